@@ -1,0 +1,13 @@
+export type Scope = 'read' | 'write' | 'admin'
+
+/** What a presented key may do. The secret itself is never stored, only its SHA-256. */
+export interface ApiKey {
+  readonly id: string
+  readonly tenant: string
+  readonly scopes: readonly Scope[]
+  /** When set, the key sees and makes only sessions of this owner. */
+  readonly owner?: string
+  readonly caps: { readonly requestsPerSecond?: number; readonly activeRuns?: number }
+  readonly createdAt: number
+  readonly revokedAt?: number
+}

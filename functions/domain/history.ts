@@ -1,0 +1,97 @@
+import type { ToolStatus } from './message.ts'
+
+export type HistoryRole = 'user' | 'assistant' | 'tool_call' | 'tool_result'
+
+/** One thing to search; projected from a message by `log/history-documents.ts`. */
+export interface HistoryDocument {
+  readonly tenant: string
+  readonly session: string
+  readonly owner?: string
+  readonly runId: string
+  readonly messageId: string
+  /** With the message id the document's identity: `u`, `a`, `c` (call), `r0`, `r1`, … (chunks of a result). */
+  readonly part: string
+  readonly role: HistoryRole
+  readonly agent: string
+  readonly toolName?: string
+  readonly toolCallId?: string
+  readonly status?: ToolStatus
+  /** Compact call text, on both halves of a tool event. */
+  readonly call?: string
+  /** What is searched and shown: the text, the call, or a chunk of the result. Secrets redacted. */
+  readonly text: string
+  /** Milliseconds since 1970; a result's is when it completed. */
+  readonly time: number
+}
+
+/** Whose history may be seen. Enforced in the query, never taken from a model. */
+export interface HistoryScope {
+  readonly tenant: string
+  readonly owner?: string
+  readonly session?: string
+}
+
+export interface HistoryFilters {
+  readonly role?: HistoryRole
+  readonly tool?: string
+  readonly status?: ToolStatus
+  readonly session?: string
+  readonly owner?: string
+  readonly agent?: string
+  /** Milliseconds since 1970, inclusive. */
+  readonly since?: number
+  readonly until?: number
+  /** Leaves out one run: the one that asks. */
+  readonly notRun?: string
+}
+
+export interface HistoryQuery {
+  readonly scope: HistoryScope
+  /** Any string; nothing in it is syntax. */
+  readonly text: string
+  readonly filters: HistoryFilters
+  readonly limit: number
+  /** Where the page before ended. */
+  readonly after?: string
+}
+
+export interface HistoryHit {
+  readonly session: string
+  readonly owner?: string
+  readonly runId: string
+  readonly messageId: string
+  readonly role: HistoryRole
+  readonly agent: string
+  readonly toolName?: string
+  readonly toolCallId?: string
+  readonly status?: ToolStatus
+  readonly time: number
+  readonly score: number
+  /** At most 300 characters; matches stand between « and ». */
+  readonly snippet: string
+}
+
+export interface HistoryPage {
+  readonly hits: readonly HistoryHit[]
+  readonly next?: string
+}
+
+export type HistoryLabel = 'USER' | 'ASSISTANT' | 'TOOL CALL' | 'TOOL RESULT'
+export const HISTORY_LABELS: { readonly [role in HistoryRole]: HistoryLabel } = {
+  user: 'USER',
+  assistant: 'ASSISTANT',
+  tool_call: 'TOOL CALL',
+  tool_result: 'TOOL RESULT',
+}
+
+export interface HistoryNeighbour {
+  readonly label: HistoryLabel
+  /** At most 300 characters, `...` appended where cut. */
+  readonly text: string
+}
+
+/** A hit as users see it: with the entries just before and after it in its session. */
+export interface HistoryEntry extends HistoryHit {
+  readonly before?: HistoryNeighbour
+  readonly after?: HistoryNeighbour
+}

@@ -1,0 +1,159 @@
+import type { JsonObject } from './json.ts'
+import type { Usage } from './usage.ts'
+
+/** What a provider attached to a part (signatures, encrypted content, item ids): provider name → its own data. */
+export type ProviderMetadata = { readonly [provider: string]: JsonObject }
+
+export interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+  readonly provider?: ProviderMetadata
+}
+export interface ReasoningPart {
+  readonly type: 'reasoning'
+  readonly text: string
+  readonly provider?: ProviderMetadata
+}
+/** The place of a call between the other parts of an assistant message; the call itself stands in `toolCalls`. */
+export interface ToolCallPart {
+  readonly type: 'tool_call'
+  readonly id: string
+}
+/** Bytes kept in the output store under the object name `id`; never in a row. */
+export interface MediaPart {
+  readonly type: 'image' | 'file'
+  readonly id: string
+  readonly mediaType: string
+  readonly filename?: string
+  readonly bytes: number
+}
+/** Text for the model that stands in for media in later runs; written once, not shown to people. */
+export interface NotePart {
+  readonly type: 'note'
+  readonly text: string
+}
+/** An error of the model: shown to people, never sent to a model. */
+export interface ErrorPart {
+  readonly type: 'error'
+  readonly code: RunErrorCode
+  readonly text: string
+}
+export type Part = TextPart | ReasoningPart | ToolCallPart | MediaPart | NotePart | ErrorPart
+export type UserPart = TextPart | MediaPart | NotePart
+export type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ErrorPart
+export type ToolPart = TextPart | MediaPart | NotePart
+
+export type RunErrorCode =
+  | 'timeout'
+  | 'network'
+  | 'rate_limited'
+  | 'refused'
+  | 'context_length'
+  | 'authentication'
+  | 'invalid_request'
+  | 'provider_error'
+  | 'crashed_repeatedly'
+  | 'storage'
+
+/** A call as the model sent it: `arguments` is the raw string, malformed JSON included. */
+export interface ToolCall {
+  readonly id: string
+  readonly name: string
+  readonly arguments: string
+  readonly provider?: ProviderMetadata
+}
+
+/**
+ * The state of a tool call. `approved` is internal (the API shows `running`): allowed by a person, not yet begun, so a
+ * takeover may still begin it.
+ */
+export type ToolStatus =
+  | 'running'
+  | 'waiting'
+  | 'approved'
+  | 'completed'
+  | 'error'
+  | 'interrupted'
+  | 'cancelled'
+  | 'denied'
+
+export const OPEN_STATUSES: readonly ToolStatus[] = ['running', 'waiting', 'approved']
+
+/** What stands as the result of a call that has none of its own. */
+export const STATUS_TEXT = {
+  interrupted: 'interrupted: this call may or may not have run',
+  cancelled: 'cancelled: this call did not finish',
+  denied: 'denied: the user did not allow this call',
+} as const
+
+/** The whole content of a tool result: where it is and how large. */
+export interface Output {
+  /** Bytes of UTF-8. */
+  readonly bytes: number
+  readonly lines: number
+  /** Hex. */
+  readonly sha256: string
+  readonly mediaType: string
+  /** The object's name in the output store, when offloaded; the message then keeps a preview. */
+  readonly object?: string
+}
+
+interface MessageBase {
+  /** ULID, greater than every id before it in this log. */
+  readonly id: string
+  readonly runId: string
+  readonly agent: string
+  /** Set on a team member's messages: the leader's call that they work for. */
+  readonly parentToolCallId?: string
+  /** Counts from 0 within a run. */
+  readonly round: number
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+}
+
+export interface UserMessage extends MessageBase {
+  readonly role: 'user'
+  readonly parts: readonly UserPart[]
+  readonly user?: string
+  readonly metadata?: JsonObject
+}
+
+export interface AssistantMessage extends MessageBase {
+  readonly role: 'assistant'
+  readonly parts: readonly AssistantPart[]
+  readonly toolCalls: readonly ToolCall[]
+  /** `provider/model`. Absent on messages that no model wrote (`crashed_repeatedly`). */
+  readonly model?: string
+  readonly finishReason?: string
+  readonly usage?: Usage
+}
+
+export interface ToolMessage extends MessageBase {
+  readonly role: 'tool'
+  readonly assistantMessageId: string
+  readonly toolCallId: string
+  readonly toolName: string
+  /** The compact call text, `name(key=value)`, made from the raw arguments. */
+  readonly call: string
+  /** Place within its round's batch, from 0. */
+  readonly sequence: number
+  readonly status: ToolStatus
+  /** What a `waiting` call waits for. Kept afterwards. */
+  readonly needs?: 'result' | 'approval'
+  /** Empty until the call ends. */
+  readonly parts: readonly ToolPart[]
+  readonly output?: Output
+  readonly completedAt?: number
+  readonly durationMs?: number
+  /** The generation of the lease whose holder may end this call. */
+  readonly generation: number
+  /** Of the answer that closed a `waiting` call: tells a repeated answer from a different one. */
+  readonly answerHash?: string
+}
+
+export type Message = UserMessage | AssistantMessage | ToolMessage
+
+/** The text of a message's text parts, in order. */
+export function textOf(parts: readonly Part[]): string {
+  return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+}

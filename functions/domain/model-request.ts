@@ -1,0 +1,53 @@
+import type { ModelOptions } from './agent.ts'
+import type { JsonObject } from './json.ts'
+import type { ProviderMetadata, ToolCall } from './message.ts'
+
+export interface RequestMedia {
+  readonly type: 'image' | 'file'
+  /** Object name in the output store. */
+  readonly id: string
+  readonly mediaType: string
+  readonly filename?: string
+  /** Filled in just before the request; a media part without bytes never reaches a model. */
+  readonly data?: Uint8Array
+}
+export interface RequestText {
+  readonly type: 'text'
+  readonly text: string
+  readonly provider?: ProviderMetadata
+}
+export interface RequestReasoning {
+  readonly type: 'reasoning'
+  readonly text: string
+  readonly provider?: ProviderMetadata
+}
+export interface RequestToolCall extends ToolCall {
+  readonly type: 'tool_call'
+}
+
+/** One message of a model request; a tool message carries exactly one result. */
+export type RequestMessage =
+  | { readonly role: 'user'; readonly parts: readonly (RequestText | RequestMedia)[] }
+  | { readonly role: 'assistant'; readonly parts: readonly (RequestText | RequestReasoning | RequestToolCall)[] }
+  | {
+      readonly role: 'tool'
+      readonly toolCallId: string
+      readonly toolName: string
+      readonly isError: boolean
+      readonly parts: readonly (RequestText | RequestMedia)[]
+    }
+
+export interface ToolDeclaration {
+  readonly name: string
+  readonly description: string
+  readonly parameters: JsonObject
+}
+
+export interface ModelRequest {
+  readonly instructions?: string
+  readonly messages: readonly RequestMessage[]
+  readonly tools: readonly ToolDeclaration[]
+  /** `none`: declared, so that the provider keeps the history's calls, but not to be called. */
+  readonly toolChoice: 'auto' | 'required' | 'none' | { readonly name: string }
+  readonly options: ModelOptions
+}

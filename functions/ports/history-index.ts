@@ -1,0 +1,11 @@
+import type { HistoryPage, HistoryQuery, HistoryScope } from '../domain/history.ts'
+
+/**
+ * Search over what was said and done. Rejects with `search_unavailable` when it cannot answer, never with an empty page, and
+ * with `invalid_query` for a cursor that is not one of its own.
+ */
+export interface HistoryIndex {
+  search(query: HistoryQuery): Promise<HistoryPage>
+  /** The session that holds a message, when the scope may see it. */
+  locate(scope: HistoryScope, messageId: string): Promise<string | undefined>
+}

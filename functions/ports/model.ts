@@ -1,0 +1,70 @@
+import type { AssistantPart, RunErrorCode, ToolCall } from '../domain/message.ts'
+import type { ModelRequest } from '../domain/model-request.ts'
+import type { Usage } from '../domain/usage.ts'
+
+/** What one request came to. Call ids are as the provider sent them (may be empty or repeated). */
+export interface ModelAnswer {
+  /** In the order in which they were produced; a `tool_call` part stands for the call at the same count in `toolCalls`. */
+  readonly parts: readonly AssistantPart[]
+  readonly toolCalls: readonly ToolCall[]
+  /** `provider/model`, as answered. */
+  readonly model: string
+  readonly finishReason: string
+  readonly usage: Usage
+}
+
+export type ModelEvent =
+  | { readonly type: 'text.delta' | 'reasoning.delta'; readonly part: number; readonly text: string }
+  | {
+      readonly type: 'tool_call.delta'
+      readonly sequence: number
+      readonly toolCallId: string
+      readonly toolName: string
+      readonly arguments: string
+    }
+  /** Always the last event of a stream that does not reject. */
+  | { readonly type: 'answer'; readonly answer: ModelAnswer }
+
+export interface Model {
+  /** `provider/model`. */
+  readonly name: string
+  /**
+   * One request, one answer; no retries. Rejects with `ModelError`, also when the stream ends before its answer is complete,
+   * or with the signal's reason when aborted.
+   */
+  stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
+}
+
+/** Opens models by `provider/model`. Rejects with `ModelError` (`invalid_request` or `authentication`) saying what to set. */
+export interface Models {
+  open(name: string): Promise<Model>
+}
+
+export class ModelError extends Error {
+  readonly code: Extract<
+    RunErrorCode,
+    | 'timeout'
+    | 'network'
+    | 'rate_limited'
+    | 'refused'
+    | 'context_length'
+    | 'authentication'
+    | 'invalid_request'
+    | 'provider_error'
+  >
+  readonly retryable: boolean
+  /** From `Retry-After`. */
+  readonly retryAfterMs?: number
+
+  constructor(
+    code: ModelError['code'],
+    message: string,
+    options: { retryable: boolean; retryAfterMs?: number; cause?: unknown },
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'ModelError'
+    this.code = code
+    this.retryable = options.retryable
+    if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs
+  }
+}

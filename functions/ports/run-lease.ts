@@ -1,0 +1,39 @@
+import type { Run } from '../domain/run.ts'
+import type { ToolMessage, UserMessage } from '../domain/message.ts'
+import type { Lease, SessionHeader, SessionKey } from '../domain/session.ts'
+
+export interface Started {
+  readonly lease: Lease
+  readonly run: Run
+  /** The run's input, now a message; absent on a run that continues without one. */
+  readonly message?: UserMessage
+}
+
+/**
+ * Taking, keeping and giving back the right to extend a session's log. Every write is conditional; a refused one answers
+ * undefined (somebody else was first: look again) or rejects with `LeaseLost` (keeping and giving back).
+ */
+export interface RunLease {
+  /** The header, read strongly. Undefined when the session never existed or its rows are gone. */
+  look(key: SessionKey): Promise<SessionHeader | undefined>
+  /**
+   * Starts the lowest queued run, on condition that the session is free, has no active run and is still at `seen`'s
+   * generation. The input becomes a message whose id is greater than the log's last.
+   */
+  start(seen: SessionHeader, owner: string): Promise<Started | undefined>
+  /**
+   * Takes the active run over (crash), up again (last answer, hand-over) or for its cancel, on condition that the session is
+   * free, not blocked, and still at `seen`'s generation. Counts a takeover only where a lease was present. The caller claims
+   * next, before it reads the log.
+   */
+  take(seen: SessionHeader, owner: string): Promise<Lease | undefined>
+  /**
+   * Makes this holder the one that may end the `running` calls of its run: raises the generation of each row that is
+   * older. Answers the lease with the log's head and the run's open calls, both read strongly after the claim.
+   */
+  claim(lease: Lease): Promise<{ lease: Lease; header: SessionHeader; open: readonly ToolMessage[] }>
+  /** Moves the lease's end to `until` (never back). Rejects with `LeaseLost`. */
+  heartbeat(lease: Lease, until: number): Promise<void>
+  /** Gives the lease back with the run still active and due (hand-over); no call may be open. Rejects with `LeaseLost`. */
+  release(lease: Lease): Promise<void>
+}

@@ -1,0 +1,31 @@
+import type { SessionKey } from '../domain/session.ts'
+
+export interface DeletionState {
+  /** Counts so far, over all attempts. */
+  readonly messages: number
+  readonly runs: number
+  readonly documents: number
+  readonly outputs: number
+  /** Rows, objects and documents are gone; only the tombstone is left. */
+  readonly removed: boolean
+}
+
+/**
+ * Deletes a session in steps that can be repeated and resumed from its tombstone, by any process: tombstone, rows (with
+ * their history documents) and objects until `removed`, the objects once more a lease's length later, finish.
+ */
+export interface SessionDeletion {
+  /**
+   * Turns the header into a tombstone, which fences every later write and keeps the id from being used for 30 days; due at
+   * once. `ifExpired`: only when the session is still expired and not due. Answers false when there is no live session.
+   */
+  tombstone(key: SessionKey, options?: { readonly ifExpired: boolean }): Promise<boolean>
+  /** Removes up to `limit` rows of a tombstoned session with their history documents. Answers whether rows are left. */
+  removeRows(key: SessionKey, limit: number): Promise<{ more: boolean }>
+  /** All rows are gone, and `outputs` objects were removed: records it, and makes the tombstone due a lease's length later. */
+  markRemoved(key: SessionKey, outputs: number): Promise<void>
+  /** The objects were removed once more: the tombstone is no longer due. */
+  finish(key: SessionKey): Promise<void>
+  /** Undefined when the session was never deleted, or its tombstone is older than 30 days. */
+  state(key: SessionKey): Promise<DeletionState | undefined>
+}

@@ -1,0 +1,39 @@
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { HistoryEntry, HistoryFilters } from '../domain/history.ts'
+import type { SessionKey } from '../domain/session.ts'
+
+export interface ToolContext extends SessionKey {
+  readonly runId: string
+  readonly agent: string
+  readonly toolCallId: string
+  /** Aborts on timeout, cancel and loss of the lease. */
+  readonly signal: AbortSignal
+  /** Milliseconds since 1970. */
+  now(): number
+  /** Searches within the agent's scope, without the current run. Rejects when search is unavailable. */
+  searchHistory(text: string, filters: HistoryFilters, limit: number): Promise<readonly HistoryEntry[]>
+  /** The whole text behind `output:<message id>`, within the agent's scope; undefined when there is none. */
+  readOutput(pointer: string): Promise<{ text: string; toolName: string; session: string } | undefined>
+}
+
+/** `text` is what the model sees, whole; the caller offloads it when it is large. */
+export interface ToolOutput {
+  readonly text: string
+  readonly mediaType?: string
+}
+
+/** Something that an agent may call. A rejection of `execute` is a result that the model sees, never the end of a run. */
+export interface Tool {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of the arguments, as the model is told. */
+  readonly parameters: JsonObject
+  /** A call that was cut off may be executed again. */
+  readonly idempotent: boolean
+  readonly timeoutMs: number
+  readonly needsApproval: boolean
+  /** Rejects with a message for the model when the arguments do not fit the schema. */
+  execute(input: Json, context: ToolContext): Promise<ToolOutput>
+}
+
+export type ToolRegistry = ReadonlyMap<string, Tool>
