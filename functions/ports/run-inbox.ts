@@ -1,6 +1,7 @@
-import type { Lease, SessionKey } from '../domain/session.ts'
+import type { SessionKey } from '../domain/session.ts'
 import type { ClientTool, OnBusy, RunInput } from '../domain/run.ts'
-import type { ToolPart, Output } from '../domain/message.ts'
+import type { Output, ToolPart } from '../domain/message.ts'
+import type { Started } from './run-lease.ts'
 
 export interface NewRun {
   readonly agent: string
@@ -23,7 +24,7 @@ export interface Enqueued {
   /** The run was accepted before under the same idempotency key and body; nothing was written now. */
   readonly repeated: boolean
   /** Set when the run was started in the same write: its holder must run the loop. */
-  readonly lease?: Lease
+  readonly started?: Started
 }
 
 export type Answer =
