@@ -1,0 +1,112 @@
+import type { Clock } from '../../ports/clock.ts'
+import type { RunQueue } from '../../ports/run-queue.ts'
+import type { SessionKey } from '../../domain/session.ts'
+
+/** Waits before a hint whose handler rejected is given again: doubled each time, from 250 ms up to 30 s. */
+const FIRST_RETRY_MS = 250
+const LONGEST_RETRY_MS = 30_000
+
+/** One session's hint on its way. */
+interface Pending {
+  readonly hint: SessionKey
+  state: 'queued' | 'handling' | 'resting'
+  /** Hinted while its handler ran: handle once more, for the handler may have looked before. */
+  again: boolean
+  failures: number
+}
+
+/**
+ * Hints within this process. Hints of one session coalesce and never overlap; those of different sessions are handled side
+ * by side. A rejected handler is hinted again after a growing wait. Hints that come before `consume` wait for it; what
+ * `stop` leaves unhandled is found by the sweeper.
+ */
+export function createMemoryRunQueue({ clock }: { readonly clock: Clock }): RunQueue {
+  const pending = new Map<string, Pending>()
+  let consumer: Consumer | undefined
+
+  return {
+    async send(hint) {
+      const id = `${hint.tenant}\0${hint.session}`
+      const known = pending.get(id)
+      if (known?.state === 'handling') known.again = true
+      if (known !== undefined && known.state !== 'resting') return
+      const entry: Pending = known ?? { hint, state: 'queued', again: false, failures: 0 }
+      entry.state = 'queued'
+      pending.set(id, entry)
+      consumer?.work(id, entry)
+    },
+    consume(handle) {
+      if (consumer !== undefined) throw new Error('the run queue has a consumer already')
+      const started = (consumer = createConsumer({ clock, pending, handle }))
+      for (const [id, entry] of pending) started.work(id, entry)
+      return {
+        async stop() {
+          if (consumer === started) consumer = undefined
+          await started.stop()
+        },
+      }
+    },
+  }
+}
+
+interface Consumer {
+  work(id: string, entry: Pending): void
+  stop(): Promise<void>
+}
+
+interface ConsumerParts {
+  readonly clock: Clock
+  readonly pending: Map<string, Pending>
+  handle(hint: SessionKey): Promise<void>
+}
+
+function createConsumer({ clock, pending, handle }: ConsumerParts): Consumer {
+  const stopping = new AbortController()
+  const busy = new Set<Promise<void>>()
+
+  function track(task: Promise<void>): void {
+    busy.add(task)
+    void task.finally(() => busy.delete(task))
+  }
+
+  async function run(id: string, entry: Pending): Promise<void> {
+    do {
+      entry.state = 'handling'
+      entry.again = false
+      try {
+        await handle(entry.hint)
+        entry.failures = 0
+      } catch {
+        // The handler has told why; here it only means: later again.
+        entry.failures += 1
+      }
+    } while (entry.again && entry.failures === 0 && !stopping.signal.aborted)
+    if (entry.failures > 0 && !stopping.signal.aborted) track(rest(id, entry))
+    else pending.delete(id)
+  }
+
+  async function rest(id: string, entry: Pending): Promise<void> {
+    entry.state = 'resting'
+    const failures = entry.failures
+    try {
+      await clock.sleep(Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS), stopping.signal)
+    } catch (error) {
+      if (!stopping.signal.aborted) throw error
+      return
+    }
+    // A hint that came in the meantime has started the work already.
+    if (entry.state === 'resting' && entry.failures === failures) work(id, entry)
+  }
+
+  function work(id: string, entry: Pending): void {
+    track(run(id, entry))
+  }
+
+  return {
+    work,
+    async stop() {
+      stopping.abort()
+      while (busy.size > 0) await Promise.allSettled(busy)
+    },
+  }
+}

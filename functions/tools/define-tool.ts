@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { Tool, ToolContext, ToolOutput } from '../ports/tool.ts'
+
+/** 60 s, as every tool has that says nothing else (spec §3). */
+const DEFAULT_TIMEOUT_MS = 60_000
+
+export interface ToolDefinition<Input extends z.ZodType> {
+  readonly name: string
+  readonly description: string
+  readonly input: Input
+  /** A call that was cut off may be executed again. Left out: it may not. */
+  readonly idempotent?: boolean
+  readonly timeoutMs?: number
+  readonly needsApproval?: boolean
+  execute(input: z.output<Input>, context: ToolContext): Promise<ToolOutput>
+}
+
+/**
+ * Makes a tool of a zod schema: the model is told the schema as JSON Schema, and `execute` runs only with arguments that fit
+ * it; others reject with a message that names each path.
+ */
+export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<Input>): Tool {
+  return {
+    name: definition.name,
+    description: definition.description,
+    parameters: parametersOf(definition.input),
+    idempotent: definition.idempotent ?? false,
+    timeoutMs: definition.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    needsApproval: definition.needsApproval ?? false,
+    async execute(input: Json, context: ToolContext): Promise<ToolOutput> {
+      const parsed = definition.input.safeParse(input)
+      if (!parsed.success) throw new TypeError(explain(definition.name, parsed.error))
+      return definition.execute(parsed.data, context)
+    },
+  }
+}
+
+/** `$schema` is left out: some providers refuse keywords that they do not know. */
+function parametersOf(input: z.ZodType): JsonObject {
+  const { $schema: _, ...parameters } = z.toJSONSchema(input, { io: 'input' })
+  return JSON.parse(JSON.stringify(parameters)) as JsonObject
+}
+
+function explain(name: string, error: z.ZodError): string {
+  const lines = error.issues.map((issue) => `- ${issue.path.map(String).join('.') || '(arguments)'}: ${issue.message}`)
+  return `the arguments do not fit the schema of ${name}:\n${lines.join('\n')}`
+}
