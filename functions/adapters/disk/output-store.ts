@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import { readdir, rmdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { TooltrailError } from '../../domain/errors.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
+import { createFile, makeFolder, removeStaleFiles, syncFolder, unlinkIfThere } from './durable-files.ts'
+import { encodeHeader, isErrno, readBytes, readHeader } from './object-file.ts'
+
+/** A ULID with an optional suffix in lower case: no path, and no two names that differ only in case. */
+const OBJECT_NAME = /^[0-9A-HJKMNP-TV-Z]{26}([._-][a-z0-9]+){0,4}$/
+const INCOMING = 'incoming'
+
+/**
+ * Outputs as files below `folder`, in one folder a session that is named by a hash, never by the ids themselves. Several
+ * processes may share the folder.
+ */
+export function createDiskOutputStore({ folder }: { readonly folder: string }): OutputStore {
+  const root = resolve(folder)
+  const incoming = join(root, INCOMING)
+  let prepared = false
+
+  async function prepareOnce(): Promise<void> {
+    if (prepared) return
+    await makeFolder(incoming)
+    await removeStaleFiles(incoming)
+    prepared = true
+  }
+
+  return {
+    put: (key, name, bytes, mediaType) =>
+      storing(`put ${name}`, async () => {
+        if (!OBJECT_NAME.test(name)) throw new RangeError(`${JSON.stringify(name)} is no object name`)
+        await prepareOnce()
+        const sha256 = createHash('sha256').update(bytes).digest('hex')
+        const home = sessionFolder(root, key)
+        const path = join(home, name)
+        await makeFolder(home)
+        const chunks = [encodeHeader({ mediaType, bytes: bytes.byteLength, sha256 }), bytes]
+        const created = await createFile(path, incoming, chunks)
+        if (!created && (await readHeader(path))?.sha256 !== sha256) throw new Error('the name is taken by other bytes')
+        // In both cases, for whoever else made the folder or the file may not have come to this yet.
+        await syncFolder(home)
+        await syncFolder(root)
+      }),
+    async read(key, name, range) {
+      const bytes = OBJECT_NAME.test(name)
+        ? await storing(`read ${name}`, () => readBytes(join(sessionFolder(root, key), name), range))
+        : undefined
+      if (bytes === undefined) throw new TooltrailError('output_not_found', `session ${key.session} has no such output`)
+      return bytes
+    },
+    async stat(key, name) {
+      if (!OBJECT_NAME.test(name)) return undefined
+      const header = await storing(`stat ${name}`, () => readHeader(join(sessionFolder(root, key), name)))
+      return header && { bytes: header.bytes, mediaType: header.mediaType }
+    },
+    removeAll: (key) => storing(`remove outputs of ${key.session}`, () => removeFolder(sessionFolder(root, key))),
+  }
+}
+
+function sessionFolder(root: string, { tenant, session }: SessionKey): string {
+  return join(root, createHash('sha256').update(`${tenant}\0${session}`).digest('hex'))
+}
+
+/** A put at the same time may leave the folder standing with its object: deletion removes everything twice. */
+async function removeFolder(path: string): Promise<number> {
+  let removed = 0
+  try {
+    for (const name of await readdir(path)) if (await unlinkIfThere(join(path, name))) removed += 1
+    await syncFolder(path)
+    await rmdir(path)
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT', 'ENOTEMPTY')) throw error
+  }
+  return removed
+}
+
+async function storing<Answer>(action: string, work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work()
+  } catch (error) {
+    // Never the message of the file system: it names paths of this machine.
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    throw new TooltrailError('storage_failed', `could not ${action}: ${reason}`, { cause: error })
+  }
+}

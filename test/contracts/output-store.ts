@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest'
+import { nextId } from '../../functions/domain/ids.ts'
+import type { OutputStore } from '../../functions/ports/output-store.ts'
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
+const newName = (): string => nextId(undefined, Date.now())
+
+/** What every output store promises (functions/ports/output-store.ts). */
+export function outputStoreContract(name: string, open: () => OutputStore | Promise<OutputStore>): void {
+  describe(`${name} keeps the promises of an output store`, () => {
+    let count = 0
+    const newKey = () => ({ tenant: 'default', session: `s-${Date.now()}-${(count += 1)}` })
+
+    describe('put and read', () => {
+      const contents: Record<string, Uint8Array> = {
+        empty: new Uint8Array(),
+        'NUL and newlines': bytesOf('\n\0\n{"mediaType":"x"}\n\0'),
+        'emoji and CJK': bytesOf('👩‍👩‍👧 検索 🇩🇪'),
+        'bytes that are no UTF-8': Uint8Array.from([0xff, 0xfe, 0xed, 0xa0, 0x80, 0x00, 0x0a]),
+        '3 MB': new Uint8Array(3_000_000).map((_, at) => at % 251),
+      }
+      test.each(Object.keys(contents))('what was put comes back byte by byte: %s', async (kind) => {
+        const store = await open()
+        const [key, object, bytes] = [newKey(), newName(), contents[kind] ?? new Uint8Array()]
+        await store.put(key, object, bytes, 'application/octet-stream')
+        expect(Buffer.compare(await store.read(key, object), bytes)).toBe(0)
+        expect(await store.stat(key, object)).toEqual({
+          bytes: bytes.byteLength,
+          mediaType: 'application/octet-stream',
+        })
+      })
+
+      test('a name may carry a suffix', async () => {
+        const store = await open()
+        const [key, object] = [newKey(), newName()]
+        await store.put(key, object, bytesOf('a'), 'text/plain')
+        await store.put(key, `${object}.preview`, bytesOf('b'), 'text/plain')
+        expect(textOf(await store.read(key, object))).toBe('a')
+        expect(textOf(await store.read(key, `${object}.preview`))).toBe('b')
+      })
+
+      test('what is not there: stat answers undefined and read rejects', async () => {
+        const store = await open()
+        const key = newKey()
+        expect(await store.stat(key, newName())).toBeUndefined()
+        await expect(store.read(key, newName())).rejects.toMatchObject({ code: 'output_not_found' })
+      })
+
+      test.each(['..', '../x', '%2e%2e', 'a/b', 'a\\b', '', 'x'.repeat(10_000), 'a\0b', 'incoming', 'con'])(
+        'a name that is no ULID names nothing and cannot be put: %j',
+        async (hostile) => {
+          const store = await open()
+          const key = newKey()
+          await expect(store.put(key, hostile, bytesOf('x'), 'text/plain')).rejects.toMatchObject({
+            code: 'storage_failed',
+          })
+          await expect(store.read(key, hostile)).rejects.toMatchObject({ code: 'output_not_found' })
+          expect(await store.stat(key, hostile)).toBeUndefined()
+        },
+      )
+
+      test('sessions are apart, whatever their ids look like', async () => {
+        const store = await open()
+        const object = newName()
+        const base = newKey()
+        const keys = [
+          base,
+          { ...base, tenant: 'other' },
+          { ...base, session: base.session.toUpperCase() },
+          { ...base, session: `${base.session}.` },
+          { ...base, session: `${base.session}:..` },
+        ]
+        for (const [at, key] of keys.entries()) await store.put(key, object, bytesOf(`content ${at}`), 'text/plain')
+        for (const [at, key] of keys.entries()) expect(textOf(await store.read(key, object))).toBe(`content ${at}`)
+      })
+    })
+
+    describe('a range', () => {
+      test.each([
+        [{ start: 0, end: 0 }, '0'],
+        [{ start: 3, end: 5 }, '345'],
+        [{ start: 8, end: 9 }, '89'],
+        [{ start: 8, end: 1000 }, '89'],
+        [{ start: 10, end: 20 }, ''],
+      ])('%j of 0123456789 is %j', async (range, expected) => {
+        const store = await open()
+        const [key, object] = [newKey(), newName()]
+        await store.put(key, object, bytesOf('0123456789'), 'text/plain')
+        expect(textOf(await store.read(key, object, range))).toBe(expected)
+      })
+    })
+
+    describe('a name that is taken', () => {
+      test('the same bytes again are fine', async () => {
+        const store = await open()
+        const [key, object] = [newKey(), newName()]
+        await store.put(key, object, bytesOf('same'), 'text/plain')
+        await store.put(key, object, bytesOf('same'), 'text/plain')
+        expect(textOf(await store.read(key, object))).toBe('same')
+      })
+
+      test('other bytes are refused and change nothing', async () => {
+        const store = await open()
+        const [key, object] = [newKey(), newName()]
+        await store.put(key, object, bytesOf('first'), 'text/plain')
+        await expect(store.put(key, object, bytesOf('other'), 'text/html')).rejects.toMatchObject({
+          code: 'storage_failed',
+        })
+        expect(textOf(await store.read(key, object))).toBe('first')
+        expect(await store.stat(key, object)).toEqual({ bytes: 5, mediaType: 'text/plain' })
+      })
+
+      test('of many writers at once exactly one wins, and every reader sees a whole object', async () => {
+        const store = await open()
+        const [key, object] = [newKey(), newName()]
+        const candidates = Array.from({ length: 8 }, (_, at) => String(at).repeat(100_000))
+        const outcomes = await Promise.allSettled(
+          candidates.map((content) => store.put(key, object, bytesOf(content), 'text/plain')),
+        )
+        expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+        expect(candidates[outcomes.findIndex(({ status }) => status === 'fulfilled')]).toBe(
+          textOf(await store.read(key, object)),
+        )
+      })
+    })
+
+    describe('removeAll', () => {
+      test('removes the session whole, tells how many, and leaves its neighbours', async () => {
+        const store = await open()
+        const [key, neighbour, object] = [newKey(), newKey(), newName()]
+        await store.put(neighbour, object, bytesOf('stays'), 'text/plain')
+        for (let at = 0; at < 25; at++) await store.put(key, newName(), bytesOf('goes'), 'text/plain')
+        await store.put(key, object, bytesOf('goes'), 'text/plain')
+        expect(await store.removeAll(key)).toBe(26)
+        expect(await store.stat(key, object)).toBeUndefined()
+        expect(textOf(await store.read(neighbour, object))).toBe('stays')
+      })
+
+      test('of nothing is 0, and the session can be written afterwards', async () => {
+        const store = await open()
+        const [key, object] = [newKey(), newName()]
+        expect(await store.removeAll(key)).toBe(0)
+        await store.put(key, object, bytesOf('again'), 'text/plain')
+        expect(await store.removeAll(key)).toBe(1)
+        expect(await store.removeAll(key)).toBe(0)
+      })
+    })
+  })
+}
