@@ -1,0 +1,74 @@
+import type { RunEvent } from '../domain/events.ts'
+import type { SessionKey } from '../domain/session.ts'
+
+/** Events that one consumer has not read yet. */
+const BUFFERED = 1_000
+
+export interface Subscription {
+  /**
+   * The next events; waits at most until `signal` aborts, and then answers none. `gap`: the consumer was too slow and
+   * events were dropped: what was stored can be read from the log.
+   */
+  next(signal: AbortSignal): Promise<{ events: readonly RunEvent[]; gap: boolean }>
+  close(): void
+}
+
+export interface EventBus {
+  emit(key: SessionKey, event: RunEvent): void
+  subscribe(key: SessionKey): Subscription
+}
+
+/** Hands a process's run events to its consumers. Emitting never waits: a slow or vanished consumer cannot slow a run. */
+export function createEventBus(): EventBus {
+  const sessions = new Map<string, Set<(event: RunEvent) => void>>()
+  return {
+    emit(key, event) {
+      for (const receive of sessions.get(nameOf(key)) ?? []) receive(event)
+    },
+    subscribe(key) {
+      const name = nameOf(key)
+      const receivers = sessions.get(name) ?? new Set()
+      sessions.set(name, receivers)
+      const buffer = createBuffer()
+      receivers.add(buffer.receive)
+      return {
+        next: buffer.next,
+        close() {
+          receivers.delete(buffer.receive)
+          if (receivers.size === 0 && sessions.get(name) === receivers) sessions.delete(name)
+        },
+      }
+    },
+  }
+}
+
+function createBuffer(): Pick<Subscription, 'next'> & { receive(event: RunEvent): void } {
+  let events: RunEvent[] = []
+  let gap = false
+  let wake: (() => void) | undefined
+  return {
+    receive(event) {
+      if (events.length >= BUFFERED) {
+        events = []
+        gap = true
+      }
+      events.push(event)
+      wake?.()
+    },
+    async next(signal) {
+      if (events.length === 0 && !gap && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+          signal.addEventListener('abort', () => resolve(), { once: true })
+        })
+        wake = undefined
+      }
+      const batch = { events, gap }
+      events = []
+      gap = false
+      return batch
+    },
+  }
+}
+
+export const nameOf = (key: SessionKey): string => `${key.tenant}/${key.session}`

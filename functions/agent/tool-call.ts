@@ -1,0 +1,51 @@
+import type { Json } from '../domain/json.ts'
+import type { Tool, ToolContext, ToolOutput } from '../ports/tool.ts'
+
+export interface CallOutcome extends ToolOutput {
+  readonly status: 'completed' | 'error'
+}
+
+/**
+ * Executes one call. Whatever the tool does (unknown, bad arguments, a throw, a timeout, ignoring its signal) comes back as
+ * an outcome for the model; it rejects only with `context.signal`'s reason, when the work itself must stop.
+ */
+export async function executeCall(
+  tool: Tool | undefined,
+  call: { readonly name: string; readonly arguments: string },
+  context: ToolContext,
+): Promise<CallOutcome> {
+  if (tool === undefined) return failure(`there is no tool named ${JSON.stringify(call.name)}`)
+  const input = parseArguments(call.arguments)
+  if (input === undefined) return failure(`the arguments are not valid JSON: ${call.arguments}`)
+  const timeout = AbortSignal.timeout(tool.timeoutMs)
+  const signal = AbortSignal.any([context.signal, timeout])
+  try {
+    signal.throwIfAborted()
+    const output = await Promise.race([tool.execute(input, { ...context, signal }), rejectOnAbort(signal)])
+    return { status: 'completed', ...output }
+  } catch (error) {
+    context.signal.throwIfAborted()
+    if (timeout.aborted) return failure(`${call.name} did not finish within ${tool.timeoutMs / 1_000} s`)
+    return failure(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** The arguments' value; no text at all means no arguments. Undefined when they are not JSON. */
+export function parseArguments(raw: string): Json | undefined {
+  if (raw.trim() === '') return {}
+  try {
+    return JSON.parse(raw) as Json
+  } catch {
+    return undefined
+  }
+}
+
+function failure(reason: string): CallOutcome {
+  return { status: 'error', text: `error: ${reason}` }
+}
+
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  })
+}
