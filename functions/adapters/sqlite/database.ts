@@ -1,0 +1,94 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { TooltrailError } from '../../domain/errors.ts'
+import { migrate } from './migrations.ts'
+
+export type Database = DatabaseSync
+
+/** How long a statement waits for another process's write, in milliseconds. */
+const BUSY_TIMEOUT_MS = 5_000
+/** Larger than SQLite's 4 KB, so that rows of some KB fill their pages; a commit writes few pages all the same. */
+const PAGE_BYTES = 8_192
+/** Two processes that open a new file at once collide where SQLite does not wait: at the switch to WAL. */
+const OPEN_ATTEMPTS = 200
+const OPEN_RETRY_MS = 25
+
+const SQLITE_BUSY = 5
+const SQLITE_LOCKED = 6
+const SQLITE_IOERR = 10
+const SQLITE_FULL = 13
+const PASSING_FAILURES: readonly number[] = [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_IOERR, SQLITE_FULL]
+
+/** Opens the file (`:memory:` for a database that lives as long as its connection) with its tables up to date. */
+export function openDatabase(path: string): Database {
+  for (let attempt = 1; ; attempt++) {
+    const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS })
+    try {
+      database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
+      database.exec('PRAGMA journal_mode = WAL')
+      database.exec('PRAGMA synchronous = FULL')
+      migrate(database)
+      return database
+    } catch (error) {
+      database.close()
+      if (sqliteCode(error) !== SQLITE_BUSY || attempt === OPEN_ATTEMPTS) throw storageError(error)
+      pauseThread(OPEN_RETRY_MS)
+    }
+  }
+}
+
+const prepared = new WeakMap<Database, Map<string, StatementSync>>()
+
+/** The statement of this text, prepared once for each connection. */
+export function statement(database: Database, sql: string): StatementSync {
+  let statements = prepared.get(database)
+  if (statements === undefined) prepared.set(database, (statements = new Map()))
+  let found = statements.get(sql)
+  if (found === undefined) statements.set(sql, (found = database.prepare(sql)))
+  return found
+}
+
+/**
+ * Runs `work` as one write transaction: all of it is durable when this returns, nothing of it is stored when it throws. Throws
+ * what `work` throws, and `storage_failed` for every failure of SQLite. `work` cannot be asynchronous: other work on the same
+ * connection would slip into its transaction.
+ */
+export function transaction<T>(database: Database, work: () => T extends Promise<unknown> ? never : T): T {
+  return inTransaction(database, 'BEGIN IMMEDIATE', work)
+}
+
+/** Runs `work` on one unchanging state of the database, whatever other processes write meanwhile. */
+export function snapshot<T>(database: Database, work: () => T extends Promise<unknown> ? never : T): T {
+  return inTransaction(database, 'BEGIN', work)
+}
+
+function inTransaction<T>(database: Database, begin: string, work: () => T): T {
+  try {
+    statement(database, begin).run()
+    const answer = work()
+    statement(database, 'COMMIT').run()
+    return answer
+  } catch (error) {
+    // A full disk or an I/O error may have ended the transaction already.
+    if (database.isOpen && database.isTransaction) database.exec('ROLLBACK')
+    throw sqliteCode(error) === undefined && database.isOpen ? error : storageError(error)
+  }
+}
+
+/** SQLite's primary result code; undefined for an error that is not SQLite's. */
+function sqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined
+  return error.errcode & 0xff
+}
+
+function storageError(error: unknown): TooltrailError {
+  const code = sqliteCode(error)
+  const detail = error instanceof Error ? error.message : String(error)
+  return new TooltrailError('storage_failed', `the database could not do this: ${detail}`, {
+    retryable: code !== undefined && PASSING_FAILURES.includes(code),
+    cause: error,
+  })
+}
+
+function pauseThread(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
+}
