@@ -1,0 +1,43 @@
+import type { ToolCall } from '../domain/message.ts'
+
+/** A string, a structural character, or a number or word, of a text that is known to be JSON. */
+const JSON_TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gsu
+
+/**
+ * A call in one compact line, `name(key=value, key2=value2)`: values as compact JSON, keys in the model's order, numbers as
+ * the model wrote them. No arguments: `name()`. Malformed, or not an object: `name(<raw text>)`.
+ */
+export function callText(call: Pick<ToolCall, 'name' | 'arguments'>): string {
+  if (call.arguments.trim() === '') return `${call.name}()`
+  return `${call.name}(${isJsonObject(call.arguments) ? compactPairs(call.arguments) : call.arguments})`
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch (error) {
+    if (error instanceof SyntaxError) return false
+    throw error
+  }
+}
+
+/**
+ * Rewrites the text itself instead of printing the parsed value, which would lose `4.0`, long integers, repeated keys and the
+ * order of keys that look like integers.
+ */
+function compactPairs(json: string): string {
+  let depth = 0
+  let key = true
+  let line = ''
+  for (const [token] of json.matchAll(JSON_TOKEN)) {
+    if (token === '}' || token === ']') depth--
+    if (depth === 1 && token === ',') line += ', '
+    else if (depth === 1 && token === ':') line += '='
+    else if (depth === 1 && key) line += JSON.parse(token) as string
+    else if (depth > 0) line += token.startsWith('"') ? JSON.stringify(JSON.parse(token)) : token
+    if (token === '{' || token === '[') depth++
+    key = depth === 1 && (token === ',' || token === '{')
+  }
+  return line
+}

@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { callText } from '../../functions/log/call-text.ts'
+
+const render = (json: string): string => callText({ name: 'tool', arguments: json })
+
+describe('call text', () => {
+  it('is name(key=value, …) with values as compact JSON', () => {
+    expect(render('{ "cmd": "git status", "deep": { "a": [1, 2] } }')).toBe('tool(cmd="git status", deep={"a":[1,2]})')
+  })
+
+  it.each(['', '  ', '{}', '{ }'])('is name() without arguments: %j', (raw) => {
+    expect(render(raw)).toBe('tool()')
+  })
+
+  it.each(['{"a":', '[1]', 'null', '"text"', '{"a":1} trailing', 'rm -rf'])(
+    'quotes what is malformed or no object as it came: %j',
+    (raw) => {
+      expect(render(raw)).toBe(`tool(${raw})`)
+    },
+  )
+
+  it('keeps numbers as the model wrote them', () => {
+    expect(render('{"t":4.0,"id":12345678901234567890,"e":1e5,"z":-0}')).toBe(
+      'tool(t=4.0, id=12345678901234567890, e=1e5, z=-0)',
+    )
+  })
+
+  it('keeps the order of keys as the model wrote them, integer-like keys and __proto__ included', () => {
+    expect(render('{"b":1,"10":2,"2":3,"__proto__":4,"a":{"9":1,"1":2}}')).toBe(
+      'tool(b=1, 10=2, 2=3, __proto__=4, a={"9":1,"1":2})',
+    )
+  })
+
+  it('decodes escapes that a search would not find', () => {
+    expect(render(String.raw`{"q":"\u4e2d\u6587 caf\u00e9"}`)).toBe('tool(q="中文 café")')
+  })
+
+  it('reads hostile nesting without failing', () => {
+    const raw = `{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`
+    expect(render(raw)).toBe(`tool(a=${raw.slice(5, -1)})`)
+  })
+
+  it('writes each value of any object as JSON.stringify does, numbers apart', () => {
+    const json = fc.dictionary(
+      fc.string(),
+      fc.jsonValue().filter((value) => !Object.is(value, -0)),
+    )
+    fc.assert(
+      fc.property(json, (value) => {
+        const raw = JSON.stringify(value)
+        const ordered = JSON.parse(raw) as { [key: string]: unknown }
+        const pairs = Object.entries(ordered).map(([key, inner]) => `${key}=${JSON.stringify(inner)}`)
+        expect(render(JSON.stringify(ordered, null, 2))).toBe(`tool(${pairs.join(', ')})`)
+      }),
+    )
+  })
+})
