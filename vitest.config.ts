@@ -1,5 +1,11 @@
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
-  test: { include: ['test/**/*.test.ts'], testTimeout: 20_000, fileParallelism: true, maxWorkers: 2 },
+  test: {
+    include: ['test/**/*.test.ts'],
+    exclude: ['test/**/*.engine.test.ts'],
+    testTimeout: 20_000,
+    fileParallelism: true,
+    maxWorkers: 2,
+  },
 })

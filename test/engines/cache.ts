@@ -1,0 +1,33 @@
+import { access, constants, mkdir, rename, rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+/**
+ * Where downloaded engines are kept, outside the repository: `$XDG_CACHE_HOME/tooltrail`, or `~/.cache/tooltrail`. Under root
+ * it is `/var/tmp/tooltrail`: OpenSearch runs as another user then, who cannot enter root's home.
+ */
+export function cacheFolder(): string {
+  const given = process.env['XDG_CACHE_HOME']
+  if (given !== undefined && given !== '') return join(given, 'tooltrail')
+  return process.getuid?.() === 0 ? '/var/tmp/tooltrail' : join(homedir(), '.cache', 'tooltrail')
+}
+
+/** The folder of one version of an engine, filled once by `download`; a download that fails leaves nothing behind. */
+export async function cached(name: string, download: (folder: string) => Promise<void>): Promise<string> {
+  const folder = join(cacheFolder(), name)
+  const present = await access(folder, constants.R_OK).then(
+    () => true,
+    () => false,
+  )
+  if (present) return folder
+  const unfinished = `${folder}.${process.pid}`
+  await mkdir(unfinished, { recursive: true })
+  try {
+    await download(unfinished)
+    await rename(unfinished, folder)
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true })
+    throw error
+  }
+  return folder
+}

@@ -1,0 +1,21 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { S3Client } from '@aws-sdk/client-s3'
+import { SQSClient } from '@aws-sdk/client-sqs'
+
+/** What s3proxy asks for and the other engines take; with real AWS the variables of the SDK stand. */
+const credentials = {
+  accessKeyId: process.env['AWS_ACCESS_KEY_ID'] ?? 'local',
+  secretAccessKey: process.env['AWS_SECRET_ACCESS_KEY'] ?? 'localsecret',
+}
+const region = process.env['AWS_REGION'] ?? 'us-east-1'
+
+/** A client of a DynamoDB engine. */
+export const dynamodbClient = (endpoint: string): DynamoDBClient =>
+  new DynamoDBClient({ endpoint, region, credentials })
+
+/** A client of an S3 engine. */
+export const s3Client = (endpoint: string): S3Client =>
+  new S3Client({ endpoint, region, credentials, forcePathStyle: true })
+
+/** A client of an SQS engine. */
+export const sqsClient = (endpoint: string): SQSClient => new SQSClient({ endpoint, region, credentials })

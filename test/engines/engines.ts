@@ -1,0 +1,26 @@
+import { startDynamodb } from './dynamodb.ts'
+import { startOpensearch } from './opensearch.ts'
+import { startS3 } from './s3.ts'
+import { startSqs } from './sqs.ts'
+import type { Engine } from './process.ts'
+
+export const ENGINE_NAMES = ['dynamodb', 'opensearch', 's3', 'sqs'] as const
+export type EngineName = (typeof ENGINE_NAMES)[number]
+export type Endpoints = { readonly [name in EngineName]: string }
+
+const START: { readonly [name in EngineName]: () => Promise<Engine> } = {
+  dynamodb: startDynamodb,
+  opensearch: startOpensearch,
+  s3: startS3,
+  sqs: startSqs,
+}
+
+/** `DYNAMODB_ENDPOINT` and its like: an engine that is already there. */
+export const endpointVariable = (name: EngineName): string => `${name.toUpperCase()}_ENDPOINT`
+
+/** The engine that its variable names, or one started here; rejects with the reason when it cannot be had. */
+export async function startEngine(name: EngineName): Promise<Engine> {
+  const given = process.env[endpointVariable(name)]
+  if (given === undefined || given === '') return START[name]()
+  return { endpoint: given, stop: () => Promise.resolve() }
+}

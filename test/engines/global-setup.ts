@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises'
+import { relative } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { ENGINE_NAMES, startEngine } from './engines.ts'
+import type { EngineName } from './engines.ts'
+import type { Engine } from './process.ts'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** Undefined: the engine cannot be had here. */
+    readonly endpoints: { readonly [name in EngineName]?: string }
+  }
+}
+
+/**
+ * Starts the engines that the chosen suites ask for by `withEngines([…])`. One that cannot be had leaves its suites out with
+ * a line that says so; in CI it is a failure.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const filters = process.argv.slice(2).filter((argument) => argument !== 'run' && !argument.startsWith('-'))
+  const { testFiles } = await project.globTestFiles(filters)
+  const suites = await Promise.all(
+    testFiles.map(async (file) => ({ file, engines: enginesOf(await readFile(file, 'utf8')) })),
+  )
+  const wanted = ENGINE_NAMES.filter((name) => suites.some((suite) => suite.engines.includes(name)))
+  const outcomes = await Promise.allSettled(wanted.map(startEngine))
+  const running = new Map<EngineName, Engine>()
+  const missing: string[] = []
+  for (const [index, outcome] of outcomes.entries()) {
+    const name = wanted[index]
+    if (name === undefined) continue
+    if (outcome.status === 'fulfilled') running.set(name, outcome.value)
+    else {
+      const leftOut = suites.filter((suite) => suite.engines.includes(name)).map((suite) => relative('.', suite.file))
+      missing.push(`left out, for ${name} cannot be had (${reasonOf(outcome.reason)}): ${leftOut.join(', ')}`)
+    }
+  }
+  const stopAll = async (): Promise<void> => {
+    await Promise.all([...running.values()].map((engine) => engine.stop()))
+  }
+  for (const line of missing) process.stderr.write(`${line}\n`)
+  if (missing.length > 0 && process.env['CI'] === 'true') {
+    await stopAll()
+    throw new Error('an engine is missing, which CI does not allow')
+  }
+  project.provide('endpoints', Object.fromEntries([...running].map(([name, engine]) => [name, engine.endpoint])))
+  return stopAll
+}
+
+function enginesOf(text: string): EngineName[] {
+  const calls = [...text.matchAll(/withEngines\(\[([^\]]*)\]/g)].map((match) => match[1] ?? '')
+  return ENGINE_NAMES.filter((name) => calls.some((call) => call.includes(`'${name}'`)))
+}
+
+const reasonOf = (reason: unknown): string =>
+  reason instanceof Error ? (reason.message.split('\n')[0] ?? '') : String(reason)

@@ -1,0 +1,24 @@
+import { join } from 'node:path'
+import { cacheFolder } from './cache.ts'
+import { freePort, makeScratch, startProcess } from './process.ts'
+import type { Engine } from './process.ts'
+
+/** Of the distribution and its modules; the pom beside the script names it too. */
+const VERSION = '3.3.2'
+/** The first start downloads 165 MB. */
+const START_MS = 240_000
+
+/** A real single-node OpenSearch, without the security plugin; installed on first use. */
+export async function startOpensearch(): Promise<Engine> {
+  const [scratch, port] = await Promise.all([makeScratch('opensearch'), freePort()])
+  return startProcess({
+    name: 'OpenSearch',
+    port,
+    scratch,
+    command: join(import.meta.dirname, 'opensearch', 'start-opensearch.sh'),
+    args: [String(port), join(scratch, 'node')],
+    env: { OPENSEARCH_DIST: join(cacheFolder(), `opensearch-${VERSION}`) },
+    timeoutMs: START_MS,
+    healthy: async (endpoint) => (await fetch(`${endpoint}/_cluster/health?wait_for_status=yellow&timeout=1s`)).ok,
+  })
+}

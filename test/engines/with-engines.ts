@@ -1,0 +1,20 @@
+import { inject, test } from 'vitest'
+import type { EngineName } from './engines.ts'
+import type {} from './global-setup.ts'
+
+/** Declares tests that need these engines, with their endpoints; where one cannot be had they show as skipped. */
+export function withEngines<Name extends EngineName>(
+  names: readonly Name[],
+  declare: (endpoints: { readonly [name in Name]: string }) => void,
+): void {
+  const endpoints = inject('endpoints')
+  if (hasAll(endpoints, names)) declare(endpoints)
+  else test.skip(`needs ${names.join(', ')}`, () => {})
+}
+
+function hasAll<Name extends EngineName>(
+  endpoints: { readonly [name in EngineName]?: string },
+  names: readonly Name[],
+): endpoints is { readonly [name in Name]: string } {
+  return names.every((name) => endpoints[name] !== undefined)
+}
