@@ -1,0 +1,91 @@
+import type { Message, Part, UserMessage } from '../domain/message.ts'
+
+/** Characters of a request that load at most: 200,000 tokens of about four characters. */
+const DEFAULT_BUDGET = 800_000
+/** A cut leaves at least this share of the budget where it can, so that it need not move again at once. */
+const LEAST_SHARE = 0.7
+/** Characters that a message costs beside its text, and that an image or a file stands for. */
+const MESSAGE_COST = 40
+const MEDIA_COST = 6_000
+
+/** Stands where a log was cut. */
+export const CUT_NOTE = '<system_note>Earlier messages of this conversation are left out here: they no longer fit.</system_note>'
+
+export interface ContextWindow {
+  /** Takes the next page of a log read backwards, newest message first. Answers true when older ones can no longer fit. */
+  add(page: readonly Message[]): boolean
+  /** What fits, ascending. Where older messages are left out, a user message that is not in the log says so first. */
+  messages(): Message[]
+}
+
+/**
+ * Bounds what is loaded of a log by what a context can hold (R7). The cut never falls inside a round, and is a function of
+ * the log alone: of the rounds that may come first, the one whose id has the least hash does, so that the cut stays where it
+ * is while the log grows by some rounds, and the prefix of the requests with it.
+ */
+export function createContextWindow(budget = DEFAULT_BUDGET): ContextWindow {
+  const newestFirst: Message[] = []
+  let size = 0
+  return {
+    add(page) {
+      newestFirst.push(...page)
+      for (const message of page) size += cost(message)
+      return size > budget
+    },
+    messages() {
+      if (size <= budget) return newestFirst.toReversed()
+      const kept = newestFirst.slice(0, cutAt(newestFirst, budget)).toReversed()
+      return [cutMessage(kept), ...kept]
+    },
+  }
+}
+
+/** How many of the newest messages stay. */
+function cutAt(newestFirst: readonly Message[], budget: number): number {
+  const boundaries: { count: number; size: number; message: Message }[] = []
+  let size = 0
+  for (const [index, message] of newestFirst.entries()) {
+    size += cost(message)
+    if (size > budget && boundaries.length > 0) break
+    if (message.role === 'tool' || message.parentToolCallId !== undefined) continue
+    boundaries.push({ count: index + 1, size, message })
+  }
+  const roomy = boundaries.filter((boundary) => boundary.size >= budget * LEAST_SHARE)
+  const inputs = roomy.filter(({ message }) => message.role === 'user')
+  const candidates = inputs.length > 0 ? inputs : roomy.length > 0 ? roomy : boundaries.slice(-1)
+  const [first, ...others] = candidates
+  if (first === undefined) return newestFirst.length
+  return others.reduce((best, other) => (hash(other.message.id) < hash(best.message.id) ? other : best), first).count
+}
+
+function cutMessage(kept: readonly Message[]): UserMessage {
+  const first = kept[0]
+  return {
+    id: '0'.repeat(26),
+    runId: '',
+    agent: first?.agent ?? '',
+    role: 'user',
+    round: 0,
+    createdAt: first?.createdAt ?? 0,
+    parts: [{ type: 'text', text: CUT_NOTE }],
+  }
+}
+
+function cost(message: Message): number {
+  const parts: readonly Part[] = message.parts
+  const text = parts.reduce((sum, part) => sum + partCost(part), MESSAGE_COST)
+  if (message.role !== 'assistant') return text
+  return message.toolCalls.reduce((sum, call) => sum + call.name.length + call.arguments.length + MESSAGE_COST, text)
+}
+
+function partCost(part: Part): number {
+  if (part.type === 'image' || part.type === 'file') return MEDIA_COST
+  return part.type === 'tool_call' || part.type === 'error' ? 0 : part.text.length
+}
+
+/** FNV-1a, 32 bits. */
+function hash(id: string): number {
+  let value = 0x811c9dc5
+  for (let at = 0; at < id.length; at++) value = Math.imul(value ^ id.charCodeAt(at), 0x01000193) >>> 0
+  return value
+}

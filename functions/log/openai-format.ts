@@ -1,0 +1,88 @@
+import type { RequestMedia, RequestMessage, RequestText, RequestToolCall } from '../domain/model-request.ts'
+
+export type OpenAiPart =
+  | { type: 'text'; text: string }
+  | { type: 'image_url'; image_url: { url: string } }
+  | { type: 'file'; file: { filename: string; file_data: string } }
+export interface OpenAiToolCall {
+  id: string
+  type: 'function'
+  function: { name: string; arguments: string }
+  extra_content?: { google: { thought_signature: string } }
+}
+/** A Chat Completions message. */
+export type OpenAiMessage =
+  | { role: 'system'; content: string }
+  | { role: 'user'; content: string | OpenAiPart[] }
+  | { role: 'assistant'; content: string | null; reasoning_content?: string; tool_calls?: OpenAiToolCall[] }
+  | { role: 'tool'; tool_call_id: string; content: string }
+
+/**
+ * A request's messages exactly as an OpenAI-compatible server is sent them (R6): `arguments` raw, keys in this order. A media
+ * part without its bytes is shown as a line of text.
+ */
+export function toOpenAiMessages(
+  messages: readonly RequestMessage[],
+  instructions?: string,
+): OpenAiMessage[] {
+  const system: OpenAiMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }]
+  return [...system, ...messages.map(toOpenAiMessage)]
+}
+
+function toOpenAiMessage(message: RequestMessage): OpenAiMessage {
+  if (message.role === 'user') return { role: 'user', content: userContent(message.parts) }
+  if (message.role === 'tool') {
+    return { role: 'tool', tool_call_id: message.toolCallId, content: toolText(message.parts) }
+  }
+  const joined = (type: 'text' | 'reasoning'): string =>
+    message.parts.flatMap((part) => (part.type === type ? [part.text] : [])).join('')
+  const text = joined('text')
+  const reasoning = joined('reasoning')
+  const calls = message.parts.flatMap((part) => (part.type === 'tool_call' ? [toToolCall(part)] : []))
+  return {
+    role: 'assistant',
+    content: calls.length > 0 && text === '' ? null : text,
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(calls.length > 0 ? { tool_calls: calls } : {}),
+  }
+}
+
+function toToolCall(call: RequestToolCall): OpenAiToolCall {
+  const signature = call.provider?.['openaiCompatible']?.['thoughtSignature']
+  return {
+    id: call.id,
+    type: 'function',
+    function: { name: call.name, arguments: call.arguments },
+    ...(typeof signature === 'string' ? { extra_content: { google: { thought_signature: signature } } } : {}),
+  }
+}
+
+function userContent(parts: readonly (RequestText | RequestMedia)[]): string | OpenAiPart[] {
+  const [first] = parts
+  if (parts.length === 1 && first?.type === 'text') return first.text
+  return parts.map(toOpenAiPart)
+}
+
+function toOpenAiPart(part: RequestText | RequestMedia): OpenAiPart {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  if (part.data === undefined || !isSendable(part.mediaType)) return { type: 'text', text: mediaText(part) }
+  if (part.mediaType.startsWith('text/')) return { type: 'text', text: Buffer.from(part.data).toString('utf8') }
+  const url = `data:${part.mediaType};base64,${Buffer.from(part.data).toString('base64')}`
+  return part.mediaType.startsWith('image/')
+    ? { type: 'image_url', image_url: { url } }
+    : { type: 'file', file: { filename: part.filename ?? 'document.pdf', file_data: url } }
+}
+
+/** Chat Completions takes images and PDF files; plain text goes as text. */
+const isSendable = (mediaType: string): boolean =>
+  mediaType.startsWith('image/') || mediaType.startsWith('text/') || mediaType === 'application/pdf'
+
+/** A tool result as text: Chat Completions has no media there, and base64 in their place would be noise. */
+export function toolText(parts: readonly (RequestText | RequestMedia)[]): string {
+  return parts.map((part) => (part.type === 'text' ? part.text : mediaText(part))).join('\n')
+}
+
+/** Stands for media that a model cannot be sent. */
+export function mediaText(part: RequestMedia): string {
+  return `[${part.filename ?? part.type} (${part.mediaType}) cannot be shown here]`
+}

@@ -1,0 +1,136 @@
+import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../domain/message.ts'
+import type { RequestMedia, RequestMessage, RequestText, RequestToolCall } from '../domain/model-request.ts'
+import { groupTurns } from './turns.ts'
+import { goneText, isResult, requestMedia, toolResult } from './tool-result-text.ts'
+
+export interface ReplayOptions {
+  /** The run that the request is for; it is sent whole, with its media. */
+  readonly currentRun: string
+  readonly replay: 'full' | 'conversation'
+}
+
+type AssistantRequest = Extract<RequestMessage, { role: 'assistant' }>
+
+/** Follows text that a failure cut off, where the model goes on without a new input: a request never ends with an answer. */
+export const CUT_OFF_NOTE = '<system_note>The answer above was cut off by an error. Go on from there.</system_note>'
+
+/**
+ * The messages of the next model request: a pure function of the log (ascending ids), always valid, and with a stable prefix
+ * (spec §4). Calls and results are matched by assistant message and sequence, never by the provider's ids.
+ *
+ * Of an answer that failed, its text is sent and nothing else. A run without an input of its own (`continue`) belongs to the
+ * turn of the run that it continues.
+ */
+export function replay(messages: readonly Message[], options: ReplayOptions): RequestMessage[] {
+  const leader = messages.filter((message) => message.parentToolCallId === undefined)
+  const results = resultsByAssistant(leader)
+  const turns = groupTurns(leader)
+  const current = turns.findLast((turn) => turn.some((message) => message.runId === options.currentRun)) ?? turns.at(-1)
+  return turns.flatMap((turn, index) => {
+    const isCurrent = turn === current
+    const next = turns[index + 1]?.[0]
+    const whole = isCurrent || options.replay === 'full'
+    const kept = whole ? turn : conversation(turn)
+    return kept.flatMap((message): RequestMessage[] => {
+      if (message.role === 'user') return [userRequest(message, isCurrent)]
+      if (!whole) return finalAnswer(message)
+      const following = turn[turn.indexOf(message) + 1] ?? next
+      return [
+        ...round(message, results.get(message.id), isCurrent),
+        ...cutOffNote(message, following, options.currentRun),
+      ]
+    })
+  })
+}
+
+/** What is left of an earlier turn under `replay: "conversation"`: the user's words and the final answer. */
+function conversation(turn: readonly (UserMessage | AssistantMessage)[]): (UserMessage | AssistantMessage)[] {
+  const last = turn.at(-1)
+  return turn.filter((message) => message.role === 'user' || message === last)
+}
+
+function resultsByAssistant(messages: readonly Message[]): Map<string, Map<number, ToolMessage>> {
+  const results = new Map<string, Map<number, ToolMessage>>()
+  for (const message of messages) {
+    if (message.role !== 'tool') continue
+    const batch = results.get(message.assistantMessageId) ?? new Map<number, ToolMessage>()
+    results.set(message.assistantMessageId, batch.set(message.sequence, message))
+  }
+  return results
+}
+
+function userRequest(message: UserMessage, withMedia: boolean): RequestMessage {
+  const noted = message.parts.some((part) => part.type === 'note')
+  const parts = message.parts.flatMap((part): (RequestText | RequestMedia)[] => {
+    if (part.type === 'text') return [part]
+    if (part.type === 'note') return withMedia ? [] : [{ type: 'text', text: part.text }]
+    if (withMedia) return [requestMedia(part)]
+    return noted ? [] : [{ type: 'text', text: goneText(part) }]
+  })
+  return { role: 'user', parts: parts.length > 0 ? parts : [{ type: 'text', text: '' }] }
+}
+
+/** An assistant message and directly after it one result per call, in sequence order (R1, R2). */
+function round(
+  message: AssistantMessage,
+  results: ReadonlyMap<number, ToolMessage> | undefined,
+  withMedia: boolean,
+): RequestMessage[] {
+  const rows = message.toolCalls.map((call, sequence) => {
+    const row = results?.get(sequence)
+    return row?.toolCallId === call.id ? row : undefined
+  })
+  if (hasFailed(message) || !rows.some((row) => row !== undefined && isResult(row))) {
+    return message.toolCalls.length === 0 && !hasFailed(message) ? answer(message) : textOnly(message)
+  }
+  return [
+    withCalls(message),
+    ...message.toolCalls.map((call, sequence) => toolResult(call, rows[sequence], withMedia)),
+  ]
+}
+
+const hasFailed = (message: AssistantMessage): boolean => message.parts.some((part) => part.type === 'error')
+
+function hasText(parts: AssistantRequest['parts']): boolean {
+  return parts.some((part) => part.type === 'text' && part.text !== '')
+}
+
+/** An answer without calls, whole; nothing when it has no text. */
+function answer(message: AssistantMessage): AssistantRequest[] {
+  const parts = message.parts.flatMap((part) => (part.type === 'text' || part.type === 'reasoning' ? [part] : []))
+  return hasText(parts) ? [{ role: 'assistant', parts }] : []
+}
+
+/** Reasoning without the call or the answer that it led to is refused by providers: only the text is left. */
+function textOnly(message: AssistantMessage): AssistantRequest[] {
+  const parts = message.parts.flatMap((part): RequestText[] => (part.type === 'text' ? [part] : []))
+  return hasText(parts) ? [{ role: 'assistant', parts }] : []
+}
+
+function finalAnswer(message: AssistantMessage): AssistantRequest[] {
+  return message.toolCalls.length > 0 || hasFailed(message) ? textOnly(message) : answer(message)
+}
+
+/** The n-th place of a call takes the n-th call; calls without a place follow at the end. */
+function withCalls(message: AssistantMessage): AssistantRequest {
+  const calls = message.toolCalls.map((call): RequestToolCall => ({ type: 'tool_call', ...call }))
+  let placed = 0
+  const parts = message.parts.flatMap((part): AssistantRequest['parts'] => {
+    if (part.type === 'text' || part.type === 'reasoning') return [part]
+    const call = part.type === 'tool_call' ? calls[placed] : undefined
+    if (call === undefined) return []
+    placed++
+    return [call]
+  })
+  return { role: 'assistant', parts: [...parts, ...calls.slice(placed)] }
+}
+
+function cutOffNote(
+  message: AssistantMessage,
+  following: UserMessage | AssistantMessage | undefined,
+  currentRun: string,
+): RequestMessage[] {
+  if (!hasFailed(message) || textOnly(message).length === 0) return []
+  const goesOn = following === undefined ? message.runId !== currentRun : following.role === 'assistant'
+  return goesOn ? [{ role: 'user', parts: [{ type: 'text', text: CUT_OFF_NOTE }] }] : []
+}

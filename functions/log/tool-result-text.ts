@@ -1,0 +1,53 @@
+import type { MediaPart, ToolMessage } from '../domain/message.ts'
+import { STATUS_TEXT } from '../domain/message.ts'
+import type { RequestMedia, RequestMessage, RequestText } from '../domain/model-request.ts'
+
+type ToolResult = Extract<RequestMessage, { role: 'tool' }>
+
+/** The statuses that are a result for the model. */
+export const isResult = (message: ToolMessage): boolean =>
+  message.status !== 'running' && message.status !== 'waiting' && message.status !== 'approved'
+
+/**
+ * What the model is told of one call: the result's own content, else the text of its status. A call without a result counts
+ * as interrupted. Media are sent only `withMedia`; else a note says that they are gone.
+ */
+export function toolResult(
+  call: { readonly id: string; readonly name: string },
+  message: ToolMessage | undefined,
+  withMedia: boolean,
+): ToolResult {
+  const status = message !== undefined && isResult(message) ? message.status : 'interrupted'
+  const own = message !== undefined && isResult(message) ? content(message, withMedia) : []
+  const parts = own.length > 0 ? own : [{ type: 'text' as const, text: statusText(status) }]
+  return { role: 'tool', toolCallId: call.id, toolName: call.name, isError: status !== 'completed', parts }
+}
+
+function statusText(status: ToolMessage['status']): string {
+  return status === 'interrupted' || status === 'cancelled' || status === 'denied' ? STATUS_TEXT[status] : ''
+}
+
+function content(message: ToolMessage, withMedia: boolean): (RequestText | RequestMedia)[] {
+  const noted = message.parts.some((part) => part.type === 'note')
+  return message.parts.flatMap((part): (RequestText | RequestMedia)[] => {
+    if (part.type === 'text') return [part]
+    if (part.type === 'note') return withMedia ? [] : [{ type: 'text', text: part.text }]
+    if (withMedia) return [requestMedia(part)]
+    return noted ? [] : [{ type: 'text', text: goneText(part) }]
+  })
+}
+
+/** A stored media part as a request carries it; its bytes are filled in just before sending. */
+export function requestMedia(part: MediaPart): RequestMedia {
+  return {
+    type: part.type,
+    id: part.id,
+    mediaType: part.mediaType,
+    ...(part.filename === undefined ? {} : { filename: part.filename }),
+  }
+}
+
+/** Stands in for media of a past run that were stored without a note. */
+export function goneText(part: MediaPart): string {
+  return `[${part.filename ?? part.type} (${part.mediaType}) is no longer available to view]`
+}
