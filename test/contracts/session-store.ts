@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { NewSession } from '../../functions/ports/session-store.ts'
+import { endAfter, expectCode, fresh, HOSTILE_TEXTS, newRun, openScene, pausedRun, startRun } from './scene.ts'
+import type { Engine, Stores } from './stores.ts'
+
+const DAY = 86_400_000
+
+/** Sessions as their users see them: made once, changed in part, listed by activity, gone when deleted. */
+export function sessionStoreContract(engine: Engine): void {
+  describe(`session store on ${engine.name}`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+    let stores: Stores
+    beforeAll(async () => void (stores = await engine.open()))
+    afterAll(() => stores.close())
+
+    const make = (session: Partial<NewSession> = {}): NewSession => ({
+      tenant: fresh('tenant'),
+      session: fresh('session'),
+      agent: 'helper',
+      metadata: {},
+      ...session,
+    })
+
+    test('a session reads back as it was created, with no runs and its times from the clock', async () => {
+      const full = make({ owner: 'ada', title: 'Trip', instructions: 'Be brief', metadata: { a: [1, null, { b: '' }] } })
+      const created = await stores.sessions.create(full)
+      expect(created).toMatchObject({ ...full, createdAt: stores.clock.now(), updatedAt: stores.clock.now() })
+      expect(created.totals).toMatchObject({ runs: 0, rounds: 0, byAgent: {} })
+      expect(await stores.peer.sessions.read(full)).toEqual(created)
+    })
+
+    test('fields that were not given are absent', async () => {
+      const { tenant, session } = await stores.sessions.create(make())
+      const read = await stores.sessions.read({ tenant, session })
+      expect(Object.keys(read ?? {}).toSorted()).toEqual(
+        ['agent', 'createdAt', 'metadata', 'session', 'tenant', 'totals', 'updatedAt'].toSorted(),
+      )
+    })
+
+    test('an id that is taken is refused, and the first session stays', async () => {
+      const first = await stores.sessions.create(make({ title: 'first' }))
+      await expectCode(stores.sessions.create(make({ ...first, title: 'second' })), 'session_exists')
+      expect(await stores.sessions.read(first)).toMatchObject({ title: 'first' })
+    })
+
+    test('of ten that create the same id at once, exactly one does', async () => {
+      const session = make()
+      const results = await Promise.allSettled(
+        Array.from({ length: 10 }, (_, n) => (n % 2 ? stores : stores.peer).sessions.create({ ...session, title: `${n}` })),
+      )
+      expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1)
+      for (const result of results)
+        if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'session_exists' })
+    })
+
+    test('the same id in another tenant is another session', async () => {
+      const first = await stores.sessions.create(make({ title: 'first' }))
+      const second = await stores.sessions.create(make({ session: first.session, title: 'second' }))
+      expect(await stores.sessions.read(first)).toMatchObject({ title: 'first' })
+      expect(await stores.sessions.read(second)).toMatchObject({ title: 'second' })
+      expect(await stores.sessions.read({ tenant: fresh('tenant'), session: first.session })).toBeUndefined()
+    })
+
+    test.each(HOSTILE_TEXTS.filter(([name]) => name !== '400 kB'))('texts keep every character: %s', async (_name, text) => {
+      const session = make({ title: text, instructions: text, owner: `o${text}`, metadata: { [`k${text}`]: text } })
+      await stores.sessions.create(session)
+      expect(await stores.sessions.read(session)).toMatchObject(session)
+    })
+
+    test('a change keeps what it leaves out, removes what it sets to null and moves the activity', async () => {
+      const session = await stores.sessions.create(make({ title: 'old', instructions: 'keep', metadata: { a: 1 } }))
+      stores.clock.advance(1000)
+      const changed = await stores.sessions.update(session, { title: null, agent: 'other' })
+      expect(changed).toEqual({
+        tenant: session.tenant,
+        session: session.session,
+        agent: 'other',
+        instructions: 'keep',
+        metadata: { a: 1 },
+        createdAt: session.createdAt,
+        updatedAt: stores.clock.now(),
+        totals: session.totals,
+      })
+      expect(await stores.peer.sessions.read(session)).toEqual(changed)
+      await stores.sessions.update(session, { metadata: { b: 2 }, instructions: null, title: '' })
+      const last = await stores.sessions.read(session)
+      expect(last).toMatchObject({ metadata: { b: 2 }, title: '' })
+      expect(last).not.toHaveProperty('instructions')
+      expect(last?.metadata).not.toHaveProperty('a')
+    })
+
+    test('an unknown session is undefined to read and an error to change', async () => {
+      expect(await stores.sessions.read(make())).toBeUndefined()
+      await expectCode(stores.sessions.update(make(), { title: 'x' }), 'session_not_found')
+    })
+
+    test('a deleted session is gone, stays untouched, and its id is free again after 30 days', async () => {
+      const session = make({ title: 'secret' })
+      await stores.sessions.create(session)
+      await stores.deletion.tombstone(session)
+      expect(await stores.sessions.read(session)).toBeUndefined()
+      await expectCode(stores.sessions.update(session, { title: 'x' }), 'session_not_found')
+      expect((await stores.sessions.list({ tenant: session.tenant, limit: 10 })).sessions).toEqual([])
+      await stores.deletion.removeRows(session, 1000)
+      await stores.deletion.markRemoved(session, 0)
+      await stores.deletion.finish(session)
+      stores.clock.advance(30 * DAY - 60_000)
+      await expectCode(stores.sessions.create(session), 'session_exists')
+      stores.clock.advance(120_000)
+      const again = await stores.sessions.create(make({ tenant: session.tenant, session: session.session }))
+      expect(again).not.toHaveProperty('title')
+      expect(await stores.deletion.state(session)).toBeUndefined()
+    })
+
+    test('a list shows the newest activity first: creation, change, start and end of runs', async () => {
+      const scene = await openScene(stores)
+      const others = await Promise.all([1, 2, 3].map(() => stores.sessions.create(make({ tenant: scene.key.tenant }))))
+      const [a, b, c] = others.map((session) => session.session)
+      const order = async (): Promise<string[]> =>
+        (await stores.peer.sessions.list({ tenant: scene.key.tenant, limit: 10 })).sessions.map((found) => found.session)
+      const touch = async (change: () => Promise<unknown>): Promise<void> => {
+        stores.clock.advance(1000)
+        await change()
+      }
+      await touch(() => stores.sessions.update({ tenant: scene.key.tenant, session: a ?? '' }, { title: 'a' }))
+      await touch(() => stores.sessions.update({ tenant: scene.key.tenant, session: b ?? '' }, { title: 'b' }))
+      await touch(() => startRun(scene))
+      expect((await order()).slice(0, 3)).toEqual([scene.key.session, b, a])
+      await touch(() => stores.sessions.update({ tenant: scene.key.tenant, session: c ?? '' }, { title: 'c' }))
+      expect((await order()).slice(0, 2)).toEqual([c, scene.key.session])
+    })
+
+    test('pages of a list cover every session once, also those of the same activity', async () => {
+      const tenant = fresh('tenant')
+      const made = await Promise.all(
+        Array.from({ length: 25 }, (_, n) => {
+          if (n % 5 === 0) stores.clock.advance(1000)
+          return stores.sessions.create(make({ tenant }))
+        }),
+      )
+      const seen: string[] = []
+      let after: string | undefined
+      do {
+        const page = await stores.sessions.list({ tenant, limit: 4, ...(after === undefined ? {} : { after }) })
+        expect(page.sessions.length).toBeLessThanOrEqual(4)
+        seen.push(...page.sessions.map((session) => session.session))
+        after = page.next
+      } while (after !== undefined)
+      expect(seen).toHaveLength(25)
+      expect(seen.toSorted()).toEqual(made.map((session) => session.session).toSorted())
+    })
+
+    test('a list filters by owner, agent and the state of the latest run, over page limits', async () => {
+      const tenant = fresh('tenant')
+      const running = await openScene(stores, { tenant, owner: 'ada' })
+      const paused = await openScene(stores, { tenant, owner: 'bob', agent: 'other' })
+      const done = await openScene(stores, { tenant, owner: 'ada', agent: 'other' })
+      await openScene(stores, { tenant, owner: 'bob' })
+      await startRun(running)
+      await pausedRun(paused, [{ name: 'ask', needs: 'result' }])
+      const { lease } = await startRun(done)
+      await done.log.endRun(lease, endAfter(done, lease, lease.head))
+      const find = async (filter: object): Promise<string[]> =>
+        (await stores.sessions.list({ tenant, limit: 1000, ...filter })).sessions.map((session) => session.session)
+      expect((await find({ owner: 'ada' })).toSorted()).toEqual([running.key.session, done.key.session].toSorted())
+      expect((await find({ agent: 'other' })).toSorted()).toEqual([paused.key.session, done.key.session].toSorted())
+      expect(await find({ runStatus: 'running' })).toEqual([running.key.session])
+      expect(await find({ runStatus: 'paused' })).toEqual([paused.key.session])
+      expect(await find({ runStatus: 'completed' })).toEqual([done.key.session])
+      expect(await find({ runStatus: 'completed', owner: 'bob' })).toEqual([])
+      const first = await stores.sessions.list({ tenant, limit: 1, owner: 'ada' })
+      const rest = await stores.sessions.list({ tenant, limit: 1, owner: 'ada', after: first.next ?? '' })
+      expect([...first.sessions, ...rest.sessions].map((found) => found.session).toSorted()).toEqual(
+        [running.key.session, done.key.session].toSorted(),
+      )
+    })
+
+    test('a session shows its latest run and its totals', async () => {
+      const scene = await openScene(stores)
+      const { lease, run } = await startRun(scene)
+      expect(await scene.sessions.read(scene.key)).toMatchObject({ run: { id: run.id, status: 'running' } })
+      await scene.log.endRun(lease, endAfter(scene, lease, lease.head))
+      const read = await scene.sessions.read(scene.key)
+      expect(read).toMatchObject({ run: { id: run.id, status: 'completed' }, totals: { runs: 1 } })
+      expect(read?.totals.usage).toMatchObject({ inputTokens: 7, outputTokens: 3, cachedInputTokens: null })
+      expect(read?.totals.byAgent['helper']).toMatchObject({ totalTokens: 10 })
+      const queued = await scene.inbox.enqueue(scene.key, newRun())
+      expect((await scene.sessions.read(scene.key))?.run).toEqual({ id: queued.runId, status: 'queued' })
+    })
+
+    test('a change does not disturb the holder of the lease', async () => {
+      const scene = await openScene(stores)
+      const { lease } = await startRun(scene)
+      await scene.peer.sessions.update(scene.key, { title: 'changed' })
+      await scene.log.endRun(lease, endAfter(scene, lease, lease.head))
+      expect(await scene.sessions.read(scene.key)).toMatchObject({ title: 'changed', run: { status: 'completed' } })
+    })
+  })
+
+  describe(`session store on ${engine.name} that fails`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+    test('a store that cannot answer rejects and never says that there is nothing', async () => {
+      const stores = await engine.open()
+      const { key } = await openScene(stores)
+      await stores.breakDown()
+      await expect(stores.sessions.read(key)).rejects.toThrow()
+      await expect(stores.sessions.list({ tenant: key.tenant, limit: 10 })).rejects.toThrow()
+      await expect(stores.sessions.update(key, { title: 'x' })).rejects.toThrow()
+      await expect(stores.sessions.create(make())).rejects.toThrow()
+      await stores.close()
+    })
+    const make = (): NewSession => ({ tenant: fresh('tenant'), session: fresh('s'), agent: 'helper', metadata: {} })
+  })
+}

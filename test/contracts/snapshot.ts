@@ -1,0 +1,49 @@
+import type { Message } from '../../functions/domain/message.ts'
+import type { Run } from '../../functions/domain/run.ts'
+import type { Session, SessionHeader, SessionKey } from '../../functions/domain/session.ts'
+import type { LogReader } from '../../functions/ports/log-reader.ts'
+import type { SessionPorts } from './stores.ts'
+
+/** Everything that the ports show of one session. */
+export interface Snapshot {
+  readonly header: SessionHeader | undefined
+  readonly session: Session | undefined
+  /** Ids ascending. */
+  readonly messages: readonly Message[]
+  /** Ids ascending. */
+  readonly runs: readonly Run[]
+}
+
+const PAGE = 1000
+
+/** All messages of a session, oldest first, page by page. */
+export async function allMessages(reader: LogReader, key: SessionKey, limit = PAGE): Promise<Message[]> {
+  const found: Message[] = []
+  for (;;) {
+    const after = found.at(-1)?.id
+    const page = await reader.messages(key, { order: 'ascending', limit, ...(after === undefined ? {} : { after }) })
+    found.push(...page.messages)
+    if (!page.more) return found
+  }
+}
+
+/** All runs of a session, oldest first. */
+export async function allRuns(reader: LogReader, key: SessionKey, limit = PAGE): Promise<Run[]> {
+  const found: Run[] = []
+  for (;;) {
+    const before = found.at(-1)?.id
+    const page = await reader.runs(key, { limit, ...(before === undefined ? {} : { before }) })
+    found.push(...page.runs)
+    if (!page.more) return found.toReversed()
+  }
+}
+
+/** Reads a session whole; only meaningful while nobody writes. */
+export async function snapshot(ports: SessionPorts, key: SessionKey): Promise<Snapshot> {
+  return {
+    header: await ports.lease.look(key),
+    session: await ports.sessions.read(key),
+    messages: await allMessages(ports.reader, key),
+    runs: await allRuns(ports.reader, key),
+  }
+}

@@ -1,0 +1,64 @@
+import type { Clock } from '../../functions/ports/clock.ts'
+import type { KeyStore } from '../../functions/ports/key-store.ts'
+import type { LogReader } from '../../functions/ports/log-reader.ts'
+import type { RunInbox } from '../../functions/ports/run-inbox.ts'
+import type { RunLease } from '../../functions/ports/run-lease.ts'
+import type { RunLog } from '../../functions/ports/run-log.ts'
+import type { SessionDeletion } from '../../functions/ports/session-deletion.ts'
+import type { SessionJanitor } from '../../functions/ports/session-janitor.ts'
+import type { SessionStore } from '../../functions/ports/session-store.ts'
+
+/** Time that stands still until a test moves it; sleeping takes none of it. */
+export interface ManualClock extends Clock {
+  set(milliseconds: number): void
+  advance(milliseconds: number): void
+}
+
+/** The ports of one process to the session store. */
+export interface SessionPorts {
+  readonly sessions: SessionStore
+  readonly inbox: RunInbox
+  readonly lease: RunLease
+  readonly log: RunLog
+  readonly reader: LogReader
+  readonly janitor: SessionJanitor
+  readonly deletion: SessionDeletion
+  readonly keys: KeyStore
+}
+
+/** What an engine hands to the suites: its ports, over a clock that the suites move. */
+export interface Stores extends SessionPorts {
+  readonly clock: ManualClock
+  /** The same data as another process sees it. */
+  readonly peer: SessionPorts
+  /** From now on every call of `ports` (and only of those) fails in the store: closed file, dead endpoint. */
+  breakDown(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Opening {
+  /** Awaited wherever another process's write can land inside one port call; schedules step in there. */
+  readonly between?: () => Promise<void>
+}
+
+/** An engine under test. Suites open it once each and keep apart by tenant, so it need not start empty. */
+export interface Engine {
+  readonly name: string
+  /** Multiplies every time limit of the suites. */
+  readonly timeoutFactor: number
+  open(opening?: Opening): Promise<Stores>
+}
+
+/** A clock that shows `start` (milliseconds since 1970) until it is moved. */
+export function createManualClock(start: number = Date.UTC(2026, 0, 5, 9)): ManualClock {
+  let time = start
+  return {
+    now: () => time,
+    set: (milliseconds) => void (time = milliseconds),
+    advance: (milliseconds) => void (time += milliseconds),
+    sleep: async (_milliseconds, signal) => {
+      signal?.throwIfAborted()
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+}
