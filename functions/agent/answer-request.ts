@@ -75,7 +75,8 @@ async function streamAnswer(
   streamed: AssistantPart[],
 ): Promise<ModelAnswer> {
   const idle = new AbortController()
-  const expire = (): void => idle.abort(new ModelError('timeout', `no answer for ${IDLE_MS / 1_000} s`, { retryable: true }))
+  const expire = (): void =>
+    idle.abort(new ModelError('timeout', `no answer for ${IDLE_MS / 1_000} s`, { retryable: true }))
   let timer = setTimeout(expire, IDLE_MS)
   const base = { runId: target.runId, round: target.round }
   try {

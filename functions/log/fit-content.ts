@@ -33,7 +33,11 @@ export function fitContent(
   const name = `${at.messageId}.${at.attempt}`
   const pointer = `[Full output: output:${at.messageId}, ${formatBytes(output.bytes)}, ${formatCount(output.lines)} lines]`
   const text = `${firstCodePoints(content.text, policies.previewChars)}\n\n${pointer}`
-  return { parts: [{ type: 'text', text }, ...media], output: { ...output, object: name }, object: { name, bytes, mediaType } }
+  return {
+    parts: [{ type: 'text', text }, ...media],
+    output: { ...output, object: name },
+    object: { name, bytes, mediaType },
+  }
 }
 
 function firstCodePoints(text: string, count: number): string {

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto'
+import type { Policies } from '../domain/agent.ts'
+import { TooltrailError } from '../domain/errors.ts'
+import type { Message, ToolMessage } from '../domain/message.ts'
+import type { SessionKey } from '../domain/session.ts'
+import { fitContent } from '../log/fit-content.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { LogReader } from '../ports/log-reader.ts'
+import type { OutputStore } from '../ports/output-store.ts'
+import type { Answer } from '../ports/run-inbox.ts'
+import type { IncomingPart, ToolAnswer } from './backend.ts'
+import { storeMedia } from './incoming.ts'
+
+interface Dependencies {
+  readonly reader: LogReader
+  readonly outputs: OutputStore
+  readonly clock: Clock
+}
+
+/**
+ * Answers as the inbox takes them: large contents and media are in the output store when this resolves. Each carries a hash of
+ * what was answered, so that the same answer again is told from a different one.
+ */
+export async function prepareAnswers(
+  dependencies: Dependencies,
+  key: SessionKey,
+  runId: string,
+  answers: readonly ToolAnswer[],
+  policies: Policies,
+): Promise<Answer[]> {
+  const rows = await waitedFor(dependencies.reader, key, runId)
+  return Promise.all(
+    answers.map((answer) => {
+      const row = rows.get(answer.toolCallId)
+      if (row === undefined)
+        throw new TooltrailError(
+          'call_not_found',
+          `run ${runId} waits for no call ${JSON.stringify(answer.toolCallId)}`,
+        )
+      return prepareAnswer(dependencies, key, row, answer, policies)
+    }),
+  )
+}
+
+/** The calls of the run's latest batch that waited or wait for an answer, by call id. */
+async function waitedFor(reader: LogReader, key: SessionKey, runId: string): Promise<Map<string, ToolMessage>> {
+  const { messages } = await reader.messages(key, { order: 'descending', limit: 1, run: runId, roles: ['assistant'] })
+  const rows = new Map<string, ToolMessage>()
+  const latest = messages[0]
+  if (latest === undefined) return rows
+  const page = await reader.messages(key, {
+    order: 'ascending',
+    limit: 100,
+    run: runId,
+    after: latest.id,
+    roles: ['tool'],
+  })
+  const isWaitedFor = (message: Message): message is ToolMessage =>
+    message.role === 'tool' && message.needs !== undefined
+  for (const message of page.messages.filter(isWaitedFor)) rows.set(message.toolCallId, message)
+  return rows
+}
+
+async function prepareAnswer(
+  dependencies: Dependencies,
+  key: SessionKey,
+  row: ToolMessage,
+  answer: ToolAnswer,
+  policies: Policies,
+): Promise<Answer> {
+  const { toolCallId } = answer
+  const hash = hashOf(answer)
+  if ('approve' in answer) return { toolCallId, kind: 'approval', approved: answer.approve, hash }
+  const content = 'error' in answer ? [{ type: 'text', text: answer.error } as const] : answer.output
+  const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+  const stored = await storeMedia(
+    dependencies,
+    key,
+    content.filter((part) => part.type !== 'text'),
+  )
+  const media = stored.filter((part) => part.type !== 'text')
+  const { parts, output, object } = fitContent(
+    { messageId: row.id, attempt: hash.slice(0, 16) },
+    { text, media },
+    policies,
+  )
+  if (object !== undefined) await dependencies.outputs.put(key, object.name, object.bytes, object.mediaType)
+  return { toolCallId, kind: 'result', status: 'error' in answer ? 'error' : 'completed', parts, output, hash }
+}
+
+function hashOf(answer: ToolAnswer): string {
+  const hash = createHash('sha256')
+  if ('approve' in answer) hash.update(`approve:${answer.approve}`)
+  else if ('error' in answer) hash.update(`error:${answer.error}`)
+  else for (const part of answer.output) updateWith(part)
+  return hash.digest('hex')
+
+  function updateWith(part: IncomingPart): void {
+    if (part.type === 'text') hash.update(`text:${part.text.length}:${part.text}`)
+    else hash.update(`${part.type}:${part.mediaType}:${part.filename ?? ''}:${part.data.length}:`).update(part.data)
+  }
+}

@@ -1,0 +1,120 @@
+import { TooltrailError } from '../domain/errors.ts'
+import { isTerminal } from '../domain/events.ts'
+import type { RunEvent } from '../domain/events.ts'
+import type { Message } from '../domain/message.ts'
+import type { Run } from '../domain/run.ts'
+import type { SessionKey } from '../domain/session.ts'
+import { isBlocked } from '../domain/session.ts'
+import { eventsFrom, storedEvents } from '../log/stored-events.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { LogReader } from '../ports/log-reader.ts'
+import type { RunLease } from '../ports/run-lease.ts'
+import type { EventBus } from './event-bus.ts'
+
+/** How often the log is looked at for what other processes have stored. */
+const TAIL_MS = 500
+const PAGE = 200
+
+interface Dependencies {
+  readonly reader: LogReader
+  readonly lease: RunLease
+  readonly clock: Clock
+  readonly bus: EventBus
+}
+
+/**
+ * A run's events: first what its log tells from the round of event `after` on, then live ones, each stored event once. What
+ * other processes store is found by tailing the log. Ends after the run's terminal event or when `signal` aborts.
+ */
+export async function* followRun(
+  dependencies: Dependencies,
+  key: SessionKey,
+  runId: string,
+  { after, signal }: { readonly after?: string; readonly signal: AbortSignal },
+): AsyncGenerator<RunEvent> {
+  const subscription = dependencies.bus.subscribe(key)
+  const filter = createFilter()
+  let target = runId
+  let first = true
+  try {
+    while (!signal.aborted) {
+      const { run, events } = await tail(dependencies, key, target)
+      target = run.id
+      for (const event of first ? eventsFrom(events, after) : events) {
+        if (!filter.isNew(event)) continue
+        yield event
+        if (isTerminal(event)) return
+      }
+      first = false
+      if (yield* live()) return
+    }
+  } finally {
+    subscription.close()
+  }
+
+  /** Yields what this process emits for as long as events come; answers whether the run's terminal event was among them. */
+  async function* live(): AsyncGenerator<RunEvent, boolean> {
+    const quiet = AbortSignal.any([signal, AbortSignal.timeout(TAIL_MS)])
+    const { events, gap } = await subscription.next(quiet)
+    for (const event of events) {
+      if (event.runId !== target || !filter.isNew(event)) continue
+      yield event
+      if (isTerminal(event)) return true
+    }
+    return events.length > 0 && !gap && !signal.aborted ? yield* live() : false
+  }
+}
+
+/** The run, or the one that it was merged into, with what its log tells. Rejects with `run_not_found`. */
+async function tail(
+  { reader, lease }: Dependencies,
+  key: SessionKey,
+  runId: string,
+): Promise<{ run: Run; events: readonly RunEvent[] }> {
+  const run = await reader.run(key, runId)
+  if (run === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${runId}`)
+  if (run.status === 'merged' && run.mergedInto !== undefined)
+    return tail({ reader, lease } as Dependencies, key, run.mergedInto)
+  const header = run.status === 'paused' ? await lease.look(key) : undefined
+  const messages = await messagesOf(reader, key, run)
+  return { run, events: storedEvents(run, messages, header !== undefined && isBlocked(header)) }
+}
+
+async function messagesOf(reader: LogReader, key: SessionKey, run: Run): Promise<Message[]> {
+  const messages: Message[] = []
+  if (run.startedAt === undefined) return messages
+  for (;;) {
+    const after = messages.at(-1)?.id
+    const page = await reader.messages(key, {
+      order: 'ascending',
+      limit: PAGE,
+      run: run.id,
+      ...(after === undefined ? {} : { after }),
+    })
+    messages.push(...page.messages)
+    if (!page.more) return messages
+  }
+}
+
+/** Tells events that a consumer has had, or that are stale because their round is stored, from new ones. */
+function createFilter(): { isNew(event: RunEvent): boolean } {
+  const known = new Set<string>()
+  let storedRound = -1
+  let startedRound = -1
+  return {
+    isNew(event) {
+      if ('id' in event) {
+        if (known.has(event.id)) return false
+        known.add(event.id)
+        if (event.type === 'message.completed') storedRound = Math.max(storedRound, event.message.round)
+        return true
+      }
+      if (!('round' in event)) return true
+      if (event.round <= storedRound) return false
+      if (event.type !== 'round.started') return true
+      if (event.round <= startedRound) return false
+      startedRound = event.round
+      return true
+    },
+  }
+}

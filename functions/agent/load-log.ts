@@ -1,0 +1,26 @@
+import type { Message } from '../domain/message.ts'
+import type { SessionKey } from '../domain/session.ts'
+import type { LogReader } from '../ports/log-reader.ts'
+import { createContextWindow } from '../log/context-window.ts'
+
+/** Messages read at a time. */
+const PAGE = 200
+
+/**
+ * The log's tail as far as it fits the context, ids ascending, read backwards from the newest message: the cost is bounded
+ * by the context, not by the session's length (R7).
+ */
+export async function loadLog(reader: LogReader, key: SessionKey): Promise<Message[]> {
+  const window = createContextWindow()
+  let before: string | undefined
+  for (;;) {
+    const page = await reader.messages(key, {
+      order: 'descending',
+      limit: PAGE,
+      ...(before === undefined ? {} : { before }),
+    })
+    const enough = window.add(page.messages)
+    before = page.messages.at(-1)?.id
+    if (enough || !page.more || before === undefined) return window.messages()
+  }
+}
