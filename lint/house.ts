@@ -1,0 +1,108 @@
+import { relative, resolve, sep } from 'node:path'
+
+/** Imports point to a smaller floor only; folders on the same floor do not import each other. */
+const FLOORS: { readonly [folder: string]: number } = {
+  domain: 1,
+  log: 2,
+  ports: 2,
+  agent: 3,
+  tools: 3,
+  http: 4,
+  channels: 4,
+  adapters: 4,
+  runtime: 5,
+  handlers: 6,
+}
+const CLOUD_PACKAGE = /^(@aws-sdk|@smithy|@opensearch-project|@types\/aws-lambda|aws-lambda)(\/|$)/
+const NAMELESS = /(^|\/)(utils?|helpers?|common|misc|shared|index)(\/|\.ts$)/
+
+interface Place {
+  /** A floor's folder; for adapters with its technology: `adapters/sqlite`. */
+  readonly folder: string
+  readonly floor: number
+}
+
+/** Why a file of `functions/` may not import `specifier`; undefined when it may. Paths are relative to the root, with `/`. */
+export function refusal(file: string, specifier: string): string | undefined {
+  const from = placeOf(file)
+  if (from === undefined) return undefined
+  if (!specifier.startsWith('.')) return refusedPackage(from, file, specifier)
+  const target = relativePath(resolve('/', file, '..', specifier))
+  const to = placeOf(target)
+  if (to === undefined) return `functions/ must not import ${target}, which is not on a floor`
+  if (to.folder === from.folder) return undefined
+  if (to.folder.startsWith('adapters') && from.floor !== FLOORS['runtime'])
+    return `only runtime/ imports adapters, and adapters never import one another: not ${target}`
+  if (to.floor < from.floor) return undefined
+  return `${from.folder} (floor ${from.floor}) must not import ${to.folder} (floor ${to.floor}): ${target}`
+}
+
+function refusedPackage(from: Place, file: string, specifier: string): string | undefined {
+  if (from.folder === 'domain') return `domain/ imports nothing: not ${specifier}`
+  const mayUseCloud = from.folder.startsWith('adapters/') || file === 'functions/runtime/aws.ts'
+  if (CLOUD_PACKAGE.test(specifier) && !mayUseCloud) return `${specifier} belongs to adapters/ and runtime/aws.ts`
+  return undefined
+}
+
+function placeOf(path: string): Place | undefined {
+  const [top, folder, next, ...rest] = path.split('/')
+  const floor = folder === undefined ? undefined : FLOORS[folder]
+  if (top !== 'functions' || folder === undefined || floor === undefined) return undefined
+  return { folder: folder === 'adapters' && rest.length > 0 ? `adapters/${next}` : folder, floor }
+}
+
+const relativePath = (absolute: string): string => relative('/', absolute).split(sep).join('/')
+
+interface Node {
+  readonly source?: { readonly value?: unknown } | null
+}
+interface Context {
+  readonly cwd: string
+  readonly filename: string
+  report(finding: { message: string; node: Node }): void
+}
+
+const fileOf = ({ cwd, filename }: Context): string => relative(cwd, filename).split(sep).join('/')
+
+/** Every way to import: static, type, re-export, `import()` and `import('…').Type`. */
+const layers = {
+  create(context: Context) {
+    const check = (node: Node): void => {
+      if (typeof node.source?.value !== 'string') return
+      const message = refusal(fileOf(context), node.source.value)
+      if (message !== undefined) context.report({ message, node })
+    }
+    return {
+      ImportDeclaration: check,
+      ImportExpression: check,
+      TSImportType: check,
+      ExportNamedDeclaration: check,
+      ExportAllDeclaration: check,
+    }
+  },
+}
+
+const noReExport = {
+  create(context: Context) {
+    const check = (node: Node): void => {
+      if (node.source) context.report({ message: 'import from where it is defined: no barrels', node })
+    }
+    return { ExportNamedDeclaration: check, ExportAllDeclaration: check }
+  },
+}
+
+const tellingName = {
+  create(context: Context) {
+    return {
+      Program(node: Node): void {
+        const file = fileOf(context)
+        if (NAMELESS.test(file)) context.report({ message: `${file}: name a file by what it holds`, node })
+      },
+    }
+  },
+}
+
+export default {
+  meta: { name: 'house' },
+  rules: { layers, 'no-re-export': noReExport, 'telling-name': tellingName },
+}

@@ -1,0 +1,63 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'oxlint'
+
+const LINES = { max: 300, skipBlankLines: false, skipComments: false }
+const LINES_PER_FUNCTION = { max: 60, skipBlankLines: false, skipComments: false }
+
+/** The import rule, the size limits and the rules of CONTRIBUTING.md. `test/house/lint-canary.test.ts` shows that they fire. */
+export default defineConfig({
+  plugins: ['eslint', 'typescript', 'unicorn', 'oxc', 'import', 'node', 'promise', 'vitest'],
+  jsPlugins: [fileURLToPath(new URL('./lint/house.ts', import.meta.url))],
+  options: { typeAware: true, denyWarnings: true, reportUnusedDisableDirectives: 'error' },
+  categories: { correctness: 'error' },
+  rules: {
+    'import/no-cycle': ['error', { ignoreTypes: false }],
+    'import/no-self-import': 'error',
+    'import/no-commonjs': 'error',
+    'unicorn/filename-case': ['error', { case: 'kebabCase' }],
+    'unicorn/prefer-node-protocol': 'error',
+    'typescript/no-explicit-any': 'error',
+    'typescript/no-non-null-assertion': 'error',
+    'typescript/ban-ts-comment': 'error',
+    'typescript/no-floating-promises': 'error',
+    'typescript/no-misused-promises': 'error',
+    'typescript/only-throw-error': 'error',
+    'typescript/switch-exhaustiveness-check': 'error',
+    'typescript/consistent-type-imports': 'error',
+    'typescript/no-unsafe-argument': 'error',
+    'typescript/no-unsafe-assignment': 'error',
+    'typescript/no-unsafe-call': 'error',
+    'typescript/no-unsafe-member-access': 'error',
+    'typescript/no-unsafe-return': 'error',
+    // Our factories answer plain objects whose functions never use `this`.
+    'typescript/unbound-method': 'off',
+    'eslint/eqeqeq': 'error',
+    'eslint/no-empty': 'error',
+    'eslint/no-var': 'error',
+    'eslint/prefer-const': 'error',
+    'eslint/max-lines': ['error', LINES],
+    'eslint/no-warning-comments': 'error',
+  },
+  overrides: [
+    {
+      files: ['functions/**'],
+      rules: {
+        'house/layers': 'error',
+        'house/no-re-export': 'error',
+        'house/telling-name': 'error',
+        'eslint/max-lines-per-function': ['error', LINES_PER_FUNCTION],
+        'eslint/no-console': 'error',
+        'import/no-default-export': 'error',
+        'node/no-process-env': 'error',
+        'eslint/no-restricted-imports': [
+          'error',
+          { paths: [{ name: 'node:process', importNames: ['env'], message: 'only runtime/config.ts reads it' }] },
+        ],
+      },
+    },
+    {
+      files: ['functions/runtime/config.ts'],
+      rules: { 'node/no-process-env': 'off' },
+    },
+  ],
+})

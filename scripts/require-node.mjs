@@ -1,0 +1,9 @@
+// Plain JavaScript, for it must run where the pinned Node is missing. Preloaded by `npm start`, and run before `npm test`.
+const major = Number(process.versions.node.split('.')[0])
+if (major < 24) {
+  console.error(
+    `Tooltrail runs on Node 24, but this is ${process.version}: the pinned Node was not installed because install scripts ` +
+      'are blocked. Run: npm rebuild node --ignore-scripts=false',
+  )
+  process.exit(1)
+}
