@@ -9,7 +9,8 @@ const MESSAGE_COST = 40
 const MEDIA_COST = 6_000
 
 /** Stands where a log was cut. */
-export const CUT_NOTE = '<system_note>Earlier messages of this conversation are left out here: they no longer fit.</system_note>'
+export const CUT_NOTE =
+  '<system_note>Earlier messages of this conversation are left out here: they no longer fit.</system_note>'
 
 export interface ContextWindow {
   /** Takes the next page of a log read backwards, newest message first. Answers true when older ones can no longer fit. */
@@ -79,8 +80,8 @@ function cost(message: Message): number {
 }
 
 function partCost(part: Part): number {
-  if (part.type === 'image' || part.type === 'file') return MEDIA_COST
-  return part.type === 'tool_call' || part.type === 'error' ? 0 : part.text.length
+  if ('text' in part) return part.type === 'error' ? 0 : part.text.length
+  return part.type === 'tool_call' ? 0 : MEDIA_COST
 }
 
 /** FNV-1a, 32 bits. */

@@ -21,10 +21,7 @@ export type OpenAiMessage =
  * A request's messages exactly as an OpenAI-compatible server is sent them (R6): `arguments` raw, keys in this order. A media
  * part without its bytes is shown as a line of text.
  */
-export function toOpenAiMessages(
-  messages: readonly RequestMessage[],
-  instructions?: string,
-): OpenAiMessage[] {
+export function toOpenAiMessages(messages: readonly RequestMessage[], instructions?: string): OpenAiMessage[] {
   const system: OpenAiMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }]
   return [...system, ...messages.map(toOpenAiMessage)]
 }

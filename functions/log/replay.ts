@@ -83,10 +83,7 @@ function round(
   if (hasFailed(message) || !rows.some((row) => row !== undefined && isResult(row))) {
     return message.toolCalls.length === 0 && !hasFailed(message) ? answer(message) : textOnly(message)
   }
-  return [
-    withCalls(message),
-    ...message.toolCalls.map((call, sequence) => toolResult(call, rows[sequence], withMedia)),
-  ]
+  return [withCalls(message), ...message.toolCalls.map((call, sequence) => toolResult(call, rows[sequence], withMedia))]
 }
 
 const hasFailed = (message: AssistantMessage): boolean => message.parts.some((part) => part.type === 'error')

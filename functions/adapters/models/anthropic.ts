@@ -1,0 +1,27 @@
+import { createAnthropic } from '@ai-sdk/anthropic'
+import type { Model } from '../../ports/model.ts'
+import type { FetchFunction, KeySettings } from './model-settings.ts'
+import { createProviderModel } from './provider-model.ts'
+import type { ProviderTraits } from './provider-traits.ts'
+
+const TRAITS: ProviderTraits = {
+  arguments: 'parsed',
+  honoursNone: true,
+  refusesBlank: true,
+  userMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf|text\/.*)$/,
+  toolMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf)$/,
+  maxOutputTokens: 32_000,
+  // One moving breakpoint that the provider sets itself: nothing in the messages changes from request to request.
+  options: { anthropic: { cacheControl: { type: 'ephemeral' } } },
+}
+
+/** Models of the Anthropic Messages API. */
+export function openAnthropic(modelId: string, settings: KeySettings, fetch: FetchFunction | undefined): Model {
+  const provider = createAnthropic({
+    apiKey: settings.apiKey,
+    ...(settings.baseUrl === undefined ? {} : { baseURL: settings.baseUrl }),
+    ...(fetch === undefined ? {} : { fetch }),
+  })
+  const model = provider(modelId)
+  return createProviderModel({ provider: 'anthropic', modelId, traits: TRAITS, languageModel: () => model })
+}

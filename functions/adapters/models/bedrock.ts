@@ -1,0 +1,33 @@
+import { createAmazonBedrock } from '@ai-sdk/amazon-bedrock'
+import type { Model } from '../../ports/model.ts'
+import type { BedrockSettings, FetchFunction } from './model-settings.ts'
+import { createProviderModel } from './provider-model.ts'
+import type { ProviderTraits } from './provider-traits.ts'
+
+const TRAITS: ProviderTraits = {
+  arguments: 'parsed',
+  // The package drops the tools, and with them the history's calls.
+  honoursNone: false,
+  refusesBlank: true,
+  userMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf|text\/.*)$/,
+  toolMedia: /^image\/(?:jpeg|png|gif|webp)$/,
+  maxOutputTokens: undefined,
+  options: {},
+}
+/** Other families take their model's own maximum, which may be less. */
+const CLAUDE_OUTPUT_TOKENS = 8_192
+
+/** Models of the Amazon Bedrock Converse API. */
+export function openBedrock(modelId: string, settings: BedrockSettings, fetch: FetchFunction | undefined): Model {
+  const { region, apiKey, credentials, baseUrl } = settings
+  const provider = createAmazonBedrock({
+    region,
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(credentials === undefined ? {} : { credentialProvider: credentials }),
+    ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
+    ...(fetch === undefined ? {} : { fetch }),
+  })
+  const model = provider(modelId)
+  const traits = modelId.includes('anthropic.') ? { ...TRAITS, maxOutputTokens: CLAUDE_OUTPUT_TOKENS } : TRAITS
+  return createProviderModel({ provider: 'bedrock', modelId, traits, languageModel: () => model })
+}

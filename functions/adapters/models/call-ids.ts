@@ -1,0 +1,41 @@
+/** What every provider accepts in a call id, and how long one may be. */
+const FOREIGN = /[^a-zA-Z0-9_-]/g
+const LONGEST = 64
+
+interface CallIds {
+  /** The ids under which a batch of calls is sent. */
+  begin(ids: readonly string[]): string[]
+  /** The id under which the next result of the batch is sent, and its place in the batch. */
+  next(id: string): { id: string; index: number }
+}
+
+/**
+ * Call ids for one request. `unique`: a provider refuses an id used twice or with foreign characters, and logs have both
+ * (another model's ids, ids repeated across rounds); a call then gets an id made from its own and its place among its equals,
+ * so that it is the same in every later request.
+ */
+export function createCallIds(unique: boolean): CallIds {
+  const used = new Set<string>()
+  let batch: string[] = []
+  let answered = 0
+
+  function rename(id: string): string {
+    const plain = id.replace(FOREIGN, '_').slice(0, LONGEST) || 'call'
+    let name = plain
+    for (let count = 2; used.has(name); count++) name = `${plain.slice(0, LONGEST - 8)}_${count}`
+    used.add(name)
+    return name
+  }
+
+  return {
+    begin(ids) {
+      batch = unique ? ids.map(rename) : [...ids]
+      answered = 0
+      return batch
+    },
+    next(id) {
+      const index = answered++
+      return { id: batch[index] ?? id, index }
+    },
+  }
+}

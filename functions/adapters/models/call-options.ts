@@ -1,0 +1,45 @@
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import type { ModelRequest } from '../../domain/model-request.ts'
+import { toPrompt } from './prompt.ts'
+import type { ProviderTraits } from './provider-traits.ts'
+
+/** A request as the provider packages take it. Tools stay declared whatever the tool choice. */
+export function toCallOptions(
+  request: ModelRequest,
+  traits: ProviderTraits,
+  abortSignal: AbortSignal,
+): LanguageModelV4CallOptions {
+  const { temperature, maxOutputTokens = traits.maxOutputTokens, provider = {} } = request.options
+  return {
+    prompt: toPrompt(request, traits),
+    abortSignal,
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(request.tools.length === 0 ? {} : { tools: declarations(request), toolChoice: toolChoice(request, traits) }),
+    providerOptions: merge(traits.options, provider),
+  }
+}
+
+function declarations(request: ModelRequest): NonNullable<LanguageModelV4CallOptions['tools']> {
+  return request.tools.map(({ name, description, parameters }) => ({
+    type: 'function',
+    name,
+    description,
+    inputSchema: parameters,
+  }))
+}
+
+function toolChoice(
+  { toolChoice: choice }: ModelRequest,
+  traits: ProviderTraits,
+): NonNullable<LanguageModelV4CallOptions['toolChoice']> {
+  if (typeof choice === 'object') return { type: 'tool', toolName: choice.name }
+  return { type: choice === 'none' && !traits.honoursNone ? 'auto' : choice }
+}
+
+type Options = NonNullable<LanguageModelV4CallOptions['providerOptions']>
+
+function merge(ours: ProviderTraits['options'], agents: NonNullable<ModelRequest['options']['provider']>): Options {
+  const names = new Set([...Object.keys(ours), ...Object.keys(agents)])
+  return Object.fromEntries([...names].map((name) => [name, { ...ours[name], ...agents[name] }]))
+}

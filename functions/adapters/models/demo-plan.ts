@@ -1,0 +1,115 @@
+import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../domain/model-request.ts'
+
+export interface DemoCall {
+  readonly name: string
+  /** Raw, as a model would send it. */
+  readonly arguments: string
+}
+
+/** What the demo model does next. */
+export type DemoPlan =
+  | { readonly kind: 'error'; readonly message: string }
+  | { readonly kind: 'answer'; readonly reasoning?: string; readonly text: string; readonly calls: readonly DemoCall[] }
+
+type ToolResult = Extract<RequestMessage, { role: 'tool' }>
+
+const NAME = 'Demo model (no real model)'
+const HELP =
+  'I follow a few fixed patterns: "what time is it", "search history for …", "read output:…", "fetch https://…", ' +
+  '"use <tool> with {…}", "fail", "fail model", "think about …", "do A and B at once", "do A, then B".'
+/** Characters of a tool result that an answer quotes. */
+const QUOTED = 300
+
+/** A deterministic function of the request: calls that the last input asks for, step by step, then an answer from their results. */
+export function planDemo(request: ModelRequest): DemoPlan {
+  const start = request.messages.findLastIndex((message) => message.role === 'user')
+  const input = textOf(request.messages[start]).trim()
+  const since = request.messages.slice(start + 1)
+  if (/^fail(?:ing)? (?:the )?model\b/i.test(input)) {
+    return { kind: 'error', message: 'the demo model was asked to fail' }
+  }
+  const steps = input.split(/,?\s+then\s+/i).map((step) => callsOf(step, request))
+  const done = since.filter((message) => message.role === 'assistant').length
+  const calls = request.toolChoice === 'none' ? [] : (steps.filter((step) => step.length > 0)[done] ?? [])
+  const forced = done === 0 && calls.length === 0 ? forcedCall(request) : []
+  const results = since.filter((message) => message.role === 'tool')
+  const reasoning =
+    /^think\b/i.test(input) && done === 0 ? { reasoning: `The input has ${input.length} characters.` } : {}
+  const next = [...calls, ...forced]
+  return { kind: 'answer', ...reasoning, text: next.length > 0 ? announce(next) : answer(input, results), calls: next }
+}
+
+/** The calls that one step asks for: several only where it says that they happen at once. */
+function callsOf(step: string, request: ModelRequest): DemoCall[] {
+  const together = /\s+(?:at once|at the same time|in parallel)\W*$/i
+  const pieces = together.test(step) ? step.replace(together, '').split(/\s+and\s+|\s*,\s*/i) : [step]
+  return pieces.flatMap((piece) => callOf(piece.trim(), request) ?? [])
+}
+
+function callOf(piece: string, request: ModelRequest): DemoCall | undefined {
+  const call = recognise(piece, request)
+  return call !== undefined && request.tools.some((tool) => tool.name === call.name) ? call : undefined
+}
+
+function recognise(piece: string, request: ModelRequest): DemoCall | undefined {
+  const make = (name: string, input: object): DemoCall => ({ name, arguments: JSON.stringify(input) })
+  const used = /\b(?:use|call)\s+(?:the\s+)?(?:tool\s+)?([\w-]+)(?:\s+with\s+(.+))?$/is.exec(piece)
+  if (used?.[1] !== undefined) return { name: used[1], arguments: used[2] ?? '{}' }
+  if (/\bfail\b/i.test(piece)) return { name: request.tools[0]?.name ?? '', arguments: '{"broken": ' }
+  const url = /\bfetch\s+(https?:\/\/\S+)/i.exec(piece)?.[1]
+  if (url !== undefined) return make('http_fetch', { url })
+  const query = /\bsearch\b(?:\s+(?:the\s+|my\s+)?history)?(?:\s+for)?\s+(.+)$/is.exec(piece)?.[1]
+  if (query !== undefined) return make('search_history', { query: query.replace(/^["']|["'.?]+$/g, '') })
+  if (/\bread\b/i.test(piece)) return readCall(piece, request)
+  const zone = /\bin\s+([A-Z]\w+\/[A-Z]\w+)/.exec(piece)?.[1]
+  return /\btime\b/i.test(piece) ? make('current_time', zone === undefined ? {} : { timezone: zone }) : undefined
+}
+
+/** Reads the pointer that is named, else the newest one in sight. */
+function readCall(piece: string, request: ModelRequest): DemoCall | undefined {
+  const pointers = /output:[0-9A-Z]{26}/g
+  const named = /\boutput:[^\s,;]+/.exec(piece)?.[0]
+  const pointer = named ?? request.messages.flatMap((message) => textOf(message).match(pointers) ?? []).at(-1)
+  if (pointer === undefined) return undefined
+  const lines = /\blines?\s+(\d+(?:\s*-\s*\d+)?)/i.exec(piece)?.[1]?.replace(/\s/g, '')
+  const pattern = /\b(?:pattern|matching)\s+(\S+)/i.exec(piece)?.[1]
+  return {
+    name: 'read_output',
+    arguments: JSON.stringify({
+      pointer,
+      ...(lines === undefined ? {} : { lines }),
+      ...(pattern === undefined ? {} : { pattern }),
+    }),
+  }
+}
+
+function forcedCall(request: ModelRequest): DemoCall[] {
+  const { toolChoice } = request
+  if (typeof toolChoice === 'object') return [{ name: toolChoice.name, arguments: '{}' }]
+  const first = toolChoice === 'required' ? request.tools[0] : undefined
+  return first === undefined ? [] : [{ name: first.name, arguments: '{}' }]
+}
+
+function announce(calls: readonly DemoCall[]): string {
+  return `${NAME}: calling ${calls.map((call) => call.name).join(' and ')}.`
+}
+
+function answer(input: string, results: readonly ToolResult[]): string {
+  if (results.length === 0) return `${NAME}: you said ${JSON.stringify(shorten(input))}. ${HELP}`
+  const lines = results.map((result) => {
+    const said = result.isError ? 'failed' : 'said'
+    return `- ${result.toolName} ${said}: ${shorten(textOf(result)) || '(nothing)'}`
+  })
+  return `${NAME}:\n${lines.join('\n')}`
+}
+
+function shorten(text: string): string {
+  const characters = Array.from(text)
+  return characters.length <= QUOTED ? text : `${characters.slice(0, QUOTED).join('')}…`
+}
+
+function textOf(message: RequestMessage | undefined): string {
+  if (message === undefined) return ''
+  const parts: readonly (RequestText | RequestMedia | { readonly type: 'reasoning' | 'tool_call' })[] = message.parts
+  return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+}

@@ -1,0 +1,83 @@
+import { APICallError, LoadAPIKeyError, LoadSettingError, UnsupportedFunctionalityError } from '@ai-sdk/provider'
+import { ModelError } from '../../ports/model.ts'
+
+const TOO_LONG =
+  /context.?length|context.?window|maximum context|prompt is too long|input is too long|too many (?:input )?tokens|exceeds? the (?:maximum|limit|model)[^.]*token|reduce the length/i
+/** A quota that is used up does not come back by waiting. */
+const USED_UP = /insufficient_quota|billing|credit balance/i
+
+/** What went wrong at the provider, or on the way to it, as the loop needs to know it. */
+export function toModelError(error: unknown): ModelError {
+  if (error instanceof ModelError) return error
+  const message = messageOf(error)
+  if (LoadAPIKeyError.isInstance(error) || LoadSettingError.isInstance(error)) {
+    return new ModelError('authentication', message, { retryable: false, cause: error })
+  }
+  if (UnsupportedFunctionalityError.isInstance(error)) {
+    return new ModelError('invalid_request', message, { retryable: false, cause: error })
+  }
+  const status = statusOf(error)
+  return status === undefined ? withoutStatus(error, message) : byStatus(error, status, message)
+}
+
+function byStatus(error: unknown, status: number, message: string): ModelError {
+  const body = APICallError.isInstance(error) ? (error.responseBody ?? '') : ''
+  const text = `${message} ${body}`
+  const retryAfterMs = retryAfter(error)
+  const make = (code: ModelError['code'], retryable: boolean): ModelError =>
+    new ModelError(code, message, { retryable, cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
+  if (status === 429) return make('rate_limited', !USED_UP.test(text))
+  if (status === 401 || status === 403) return make('authentication', false)
+  if (status === 408 || status === 504) return make('timeout', true)
+  if (status === 413 || (status < 500 && TOO_LONG.test(text))) return make('context_length', false)
+  if (status >= 500 || status === 409 || status === 424 || status === 425) return make('provider_error', true)
+  if (status >= 400) return make('invalid_request', false)
+  return make('network', true)
+}
+
+/** No status: the connection failed, or what came over it was no answer. */
+function withoutStatus(error: unknown, message: string): ModelError {
+  if (TOO_LONG.test(message)) return new ModelError('context_length', message, { retryable: false, cause: error })
+  const told = error instanceof Error ? undefined : error
+  if (told === undefined) return new ModelError('network', message, { retryable: true, cause: error })
+  return new ModelError('provider_error', message, { retryable: !USED_UP.test(JSON.stringify(told)), cause: error })
+}
+
+/** An HTTP status: of the response, or the one that an error sent within a stream stands for. */
+function statusOf(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null) return undefined
+  const { statusCode, status, code, type } = error as {
+    statusCode?: unknown
+    status?: unknown
+    code?: unknown
+    type?: unknown
+  }
+  for (const value of [statusCode, status, code]) {
+    const number = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value
+    if (typeof number === 'number' && number >= 100 && number < 600) return number
+  }
+  if (error instanceof Error) return undefined
+  const words = `${String(code ?? '')} ${String(type ?? '')}`
+  if (/rate_limit|insufficient_quota|throttl/i.test(words)) return 429
+  if (/authentication|permission/i.test(words)) return 401
+  if (/invalid|context_length/i.test(words)) return 400
+  return /overload|server_error|api_error|unavailable/i.test(words) ? 503 : undefined
+}
+
+/** Milliseconds; `Retry-After` is in seconds or a date, `retry-after-ms` in milliseconds. */
+function retryAfter(error: unknown): number | undefined {
+  const headers = APICallError.isInstance(error) ? error.responseHeaders : undefined
+  const exact = Number(headers?.['retry-after-ms'] ?? Number.NaN)
+  if (Number.isFinite(exact)) return Math.max(0, exact)
+  const value = headers?.['retry-after']
+  if (value === undefined) return undefined
+  const seconds = Number(value)
+  const milliseconds = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(value) - Date.now()
+  return Number.isFinite(milliseconds) ? Math.max(0, milliseconds) : undefined
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof Error) return error.message
+  const message = typeof error === 'object' && error !== null && 'message' in error ? error.message : undefined
+  return typeof message === 'string' ? message : (JSON.stringify(error) ?? String(error))
+}

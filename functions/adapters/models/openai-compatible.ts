@@ -1,0 +1,38 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import type { Model } from '../../ports/model.ts'
+import type { FetchFunction, ServerSettings } from './model-settings.ts'
+import { createProviderModel } from './provider-model.ts'
+import type { ProviderTraits } from './provider-traits.ts'
+import { argumentsOf, withRawToolCalls } from './raw-arguments.ts'
+
+const TRAITS: ProviderTraits = {
+  arguments: 'raw',
+  honoursNone: true,
+  refusesBlank: false,
+  userMedia: /^(?:image\/.*|application\/pdf|text\/.*)$/,
+  // Chat Completions would carry base64 as text.
+  toolMedia: /^(?!)/,
+  maxOutputTokens: 8_192,
+  options: {},
+}
+
+/** Models of any server that speaks Chat Completions. */
+export function openCompatible(modelId: string, settings: ServerSettings, fetch: FetchFunction | undefined): Model {
+  return createProviderModel({
+    provider: 'openai-compatible',
+    modelId,
+    traits: TRAITS,
+    languageModel: (request) => {
+      const raw = argumentsOf(request)
+      const provider = createOpenAICompatible({
+        name: 'openaiCompatible',
+        baseURL: settings.baseUrl,
+        includeUsage: true,
+        transformRequestBody: (body) => ({ ...body, messages: withRawToolCalls(body['messages'], raw) }),
+        ...(settings.apiKey === undefined ? {} : { apiKey: settings.apiKey }),
+        ...(fetch === undefined ? {} : { fetch }),
+      })
+      return provider.chatModel(modelId)
+    },
+  })
+}

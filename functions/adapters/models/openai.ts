@@ -1,0 +1,44 @@
+import { createOpenAI } from '@ai-sdk/openai'
+import type { Model } from '../../ports/model.ts'
+import type { FetchFunction, KeySettings } from './model-settings.ts'
+import { createProviderModel } from './provider-model.ts'
+import type { ProviderTraits } from './provider-traits.ts'
+import { argumentsOf, withRawArguments } from './raw-arguments.ts'
+
+const TRAITS: ProviderTraits = {
+  arguments: 'raw',
+  honoursNone: true,
+  refusesBlank: false,
+  userMedia: /^(?:image\/.*|application\/pdf|text\/.*)$/,
+  toolMedia: /^(?:image\/.*|application\/pdf)$/,
+  // The model's own: reasoning counts as output here.
+  maxOutputTokens: undefined,
+  // Everything that the next request needs stands in our log (reasoning encrypted), nothing on their side.
+  options: { openai: { store: false } },
+}
+
+/** Models of the OpenAI Responses API. */
+export function openOpenAi(modelId: string, settings: KeySettings, fetch: FetchFunction = globalThis.fetch): Model {
+  return createProviderModel({
+    provider: 'openai',
+    modelId,
+    traits: TRAITS,
+    languageModel: (request) => {
+      const raw = argumentsOf(request)
+      const provider = createOpenAI({
+        apiKey: settings.apiKey,
+        ...(settings.baseUrl === undefined ? {} : { baseURL: settings.baseUrl }),
+        fetch: (input, init) => fetch(input, { ...init, ...patchedBody(init?.body, raw) }),
+      })
+      return provider.responses(modelId)
+    },
+  })
+}
+
+/** The package wraps arguments that are not JSON in a second string: the raw ones go out instead. */
+function patchedBody(body: unknown, raw: readonly string[]): { body?: string } {
+  if (raw.length === 0 || typeof body !== 'string') return {}
+  const request = JSON.parse(body) as { input?: unknown }
+  const items = Array.isArray(request.input) ? request.input : []
+  return { body: JSON.stringify({ ...request, input: withRawArguments(items, 'function_call', raw) }) }
+}

@@ -1,0 +1,121 @@
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolResultOutput,
+} from '@ai-sdk/provider'
+import type { ProviderMetadata } from '../../domain/message.ts'
+import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../domain/model-request.ts'
+import { mediaText, toolText } from '../../log/openai-format.ts'
+import { createCallIds } from './call-ids.ts'
+import { exactArguments } from './exact-json.ts'
+import type { ProviderTraits } from './provider-traits.ts'
+
+type AssistantRequest = Extract<RequestMessage, { role: 'assistant' }>
+type ToolRequest = Extract<RequestMessage, { role: 'tool' }>
+type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
+
+/** Where a provider would forget the history's calls under `tool_choice: none`. */
+const NO_CALLS = 'Answer now. Do not call any tool.'
+
+/** The request's messages as the provider packages take them: nothing reordered, each part with what the provider attached. */
+export function toPrompt(request: ModelRequest, traits: ProviderTraits): LanguageModelV4Prompt {
+  const calls = createCallIds(traits.arguments === 'parsed')
+  const prompt: LanguageModelV4Prompt =
+    request.instructions === undefined ? [] : [{ role: 'system', content: request.instructions }]
+  let round: AssistantRequest | undefined
+  for (const message of request.messages) {
+    if (message.role === 'assistant') round = message
+    prompt.push(...convert(message, round, traits, calls))
+  }
+  if (request.toolChoice === 'none' && request.tools.length > 0 && !traits.honoursNone) {
+    prompt.push({ role: 'user', content: [{ type: 'text', text: NO_CALLS }] })
+  }
+  return prompt
+}
+
+function convert(
+  message: RequestMessage,
+  round: AssistantRequest | undefined,
+  traits: ProviderTraits,
+  calls: ReturnType<typeof createCallIds>,
+): LanguageModelV4Message[] {
+  if (message.role === 'user') {
+    const content = message.parts.map((part) => userPart(part, traits)).filter((part) => isSent(part, traits))
+    return content.length > 0 ? [{ role: 'user', content }] : []
+  }
+  if (message.role === 'assistant') {
+    const ids = calls.begin(message.parts.flatMap((part) => (part.type === 'tool_call' ? [part.id] : [])))
+    const content = assistantContent(message, ids, traits)
+    return content.length > 0 ? [{ role: 'assistant', content }] : []
+  }
+  const { id, index } = calls.next(message.toolCallId)
+  const call = round?.parts.filter((part) => part.type === 'tool_call')[index]
+  const output = resultOutput(message, traits, call?.arguments ?? '')
+  return [{ role: 'tool', content: [{ type: 'tool-result', toolCallId: id, toolName: message.toolName, output }] }]
+}
+
+function isSent(part: { readonly type: string; readonly text?: string }, traits: ProviderTraits): boolean {
+  return !traits.refusesBlank || part.type !== 'text' || part.text === undefined || part.text.trim() !== ''
+}
+
+function userPart(
+  part: RequestText | RequestMedia,
+  traits: ProviderTraits,
+): LanguageModelV4TextPart | LanguageModelV4FilePart {
+  if (part.type === 'text') return { type: 'text', text: part.text, ...providerOptions(part.provider) }
+  if (part.data === undefined || !traits.userMedia.test(part.mediaType)) return { type: 'text', text: mediaText(part) }
+  if (part.mediaType.startsWith('text/')) return { type: 'text', text: Buffer.from(part.data).toString('utf8') }
+  return filePart(part, part.data)
+}
+
+function filePart(part: RequestMedia, data: Uint8Array): LanguageModelV4FilePart {
+  return {
+    type: 'file',
+    mediaType: part.mediaType,
+    data: { type: 'data', data },
+    ...(part.filename === undefined ? {} : { filename: part.filename }),
+  }
+}
+
+function assistantContent(message: AssistantRequest, ids: readonly string[], traits: ProviderTraits): AssistantContent {
+  let placed = 0
+  const content = message.parts.map((part): AssistantContent[number] => {
+    if (part.type !== 'tool_call') return { type: part.type, text: part.text, ...providerOptions(part.provider) }
+    const input = traits.arguments === 'raw' ? part.arguments : (exactArguments(part.arguments) ?? {})
+    const toolCallId = ids[placed++] ?? part.id
+    return { type: 'tool-call', toolCallId, toolName: part.name, input, ...providerOptions(part.provider) }
+  })
+  return content.filter((part) => isSent(part, traits))
+}
+
+/** Malformed arguments go out as `{}` to a provider that takes objects; then the result quotes them. */
+function resultOutput(message: ToolRequest, traits: ProviderTraits, raw: string): LanguageModelV4ToolResultOutput {
+  const malformed = traits.arguments === 'parsed' && exactArguments(raw) === undefined
+  const quote = malformed && !toolText(message.parts).includes(raw)
+  const parts: ToolRequest['parts'] = quote
+    ? [{ type: 'text', text: `The arguments were not a JSON object: ${raw}` }, ...message.parts]
+    : message.parts
+  const isError = message.isError || malformed
+  const media = parts.some(
+    (part) => part.type !== 'text' && part.data !== undefined && traits.toolMedia.test(part.mediaType),
+  )
+  if (media && !isError) return { type: 'content', value: parts.map((part) => resultPart(part, traits)) }
+  const text = toolText(parts)
+  const value = traits.refusesBlank && text.trim() === '' ? '(empty)' : text
+  return { type: isError ? 'error-text' : 'text', value }
+}
+
+function resultPart(
+  part: RequestText | RequestMedia,
+  traits: ProviderTraits,
+): LanguageModelV4TextPart | LanguageModelV4FilePart {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  if (part.data === undefined || !traits.toolMedia.test(part.mediaType)) return { type: 'text', text: mediaText(part) }
+  return filePart(part, part.data)
+}
+
+function providerOptions(provider: ProviderMetadata | undefined): { providerOptions?: ProviderMetadata } {
+  return provider === undefined ? {} : { providerOptions: provider }
+}

@@ -1,0 +1,30 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider'
+import type { ModelRequest } from '../../domain/model-request.ts'
+import type { Model, ModelEvent } from '../../ports/model.ts'
+import { readAnswer } from './answer-stream.ts'
+import { toCallOptions } from './call-options.ts'
+import { toModelError } from './model-error.ts'
+import type { ProviderTraits } from './provider-traits.ts'
+
+interface ProviderModel {
+  readonly provider: string
+  readonly modelId: string
+  readonly traits: ProviderTraits
+  /** The package's model for one request. */
+  languageModel(request: ModelRequest): LanguageModelV4
+}
+
+/** A model of a provider package behind our port: one HTTP request an answer, every failure a `ModelError`. */
+export function createProviderModel({ provider, modelId, traits, languageModel }: ProviderModel): Model {
+  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
+    signal.throwIfAborted()
+    try {
+      const result = await languageModel(request).doStream(toCallOptions(request, traits, signal))
+      yield* readAnswer(result.stream, { provider, modelId })
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      throw toModelError(error)
+    }
+  }
+  return { name: `${provider}/${modelId}`, stream }
+}

@@ -1,0 +1,45 @@
+import type { ModelRequest } from '../../domain/model-request.ts'
+
+/** The raw arguments of a request's calls, in the order in which they are sent. */
+export function argumentsOf(request: ModelRequest): string[] {
+  return request.messages.flatMap((message) =>
+    message.role === 'assistant'
+      ? message.parts.flatMap((part) => (part.type === 'tool_call' ? [part.arguments] : []))
+      : [],
+  )
+}
+
+/** The items with the n-th call's `arguments` set to the n-th raw string; calls are the items of `type`. */
+export function withRawArguments(items: readonly unknown[], type: string, raw: readonly string[]): unknown[] {
+  let count = 0
+  const patched = items.map((item) => {
+    if (!isRecord(item) || item['type'] !== type) return item
+    return { ...item, arguments: raw[count++] }
+  })
+  checkCount(count, raw)
+  return patched
+}
+
+/** Chat Completions messages with the raw arguments in their tool calls. */
+export function withRawToolCalls(messages: unknown, raw: readonly string[]): unknown {
+  if (!Array.isArray(messages)) return messages
+  let count = 0
+  const patched = messages.map((message: unknown) => {
+    const calls = isRecord(message) ? message['tool_calls'] : undefined
+    if (!isRecord(message) || !Array.isArray(calls)) return message
+    const toolCalls = calls.map((call: unknown) => {
+      const named = isRecord(call) && isRecord(call['function']) ? call['function'] : {}
+      return { ...(isRecord(call) ? call : {}), function: { ...named, arguments: raw[count++] } }
+    })
+    return { ...message, tool_calls: toolCalls }
+  })
+  checkCount(count, raw)
+  return patched
+}
+
+/** Arguments set on the wrong call would be worse than no request. */
+function checkCount(count: number, raw: readonly string[]): void {
+  if (count !== raw.length) throw new Error(`the request has ${raw.length} calls, but ${count} would be sent`)
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
