@@ -1,4 +1,4 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { TooltrailError } from '../../domain/errors.ts'
 import { migrate } from './migrations.ts'
 
@@ -47,17 +47,32 @@ export function statement(database: Database, sql: string): StatementSync {
   return found
 }
 
+/** The first row, in the shape that the caller knows its columns to have. */
+export function readOne<Row>(database: Database, sql: string, ...values: SQLInputValue[]): Row | undefined {
+  return statement(database, sql).get(...values) as Row | undefined
+}
+
+/** All rows, in the shape that the caller knows their columns to have. */
+export function readAll<Row>(database: Database, sql: string, ...values: SQLInputValue[]): Row[] {
+  return statement(database, sql).all(...values) as Row[]
+}
+
+/** Answers how many rows were written. */
+export function write(database: Database, sql: string, ...values: SQLInputValue[]): number {
+  return Number(statement(database, sql).run(...values).changes)
+}
+
 /**
  * Runs `work` as one write transaction: all of it is durable when this returns, nothing of it is stored when it throws. Throws
  * what `work` throws, and `storage_failed` for every failure of SQLite. `work` cannot be asynchronous: other work on the same
  * connection would slip into its transaction.
  */
-export function transaction<T>(database: Database, work: () => T extends Promise<unknown> ? never : T): T {
+export function transaction<T>(database: Database, work: () => T): T {
   return inTransaction(database, 'BEGIN IMMEDIATE', work)
 }
 
 /** Runs `work` on one unchanging state of the database, whatever other processes write meanwhile. */
-export function snapshot<T>(database: Database, work: () => T extends Promise<unknown> ? never : T): T {
+export function snapshot<T>(database: Database, work: () => T): T {
   return inTransaction(database, 'BEGIN', work)
 }
 

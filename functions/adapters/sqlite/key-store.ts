@@ -1,0 +1,46 @@
+import type { ApiKey } from '../../domain/api-key.ts'
+import type { KeyStore } from '../../ports/key-store.ts'
+import { readAll, readOne, snapshot, transaction, write, type Database } from './database.ts'
+
+interface KeyRow {
+  readonly id: string
+  readonly tenant: string
+  readonly createdAt: number
+  readonly revokedAt: number | null
+  readonly body: string
+}
+
+const SELECT_KEYS = 'SELECT id, tenant, createdAt, revokedAt, body FROM api_keys'
+
+/** API keys, on SQLite. */
+export function createSqliteKeyStore({ database }: { database: Database }): KeyStore {
+  return {
+    create: async (hash, key) => create(database, hash, key),
+    find: async (hash) => {
+      const sql = `${SELECT_KEYS} WHERE hash = ? AND revokedAt IS NULL`
+      const row = snapshot(database, () => readOne<KeyRow>(database, sql, hash))
+      return row && keyOf(row)
+    },
+    list: async (tenant) => {
+      const sql = `${SELECT_KEYS} WHERE ?1 IS NULL OR tenant = ?1 ORDER BY createdAt, id`
+      return snapshot(database, () => readAll<KeyRow>(database, sql, tenant ?? null)).map(keyOf)
+    },
+    revoke: async (id, now) => {
+      const sql = 'UPDATE api_keys SET revokedAt = coalesce(revokedAt, ?) WHERE id = ?'
+      return transaction(database, () => write(database, sql, now, id)) > 0
+    },
+    any: async () => snapshot(database, () => readOne(database, 'SELECT 1 FROM api_keys LIMIT 1')) !== undefined,
+  }
+}
+
+function create(database: Database, hash: string, key: ApiKey): void {
+  const { id, tenant, createdAt, revokedAt, ...rest } = key
+  const sql = 'INSERT INTO api_keys (hash, id, tenant, createdAt, revokedAt, body) VALUES (?, ?, ?, ?, ?, ?)'
+  const body = JSON.stringify(rest)
+  transaction(database, () => write(database, sql, hash, id, tenant, createdAt, revokedAt ?? null, body))
+}
+
+function keyOf({ id, tenant, createdAt, revokedAt, body }: KeyRow): ApiKey {
+  const rest = JSON.parse(body) as Omit<ApiKey, 'id' | 'tenant' | 'createdAt' | 'revokedAt'>
+  return { id, tenant, createdAt, ...(revokedAt === null ? {} : { revokedAt }), ...rest }
+}

@@ -1,0 +1,100 @@
+import { isBlocked, isFree, type Lease, type SessionHeader, type SessionKey } from '../../domain/session.ts'
+import { LeaseLost } from '../../domain/errors.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { RunLease, Started } from '../../ports/run-lease.ts'
+import { snapshot, transaction, write, type Database } from './database.ts'
+import { insertMessage, openCalls } from './message-rows.ts'
+import { writeProjected, type LogDependencies } from './projected-write.ts'
+import { findRun, queuedRuns, saveRun } from './run-rows.ts'
+import { heldSession, leased, leaseOf, released, startedRun, steadyIds, withRun } from './session-changes.ts'
+import { findLiveSession, findSession, headerOf, saveSession } from './session-rows.ts'
+
+/** A heartbeat moves `due` at most this often, in milliseconds. */
+const DUE_STEP_MS = 60_000
+
+/** The right to extend a session's log, on SQLite. */
+export function createSqliteRunLease(dependencies: LogDependencies): RunLease {
+  const { database, clock } = dependencies
+  return {
+    look: async (key) => look(database, key),
+    start: (seen, owner) => start(dependencies, seen, owner),
+    take: async (seen, owner) => take(database, clock, seen, owner),
+    claim: async (lease) => claim(database, lease),
+    heartbeat: async (lease, until) => heartbeat(database, lease, until),
+    release: async (lease) => release(database, clock, lease),
+  }
+}
+
+function look(database: Database, key: SessionKey): SessionHeader | undefined {
+  return snapshot(database, () => {
+    const row = findSession(database, key)
+    return row && headerOf(row)
+  })
+}
+
+async function start(dependencies: LogDependencies, seen: SessionHeader, owner: string): Promise<Started | undefined> {
+  const { database, clock } = dependencies
+  const now = clock.now()
+  const idAfter = steadyIds(now)
+  return writeProjected(dependencies, seen, [], () => {
+    const row = findLiveSession(database, seen)
+    if (row?.generation !== seen.generation || row.activeRun !== null || !isFree(headerOf(row), now))
+      return { answer: undefined, written: [] }
+    const [queued] = queuedRuns(database, row.number, 1)
+    if (queued === undefined) return { answer: undefined, written: [] }
+    const { row: next, started } = startedRun(row, queued.run, { owner, now, idAfter })
+    saveRun(database, queued, started.run)
+    if (started.message !== undefined) insertMessage(database, row.number, queued.number, started.message)
+    saveSession(database, row, { ...next, queued: row.queued - 1 })
+    return { answer: started, written: started.message === undefined ? [] : [started.message] }
+  })
+}
+
+function take(database: Database, clock: Clock, seen: SessionHeader, owner: string): Lease | undefined {
+  const now = clock.now()
+  return transaction(database, () => {
+    const row = findLiveSession(database, seen)
+    if (row?.generation !== seen.generation || row.activeRun === null || row.activeRun !== seen.activeRun)
+      return undefined
+    const header = headerOf(row)
+    if (!isFree(header, now) || isBlocked(header)) return undefined
+    const stored = findRun(database, row.number, row.activeRun)
+    if (stored === undefined) throw new Error(`run ${row.activeRun} is active and has no row`)
+    const { run } = saveRun(database, stored, { ...stored.run, status: 'running' })
+    const takeovers = header.lease === undefined ? row.takeovers : row.takeovers + 1
+    const next = withRun({ ...leased(row, owner, now), paused: 0, takeovers }, run)
+    saveSession(database, row, next)
+    return leaseOf(next, owner, run.id)
+  })
+}
+
+function claim(database: Database, lease: Lease): Awaited<ReturnType<RunLease['claim']>> {
+  return transaction(database, () => {
+    const row = heldSession(database, lease)
+    const stored = findRun(database, row.number, lease.runId)
+    if (stored === undefined) throw new LeaseLost(lease.session, lease.generation)
+    const claimRunning = 'UPDATE messages SET generation = ? WHERE run = ? AND status = 0 AND generation < ?'
+    write(database, claimRunning, lease.generation, stored.number, lease.generation)
+    return {
+      lease: { ...lease, head: row.head ?? undefined },
+      header: headerOf(row),
+      open: openCalls(database, stored.number),
+    }
+  })
+}
+
+function heartbeat(database: Database, lease: Lease, until: number): void {
+  transaction(database, () => {
+    const row = heldSession(database, lease)
+    if (row.leaseUntil !== null && row.leaseUntil >= until) return
+    const due = row.due === null || until - row.due >= DUE_STEP_MS ? until : row.due
+    saveSession(database, row, { ...row, leaseUntil: until, due })
+  })
+}
+
+function release(database: Database, clock: Clock, lease: Lease): void {
+  transaction(database, () => {
+    const row = heldSession(database, lease)
+    saveSession(database, row, { ...released(row), due: clock.now() })
+  })
+}
