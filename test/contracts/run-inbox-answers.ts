@@ -1,0 +1,294 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  answerOf,
+  approvalOf,
+  endAfter,
+  expectCode,
+  header,
+  headOf,
+  HOSTILE_TEXTS,
+  newRun,
+  openScene,
+  pausedRun,
+  resultOf,
+  roundAfter,
+  startRun,
+  takeOver,
+} from './scene.ts'
+import type { Call, Scene } from './scene.ts'
+import { snapshot } from './snapshot.ts'
+import type { Engine, Stores } from './stores.ts'
+
+const ASK: Call = { name: 'ask', needs: 'result' }
+const APPROVE: Call = { name: 'send', needs: 'approval' }
+
+/** Answers to waiting calls: each once, from any number of clients, the last one waking the session. */
+export function runInboxAnswersContract(engine: Engine): void {
+  describe(`run inbox on ${engine.name}: answers`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+    let stores: Stores
+    beforeAll(async () => void (stores = await engine.open()))
+    afterAll(() => stores.close())
+
+    const rows = async (scene: Scene) => (await snapshot(scene, scene.key)).messages.filter((row) => row.role === 'tool')
+
+    test('a partial answer closes its call and leaves the run paused and not due', async () => {
+      const scene = await openScene(stores)
+      const { started } = await pausedRun(scene, [ASK, ASK])
+      const answered = await scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-1')])
+      expect(answered).toEqual({ stored: 1, complete: false })
+      expect(await rows(scene)).toMatchObject([
+        { status: 'waiting', needs: 'result' },
+        { status: 'completed', needs: 'result', parts: [{ text: 'answer' }], answerHash: 'hash of answer' },
+      ])
+      const after = await header(scene)
+      expect(after).toMatchObject({ waiting: 1, paused: true })
+      expect(after).not.toHaveProperty('due')
+    })
+
+    test('the last answer makes the session due', async () => {
+      const scene = await openScene(stores)
+      const { started } = await pausedRun(scene, [ASK, ASK])
+      await scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-1')])
+      const last = await scene.peer.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0', 'other')])
+      expect(last).toEqual({ stored: 1, complete: true })
+      expect(await header(scene)).toMatchObject({ waiting: 0, due: scene.clock.now() })
+    })
+
+    test('all answers at once are one write', async () => {
+      const scene = await openScene(stores)
+      const { started } = await pausedRun(scene, [ASK, APPROVE, ASK])
+      const answered = await scene.inbox.answer(scene.key, started.run.id, [
+        answerOf('call-0-2'),
+        approvalOf('call-0-1', true),
+        { ...answerOf('call-0-0', 'no such file'), status: 'error' } as ReturnType<typeof answerOf>,
+      ])
+      expect(answered).toEqual({ stored: 3, complete: true })
+      expect((await rows(scene)).map((row) => row.status)).toEqual(['error', 'approved', 'completed'])
+    })
+
+    test('an approval makes the call `approved`, a denial ends it', async () => {
+      const scene = await openScene(stores)
+      const { started } = await pausedRun(scene, [APPROVE, APPROVE])
+      await scene.inbox.answer(scene.key, started.run.id, [approvalOf('call-0-0', true), approvalOf('call-0-1', false)])
+      const [yes, no] = await rows(scene)
+      expect(yes).toMatchObject({ status: 'approved', needs: 'approval' })
+      expect(yes).not.toHaveProperty('completedAt')
+      expect(no).toMatchObject({ status: 'denied', completedAt: scene.clock.now() })
+    })
+
+    test('the same answer again stores nothing and is fine, also when the run has gone on and ended', async () => {
+      const scene = await openScene(stores)
+      const { started, round } = await pausedRun(scene, [ASK, ASK])
+      const answer = (): Promise<unknown> => scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')])
+      await answer()
+      const before = await snapshot(scene, scene.key)
+      expect(await answer()).toEqual({ stored: 0, complete: false })
+      expect(await snapshot(scene, scene.key)).toEqual(before)
+      const mixed = await scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0'), answerOf('call-0-1')])
+      expect(mixed).toEqual({ stored: 1, complete: true })
+      expect(await answer()).toEqual({ stored: 0, complete: true })
+      const { lease } = await resume(scene)
+      await scene.log.endRun(lease, endAfter(scene, lease, headOf(round)))
+      expect(await answer()).toMatchObject({ stored: 0 })
+    })
+
+    test('a different answer to a closed call is refused, and with it all of its batch', async () => {
+      const scene = await openScene(stores)
+      const { started } = await pausedRun(scene, [ASK, ASK])
+      await scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')])
+      const before = await snapshot(scene, scene.key)
+      const batch = [answerOf('call-0-1'), answerOf('call-0-0', 'different')]
+      await expectCode(scene.inbox.answer(scene.key, started.run.id, batch), 'answer_conflict')
+      expect(await snapshot(scene, scene.key)).toEqual(before)
+    })
+
+    test('an answer of the wrong kind, to an unknown call or to a call that does not wait is refused whole', async () => {
+      const scene = await openScene(stores)
+      const started = await startRun(scene)
+      const round = roundAfter(scene, started.lease, started.lease.head, [ASK, APPROVE, { name: 'tool' }])
+      await scene.log.appendRound(started.lease, round)
+      const before = await snapshot(scene, scene.key)
+      const answer = (...answers: Parameters<typeof scene.inbox.answer>[2]): Promise<unknown> =>
+        scene.inbox.answer(scene.key, started.run.id, answers)
+      await expectCode(answer(approvalOf('call-0-0', true)), 'answer_conflict')
+      await expectCode(answer(answerOf('call-0-1')), 'answer_conflict')
+      await expectCode(answer(answerOf('call-0-2')), 'answer_conflict')
+      await expectCode(answer(answerOf('call-0-0'), answerOf('call-9-9')), 'call_not_found')
+      await expectCode(scene.inbox.answer(scene.key, '01ARZ3NDEKTSV4RRFFQ69G5FAV', [answerOf('x')]), 'run_not_found')
+      expect(await snapshot(scene, scene.key)).toEqual(before)
+    })
+
+    test('an answer to the run of another session is not found', async () => {
+      const [one, two] = [await openScene(stores), await openScene(stores)]
+      const { started } = await pausedRun(one, [ASK])
+      await expectCode(two.inbox.answer(two.key, started.run.id, [answerOf('call-0-0')]), 'run_not_found')
+    })
+
+    test('an answer while the holder still runs other calls is stored, and then there is nothing to pause for', async () => {
+      const scene = await openScene(stores)
+      const started = await startRun(scene)
+      const round = roundAfter(scene, started.lease, started.lease.head, [{ name: 'tool' }, ASK])
+      await scene.log.appendRound(started.lease, round)
+      expect(await scene.peer.inbox.answer(scene.key, started.run.id, [answerOf('call-0-1')])).toEqual({
+        stored: 1,
+        complete: true,
+      })
+      await scene.log.completeCall(started.lease, resultOf(scene, round.tools[0]?.id ?? ''))
+      expect(await scene.log.pause(started.lease)).toBeUndefined()
+      await scene.log.endRun(started.lease, endAfter(scene, started.lease, headOf(round)))
+    })
+
+    test('a call id that the provider repeats in a later round means the call that waits', async () => {
+      const scene = await openScene(stores)
+      const { started, round } = await pausedRun(scene, [{ ...ASK, id: 'same' }])
+      await scene.inbox.answer(scene.key, started.run.id, [answerOf('same', 'first')])
+      const { lease } = await resume(scene)
+      await scene.log.appendRound(lease, roundAfter(scene, lease, headOf(round), [{ ...ASK, id: 'same' }], 1))
+      await scene.log.pause(lease)
+      expect(await scene.inbox.answer(scene.key, started.run.id, [answerOf('same', 'second')])).toEqual({
+        stored: 1,
+        complete: true,
+      })
+      expect((await rows(scene)).map((row) => row.parts)).toMatchObject([[{ text: 'first' }], [{ text: 'second' }]])
+    })
+
+    test('of two clients that answer the same call differently, one is stored and the other refused', async () => {
+      const scene = await openScene(stores)
+      const { started } = await pausedRun(scene, [ASK, ASK])
+      const results = await Promise.allSettled([
+        scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0', 'one')]),
+        scene.peer.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0', 'two')]),
+      ])
+      expect(results.map((result) => result.status).toSorted()).toEqual(['fulfilled', 'rejected'])
+      expect((await header(scene)).waiting).toBe(1)
+    })
+
+    test('of many clients that answer the same, one is stored and all are fine', async () => {
+      const scene = await openScene(stores)
+      const { started } = await pausedRun(scene, [ASK])
+      const results = await Promise.all(
+        Array.from({ length: 8 }, (_, n) =>
+          (n % 2 ? scene : scene.peer).inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')]),
+        ),
+      )
+      expect(results.map((result) => result.stored).toSorted().at(-1)).toBe(1)
+      expect(results.reduce((sum, result) => sum + result.stored, 0)).toBe(1)
+    })
+
+    test('the last two answers from two clients at once leave nothing waiting and the session due', async () => {
+      const scene = await openScene(stores)
+      const { started } = await pausedRun(scene, [ASK, ASK])
+      const results = await Promise.all([
+        scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0', 'one')]),
+        scene.peer.inbox.answer(scene.key, started.run.id, [answerOf('call-0-1', 'two')]),
+      ])
+      expect(results.some((result) => result.complete)).toBe(true)
+      expect(await header(scene)).toMatchObject({ waiting: 0, due: scene.clock.now() })
+    })
+
+    test.each(HOSTILE_TEXTS)('an answer keeps every character: %s', async (_name, text) => {
+      const scene = await openScene(stores)
+      const { started } = await pausedRun(scene, [ASK])
+      await scene.inbox.answer(scene.key, started.run.id, [{ ...answerOf('call-0-0', text), hash: 'h' }])
+      expect((await rows(scene))[0]?.parts).toEqual([{ type: 'text', text }])
+    })
+
+    test('an answer after a cancel is refused: the call will be cancelled', async () => {
+      const scene = await openScene(stores)
+      const { started } = await pausedRun(scene, [ASK])
+      await scene.inbox.cancel(scene.key, started.run.id)
+      await expectCode(scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')]), 'answer_conflict')
+    })
+
+    async function resume(scene: Scene): ReturnType<Stores['lease']['claim']> {
+      const taken = await scene.lease.take(await header(scene), 'resumes')
+      if (taken === undefined) throw new Error('the run could not be resumed')
+      return scene.lease.claim(taken)
+    }
+  })
+
+  describe(`run inbox on ${engine.name}: cancel`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+    let stores: Stores
+    beforeAll(async () => void (stores = await engine.open()))
+    afterAll(() => stores.close())
+
+    test('a queued run is cancelled at once and never becomes a message', async () => {
+      const scene = await openScene(stores)
+      const first = await scene.inbox.enqueue(scene.key, newRun())
+      const second = await scene.inbox.enqueue(scene.key, newRun())
+      expect(await scene.peer.inbox.cancel(scene.key, first.runId)).toEqual({ state: 'cancelled' })
+      expect((await header(scene)).queued).toBe(1)
+      expect(await scene.reader.run(scene.key, first.runId)).toMatchObject({
+        status: 'cancelled',
+        stopReason: 'cancelled',
+        endedAt: scene.clock.now(),
+      })
+      expect((await scene.lease.start(await header(scene), 'x'))?.run.id).toBe(second.runId)
+    })
+
+    test('a running run gets the flag, which its holder obeys at its next poll', async () => {
+      const scene = await openScene(stores)
+      const { lease, run } = await startRun(scene)
+      expect(await scene.peer.inbox.cancel(scene.key, run.id)).toEqual({ state: 'cancelling', free: false })
+      expect((await header(scene)).cancel).toEqual({ run: run.id, reason: 'user' })
+      const before = await snapshot(scene, scene.key)
+      expect(await scene.log.endRun(lease, endAfter(scene, lease, lease.head))).toBeUndefined()
+      expect(await scene.log.endRun(lease, endAfter(scene, lease, lease.head, 'failed'))).toBeUndefined()
+      expect(await snapshot(scene, scene.key)).toEqual(before)
+      expect(await scene.log.endRun(lease, endAfter(scene, lease, lease.head, 'cancelled'))).toMatchObject({
+        run: { status: 'cancelled' },
+      })
+      expect(await header(scene)).not.toHaveProperty('cancel')
+    })
+
+    test('a paused run is free to take for its cancel at once, and so is one whose holder has died', async () => {
+      const scene = await openScene(stores)
+      const { started } = await pausedRun(scene, [ASK])
+      expect(await scene.inbox.cancel(scene.key, started.run.id)).toEqual({ state: 'cancelling', free: true })
+      expect(await header(scene)).toMatchObject({ due: scene.clock.now() })
+      expect(await scene.lease.take(await header(scene), 'x')).toMatchObject({ runId: started.run.id })
+      const dead = await openScene(stores)
+      const { run } = await startRun(dead)
+      dead.clock.advance(60_001)
+      expect(await dead.inbox.cancel(dead.key, run.id)).toEqual({ state: 'cancelling', free: true })
+    })
+
+    test('a cancel twice is the same cancel, and of an ended run nothing', async () => {
+      const scene = await openScene(stores)
+      const { run } = await startRun(scene)
+      await scene.inbox.cancel(scene.key, run.id)
+      expect(await scene.inbox.cancel(scene.key, run.id)).toEqual({ state: 'cancelling', free: false })
+      const { lease } = await takeOver(scene)
+      await scene.log.endRun(lease, endAfter(scene, lease, lease.head, 'cancelled'))
+      const before = await snapshot(scene, scene.key)
+      expect(await scene.inbox.cancel(scene.key, run.id)).toEqual({ state: 'ended' })
+      expect(await snapshot(scene, scene.key)).toEqual(before)
+    })
+
+    test('an unknown run is not found', async () => {
+      const scene = await openScene(stores)
+      await expectCode(scene.inbox.cancel(scene.key, '01ARZ3NDEKTSV4RRFFQ69G5FAV'), 'run_not_found')
+    })
+
+    test('a merged run cancels the run that it became part of', async () => {
+      const scene = await openScene(stores)
+      const { lease, run } = await startRun(scene)
+      const steered = await scene.inbox.enqueue(scene.key, newRun({ onBusy: 'steer' }))
+      await scene.log.steer(lease, steered.runId, roundAfter(scene, lease, lease.head, []).assistant.id)
+      expect(await scene.inbox.cancel(scene.key, steered.runId)).toEqual({ state: 'cancelling', free: false })
+      expect((await header(scene)).cancel).toEqual({ run: run.id, reason: 'user' })
+    })
+
+    test('a queued run that starts and is cancelled at once either starts or is cancelled, never both', async () => {
+      const scene = await openScene(stores)
+      const queued = await scene.inbox.enqueue(scene.key, newRun())
+      const seen = await header(scene)
+      const [started, cancelled] = await Promise.all([
+        scene.lease.start(seen, 'x'),
+        scene.peer.inbox.cancel(scene.key, queued.runId),
+      ])
+      expect(cancelled.state).toBe(started === undefined ? 'cancelled' : 'cancelling')
+      expect((await header(scene)).queued).toBe(0)
+    })
+  })
+}
