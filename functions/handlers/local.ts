@@ -1,0 +1,26 @@
+import { readSettings, SettingsError } from '../runtime/config.ts'
+import { startLocal } from '../runtime/local.ts'
+
+try {
+  const server = await startLocal(readSettings())
+  const model = server.model.startsWith('demo/')
+    ? `${server.model} (no real model: set MODEL to use one)`
+    : server.model
+  process.stdout.write(`Tooltrail listens on ${server.url}  docs: ${server.url}/docs  model: ${model}\n`)
+  if (server.openAccess)
+    process.stdout.write(
+      'No API key exists: requests from this machine are let in without one, for the tenant "default".\n',
+    )
+  const stop = (signal: string): void => {
+    process.stdout.write(`${signal}: finishing or handing over what runs; again to stop at once\n`)
+    process.once(signal, () => process.exit(1))
+    void server.close().then(() => process.exit(0))
+  }
+  process.once('SIGINT', stop)
+  process.once('SIGTERM', stop)
+} catch (error) {
+  const code = (error as NodeJS.ErrnoException).code
+  if (!(error instanceof SettingsError) && code !== 'EADDRINUSE' && code !== 'EACCES') throw error
+  process.stderr.write(`Tooltrail cannot start. ${(error as Error).message}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import type { ModelSettings } from '../adapters/models/model-settings.ts'
+import { LOG_LEVELS } from './logger.ts'
+
+/** Models of the providers whose key is set when `MODEL` is not, in this order. */
+const DEFAULT_MODELS = {
+  anthropic: 'anthropic/claude-sonnet-5-5',
+  openai: 'openai/gpt-5.6',
+  bedrock: 'bedrock/us.anthropic.claude-sonnet-5-5',
+} as const
+
+const port = z.coerce.number().int().min(0).max(65_535)
+const text = z.string().min(1)
+
+const environment = z.object({
+  PORT: port.default(3000),
+  HOST: text.default('127.0.0.1'),
+  TOOLTRAIL_DATA: text.default('./.tooltrail'),
+  TOOLTRAIL_BACKEND: z.literal('local', 'only "local" is built into this version').default('local'),
+  TOOLTRAIL_AGENTS: text.optional(),
+  TOOLTRAIL_CORS_ORIGINS: z
+    .string()
+    .transform((list) => list.split(',').map((origin) => origin.trim()))
+    .pipe(z.array(z.union([z.literal('*'), z.url()])))
+    .optional(),
+  MODEL: text.optional(),
+  MODEL_BASE_URL: z.url().optional(),
+  MODEL_API_KEY: text.optional(),
+  ANTHROPIC_API_KEY: text.optional(),
+  OPENAI_API_KEY: text.optional(),
+  AWS_REGION: text.optional(),
+  AWS_ACCESS_KEY_ID: text.optional(),
+  AWS_SECRET_ACCESS_KEY: text.optional(),
+  AWS_SESSION_TOKEN: text.optional(),
+  AWS_BEARER_TOKEN_BEDROCK: text.optional(),
+  LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+})
+
+export type Settings = ReturnType<typeof readSettings>
+
+/** A setting that cannot be used; the message names it and says what is expected. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+}
+
+/**
+ * The program's settings, from the environment (the one place that reads it). An empty variable counts as not set. Throws
+ * `SettingsError`, which names every wrong variable.
+ */
+export function readSettings(variables: Readonly<Record<string, string | undefined>> = process.env) {
+  const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''))
+  const parsed = environment.safeParse(set)
+  if (!parsed.success)
+    throw new SettingsError(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'))
+  const values = parsed.data
+  return {
+    port: values.PORT,
+    host: values.HOST,
+    dataFolder: values.TOOLTRAIL_DATA,
+    /** Whether the file was named: then it must exist. */
+    agentsFile: { path: values.TOOLTRAIL_AGENTS ?? './agents.json', named: values.TOOLTRAIL_AGENTS !== undefined },
+    corsOrigins: values.TOOLTRAIL_CORS_ORIGINS ?? [],
+    model: defaultModel(values),
+    modelSettings: modelSettings(values),
+    logLevel: values.LOG_LEVEL,
+  }
+}
+
+/** What the default agent uses: `provider/model`. */
+function defaultModel(values: z.output<typeof environment>): string {
+  if (values.MODEL_BASE_URL !== undefined) {
+    if (values.MODEL === undefined) throw new SettingsError('MODEL: name the model to use at MODEL_BASE_URL')
+    return values.MODEL.startsWith('openai-compatible/') ? values.MODEL : `openai-compatible/${values.MODEL}`
+  }
+  if (values.MODEL !== undefined) return values.MODEL
+  if (values.ANTHROPIC_API_KEY !== undefined) return DEFAULT_MODELS.anthropic
+  if (values.OPENAI_API_KEY !== undefined) return DEFAULT_MODELS.openai
+  if (bedrockSettings(values).bedrock !== undefined) return DEFAULT_MODELS.bedrock
+  return 'demo/demo'
+}
+
+function modelSettings(values: z.output<typeof environment>): ModelSettings {
+  const {
+    ANTHROPIC_API_KEY: anthropic,
+    OPENAI_API_KEY: openai,
+    MODEL_BASE_URL: baseUrl,
+    MODEL_API_KEY: apiKey,
+  } = values
+  return {
+    ...(anthropic === undefined ? {} : { anthropic: { apiKey: anthropic } }),
+    ...(openai === undefined ? {} : { openai: { apiKey: openai } }),
+    ...(baseUrl === undefined ? {} : { server: { baseUrl, ...(apiKey === undefined ? {} : { apiKey }) } }),
+    ...bedrockSettings(values),
+  }
+}
+
+function bedrockSettings(values: z.output<typeof environment>): Pick<ModelSettings, 'bedrock'> {
+  const { AWS_REGION: region, AWS_BEARER_TOKEN_BEDROCK: apiKey } = values
+  const {
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    AWS_SESSION_TOKEN: sessionToken,
+  } = values
+  if (region === undefined) return {}
+  if (apiKey !== undefined) return { bedrock: { region, apiKey } }
+  if (accessKeyId === undefined || secretAccessKey === undefined) return {}
+  const credentials = { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) }
+  return { bedrock: { region, credentials: async () => credentials } }
+}

@@ -1,0 +1,51 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createDiskOutputStore } from '../adapters/disk/output-store.ts'
+import { createMemoryRunQueue } from '../adapters/memory/run-queue.ts'
+import { createSystemClock } from '../adapters/memory/system-clock.ts'
+import { createModels } from '../adapters/models/models.ts'
+import { openDatabase } from '../adapters/sqlite/database.ts'
+import { createSqliteHistoryIndex } from '../adapters/sqlite/history-index.ts'
+import { createSqliteHistoryProjection } from '../adapters/sqlite/history-writer.ts'
+import { createSqliteKeyStore } from '../adapters/sqlite/key-store.ts'
+import { createSqliteLogReader } from '../adapters/sqlite/log-reader.ts'
+import { createSqliteRunInbox } from '../adapters/sqlite/run-inbox.ts'
+import { createSqliteRunLease } from '../adapters/sqlite/run-lease.ts'
+import { createSqliteRunLog } from '../adapters/sqlite/run-log.ts'
+import { createSqliteSessionDeletion } from '../adapters/sqlite/session-deletion.ts'
+import { createSqliteSessionJanitor } from '../adapters/sqlite/session-janitor.ts'
+import { createSqliteSessionStore } from '../adapters/sqlite/session-store.ts'
+import { redactSecrets } from '../log/redact.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Settings } from './config.ts'
+import { createLogger } from './logger.ts'
+import type { Ports } from './program.ts'
+
+/** Everything on one machine: rows, queue and index in SQLite, outputs on disk, both in the data folder. */
+export function openLocalPorts(
+  settings: Pick<Settings, 'dataFolder' | 'logLevel' | 'modelSettings'>,
+  clock: Clock = createSystemClock(),
+): Ports & { close(): void } {
+  mkdirSync(settings.dataFolder, { recursive: true, mode: 0o700 })
+  const database = openDatabase(join(settings.dataFolder, 'tooltrail.db'))
+  const outputs = createDiskOutputStore({ folder: join(settings.dataFolder, 'outputs') })
+  const history = createSqliteHistoryProjection({ database, outputs, redact: redactSecrets })
+  const rows = { database, clock, history }
+  return {
+    sessions: createSqliteSessionStore(rows),
+    inbox: createSqliteRunInbox(rows),
+    lease: createSqliteRunLease(rows),
+    log: createSqliteRunLog(rows),
+    reader: createSqliteLogReader(rows),
+    janitor: createSqliteSessionJanitor(rows),
+    deletion: createSqliteSessionDeletion(rows),
+    keys: createSqliteKeyStore(rows),
+    outputs,
+    index: createSqliteHistoryIndex({ database }),
+    queue: createMemoryRunQueue({ clock }),
+    models: createModels({ settings: settings.modelSettings }),
+    clock,
+    logger: createLogger(settings.logLevel, (line) => process.stderr.write(`${line}\n`)),
+    close: () => database.close(),
+  }
+}

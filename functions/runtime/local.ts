@@ -1,0 +1,67 @@
+import { serve } from '@hono/node-server'
+import type { AddressInfo } from 'node:net'
+import type { Server } from 'node:http'
+import packageJson from '../../package.json' with { type: 'json' }
+import { readAgents } from './agents-file.ts'
+import { builtInTools } from './built-in-tools.ts'
+import type { Settings } from './config.ts'
+import { SettingsError } from './config.ts'
+import { openLocalPorts } from './local-ports.ts'
+import { createProgram } from './program.ts'
+
+/** Finds what another process on the same database left, so it bounds how long lost work waits. */
+const SWEEP_MS = 1_000
+/** Runs that have not reached the end of a round by then are left to the next start. */
+const STOP_MS = 20_000
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
+
+export interface LocalServer {
+  readonly url: string
+  /** What the default agent uses: `provider/model`. */
+  readonly model: string
+  readonly openAccess: boolean
+  /** Stops taking requests, hands over what runs, and closes the database. */
+  close(): Promise<void>
+}
+
+/** Starts the whole program on this machine and resolves when it takes requests. Rejects with `SettingsError`. */
+export async function startLocal(settings: Settings, ports = openLocalPorts(settings)): Promise<LocalServer> {
+  const tools = builtInTools()
+  const agents = readAgents(settings.agentsFile, { model: settings.model, tools })
+  const openAccess = !(await ports.keys.any())
+  if (openAccess && !LOOPBACK.has(settings.host))
+    throw new SettingsError(
+      `HOST: without an API key the server listens on loopback only, not on ${settings.host}; make a key with: npm run keys -- create --tenant default --scope admin`,
+    )
+  const program = createProgram(ports, {
+    agents,
+    tools,
+    app: { version: packageJson.version, openAccess: LOOPBACK.has(settings.host), corsOrigins: settings.corsOrigins },
+    sweepMs: SWEEP_MS,
+  })
+  const server = await listen(program.app.fetch, settings)
+  return {
+    url: urlOf(server, settings.host),
+    model: agents.get('default')?.model ?? settings.model,
+    openAccess,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      await Promise.race([program.stop(), ports.clock.sleep(STOP_MS)])
+      server.closeAllConnections()
+      await closed
+      ports.close()
+    },
+  }
+}
+
+function listen(fetch: Parameters<typeof serve>[0]['fetch'], { port, host }: Settings): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = serve({ fetch, port, hostname: host }, () => resolve(server)) as Server
+    server.once('error', reject)
+  })
+}
+
+function urlOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}

@@ -1,0 +1,21 @@
+import type { Logger } from '../ports/logger.ts'
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** Logs JSON lines, one object each, of at least `level`. */
+export function createLogger(level: LogLevel, write: (line: string) => void): Logger {
+  const line: (at: LogLevel, message: string, fields: object) => void = (at, message, fields) => {
+    if (LOG_LEVELS.indexOf(at) < LOG_LEVELS.indexOf(level)) return
+    write(JSON.stringify({ time: new Date().toISOString(), level: at, message, ...fields }))
+  }
+  return {
+    info: (message, fields = {}) => line('info', message, fields),
+    warn: (message, fields = {}) => line('warn', message, fields),
+    error: (message, cause, fields = {}) =>
+      line('error', message, {
+        ...fields,
+        error: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause),
+      }),
+  }
+}

@@ -1,0 +1,93 @@
+import { createBackend } from '../agent/create-backend.ts'
+import type { Backend } from '../agent/backend.ts'
+import { createEventBus } from '../agent/event-bus.ts'
+import { createHistorySearch } from '../agent/history-search.ts'
+import { createSessionWorker } from '../agent/session-worker.ts'
+import { startSweeper } from '../agent/sweeper.ts'
+import type { Agent } from '../domain/agent.ts'
+import { createApp } from '../http/app.ts'
+import type { App, AppSettings } from '../http/dependencies.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { HistoryIndex } from '../ports/history-index.ts'
+import type { KeyStore } from '../ports/key-store.ts'
+import type { LogReader } from '../ports/log-reader.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { Models } from '../ports/model.ts'
+import type { OutputStore } from '../ports/output-store.ts'
+import type { RunInbox } from '../ports/run-inbox.ts'
+import type { RunLease } from '../ports/run-lease.ts'
+import type { RunLog } from '../ports/run-log.ts'
+import type { RunQueue } from '../ports/run-queue.ts'
+import type { SessionDeletion } from '../ports/session-deletion.ts'
+import type { SessionJanitor } from '../ports/session-janitor.ts'
+import type { SessionStore } from '../ports/session-store.ts'
+import type { ToolRegistry } from '../ports/tool.ts'
+
+/** One adapter for every port: everything that a program stands on. */
+export interface Ports {
+  readonly sessions: SessionStore
+  readonly inbox: RunInbox
+  readonly lease: RunLease
+  readonly log: RunLog
+  readonly reader: LogReader
+  readonly janitor: SessionJanitor
+  readonly deletion: SessionDeletion
+  readonly keys: KeyStore
+  readonly outputs: OutputStore
+  readonly index: HistoryIndex
+  readonly queue: RunQueue
+  readonly models: Models
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+export interface ProgramSettings {
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly tools: ToolRegistry
+  readonly app: AppSettings
+  /** Milliseconds between two sweeps. */
+  readonly sweepMs: number
+}
+
+export interface Program {
+  readonly app: App
+  readonly backend: Backend
+  /** Ends streams and waits, hands over what runs between two rounds, and stops sweeping. The ports stay open. */
+  stop(): Promise<void>
+}
+
+/** The whole program in one process, on whatever the ports stand on: API, loop, queue consumer and sweeper. */
+export function createProgram(ports: Ports, { agents, tools, app: appSettings, sweepMs }: ProgramSettings): Program {
+  const bus = createEventBus()
+  const history = createHistorySearch({ index: ports.index, reader: ports.reader })
+  const loop = { ...ports, agents, tools, search: history.search, emit: bus.emit }
+  const worker = createSessionWorker(loop)
+  const backend = createBackend({ ...loop, worker, bus })
+  const stopping = new AbortController()
+  const app = createApp({
+    ...ports,
+    backend,
+    agents,
+    log: ports.logger,
+    settings: appSettings,
+    stopping: stopping.signal,
+  })
+  const consumer = ports.queue.consume(async (hint) => {
+    try {
+      await worker.serve(hint)
+    } catch (error) {
+      ports.logger.error('serving a session failed', error, { tenant: hint.tenant, session: hint.session })
+      throw error
+    }
+  })
+  const sweeper = startSweeper(ports, sweepMs)
+  return {
+    app,
+    backend,
+    async stop() {
+      stopping.abort()
+      await Promise.all([sweeper.stop(), worker.stop()])
+      await consumer.stop()
+    },
+  }
+}
