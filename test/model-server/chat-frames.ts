@@ -1,0 +1,38 @@
+import type { ScriptedAnswer, ScriptedPart } from './scripted-answer.ts'
+import { finishOf, piecesOf, sse, USED } from './scripted-answer.ts'
+
+const FINISH = { stop: 'stop', 'tool-calls': 'tool_calls', length: 'length', filtered: 'content_filter' } as const
+const USAGE = {
+  prompt_tokens: USED.input,
+  completion_tokens: USED.output,
+  total_tokens: USED.input + USED.output,
+  prompt_tokens_details: { cached_tokens: USED.cached },
+  completion_tokens_details: { reasoning_tokens: USED.reasoning },
+}
+
+/** An answer as a Chat Completions stream: one string a frame, arguments in pieces, usage in a frame of its own. */
+export function chatFrames(answer: ScriptedAnswer, model = 'scripted'): string[] {
+  const chunk = (rest: object): string =>
+    sse({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_700_000_000, model, ...rest })
+  const delta = (value: object, finish: string | null = null): string =>
+    chunk({ choices: [{ index: 0, delta: value, finish_reason: finish }] })
+  let calls = 0
+  const content = answer.parts.flatMap((part) =>
+    deltas(part, part.type === 'tool_call' ? calls++ : 0).map((value) => delta(value)),
+  )
+  return [
+    delta({ role: 'assistant', content: '' }),
+    ...content,
+    delta({}, FINISH[finishOf(answer)]),
+    chunk({ choices: [], usage: USAGE }),
+    'data: [DONE]\n\n',
+  ]
+}
+
+function deltas(part: ScriptedPart, index: number): object[] {
+  if (part.type === 'text') return piecesOf(part.text).map((content) => ({ content }))
+  if (part.type === 'reasoning') return piecesOf(part.text).map((text) => ({ reasoning_content: text }))
+  const start = { index, id: part.id, type: 'function', function: { name: part.name, arguments: '' } }
+  const pieces = piecesOf(part.arguments).map((text) => ({ index, function: { arguments: text } }))
+  return [start, ...pieces].map((call) => ({ tool_calls: [call] }))
+}

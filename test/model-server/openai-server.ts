@@ -1,0 +1,92 @@
+import type { OpenAiMessage } from '../../functions/log/openai-format.ts'
+import { chatFrames } from './chat-frames.ts'
+import type { RecordedRequest, Reply } from './recording-server.ts'
+import { startRecordingServer } from './recording-server.ts'
+import type { ScriptedAnswer, ScriptedPart } from './scripted-answer.ts'
+
+/**
+ * What the server does with one request: streams an answer (given as parts, or as a recorded assistant message; cut after
+ * `cutAfter` frames, or silent after `hangAfter`), or refuses with a status and headers such as `Retry-After`.
+ */
+export type OpenAiStep =
+  | {
+      readonly answer: ScriptedAnswer | RecordedAnswer
+      readonly cutAfter?: number
+      readonly hangAfter?: number
+    }
+  | { readonly status: number; readonly headers?: { readonly [name: string]: string }; readonly body?: object }
+
+/** An assistant message as Chat Completions logs keep it. */
+export interface RecordedAnswer {
+  readonly role: 'assistant'
+  readonly content?: string | null
+  readonly tool_calls?: readonly {
+    readonly id: string
+    readonly function: { readonly name: string; readonly arguments: string }
+  }[]
+}
+
+export interface ChatRequest {
+  readonly model: string
+  readonly messages: readonly OpenAiMessage[]
+  readonly tools?: readonly { readonly type: 'function'; readonly function: { readonly name: string } }[]
+  readonly tool_choice?: unknown
+  readonly stream?: boolean
+  readonly max_tokens?: number
+}
+
+export interface OpenAiServer {
+  /** For `MODEL_BASE_URL`. */
+  readonly baseUrl: string
+  readonly requests: readonly RecordedRequest[]
+  /** The body of each request so far, parsed. */
+  bodies(): ChatRequest[]
+  close(): Promise<void>
+}
+
+/**
+ * A local server that speaks Chat Completions: each request is recorded and answered by the next step of the script, or by
+ * what the script says of it. A request beyond the script gets status 500, never an invented answer.
+ */
+export async function startOpenAiServer(
+  script: readonly OpenAiStep[] | ((request: ChatRequest, index: number) => OpenAiStep | Promise<OpenAiStep>),
+): Promise<OpenAiServer> {
+  const server = await startRecordingServer(async (request, index) => {
+    if (request.path !== '/v1/chat/completions') return toReply({ status: 404 })
+    const step =
+      typeof script === 'function' ? await script(JSON.parse(request.body) as ChatRequest, index) : script[index]
+    return toReply(step ?? { status: 500, body: { error: { message: `the script has no step ${index}` } } })
+  })
+  return {
+    baseUrl: `${server.url}/v1`,
+    requests: server.requests,
+    bodies: () => server.requests.map((request) => JSON.parse(request.body) as ChatRequest),
+    close: server.close,
+  }
+}
+
+function toReply(step: OpenAiStep): Reply {
+  if ('status' in step) {
+    const body = step.body ?? { error: { message: `status ${step.status}`, type: 'scripted' } }
+    return {
+      status: step.status,
+      headers: { 'content-type': 'application/json', ...step.headers },
+      frames: [JSON.stringify(body)],
+    }
+  }
+  const frames = chatFrames('role' in step.answer ? scripted(step.answer) : step.answer)
+  const headers = { 'content-type': 'text/event-stream' }
+  if (step.hangAfter !== undefined) return { headers, frames: frames.slice(0, step.hangAfter), end: 'hang' }
+  return { headers, frames: frames.slice(0, step.cutAfter), end: step.cutAfter === undefined ? 'close' : 'break' }
+}
+
+function scripted(answer: RecordedAnswer): ScriptedAnswer {
+  const calls = (answer.tool_calls ?? []).map((call): ScriptedPart => ({
+    type: 'tool_call',
+    id: call.id,
+    name: call.function.name,
+    arguments: call.function.arguments,
+  }))
+  const text: ScriptedPart[] = answer.content ? [{ type: 'text', text: answer.content }] : []
+  return { parts: [...text, ...calls] }
+}
