@@ -2,6 +2,7 @@ import type { SessionKey } from '../../domain/session.ts'
 import type { LogReader, MessageQuery } from '../../ports/log-reader.ts'
 import { roleCode, runStatusCode } from './codes.ts'
 import { readAll, readOne, snapshot, type Database } from './database.ts'
+import { toColumn } from './exact-text.ts'
 import { findMessage, messageOf, SELECT_MESSAGES, type MessageRow } from './message-rows.ts'
 import { findRun, queuedRuns, runOf, SELECT_RUNS, type RunRow } from './run-rows.ts'
 import { findLiveSession } from './session-rows.ts'
@@ -39,7 +40,7 @@ function readMessages(
     run === undefined ? [['m.session = ?', [session]]] : [['m.run = ?', [run.number]]]
   if (query.after !== undefined) conditions.push(['m.id > ?', [query.after]])
   if (query.before !== undefined) conditions.push(['m.id < ?', [query.before]])
-  if (query.agent !== undefined) conditions.push(['m.agent = ?', [query.agent]])
+  if (query.agent !== undefined) conditions.push(['m.agent = ?', [toColumn(query.agent)]])
   if (query.roles !== undefined)
     conditions.push([`m.role IN (${query.roles.map(() => '?').join(', ')})`, query.roles.map(roleCode)])
   const sql = `${SELECT_MESSAGES} WHERE ${conditions.map(([condition]) => condition).join(' AND ')}

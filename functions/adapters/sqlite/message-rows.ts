@@ -1,5 +1,6 @@
 import type { Message, ToolMessage } from '../../domain/message.ts'
 import { roleCode, roleOf, toolStatusCode, toolStatusOf } from './codes.ts'
+import { fromColumn, toColumn } from './exact-text.ts'
 import { readAll, readOne, write, type Database } from './database.ts'
 import { decodeBody, encodeBody } from './message-codec.ts'
 
@@ -19,7 +20,7 @@ export const SELECT_MESSAGES = `SELECT m.id, r.id AS runId, m.role, m.agent, m.s
 
 /** The message that a row holds. */
 export function messageOf(row: MessageRow): Message {
-  const columns = { id: row.id, runId: row.runId, role: roleOf(row.role), agent: row.agent }
+  const columns = { id: row.id, runId: row.runId, role: roleOf(row.role), agent: fromColumn(row.agent) }
   if (row.status === null || row.generation === null) return decodeBody(columns, row.body)
   const state = { status: toolStatusOf(row.status), generation: row.generation }
   return decodeBody({ ...columns, ...state }, row.body)
@@ -35,7 +36,7 @@ export function insertMessage(database: Database, session: number, run: number, 
     message.id,
     run,
     roleCode(message.role),
-    message.agent,
+    toColumn(message.agent),
     tool === undefined ? null : toolStatusCode(tool.status),
     tool === undefined ? null : tool.generation,
     encodeBody(message),
@@ -67,6 +68,13 @@ export function findToolMessage(database: Database, session: number, id: string)
   return message?.role === 'tool' ? message : undefined
 }
 
+/** The message that began a run; undefined when none did. */
+export function firstMessage(database: Database, run: number): Message | undefined {
+  const sql = `${SELECT_MESSAGES} WHERE m.run = ? ORDER BY m.number LIMIT 1`
+  const row = readOne<MessageRow>(database, sql, run)
+  return row && messageOf(row)
+}
+
 /** The run's calls that have not ended, in order. */
 export function openCalls(database: Database, run: number): ToolMessage[] {
   const sql = `${SELECT_MESSAGES} WHERE m.run = ? AND m.status < 3 ORDER BY m.number`
@@ -75,9 +83,9 @@ export function openCalls(database: Database, run: number): ToolMessage[] {
 
 /** The run's calls of this call id, latest first: ids may come again in a later round. */
 export function callsOfId(database: Database, run: number, toolCallId: string): ToolMessage[] {
-  const sql = `${SELECT_MESSAGES} WHERE m.run = ? AND m.role = ${roleCode('tool')} AND m.body ->> '$.i' = ?
+  const sql = `${SELECT_MESSAGES} WHERE m.run = ? AND m.role = ${roleCode('tool')} AND m.body -> '$.i' = ?
     ORDER BY m.number DESC`
-  return toolMessages(readAll<MessageRow>(database, sql, run, toolCallId))
+  return toolMessages(readAll<MessageRow>(database, sql, run, JSON.stringify(toolCallId)))
 }
 
 /** The run's calls that were cancelled at this time, in order. */

@@ -4,6 +4,7 @@ import type { Message } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { snapshot, transaction, type Database } from './database.ts'
+import { fromColumn } from './exact-text.ts'
 import type { HistoryProjection } from './history-projection.ts'
 import { findSession } from './session-rows.ts'
 
@@ -44,8 +45,11 @@ export async function writeProjected<Answer>(
   expected: readonly Message[],
   work: () => Written<Answer>,
 ): Promise<Answer> {
-  const owner = snapshot(database, () => findSession(database, key)?.owner ?? undefined)
-  const session = { key: { tenant: key.tenant, session: key.session }, ...(owner === undefined ? {} : { owner }) }
+  const owner = snapshot(database, () => findSession(database, key)?.owner ?? null)
+  const session = {
+    key: { tenant: key.tenant, session: key.session },
+    ...(owner === null ? {} : { owner: fromColumn(owner) }),
+  }
   const known = new Map<string, readonly HistoryDocument[]>()
   let wanted = expected
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {

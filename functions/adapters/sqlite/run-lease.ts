@@ -3,11 +3,11 @@ import { LeaseLost } from '../../domain/errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { RunLease, Started } from '../../ports/run-lease.ts'
 import { snapshot, transaction, write, type Database } from './database.ts'
-import { insertMessage, openCalls } from './message-rows.ts'
+import { firstMessage, insertMessage, openCalls } from './message-rows.ts'
 import { writeProjected, type LogDependencies } from './projected-write.ts'
 import { findRun, queuedRuns, saveRun } from './run-rows.ts'
 import { heldSession, leased, leaseOf, released, startedRun, steadyIds, withRun } from './session-changes.ts'
-import { findLiveSession, findSession, headerOf, saveSession } from './session-rows.ts'
+import { findLiveSession, findSession, headerOf, saveSession, type SessionRow } from './session-rows.ts'
 
 /** A heartbeat moves `due` at most this often, in milliseconds. */
 const DUE_STEP_MS = 60_000
@@ -36,9 +36,11 @@ async function start(dependencies: LogDependencies, seen: SessionHeader, owner: 
   const { database, clock } = dependencies
   const now = clock.now()
   const idAfter = steadyIds(now)
-  return writeProjected(dependencies, seen, [], () => {
+  return writeProjected<Started | undefined>(dependencies, seen, [], () => {
     const row = findLiveSession(database, seen)
-    if (row?.generation !== seen.generation || row.activeRun !== null || !isFree(headerOf(row), now))
+    if (row === undefined) return { answer: undefined, written: [] }
+    if (isOwnedSince(row, seen, owner)) return { answer: startedBefore(database, row, owner), written: [] }
+    if (row.generation !== seen.generation || row.activeRun !== null || !isFree(headerOf(row), now))
       return { answer: undefined, written: [] }
     const [queued] = queuedRuns(database, row.number, 1)
     if (queued === undefined) return { answer: undefined, written: [] }
@@ -50,12 +52,25 @@ async function start(dependencies: LogDependencies, seen: SessionHeader, owner: 
   })
 }
 
+/** Whether this owner, a nonce of one attempt, got the lease from the header that it had seen: the answer was lost. */
+const isOwnedSince = (row: SessionRow, seen: SessionHeader, owner: string): boolean =>
+  row.leaseOwner === owner && row.generation === seen.generation + 1
+
+function startedBefore(database: Database, row: SessionRow, owner: string): Started | undefined {
+  const stored = row.activeRun === null ? undefined : findRun(database, row.number, row.activeRun)
+  if (stored === undefined) return undefined
+  const message = firstMessage(database, stored.number)
+  const lease = leaseOf(row, owner, stored.run.id)
+  return { lease, run: stored.run, ...(stored.run.trigger === 'input' && message?.role === 'user' ? { message } : {}) }
+}
+
 function take(database: Database, clock: Clock, seen: SessionHeader, owner: string): Lease | undefined {
   const now = clock.now()
   return transaction(database, () => {
     const row = findLiveSession(database, seen)
-    if (row?.generation !== seen.generation || row.activeRun === null || row.activeRun !== seen.activeRun)
-      return undefined
+    if (row === undefined || row.activeRun === null || row.activeRun !== seen.activeRun) return undefined
+    if (isOwnedSince(row, seen, owner)) return leaseOf(row, owner, row.activeRun)
+    if (row.generation !== seen.generation) return undefined
     const header = headerOf(row)
     if (!isFree(header, now) || isBlocked(header)) return undefined
     const stored = findRun(database, row.number, row.activeRun)

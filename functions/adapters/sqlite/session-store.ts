@@ -4,6 +4,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { NewSession, SessionChange, SessionFilter, SessionStore } from '../../ports/session-store.ts'
 import { runStatusCode, runStatusOf } from './codes.ts'
 import { readAll, readOne, snapshot, transaction, write, type Database } from './database.ts'
+import { fromColumn, toColumn } from './exact-text.ts'
 import { active } from './session-changes.ts'
 import {
   encodeTotals,
@@ -40,13 +41,14 @@ function create(database: Database, session: NewSession, now: number): Session {
     if (before !== undefined) makeRoom(database, before, now)
     const sql = `INSERT INTO sessions (tenant, session, agent, owner, createdAt, updatedAt, ttlDays, expiresAt, totals)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *`
-    const { tenant, session: id, agent, owner, ttlDays } = session
+    const { tenant, session: id, ttlDays } = session
+    const owner = session.owner === undefined ? null : toColumn(session.owner)
     const expiresAt = ttlDays === undefined ? null : now + ttlDays * DAY_MS
     const totals = encodeTotals(NO_TOTALS)
     const row = readOne<SessionRow>(
       database,
       sql,
-      ...[tenant, id, agent, owner ?? null, now, now, ttlDays ?? null, expiresAt, totals],
+      ...[tenant, id, toColumn(session.agent), owner, now, now, ttlDays ?? null, expiresAt, totals],
     )
     if (row === undefined) throw new Error(`session ${id} was not inserted`)
     const details = detailsOf(session)
@@ -74,7 +76,7 @@ function read(database: Database, key: SessionKey): Session | undefined {
 function update(database: Database, key: SessionKey, change: SessionChange, now: number): Session {
   return transaction(database, () => {
     const row = liveSession(database, key)
-    const next = active({ ...row, agent: change.agent ?? row.agent }, now)
+    const next = active({ ...row, agent: change.agent === undefined ? row.agent : toColumn(change.agent) }, now)
     saveSession(database, row, next)
     const before = readDetails(database, row)
     const details = detailsOf({
@@ -95,8 +97,8 @@ function list(database: Database, filter: SessionFilter): Awaited<ReturnType<Ses
     conditions.push(condition)
     values.push(...bound)
   }
-  if (filter.owner !== undefined) require('s.owner = ?', filter.owner)
-  if (filter.agent !== undefined) require('s.agent = ?', filter.agent)
+  if (filter.owner !== undefined) require('s.owner = ?', toColumn(filter.owner))
+  if (filter.agent !== undefined) require('s.agent = ?', toColumn(filter.agent))
   if (filter.runStatus !== undefined) require('s.runStatus = ?', runStatusCode(filter.runStatus))
   if (after !== undefined) require('(s.updatedAt, s.session) < (?, ?)', ...after)
   const sql = `SELECT s.*, d.body AS details FROM sessions s JOIN details d ON d.session = s.number
@@ -143,8 +145,8 @@ function sessionOf(row: SessionRow, details: Details): Session {
   return {
     tenant: row.tenant,
     session: row.session,
-    agent: row.agent,
-    ...(row.owner === null ? {} : { owner: row.owner }),
+    agent: fromColumn(row.agent),
+    ...(row.owner === null ? {} : { owner: fromColumn(row.owner) }),
     ...details,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
