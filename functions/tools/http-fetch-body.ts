@@ -1,0 +1,78 @@
+import type { IncomingMessage } from 'node:http'
+import { pipeline } from 'node:stream'
+import type { Readable, Transform } from 'node:stream'
+import { TextDecoder } from 'node:util'
+import { createBrotliDecompress, createUnzip } from 'node:zlib'
+
+const TEXTUAL =
+  /^(text\/.+|application\/(.+\+)?(json|xml|yaml|x-yaml|x-ndjson|javascript|ecmascript|x-www-form-urlencoded))$/
+/** More than one is legal, many are an attack. */
+const MAX_ENCODINGS = 2
+
+export interface Body {
+  readonly bytes: Uint8Array
+  /** There was more than the limit allows. */
+  readonly cut: boolean
+}
+
+/** Reads at most `limit` bytes, counted after decompression, and stops the transfer there. */
+export async function readBody(response: IncomingMessage, limit: number): Promise<Body> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of decoded(response) as AsyncIterable<Uint8Array>) {
+    chunks.push(chunk.subarray(0, limit - size))
+    size += chunk.byteLength
+    if (size > limit) break
+  }
+  response.destroy()
+  return { bytes: Buffer.concat(chunks), cut: size > limit }
+}
+
+/** The text of a body; undefined when it is not text, by its media type or, without one, by its bytes. */
+export function textOfBody({ bytes, cut }: Body, contentType: string | undefined): string | undefined {
+  const [mediaType = '', ...parameters] = (contentType ?? '')
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim())
+  if (mediaType === '') return plainText(bytes, cut)
+  if (!TEXTUAL.test(mediaType)) return undefined
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice(8)
+  return decoderFor(charset?.replaceAll('"', '')).decode(bytes, { stream: cut })
+}
+
+function decoded(response: IncomingMessage): Readable {
+  const encodings = (response.headers['content-encoding'] ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+  const decoders = encodings.filter((name) => name !== '' && name !== 'identity').map(decompressor)
+  if (decoders.length > MAX_ENCODINGS) throw new Error(`content-encoding ${encodings.join(', ')} is refused`)
+  // The last stream rejects its reader with the error of any; the callback only has to be there.
+  return decoders.reduceRight<Readable>((source, decoder) => pipeline(source, decoder, () => undefined), response)
+}
+
+function decompressor(encoding: string): Transform {
+  if (encoding === 'br') return createBrotliDecompress()
+  if (encoding === 'gzip' || encoding === 'x-gzip' || encoding === 'deflate') return createUnzip()
+  throw new Error(`content-encoding ${encoding} is not supported`)
+}
+
+function decoderFor(charset: string | undefined): TextDecoder {
+  try {
+    return new TextDecoder(charset)
+  } catch (error) {
+    // An unknown name: the bytes are more often UTF-8 than anything else.
+    if (error instanceof RangeError) return new TextDecoder()
+    throw error
+  }
+}
+
+function plainText(bytes: Uint8Array, cut: boolean): string | undefined {
+  if (bytes.includes(0)) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: cut })
+  } catch (error) {
+    if (error instanceof TypeError) return undefined
+    throw error
+  }
+}

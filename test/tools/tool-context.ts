@@ -1,0 +1,17 @@
+import type { ToolContext } from '../../functions/ports/tool.ts'
+
+/** What a tool is given, with nothing in the history; override what the test is about. */
+export function toolContext(given: Partial<ToolContext> = {}): ToolContext {
+  return {
+    tenant: 'default',
+    session: 's1',
+    runId: '01ARZ3NDEKTSV4RRFFQ69G5FAV',
+    agent: 'default',
+    toolCallId: 'call-1',
+    signal: new AbortController().signal,
+    now: () => Date.UTC(2026, 10, 22, 0, 48, 20, 5),
+    searchHistory: async () => [],
+    readOutput: async () => undefined,
+    ...given,
+  }
+}
