@@ -54,27 +54,28 @@ export async function* followRun(
 
   /** Yields what this process emits for as long as events come; answers whether the run's terminal event was among them. */
   async function* live(): AsyncGenerator<RunEvent, boolean> {
-    const quiet = AbortSignal.any([signal, AbortSignal.timeout(TAIL_MS)])
-    const { events, gap } = await subscription.next(quiet)
-    for (const event of events) {
-      if (event.runId !== target || !filter.isNew(event)) continue
-      yield event
-      if (isTerminal(event)) return true
+    for (;;) {
+      const { events, gap } = await subscription.next(AbortSignal.any([signal, AbortSignal.timeout(TAIL_MS)]))
+      for (const event of events) {
+        if (event.runId !== target || !filter.isNew(event)) continue
+        yield event
+        if (isTerminal(event)) return true
+      }
+      if (events.length === 0 || gap || signal.aborted) return false
     }
-    return events.length > 0 && !gap && !signal.aborted ? yield* live() : false
   }
 }
 
 /** The run, or the one that it was merged into, with what its log tells. Rejects with `run_not_found`. */
 async function tail(
-  { reader, lease }: Dependencies,
+  dependencies: Dependencies,
   key: SessionKey,
   runId: string,
 ): Promise<{ run: Run; events: readonly RunEvent[] }> {
+  const { reader, lease } = dependencies
   const run = await reader.run(key, runId)
   if (run === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${runId}`)
-  if (run.status === 'merged' && run.mergedInto !== undefined)
-    return tail({ reader, lease } as Dependencies, key, run.mergedInto)
+  if (run.status === 'merged' && run.mergedInto !== undefined) return tail(dependencies, key, run.mergedInto)
   const header = run.status === 'paused' ? await lease.look(key) : undefined
   const messages = await messagesOf(reader, key, run)
   return { run, events: storedEvents(run, messages, header !== undefined && isBlocked(header)) }
