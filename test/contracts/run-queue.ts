@@ -1,0 +1,90 @@
+import { describe, expect, test, vi } from 'vitest'
+import type { RunQueue } from '../../functions/ports/run-queue.ts'
+import type { SessionKey } from '../../functions/domain/session.ts'
+
+const key = (session: string): SessionKey => ({ tenant: 'default', session })
+
+/** What every run queue promises (functions/ports/run-queue.ts): a hint reaches a handler at least once, soon. */
+export function runQueueContract(name: string, open: () => RunQueue | Promise<RunQueue>): void {
+  describe(`${name} keeps the promises of a run queue`, () => {
+    test('a hint reaches the handler with tenant and session', async () => {
+      const queue = await open()
+      const seen: SessionKey[] = []
+      const consumer = queue.consume(async (hint) => void seen.push(hint))
+      await queue.send({ tenant: 'other', session: 'A:b.c-1' })
+      await vi.waitFor(() => expect(seen).toEqual([{ tenant: 'other', session: 'A:b.c-1' }]))
+      await consumer.stop()
+    })
+
+    test('a hint that was sent before anybody listened is not lost', async () => {
+      const queue = await open()
+      await queue.send(key('early'))
+      const seen: string[] = []
+      const consumer = queue.consume(async ({ session }) => void seen.push(session))
+      await vi.waitFor(() => expect(seen).toContain('early'))
+      await consumer.stop()
+    })
+
+    test('a handler that rejects is hinted again', async () => {
+      const queue = await open()
+      let calls = 0
+      const consumer = queue.consume(async () => {
+        calls += 1
+        if (calls < 3) throw new Error('not yet')
+      })
+      await queue.send(key('stubborn'))
+      await vi.waitFor(() => expect(calls).toBe(3), { timeout: 15_000 })
+      await consumer.stop()
+    })
+
+    test('a handler that takes long keeps no other session waiting', async () => {
+      const queue = await open()
+      const gate = Promise.withResolvers<void>()
+      const seen: string[] = []
+      const consumer = queue.consume(async ({ session }) => {
+        seen.push(session)
+        if (session === 'long') await gate.promise
+      })
+      await queue.send(key('long'))
+      await vi.waitFor(() => expect(seen).toContain('long'))
+      await queue.send(key('short'))
+      await vi.waitFor(() => expect(seen).toContain('short'))
+      gate.resolve()
+      await consumer.stop()
+    })
+
+    test('a hint that comes while its session is handled is handled afterwards', async () => {
+      const queue = await open()
+      const gate = Promise.withResolvers<void>()
+      let calls = 0
+      const consumer = queue.consume(async () => {
+        calls += 1
+        if (calls === 1) await gate.promise
+      })
+      await queue.send(key('busy'))
+      await vi.waitFor(() => expect(calls).toBe(1))
+      await queue.send(key('busy'))
+      gate.resolve()
+      await vi.waitFor(() => expect(calls).toBe(2))
+      await consumer.stop()
+    })
+
+    test('stop waits for the handlers that run, and starts none afterwards', async () => {
+      const queue = await open()
+      const gate = Promise.withResolvers<void>()
+      const steps: string[] = []
+      const consumer = queue.consume(async ({ session }) => {
+        steps.push(`${session} begins`)
+        await gate.promise
+        steps.push(`${session} ends`)
+      })
+      await queue.send(key('one'))
+      await vi.waitFor(() => expect(steps).toEqual(['one begins']))
+      const stopped = consumer.stop().then(() => steps.push('stopped'))
+      await queue.send(key('two'))
+      gate.resolve()
+      await stopped
+      expect(steps).toEqual(['one begins', 'one ends', 'stopped'])
+    })
+  })
+}

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import type { Json } from '../../functions/domain/json.ts'
+import { defineTool } from '../../functions/tools/define-tool.ts'
+import { toolContext } from './tool-context.ts'
+
+const executed: unknown[] = []
+const tool = defineTool({
+  name: 'ship',
+  description: 'Ships an order.',
+  input: z.strictObject({
+    order: z.object({ id: z.string().describe('As printed.'), lines: z.array(z.int()) }),
+    express: z.boolean().default(false),
+  }),
+  async execute(input) {
+    executed.push(input)
+    return { text: 'shipped' }
+  },
+})
+const execute = (input: Json) => tool.execute(input, toolContext())
+
+test('a tool that says nothing else may not be repeated, needs no approval and has 60 s', () => {
+  expect(tool).toMatchObject({ idempotent: false, needsApproval: false, timeoutMs: 60_000 })
+})
+
+test('the model is told the schema with descriptions, and that what has a default may be left out', () => {
+  expect(tool.parameters).toEqual({
+    type: 'object',
+    properties: {
+      order: {
+        type: 'object',
+        properties: {
+          id: { type: 'string', description: 'As printed.' },
+          lines: { type: 'array', items: expect.objectContaining({ type: 'integer' }) },
+        },
+        required: ['id', 'lines'],
+      },
+      express: { type: 'boolean', default: false },
+    },
+    required: ['order'],
+    additionalProperties: false,
+  })
+})
+
+test('arguments that fit reach the tool, defaults filled in', async () => {
+  expect(await execute({ order: { id: 'A-1', lines: [1] } })).toEqual({ text: 'shipped' })
+  expect(executed.at(-1)).toEqual({ order: { id: 'A-1', lines: [1] }, express: false })
+})
+
+test('arguments that do not fit never reach the tool, and the message names every path', async () => {
+  const before = executed.length
+  const message: unknown = await execute({ order: { id: 7, lines: [1, 'two'] }, exprss: true }).catch(
+    (error: Error) => error.message,
+  )
+  expect(String(message).split('\n')).toEqual([
+    'the arguments do not fit the schema of ship:',
+    expect.stringMatching(/^- order\.id: .*expected string/),
+    expect.stringMatching(/^- order\.lines\.1: .*expected/),
+    expect.stringMatching(/^- \(arguments\): .*exprss/),
+  ])
+  expect(executed).toHaveLength(before)
+})
+
+test.each([[null], [[]], ['text'], [7]])('arguments that are no object are refused: %j', async (input) => {
+  await expect(execute(input)).rejects.toThrow(/\(arguments\): .*expected object/)
+})
