@@ -1,0 +1,90 @@
+import { OpenAPIHono } from '@hono/zod-openapi'
+import { cors } from 'hono/cors'
+import { methodNotAllowed } from 'hono/method-not-allowed'
+import type { Context, MiddlewareHandler } from 'hono'
+import { authentication } from './authentication.ts'
+import type { App, AppDependencies, AppEnv } from './dependencies.ts'
+import { errorResponse, problemResponse } from './error-response.ts'
+import { originGuard } from './origin-guard.ts'
+import { requestBody } from './request-body.ts'
+import { RequestError } from './request-error.ts'
+import { requestLog } from './request-log.ts'
+import { deletionRoutes } from './routes/deletions.ts'
+import { docsRoutes } from './routes/docs.ts'
+import { healthRoutes } from './routes/health.ts'
+import { messageRoutes } from './routes/messages.ts'
+import { outputRoutes } from './routes/output.ts'
+import { runRoutes } from './routes/runs.ts'
+import { searchRoutes } from './routes/search.ts'
+import { sessionRoutes } from './routes/sessions.ts'
+import { refuseInvalid } from './validation.ts'
+
+const HEADERS_FOR_PAGES = [
+  'Location',
+  'Preference-Applied',
+  'Retry-After',
+  'X-Request-Id',
+  'Content-Range',
+  'Accept-Ranges',
+]
+const HEADERS_FROM_PAGES = [
+  'Authorization',
+  'Content-Type',
+  'Idempotency-Key',
+  'Last-Event-ID',
+  'Prefer',
+  'Range',
+  'X-Request-Id',
+]
+
+/** The HTTP API over a composed backend. Every refusal, whatever its cause, is a problem document. */
+export function createApp(dependencies: AppDependencies): App {
+  const { settings, log } = dependencies
+  const app: App = new OpenAPIHono<AppEnv>({ defaultHook: refuseInvalid })
+  app.onError((error, c) => errorResponse(error, c, log))
+  app.notFound((c) =>
+    problemResponse(c, { status: 404, code: 'not_found', detail: 'there is nothing at this address' }),
+  )
+
+  app.use(requestLog(dependencies))
+  // Also answers when the storage does not, which every other request asks first.
+  healthRoutes(app, dependencies)
+  app.use(originGuard(dependencies))
+  if (settings.corsOrigins.length > 0)
+    app.use(
+      cors({
+        origin: [...settings.corsOrigins],
+        allowMethods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
+        allowHeaders: HEADERS_FROM_PAGES,
+        exposeHeaders: HEADERS_FOR_PAGES,
+        maxAge: 600,
+      }),
+    )
+  app.use(methodNotAllowed({ app, onMethodNotAllowed: refuseMethod }))
+  app.use('/v1/*', authentication(dependencies), refuseWhenStopping(dependencies), requestBody())
+
+  sessionRoutes(app, dependencies)
+  messageRoutes(app, dependencies)
+  outputRoutes(app, dependencies)
+  runRoutes(app, dependencies)
+  deletionRoutes(app, dependencies)
+  searchRoutes(app, dependencies)
+  docsRoutes(app, dependencies)
+  return app
+}
+
+const refuseMethod = (c: Context<AppEnv>, methods: readonly string[]): Response =>
+  problemResponse(c, {
+    status: 405,
+    code: 'method_not_allowed',
+    detail: `${c.req.method.slice(0, 32)} is not among ${methods.join(', ')}`,
+    headers: { allow: methods.join(', ') },
+  })
+
+function refuseWhenStopping({ stopping }: AppDependencies): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    if (stopping.aborted && c.req.method === 'POST')
+      throw new RequestError(503, 'stopping', 'this server is about to stop', { headers: { 'retry-after': '1' } })
+    await next()
+  }
+}

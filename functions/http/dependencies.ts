@@ -1,0 +1,62 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import type { Agent } from '../domain/agent.ts'
+import type { ApiKey, Scope } from '../domain/api-key.ts'
+import type { Backend } from '../agent/backend.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { KeyStore } from '../ports/key-store.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { LogReader } from '../ports/log-reader.ts'
+import type { OutputStore } from '../ports/output-store.ts'
+import type { SessionDeletion } from '../ports/session-deletion.ts'
+import type { SessionStore } from '../ports/session-store.ts'
+
+export interface AppSettings {
+  readonly version: string
+  /**
+   * As long as no key was ever made, requests without one act for the tenant `default`. Every request must then name a
+   * loopback host and, if any, its own origin.
+   */
+  readonly openAccess: boolean
+  /** Origins whose pages may call the API from a browser; empty: none but its own. */
+  readonly corsOrigins: readonly string[]
+}
+
+/** What the HTTP API stands on; composed in `runtime/`. */
+export interface AppDependencies {
+  readonly backend: Backend
+  readonly sessions: SessionStore
+  readonly reader: LogReader
+  readonly outputs: OutputStore
+  readonly deletion: SessionDeletion
+  readonly keys: KeyStore
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly clock: Clock
+  readonly log: Logger
+  readonly settings: AppSettings
+  /** Aborts when the process is about to stop: streams and waits end, and inputs are refused with 503. */
+  readonly stopping: AbortSignal
+}
+
+/** For whom a request acts. */
+export interface Caller {
+  readonly tenant: string
+  readonly scopes: readonly Scope[]
+  /** Sees and makes only sessions of this owner. */
+  readonly owner?: string
+  /** Absent under open access. */
+  readonly key?: ApiKey
+}
+
+export interface AppEnv {
+  Bindings?: object
+  Variables: {
+    requestId: string
+    /** No key was made yet, and none is asked for. */
+    open: boolean
+    caller: Caller
+    /** As it came in: its signal tells when the client has left. */
+    request: Request
+  }
+}
+
+export type App = OpenAPIHono<AppEnv>

@@ -1,0 +1,13 @@
+import { createHash, randomBytes } from 'node:crypto'
+
+const PREFIX = 'tt_'
+const SECRET = /^tt_[A-Za-z0-9_-]{43,128}$/
+
+/** A new API key: 32 random bytes. Shown once; only its hash is kept. */
+export const newKeySecret = (): string => PREFIX + randomBytes(32).toString('base64url')
+
+/** The SHA-256 (hex) under which a key is stored. */
+export const hashKeySecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
+
+/** Whether a text can be an API key at all. */
+export const isKeySecret = (text: string): boolean => SECRET.test(text)

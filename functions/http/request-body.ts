@@ -1,0 +1,67 @@
+import type { MiddlewareHandler } from 'hono'
+import type { AppEnv } from './dependencies.ts'
+import { RequestError } from './request-error.ts'
+
+/** Bytes. API Gateway and Lambda take no more (architecture §6). */
+export const BODY_LIMIT = 4 * 1024 * 1024
+/** Brackets within brackets; deeper JSON has no honest use and would exhaust the stack further in. */
+const DEPTH_LIMIT = 64
+
+/**
+ * Reads a body once, whole and bounded, whatever `Content-Length` says, and hands it on as text. Refuses bodies that are too
+ * large, not UTF-8, or nested too deeply.
+ */
+export function requestBody(): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    const { body } = c.req.raw
+    if (Number(c.req.header('content-length') ?? 0) > BODY_LIMIT) throw tooLarge()
+    if (body === null || c.req.method === 'GET' || c.req.method === 'HEAD') return next()
+    const text = decode(await readBounded(body))
+    if (depthOf(text) > DEPTH_LIMIT)
+      throw new RequestError(400, 'malformed_body', `the body is nested more than ${DEPTH_LIMIT} deep`)
+    c.req.raw = new Request(c.req.raw, { body: text })
+    await next()
+  }
+}
+
+async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  const reader = body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return Buffer.concat(chunks)
+    size += value.length
+    if (size > BODY_LIMIT) throw tooLarge()
+    chunks.push(value)
+  }
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    if (cause instanceof TypeError) throw new RequestError(400, 'malformed_body', 'the body is not UTF-8')
+    throw cause
+  }
+}
+
+/** How deep brackets nest in a JSON text, those in strings left out. */
+export function depthOf(text: string): number {
+  let depth = 0
+  let deepest = 0
+  let inString = false
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (inString) {
+      if (code === 0x5c) index++
+      else if (code === 0x22) inString = false
+    } else if (code === 0x22) inString = true
+    else if (code === 0x7b || code === 0x5b) deepest = Math.max(deepest, ++depth)
+    else if (code === 0x7d || code === 0x5d) depth--
+  }
+  return deepest
+}
+
+const tooLarge = (): RequestError =>
+  new RequestError(413, 'content_too_large', `a body may have at most ${BODY_LIMIT} bytes (4 MB)`)

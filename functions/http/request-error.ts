@@ -1,0 +1,36 @@
+export interface InvalidField {
+  /** Where in the request: `body.content[0].data`, `query.limit`, `path.session`. */
+  readonly path: string
+  readonly message: string
+}
+
+/** A request that is refused before it reaches the backend. `code` becomes the last part of the problem's `type`. */
+export class RequestError extends Error {
+  readonly status: RequestErrorStatus
+  readonly code: string
+  readonly errors: readonly InvalidField[] | undefined
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    status: RequestErrorStatus,
+    code: string,
+    detail: string,
+    options: { errors?: readonly InvalidField[]; headers?: Readonly<Record<string, string>> } = {},
+  ) {
+    super(detail)
+    this.name = 'RequestError'
+    this.status = status
+    this.code = code
+    this.errors = options.errors
+    this.headers = options.headers ?? {}
+  }
+}
+
+export type RequestErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 416 | 429 | 503
+
+/** A body that fits its schema but not what it is about. */
+export function invalidBody(path: string, message: string): RequestError {
+  return new RequestError(400, 'invalid_request', 'the request is not valid', {
+    errors: [{ path: `body.${path}`, message }],
+  })
+}

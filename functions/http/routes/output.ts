@@ -1,0 +1,137 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import { TooltrailError } from '../../domain/errors.ts'
+import { textOf } from '../../domain/message.ts'
+import type { Message } from '../../domain/message.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import type { ByteRange } from '../../ports/output-store.ts'
+import { readRange } from '../byte-range.ts'
+import type { App, AppDependencies } from '../dependencies.ts'
+import { RequestError } from '../request-error.ts'
+import { problems, READ_PROBLEMS } from '../responses.ts'
+import { messageParams, ulid } from '../schemas-common.ts'
+import { findSession } from '../session-access.ts'
+
+/** Bytes read from the store at a time. */
+const CHUNK = 1024 * 1024
+const bytes = { '*/*': { schema: z.string().openapi({ format: 'binary' }) } }
+
+const readOutput = createRoute({
+  method: 'get',
+  path: '/v1/sessions/{session}/messages/{message}/output',
+  operationId: 'readOutput',
+  summary: "Download a tool result, or a message's image or file, whole",
+  tags: ['Messages'],
+  request: {
+    params: messageParams,
+    query: z.strictObject({ part: ulid.optional().openapi({ description: 'The id of an image or file part.' }) }),
+    headers: z.object({ range: z.string().optional().openapi({ example: 'bytes=0-1023' }) }),
+  },
+  responses: {
+    200: { description: 'The content, as an attachment.', content: bytes },
+    206: { description: 'The range asked for.', content: bytes },
+    ...READ_PROBLEMS,
+    ...problems(416),
+  },
+})
+
+/** Something to download: `read` answers the bytes of a range. */
+interface Content {
+  readonly size: number
+  readonly mediaType: string
+  readonly filename: string
+  read(range: ByteRange): Promise<Uint8Array>
+}
+
+/** Whole outputs, as attachments that no browser executes. */
+export function outputRoutes(app: App, dependencies: AppDependencies): void {
+  app.openapi(readOutput, async (c) => {
+    const { session: id, message: messageId } = c.req.valid('param')
+    const { tenant, session } = await findSession(dependencies, c.get('caller'), id)
+    const key = { tenant, session }
+    const message = await dependencies.reader.message(key, messageId)
+    if (message === undefined)
+      throw new TooltrailError('message_not_found', `session ${session} has no message ${messageId}`)
+    const content = await findContent(dependencies, key, message, c.req.valid('query').part)
+    const range = readRange(c.req.header('range'), content.size)
+    if (range === 'unsatisfiable')
+      throw new RequestError(416, 'range_not_satisfiable', `the output has ${content.size} bytes`, {
+        headers: { 'content-range': `bytes */${content.size}` },
+      })
+    return download(content, range, c.req.method === 'HEAD')
+  })
+}
+
+async function findContent(
+  dependencies: AppDependencies,
+  key: SessionKey,
+  message: Message,
+  part: string | undefined,
+): Promise<Content> {
+  const media = message.parts.find((entry) => 'id' in entry && entry.id === part)
+  if (media?.type === 'image' || media?.type === 'file')
+    return stored(dependencies, key, media.id, media.mediaType, media.filename ?? media.id)
+  if (part !== undefined || message.role !== 'tool' || message.output === undefined)
+    throw new TooltrailError('output_not_found', `message ${message.id} has no such output`)
+  const { object, mediaType } = message.output
+  const filename = `${message.id}.txt`
+  if (object !== undefined) return stored(dependencies, key, object, mediaType, filename)
+  const text = Buffer.from(textOf(message.parts))
+  return { size: text.length, mediaType, filename, read: async ({ start, end }) => text.subarray(start, end + 1) }
+}
+
+async function stored(
+  { outputs }: AppDependencies,
+  key: SessionKey,
+  name: string,
+  mediaType: string,
+  filename: string,
+): Promise<Content> {
+  const found = await outputs.stat(key, name)
+  if (found === undefined) throw new TooltrailError('output_not_found', `output ${name} is gone`)
+  return { size: found.bytes, mediaType, filename, read: (range) => outputs.read(key, name, range) }
+}
+
+function download(content: Content, range: ByteRange | 'whole', headOnly: boolean): Response {
+  const { start, end } = range === 'whole' ? { start: 0, end: content.size - 1 } : range
+  const headers = {
+    'content-type': contentType(content.mediaType),
+    'content-length': String(end - start + 1),
+    'content-disposition': attachment(content.filename),
+    'accept-ranges': 'bytes',
+    'cache-control': 'private, no-cache',
+    'content-security-policy': "sandbox; default-src 'none'",
+    ...(range === 'whole' ? {} : { 'content-range': `bytes ${start}-${end}/${content.size}` }),
+  }
+  return new Response(headOnly ? null : inChunks(content, start, end), {
+    status: range === 'whole' ? 200 : 206,
+    headers,
+  })
+}
+
+function inChunks(content: Content, start: number, end: number): ReadableStream<Uint8Array> {
+  let position = start
+  return new ReadableStream({
+    async pull(controller) {
+      if (position <= end) {
+        const chunk = await content.read({ start: position, end: Math.min(position + CHUNK - 1, end) })
+        if (chunk.length === 0) throw new TooltrailError('storage_failed', 'an output is shorter than it was')
+        position += chunk.length
+        controller.enqueue(chunk)
+      }
+      if (position > end) controller.close()
+    },
+  })
+}
+
+const contentType = (mediaType: string): string =>
+  mediaType.startsWith('text/') && !mediaType.includes(';') ? `${mediaType}; charset=utf-8` : mediaType
+
+/** RFC 6266: an ASCII name for old clients, the real one beside it. */
+function attachment(filename: string): string {
+  const plain = filename.replaceAll(/[^A-Za-z0-9._ -]/g, '_')
+  const encoded = encodeURIComponent(filename.toWellFormed()).replaceAll(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16)}`,
+  )
+  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`
+}

@@ -1,0 +1,48 @@
+import type { Hook } from '@hono/zod-openapi'
+import type { ZodError } from 'zod'
+import type { AppEnv } from './dependencies.ts'
+import { RequestError } from './request-error.ts'
+import type { InvalidField } from './request-error.ts'
+
+type Issue = ZodError['issues'][number]
+
+const PLACES: { readonly [target: string]: string } = { json: 'body', query: 'query', param: 'path', header: 'header' }
+const MOST_ERRORS = 20
+const MESSAGE_LENGTH = 300
+
+/** Refuses what does not fit a route's schema, with the path of each wrong field. */
+export const refuseInvalid: Hook<unknown, AppEnv, string, unknown> = (result) => {
+  if (result.success) return undefined
+  const place = PLACES[result.target] ?? result.target
+  const errors = invalidFields(place, result.error.issues)
+  throw new RequestError(400, 'invalid_request', 'the request is not valid', { errors })
+}
+
+/** Issues as fields with their paths, at most 20; of a union, the branch that came nearest. */
+export function invalidFields(place: string, issues: readonly Issue[]): InvalidField[] {
+  return issues
+    .flatMap((issue) => expand(issue))
+    .slice(0, MOST_ERRORS)
+    .map(({ path, message }) => ({
+      path: pathText(place, path),
+      message: message.slice(0, MESSAGE_LENGTH).toWellFormed(),
+    }))
+}
+
+function expand(issue: Issue): { path: readonly PropertyKey[]; message: string }[] {
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
+  const nearest = issue.errors.reduce((best, branch) => (depth(branch) > depth(best) ? branch : best))
+  if (depth(nearest) === 0) return [issue]
+  return nearest.flatMap((inner) => expand({ ...inner, path: [...issue.path, ...inner.path] } as Issue))
+}
+
+const depth = (issues: readonly { readonly path: readonly PropertyKey[] }[]): number =>
+  Math.max(0, ...issues.map((issue) => issue.path.length))
+
+function pathText(place: string, path: readonly PropertyKey[]): string {
+  const text = path.reduce<string>(
+    (before, key) => (typeof key === 'number' ? `${before}[${key}]` : `${before}.${String(key)}`),
+    place,
+  )
+  return text.slice(0, MESSAGE_LENGTH).toWellFormed()
+}
