@@ -31,7 +31,7 @@ export function createContextWindow(budget = DEFAULT_BUDGET): ContextWindow {
     add(page) {
       newestFirst.push(...page)
       for (const message of page) size += cost(message)
-      return size > budget
+      return size > budget && newestFirst.some(beginsRound)
     },
     messages() {
       if (size <= budget) return newestFirst.toReversed()
@@ -48,8 +48,7 @@ function cutAt(newestFirst: readonly Message[], budget: number): number {
   for (const [index, message] of newestFirst.entries()) {
     size += cost(message)
     if (size > budget && boundaries.length > 0) break
-    if (message.role === 'tool' || message.parentToolCallId !== undefined) continue
-    boundaries.push({ count: index + 1, size, message })
+    if (beginsRound(message)) boundaries.push({ count: index + 1, size, message })
   }
   const roomy = boundaries.filter((boundary) => boundary.size >= budget * LEAST_SHARE)
   const inputs = roomy.filter(({ message }) => message.role === 'user')
@@ -58,6 +57,9 @@ function cutAt(newestFirst: readonly Message[], budget: number): number {
   if (first === undefined) return newestFirst.length
   return others.reduce((best, other) => (hash(other.message.id) < hash(best.message.id) ? other : best), first).count
 }
+
+/** A leader's message before which nothing belongs to it. */
+const beginsRound = (message: Message): boolean => message.role !== 'tool' && message.parentToolCallId === undefined
 
 function cutMessage(kept: readonly Message[]): UserMessage {
   const first = kept[0]

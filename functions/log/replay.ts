@@ -80,9 +80,8 @@ function round(
     const row = results?.get(sequence)
     return row?.toolCallId === call.id ? row : undefined
   })
-  if (hasFailed(message) || !rows.some((row) => row !== undefined && isResult(row))) {
-    return message.toolCalls.length === 0 && !hasFailed(message) ? answer(message) : textOnly(message)
-  }
+  if (message.toolCalls.length === 0) return hasFailed(message) ? textOnly(message) : answer(message)
+  if (!rows.some((row) => row !== undefined && isResult(row))) return textOnly(message)
   return [withCalls(message), ...message.toolCalls.map((call, sequence) => toolResult(call, rows[sequence], withMedia))]
 }
 

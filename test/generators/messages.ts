@@ -1,0 +1,84 @@
+import { nextId } from '../../functions/domain/ids.ts'
+import type {
+  AssistantMessage,
+  AssistantPart,
+  Message,
+  ToolCall,
+  ToolMessage,
+  UserMessage,
+  UserPart,
+} from '../../functions/domain/message.ts'
+
+const START = 1_700_000_000_000
+
+/** Writes a log by hand, one line a message; ids rise, rounds and places count up by themselves. */
+export function writeLog(): LogWriter {
+  const log: Message[] = []
+  let run = 'run-1'
+  let round = 0
+  let asked: AssistantMessage | undefined
+  const base = () => ({ id: nextId(log.at(-1)?.id, START), runId: run, agent: 'default', round, createdAt: START })
+
+  const writer: LogWriter = {
+    log,
+    run(id) {
+      run = id
+      round = 0
+      return writer
+    },
+    user(...parts) {
+      const message: UserMessage = { ...base(), role: 'user', parts: parts.map(toText) }
+      log.push(message)
+      return writer
+    },
+    assistant(...parts) {
+      const toolCalls = parts.flatMap((part) => (typeof part === 'object' && 'arguments' in part ? [part] : []))
+      const placed = parts.map((part): AssistantPart =>
+        typeof part === 'string'
+          ? { type: 'text', text: part }
+          : 'arguments' in part
+            ? { type: 'tool_call', id: part.id }
+            : part,
+      )
+      asked = { ...base(), role: 'assistant', parts: placed, toolCalls }
+      round++
+      log.push(asked)
+      return writer
+    },
+    result(sequence, result, change = {}) {
+      const call = asked?.toolCalls[sequence]
+      if (asked === undefined || call === undefined) throw new RangeError(`there is no call ${sequence}`)
+      const message: ToolMessage = {
+        ...base(),
+        round: asked.round,
+        role: 'tool',
+        assistantMessageId: asked.id,
+        toolCallId: call.id,
+        toolName: call.name,
+        call: `${call.name}()`,
+        sequence,
+        status: 'completed',
+        parts: result === '' ? [] : [{ type: 'text', text: result }],
+        generation: 1,
+        ...change,
+      }
+      log.push(message)
+      return writer
+    },
+  }
+  return writer
+}
+
+export interface LogWriter {
+  readonly log: Message[]
+  /** The messages that follow belong to this run. */
+  run(id: string): LogWriter
+  user(...parts: readonly (string | UserPart)[]): LogWriter
+  assistant(...parts: readonly (string | AssistantPart | ToolCall)[]): LogWriter
+  /** The result of a call of the newest assistant message. */
+  result(sequence: number, text: string, change?: Partial<ToolMessage>): LogWriter
+}
+
+export const callTo = (name: string, raw: string, id = `call_${name}`): ToolCall => ({ id, name, arguments: raw })
+
+const toText = (part: string | UserPart): UserPart => (typeof part === 'string' ? { type: 'text', text: part } : part)

@@ -1,0 +1,149 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Message } from '../../functions/domain/message.ts'
+import type { RequestMessage } from '../../functions/domain/model-request.ts'
+import { replay } from '../../functions/log/replay.ts'
+import { anyLog, SECRET, settledLog } from '../generators/logs.ts'
+
+const RUNS = { numRuns: 500 }
+const policy = fc.constantFrom('full' as const, 'conversation' as const)
+
+/** The run whose request is made: the latest, or one that has no message yet. */
+const current = (log: readonly Message[]): string => log.at(-1)?.runId ?? ''
+
+/** What no provider accepts (R1). */
+function faults(request: readonly RequestMessage[]): string[] {
+  const found: string[] = []
+  for (const [index, message] of request.entries()) {
+    if (message.role === 'tool') {
+      if (request[index - 1]?.role === 'user' || index === 0) found.push(`${index}: a result without a round`)
+      continue
+    }
+    if (message.parts.length === 0) found.push(`${index}: no content`)
+    if (message.role === 'user') continue
+    const calls = message.parts.filter((part) => part.type === 'tool_call')
+    const following = request.slice(index + 1)
+    const end = following.findIndex((next) => next.role !== 'tool')
+    const results = following.slice(0, end === -1 ? undefined : end)
+    const ids = (of: readonly unknown[]): string => JSON.stringify(of)
+    const answered = results.map((result) => (result.role === 'tool' ? [result.toolCallId, result.toolName] : []))
+    if (ids(calls.map((call) => [call.id, call.name])) !== ids(answered))
+      found.push(`${index}: calls and results differ`)
+    if (calls.length === 0 && !message.parts.some((part) => part.type === 'text' && part.text !== '')) {
+      found.push(`${index}: an empty answer`)
+    }
+  }
+  return found
+}
+
+describe('replay of any log', () => {
+  it('is a valid request: each round is followed by one result per call, in order, and nothing else (R1, R2)', () => {
+    fc.assert(
+      fc.property(anyLog, policy, fc.boolean(), (log, replayed, fresh) => {
+        const currentRun = fresh ? 'a run without messages' : current(log)
+        expect(faults(replay(log, { currentRun, replay: replayed }))).toEqual([])
+      }),
+      RUNS,
+    )
+  })
+
+  it('never shows errors, what a failed answer thought, members or orphaned results to the model (R4)', () => {
+    fc.assert(
+      fc.property(anyLog, policy, (log, replayed) => {
+        expect(JSON.stringify(replay(log, { currentRun: current(log), replay: replayed }))).not.toContain(SECRET)
+      }),
+      RUNS,
+    )
+  })
+
+  it('changes nothing in the log and answers the same again, whatever else is in the log object', () => {
+    fc.assert(
+      fc.property(anyLog, policy, (log, replayed) => {
+        const before = structuredClone(log)
+        const first = replay(log, { currentRun: current(log), replay: replayed })
+        expect(log).toEqual(before)
+        expect(JSON.stringify(replay(before, { currentRun: current(log), replay: replayed }))).toBe(
+          JSON.stringify(first),
+        )
+      }),
+      RUNS,
+    )
+  })
+
+  it('sends arguments, results and text exactly as they stand in the log', () => {
+    fc.assert(
+      fc.property(settledLog, (log) => {
+        const request = replay(log, { currentRun: current(log), replay: 'full' })
+        const sent = request.flatMap((message) =>
+          message.role === 'assistant'
+            ? message.parts.flatMap((part) => (part.type === 'tool_call' ? [part.arguments] : []))
+            : [],
+        )
+        const stored = log.flatMap((message) =>
+          message.role === 'assistant' ? message.toolCalls.map((call) => call.arguments) : [],
+        )
+        expect(sent).toEqual(stored)
+      }),
+      RUNS,
+    )
+  })
+})
+
+interface Point {
+  readonly log: readonly Message[]
+  readonly currentRun: string
+}
+
+/**
+ * Every state of a log that a request was made from: after an input, after the last result of a round, and after a failure
+ * that another run goes on from.
+ */
+function requestPoints(log: readonly Message[]): Point[] {
+  return log.flatMap((message, index): Point[] => {
+    const next = log[index + 1]
+    const settled = message.role === 'user' || (message.role === 'tool' && next?.role !== 'tool')
+    const continued = message.role === 'assistant' && next?.role === 'assistant' && next.runId !== message.runId
+    if (!settled && !continued) return []
+    return [{ log: log.slice(0, index + 1), currentRun: continued ? next.runId : message.runId }]
+  })
+}
+
+describe('the prefix (R5)', () => {
+  it('stays byte for byte while a run grows, under both policies', () => {
+    fc.assert(
+      fc.property(settledLog, policy, (log, replayed) => {
+        const points = requestPoints(log)
+        for (const [index, point] of points.entries()) {
+          const later = points[index + 1]
+          if (later?.currentRun === point.currentRun) expectPrefix(request(point, replayed), request(later, replayed))
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('stays byte for byte over the runs of a session, but for the images that become notes', () => {
+    fc.assert(
+      fc.property(settledLog, (log) => {
+        const points = requestPoints(log.map(withoutMedia))
+        for (const [index, point] of points.entries()) {
+          const later = points[index + 1]
+          if (later !== undefined) expectPrefix(request(point, 'full'), request(later, 'full'))
+        }
+      }),
+      RUNS,
+    )
+  })
+})
+
+const request = ({ log, currentRun }: Point, policy: 'full' | 'conversation'): RequestMessage[] =>
+  replay(log, { currentRun, replay: policy })
+
+function withoutMedia(message: Message): Message {
+  if (message.role !== 'user') return message
+  return { ...message, parts: message.parts.filter((part) => part.type === 'text') }
+}
+
+function expectPrefix(earlier: readonly RequestMessage[], later: readonly RequestMessage[]): void {
+  expect(JSON.stringify(later.slice(0, earlier.length))).toBe(JSON.stringify(earlier))
+}

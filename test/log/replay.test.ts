@@ -1,0 +1,209 @@
+import { describe, expect, it } from 'vitest'
+import type { Message, ToolMessage } from '../../functions/domain/message.ts'
+import type { RequestMessage } from '../../functions/domain/model-request.ts'
+import { CUT_OFF_NOTE, replay } from '../../functions/log/replay.ts'
+import { callTo, writeLog } from '../generators/messages.ts'
+
+const full = (log: readonly Message[], currentRun = 'run-1'): RequestMessage[] =>
+  replay(log, { currentRun, replay: 'full' })
+const said = (text: string): RequestMessage => ({ role: 'user', parts: [{ type: 'text', text }] })
+const answered = (text: string): RequestMessage => ({ role: 'assistant', parts: [{ type: 'text', text }] })
+const results = (request: readonly RequestMessage[]) =>
+  request.flatMap((message) =>
+    message.role === 'tool'
+      ? [
+          [
+            message.toolCallId,
+            message.isError,
+            message.parts.map((part) => (part.type === 'text' ? part.text : part.id)).join(),
+          ],
+        ]
+      : [],
+  )
+const failure = { type: 'error', code: 'network', text: 'socket hang up' } as const
+
+describe('tool results (R1, R2)', () => {
+  it('stand in sequence order directly after their round, whatever ended first', () => {
+    const { log } = writeLog().user('go').assistant(callTo('a', '{}'), callTo('b', '{}')).result(1, 'B').result(0, 'A')
+    expect(results(full(log))).toEqual([
+      ['call_a', false, 'A'],
+      ['call_b', false, 'B'],
+    ])
+  })
+
+  it.each([
+    ['completed', false, ''],
+    ['error', true, ''],
+    ['interrupted', true, 'interrupted: this call may or may not have run'],
+    ['cancelled', true, 'cancelled: this call did not finish'],
+    ['denied', true, 'denied: the user did not allow this call'],
+  ] as const)('a call that is %s without content of its own is told as such', (status, isError, text) => {
+    const { log } = writeLog().user('go').assistant(callTo('a', '{}')).result(0, '', { status })
+    expect(results(full(log))).toEqual([['call_a', isError, text]])
+  })
+
+  it('of calls without a result one counts as interrupted when another of its round has a result', () => {
+    const { log } = writeLog().user('go').assistant(callTo('a', '{}'), callTo('b', '{}')).result(0, 'A')
+    expect(results(full(log))).toEqual([
+      ['call_a', false, 'A'],
+      ['call_b', true, 'interrupted: this call may or may not have run'],
+    ])
+  })
+
+  it('calls of which none has a result are left out with their reasoning, and their text stays', () => {
+    const { log } = writeLog()
+      .user('go')
+      .assistant({ type: 'reasoning', text: 'hm' }, 'let me see', callTo('a', '{}'))
+      .result(0, '', { status: 'running' })
+    expect(full(log)).toEqual([said('go'), answered('let me see')])
+  })
+
+  it('ids that are repeated in a later round do not confuse results', () => {
+    const { log } = writeLog()
+      .user('go')
+      .assistant(callTo('a', '1', 'same'))
+      .result(0, 'first')
+      .assistant(callTo('a', '2', 'same'))
+      .result(0, 'second')
+    expect(results(full(log)).map(([, , text]) => text)).toEqual(['first', 'second'])
+  })
+
+  it.each([
+    ['no such message', { assistantMessageId: 'none' }],
+    ['no such place', { sequence: 3 }],
+    ['another id in its place', { toolCallId: 'other' }],
+  ])('a result whose call is not there is left out: %s', (_, change: Partial<ToolMessage>) => {
+    const { log } = writeLog().user('go').assistant('hi', callTo('a', '{}')).result(0, 'orphan', change)
+    expect(full(log)).toEqual([said('go'), answered('hi')])
+  })
+})
+
+describe('answers (L5, L6)', () => {
+  it('parts keep the order in which they were produced, each with what its provider attached', () => {
+    const thought = { type: 'reasoning', text: '', provider: { anthropic: { signature: 'sig' } } } as const
+    const { log } = writeLog()
+      .user('go')
+      .assistant('one', callTo('a', '{"b" :1}'), thought, 'two', callTo('c', ''))
+      .result(0, 'A')
+      .result(1, '')
+    const [, round] = full(log)
+    expect(round?.parts).toEqual([
+      { type: 'text', text: 'one' },
+      { type: 'tool_call', id: 'call_a', name: 'a', arguments: '{"b" :1}' },
+      thought,
+      { type: 'text', text: 'two' },
+      { type: 'tool_call', id: 'call_c', name: 'c', arguments: '' },
+    ])
+  })
+
+  it('an empty answer is left out, an empty result is sent', () => {
+    const { log } = writeLog().user('go').assistant(callTo('a', '{}')).result(0, '').assistant().user('and?')
+    expect(full(log).map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'user'])
+  })
+
+  it('of a failed answer its text is sent; the error and unfinished reasoning are not', () => {
+    const { log } = writeLog()
+      .user('go')
+      .assistant({ type: 'reasoning', text: 'hm' }, 'half an', failure)
+      .run('run-2')
+      .user('again')
+    expect(full(log, 'run-2')).toEqual([said('go'), answered('half an'), said('again')])
+  })
+
+  it('an answer that is nothing but an error is left out', () => {
+    const { log } = writeLog().user('go').assistant(failure).run('run-2').user('again')
+    expect(full(log, 'run-2')).toEqual([said('go'), said('again')])
+  })
+
+  it('a run that goes on after cut-off text is told so, before its first answer and ever after', () => {
+    const { log } = writeLog().user('go').assistant('half an', failure)
+    const expected = [said('go'), answered('half an'), said(CUT_OFF_NOTE)]
+    expect(full(log, 'run-2')).toEqual(expected)
+    const later = writeLog().user('go').assistant('half an', failure).run('run-2').assistant('whole')
+    expect(full(later.log, 'run-2')).toEqual([...expected, answered('whole')])
+  })
+})
+
+describe('replay: conversation (R3)', () => {
+  const conversation = (log: readonly Message[], currentRun: string): RequestMessage[] =>
+    replay(log, { currentRun, replay: 'conversation' })
+
+  it('of earlier runs only the words of the user and the final answer are sent', () => {
+    const { log } = writeLog()
+      .user('go')
+      .assistant('looking', callTo('a', '{}'))
+      .result(0, 'A')
+      .assistant('done')
+      .run('run-2')
+      .user('more')
+    expect(conversation(log, 'run-2')).toEqual([said('go'), answered('done'), said('more')])
+  })
+
+  it('the current run is whole', () => {
+    const { log } = writeLog().user('go').assistant('looking', callTo('a', '{}')).result(0, 'A')
+    expect(conversation(log, 'run-1')).toEqual(full(log))
+  })
+
+  it('a run that continues a failed one has its tool rounds too', () => {
+    const { log } = writeLog().user('go').assistant(callTo('a', '{}')).result(0, 'A').assistant(failure)
+    expect(conversation(log, 'run-2')).toEqual(full(log, 'run-2'))
+  })
+
+  it('a run that ended without an answer leaves the words of the user', () => {
+    const { log } = writeLog()
+      .user('go')
+      .assistant(callTo('a', '{}'))
+      .result(0, '', { status: 'cancelled' })
+      .run('run-2')
+      .user('more')
+    expect(conversation(log, 'run-2')).toEqual([said('go'), said('more')])
+  })
+})
+
+describe('images and files', () => {
+  const image = { type: 'image', id: 'object', mediaType: 'image/png', filename: 'cat.png', bytes: 9 } as const
+  const note = { type: 'note', text: 'cat.png is gone' } as const
+
+  it('are sent in their own run, without the note', () => {
+    const { log } = writeLog().user('look', image, note)
+    expect(full(log)).toEqual([
+      {
+        role: 'user',
+        parts: [
+          { type: 'text', text: 'look' },
+          { type: 'image', id: 'object', mediaType: 'image/png', filename: 'cat.png' },
+        ],
+      },
+    ])
+  })
+
+  it('are replaced by the note in later runs', () => {
+    const { log } = writeLog().user('look', image, note).assistant('a cat').run('run-2').user('sure?')
+    expect(full(log, 'run-2')[0]).toEqual({
+      role: 'user',
+      parts: [
+        { type: 'text', text: 'look' },
+        { type: 'text', text: 'cat.png is gone' },
+      ],
+    })
+  })
+
+  it('of a tool result without a note leave a line of text in later runs', () => {
+    const { log } = writeLog()
+      .user('go')
+      .assistant(callTo('a', '{}'))
+      .result(0, '', { parts: [image] })
+      .assistant('done')
+      .run('run-2')
+      .user('more')
+    expect(results(full(log, 'run-2'))).toEqual([
+      ['call_a', false, '[cat.png (image/png) is no longer available to view]'],
+    ])
+  })
+})
+
+it("a member's messages never reach the leader's request (R4)", () => {
+  const { log } = writeLog().user('go').assistant('inner').assistant('done')
+  const members = log.map((message) => (message === log[1] ? { ...message, parentToolCallId: 'call_1' } : message))
+  expect(full(members)).toEqual([said('go'), answered('done')])
+})
