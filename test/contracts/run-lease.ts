@@ -36,9 +36,12 @@ export function runLeaseContract(engine: Engine): void {
         expect(seen).not.toHaveProperty(field)
     })
 
-    test('a start makes the lowest queued run active, its input a message, and the session due at the lease\'s end', async () => {
+    test("a start makes the lowest queued run active, its input a message, and the session due at the lease's end", async () => {
       const scene = await openScene(stores)
-      const first = await scene.inbox.enqueue(scene.key, newRun({ input: { parts: [{ type: 'text', text: '1' }], user: 'ada' } }))
+      const first = await scene.inbox.enqueue(
+        scene.key,
+        newRun({ input: { parts: [{ type: 'text', text: '1' }], user: 'ada' } }),
+      )
       await scene.inbox.enqueue(scene.key, newRun())
       const seen = await header(scene)
       const started = await scene.lease.start(seen, 'owner-1')
@@ -193,10 +196,14 @@ export function runLeaseContract(engine: Engine): void {
       expect(results.filter((result) => result !== undefined)).toHaveLength(1)
     })
 
-    test('a claim answers the log\'s head and the open calls, now of its own generation', async () => {
+    test("a claim answers the log's head and the open calls, now of its own generation", async () => {
       const scene = await openScene(stores)
       const { lease } = await startRun(scene)
-      const round = roundAfter(scene, lease, lease.head, [{ name: 'a' }, { name: 'b' }, { name: 'c', needs: 'approval' }])
+      const round = roundAfter(scene, lease, lease.head, [
+        { name: 'a' },
+        { name: 'b' },
+        { name: 'c', needs: 'approval' },
+      ])
       await scene.log.appendRound(lease, round)
       const claimed = await takeOver(scene)
       expect(claimed.lease.head).toBe(headOf(round))

@@ -27,7 +27,7 @@ export function runLogEndingsContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('a pause releases the lease and takes the session off the sweeper\'s list', async () => {
+    test("a pause releases the lease and takes the session off the sweeper's list", async () => {
       const scene = await openScene(stores)
       const { started } = await pausedRun(scene, [{ name: 'ask', needs: 'result' }])
       const after = await header(scene)
@@ -48,7 +48,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(await snapshot(scene, scene.key)).toEqual(before)
     })
 
-    test('an end stores the final answer, frees the session and takes it off the sweeper\'s list', async () => {
+    test("an end stores the final answer, frees the session and takes it off the sweeper's list", async () => {
       const scene = await openScene(stores)
       const { lease, run } = await startRun(scene)
       const round = roundAfter(scene, lease, lease.head, [{ name: 'a' }])
@@ -98,7 +98,12 @@ export function runLogEndingsContract(engine: Engine): void {
     test('an end closes the open calls as cancelled and nothing else', async () => {
       const scene = await openScene(stores)
       const { lease, run } = await startRun(scene)
-      const calls = [{ name: 'a' }, { name: 'b' }, { name: 'c', needs: 'result' }, { name: 'd', needs: 'approval' }] as const
+      const calls = [
+        { name: 'a' },
+        { name: 'b' },
+        { name: 'c', needs: 'result' },
+        { name: 'd', needs: 'approval' },
+      ] as const
       const round = roundAfter(scene, lease, lease.head, calls)
       await scene.log.appendRound(lease, round)
       await scene.log.completeCall(lease, resultOf(scene, callOf(round, 0).id))
@@ -106,7 +111,9 @@ export function runLogEndingsContract(engine: Engine): void {
       await scene.inbox.cancel(scene.key, run.id)
       const ended = await scene.log.endRun(lease, endAfter(scene, lease, headOf(round), 'cancelled'))
       expect(ended?.closed.map((row) => row.id)).toEqual(round.tools.slice(1).map((row) => row.id))
-      expect(ended?.closed.every((row) => row.status === 'cancelled' && row.completedAt === scene.clock.now())).toBe(true)
+      expect(ended?.closed.every((row) => row.status === 'cancelled' && row.completedAt === scene.clock.now())).toBe(
+        true,
+      )
       const after = await snapshot(scene, scene.key)
       expect(after.messages.slice(2, 6).map((row) => (row.role === 'tool' ? row.status : ''))).toEqual([
         'completed',
@@ -117,12 +124,15 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(after.header).toMatchObject({ waiting: 0 })
     })
 
-    test('an end with more open calls than one engine\'s transaction holds closes them all', async () => {
+    test("an end with more open calls than one engine's transaction holds closes them all", async () => {
       const scene = await openScene(stores)
       const { lease, run } = await startRun(scene)
       let head = lease.head
       for (const [number, size] of [64, 64].entries()) {
-        const calls = Array.from({ length: size }, (_, n) => ({ name: 'ask', id: `${number}-${n}`, needs: 'result' }) as const)
+        const calls = Array.from(
+          { length: size },
+          (_, n) => ({ name: 'ask', id: `${number}-${n}`, needs: 'result' }) as const,
+        )
         const round = roundAfter(scene, lease, head, calls, number)
         await scene.log.appendRound(lease, round)
         head = headOf(round)
@@ -166,7 +176,13 @@ export function runLogEndingsContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    type Held = { readonly lease: Lease; readonly head: string; readonly call: string; readonly approved: string; readonly queued: string }
+    type Held = {
+      readonly lease: Lease
+      readonly head: string
+      readonly call: string
+      readonly approved: string
+      readonly queued: string
+    }
 
     /** A run with one running, one approved and one waiting call, and one steering input queued behind it. */
     async function hold(scene: Scene): Promise<Held> {
@@ -176,7 +192,13 @@ export function runLogEndingsContract(engine: Engine): void {
       await scene.log.appendRound(lease, round)
       await scene.inbox.answer(scene.key, run.id, [approvalOf('call-0-1', true)])
       const queued = await scene.inbox.enqueue(scene.key, newRun({ onBusy: 'steer' }))
-      return { lease, head: headOf(round), call: callOf(round, 0).id, approved: callOf(round, 1).id, queued: queued.runId }
+      return {
+        lease,
+        head: headOf(round),
+        call: callOf(round, 0).id,
+        approved: callOf(round, 1).id,
+        queued: queued.runId,
+      }
     }
 
     const ways: Record<string, (scene: Scene, held: Held) => Promise<unknown>> = {
@@ -198,7 +220,8 @@ export function runLogEndingsContract(engine: Engine): void {
       },
     }
     const calls: Record<string, (scene: Scene, held: Held) => Promise<unknown>> = {
-      appendRound: (scene, { lease, head }) => scene.log.appendRound(lease, roundAfter(scene, lease, head, [{ name: 'x' }], 1)),
+      appendRound: (scene, { lease, head }) =>
+        scene.log.appendRound(lease, roundAfter(scene, lease, head, [{ name: 'x' }], 1)),
       completeCall: (scene, { lease, call }) => scene.log.completeCall(lease, resultOf(scene, call)),
       beginApproved: (scene, { lease, approved }) => scene.log.beginApproved(lease, approved),
       repair: (scene, { lease, call }) => scene.log.repair(lease, [call]),

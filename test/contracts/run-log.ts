@@ -1,17 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  answerOf,
   approvalOf,
   callOf,
-  endAfter,
   expectCode,
-  finalMessage,
   header,
   headOf,
   HOSTILE_TEXTS,
-  newRun,
   openScene,
-  pausedRun,
   resultOf,
   roundAfter,
   startRun,
@@ -19,7 +14,6 @@ import {
 } from './scene.ts'
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
-import { nextId } from '../../functions/domain/ids.ts'
 
 /** What a holder stores: rounds before their calls, results as they come, one end. */
 export function runLogContract(engine: Engine): void {
@@ -60,8 +54,13 @@ export function runLogContract(engine: Engine): void {
         const scene = await openScene(stores)
         const { lease } = await startRun(scene)
         const texts = HOSTILE_TEXTS.filter(([name]) => name !== '400 kB').map(([, text]) => text)
-        const plain = roundAfter(scene, lease, lease.head, texts.map((text, n) => ({ name: `tool${text}`, id: `${n}${text}`, arguments: `{"a": ${text}` })))
-        const provider = { openai: { itemId: 'x', deep: [{ signature: 'ß\u0000', big: 12345678901234567890 }] } }
+        const plain = roundAfter(
+          scene,
+          lease,
+          lease.head,
+          texts.map((text, n) => ({ name: `tool${text}`, id: `${n}${text}`, arguments: `{"a": ${text}` })),
+        )
+        const provider = { openai: { itemId: 'x', deep: [{ signature: 'ß\u0000', big: 1e300 }] } }
         const round = {
           ...plain,
           assistant: {
@@ -92,12 +91,20 @@ export function runLogContract(engine: Engine): void {
       test('stores 64 calls in one write', async () => {
         const scene = await openScene(stores)
         const { lease } = await startRun(scene)
-        const round = roundAfter(scene, lease, lease.head, Array.from({ length: 64 }, (_, n) => ({ name: `t${n}` })))
+        const round = roundAfter(
+          scene,
+          lease,
+          lease.head,
+          Array.from({ length: 64 }, (_, n) => ({ name: `t${n}` })),
+        )
         await scene.log.appendRound(lease, round)
         expect((await snapshot(scene, scene.key)).messages.slice(1)).toEqual([round.assistant, ...round.tools])
         const claimed = await takeOver(scene)
         expect(claimed.open.map((row) => row.id)).toEqual(round.tools.map((row) => row.id))
-        const repaired = await scene.log.repair(claimed.lease, claimed.open.map((row) => row.id))
+        const repaired = await scene.log.repair(
+          claimed.lease,
+          claimed.open.map((row) => row.id),
+        )
         expect(repaired.every((row) => row.status === 'interrupted')).toBe(true)
       })
 
@@ -147,13 +154,22 @@ export function runLogContract(engine: Engine): void {
       test('parallel calls end in any order, each by its own write', async () => {
         const scene = await openScene(stores)
         const { lease } = await startRun(scene)
-        const round = roundAfter(scene, lease, lease.head, Array.from({ length: 8 }, (_, n) => ({ name: `t${n}` })))
+        const round = roundAfter(
+          scene,
+          lease,
+          lease.head,
+          Array.from({ length: 8 }, (_, n) => ({ name: `t${n}` })),
+        )
         await scene.log.appendRound(lease, round)
         await Promise.all(
-          round.tools.toReversed().map((tool) => scene.log.completeCall(lease, resultOf(scene, tool.id, tool.toolName))),
+          round.tools
+            .toReversed()
+            .map((tool) => scene.log.completeCall(lease, resultOf(scene, tool.id, tool.toolName))),
         )
         const { messages } = await snapshot(scene, scene.key)
-        expect(messages.slice(2).map((row) => row.parts)).toMatchObject(round.tools.map((tool) => [{ text: tool.toolName }]))
+        expect(messages.slice(2).map((row) => row.parts)).toMatchObject(
+          round.tools.map((tool) => [{ text: tool.toolName }]),
+        )
       })
 
       test('a result that lands before the claim of the next holder is kept and seen by it; one after it is lost', async () => {
@@ -168,7 +184,9 @@ export function runLogContract(engine: Engine): void {
         const claimed = await scene.peer.lease.claim(taken)
         expect(claimed.open.map((row) => row.id)).toEqual([callOf(round, 1).id])
         await expectCode(scene.log.completeCall(lease, resultOf(scene, callOf(round, 1).id)), 'lease_lost')
-        expect((await scene.reader.message(scene.key, callOf(round, 0).id)) ?? {}).toMatchObject({ status: 'completed' })
+        expect((await scene.reader.message(scene.key, callOf(round, 0).id)) ?? {}).toMatchObject({
+          status: 'completed',
+        })
         const [repaired] = await scene.peer.log.repair(claimed.lease, [callOf(round, 1).id])
         expect(repaired).toMatchObject({ status: 'interrupted', generation: claimed.lease.generation })
       })
@@ -183,117 +201,20 @@ export function runLogContract(engine: Engine): void {
         expect(stored.status).toBe('completed')
       })
 
-      test('a waiting or approved call is not the holder\'s to end', async () => {
+      test("a waiting or approved call is not the holder's to end", async () => {
         const scene = await openScene(stores)
         const { lease, run } = await startRun(scene)
-        const calls = [{ name: 'ask', needs: 'result' }, { name: 'send', needs: 'approval' }] as const
+        const calls = [
+          { name: 'ask', needs: 'result' },
+          { name: 'send', needs: 'approval' },
+        ] as const
         const round = roundAfter(scene, lease, lease.head, calls)
         await scene.log.appendRound(lease, round)
         await scene.inbox.answer(scene.key, run.id, [approvalOf('call-0-1', true)])
         const before = await snapshot(scene, scene.key)
-        for (const tool of round.tools) await expect(scene.log.completeCall(lease, resultOf(scene, tool.id))).rejects.toThrow()
+        for (const tool of round.tools)
+          await expect(scene.log.completeCall(lease, resultOf(scene, tool.id))).rejects.toThrow()
         expect(await snapshot(scene, scene.key)).toEqual(before)
-      })
-    })
-
-    describe('beginApproved and repair', () => {
-      test('an approved call begins under the holder of now and then ends like any other', async () => {
-        const scene = await openScene(stores)
-        const { started, round } = await pausedRun(scene, [{ name: 'send', needs: 'approval' }])
-        await scene.inbox.answer(scene.key, started.run.id, [approvalOf('call-0-0', true)])
-        const taken = await scene.lease.take(await header(scene), 'resumes')
-        if (taken === undefined) throw new Error('the run could not be resumed')
-        const claimed = await scene.lease.claim(taken)
-        expect(claimed.open).toMatchObject([{ status: 'approved' }])
-        expect(await scene.log.repair(claimed.lease, [])).toEqual([])
-        const begun = await scene.log.beginApproved(claimed.lease, callOf(round, 0).id)
-        expect(begun).toMatchObject({ status: 'running', generation: claimed.lease.generation })
-        expect(await scene.log.beginApproved(claimed.lease, callOf(round, 0).id)).toEqual(begun)
-        const ended = await scene.log.completeCall(claimed.lease, resultOf(scene, begun.id))
-        expect(ended).toMatchObject({ status: 'completed', needs: 'approval' })
-      })
-
-      test('a call that was not approved does not begin', async () => {
-        const scene = await openScene(stores)
-        const { started, round } = await pausedRun(scene, [{ name: 'send', needs: 'approval' }, { name: 'b', needs: 'approval' }])
-        await scene.inbox.answer(scene.key, started.run.id, [approvalOf('call-0-0', false), approvalOf('call-0-1', true)])
-        const taken = await scene.lease.take(await header(scene), 'resumes')
-        if (taken === undefined) throw new Error('the run could not be resumed')
-        await expect(scene.log.beginApproved(taken, callOf(round, 0).id)).rejects.toThrow()
-        expect(await scene.reader.message(scene.key, callOf(round, 0).id)).toMatchObject({ status: 'denied' })
-      })
-
-      test('a repair closes only what it names, and twice is once', async () => {
-        const scene = await openScene(stores)
-        const { lease } = await startRun(scene)
-        const round = roundAfter(scene, lease, lease.head, [{ name: 'a' }, { name: 'b' }, { name: 'c', needs: 'result' }])
-        await scene.log.appendRound(lease, round)
-        const claimed = await takeOver(scene)
-        const [closed] = await scene.log.repair(claimed.lease, [callOf(round, 0).id])
-        expect(closed).toMatchObject({ status: 'interrupted', completedAt: scene.clock.now() })
-        const once = await snapshot(scene, scene.key)
-        expect(await scene.log.repair(claimed.lease, [callOf(round, 0).id])).toEqual([closed])
-        expect(await snapshot(scene, scene.key)).toEqual(once)
-        expect(once.messages.slice(2)).toMatchObject([{ status: 'interrupted' }, { status: 'running' }, { status: 'waiting' }])
-        expect(once.header).toMatchObject({ waiting: 1 })
-      })
-    })
-
-    describe('steer', () => {
-      test('a queued input becomes a user message of the running run', async () => {
-        const scene = await openScene(stores)
-        const { lease, run } = await startRun(scene)
-        const input = { parts: [{ type: 'text', text: 'rather \ud83d' }], user: 'bob', metadata: { a: 1 } } as const
-        const queued = await scene.inbox.enqueue(scene.key, newRun({ onBusy: 'steer', input }))
-        const id = nextId(lease.head, scene.clock.now())
-        const message = await scene.log.steer(lease, queued.runId, id)
-        expect(message).toMatchObject({ ...input, id, role: 'user', runId: run.id })
-        const stored = await snapshot(scene, scene.key)
-        expect(stored.messages.at(-1)).toEqual(message)
-        expect(stored.header).toMatchObject({ queued: 0, head: id })
-        const merged = await scene.reader.run(scene.key, queued.runId)
-        expect(merged).toMatchObject({ status: 'merged', mergedInto: run.id })
-        expect(await scene.log.steer(lease, queued.runId, id)).toEqual(message)
-        expect(await snapshot(scene, scene.key)).toEqual(stored)
-      })
-
-      test('an input that is no longer queued answers undefined and writes nothing', async () => {
-        const scene = await openScene(stores)
-        const { lease } = await startRun(scene)
-        const queued = await scene.inbox.enqueue(scene.key, newRun({ onBusy: 'steer' }))
-        await scene.inbox.cancel(scene.key, queued.runId)
-        const before = await snapshot(scene, scene.key)
-        expect(await scene.log.steer(lease, queued.runId, nextId(lease.head, scene.clock.now()))).toBeUndefined()
-        expect(await snapshot(scene, scene.key)).toEqual(before)
-      })
-    })
-
-    describe('after an unknown answer of the store', () => {
-      test('a round, a result and an end that landed are told by their ids, and answered alike', async () => {
-        const scene = await openScene(stores)
-        const { lease } = await startRun(scene)
-        const round = roundAfter(scene, lease, lease.head, [{ name: 'a' }])
-        await scene.log.appendRound(lease, round)
-        await scene.peer.log.appendRound(lease, round)
-        const result = resultOf(scene, callOf(round, 0).id)
-        const stored = await scene.log.completeCall(lease, result)
-        expect(await scene.peer.log.completeCall(lease, result)).toEqual(stored)
-        const end = endAfter(scene, lease, headOf(round))
-        const ended = await scene.log.endRun(lease, end)
-        const after = await snapshot(scene, scene.key)
-        expect(await scene.peer.log.endRun(lease, end)).toMatchObject({ run: ended?.run })
-        expect(await snapshot(scene, scene.key)).toEqual(after)
-        const other = { ...end, message: finalMessage(scene, lease, headOf(round), 'other') }
-        await expectCode(scene.log.endRun(lease, other), 'lease_lost')
-        expect(await snapshot(scene, scene.key)).toEqual(after)
-      })
-
-      test('an answer that landed is told by its hash', async () => {
-        const scene = await openScene(stores)
-        const { started } = await pausedRun(scene, [{ name: 'ask', needs: 'result' }])
-        await scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')])
-        const again = await scene.peer.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')])
-        expect(again).toEqual({ stored: 0, complete: true })
       })
     })
   })

@@ -55,7 +55,10 @@ export async function header(scene: Scene): Promise<SessionHeader> {
 }
 
 /** Lets the lease end, takes the run over and claims its calls, as another process. */
-export async function takeOver(scene: Scene, ports: SessionPorts = scene.peer): ReturnType<SessionPorts['lease']['claim']> {
+export async function takeOver(
+  scene: Scene,
+  ports: SessionPorts = scene.peer,
+): ReturnType<SessionPorts['lease']['claim']> {
   scene.clock.advance(LEASE_MS + 1)
   const taken = await ports.lease.take(await header(scene), fresh('owner'))
   if (taken === undefined) throw new Error('the run could not be taken')
@@ -70,7 +73,13 @@ export interface Call {
 }
 
 /** A round of `calls` whose ids follow `after`. */
-export function roundAfter(scene: Scene, lease: Lease, after: string | undefined, calls: readonly Call[], round = 0): Round {
+export function roundAfter(
+  scene: Scene,
+  lease: Lease,
+  after: string | undefined,
+  calls: readonly Call[],
+  round = 0,
+): Round {
   const [id = '', ...toolIds] = nextIds(after, scene.clock.now(), calls.length + 1)
   const base = { runId: lease.runId, agent: 'helper', round, createdAt: scene.clock.now() }
   const toolCalls = calls.map((call, n) => ({
@@ -136,7 +145,12 @@ export function finalMessage(scene: Scene, lease: Lease, after: string | undefin
 const STOP = { completed: 'answer', failed: 'error', cancelled: 'cancelled' } as const
 
 /** The end of a run with a final message whose id follows `after`. */
-export const endAfter = (scene: Scene, lease: Lease, after: string | undefined, outcome: RunOutcome = 'completed'): RunEnd => ({
+export const endAfter = (
+  scene: Scene,
+  lease: Lease,
+  after: string | undefined,
+  outcome: RunOutcome = 'completed',
+): RunEnd => ({
   outcome,
   stopReason: STOP[outcome],
   ...(outcome === 'failed' ? { error: { code: 'network', message: 'connection reset', retryable: true } } : {}),

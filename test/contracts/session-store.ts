@@ -21,7 +21,12 @@ export function sessionStoreContract(engine: Engine): void {
     })
 
     test('a session reads back as it was created, with no runs and its times from the clock', async () => {
-      const full = make({ owner: 'ada', title: 'Trip', instructions: 'Be brief', metadata: { a: [1, null, { b: '' }] } })
+      const full = make({
+        owner: 'ada',
+        title: 'Trip',
+        instructions: 'Be brief',
+        metadata: { a: [1, null, { b: '' }] },
+      })
       const created = await stores.sessions.create(full)
       expect(created).toMatchObject({ ...full, createdAt: stores.clock.now(), updatedAt: stores.clock.now() })
       expect(created.totals).toMatchObject({ runs: 0, rounds: 0, byAgent: {} })
@@ -45,7 +50,9 @@ export function sessionStoreContract(engine: Engine): void {
     test('of ten that create the same id at once, exactly one does', async () => {
       const session = make()
       const results = await Promise.allSettled(
-        Array.from({ length: 10 }, (_, n) => (n % 2 ? stores : stores.peer).sessions.create({ ...session, title: `${n}` })),
+        Array.from({ length: 10 }, (_, n) =>
+          (n % 2 ? stores : stores.peer).sessions.create({ ...session, title: `${n}` }),
+        ),
       )
       expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1)
       for (const result of results)
@@ -60,11 +67,14 @@ export function sessionStoreContract(engine: Engine): void {
       expect(await stores.sessions.read({ tenant: fresh('tenant'), session: first.session })).toBeUndefined()
     })
 
-    test.each(HOSTILE_TEXTS.filter(([name]) => name !== '400 kB'))('texts keep every character: %s', async (_name, text) => {
-      const session = make({ title: text, instructions: text, owner: `o${text}`, metadata: { [`k${text}`]: text } })
-      await stores.sessions.create(session)
-      expect(await stores.sessions.read(session)).toMatchObject(session)
-    })
+    test.each(HOSTILE_TEXTS.filter(([name]) => name !== '400 kB'))(
+      'texts keep every character: %s',
+      async (_name, text) => {
+        const session = make({ title: text, instructions: text, owner: `o${text}`, metadata: { [`k${text}`]: text } })
+        await stores.sessions.create(session)
+        expect(await stores.sessions.read(session)).toMatchObject(session)
+      },
+    )
 
     test('a change keeps what it leaves out, removes what it sets to null and moves the activity', async () => {
       const session = await stores.sessions.create(make({ title: 'old', instructions: 'keep', metadata: { a: 1 } }))
@@ -116,7 +126,9 @@ export function sessionStoreContract(engine: Engine): void {
       const others = await Promise.all([1, 2, 3].map(() => stores.sessions.create(make({ tenant: scene.key.tenant }))))
       const [a, b, c] = others.map((session) => session.session)
       const order = async (): Promise<string[]> =>
-        (await stores.peer.sessions.list({ tenant: scene.key.tenant, limit: 10 })).sessions.map((found) => found.session)
+        (await stores.peer.sessions.list({ tenant: scene.key.tenant, limit: 10 })).sessions.map(
+          (found) => found.session,
+        )
       const touch = async (change: () => Promise<unknown>): Promise<void> => {
         stores.clock.advance(1000)
         await change()

@@ -1,0 +1,115 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { HistoryDocument } from '../../../functions/domain/history.ts'
+import type { Message } from '../../../functions/domain/message.ts'
+import type { SessionKey } from '../../../functions/domain/session.ts'
+import * as database from '../../../functions/adapters/sqlite/database.ts'
+import type { HistoryProjection } from '../../../functions/adapters/sqlite/history-projection.ts'
+import * as keys from '../../../functions/adapters/sqlite/key-store.ts'
+import * as reader from '../../../functions/adapters/sqlite/log-reader.ts'
+import * as inbox from '../../../functions/adapters/sqlite/run-inbox.ts'
+import * as lease from '../../../functions/adapters/sqlite/run-lease.ts'
+import * as log from '../../../functions/adapters/sqlite/run-log.ts'
+import * as deletion from '../../../functions/adapters/sqlite/session-deletion.ts'
+import * as janitor from '../../../functions/adapters/sqlite/session-janitor.ts'
+import * as sessions from '../../../functions/adapters/sqlite/session-store.ts'
+import { createManualClock } from '../../contracts/stores.ts'
+import type { Engine, ManualClock, SessionPorts, Stores } from '../../contracts/stores.ts'
+
+/** The modules that make up the session store on SQLite. */
+export interface SqliteModules {
+  readonly database: typeof database
+  readonly sessions: typeof sessions
+  readonly inbox: typeof inbox
+  readonly lease: typeof lease
+  readonly log: typeof log
+  readonly reader: typeof reader
+  readonly janitor: typeof janitor
+  readonly deletion: typeof deletion
+  readonly keys: typeof keys
+}
+
+export const SQLITE: SqliteModules = { database, sessions, inbox, lease, log, reader, janitor, deletion, keys }
+
+/** SQLite in a file of its own, with a second connection as the other process; removed when closed. */
+export const sqliteEngine: Engine = {
+  name: 'SQLite',
+  timeoutFactor: 1,
+  open: async (opening = {}) => {
+    const folder = await mkdtemp(join(tmpdir(), 'tooltrail-contract-'))
+    const path = join(folder, 'log.sqlite')
+    const stores = openStores(SQLITE, path, opening.between)
+    return { ...stores, close: () => stores.close().then(() => rm(folder, { recursive: true, force: true })) }
+  },
+}
+
+/** SQLite in memory, both processes on one connection: fast, for schedules that decide themselves where calls interleave. */
+export const sqliteMemoryEngine = (modules: SqliteModules = SQLITE): Engine => ({
+  name: 'SQLite in memory',
+  timeoutFactor: 1,
+  open: async (opening = {}) => openStores(modules, ':memory:', opening.between),
+})
+
+function openStores(modules: SqliteModules, path: string, between: (() => Promise<void>) | undefined): Stores {
+  const clock = createManualClock()
+  const history = createCountingHistory(between)
+  const first = modules.database.openDatabase(path)
+  const second = path === ':memory:' ? first : modules.database.openDatabase(path)
+  const shut = async (): Promise<void> => {
+    for (const connection of [first, second]) if (connection.isOpen) connection.close()
+  }
+  return {
+    ...portsOn(modules, first, clock, history),
+    peer: portsOn(modules, second, clock, history),
+    clock,
+    breakDown: async () => first.close(),
+    close: shut,
+  }
+}
+
+function portsOn(
+  modules: SqliteModules,
+  connection: database.Database,
+  clock: ManualClock,
+  history: HistoryProjection,
+): SessionPorts {
+  const dependencies = { database: connection, clock, history }
+  return {
+    sessions: modules.sessions.createSqliteSessionStore(dependencies),
+    inbox: modules.inbox.createSqliteRunInbox(dependencies),
+    lease: modules.lease.createSqliteRunLease(dependencies),
+    log: modules.log.createSqliteRunLog(dependencies),
+    reader: modules.reader.createSqliteLogReader(dependencies),
+    janitor: modules.janitor.createSqliteSessionJanitor(dependencies),
+    deletion: modules.deletion.createSqliteSessionDeletion(dependencies),
+    keys: modules.keys.createSqliteKeyStore(dependencies),
+  }
+}
+
+/** One document a message, counted; what is searched has suites of its own. */
+function createCountingHistory(between: (() => Promise<void>) | undefined): HistoryProjection {
+  const documents = new Set<string>()
+  const nameOf = (key: SessionKey, messageId: string): string => `${key.tenant} ${key.session} ${messageId}`
+  return {
+    documents: async (message, { key }) => {
+      await between?.()
+      return [documentOf(message, key)]
+    },
+    write: (key, messages) => {
+      for (const { messageId } of messages) documents.add(nameOf(key, messageId))
+    },
+    remove: (key, messageIds) => messageIds.filter((id) => documents.delete(nameOf(key, id))).length,
+  }
+}
+
+const documentOf = (message: Message, key: SessionKey): HistoryDocument => ({
+  ...key,
+  runId: message.runId,
+  messageId: message.id,
+  part: message.role,
+  role: message.role === 'tool' ? 'tool_result' : message.role,
+  agent: message.agent,
+  text: '',
+  time: message.createdAt,
+})

@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Message } from '../../functions/domain/message.ts'
+import {
+  answerOf,
+  callOf,
+  endAfter,
+  fresh,
+  header,
+  headOf,
+  newRun,
+  openScene,
+  pausedRun,
+  resultOf,
+  roundAfter,
+  startRun,
+} from './scene.ts'
+import type { Scene } from './scene.ts'
+import { allMessages, allRuns } from './snapshot.ts'
+import type { Engine, Stores } from './stores.ts'
+
+const idsOf = (entries: readonly { readonly id: string }[]): string[] => entries.map((entry) => entry.id)
+
+/** Reading a log: strong, whole, in order, and loud when it cannot. */
+export function logReaderContract(engine: Engine): void {
+  describe(`log reader on ${engine.name}`, { timeout: 60_000 * engine.timeoutFactor }, () => {
+    let stores: Stores
+    beforeAll(async () => void (stores = await engine.open()))
+    afterAll(() => stores.close())
+
+    /** A log of `rounds` rounds with `calls` calls each, all ended, in one running run. */
+    async function longLog(scene: Scene, rounds: number, calls: number) {
+      const { lease, run, message } = await startRun(scene)
+      const written: Message[] = message === undefined ? [] : [message]
+      let head = lease.head
+      for (let number = 0; number < rounds; number++) {
+        const names = Array.from({ length: calls }, (_, n) => ({ name: `tool-${n}` }))
+        const round = roundAfter(scene, lease, head, names, number)
+        await scene.log.appendRound(lease, round)
+        written.push(round.assistant, ...round.tools)
+        head = headOf(round)
+      }
+      return { lease, run, written, head, rounds }
+    }
+
+    test('a session that has no messages reads as an empty page, and so does one that is deleted', async () => {
+      const scene = await openScene(stores)
+      const empty = { messages: [], more: false }
+      expect(await scene.reader.messages(scene.key, { order: 'ascending', limit: 10 })).toEqual(empty)
+      await startRun(scene)
+      await scene.deletion.tombstone(scene.key)
+      expect(await scene.reader.messages(scene.key, { order: 'ascending', limit: 10 })).toEqual(empty)
+      expect(await scene.reader.runs(scene.key, { limit: 10 })).toEqual({ runs: [], more: false })
+      expect(await scene.reader.queued(scene.key)).toEqual([])
+    })
+
+    test('over 1,000 entries read whole page by page, forward and backward, in any page size', async () => {
+      const scene = await openScene(stores)
+      const { written } = await longLog(scene, 20, 55)
+      expect(written).toHaveLength(1121)
+      expect(await allMessages(scene.peer.reader, scene.key, 1000)).toEqual(written)
+      expect(idsOf(await allMessages(scene.reader, scene.key, 37))).toEqual(idsOf(written))
+      const backward: Message[] = []
+      for (let more = true; more;) {
+        const before = backward.at(-1)?.id
+        const query = { order: 'descending', limit: 101, ...(before === undefined ? {} : { before }) } as const
+        const page = await scene.reader.messages(scene.key, query)
+        expect(page.messages).toHaveLength(page.more ? 101 : 1121 % 101)
+        backward.push(...page.messages)
+        more = page.more
+      }
+      expect(idsOf(backward.toReversed())).toEqual(idsOf(written))
+    })
+
+    test('a page that ends with the log says so, also when it is exactly full', async () => {
+      const scene = await openScene(stores)
+      await longLog(scene, 3, 2)
+      const page = await scene.reader.messages(scene.key, { order: 'ascending', limit: 10 })
+      expect(page).toMatchObject({ more: false })
+      expect(page.messages).toHaveLength(10)
+      expect((await scene.reader.messages(scene.key, { order: 'ascending', limit: 9 })).more).toBe(true)
+    })
+
+    test('a reader that pages forward while another appends misses nothing and sees nothing twice', async () => {
+      const scene = await openScene(stores)
+      const { lease, head, rounds } = await longLog(scene, 4, 20)
+      let last = head
+      let number = rounds
+      const seen: Message[] = []
+      let quiet = 0
+      while (quiet < 2) {
+        const after = seen.at(-1)?.id
+        const query = { order: 'ascending', limit: 13, ...(after === undefined ? {} : { after }) } as const
+        const reading = scene.peer.reader.messages(scene.key, query)
+        if (number < 60) {
+          // A clock that jumps back between the writes does not make an entry appear behind the reader.
+          scene.clock.advance(number % 3 === 0 ? -7000 : 2000)
+          const round = roundAfter(
+            scene,
+            lease,
+            last,
+            Array.from({ length: 16 }, () => ({ name: 'tool' })),
+            number++,
+          )
+          await scene.log.appendRound(lease, round)
+          last = headOf(round)
+        }
+        const page = await reading
+        seen.push(...page.messages)
+        quiet = page.messages.length === 0 && number >= 60 ? quiet + 1 : 0
+      }
+      const all = await allMessages(scene.reader, scene.key)
+      expect(all.length).toBeGreaterThan(1000)
+      expect(idsOf(seen)).toEqual(idsOf(all))
+      expect(idsOf(all).toSorted()).toEqual(idsOf(all))
+    })
+
+    test('filters by role, run and agent, between ids and over page limits', async () => {
+      const scene = await openScene(stores)
+      const first = await longLog(scene, 2, 2)
+      await scene.log.endRun(first.lease, endAfter(scene, first.lease, first.head))
+      const second = await startRun(scene, { agent: 'other' })
+      const all = await allMessages(scene.reader, scene.key)
+      const find = async (query: object): Promise<string[]> =>
+        idsOf((await scene.reader.messages(scene.key, { order: 'ascending', limit: 100, ...query })).messages)
+      const where = (keep: (message: Message) => boolean): string[] => idsOf(all.filter(keep))
+      expect(await find({ roles: ['tool'] })).toEqual(where((message) => message.role === 'tool'))
+      expect(await find({ roles: ['user', 'assistant'] })).toEqual(where((message) => message.role !== 'tool'))
+      expect(await find({ run: first.run.id })).toEqual(where((message) => message.runId === first.run.id))
+      expect(await find({ run: second.run.id, roles: ['user'] })).toEqual([second.message?.id])
+      expect(await find({ agent: 'other' })).toEqual(where((message) => message.agent === 'other'))
+      expect(await find({ run: '01ARZ3NDEKTSV4RRFFQ69G5FAV' })).toEqual([])
+      const [from, to] = [all[2]?.id ?? '', all[7]?.id ?? '']
+      expect(await find({ after: from, before: to })).toEqual(idsOf(all.slice(3, 7)))
+      expect(await find({ after: from, before: to, order: 'descending' })).toEqual(idsOf(all.slice(3, 7).toReversed()))
+      const page = await scene.reader.messages(scene.key, { order: 'descending', limit: 3, roles: ['tool'] })
+      expect(idsOf(page.messages)).toEqual(
+        where((message) => message.role === 'tool')
+          .toReversed()
+          .slice(0, 3),
+      )
+      expect(page.more).toBe(true)
+    })
+
+    test('a message is found by its id in its own session only', async () => {
+      const [one, two] = [await openScene(stores), await openScene(stores)]
+      const { message } = await startRun(one)
+      expect(await one.peer.reader.message(one.key, message?.id ?? '')).toEqual(message)
+      expect(await two.reader.message(two.key, message?.id ?? '')).toBeUndefined()
+      expect(await two.reader.message({ ...one.key, tenant: two.key.tenant }, message?.id ?? '')).toBeUndefined()
+      for (const odd of ['', ' ', '#SESSION', '%', '0', 'Z'.repeat(500), "' OR 1=1 --"])
+        expect(await one.reader.message(one.key, odd)).toBeUndefined()
+    })
+
+    test('a run is found by its id in its own session only', async () => {
+      const [one, two] = [await openScene(stores), await openScene(stores)]
+      const { run } = await startRun(one)
+      expect(await one.peer.reader.run(one.key, run.id)).toEqual(run)
+      expect(await two.reader.run(two.key, run.id)).toBeUndefined()
+      expect(await one.reader.run(one.key, "' OR 1=1 --")).toBeUndefined()
+    })
+
+    test('every write is seen by every reader as soon as it is acknowledged', async () => {
+      const scene = await openScene(stores)
+      const { lease, run, message } = await startRun(scene)
+      expect(await scene.peer.reader.message(scene.key, message?.id ?? '')).toBeDefined()
+      const round = roundAfter(scene, lease, lease.head, [{ name: 'a' }, { name: 'ask', needs: 'result' }])
+      await scene.log.appendRound(lease, round)
+      expect(await scene.peer.reader.message(scene.key, callOf(round, 0).id)).toMatchObject({ status: 'running' })
+      await scene.log.completeCall(lease, resultOf(scene, callOf(round, 0).id))
+      expect(await scene.peer.reader.message(scene.key, callOf(round, 0).id)).toMatchObject({ status: 'completed' })
+      await scene.log.pause(lease)
+      expect(await scene.peer.reader.run(scene.key, run.id)).toMatchObject({ status: 'paused' })
+      await scene.peer.inbox.answer(scene.key, run.id, [answerOf('call-0-1')])
+      expect(await scene.reader.message(scene.key, callOf(round, 1).id)).toMatchObject({ status: 'completed' })
+    })
+
+    test('runs are listed newest first, page by page, and by status', async () => {
+      const scene = await openScene(stores)
+      const { lease, run } = await startRun(scene)
+      await scene.log.endRun(lease, endAfter(scene, lease, lease.head, 'failed'))
+      const ids = [run.id]
+      for (let n = 0; n < 11; n++) ids.push((await scene.inbox.enqueue(scene.key, newRun())).runId)
+      expect(idsOf(await allRuns(scene.peer.reader, scene.key, 5))).toEqual(ids)
+      const page = await scene.reader.runs(scene.key, { limit: 12 })
+      expect(idsOf(page.runs)).toEqual(ids.toReversed())
+      expect(page.more).toBe(false)
+      expect(idsOf((await scene.reader.runs(scene.key, { limit: 10, status: 'failed' })).runs)).toEqual([run.id])
+      const queued = await scene.reader.runs(scene.key, { limit: 10, status: 'queued', before: ids[4] ?? '' })
+      expect(idsOf(queued.runs)).toEqual([ids[3], ids[2], ids[1]])
+      expect(idsOf(await scene.reader.queued(scene.key))).toEqual(ids.slice(1))
+    })
+
+    test('active runs of a key are those queued, running or paused, over all sessions of its tenant', async () => {
+      const tenant = fresh('tenant')
+      const keyId = fresh('key')
+      const [one, two] = [await openScene(stores, { tenant }), await openScene(stores, { tenant })]
+      expect(await stores.reader.activeRuns(tenant, keyId)).toBe(0)
+      const { lease } = await startRun(one, { keyId })
+      await one.inbox.enqueue(one.key, newRun({ keyId }))
+      await one.inbox.enqueue(one.key, newRun({ keyId: fresh('key') }))
+      const other = await startRun(two, { keyId })
+      expect(await stores.peer.reader.activeRuns(tenant, keyId)).toBe(3)
+      const ask = roundAfter(two, other.lease, other.lease.head, [{ name: 'ask', needs: 'result' }])
+      await two.log.appendRound(other.lease, ask)
+      await two.log.pause(other.lease)
+      expect(await stores.reader.activeRuns(tenant, keyId)).toBe(3)
+      await one.log.endRun(lease, endAfter(one, lease, lease.head))
+      expect(await stores.reader.activeRuns(tenant, keyId)).toBe(2)
+      await one.lease.start(await header(one), 'x')
+      expect(await stores.reader.activeRuns(tenant, keyId)).toBe(2)
+      await two.deletion.tombstone(two.key)
+      expect(await stores.reader.activeRuns(tenant, keyId)).toBe(1)
+      expect(await stores.reader.activeRuns(fresh('tenant'), keyId)).toBe(0)
+    })
+
+    test('the calls of a paused run read as they stand', async () => {
+      const scene = await openScene(stores)
+      const { round } = await pausedRun(scene, [{ name: 'ask', needs: 'result' }])
+      expect((await allMessages(scene.peer.reader, scene.key)).slice(1)).toEqual([round.assistant, ...round.tools])
+    })
+  })
+
+  describe(`log reader on ${engine.name} that fails`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+    test('a store that cannot answer rejects and never reads as an empty log', async () => {
+      const stores = await engine.open()
+      const scene = await openScene(stores)
+      const { run, message } = await startRun(scene)
+      await stores.breakDown()
+      await expect(scene.reader.messages(scene.key, { order: 'ascending', limit: 10 })).rejects.toThrow()
+      await expect(scene.reader.message(scene.key, message?.id ?? '')).rejects.toThrow()
+      await expect(scene.reader.run(scene.key, run.id)).rejects.toThrow()
+      await expect(scene.reader.runs(scene.key, { limit: 10 })).rejects.toThrow()
+      await expect(scene.reader.queued(scene.key)).rejects.toThrow()
+      await expect(scene.reader.activeRuns(scene.key.tenant, 'k')).rejects.toThrow()
+      await expect(scene.lease.look(scene.key)).rejects.toThrow()
+      await stores.close()
+    })
+  })
+}
