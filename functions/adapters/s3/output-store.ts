@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto'
+import {
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3ServiceException,
+} from '@aws-sdk/client-s3'
+import type { S3Client } from '@aws-sdk/client-s3'
+import { TooltrailError } from '../../domain/errors.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import type { ByteRange, OutputStore } from '../../ports/output-store.ts'
+import { PART_BYTES, putInParts } from './multipart.ts'
+import type { Target } from './multipart.ts'
+
+export interface S3Dependencies {
+  /** Carries the time limits: a store that does not answer is a store that failed. */
+  readonly client: S3Client
+  readonly bucket: string
+}
+
+/** A ULID with an optional suffix in lower case: no path, and nothing that a key would have to escape. */
+const OBJECT_NAME = /^[0-9A-HJKMNP-TV-Z]{26}([._-][a-z0-9]+){0,4}$/
+
+const CONFLICT_ATTEMPTS = 3
+
+/**
+ * Outputs as objects below one prefix a session, which is a hash of tenant and session, never the ids themselves. Objects are
+ * created on condition that there is none, with a SHA-256 that S3 checks.
+ */
+export function createS3OutputStore({ client, bucket }: S3Dependencies): OutputStore {
+  return {
+    put: (key, name, bytes, mediaType) =>
+      storing(`put ${name}`, async () => {
+        if (!OBJECT_NAME.test(name)) throw new RangeError(`${JSON.stringify(name)} is no object name`)
+        const target = { Bucket: bucket, Key: prefixOf(key) + name, ContentType: mediaType }
+        if (await created(client, target, bytes)) return
+        const there = await readObject(client, bucket, target.Key)
+        if (there === undefined || Buffer.compare(there, bytes) !== 0)
+          throw new Error('the name is taken by other bytes')
+      }),
+    async read(key, name, range) {
+      const bytes = OBJECT_NAME.test(name)
+        ? await storing(`read ${name}`, () => readObject(client, bucket, prefixOf(key) + name, range))
+        : undefined
+      if (bytes === undefined) throw new TooltrailError('output_not_found', `session ${key.session} has no such output`)
+      return bytes
+    },
+    async stat(key, name) {
+      if (!OBJECT_NAME.test(name)) return undefined
+      return storing(`stat ${name}`, () => statObject(client, bucket, prefixOf(key) + name))
+    },
+    removeAll: (key) =>
+      storing(`remove the outputs of ${key.session}`, () => removePrefix(client, bucket, prefixOf(key))),
+  }
+}
+
+const prefixOf = ({ tenant, session }: SessionKey): string =>
+  `${createHash('sha256').update(`${tenant}\0${session}`).digest('hex')}/`
+
+const conditionalBody = (bytes: Uint8Array) => ({
+  Body: bytes,
+  IfNoneMatch: '*',
+  ChecksumSHA256: createHash('sha256').update(bytes).digest('base64'),
+})
+
+/** Answers false where the name is taken. */
+async function created(client: S3Client, target: Target, bytes: Uint8Array): Promise<boolean> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      if (bytes.byteLength > PART_BYTES) await putInParts(client, target, bytes)
+      else await client.send(new PutObjectCommand({ ...target, ...conditionalBody(bytes) }))
+      return true
+    } catch (error) {
+      if (isStatus(error, 412)) return false
+      // Somebody else writes the same name right now: S3 asks to send it again.
+      if (!isStatus(error, 409) || attempt >= CONFLICT_ATTEMPTS) throw error
+    }
+  }
+}
+
+const isStatus = (error: unknown, status: number): boolean =>
+  error instanceof S3ServiceException && error.$metadata.httpStatusCode === status
+
+async function readObject(
+  client: S3Client,
+  bucket: string,
+  key: string,
+  range?: ByteRange,
+): Promise<Uint8Array | undefined> {
+  const part = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` }
+  try {
+    const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...part }))
+    return Body === undefined ? new Uint8Array() : await Body.transformToByteArray()
+  } catch (error) {
+    if (isStatus(error, 404)) return undefined
+    // A range that begins at or beyond the end.
+    if (isStatus(error, 416)) return new Uint8Array()
+    throw error
+  }
+}
+
+async function statObject(
+  client: S3Client,
+  bucket: string,
+  key: string,
+): Promise<{ bytes: number; mediaType: string } | undefined> {
+  try {
+    const found = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }))
+    return { bytes: found.ContentLength ?? 0, mediaType: found.ContentType ?? 'application/octet-stream' }
+  } catch (error) {
+    if (isStatus(error, 404)) return undefined
+    throw error
+  }
+}
+
+/** `prefix` ends in a slash, so no other session's prefix can begin with it. */
+async function removePrefix(client: S3Client, bucket: string, prefix: string): Promise<number> {
+  let removed = 0
+  let next: string | undefined
+  do {
+    const page = await client.send(
+      new ListObjectsV2Command({
+        Bucket: bucket,
+        Prefix: prefix,
+        ...(next === undefined ? {} : { ContinuationToken: next }),
+      }),
+    )
+    const objects = (page.Contents ?? []).flatMap(({ Key }) => (Key === undefined ? [] : [{ Key }]))
+    if (objects.length > 0) {
+      const { Errors = [] } = await client.send(
+        new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: objects, Quiet: true } }),
+      )
+      if (Errors[0] !== undefined)
+        throw new Error(`${Errors.length} objects stayed: ${Errors[0].Message ?? Errors[0].Code}`)
+    }
+    removed += objects.length
+    next = page.NextContinuationToken
+  } while (next !== undefined)
+  return removed
+}
+
+async function storing<Answer>(action: string, work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work()
+  } catch (error) {
+    const reason = error instanceof S3ServiceException ? `${error.name}: ${error.message}` : String(error)
+    throw new TooltrailError('storage_failed', `could not ${action}: ${reason}`, { cause: error })
+  }
+}

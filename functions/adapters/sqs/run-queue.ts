@@ -1,0 +1,110 @@
+import {
+  ChangeMessageVisibilityCommand,
+  DeleteMessageCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+} from '@aws-sdk/client-sqs'
+import type { Message, SQSClient } from '@aws-sdk/client-sqs'
+import type { SessionKey } from '../../domain/session.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { RunQueue } from '../../ports/run-queue.ts'
+import { decodeHint, encodeHint } from './hint.ts'
+
+export interface SqsDependencies {
+  readonly client: SQSClient
+  readonly queueUrl: string
+  readonly clock: Clock
+  /** Told of what went wrong and will be tried again: a poll that failed, a hint that could not be handled. */
+  readonly report: (error: unknown) => void
+}
+
+type Handle = (hint: SessionKey) => Promise<void>
+
+/** The longest that SQS lets a poll wait, in seconds. */
+const POLL_SECONDS = 20
+/** The most that SQS gives at once. */
+const BATCH = 10
+/** Hints handled at a time by one process. */
+const HANDLED_AT_ONCE = 20
+/** Waits before a hint is given again, doubled each time, in seconds. */
+const FIRST_RETRY_SECONDS = 1
+const LONGEST_RETRY_SECONDS = 300
+const POLL_RETRY_MS = 1_000
+
+/**
+ * Hints in a standard queue. A handled hint is deleted; one whose handler rejects comes again after a growing wait, until the
+ * queue's redrive policy moves it to the dead letters. A hint whose handler takes longer than the queue's visibility is given
+ * to somebody else too, who finds the lease taken.
+ */
+export function createSqsRunQueue(dependencies: SqsDependencies): RunQueue {
+  const { client, queueUrl } = dependencies
+  return {
+    async send(hint) {
+      await client.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: encodeHint(hint) }))
+    },
+    consume(handle) {
+      const stopping = new AbortController()
+      const busy = new Set<Promise<void>>()
+      const polling = poll(dependencies, handle, busy, stopping.signal)
+      return {
+        async stop() {
+          stopping.abort()
+          await polling
+          await Promise.all(busy)
+        },
+      }
+    },
+  }
+}
+
+/** Polls until `signal` aborts; never rejects. */
+async function poll(
+  dependencies: SqsDependencies,
+  handle: Handle,
+  busy: Set<Promise<void>>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, clock, queueUrl, report } = dependencies
+  while (!signal.aborted) {
+    try {
+      const { Messages = [] } = await client.send(
+        new ReceiveMessageCommand({
+          QueueUrl: queueUrl,
+          MaxNumberOfMessages: Math.min(BATCH, HANDLED_AT_ONCE - busy.size),
+          WaitTimeSeconds: POLL_SECONDS,
+          MessageSystemAttributeNames: ['ApproximateReceiveCount'],
+        }),
+        { abortSignal: signal },
+      )
+      for (const message of Messages) {
+        const task = consumeOne(dependencies, handle, message).catch(report)
+        busy.add(task)
+        void task.finally(() => busy.delete(task))
+      }
+      if (busy.size >= HANDLED_AT_ONCE) await Promise.race(busy)
+    } catch (error) {
+      if (signal.aborted) return
+      report(error)
+      await clock.sleep(POLL_RETRY_MS, signal).catch(() => undefined)
+    }
+  }
+}
+
+/** Handles one message to its end: deleted, or visible again after a wait. */
+async function consumeOne(
+  { client, queueUrl, report }: SqsDependencies,
+  handle: Handle,
+  message: Message,
+): Promise<void> {
+  const receipt = { QueueUrl: queueUrl, ReceiptHandle: message.ReceiptHandle }
+  try {
+    await handle(decodeHint(message.Body ?? ''))
+  } catch (error) {
+    report(error)
+    const receives = Number(message.Attributes?.ApproximateReceiveCount ?? 1)
+    const VisibilityTimeout = Math.min(FIRST_RETRY_SECONDS * 2 ** (receives - 1), LONGEST_RETRY_SECONDS)
+    await client.send(new ChangeMessageVisibilityCommand({ ...receipt, VisibilityTimeout }))
+    return
+  }
+  await client.send(new DeleteMessageCommand(receipt))
+}

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { CreateBucketCommand, ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
+import { beforeAll, expect, test } from 'vitest'
+import { createS3OutputStore } from '../../../functions/adapters/s3/output-store.ts'
+import { nextId } from '../../../functions/domain/ids.ts'
+import { outputStoreContract } from '../../contracts/output-store.ts'
+import { s3Client } from '../../engines/clients.ts'
+import { withEngines } from '../../engines/with-engines.ts'
+
+const MB = 1024 * 1024
+const newName = (): string => nextId(undefined, Date.now())
+const text = (content: string): Uint8Array => new TextEncoder().encode(content)
+
+withEngines(['s3'], ({ s3 }) => {
+  const client = s3Client(s3)
+  const bucket = `outputs-${crypto.randomUUID()}`
+  const store = createS3OutputStore({ client, bucket })
+  beforeAll(async () => void (await client.send(new CreateBucketCommand({ Bucket: bucket }))))
+
+  outputStoreContract('s3', () => store)
+
+  test('no key shows a tenant or a session id', async () => {
+    const key = { tenant: 'visible', session: 'Session:1' }
+    await store.put(key, newName(), text('x'), 'text/plain')
+    const prefix = `${createHash('sha256').update('visible\0Session:1').digest('hex')}/`
+    const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }))
+    expect(Contents).toHaveLength(1)
+    expect(await store.removeAll(key)).toBe(1)
+  })
+
+  test('more than 8 MB go in parts and come back whole, in ranges, and with their type', async () => {
+    const key = { tenant: 'default', session: 'large' }
+    const name = newName()
+    const bytes = Buffer.alloc(20 * MB + 7, 'tooltrail ')
+    await store.put(key, name, bytes, 'application/x-large')
+    expect(await store.stat(key, name)).toEqual({ bytes: bytes.byteLength, mediaType: 'application/x-large' })
+    expect(Buffer.compare(await store.read(key, name), bytes)).toBe(0)
+    const part = await store.read(key, name, { start: 8 * MB - 3, end: 8 * MB + 3 })
+    expect(Buffer.compare(part, bytes.subarray(8 * MB - 3, 8 * MB + 4))).toBe(0)
+    await store.removeAll(key)
+  })
+
+  test('parts never overwrite an object, and a refused upload leaves nothing behind', async () => {
+    const key = { tenant: 'default', session: 'large-taken' }
+    const name = newName()
+    const bytes = Buffer.alloc(9 * MB, 'a')
+    await store.put(key, name, bytes, 'text/plain')
+    await store.put(key, name, bytes, 'text/plain')
+    const other = Buffer.alloc(9 * MB, 'b')
+    await expect(store.put(key, name, other, 'text/plain')).rejects.toMatchObject({ code: 'storage_failed' })
+    expect((await store.read(key, name, { start: 0, end: 0 }))[0]).toBe('a'.charCodeAt(0))
+    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }))
+    expect(Uploads).toEqual([])
+    await store.removeAll(key)
+  })
+
+  test('a session of more than a thousand objects is removed whole', async () => {
+    const key = { tenant: 'default', session: 'many' }
+    const names = Array.from({ length: 1005 }, newName)
+    for (let at = 0; at < names.length; at += 50)
+      await Promise.all(names.slice(at, at + 50).map((name) => store.put(key, name, text('x'), 'text/plain')))
+    expect(await store.removeAll(key)).toBe(1005)
+    expect(await store.removeAll(key)).toBe(0)
+  })
+
+  test('a store that refuses the caller fails with its reason', async () => {
+    const stranger = new S3Client({
+      endpoint: s3,
+      region: 'us-east-1',
+      forcePathStyle: true,
+      credentials: { accessKeyId: 'local', secretAccessKey: 'wrong' },
+    })
+    const refused = createS3OutputStore({ client: stranger, bucket })
+    const key = { tenant: 'default', session: 'refused' }
+    await expect(refused.put(key, newName(), text('x'), 'text/plain')).rejects.toMatchObject({
+      code: 'storage_failed',
+      message: expect.stringContaining('SignatureDoesNotMatch'),
+    })
+    await expect(refused.read(key, newName())).rejects.toMatchObject({ code: 'storage_failed' })
+  })
+
+  test('a store that does not answer fails when the client gives up, and never says that there is nothing', async () => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const address = silent.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const slow = new S3Client({
+      endpoint: `http://127.0.0.1:${port}`,
+      region: 'us-east-1',
+      forcePathStyle: true,
+      maxAttempts: 1,
+      requestHandler: { requestTimeout: 200, throwOnRequestTimeout: true },
+      credentials: { accessKeyId: 'local', secretAccessKey: 'localsecret' },
+    })
+    const waiting = createS3OutputStore({ client: slow, bucket })
+    const key = { tenant: 'default', session: 'slow' }
+    await expect(waiting.put(key, newName(), text('x'), 'text/plain')).rejects.toMatchObject({ code: 'storage_failed' })
+    await expect(waiting.read(key, newName())).rejects.toMatchObject({ code: 'storage_failed' })
+    await expect(waiting.stat(key, newName())).rejects.toMatchObject({ code: 'storage_failed' })
+    slow.destroy()
+    silent.close()
+  })
+})
