@@ -53,7 +53,7 @@ export function createApp(dependencies: AppDependencies): App {
   if (settings.corsOrigins.length > 0)
     app.use(
       cors({
-        origin: [...settings.corsOrigins],
+        origin: settings.corsOrigins.includes('*') ? '*' : [...settings.corsOrigins],
         allowMethods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
         allowHeaders: HEADERS_FROM_PAGES,
         exposeHeaders: HEADERS_FOR_PAGES,

@@ -17,7 +17,7 @@ export interface AppSettings {
    * loopback host and, if any, its own origin.
    */
   readonly openAccess: boolean
-  /** Origins whose pages may call the API from a browser; empty: none but its own. */
+  /** Origins whose pages may call the API from a browser, `*` for all (with a key); empty: none but its own. */
   readonly corsOrigins: readonly string[]
 }
 

@@ -1,0 +1,16 @@
+import { KeyCommandError, KEYS_USAGE, runKeyCommand } from '../http/key-command.ts'
+import { readSettings, SettingsError } from '../runtime/config.ts'
+import { openLocalPorts } from '../runtime/local-ports.ts'
+
+try {
+  const ports = openLocalPorts(readSettings())
+  try {
+    process.stdout.write(await runKeyCommand(ports, process.argv.slice(2)))
+  } finally {
+    ports.close()
+  }
+} catch (error) {
+  if (!(error instanceof KeyCommandError) && !(error instanceof SettingsError)) throw error
+  process.stderr.write(`${error.message}\n${error instanceof KeyCommandError ? `\n${KEYS_USAGE}` : ''}`)
+  process.exitCode = 1
+}
