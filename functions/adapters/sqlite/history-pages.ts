@@ -1,0 +1,168 @@
+import type { HistoryHit, HistoryPage, HistoryQuery } from '../../domain/history.ts'
+import { planTerms, type PlannedTerm, type Vocabulary } from '../../log/search-plan.ts'
+import type { SearchQuery } from '../../log/search-query.ts'
+import { scoreEvents, type ScoredEvent } from '../../log/search-score.ts'
+import { snippet } from '../../log/snippet.ts'
+import { readable } from '../../log/term-matches.ts'
+import { readOne, type Database } from './database.ts'
+import { writeCursor, type HistoryCursor } from './history-cursor.ts'
+import { matchExpression, STAGES, tokensExpression } from './history-match.ts'
+import { loadDocuments, matchEvents, matchRows, matchWithin, type FoundDocument, type MatchedRow } from './history-rows.ts'
+
+/** One search, on one state of the database. */
+export interface Search {
+  readonly database: Database
+  readonly query: HistoryQuery
+  readonly parsed: SearchQuery
+  readonly vocabulary: Vocabulary
+}
+
+/** Documents that one way of matching gives, and those that are read and scored. */
+const MATCHED = 200
+const SCORED = 100
+/** With fewer documents than this, the next wider way of matching is tried too. */
+const ENOUGH = 40
+/** Above this many postings the engine's ranking takes too long: the newest are taken. */
+const MAX_RANKED = 60_000
+/** Documents that are looked through for symbols, at most, for one page. */
+const MAX_VERIFIED = 2_000
+
+interface Found {
+  readonly rows: readonly MatchedRow[]
+  readonly stage: number
+}
+
+/** The best events, and where to go on. */
+export function firstPage(search: Search): HistoryPage {
+  const newest = readOne<{ id: number | null }>(search.database, 'SELECT max(id) AS id FROM historyMessages')?.id ?? 0
+  const start = { head: [], shown: 0, below: newest + 1, stage: 0 }
+  if (search.parsed.terms.length === 0) return unrankedPage(search, start)
+  const { terms, scored, stage } = best(search)
+  return pageOf(search, terms, { ...start, head: scored.map(({ best: { event } }) => event), stage }, scored)
+}
+
+/** The page that the cursor stands before. */
+export function laterPage(search: Search, cursor: HistoryCursor): HistoryPage {
+  if (search.parsed.terms.length === 0) return unrankedPage(search, cursor)
+  const terms = planTerms(search.parsed, search.vocabulary, false)
+  const events = cursor.head.slice(cursor.shown, cursor.shown + search.query.limit)
+  const rows = matchWithin(search.database, widest(search, terms), events)
+  const scored = scoreEvents(search.parsed, terms, visible(search, rows))
+  const places = new Map(events.map((event, place) => [event, place]))
+  const place = ({ best: { event } }: ScoredEvent<FoundDocument>): number => places.get(event) ?? 0
+  return pageOf(
+    search,
+    terms,
+    cursor,
+    scored.toSorted((left, right) => place(left) - place(right)),
+  )
+}
+
+/** `scored`: the next events of the head, in its order. */
+function pageOf(
+  search: Search,
+  terms: readonly PlannedTerm[],
+  cursor: HistoryCursor,
+  scored: readonly ScoredEvent<FoundDocument>[],
+): HistoryPage {
+  const { limit } = search.query
+  const shown = Math.min(cursor.head.length, cursor.shown + limit)
+  const hits = scored.slice(0, limit).map((event) => hitOf(event, terms))
+  if (shown < cursor.head.length) return { hits, next: writeCursor(search.query, { ...cursor, shown }) }
+  return tailPage(search, terms, { ...cursor, shown }, hits)
+}
+
+/** What else matches, newest first. */
+function tailPage(
+  search: Search,
+  terms: readonly PlannedTerm[],
+  cursor: HistoryCursor,
+  hits: readonly HistoryHit[],
+): HistoryPage {
+  const left = search.query.limit - hits.length
+  const expression = stageExpression(search, terms, cursor.stage)
+  const rows = matchEvents(search.database, expression, search.query.filters, {
+    below: cursor.below,
+    without: cursor.head,
+    limit: left + 1,
+  })
+  const documents = visible(
+    search,
+    rows.slice(0, left).map(({ id }) => ({ id, rank: 0 })),
+  )
+  const scored = scoreEvents(search.parsed, terms, documents).toSorted((one, other) => other.best.event - one.best.event)
+  const page = [...hits, ...scored.map((event) => hitOf(event, terms))]
+  if (rows.length <= left) return { hits: page }
+  return { hits: page, next: writeCursor(search.query, { ...cursor, below: rows[left - 1]?.event ?? cursor.below }) }
+}
+
+/** Without words: what holds the symbols, or everything, newest first. */
+function unrankedPage(search: Search, cursor: HistoryCursor): HistoryPage {
+  const { query, parsed, database } = search
+  const pieces = parsed.literal === '' ? [] : parsed.literal.split(' ')
+  const expression = tokensExpression(query, parsed.symbols)
+  const hits: HistoryHit[] = []
+  let { below } = cursor
+  for (let looked = 0; looked < MAX_VERIFIED; looked += MATCHED) {
+    const rows = matchEvents(database, expression, query.filters, { below, without: [], limit: MATCHED })
+    for (const document of visible(search, rows.map(({ id }) => ({ id, rank: 0 })))) {
+      if (hits.length === query.limit) return { hits, next: writeCursor(query, { ...cursor, below }) }
+      below = document.event
+      const { lowered } = readable(document.text)
+      if (pieces.every((piece) => lowered.includes(piece))) hits.push(hitOf({ best: document, score: 1 }, []))
+    }
+    if (rows.length < MATCHED) return { hits }
+    below = rows.at(-1)?.event ?? below
+  }
+  return { hits, next: writeCursor(query, { ...cursor, below }) }
+}
+
+function best(search: Search): { terms: PlannedTerm[]; scored: ScoredEvent<FoundDocument>[]; stage: number } {
+  const terms = planTerms(search.parsed, search.vocabulary, false)
+  const found = candidates(search, terms)
+  const documents = visible(search, found.rows.slice(0, SCORED))
+  const scored = scoreEvents(search.parsed, terms, documents)
+  return { terms, scored, stage: found.stage }
+}
+
+/** Documents from the strictest way of matching that gives enough, after those of the stricter ones. */
+function candidates(search: Search, terms: readonly PlannedTerm[]): Found {
+  const rows = new Map<number, MatchedRow>()
+  let used = 0
+  const postings = terms.reduce((sum, { frequency }) => sum + frequency, 0)
+  for (const [stage, name] of STAGES.entries()) {
+    const expression = matchExpression(search.query, terms, name)
+    if (expression === undefined) continue
+    const ranked = postings <= MAX_RANKED
+    for (const row of matchRows(search.database, expression, search.query.filters, { limit: MATCHED, ranked }))
+      if (!rows.has(row.id)) rows.set(row.id, row)
+    used = stage
+    if (rows.size >= ENOUGH) break
+  }
+  return { rows: [...rows.values()], stage: used }
+}
+
+function stageExpression(search: Search, terms: readonly PlannedTerm[], stage: number): string {
+  const expressions = STAGES.slice(0, stage + 1).map((name) => matchExpression(search.query, terms, name))
+  return expressions.findLast((expression) => expression !== undefined) ?? widest(search, terms)
+}
+
+const widest = (search: Search, terms: readonly PlannedTerm[]): string =>
+  matchExpression(search.query, terms, 'any') ?? matchExpression(search.query, terms, 'all') ?? ''
+
+/** A scope's tokens are hashes: the ids themselves decide. */
+function visible({ database, query }: Search, rows: readonly MatchedRow[]): FoundDocument[] {
+  const { scope, filters } = query
+  return loadDocuments(database, rows).filter(
+    ({ tenant, hit, time }) =>
+      tenant === scope.tenant &&
+      (scope.session ?? hit.session) === hit.session &&
+      (scope.owner ?? hit.owner) === hit.owner &&
+      time >= (filters.since ?? time) &&
+      time <= (filters.until ?? time),
+  )
+}
+
+function hitOf({ best: document, score }: ScoredEvent<FoundDocument>, terms: readonly PlannedTerm[]): HistoryHit {
+  return { ...document.hit, score: Math.round(score * 10_000) / 10_000, snippet: snippet(document.text, terms) }
+}

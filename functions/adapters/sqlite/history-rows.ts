@@ -1,0 +1,147 @@
+import type { HistoryFilters, HistoryHit, HistoryRole } from '../../domain/history.ts'
+import type { ToolStatus } from '../../domain/message.ts'
+import type { Candidate } from '../../log/search-score.ts'
+import { readAll, type Database } from './database.ts'
+
+/** A document as it was found, with what its message says of it. */
+export interface FoundDocument extends Candidate {
+  readonly id: number
+  readonly event: number
+  readonly tenant: string
+  readonly hit: Omit<HistoryHit, 'score' | 'snippet'>
+}
+
+interface Row {
+  readonly id: number
+  readonly event: number
+  readonly role: HistoryRole
+  readonly time: number
+  readonly text: string
+  readonly tenant: string
+  readonly session: string
+  readonly message: string
+  readonly owner: string | null
+  readonly run: string
+  readonly agent: string
+  readonly tool: string | null
+  readonly toolCall: string | null
+  readonly status: ToolStatus | null
+  readonly call: string | null
+}
+
+export interface MatchedRow {
+  readonly id: number
+  /** The engine's score, negative: less is better. */
+  readonly rank: number
+}
+
+/** Documents that match, best first (`ranked`) or newest first. */
+export function matchRows(
+  database: Database,
+  expression: string,
+  filters: HistoryFilters,
+  options: { readonly limit: number; readonly ranked: boolean },
+): MatchedRow[] {
+  const order = options.ranked ? 'rank' : 'historyWords.rowid DESC'
+  const rank = options.ranked ? 'rank' : '0'
+  if (filters.since === undefined && filters.until === undefined)
+    return readAll(
+      database,
+      `SELECT rowid AS id, ${rank} AS rank FROM historyWords WHERE historyWords MATCH ? ORDER BY ${order} LIMIT ?`,
+      expression,
+      options.limit,
+    )
+  return readAll(
+    database,
+    `SELECT historyWords.rowid AS id, ${rank} AS rank
+     FROM historyWords CROSS JOIN historyDocuments d ON d.id = historyWords.rowid
+     WHERE historyWords MATCH ? AND d.time BETWEEN ? AND ? ORDER BY ${order} LIMIT ?`,
+    expression,
+    ...timeRange(filters),
+    options.limit,
+  )
+}
+
+/** For each event below `below` that matches, newest first: one document that does. */
+export function matchEvents(
+  database: Database,
+  expression: string,
+  filters: HistoryFilters,
+  options: { readonly below: number; readonly without: readonly number[]; readonly limit: number },
+): { event: number; id: number }[] {
+  return readAll(
+    database,
+    `SELECT d.message AS event, max(d.id) AS id
+     FROM historyWords CROSS JOIN historyDocuments d ON d.id = historyWords.rowid
+     WHERE historyWords MATCH ? AND d.time BETWEEN ? AND ? AND d.message < ?
+       AND d.message NOT IN (SELECT value FROM json_each(?))
+     GROUP BY d.message ORDER BY d.message DESC LIMIT ?`,
+    expression,
+    ...timeRange(filters),
+    options.below,
+    JSON.stringify(options.without),
+    options.limit,
+  )
+}
+
+/** Documents of these events that match. */
+export function matchWithin(database: Database, expression: string, events: readonly number[]): MatchedRow[] {
+  return readAll(
+    database,
+    `SELECT historyWords.rowid AS id, 0 AS rank FROM historyWords
+     WHERE historyWords MATCH ? AND rowid IN
+       (SELECT id FROM historyDocuments WHERE message IN (SELECT value FROM json_each(?)))
+     LIMIT 400`,
+    expression,
+    JSON.stringify(events),
+  )
+}
+
+/** The documents of these rows, in the order of the rows; without those that are gone. */
+export function loadDocuments(database: Database, rows: readonly MatchedRow[]): FoundDocument[] {
+  const loaded = readAll<Row>(
+    database,
+    `SELECT d.id, d.message AS event, d.role, d.time, d.text, m.tenant, m.session, m.message, m.owner, m.run, m.agent,
+            m.tool, m.toolCall, m.status, m.call
+     FROM historyDocuments d JOIN historyMessages m ON m.id = d.message
+     WHERE d.id IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(rows.map(({ id }) => id)),
+  )
+  const byId = new Map(loaded.map((row) => [row.id, row]))
+  return rows.flatMap(({ id, rank }) => {
+    const row = byId.get(id)
+    return row === undefined ? [] : [found(row, -rank)]
+  })
+}
+
+function found(row: Row, rank: number): FoundDocument {
+  const { id, event, role, time, text, tenant } = row
+  return {
+    id,
+    event,
+    role,
+    time,
+    text,
+    tenant,
+    rank,
+    toolName: row.tool ?? undefined,
+    call: row.call ?? undefined,
+    hit: {
+      session: row.session,
+      ...(row.owner === null ? {} : { owner: row.owner }),
+      runId: row.run,
+      messageId: row.message,
+      role,
+      agent: row.agent,
+      ...(row.tool === null ? {} : { toolName: row.tool }),
+      ...(row.toolCall === null ? {} : { toolCallId: row.toolCall }),
+      ...(row.status === null ? {} : { status: row.status }),
+      time,
+    },
+  }
+}
+
+const timeRange = ({ since, until }: HistoryFilters): [number, number] => [
+  Math.max(since ?? 0, Number.MIN_SAFE_INTEGER),
+  Math.min(until ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+]

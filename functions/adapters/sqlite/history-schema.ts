@@ -1,0 +1,47 @@
+/**
+ * The full-text index. `historyMessages` has one row for each message with documents (for what its documents share),
+ * `historyDocuments` the texts, and `historyWords` their tokens. `scope` holds one token for each thing that can be filtered
+ * by, so that filters are part of the match. `historyVocabulary` knows the words: `historyWordParts` finds them by any three
+ * letters, `reversed` by their end.
+ */
+export const HISTORY_SCHEMA = `
+CREATE TABLE historyMessages (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  tenant TEXT NOT NULL,
+  session TEXT NOT NULL,
+  message TEXT NOT NULL,
+  owner TEXT,
+  run TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  tool TEXT,
+  toolCall TEXT,
+  status TEXT,
+  call TEXT,
+  UNIQUE (message, tenant, session)
+);
+CREATE TABLE historyDocuments (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  message INTEGER NOT NULL,
+  part TEXT NOT NULL,
+  role TEXT NOT NULL,
+  time INTEGER NOT NULL,
+  text TEXT NOT NULL
+);
+CREATE INDEX historyDocumentsOfMessage ON historyDocuments (message);
+CREATE VIRTUAL TABLE historyWords USING fts5 (
+  tool, call, body, extra, scope,
+  content = '', contentless_delete = 1, tokenize = "ascii tokenchars '-_./:@+#~'"
+);
+INSERT INTO historyWords (historyWords, rank) VALUES ('rank', 'bm25(2, 1, 1, 0.5, 0)');
+CREATE VIRTUAL TABLE historyWordCounts USING fts5vocab (historyWords, row);
+CREATE TABLE historyVocabulary (
+  id INTEGER PRIMARY KEY,
+  word TEXT NOT NULL UNIQUE,
+  reversed TEXT NOT NULL
+);
+CREATE INDEX historyVocabularyReversed ON historyVocabulary (reversed);
+CREATE VIRTUAL TABLE historyWordParts USING fts5 (
+  word,
+  content = '', contentless_delete = 1, detail = none, tokenize = 'trigram case_sensitive 1'
+);
+`

@@ -1,0 +1,157 @@
+import type { HistoryDocument } from '../../domain/history.ts'
+import type { ToolMessage } from '../../domain/message.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import { projectMessage } from '../../log/history-documents.ts'
+import { tokenize, type Tokens } from '../../log/tokens.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
+import { readAll, readOne, write, type Database } from './database.ts'
+import type { HistoryProjection } from './history-projection.ts'
+import { scopeTokens } from './history-scope.ts'
+import { createVocabularyWriter, type VocabularyWriter } from './history-vocabulary.ts'
+
+interface Dependencies {
+  readonly database: Database
+  readonly outputs: Pick<OutputStore, 'read'>
+  readonly redact: (text: string) => Promise<string>
+}
+
+const NOTHING: Tokens = { words: [], extra: [] }
+
+/** Keeps the full-text tables in step with the log, in the log's transactions. */
+export function createSqliteHistoryProjection({ database, outputs, redact }: Dependencies): HistoryProjection {
+  const vocabulary = createVocabularyWriter(database)
+  return {
+    documents: (message, session) =>
+      projectMessage(message, session, {
+        redact,
+        readOutput: async (tool) => new TextDecoder().decode(await outputs.read(session.key, objectOf(tool))),
+      }),
+    write(key, messages) {
+      for (const { messageId, documents } of messages) replace(database, vocabulary, key, messageId, documents)
+    },
+    remove(key, messageIds) {
+      let removed = 0
+      for (const messageId of messageIds) {
+        const id = findMessage(database, key, messageId)
+        if (id === undefined) continue
+        removed += removeDocuments(database, vocabulary, id)
+        write(database, 'DELETE FROM historyMessages WHERE id = ?', id)
+      }
+      return removed
+    },
+  }
+}
+
+function objectOf(message: ToolMessage): string {
+  if (message.output?.object === undefined) throw new TypeError(`message ${message.id} has no offloaded output`)
+  return message.output.object
+}
+
+function replace(
+  database: Database,
+  vocabulary: VocabularyWriter,
+  key: SessionKey,
+  messageId: string,
+  documents: readonly HistoryDocument[],
+): void {
+  const known = findMessage(database, key, messageId)
+  if (known !== undefined) removeDocuments(database, vocabulary, known)
+  const first = documents[0]
+  if (first === undefined) {
+    if (known !== undefined) write(database, 'DELETE FROM historyMessages WHERE id = ?', known)
+    return
+  }
+  const id = known === undefined ? insertMessage(database, first) : updateMessage(database, known, first)
+  for (const document of documents) insertDocument(database, vocabulary, id, document)
+}
+
+function findMessage(database: Database, key: SessionKey, messageId: string): number | undefined {
+  return readOne<{ id: number }>(
+    database,
+    'SELECT id FROM historyMessages WHERE message = ? AND tenant = ? AND session = ?',
+    messageId,
+    key.tenant,
+    key.session,
+  )?.id
+}
+
+function insertMessage(database: Database, document: HistoryDocument): number {
+  const { tenant, session, messageId, owner, runId, agent, toolName, toolCallId, status, call } = document
+  const row = readOne<{ id: number }>(
+    database,
+    `INSERT INTO historyMessages (tenant, session, message, owner, run, agent, tool, toolCall, status, call)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+    tenant,
+    session,
+    messageId,
+    owner ?? null,
+    runId,
+    agent,
+    toolName ?? null,
+    toolCallId ?? null,
+    status ?? null,
+    call ?? null,
+  )
+  if (row === undefined) throw new TypeError(`message ${messageId} was not inserted`)
+  return row.id
+}
+
+function updateMessage(database: Database, id: number, { owner, status, call }: HistoryDocument): number {
+  write(
+    database,
+    'UPDATE historyMessages SET owner = ?, status = ?, call = ? WHERE id = ?',
+    owner ?? null,
+    status ?? null,
+    call ?? null,
+    id,
+  )
+  return id
+}
+
+function insertDocument(
+  database: Database,
+  vocabulary: VocabularyWriter,
+  message: number,
+  document: HistoryDocument,
+): void {
+  const row = readOne<{ id: number }>(
+    database,
+    'INSERT INTO historyDocuments (message, part, role, time, text) VALUES (?, ?, ?, ?, ?) RETURNING id',
+    message,
+    document.part,
+    document.role,
+    document.time,
+    document.text,
+  )
+  if (row === undefined) throw new TypeError(`document ${document.part} of ${document.messageId} was not inserted`)
+  const tool = document.toolName === undefined ? NOTHING : tokenize(document.toolName)
+  const call =
+    document.call === undefined ? NOTHING : tokenize(document.role === 'tool_call' ? document.text : document.call)
+  const body = document.role === 'tool_call' ? NOTHING : tokenize(document.text)
+  write(
+    database,
+    'INSERT INTO historyWords (rowid, tool, call, body, extra, scope) VALUES (?, ?, ?, ?, ?, ?)',
+    row.id,
+    tool.words.join(' '),
+    call.words.join(' '),
+    body.words.join(' '),
+    [...new Set([...tool.extra, ...call.extra, ...body.extra])].join(' '),
+    scopeTokens(document).join(' '),
+  )
+  vocabulary.add(wordsOfTokens([tool, call, body]))
+}
+
+const wordsOfTokens = (tokens: readonly Tokens[]): string[] =>
+  tokens.flatMap(({ words, extra }) => [...words, ...extra])
+
+function removeDocuments(database: Database, vocabulary: VocabularyWriter, message: number): number {
+  const rows = readAll<{ id: number; text: string }>(
+    database,
+    'SELECT id, text FROM historyDocuments WHERE message = ?',
+    message,
+  )
+  for (const { id } of rows) write(database, 'DELETE FROM historyWords WHERE rowid = ?', id)
+  write(database, 'DELETE FROM historyDocuments WHERE message = ?', message)
+  vocabulary.forget(rows.flatMap(({ text }) => wordsOfTokens([tokenize(text)])))
+  return rows.length
+}

@@ -1,0 +1,117 @@
+import { similarWords, inflections } from './word-forms.ts'
+import type { SearchQuery, SearchTerm } from './search-query.ts'
+
+/** The words that an index knows. Frequencies are numbers of documents; about right is enough. */
+export interface Vocabulary {
+  readonly documents: number
+  frequency(token: string): number
+  /** Words that begin with this, shortest first. */
+  startingWith(prefix: string, limit: number): readonly string[]
+  /** Words of about the same length that have the first or the last half in common. */
+  resembling(word: string): readonly string[]
+  /** Words that have this inside, shortest first. */
+  containing(part: string, limit: number): readonly string[]
+}
+
+/** A text that stands for a term where it is found, with how well it does. */
+export interface Needle {
+  readonly text: string
+  readonly weight: number
+}
+
+/** A term with everything that may stand for it. */
+export interface PlannedTerm {
+  readonly term: SearchTerm
+  /** Ways to find it: each is a list of groups that must all be there, a group being any of its tokens. */
+  readonly alternatives: readonly (readonly (readonly string[])[])[]
+  /** Documents that hold it, about. */
+  readonly frequency: number
+  /** How much it tells: rare terms more. Includes the term's own weight. */
+  readonly importance: number
+  /** What to look for in the text, best first. */
+  readonly needles: readonly Needle[]
+  /** The needles of each of its words, where it has several. */
+  readonly parts: readonly (readonly Needle[])[]
+}
+
+/** A word in fewer documents than this may be a slip, or a piece of another word. */
+const RARE = 3
+/** Expansions of an unknown word. */
+const MAX_EXTENSIONS = 40
+const COMPOUND_IMPORTANCE = 1.2
+
+/**
+ * Plans how to look for each term: the word itself, its inflections, and where it is rare, words one slip away and words that
+ * it is a piece of. `stretch` looks for those of every word: what is common elsewhere may be unknown within a scope.
+ */
+export function planTerms(query: SearchQuery, vocabulary: Vocabulary, stretch: boolean): PlannedTerm[] {
+  return query.terms.map((term) => planTerm(term, vocabulary, stretch))
+}
+
+function planTerm(term: SearchTerm, vocabulary: Vocabulary, stretch: boolean): PlannedTerm {
+  const words = term.words.map((word) => expandWord(word, vocabulary, stretch))
+  const wholes = term.wholes.map((whole) => [[whole]])
+  const single = words.length === 1 ? words[0] : undefined
+  const frequency =
+    single?.frequency ??
+    Math.max(
+      Math.min(...words.map((word) => word.frequency)) / 2,
+      ...term.wholes.map((whole) => vocabulary.frequency(whole)),
+    )
+  const scale = term.weight * (single === undefined ? COMPOUND_IMPORTANCE : 1)
+  return {
+    term,
+    alternatives: [...wholes, words.map((word) => word.tokens)],
+    frequency,
+    importance: scale * inverseFrequency(frequency, vocabulary.documents),
+    needles: single?.needles ?? [
+      { text: term.text, weight: 1 },
+      ...term.wholes.filter((whole) => whole !== term.text).map((text) => ({ text, weight: 0.95 })),
+    ],
+    parts: single === undefined ? words.map((word) => word.needles) : [],
+  }
+}
+
+interface ExpandedWord {
+  readonly tokens: readonly string[]
+  readonly needles: readonly Needle[]
+  readonly frequency: number
+}
+
+function expandWord(word: string, vocabulary: Vocabulary, stretch: boolean): ExpandedWord {
+  const own = vocabulary.frequency(word)
+  const needles: Needle[] = [{ text: word, weight: 1 }]
+  const tokens = new Set([word])
+  let frequency = own
+  const add = (text: string, weight: number): void => {
+    const known = vocabulary.frequency(text)
+    if (known === 0 || tokens.has(text)) return
+    tokens.add(text)
+    frequency += known
+    if (weight > 0) needles.push({ text, weight })
+  }
+  for (const form of inflections(word)) add(form, 0.8)
+  if (own <= RARE || stretch) {
+    for (const other of slips(word, vocabulary)) add(other, /\p{N}/u.test(word) ? 0.5 : 0.8)
+    // The word itself is what stands in their text: no needles of their own.
+    if (own === 0 || stretch || word.length >= 5) for (const other of holders(word, vocabulary)) add(other, 0)
+  }
+  return { tokens: [...tokens], needles, frequency: Math.max(frequency, own) }
+}
+
+/** Words one slip away: a slip leaves the first or the last half of a word as it was, or swaps the letters between. */
+function slips(word: string, vocabulary: Vocabulary): string[] {
+  if (word.length < 4 || word.length > 24 || !/^[\p{L}\p{N}]+$/u.test(word)) return []
+  return similarWords(word, vocabulary.resembling(word))
+}
+
+function holders(word: string, vocabulary: Vocabulary): readonly string[] {
+  if (word.length < 3) return vocabulary.startingWith(word, MAX_EXTENSIONS)
+  const starting = vocabulary.startingWith(word, MAX_EXTENSIONS)
+  return starting.length >= MAX_EXTENSIONS ? starting : [...starting, ...vocabulary.containing(word, MAX_EXTENSIONS)]
+}
+
+function inverseFrequency(frequency: number, documents: number): number {
+  const known = Math.min(frequency, documents)
+  return Math.log(1 + (documents - known + 0.5) / (known + 0.5))
+}

@@ -1,0 +1,108 @@
+import { fold, lower } from './fold-text.ts'
+
+/** What a text is found by. Both lists in the order of the text; `extra` without repetitions. */
+export interface Tokens {
+  /** Words: runs split at their joiners, CJK as pairs of characters. */
+  readonly words: readonly string[]
+  /** Other names for the same places: whole identifiers, their camelCase parts, joined forms, single CJK characters. */
+  readonly extra: readonly string[]
+}
+
+const LETTER = String.raw`[\p{L}\p{N}\p{M}]`
+/** Letters and digits joined by the characters that hold identifiers, paths, addresses and numbers together. */
+export const RUN = new RegExp(String.raw`${LETTER}+(?:[-_./:@+#~]+${LETTER}+)*`, 'gu')
+export const JOINERS = /[-_./:@+#~]+/u
+const CJK = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー々〆]`
+const CJK_OR_OTHER = new RegExp(`${CJK}+|(?:(?!${CJK}).)+`, 'gsu')
+const HAS_CJK = new RegExp(CJK, 'u')
+/** At `aB`, `ABc`, `a1`, `1a`. */
+const INNER_BORDER = new RegExp(
+  String.raw`(?<=[\p{Ll}\p{Lo}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})`,
+  'gu',
+)
+const SYMBOL = /[\p{Extended_Pictographic}\p{S}]|[^\s\p{L}\p{N}\p{M}\p{C}]/gu
+const EMOJI = /\p{Extended_Pictographic}|\p{So}/u
+
+export const MAX_WHOLE = 80
+/** A word longer than this (encoded data) is known by its pieces of this length. */
+export const MAX_WORD = 64
+const MAX_PARTS = 8
+
+/** The tokens of a text, the same for what is indexed and for what is asked. */
+export function tokenize(text: string): Tokens {
+  const folded = fold(text)
+  const words: string[] = []
+  const extra = new Set<string>()
+  for (const [run] of folded.matchAll(RUN)) addRun(run, words, extra)
+  for (const [symbol] of folded.matchAll(SYMBOL)) {
+    if (EMOJI.test(symbol)) words.push(symbolToken(symbol))
+    else extra.add(symbolToken(symbol))
+  }
+  return { words, extra: [...extra] }
+}
+
+/** A symbol as a token: ASCII ones in their full-width form, which folding keeps out of words. */
+export function symbolToken(symbol: string): string {
+  const code = symbol.charCodeAt(0)
+  return symbol.length === 1 && code > 0x20 && code < 0x7f ? String.fromCharCode(code + 0xfee0) : symbol
+}
+
+/** The words of one run. */
+export function wordsOf(run: string): string[] {
+  return run.split(JOINERS).flatMap((piece) => pieceWords(piece))
+}
+
+/** The parts of one word at its camelCase, acronym and digit borders, in lower case; only itself when it has none. */
+export function camelParts(word: string): string[] {
+  return word.split(INNER_BORDER).map(lower)
+}
+
+function pieceWords(piece: string): string[] {
+  if (!HAS_CJK.test(piece)) return chop(lower(piece))
+  return Array.from(piece.matchAll(CJK_OR_OTHER), ([part]) => part).flatMap((part) =>
+    HAS_CJK.test(part) ? bigrams(part) : chop(lower(part)),
+  )
+}
+
+function chop(word: string): string[] {
+  if (word.length <= MAX_WORD) return [word]
+  const characters = Array.from(word)
+  const pieces: string[] = []
+  for (let start = 0; start < characters.length; start += MAX_WORD)
+    pieces.push(characters.slice(start, start + MAX_WORD).join(''))
+  return pieces
+}
+
+function bigrams(text: string): string[] {
+  const characters = Array.from(lower(text))
+  if (characters.length === 1) return characters
+  return characters.slice(1).map((character, index) => (characters[index] ?? '') + character)
+}
+
+function addRun(run: string, words: string[], extra: Set<string>): void {
+  const pieces = run.split(JOINERS)
+  for (const piece of pieces) {
+    words.push(...pieceWords(piece))
+    addInner(piece, extra)
+  }
+  if (pieces.length === 1) return
+  if (run.length <= MAX_WHOLE) extra.add(lower(run))
+  for (const segment of run.split(/[/:@#]+/u)) {
+    if (!JOINERS.test(segment) || segment.length > MAX_WHOLE) continue
+    extra.add(lower(segment))
+    for (const identifier of segment.split(/[.+~]+/u)) if (/[-_]/u.test(identifier)) extra.add(joined(identifier))
+  }
+}
+
+/** `include_dirs`, `include-dirs` and `includeDirs` as one word. */
+export const joined = (identifier: string): string => lower(identifier.replace(/[^\p{L}\p{N}\p{M}]+/gu, ''))
+
+function addInner(piece: string, extra: Set<string>): void {
+  if (piece.length > MAX_WORD) return
+  if (HAS_CJK.test(piece)) {
+    for (const character of piece) if (HAS_CJK.test(character)) extra.add(character)
+    return
+  }
+  const parts = camelParts(piece)
+  if (parts.length >= 2 && parts.length <= MAX_PARTS) for (const part of parts) extra.add(part)
+}
