@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Policies } from '../domain/agent.ts'
 import { TooltrailError } from '../domain/errors.ts'
-import type { Message, ToolMessage } from '../domain/message.ts'
+import type { ToolMessage } from '../domain/message.ts'
 import type { SessionKey } from '../domain/session.ts'
 import { fitContent } from '../log/fit-content.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -10,6 +10,9 @@ import type { OutputStore } from '../ports/output-store.ts'
 import type { Answer } from '../ports/run-inbox.ts'
 import type { IncomingPart, ToolAnswer } from './backend.ts'
 import { storeMedia } from './incoming.ts'
+
+/** Rows read at a time. */
+const PAGE = 200
 
 interface Dependencies {
   readonly reader: LogReader
@@ -28,7 +31,7 @@ export async function prepareAnswers(
   answers: readonly ToolAnswer[],
   policies: Policies,
 ): Promise<Answer[]> {
-  const rows = await waitedFor(dependencies.reader, key, runId)
+  const rows = await waitedFor(dependencies.reader, key, runId, new Set(answers.map((answer) => answer.toolCallId)))
   return Promise.all(
     answers.map((answer) => {
       const row = rows.get(answer.toolCallId)
@@ -42,23 +45,23 @@ export async function prepareAnswers(
   )
 }
 
-/** The calls of the run's latest batch that waited or wait for an answer, by call id. */
-async function waitedFor(reader: LogReader, key: SessionKey, runId: string): Promise<Map<string, ToolMessage>> {
-  const { messages } = await reader.messages(key, { order: 'descending', limit: 1, run: runId, roles: ['assistant'] })
+/** The run's calls of these ids that wait or waited for an answer; of a repeated id the latest. */
+async function waitedFor(
+  reader: LogReader,
+  key: SessionKey,
+  runId: string,
+  ids: ReadonlySet<string>,
+): Promise<Map<string, ToolMessage>> {
   const rows = new Map<string, ToolMessage>()
-  const latest = messages[0]
-  if (latest === undefined) return rows
-  const page = await reader.messages(key, {
-    order: 'ascending',
-    limit: 100,
-    run: runId,
-    after: latest.id,
-    roles: ['tool'],
-  })
-  const isWaitedFor = (message: Message): message is ToolMessage =>
-    message.role === 'tool' && message.needs !== undefined
-  for (const message of page.messages.filter(isWaitedFor)) rows.set(message.toolCallId, message)
-  return rows
+  for (let before: string | undefined; ;) {
+    const from = before === undefined ? {} : { before }
+    const page = await reader.messages(key, { order: 'descending', limit: PAGE, run: runId, roles: ['tool'], ...from })
+    for (const message of page.messages)
+      if (message.role === 'tool' && message.needs !== undefined && ids.has(message.toolCallId))
+        rows.set(message.toolCallId, rows.get(message.toolCallId) ?? message)
+    before = page.messages.at(-1)?.id
+    if (rows.size === ids.size || !page.more || before === undefined) return rows
+  }
 }
 
 async function prepareAnswer(

@@ -1,0 +1,226 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Message } from '../../functions/domain/message.ts'
+import { makeTool, setStage } from './stage.ts'
+import type { Stage, Turn } from './stage.ts'
+
+let stage: Stage | undefined
+afterEach(async () => {
+  await stage?.close()
+  stage = undefined
+})
+const set = async (options: Parameters<typeof setStage>[0]): Promise<Stage> => (stage = await setStage(options))
+const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
+const clientTools = [{ name: 'ask', description: 'asks the caller', parameters: { type: 'object' } }]
+const here = { here: true }
+const text = (value: string) => [{ type: 'text', text: value }] as const
+const statuses = (messages: readonly Message[]) =>
+  messages.flatMap((message) => (message.role === 'tool' ? [message.status] : []))
+
+/** A model that streams one word and then hangs until it is aborted. */
+const hang: Turn = async function* (_request, signal) {
+  yield { type: 'text.delta', part: 0, text: 'thinking' }
+  await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+}
+
+async function until(check: () => Promise<boolean> | boolean): Promise<void> {
+  const end = Date.now() + 10_000
+  while (!(await check())) {
+    if (Date.now() > end) throw new Error('it did not come to that')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+describe('a client tool', () => {
+  test('pauses the run once the other calls have ended, and its answer resumes it exactly once', async () => {
+    const { submit, settled, backend, key, requests, log } = await set({
+      script: [
+        {
+          calls: [
+            { id: 'a', name: 'ask' },
+            { id: 'b', name: 'echo' },
+          ],
+        },
+        { text: 'thanks' },
+      ],
+      tools: [echo],
+    })
+    const runId = await submit('go', { clientTools })
+    expect(await settled(runId)).toMatchObject({ status: 'paused' })
+    expect(statuses(await log())).toEqual(['waiting', 'completed'])
+    const answer = () => backend.answer(key, runId, [{ toolCallId: 'a', output: text('42') }], here)
+    await Promise.all([answer(), answer(), answer()])
+    expect(await settled(runId)).toMatchObject({ status: 'completed' })
+    expect(requests).toHaveLength(2)
+    await answer()
+    await expect(backend.answer(key, runId, [{ toolCallId: 'a', output: text('43') }], here)).rejects.toMatchObject({
+      code: 'answer_conflict',
+    })
+  })
+
+  test('that is answered while other calls still execute does not pause the run', async () => {
+    let release = (): void => undefined
+    const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))
+    const { submit, settled, backend, key, events, log } = await set({
+      script: [
+        {
+          calls: [
+            { id: 'a', name: 'ask' },
+            { id: 'b', name: 'slow' },
+          ],
+        },
+        { text: 'ok' },
+      ],
+      tools: [slow],
+    })
+    const runId = await submit('go', { clientTools })
+    await until(async () => statuses(await log()).includes('waiting'))
+    await backend.answer(key, runId, [{ toolCallId: 'a', output: text('now') }], here)
+    release()
+    expect(await settled(runId)).toMatchObject({ status: 'completed' })
+    expect(events.some((event) => event.type === 'run.paused')).toBe(false)
+  })
+
+  test('is closed as cancelled by an input posted during the pause, which then runs', async () => {
+    const { submit, settled, ports, key, log } = await set({ script: [{ calls: [{ name: 'ask' }] }, { text: 'new' }] })
+    const first = await submit('go', { clientTools })
+    await settled(first)
+    const second = await submit('never mind')
+    expect(await settled(second)).toMatchObject({ status: 'completed' })
+    expect(await ports.reader.run(key, first)).toMatchObject({ status: 'cancelled', stopReason: 'superseded' })
+    expect(statuses(await log())).toEqual(['cancelled'])
+  })
+})
+
+describe('a tool that needs approval', () => {
+  const careful = (ran: string[]) =>
+    makeTool('careful', async () => ({ text: String(ran.push('ran')) }), { needsApproval: true })
+
+  test('runs only after it was allowed', async () => {
+    const ran: string[] = []
+    const { submit, settled, backend, key, log } = await set({
+      script: [{ calls: [{ id: 'a', name: 'careful' }] }, { text: 'ok' }],
+      tools: [careful(ran)],
+    })
+    const runId = await submit('go')
+    expect(await settled(runId)).toMatchObject({ status: 'paused' })
+    expect(ran).toEqual([])
+    await backend.answer(key, runId, [{ toolCallId: 'a', approve: true }], here)
+    expect(await settled(runId)).toMatchObject({ status: 'completed' })
+    expect(ran).toEqual(['ran'])
+    expect(statuses(await log())).toEqual(['completed'])
+  })
+
+  test('never runs when it was denied, and the model is told', async () => {
+    const ran: string[] = []
+    const { submit, settled, backend, key, requests } = await set({
+      script: [{ calls: [{ id: 'a', name: 'careful' }] }, { text: 'ok' }],
+      tools: [careful(ran)],
+    })
+    const runId = await submit('go')
+    await settled(runId)
+    await backend.answer(key, runId, [{ toolCallId: 'a', approve: false }], here)
+    await settled(runId)
+    expect(ran).toEqual([])
+    expect(requests[1]?.messages.at(-1)).toMatchObject({
+      parts: [{ text: 'denied: the user did not allow this call' }],
+    })
+  })
+})
+
+describe('cancel', () => {
+  test('stops a streaming model within a second and keeps what it had said', async () => {
+    const { submit, settled, backend, key, events, log } = await set({ script: [hang] })
+    const runId = await submit('go')
+    await until(() => events.some((event) => event.type === 'text.delta'))
+    const begun = Date.now()
+    await backend.cancel(key, runId)
+    expect(await settled(runId)).toMatchObject({ status: 'cancelled', stopReason: 'cancelled' })
+    expect(Date.now() - begun).toBeLessThan(1_000)
+    expect((await log()).at(-1)).toMatchObject({ role: 'assistant', parts: [{ text: 'thinking' }] })
+  })
+
+  test('from another process stops a tool within a second, also one that ignores its signal', async () => {
+    const stuck = makeTool('stuck', () => new Promise(() => undefined))
+    const { submit, settled, key, log, another } = await set({
+      script: [{ calls: [{ name: 'stuck' }] }],
+      tools: [stuck],
+    })
+    const runId = await submit('go')
+    await until(async () => statuses(await log()).includes('running'))
+    const begun = Date.now()
+    await another([]).backend.cancel(key, runId)
+    expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
+    expect(Date.now() - begun).toBeLessThan(1_000)
+    expect(statuses(await log())).toEqual(['cancelled'])
+  })
+
+  test('ends a paused and a queued run at once', async () => {
+    const { submit, settled, backend, key, log } = await set({ script: [{ calls: [{ name: 'ask' }] }] })
+    const runId = await submit('go', { clientTools })
+    await settled(runId)
+    await backend.cancel(key, runId)
+    expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
+    expect(statuses(await log())).toEqual(['cancelled'])
+  })
+})
+
+describe('a busy session', () => {
+  const gate = () => {
+    const waiting: (() => void)[] = []
+    const tool = makeTool('gate', () => new Promise((resolve) => waiting.push(() => resolve({ text: 'open' }))))
+    return { tool, open: () => waiting.shift()?.(), isWaiting: () => waiting.length > 0 }
+  }
+
+  test('runs further inputs one after the other, in the order in which they came', async () => {
+    const { tool, open, isWaiting } = gate()
+    const { submit, settled, log } = await set({
+      script: [{ calls: [{ name: 'gate' }] }, { text: '1' }, { text: '2' }, { text: '3' }],
+      tools: [tool],
+    })
+    const ids = [await submit('a'), await submit('b'), await submit('c')]
+    await until(isWaiting)
+    open()
+    for (const id of ids) expect(await settled(id)).toMatchObject({ status: 'completed' })
+    const users = (await log()).filter((message) => message.role === 'user').map((message) => message.parts)
+    expect(users).toMatchObject([[{ text: 'a' }], [{ text: 'b' }], [{ text: 'c' }]])
+  })
+
+  test('refuses an input that asks for it', async () => {
+    const { tool, open, isWaiting } = gate()
+    const { submit, settled } = await set({ script: [{ calls: [{ name: 'gate' }] }, { text: '1' }], tools: [tool] })
+    const first = await submit('a')
+    await until(isWaiting)
+    await expect(submit('b', { onBusy: 'reject' })).rejects.toMatchObject({ code: 'session_busy' })
+    open()
+    await settled(first)
+  })
+
+  test('takes a steering input as a user message of the running run, between two rounds', async () => {
+    const { tool, open, isWaiting } = gate()
+    const { submit, settled, requests, ports, key } = await set({
+      script: [{ calls: [{ name: 'gate' }] }, { text: 'turned' }],
+      tools: [tool],
+    })
+    const first = await submit('a')
+    await until(isWaiting)
+    const second = await submit('turn left', { onBusy: 'steer' })
+    open()
+    expect(await settled(second)).toMatchObject({ id: first, status: 'completed' })
+    expect(await ports.reader.run(key, second)).toMatchObject({ status: 'merged', mergedInto: first })
+    expect(requests[1]?.messages.at(-1)).toMatchObject({ role: 'user', parts: [{ text: 'turn left' }] })
+  })
+})
+
+test('a stopping process hands its run over between two rounds, and another one goes on', async () => {
+  let open = (): void => undefined
+  const gate = makeTool('gate', () => new Promise((resolve) => (open = () => resolve({ text: 'open' }))))
+  const first = await set({ script: [{ calls: [{ name: 'gate' }] }], tools: [gate] })
+  const runId = await first.submit('go')
+  await until(async () => statuses(await first.log()).includes('running'))
+  const stopped = first.worker.stop()
+  open()
+  await stopped
+  const second = first.another([{ text: 'done by the other' }])
+  await second.worker.serve(second.key)
+  expect(await second.settled(runId)).toMatchObject({ status: 'completed', rounds: 2 })
+})

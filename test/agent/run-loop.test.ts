@@ -1,0 +1,204 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { ModelError } from '../../functions/ports/model.ts'
+import { makeTool, setStage } from './stage.ts'
+import type { Stage } from './stage.ts'
+
+let stage: Stage | undefined
+afterEach(async () => {
+  await stage?.close()
+  stage = undefined
+})
+const set = async (options: Parameters<typeof setStage>[0]): Promise<Stage> => (stage = await setStage(options))
+const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
+
+describe('a run', () => {
+  test('without calls stores the input and the answer, and ends completed', async () => {
+    const { submit, settled, log } = await set({ script: [{ text: 'hello' }] })
+    const run = await settled(await submit('hi'))
+    expect(run).toMatchObject({ status: 'completed', stopReason: 'answer', rounds: 1 })
+    expect((await log()).map((message) => message.role)).toEqual(['user', 'assistant'])
+  })
+
+  test('executes the calls of a round and asks again with their results in sequence order', async () => {
+    const slow = makeTool('slow', async () => {
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      return { text: 'slow' }
+    })
+    const { submit, settled, requests } = await set({
+      script: [{ calls: [{ name: 'slow' }, { name: 'echo', arguments: '{"a":1}' }] }, { text: 'done' }],
+      tools: [echo, slow],
+    })
+    expect(await settled(await submit('go'))).toMatchObject({ status: 'completed', rounds: 2 })
+    const results = requests[1]?.messages.slice(2)
+    expect(results).toMatchObject([
+      { role: 'tool', toolName: 'slow', parts: [{ text: 'slow' }] },
+      { role: 'tool', toolName: 'echo', parts: [{ text: '{"a":1}' }] },
+    ])
+  })
+
+  test('stores its calls as running before any of them executes', async () => {
+    const seen: string[] = []
+    const spy = makeTool('spy', async (_input, context) => {
+      const rows = await stage?.ports.reader.messages(context, { order: 'ascending', limit: 10, roles: ['tool'] })
+      for (const row of rows?.messages ?? []) if (row.role === 'tool') seen.push(row.status)
+      return { text: '' }
+    })
+    const { submit, settled } = await set({ script: [{ calls: [{ name: 'spy' }] }, { text: 'done' }], tools: [spy] })
+    await settled(await submit('go'))
+    expect(seen).toEqual(['running'])
+  })
+
+  test.each([
+    ['an unknown tool', { name: 'nope' }, 'no tool named "nope"'],
+    ['malformed arguments', { name: 'echo', arguments: '{"a":' }, 'not valid JSON: {"a":'],
+    ['a throwing tool', { name: 'throws' }, 'broken'],
+    ['a tool that takes too long', { name: 'hangs' }, 'did not finish within'],
+  ])('goes on after %s: the failure is a result that the model sees', async (_name, call, text) => {
+    const throws = makeTool('throws', () => Promise.reject(new Error('broken')))
+    const hangs = makeTool('hangs', () => new Promise(() => undefined), { timeoutMs: 20 })
+    const { submit, settled, requests } = await set({
+      script: [{ calls: [call] }, { text: 'sorry' }],
+      tools: [echo, throws, hangs],
+    })
+    expect(await settled(await submit('go'))).toMatchObject({ status: 'completed' })
+    expect(requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', isError: true })
+    expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain(JSON.stringify(text).slice(1, -1))
+  })
+
+  test('gives empty and repeated call ids fresh ones, the same in call and result', async () => {
+    const { submit, settled, log } = await set({
+      script: [
+        {
+          calls: [
+            { id: '', name: 'echo' },
+            { id: 'x', name: 'echo' },
+            { id: 'x', name: 'echo' },
+          ],
+        },
+        { text: 'ok' },
+      ],
+      tools: [echo],
+    })
+    await settled(await submit('go'))
+    const messages = await log()
+    const calls = messages.flatMap((message) =>
+      message.role === 'assistant' ? message.toolCalls.map(({ id }) => id) : [],
+    )
+    expect(new Set(calls).size).toBe(3)
+    expect(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []))).toEqual(calls)
+  })
+
+  test('ends after its last round, whose calls get one error result each', async () => {
+    const calls = [{ name: 'echo' }]
+    const { submit, settled, requests, log } = await set({
+      script: [{ calls }, { calls }, { calls }],
+      tools: [echo],
+      policies: { maxRounds: 2 },
+    })
+    expect(await settled(await submit('go'))).toMatchObject({ status: 'completed', stopReason: 'max_rounds' })
+    expect(requests.map((request) => request.toolChoice)).toEqual(['auto', 'auto', 'none'])
+    expect(requests[2]?.tools).toHaveLength(1)
+    expect((await log()).at(-1)).toMatchObject({ role: 'tool', status: 'error' })
+  })
+
+  test('stops when its token budget is used up, after one last answer', async () => {
+    const { submit, settled, requests } = await set({
+      script: [{ calls: [{ name: 'echo' }], tokens: 500 }, { text: 'that is all' }],
+      tools: [echo],
+      policies: { maxRunTokens: 400 },
+    })
+    expect(await settled(await submit('go'))).toMatchObject({ stopReason: 'budget' })
+    expect(requests[1]?.toolChoice).toBe('none')
+  })
+
+  test('asks once more for the call that require_tool demands, leaving no trace of the first answer', async () => {
+    const { submit, settled, log, events, requests } = await set({
+      script: [{ text: 'I know' }, { calls: [{ name: 'echo' }] }, { text: 'done' }],
+      tools: [echo],
+      policies: { requireTool: 'any' },
+    })
+    await settled(await submit('go'))
+    expect(requests.map((request) => request.toolChoice)).toEqual(['auto', 'required', 'auto'])
+    expect(events.some((event) => event.type === 'round.restarted')).toBe(true)
+    expect(JSON.stringify(await log())).not.toContain('I know')
+  })
+})
+
+describe('a model that fails', () => {
+  const failing = (error: ModelError) =>
+    async function* () {
+      yield { type: 'text.delta', part: 0, text: 'half' } as const
+      throw error
+    }
+
+  test('for a moment is asked again, and only the attempt that counts is stored', async () => {
+    const error = new ModelError('rate_limited', 'slow down', { retryable: true, retryAfterMs: 5 })
+    const { submit, settled, log, events } = await set({ script: [failing(error), { text: 'whole' }] })
+    expect(await settled(await submit('go'))).toMatchObject({ status: 'completed' })
+    expect(events.filter((event) => event.type === 'round.restarted')).toHaveLength(1)
+    expect((await log()).map((message) => message.parts)).toMatchObject([[{ text: 'go' }], [{ text: 'whole' }]])
+  })
+
+  test('for good fails the run: the error and what had streamed stay in the log, the error leaves no request', async () => {
+    const error = new ModelError('refused', 'no', { retryable: false })
+    const { submit, settled, log, requests } = await set({ script: [failing(error), { text: 'again' }] })
+    expect(await settled(await submit('go'))).toMatchObject({ status: 'failed', error: { code: 'refused' } })
+    expect((await log()).at(-1)?.parts).toEqual([
+      { type: 'text', text: 'half' },
+      { type: 'error', code: 'refused', text: 'no' },
+    ])
+    await settled(await submit('and now'))
+    expect(JSON.stringify(requests[1])).not.toContain('refused')
+  })
+
+  test('can be tried again by continue, without a new input', async () => {
+    const error = new ModelError('provider_error', 'down', { retryable: false })
+    const { submit, settled, backend, key, log } = await set({ script: [failing(error), { text: 'up' }] })
+    await settled(await submit('go'))
+    const { runId } = await backend.continue(key, {}, { here: true })
+    expect(await settled(runId)).toMatchObject({ status: 'completed', trigger: 'continue' })
+    expect((await log()).filter((message) => message.role === 'user')).toHaveLength(1)
+    await expect(backend.continue(key, {}, { here: true })).rejects.toMatchObject({ code: 'nothing_to_continue' })
+  })
+})
+
+describe('large outputs', () => {
+  test('leave a preview and a pointer in the log and in the request', async () => {
+    const large = 'line of text\n'.repeat(5_000)
+    const big = makeTool('big', async () => ({ text: large }))
+    const { submit, settled, log, requests, ports, key } = await set({
+      script: [{ calls: [{ name: 'big' }] }, { text: 'ok' }],
+      tools: [big],
+    })
+    await settled(await submit('go'))
+    const row = (await log()).find((message) => message.role === 'tool')
+    const preview = `${large.slice(0, 500)}\n\n[Full output: output:${row?.id}, 65.0 KB, 5,000 lines]`
+    expect(row).toMatchObject({ parts: [{ text: preview }], output: { bytes: large.length, lines: 5_000 } })
+    expect(requests[1]?.messages.at(-1)).toMatchObject({ parts: [{ text: preview }] })
+    const object = row?.role === 'tool' ? (row.output?.object ?? '') : ''
+    expect(Buffer.from(await ports.outputs.read(key, object)).toString()).toBe(large)
+  })
+
+  test('that cannot be stored fail the run with the reason and leave the call open no longer', async () => {
+    const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
+    const { submit, settled, log } = await set({
+      script: [{ calls: [{ name: 'big' }] }, { text: 'never stored' }],
+      tools: [big],
+      change: (ports) => ({
+        ...ports,
+        outputs: { ...ports.outputs, put: () => Promise.reject(new Error('the disk is full')) },
+      }),
+    })
+    expect(await settled(await submit('go'))).toMatchObject({
+      status: 'failed',
+      error: { message: 'the disk is full' },
+    })
+    expect((await log()).map((message) => ('status' in message ? message.status : message.role))).toEqual([
+      'user',
+      'assistant',
+      'cancelled',
+      'assistant',
+    ])
+    expect(JSON.stringify(await log())).not.toContain('never stored')
+  })
+})

@@ -1,0 +1,171 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createBackend } from '../../functions/agent/create-backend.ts'
+import type { Backend } from '../../functions/agent/backend.ts'
+import { createEventBus } from '../../functions/agent/event-bus.ts'
+import { createSessionWorker } from '../../functions/agent/session-worker.ts'
+import type { SessionWorker } from '../../functions/agent/session-worker.ts'
+import { createHistorySearch } from '../../functions/agent/history-search.ts'
+import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
+import type { Agent } from '../../functions/domain/agent.ts'
+import type { RunEvent } from '../../functions/domain/events.ts'
+import type { Message } from '../../functions/domain/message.ts'
+import type { ModelRequest } from '../../functions/domain/model-request.ts'
+import type { ClientTool, OnBusy, Run } from '../../functions/domain/run.ts'
+import { NO_USAGE } from '../../functions/domain/usage.ts'
+import type { ModelAnswer, ModelEvent } from '../../functions/ports/model.ts'
+import type { Tool } from '../../functions/ports/tool.ts'
+import { openLocalPorts } from '../../functions/runtime/local-ports.ts'
+import type { Ports } from '../../functions/runtime/program.ts'
+
+/** One model answer in a script: text and calls, or something that happens instead. */
+export type Turn =
+  | {
+      readonly text?: string
+      readonly calls?: readonly { id?: string; name: string; arguments?: string }[]
+      readonly tokens?: number
+    }
+  | ((request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>)
+
+export interface Stage {
+  readonly ports: Ports
+  readonly backend: Backend
+  readonly worker: SessionWorker
+  readonly key: { readonly tenant: string; readonly session: string }
+  /** Every request that the model was sent. */
+  readonly requests: ModelRequest[]
+  /** Every event that was emitted. */
+  readonly events: RunEvent[]
+  submit(text: string, options?: { clientTools?: readonly ClientTool[]; onBusy?: OnBusy }): Promise<string>
+  /** Resolves with the run's terminal event's run. */
+  settled(runId: string): Promise<Run>
+  log(): Promise<readonly Message[]>
+  /** A second process on the same rows: its own worker and bus. */
+  another(script: readonly Turn[]): Omit<Stage, 'another' | 'close'>
+  close(): Promise<void>
+}
+
+/** The loop on real SQLite and disk, with a scripted model and the given tools. */
+export async function setStage(options: {
+  readonly script: readonly Turn[]
+  readonly tools?: readonly Tool[]
+  readonly policies?: Partial<Agent['policies']>
+  readonly change?: (ports: Ports) => Ports
+}): Promise<Stage> {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-loop-'))
+  const opened = openLocalPorts({ dataFolder: folder, logLevel: 'silent', modelSettings: {} })
+  const key = { tenant: 'default', session: 's1' }
+  await opened.sessions.create({ ...key, agent: 'default', metadata: {} })
+  const workers: SessionWorker[] = []
+
+  function join_(script: readonly Turn[]): Omit<Stage, 'another' | 'close'> {
+    const requests: ModelRequest[] = []
+    const events: RunEvent[] = []
+    const ports = (options.change ?? ((same: Ports) => same))({ ...opened, models: scripted(script, requests) })
+    const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]))
+    const agent: Agent = {
+      name: 'default',
+      model: 'script/ed',
+      modelOptions: {},
+      instructions: 'Be brief.',
+      tools: [...tools.keys()],
+      policies: { ...DEFAULT_POLICIES, ...options.policies },
+    }
+    const bus = createEventBus()
+    const loop = {
+      ...ports,
+      agents: new Map([['default', agent]]),
+      tools,
+      search: createHistorySearch({ index: ports.index, reader: ports.reader }).search,
+      emit: (at: typeof key, event: RunEvent) => {
+        events.push(event)
+        bus.emit(at, event)
+      },
+    }
+    const worker = createSessionWorker(loop)
+    workers.push(worker)
+    const backend = createBackend({ ...loop, worker, bus })
+    return {
+      ports,
+      backend,
+      worker,
+      key,
+      requests,
+      events,
+      async submit(text, { clientTools = [], onBusy } = {}) {
+        const parts = [{ type: 'text', text }] as const
+        const submission = { parts, clientTools, ...(onBusy === undefined ? {} : { onBusy }) }
+        return (await backend.submit(key, submission, { here: true })).runId
+      },
+      async settled(runId) {
+        let last: Run | undefined
+        for await (const event of backend.follow(key, runId, { signal: AbortSignal.timeout(15_000) }))
+          if ('run' in event) last = event.run
+        if (last === undefined) throw new Error(`run ${runId} did not settle`)
+        return last
+      },
+      log: async () => (await ports.reader.messages(key, { order: 'ascending', limit: 1_000 })).messages,
+    }
+  }
+
+  return {
+    ...join_(options.script),
+    another: join_,
+    async close() {
+      await Promise.all(workers.map((worker) => worker.stop()))
+      opened.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function scripted(script: readonly Turn[], requests: ModelRequest[]): Ports['models'] {
+  let at = 0
+  return {
+    open: async () => ({
+      name: 'script/ed',
+      async *stream(request, signal) {
+        requests.push(request)
+        const turn = script[at++]
+        if (turn === undefined) throw new Error('the script has no further turn')
+        if (typeof turn === 'function') return yield* turn(request, signal)
+        if (turn.text !== undefined) yield { type: 'text.delta', part: 0, text: turn.text }
+        yield { type: 'answer', answer: answerOf(turn) }
+      },
+    }),
+  }
+}
+
+/** A complete answer of the script. */
+export function answerOf(turn: Exclude<Turn, (...args: never[]) => unknown>): ModelAnswer {
+  const toolCalls = (turn.calls ?? []).map((call, index) => ({
+    id: call.id ?? `call-${index}`,
+    name: call.name,
+    arguments: call.arguments ?? '{}',
+  }))
+  return {
+    parts: [
+      ...(turn.text === undefined ? [] : [{ type: 'text', text: turn.text } as const]),
+      ...toolCalls.map((call) => ({ type: 'tool_call', id: call.id }) as const),
+    ],
+    toolCalls,
+    model: 'script/ed',
+    finishReason: toolCalls.length > 0 ? 'tool-calls' : 'stop',
+    usage: { ...NO_USAGE, totalTokens: turn.tokens ?? 10 },
+  }
+}
+
+/** A tool that does what `run` does. */
+export function makeTool(name: string, run: Tool['execute'], more: Partial<Tool> = {}): Tool {
+  return {
+    name,
+    description: name,
+    parameters: { type: 'object' },
+    idempotent: false,
+    timeoutMs: 60_000,
+    needsApproval: false,
+    execute: run,
+    ...more,
+  }
+}
