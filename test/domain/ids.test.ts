@@ -1,0 +1,57 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { isSessionId, isTenant, isUlid, nextId, nextIds, timeOfId } from '../../functions/domain/ids.ts'
+
+/** Milliseconds that a clock shows, jumping forward and back between 1970 and the year 10889. */
+const clock = fc.array(fc.integer({ min: 0, max: 2 ** 48 - 2 }), { minLength: 1, maxLength: 50 })
+
+describe('nextId', () => {
+  test('gives greater ids whatever the clocks of the writers do', () => {
+    fc.assert(
+      fc.property(clock, (times) => {
+        let last: string | undefined
+        for (const now of times) {
+          const id = nextId(last, now)
+          expect(isUlid(id)).toBe(true)
+          if (last !== undefined) expect(id > last).toBe(true)
+          last = id
+        }
+      }),
+    )
+  })
+
+  test('carries the time of a clock that is ahead, and counts up from an id that is', () => {
+    fc.assert(
+      fc.property(fc.nat(2 ** 40), fc.nat(2 ** 40), (before, now) => {
+        const last = nextId(undefined, before)
+        const id = nextId(last, now)
+        expect(timeOfId(id)).toBe(Math.max(before, now))
+      }),
+    )
+  })
+
+  test('counts over into the next digits', () => {
+    expect(nextId('01M80D4KDC0000000000000ZZZ', 0)).toBe('01M80D4KDC0000000000001000')
+    expect(nextId(`01M80D4KDC${'Z'.repeat(16)}`, 0)).toBe(`01M80D4KDD${'0'.repeat(16)}`)
+  })
+
+  test('refuses to go beyond the greatest id', () => {
+    expect(() => nextId(`7${'Z'.repeat(25)}`, 0)).not.toThrow()
+    expect(() => nextId('Z'.repeat(26), 0)).toThrow(RangeError)
+  })
+})
+
+test('a batch of ids is in rising order', () => {
+  const ids = nextIds('01M80D4KDC00000000000000ZZ', 0, 70)
+  expect(ids).toHaveLength(70)
+  expect(ids.toSorted()).toEqual(ids)
+  expect(new Set(ids).size).toBe(70)
+})
+
+test.each(['a', 'A.b_c:d-9', '0', 'x'.repeat(128)])('%j names a session', (id) => expect(isSessionId(id)).toBe(true))
+test.each(['', '-a', '.', '..', 'a/b', 'a b', 'é', 'a\0', 'x'.repeat(129), 'a\n'])('%j names no session', (id) =>
+  expect(isSessionId(id)).toBe(false),
+)
+test.each(['', 'A', 'a_b', 'x'.repeat(65), 'a\n'])('%j names no tenant', (tenant) =>
+  expect(isTenant(tenant)).toBe(false),
+)
