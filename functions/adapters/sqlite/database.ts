@@ -7,7 +7,7 @@ export type Database = DatabaseSync
 /** How long a statement waits for another process's write, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5_000
 /** Larger than SQLite's 4 KB, so that rows of some KB fill their pages; a commit writes few pages all the same. */
-const PAGE_BYTES = 8_192
+const PAGE_BYTES = 8192
 /** Two processes that open a new file at once collide where SQLite does not wait: at the switch to WAL. */
 const OPEN_ATTEMPTS = 200
 const OPEN_RETRY_MS = 25

@@ -72,7 +72,7 @@ CREATE INDEX runs_active_of_key ON runs (apiKey) WHERE apiKey IS NOT NULL AND st
 -- What a run was asked: its input until it starts, its client tools. Apart from the run, which is written every round.
 CREATE TABLE requests (
   run INTEGER PRIMARY KEY,
-  body TEXT NOT NULL
+  body NOT NULL
 );
 
 CREATE TABLE claims (
@@ -93,7 +93,7 @@ CREATE TABLE messages (
   agent TEXT NOT NULL,
   status INTEGER,
   generation INTEGER,
-  body TEXT NOT NULL,
+  body NOT NULL,
   UNIQUE (session, id)
 );
 CREATE INDEX messages_of_run ON messages (run);

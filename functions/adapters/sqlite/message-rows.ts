@@ -3,6 +3,7 @@ import { roleCode, roleOf, toolStatusCode, toolStatusOf } from './codes.ts'
 import { fromColumn, toColumn } from './exact-text.ts'
 import { readAll, readOne, write, type Database } from './database.ts'
 import { decodeBody, encodeBody } from './message-codec.ts'
+import { pack, unpack } from './packed-text.ts'
 
 export interface MessageRow {
   readonly id: string
@@ -11,7 +12,7 @@ export interface MessageRow {
   readonly agent: string
   readonly status: number | null
   readonly generation: number | null
-  readonly body: string
+  readonly body: string | Uint8Array
 }
 
 /** What every read of messages selects, as `MessageRow`. */
@@ -21,9 +22,9 @@ export const SELECT_MESSAGES = `SELECT m.id, r.id AS runId, m.role, m.agent, m.s
 /** The message that a row holds. */
 export function messageOf(row: MessageRow): Message {
   const columns = { id: row.id, runId: row.runId, role: roleOf(row.role), agent: fromColumn(row.agent) }
-  if (row.status === null || row.generation === null) return decodeBody(columns, row.body)
+  if (row.status === null || row.generation === null) return decodeBody(columns, unpack(row.body))
   const state = { status: toolStatusOf(row.status), generation: row.generation }
-  return decodeBody({ ...columns, ...state }, row.body)
+  return decodeBody({ ...columns, ...state }, unpack(row.body))
 }
 
 /** Adds a message after all others of its session. */
@@ -39,7 +40,7 @@ export function insertMessage(database: Database, session: number, run: number, 
     toColumn(message.agent),
     tool === undefined ? null : toolStatusCode(tool.status),
     tool === undefined ? null : tool.generation,
-    encodeBody(message),
+    pack(encodeBody(message)),
   )
 }
 
@@ -50,7 +51,7 @@ export function updateToolMessage(database: Database, session: number, message: 
     'UPDATE messages SET status = ?, generation = ?, body = ? WHERE session = ? AND id = ?',
     toolStatusCode(message.status),
     message.generation,
-    encodeBody(message),
+    pack(encodeBody(message)),
     session,
     message.id,
   )
@@ -83,9 +84,8 @@ export function openCalls(database: Database, run: number): ToolMessage[] {
 
 /** The run's calls of this call id, latest first: ids may come again in a later round. */
 export function callsOfId(database: Database, run: number, toolCallId: string): ToolMessage[] {
-  const sql = `${SELECT_MESSAGES} WHERE m.run = ? AND m.role = ${roleCode('tool')} AND m.body -> '$.i' = ?
-    ORDER BY m.number DESC`
-  return toolMessages(readAll<MessageRow>(database, sql, run, JSON.stringify(toolCallId)))
+  const sql = `${SELECT_MESSAGES} WHERE m.run = ? AND m.role = ${roleCode('tool')} ORDER BY m.number DESC`
+  return toolMessages(readAll<MessageRow>(database, sql, run)).filter((call) => call.toolCallId === toolCallId)
 }
 
 /** The run's calls that were cancelled at this time, in order. */

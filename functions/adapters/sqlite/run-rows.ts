@@ -12,6 +12,7 @@ import {
   type FieldNames,
 } from './compact-fields.ts'
 import { readAll, readOne, write, type Database } from './database.ts'
+import { pack, unpack } from './packed-text.ts'
 
 const NAMES: FieldNames = {
   agent: 'a',
@@ -34,7 +35,7 @@ export interface RunRow {
   readonly status: number
   readonly apiKey: string | null
   readonly body: string
-  readonly request: string | null
+  readonly request: string | Uint8Array | null
 }
 /** A run and the number by which its messages name it. */
 export interface StoredRun {
@@ -49,7 +50,8 @@ export const SELECT_RUNS = `SELECT r.number, r.id, r.status, r.apiKey, r.body, q
 /** The run that a row holds. */
 export function runOf(row: RunRow): StoredRun {
   const fields = lengthened(JSON.parse(row.body) as object, NAMES)
-  const request = row.request === null ? {} : (JSON.parse(row.request) as Partial<Pick<Run, 'input' | 'clientTools'>>)
+  const request =
+    row.request === null ? {} : (JSON.parse(unpack(row.request)) as Partial<Pick<Run, 'input' | 'clientTools'>>)
   const run = {
     createdAt: timeOfId(row.id),
     trigger: 'input',
@@ -140,7 +142,7 @@ function bodyOf(run: Run): string {
   )
 }
 
-function requestOf({ input, clientTools }: Run): string | undefined {
+function requestOf({ input, clientTools }: Run): string | Uint8Array | undefined {
   if (input === undefined && clientTools.length === 0) return undefined
-  return JSON.stringify({ input, clientTools })
+  return pack(JSON.stringify({ input, clientTools }))
 }
