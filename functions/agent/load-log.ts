@@ -3,12 +3,12 @@ import type { SessionKey } from '../domain/session.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import { createContextWindow } from '../log/context-window.ts'
 
-/** Messages read at a time. */
-const PAGE = 200
+/** Messages read at a time at the most. */
+const PAGE = 500
 
 /**
  * The log's tail as far as it fits the context, ids ascending, read backwards from the newest message: the cost is bounded
- * by the context, not by the session's length (R7).
+ * by the context, not by the session's length (R7), for each page is as long as what still fits.
  */
 export async function loadLog(reader: LogReader, key: SessionKey): Promise<Message[]> {
   const window = createContextWindow()
@@ -16,7 +16,7 @@ export async function loadLog(reader: LogReader, key: SessionKey): Promise<Messa
   for (;;) {
     const page = await reader.messages(key, {
       order: 'descending',
-      limit: PAGE,
+      limit: Math.min(PAGE, window.wanted()),
       ...(before === undefined ? {} : { before }),
     })
     const enough = window.add(page.messages)

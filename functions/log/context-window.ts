@@ -7,6 +7,8 @@ const LEAST_SHARE = 0.7
 /** Characters that a message costs beside its text, and that an image or a file stands for. */
 const MESSAGE_COST = 40
 const MEDIA_COST = 6_000
+/** Characters that a message is taken to have before any is known. */
+const TYPICAL_COST = 8_000
 
 /** Stands where a log was cut. */
 export const CUT_NOTE =
@@ -15,6 +17,8 @@ export const CUT_NOTE =
 export interface ContextWindow {
   /** Takes the next page of a log read backwards, newest message first. Answers true when older ones can no longer fit. */
   add(page: readonly Message[]): boolean
+  /** How many more messages fill the window, if they are like those so far; at least 1. */
+  wanted(): number
   /** What fits, ascending. Where older messages are left out, a user message that is not in the log says so first. */
   messages(): Message[]
 }
@@ -32,6 +36,10 @@ export function createContextWindow(budget = DEFAULT_BUDGET): ContextWindow {
       newestFirst.push(...page)
       for (const message of page) size += cost(message)
       return size > budget && newestFirst.some(beginsRound)
+    },
+    wanted() {
+      const average = newestFirst.length === 0 ? TYPICAL_COST : size / newestFirst.length
+      return Math.max(1, Math.ceil((budget - size) / average))
     },
     messages() {
       if (size <= budget) return newestFirst.toReversed()
