@@ -30,7 +30,7 @@ export async function* readAnswer(
     if (part.type === 'response-metadata') modelId = part.modelId ?? modelId
     if (part.type === 'finish') {
       checkFinish(part.finishReason)
-      const { parts, toolCalls } = answer.complete()
+      const { parts, toolCalls } = answer.complete(part.finishReason.unified === 'length')
       const finishReason = part.finishReason.unified
       const usage = toUsage(part.usage)
       yield { type: 'answer', answer: { parts, toolCalls, model: `${model.provider}/${modelId}`, finishReason, usage } }
@@ -58,7 +58,8 @@ function checkFinish({ unified, raw }: { readonly unified: string; readonly raw:
 
 function createAnswer(): {
   add(part: LanguageModelV4StreamPart): ModelEvent | undefined
-  complete(): Pick<ModelAnswer, 'parts' | 'toolCalls'>
+  /** `cutShort`: the model ran out of tokens, so its last call may be unfinished. */
+  complete(cutShort: boolean): Pick<ModelAnswer, 'parts' | 'toolCalls'>
 } {
   const parts: (Piece | Call)[] = []
   const calls: Call[] = []
@@ -125,7 +126,9 @@ function createAnswer(): {
         return part.providerExecuted === true ? undefined : callDelta(startCall(part.id, part.toolName), '')
       case 'tool-input-delta': {
         const call = calls.find((candidate) => candidate.id === part.id && !candidate.complete)
-        return call === undefined ? undefined : callDelta(call, part.delta)
+        if (call === undefined) return undefined
+        call.arguments += part.delta
+        return callDelta(call, part.delta)
       }
       case 'tool-call':
         return part.providerExecuted === true ? undefined : finishCall(part)
@@ -136,8 +139,8 @@ function createAnswer(): {
 
   return {
     add,
-    complete() {
-      if (calls.some((call) => !call.complete)) {
+    complete(cutShort) {
+      if (!cutShort && calls.some((call) => !call.complete)) {
         throw new ModelError('network', 'the stream ended within a tool call', { retryable: true })
       }
       return { parts: parts.flatMap(storedPart), toolCalls: calls.map(storedCall) }

@@ -18,6 +18,8 @@ type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['
 
 /** Where a provider would forget the history's calls under `tool_choice: none`. */
 const NO_CALLS = 'Answer now. Do not call any tool.'
+/** Stands for no text at all, where a provider refuses blank text or a conversation that the user does not begin. */
+const EMPTY = '(empty)'
 
 /** The request's messages as the provider packages take them: nothing reordered, each part with what the provider attached. */
 export function toPrompt(request: ModelRequest, traits: ProviderTraits): LanguageModelV4Prompt {
@@ -25,15 +27,18 @@ export function toPrompt(request: ModelRequest, traits: ProviderTraits): Languag
   const prompt: LanguageModelV4Prompt =
     request.instructions === undefined ? [] : [{ role: 'system', content: request.instructions }]
   let round: AssistantRequest | undefined
+  if (traits.refusesBlank && request.messages[0]?.role !== 'user') prompt.push(userText(EMPTY))
   for (const message of request.messages) {
     if (message.role === 'assistant') round = message
     prompt.push(...convert(message, round, traits, calls))
   }
   if (request.toolChoice === 'none' && request.tools.length > 0 && !traits.honoursNone) {
-    prompt.push({ role: 'user', content: [{ type: 'text', text: NO_CALLS }] })
+    prompt.push(userText(NO_CALLS))
   }
   return prompt
 }
+
+const userText = (text: string): LanguageModelV4Message => ({ role: 'user', content: [{ type: 'text', text }] })
 
 function convert(
   message: RequestMessage,
@@ -43,12 +48,12 @@ function convert(
 ): LanguageModelV4Message[] {
   if (message.role === 'user') {
     const content = message.parts.map((part) => userPart(part, traits)).filter((part) => isSent(part, traits))
-    return content.length > 0 ? [{ role: 'user', content }] : []
+    return [content.length > 0 ? { role: 'user', content } : userText(EMPTY)]
   }
   if (message.role === 'assistant') {
     const ids = calls.begin(message.parts.flatMap((part) => (part.type === 'tool_call' ? [part.id] : [])))
     const content = assistantContent(message, ids, traits)
-    return content.length > 0 ? [{ role: 'assistant', content }] : []
+    return content.some((part) => part.type !== 'reasoning') ? [{ role: 'assistant', content }] : []
   }
   const { id, index } = calls.next(message.toolCallId)
   const call = round?.parts.filter((part) => part.type === 'tool_call')[index]
@@ -103,7 +108,7 @@ function resultOutput(message: ToolRequest, traits: ProviderTraits, raw: string)
   )
   if (media && !isError) return { type: 'content', value: parts.map((part) => resultPart(part, traits)) }
   const text = toolText(parts)
-  const value = traits.refusesBlank && text.trim() === '' ? '(empty)' : text
+  const value = traits.refusesBlank && text.trim() === '' ? EMPTY : text
   return { type: isError ? 'error-text' : 'text', value }
 }
 

@@ -4,7 +4,7 @@ export interface ProviderTraits {
   readonly arguments: 'raw' | 'parsed'
   /** `tool_choice: none` works and keeps the tools declared. */
   readonly honoursNone: boolean
-  /** Empty text is refused. */
+  /** Blank text is refused, and so is a conversation that the user does not begin. */
   readonly refusesBlank: boolean
   /** Media types that a user's message and a tool's result may carry. */
   readonly userMedia: RegExp

@@ -1,0 +1,242 @@
+import { describe, expect, it } from 'vitest'
+import type { ModelRequest } from '../../../functions/domain/model-request.ts'
+import type { Model, ModelAnswer, ModelEvent } from '../../../functions/ports/model.ts'
+import { ModelError } from '../../../functions/ports/model.ts'
+import type { Reply } from '../../model-server/recording-server.ts'
+import { startRecordingServer } from '../../model-server/recording-server.ts'
+import { eventFrame } from '../../model-server/bedrock-frames.ts'
+import { sse } from '../../model-server/scripted-answer.ts'
+import type { ScriptedAnswer } from '../../model-server/scripted-answer.ts'
+import type { Provider } from './providers.ts'
+import { openModel, PROVIDERS } from './providers.ts'
+
+const REQUEST: ModelRequest = {
+  messages: [{ role: 'user', parts: [{ type: 'text', text: 'go' }] }],
+  tools: [{ name: 'shell', description: 'Runs a command', parameters: { type: 'object', properties: {} } }],
+  toolChoice: 'auto',
+  options: {},
+}
+const RAW = '{"cmd": "git status 😀", "n":12345678901234567890, "f":4.0}'
+const ANSWER: ScriptedAnswer = {
+  parts: [
+    { type: 'reasoning', text: 'I should look 思考', signature: 'c2lnbmVk' },
+    { type: 'text', text: 'Let me look at that: 😀' },
+    { type: 'tool_call', id: 'call_1', name: 'shell', arguments: RAW },
+    { type: 'tool_call', id: 'call_2', name: 'shell', arguments: '{"cmd":"ls' },
+  ],
+}
+
+/** The model behind a server that replies as told. */
+async function withReply<Result>(
+  provider: Provider,
+  reply: Reply,
+  use: (model: Model) => Promise<Result>,
+): Promise<Result> {
+  const headers = { 'content-type': reply.status === undefined ? provider.contentType : 'application/json' }
+  const server = await startRecordingServer(() => ({ ...reply, headers: { ...headers, ...reply.headers } }))
+  try {
+    return await use(await openModel(provider, server))
+  } finally {
+    await server.close()
+  }
+}
+
+async function collect(model: Model, signal = new AbortController().signal): Promise<ModelEvent[]> {
+  const events: ModelEvent[] = []
+  for await (const event of model.stream(REQUEST, signal)) events.push(event)
+  return events
+}
+
+async function failure(provider: Provider, reply: Reply): Promise<ModelError> {
+  const error = await withReply(provider, reply, (model) =>
+    collect(model).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    ),
+  )
+  if (!(error instanceof ModelError)) throw new Error('no ModelError', { cause: error })
+  return error
+}
+
+function answerOf(events: readonly ModelEvent[]): ModelAnswer {
+  const last = events.at(-1)
+  if (last?.type !== 'answer') throw new Error('the last event is no answer')
+  return last.answer
+}
+
+describe.each(PROVIDERS)('a stream of $name', (provider) => {
+  const frames = provider.frames(ANSWER)
+
+  it('becomes parts in their order, raw arguments and the metadata that go back with them', async () => {
+    const answer = answerOf(await withReply(provider, { frames }, collect))
+    expect(answer.parts.map((part) => part.type)).toEqual(['reasoning', 'text', 'tool_call', 'tool_call'])
+    expect(answer.parts).toMatchObject([
+      { text: 'I should look 思考' },
+      { text: 'Let me look at that: 😀' },
+      { id: 'call_1' },
+      { id: 'call_2' },
+    ])
+    expect(answer.toolCalls.map((call) => call.arguments)).toEqual([RAW, '{"cmd":"ls'])
+    expect(answer.finishReason).toBe('tool-calls')
+    const kept = JSON.stringify(answer.parts[0])
+    if (provider.name !== 'openai-compatible') expect(kept).toContain('c2lnbmVk')
+  })
+
+  it('gives deltas that add up to the answer', async () => {
+    const events = await withReply(provider, { frames }, collect)
+    const answer = answerOf(events)
+    const text = events.flatMap((event) => (event.type === 'text.delta' ? [event.text] : [])).join('')
+    expect(text).toBe('Let me look at that: 😀')
+    const pieces = events.flatMap((event) =>
+      event.type === 'tool_call.delta' && event.sequence === 1 ? [event.arguments] : [],
+    )
+    expect(pieces.join('')).toBe(answer.toolCalls[1]?.arguments)
+  })
+
+  it('reports usage in our fields and keeps its own', async () => {
+    const { usage } = answerOf(await withReply(provider, { frames }, collect))
+    expect(usage).toMatchObject({ inputTokens: 120, cachedInputTokens: 100, outputTokens: 45, totalTokens: 165 })
+    expect(usage.provider).toBeDefined()
+  })
+
+  it('keeps reasoning that is nothing but a signature', async () => {
+    if (provider.name === 'openai-compatible') return
+    const silent: ScriptedAnswer = {
+      parts: [
+        { type: 'reasoning', text: '', signature: 'b25seQ==' },
+        { type: 'text', text: 'done' },
+      ],
+    }
+    const { parts } = answerOf(await withReply(provider, { frames: provider.frames(silent) }, collect))
+    expect(parts.map((part) => part.type)).toEqual(['reasoning', 'text'])
+    expect(JSON.stringify(parts[0])).toContain('b25seQ==')
+  })
+
+  it.each(['close', 'break'] as const)(
+    'cut off (%s) after any frame is an error to retry, or the whole answer',
+    async (end) => {
+      const whole = answerOf(await withReply(provider, { frames }, collect))
+      for (let count = 0; count < frames.length; count++) {
+        const reply: Reply = { frames: frames.slice(0, count), end }
+        const outcome = await withReply(provider, reply, (model) => collect(model).catch((error: unknown) => error))
+        const where = `after frame ${count} of ${frames.length}`
+        if (outcome instanceof Error) {
+          expect(outcome, where).toBeInstanceOf(ModelError)
+          expect(outcome, where).toMatchObject({ code: 'network', retryable: true })
+          if (end === 'close') expect(count, where).toBeLessThan(frames.length - provider.tail)
+        } else {
+          const { parts, toolCalls } = answerOf(outcome as ModelEvent[])
+          expect({ parts, toolCalls }, where).toEqual({ parts: whole.parts, toolCalls: whole.toolCalls })
+        }
+      }
+    },
+  )
+
+  it('that the provider filtered is refused', async () => {
+    const filtered: ScriptedAnswer = { parts: [{ type: 'text', text: 'I ca' }], finish: 'filtered' }
+    expect(await failure(provider, { frames: provider.frames(filtered) })).toMatchObject({
+      code: 'refused',
+      retryable: false,
+    })
+  })
+
+  it('that ran out of tokens is an answer that says so', async () => {
+    const short: ScriptedAnswer = { parts: [{ type: 'text', text: 'and th' }], finish: 'length' }
+    expect(answerOf(await withReply(provider, { frames: provider.frames(short) }, collect)).finishReason).toBe('length')
+  })
+
+  it('ends with the reason of an abort, before and within the answer', async () => {
+    const reason = new Error('enough')
+    await withReply(provider, { frames: frames.slice(0, 5), end: 'hang' }, async (model) => {
+      await expect(collect(model, AbortSignal.abort(reason))).rejects.toBe(reason)
+      const abort = new AbortController()
+      setTimeout(() => abort.abort(reason), 50)
+      await expect(collect(model, abort.signal)).rejects.toBe(reason)
+    })
+  })
+})
+
+describe.each(PROVIDERS)('a refusal of $name', (provider) => {
+  const told = (message: string, type = 'error'): string[] => [
+    JSON.stringify({ type: 'error', message, error: { type, message } }),
+  ]
+
+  it.each([
+    [429, 'slow down', 'rate_limited', true],
+    [401, 'no such key', 'authentication', false],
+    [403, 'not yours', 'authentication', false],
+    [400, 'tools.0 is wrong', 'invalid_request', false],
+    [404, 'no such model', 'invalid_request', false],
+    [400, 'prompt is too long: 250000 tokens > 200000 maximum', 'context_length', false],
+    [400, "This model's maximum context length is 128000 tokens", 'context_length', false],
+    [413, 'too large', 'context_length', false],
+    [500, 'oops', 'provider_error', true],
+    [503, 'overloaded', 'provider_error', true],
+    [529, 'overloaded', 'provider_error', true],
+  ] as const)('status %i, "%s", is %s', async (status, message, code, retryable) => {
+    const error = await failure(provider, { status, frames: told(message) })
+    expect(error).toMatchObject({ code, retryable })
+    expect(error.message).toContain(message)
+  })
+
+  it('tells how long to wait', async () => {
+    const reply = { status: 429, headers: { 'retry-after': '7' }, frames: told('slow down') }
+    expect((await failure(provider, reply)).retryAfterMs).toBe(7_000)
+  })
+
+  it('by a server that is not there is a network error', async () => {
+    const server = await startRecordingServer(() => ({ frames: [] }))
+    const model = await openModel(provider, server)
+    await server.close()
+    await expect(collect(model)).rejects.toMatchObject({ code: 'network', retryable: true })
+  })
+})
+
+/** How each provider reports, within a stream that began well, that it is overloaded, and that the input is too long. */
+const REPORTS: {
+  readonly [provider: string]: { readonly busy: string | Uint8Array; readonly long: string | Uint8Array }
+} = {
+  'openai-compatible': {
+    busy: sse({ error: { message: 'overloaded', type: 'server_error', code: 503 } }),
+    long: sse({
+      error: { message: 'maximum context length', type: 'invalid_request_error', code: 'context_length_exceeded' },
+    }),
+  },
+  openai: {
+    busy: sse({
+      type: 'error',
+      sequence_number: 9,
+      error: { type: 'server_error', code: 'server_error', message: 'overloaded' },
+    }),
+    long: sse({
+      type: 'response.failed',
+      sequence_number: 9,
+      response: { error: { code: 'context_length_exceeded', message: 'exceeds the context window' } },
+    }),
+  },
+  anthropic: {
+    busy: sse({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }, 'error'),
+    long: sse({ type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long' } }, 'error'),
+  },
+  bedrock: {
+    busy: eventFrame('throttlingException', { message: 'Too many requests' }, 'exception'),
+    long: eventFrame('validationException', { message: 'Input is too long for requested model.' }, 'exception'),
+  },
+}
+
+describe.each(PROVIDERS)('an error within a stream of $name', (provider) => {
+  const begun = provider.frames(ANSWER)
+
+  it.each([2, 12])('says that the request may be tried again (after %i frames)', async (count) => {
+    const report = REPORTS[provider.name]?.busy ?? ''
+    const error = await failure(provider, { frames: [...begun.slice(0, count), report] })
+    expect(error.retryable).toBe(true)
+    expect(error.code).toBe(provider.name === 'bedrock' ? 'rate_limited' : 'provider_error')
+  })
+
+  it('says that the context is too long', async () => {
+    const report = REPORTS[provider.name]?.long ?? ''
+    const error = await failure(provider, { frames: [...begun.slice(0, 2), report] })
+    expect(error).toMatchObject({ code: 'context_length', retryable: false })
+  })
+})

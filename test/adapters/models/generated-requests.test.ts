@@ -1,0 +1,125 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createModels } from '../../../functions/adapters/models/models.ts'
+import type { Message } from '../../../functions/domain/message.ts'
+import type { ModelRequest } from '../../../functions/domain/model-request.ts'
+import { ModelError } from '../../../functions/ports/model.ts'
+import { toOpenAiMessages } from '../../../functions/log/openai-format.ts'
+import { replay } from '../../../functions/log/replay.ts'
+import { anyLog } from '../../generators/logs.ts'
+import type { Provider } from './providers.ts'
+import { PROVIDERS } from './providers.ts'
+
+const RUNS = { numRuns: 150 }
+
+function requestOf(log: readonly Message[]): ModelRequest {
+  return {
+    messages: replay(log, { currentRun: 'none of them', replay: 'full' }),
+    tools: [{ name: 'shell', description: 'Runs a command', parameters: { type: 'object', properties: {} } }],
+    toolChoice: 'auto',
+    options: {},
+  }
+}
+
+/** The body that the provider's real package would send, without a network. */
+async function bodyOf(provider: Provider, request: ModelRequest): Promise<string> {
+  const bodies: string[] = []
+  const models = createModels({
+    settings: provider.settings('http://127.0.0.1:1'),
+    fetch: async (_, init) => {
+      bodies.push(String(init?.body))
+      return new Response('{}', { status: 500 })
+    },
+  })
+  const model = await models.open(provider.model)
+  const answer = model.stream(request, new AbortController().signal)[Symbol.asyncIterator]()
+  await expect(answer.next()).rejects.toBeInstanceOf(ModelError)
+  return bodies.join()
+}
+
+const provider = (name: string): Provider => PROVIDERS.find((one) => one.name === name) ?? PROVIDERS[0]!
+
+describe('for any log', () => {
+  it('an OpenAI-compatible server is sent what format=openai shows, byte for byte (R6)', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyLog, async (log) => {
+        const request = requestOf(log)
+        const body = JSON.parse(await bodyOf(provider('openai-compatible'), request)) as { messages: unknown }
+        expect(JSON.stringify(body.messages)).toBe(JSON.stringify(toOpenAiMessages(request.messages)))
+      }),
+      RUNS,
+    )
+  })
+
+  it('the Responses API is sent each call with its raw arguments and its output', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyLog, async (log) => {
+        const request = requestOf(log)
+        const body = JSON.parse(await bodyOf(provider('openai'), request)) as { input: Item[] }
+        const calls = body.input.filter((item) => item.type === 'function_call')
+        const outputs = body.input.filter((item) => item.type === 'function_call_output')
+        expect(calls.map((call) => call.arguments)).toEqual(rawArguments(request))
+        expect(outputs.map((output) => output.call_id)).toEqual(calls.map((call) => call.call_id))
+      }),
+      RUNS,
+    )
+  })
+
+  it.each(['anthropic', 'bedrock'])(
+    '%s is sent alternating roles, unique plain ids, each call answered, no blank text',
+    async (name) => {
+      await fc.assert(
+        fc.asyncProperty(anyLog, async (log) => {
+          const text = await bodyOf(provider(name), requestOf(log))
+          const { messages } = JSON.parse(text) as { messages: { role: string; content: Block[] }[] }
+          expect(messages.map((message) => message.role)).toEqual(
+            messages.map((_, index) => (index % 2 === 0 ? 'user' : 'assistant')),
+          )
+          const ids = messages.flatMap((message, index) => {
+            const calls = message.content.flatMap(callId)
+            if (calls.length > 0) expect((messages[index + 1]?.content ?? []).flatMap(resultId)).toEqual(calls)
+            return calls
+          })
+          expect(new Set(ids).size).toBe(ids.length)
+          for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
+          for (const message of messages) expect(message.content.filter(isBlank)).toEqual([])
+          expect(text).not.toContain('rawInvalidInput')
+        }),
+        RUNS,
+      )
+    },
+  )
+})
+
+interface Item {
+  readonly type?: string
+  readonly call_id?: string
+  readonly arguments?: string
+}
+/** A block of either API. */
+interface Block {
+  readonly type?: string
+  readonly id?: string
+  readonly tool_use_id?: string
+  readonly text?: string
+  readonly toolUse?: { readonly toolUseId: string }
+  readonly toolResult?: { readonly toolUseId: string }
+}
+
+const callId = (block: Block): string[] => {
+  const id = block.type === 'tool_use' ? block.id : block.toolUse?.toolUseId
+  return id === undefined ? [] : [id]
+}
+const resultId = (block: Block): string[] => {
+  const id = block.tool_use_id ?? block.toolResult?.toolUseId
+  return id === undefined ? [] : [id]
+}
+const isBlank = (block: Block): boolean => block.text !== undefined && block.text.trim() === ''
+
+function rawArguments(request: ModelRequest): string[] {
+  return request.messages.flatMap((message) =>
+    message.role === 'assistant'
+      ? message.parts.flatMap((part) => (part.type === 'tool_call' ? [part.arguments] : []))
+      : [],
+  )
+}

@@ -1,0 +1,65 @@
+import type { Model } from '../../../functions/ports/model.ts'
+import { createModels } from '../../../functions/adapters/models/models.ts'
+import type { ModelSettings } from '../../../functions/adapters/models/model-settings.ts'
+import { anthropicFrames } from '../../model-server/anthropic-frames.ts'
+import { bedrockFrames } from '../../model-server/bedrock-frames.ts'
+import { chatFrames } from '../../model-server/chat-frames.ts'
+import { responsesFrames } from '../../model-server/responses-frames.ts'
+import type { RecordingServer } from '../../model-server/recording-server.ts'
+import type { ScriptedAnswer } from '../../model-server/scripted-answer.ts'
+
+/** A provider's real package and the real format of its streams, for tests on the wire. */
+export interface Provider {
+  readonly name: string
+  readonly model: string
+  readonly contentType: string
+  frames(answer: ScriptedAnswer): readonly (string | Uint8Array)[]
+  settings(url: string): ModelSettings
+  /** From this frame on, counted from the end, an answer is complete: a cut there loses numbers at most. */
+  readonly tail: number
+}
+
+export const PROVIDERS: readonly Provider[] = [
+  {
+    name: 'openai-compatible',
+    model: 'openai-compatible/scripted',
+    contentType: 'text/event-stream',
+    frames: chatFrames,
+    settings: (url) => ({ server: { baseUrl: `${url}/v1`, apiKey: 'key' } }),
+    tail: 2,
+  },
+  {
+    name: 'openai',
+    model: 'openai/gpt-5-scripted',
+    contentType: 'text/event-stream',
+    frames: responsesFrames,
+    settings: (url) => ({ openai: { apiKey: 'key', baseUrl: `${url}/v1` } }),
+    tail: 0,
+  },
+  {
+    name: 'anthropic',
+    model: 'anthropic/claude-scripted',
+    contentType: 'text/event-stream',
+    frames: anthropicFrames,
+    settings: (url) => ({ anthropic: { apiKey: 'key', baseUrl: `${url}/v1` } }),
+    tail: 0,
+  },
+  {
+    name: 'bedrock',
+    model: 'bedrock/anthropic.claude-scripted-v1:0',
+    contentType: 'application/vnd.amazon.eventstream',
+    frames: bedrockFrames,
+    settings: (url) => ({
+      bedrock: {
+        region: 'eu-west-1',
+        baseUrl: url,
+        credentials: async () => ({ accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret', sessionToken: 'token' }),
+      },
+    }),
+    tail: 1,
+  },
+]
+
+export function openModel(provider: Provider, server: RecordingServer): Promise<Model> {
+  return createModels({ settings: provider.settings(server.url) }).open(provider.model)
+}
