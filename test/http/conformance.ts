@@ -1,0 +1,52 @@
+import { Validator } from '@cfworker/json-schema'
+import type { Schema } from '@cfworker/json-schema'
+
+export interface OpenApiDocument {
+  readonly openapi: string
+  readonly paths: { readonly [path: string]: { readonly [method: string]: Operation } }
+  readonly components: { readonly schemas: { readonly [name: string]: Schema } }
+}
+export interface Operation {
+  readonly operationId: string
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: Schema }[]
+  readonly requestBody?: { readonly content: { readonly [mediaType: string]: { readonly schema: Schema } } }
+  readonly responses: {
+    readonly [status: string]: {
+      readonly description: string
+      readonly headers?: { readonly [name: string]: { readonly required?: boolean } }
+      readonly content?: { readonly [mediaType: string]: { readonly schema: Schema; readonly example?: unknown } }
+    }
+  }
+}
+
+/** What is wrong with an answer as the description has it; nothing for requests that it does not describe. */
+export async function deviations(document: OpenApiDocument, request: Request, response: Response): Promise<string[]> {
+  const path = new URL(request.url).pathname
+  const template = Object.keys(document.paths).find((candidate) => templatePattern(candidate).test(path))
+  const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase()
+  const operation = template === undefined ? undefined : document.paths[template]?.[method]
+  if (operation === undefined) return []
+  const described = operation.responses[String(response.status)]
+  if (described === undefined) return [`${operation.operationId} does not describe ${response.status}`]
+  const missing = Object.entries(described.headers ?? {})
+    .filter(([name, header]) => header.required === true && !response.headers.has(name))
+    .map(([name]) => `${operation.operationId} ${response.status} lacks the header ${name}`)
+  const mediaType = (response.headers.get('content-type') ?? '').split(';')[0] ?? ''
+  const content = described.content?.[mediaType] ?? described.content?.['*/*']
+  if (content === undefined)
+    return [...missing, `${operation.operationId} ${response.status} does not describe ${mediaType}`]
+  if (!mediaType.endsWith('json') || request.method === 'HEAD') return missing
+  return [...missing, ...schemaErrors(document, content.schema, await response.clone().json())]
+}
+
+/** Where a value does not fit a schema of the description. */
+export function schemaErrors(document: OpenApiDocument, schema: Schema, value: unknown): string[] {
+  const whole = JSON.stringify({ ...schema, components: document.components }, withoutExamples)
+  const validator = new Validator(JSON.parse(whole) as Schema, '2020-12', false)
+  return validator.validate(value).errors.map((error) => `${error.instanceLocation}: ${error.error}`)
+}
+
+/** The validator would take an example with an `id` for a schema. */
+const withoutExamples = (key: string, value: unknown): unknown => (key === 'example' ? undefined : value)
+
+const templatePattern = (template: string): RegExp => new RegExp(`^${template.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`)

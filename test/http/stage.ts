@@ -1,0 +1,149 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
+import type { Agent } from '../../functions/domain/agent.ts'
+import type { ApiKey } from '../../functions/domain/api-key.ts'
+import type { ModelRequest } from '../../functions/domain/model-request.ts'
+import type { AppSettings } from '../../functions/http/dependencies.ts'
+import { hashKeySecret, newKeySecret } from '../../functions/http/key-secret.ts'
+import type { Logger } from '../../functions/ports/logger.ts'
+import type { Tool } from '../../functions/ports/tool.ts'
+import { openLocalPorts } from '../../functions/runtime/local-ports.ts'
+import { createProgram } from '../../functions/runtime/program.ts'
+import type { Ports, Program } from '../../functions/runtime/program.ts'
+import { answerOf } from '../agent/stage.ts'
+import type { Turn } from '../agent/stage.ts'
+import { deviations } from './conformance.ts'
+import type { OpenApiDocument } from './conformance.ts'
+
+export interface LogLine {
+  readonly level: 'info' | 'warn' | 'error'
+  readonly message: string
+  readonly fields: { readonly [name: string]: unknown }
+}
+
+export interface Stage {
+  readonly ports: Ports
+  readonly program: Program
+  readonly document: OpenApiDocument
+  /** Every request that the model was sent. */
+  readonly requests: ModelRequest[]
+  readonly lines: LogLine[]
+  /** One request; its answer is held against the description. */
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
+  /** As `send`, for an answer that must have this status; its JSON. */
+  expectJson(
+    status: number,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Record<string, never>>
+  /** Makes a key and answers its `Authorization` header. */
+  key(fields?: Partial<Omit<ApiKey, 'id'>>): Promise<{ authorization: string }>
+  close(): Promise<void>
+}
+
+/** The whole program in this process on real SQLite and disk, with a scripted model, asked over its HTTP app. */
+export async function openStage(
+  options: {
+    readonly script?: readonly Turn[]
+    readonly tools?: readonly Tool[]
+    readonly policies?: Partial<Agent['policies']>
+    readonly settings?: Partial<AppSettings>
+    readonly change?: (ports: Ports) => Ports
+  } = {},
+): Promise<Stage> {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-http-'))
+  const opened = openLocalPorts({ dataFolder: folder, logLevel: 'silent', modelSettings: {} })
+  const requests: ModelRequest[] = []
+  const lines: LogLine[] = []
+  const models = scripted(options.script ?? [], requests)
+  const ports = (options.change ?? ((same: Ports) => same))({ ...opened, models, logger: collect(lines) })
+  const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]))
+  const agent = (name: string): Agent => ({
+    name,
+    model: 'script/ed',
+    modelOptions: {},
+    instructions: 'Be brief.',
+    tools: [...tools.keys()],
+    policies: { ...DEFAULT_POLICIES, ...options.policies },
+  })
+  const program = createProgram(ports, {
+    agents: new Map([
+      ['default', agent('default')],
+      ['other', agent('other')],
+    ]),
+    tools,
+    app: { version: '0.0.0', openAccess: true, corsOrigins: [], ...options.settings },
+    sweepMs: 200,
+  })
+  const document = (await (await program.app.request('http://localhost:3000/openapi.json')).json()) as OpenApiDocument
+  let keys = 0
+  const stage: Stage = {
+    ports,
+    program,
+    document,
+    requests,
+    lines,
+    async send(method, path, body, headers = {}) {
+      const isText = typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream
+      const request = new Request(`http://localhost:3000${path}`, {
+        method,
+        headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+        ...(body === undefined ? {} : { body: isText ? (body as string) : JSON.stringify(body), duplex: 'half' }),
+      } as RequestInit)
+      const response = await program.app.fetch(request)
+      expect(await deviations(document, request, response), `${method} ${path}`).toEqual([])
+      return response
+    },
+    async expectJson(status, method, path, body, headers) {
+      const response = await stage.send(method, path, body, headers)
+      const text = await response.text()
+      expect(response.status, `${method} ${path}: ${text}`).toBe(status)
+      return JSON.parse(text) as Record<string, never>
+    },
+    async key(fields = {}) {
+      const secret = newKeySecret()
+      await ports.keys.create(hashKeySecret(secret), {
+        id: `key_${++keys}`,
+        tenant: 'default',
+        scopes: ['read', 'write'],
+        caps: {},
+        createdAt: 0,
+        ...fields,
+      })
+      return { authorization: `Bearer ${secret}` }
+    },
+    async close() {
+      await program.stop()
+      opened.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+  return stage
+}
+
+function scripted(script: readonly Turn[], requests: ModelRequest[]): Ports['models'] {
+  let at = 0
+  return {
+    open: async () => ({
+      name: 'script/ed',
+      async *stream(request, signal) {
+        requests.push(request)
+        const turn = script[at++] ?? { text: 'done' }
+        if (typeof turn === 'function') return yield* turn(request, signal)
+        if (turn.text !== undefined) yield { type: 'text.delta', part: 0, text: turn.text }
+        yield { type: 'answer', answer: answerOf(turn) }
+      },
+    }),
+  }
+}
+
+const collect = (lines: LogLine[]): Logger => ({
+  info: (message, fields = {}) => void lines.push({ level: 'info', message, fields }),
+  warn: (message, fields = {}) => void lines.push({ level: 'warn', message, fields }),
+  error: (message, cause, fields = {}) => void lines.push({ level: 'error', message, fields: { ...fields, cause } }),
+})
