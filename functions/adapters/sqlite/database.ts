@@ -40,10 +40,10 @@ const prepared = new WeakMap<Database, Map<string, StatementSync>>()
 
 /** The statement of this text, prepared once for each connection. */
 export function statement(database: Database, sql: string): StatementSync {
-  let statements = prepared.get(database)
-  if (statements === undefined) prepared.set(database, (statements = new Map()))
-  let found = statements.get(sql)
-  if (found === undefined) statements.set(sql, (found = database.prepare(sql)))
+  const statements = prepared.get(database) ?? new Map<string, StatementSync>()
+  prepared.set(database, statements)
+  const found = statements.get(sql) ?? database.prepare(sql)
+  statements.set(sql, found)
   return found
 }
 

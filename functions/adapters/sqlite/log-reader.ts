@@ -9,6 +9,9 @@ import { findLiveSession } from './session-rows.ts'
 
 type Value = string | number
 
+/** Greater than every ULID. */
+const AFTER_ALL_IDS = '~'
+
 /** Reads sessions' logs, on SQLite. A deleted session reads like one that never was. */
 export function createSqliteLogReader({ database }: { database: Database }): LogReader {
   /** Reads the session of this number, or answers `absent` when there is no such session. */
@@ -55,10 +58,10 @@ function readRuns(
   session: number,
   { before, limit, status }: Parameters<LogReader['runs']>[1],
 ): Awaited<ReturnType<LogReader['runs']>> {
-  const sql = `${SELECT_RUNS} WHERE r.session = ?1 AND (?2 IS NULL OR r.id < ?2) AND (?3 IS NULL OR r.status = ?3)
+  const sql = `${SELECT_RUNS} WHERE r.session = ?1 AND r.id < ?2 AND (?3 IS NULL OR r.status = ?3)
     ORDER BY r.id DESC LIMIT ?4`
   const code = status === undefined ? null : runStatusCode(status)
-  const rows = readAll<RunRow>(database, sql, session, before ?? null, code, limit + 1)
+  const rows = readAll<RunRow>(database, sql, session, before ?? AFTER_ALL_IDS, code, limit + 1)
   return { runs: rows.slice(0, limit).map((row) => runOf(row).run), more: rows.length > limit }
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { timeOfId } from '../../domain/ids.ts'
-import type { Message, Output, Part, ToolCall } from '../../domain/message.ts'
+import type { Message, Output, Part, ToolCall, ToolStatus } from '../../domain/message.ts'
 import type { Usage } from '../../domain/usage.ts'
 import {
   compactUsage,
@@ -35,7 +35,10 @@ const NAMES: FieldNames = {
 }
 
 /** What a row says in columns of its own, so that queries can look at it. */
-type ColumnField = 'id' | 'runId' | 'role' | 'agent' | 'status' | 'generation'
+export interface MessageColumns extends Pick<Message, 'id' | 'runId' | 'role' | 'agent'> {
+  readonly status?: ToolStatus
+  readonly generation?: number
+}
 /** Fields that look different in a row than in a message. All others are the same but for their names. */
 interface Special {
   readonly parts?: readonly Part[]
@@ -55,7 +58,7 @@ interface CompactSpecial {
 
 /** The fields that a row keeps as text: JSON, so that NUL and lone surrogates come back as they were. */
 export function encodeBody(message: Message): string {
-  const columns: Record<ColumnField, undefined> = {
+  const columns: Record<keyof MessageColumns, undefined> = {
     id: undefined,
     runId: undefined,
     role: undefined,
@@ -77,7 +80,7 @@ export function encodeBody(message: Message): string {
 }
 
 /** The message whose columns and text these are. */
-export function decodeBody(columns: Pick<Message, ColumnField & keyof Message>, body: string): Message {
+export function decodeBody(columns: MessageColumns, body: string): Message {
   const fields = lengthened(JSON.parse(body) as object, NAMES)
   const special: CompactSpecial = fields
   const calls = (special.toolCalls ?? []).map(wholeCall)

@@ -130,7 +130,7 @@ function finish(database: Database, key: SessionKey): void {
 function state(database: Database, key: SessionKey, now: number): DeletionState | undefined {
   return snapshot(database, () => {
     const row = findTombstone(database, key)
-    if (row?.expiresAt == null || row.expiresAt <= now) return undefined
+    if (row === undefined || (row.expiresAt ?? now) <= now) return undefined
     const sql = 'SELECT messages, runs, documents, outputs, removed FROM deletions WHERE session = ?'
     const counts = readOne<Record<keyof DeletionState, number>>(database, sql, row.number)
     if (counts === undefined) throw new Error(`tombstone ${row.session} has no counts`)

@@ -1,0 +1,147 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  openDatabase,
+  readAll,
+  readOne,
+  snapshot,
+  transaction,
+  write,
+} from '../../../functions/adapters/sqlite/database.ts'
+import { migrate } from '../../../functions/adapters/sqlite/migrations.ts'
+
+const DATABASE_MODULE = new URL('../../../functions/adapters/sqlite/database.ts', import.meta.url).href
+const insertKey = 'INSERT INTO api_keys (hash, id, tenant, createdAt, body) VALUES (?, ?, ?, ?, ?)'
+
+describe('a database file', () => {
+  let folder: string
+  beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), 'tooltrail-database-'))))
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  test('processes that open a new file at the same moment all find its tables, made once', async () => {
+    const path = join(folder, 'raced.sqlite')
+    const program = `
+      const { openDatabase, transaction, write } = await import(${JSON.stringify(DATABASE_MODULE)})
+      const [path, name, at] = process.argv.slice(1)
+      while (Date.now() < Number(at));
+      const database = openDatabase(path)
+      transaction(database, () => write(database, ${JSON.stringify(insertKey)}, name, name, 't', 0, '{}'))`
+    // Long enough for every process to have loaded the module before the first one opens the file.
+    const at = Date.now() + 1_500
+    const run = promisify(execFile)
+    const processes = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) =>
+      run(process.execPath, ['--input-type=module', '-e', program, path, name, String(at)]),
+    )
+    await Promise.all(processes)
+    const database = openDatabase(path)
+    expect(readAll(database, 'SELECT id FROM api_keys ORDER BY id')).toHaveLength(6)
+    database.close()
+  })
+
+  test('a file keeps every commit through a power cut: write-ahead log, synced at each commit', () => {
+    const database = openDatabase(join(folder, 'durable.sqlite'))
+    expect(readOne(database, 'PRAGMA journal_mode')).toEqual({ journal_mode: 'wal' })
+    expect(readOne(database, 'PRAGMA synchronous')).toEqual({ synchronous: 2 })
+    database.close()
+  })
+
+  test('a file of a newer program is refused and stays as it is', () => {
+    const path = join(folder, 'newer.sqlite')
+    const database = openDatabase(path)
+    database.exec('PRAGMA user_version = 99')
+    database.close()
+    expect(() => openDatabase(path)).toThrow(/its version is 99/)
+  })
+
+  test('a migration that fails leaves the version before it', () => {
+    const database = openDatabase(join(folder, 'failing.sqlite'))
+    const version = readOne(database, 'PRAGMA user_version')
+    const steps = Array.from({ length: 50 }, () => 'CREATE TABLE half (a)')
+    expect(() => migrate(database, [...steps, 'CREATE TABLE broken ('])).toThrow(/already exists|incomplete/)
+    expect(readOne(database, 'PRAGMA user_version')).toEqual(version)
+    expect(readAll(database, `SELECT name FROM sqlite_schema WHERE name = 'half'`)).toEqual([])
+    database.close()
+  })
+
+  test('a file that is no database is refused with what is wrong', () => {
+    expect(() => openDatabase(DATABASE_MODULE.replace('file://', ''))).toThrow(/not a database/)
+  })
+
+  test('a write waits for another process only so long, then fails as worth repeating', () => {
+    const path = join(folder, 'busy.sqlite')
+    const [first, second] = [openDatabase(path), openDatabase(path)]
+    second.exec('PRAGMA busy_timeout = 20')
+    first.exec('BEGIN IMMEDIATE')
+    expect(() => transaction(second, () => undefined)).toThrow(
+      expect.objectContaining({ code: 'storage_failed', retryable: true }),
+    )
+    first.exec('COMMIT')
+    expect(transaction(second, () => 'done')).toBe('done')
+    first.close()
+    second.close()
+  })
+
+  test('a full disk fails as worth repeating, and stores nothing of the transaction', () => {
+    const database = openDatabase(join(folder, 'full.sqlite'))
+    database.exec(
+      `PRAGMA max_page_count = ${Number(readOne<{ page_count: number }>(database, 'PRAGMA page_count')?.page_count) + 2}`,
+    )
+    const fill = (): void => {
+      for (let n = 0; n < 100; n++) write(database, insertKey, `h${n}`, `k${n}`, 't', 0, 'x'.repeat(4_000))
+    }
+    expect(() => transaction(database, fill)).toThrow(
+      expect.objectContaining({ code: 'storage_failed', retryable: true }),
+    )
+    expect(readAll(database, 'SELECT id FROM api_keys')).toEqual([])
+    database.close()
+  })
+
+  test('a snapshot does not see what another process commits meanwhile', () => {
+    const path = join(folder, 'snapshot.sqlite')
+    const [reader, writer] = [openDatabase(path), openDatabase(path)]
+    const count = (): unknown => readOne(reader, 'SELECT count(*) AS count FROM api_keys')
+    const [before, after] = snapshot(reader, () => {
+      const seen = count()
+      transaction(writer, () => write(writer, insertKey, 'h', 'k', 't', 0, '{}'))
+      return [seen, count()]
+    })
+    expect(after).toEqual(before)
+    expect(count()).toEqual({ count: 1 })
+    reader.close()
+    writer.close()
+  })
+})
+
+describe('a transaction', () => {
+  test('that throws stores nothing and throws the same', () => {
+    const database = openDatabase(':memory:')
+    const reason = new Error('no')
+    const work = (): never => {
+      write(database, insertKey, 'h', 'k', 't', 0, '{}')
+      throw reason
+    }
+    expect(() => transaction(database, work)).toThrow(reason)
+    expect(readAll(database, 'SELECT id FROM api_keys')).toEqual([])
+  })
+
+  test('that breaks a constraint is a failure of the storage that no repeat can mend', () => {
+    const database = openDatabase(':memory:')
+    const twice = (): void => {
+      write(database, insertKey, 'h', 'k', 't', 0, '{}')
+      write(database, insertKey, 'h', 'k', 't', 0, '{}')
+    }
+    expect(() => transaction(database, twice)).toThrow(
+      expect.objectContaining({ code: 'storage_failed', retryable: false }),
+    )
+  })
+
+  test('on a closed database is a failure of the storage', () => {
+    const database = openDatabase(':memory:')
+    database.close()
+    expect(() => transaction(database, () => undefined)).toThrow(expect.objectContaining({ code: 'storage_failed' }))
+  })
+})
