@@ -1,0 +1,38 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+const { scripts } = JSON.parse(read('package.json')) as { scripts: { readonly [name: string]: string } }
+const pages = ['README.md', 'AGENTS.md', 'CONTRIBUTING.md', 'docs/evidence.md'].concat(
+  readdirSync(join(ROOT, 'docs/decisions')).map((name) => `docs/decisions/${name}`),
+)
+
+describe.each(pages)('%s', (page) => {
+  test('names only npm scripts that exist', () => {
+    const named = [...read(page).matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name ?? '')
+    expect(named.filter((name) => scripts[name] === undefined)).toEqual([])
+  })
+
+  test('links only to files that exist', () => {
+    const links = [...read(page).matchAll(/\]\(([^)#:]+)(#[^)]*)?\)/g)].map(([, path]) => path ?? '')
+    expect(links.filter((path) => !existsSync(resolve(ROOT, page, '..', path)))).toEqual([])
+  })
+
+  test('names only paths of the tree that exist', () => {
+    const named = [...read(page).matchAll(/\b((?:functions|test|docs|lint|bench)\/[\w./-]*[\w/])/g)].map(
+      ([path]) => path,
+    )
+    expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+  })
+})
+
+test('the configuration table of the README lists every variable that the program reads, and no other', () => {
+  const table = read('README.md').split('## Configuration')[1]?.split('\n## ')[0] ?? ''
+  const listed = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell]) => cell?.match(/[A-Z][A-Z_]+/g) ?? [])
+  const known = [...read('functions/runtime/config.ts').matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(
+    ([, name]) => name ?? '',
+  )
+  expect(listed.toSorted()).toEqual(known.toSorted())
+})
