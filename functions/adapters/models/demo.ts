@@ -47,7 +47,7 @@ async function* streamDemo(request: ModelRequest, signal: AbortSignal): AsyncIte
   const finishReason = toolCalls.length > 0 ? 'tool-calls' : 'stop'
   yield {
     type: 'answer',
-    answer: { parts, toolCalls, model: 'demo/demo', finishReason, usage: usageOf(request, parts) },
+    answer: { parts, toolCalls, model: 'demo/demo', finishReason, usage: usageOf(request, parts, toolCalls) },
   }
 }
 
@@ -66,10 +66,10 @@ function pieces(text: string): string[] {
 }
 
 /** Four characters count as a token. */
-function usageOf(request: ModelRequest, parts: readonly AssistantPart[]): Usage {
-  const tokens = (value: unknown): number => Math.ceil(JSON.stringify(value).length / 4)
+function usageOf(request: ModelRequest, parts: readonly AssistantPart[], toolCalls: readonly ToolCall[]): Usage {
+  const tokens = (value: unknown): number => Math.ceil(JSON.stringify(value, withoutBytes).length / 4)
   const inputTokens = tokens([request.instructions, request.messages, request.tools])
-  const outputTokens = tokens(parts)
+  const outputTokens = tokens([parts, toolCalls])
   const reasoning = parts.filter((part) => part.type === 'reasoning')
   return {
     inputTokens,
@@ -80,3 +80,5 @@ function usageOf(request: ModelRequest, parts: readonly AssistantPart[]): Usage 
     totalTokens: inputTokens + outputTokens,
   }
 }
+
+const withoutBytes = (_key: string, value: unknown): unknown => (value instanceof Uint8Array ? undefined : value)

@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest'
+import { createDemoModel } from '../../../functions/adapters/models/demo.ts'
+import type { ModelRequest, RequestMessage } from '../../../functions/domain/model-request.ts'
+import type { ModelAnswer, ModelEvent } from '../../../functions/ports/model.ts'
+
+const TOOLS = ['current_time', 'search_history', 'read_output', 'http_fetch', 'approve-me']
+const POINTER = 'output:01HF7YAT00EV2ATFGBN6Z16NRQ'
+
+const user = (text: string): RequestMessage => ({ role: 'user', parts: [{ type: 'text', text }] })
+const result = (toolName: string, text: string, isError = false): RequestMessage => ({
+  role: 'tool',
+  toolCallId: 'call',
+  toolName,
+  isError,
+  parts: [{ type: 'text', text }],
+})
+const asked: RequestMessage = { role: 'assistant', parts: [{ type: 'text', text: 'calling' }] }
+
+function request(messages: readonly RequestMessage[], change: Partial<ModelRequest> = {}): ModelRequest {
+  const tools = TOOLS.map((name) => ({ name, description: name, parameters: { type: 'object' } }))
+  return { messages, tools, toolChoice: 'auto', options: {}, ...change }
+}
+
+async function events(asking: ModelRequest): Promise<ModelEvent[]> {
+  const found: ModelEvent[] = []
+  for await (const event of createDemoModel().stream(asking, new AbortController().signal)) found.push(event)
+  return found
+}
+
+async function answer(asking: ModelRequest): Promise<ModelAnswer> {
+  const last = (await events(asking)).at(-1)
+  if (last?.type !== 'answer') throw new Error('no answer')
+  return last.answer
+}
+
+const text = ({ parts }: ModelAnswer): string =>
+  parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join()
+const calls = async (input: string, change: Partial<ModelRequest> = {}): Promise<string[]> =>
+  (await answer(request([user(input)], change))).toolCalls.map((call) => `${call.name} ${call.arguments}`)
+
+describe('the demo model', () => {
+  it.each([
+    ['what time is it', ['current_time {}']],
+    ['What time is it in Europe/Berlin?', ['current_time {"timezone":"Europe/Berlin"}']],
+    ['search history for git status', ['search_history {"query":"git status"}']],
+    ['Search for "invoices".', ['search_history {"query":"invoices"}']],
+    [`read ${POINTER}`, [`read_output {"pointer":"${POINTER}"}`]],
+    [`read ${POINTER} lines 3-9`, [`read_output {"pointer":"${POINTER}","lines":"3-9"}`]],
+    ['fetch https://example.com/a?b=c', ['http_fetch {"url":"https://example.com/a?b=c"}']],
+    ['use approve-me with {"n": 1.0}', ['approve-me {"n": 1.0}']],
+    ['call approve-me', ['approve-me {}']],
+    ['what time is it and search history for cats at once', ['current_time {}', 'search_history {"query":"cats"}']],
+    ['fail', ['current_time {"broken": ']],
+    ['hello', []],
+  ])('calls tools for simple requests: %s', async (input, expected) => {
+    expect(await calls(input)).toEqual(expected)
+  })
+
+  it('calls only tools that the request declares', async () => {
+    expect(await calls('what time is it', { tools: [] })).toEqual([])
+    expect(await calls('use rm with {}')).toEqual([])
+  })
+
+  it('takes one step after the other, then answers from the results', async () => {
+    const input = user('what time is it, then search history for cats')
+    expect((await answer(request([input]))).toolCalls.map((call) => call.name)).toEqual(['current_time'])
+    const second = await answer(request([input, asked, result('current_time', 'noon')]))
+    expect(second.toolCalls.map((call) => call.name)).toEqual(['search_history'])
+    const done = [input, asked, result('current_time', 'noon'), asked, result('search_history', 'no such tool', true)]
+    const last = await answer(request(done))
+    expect(last.toolCalls).toEqual([])
+    expect(text(last)).toContain('current_time said: noon')
+    expect(text(last)).toContain('search_history failed: no such tool')
+  })
+
+  it('reads the newest pointer in sight when none is named', async () => {
+    const history = [user('x'), asked, result('shell', `preview\n\n[Full output: ${POINTER}, 1.2 MB]`), user('read it')]
+    expect((await answer(request(history))).toolCalls[0]?.arguments).toBe(`{"pointer":"${POINTER}"}`)
+  })
+
+  it('says in every answer that it is no real model', async () => {
+    for (const input of ['hello', 'what time is it']) {
+      expect(text(await answer(request([user(input)])))).toContain('no real model')
+    }
+  })
+
+  it('does not call when it must not, and calls what it must', async () => {
+    expect(await calls('what time is it', { toolChoice: 'none' })).toEqual([])
+    expect(await calls('hello', { toolChoice: { name: 'search_history' } })).toEqual(['search_history {}'])
+    expect(await calls('hello', { toolChoice: 'required' })).toEqual(['current_time {}'])
+  })
+
+  it('answers the same again, with unique call ids and usage from lengths', async () => {
+    const asking = request([user('what time is it and fetch https://a.b at once')])
+    const first = await answer(asking)
+    expect(await answer(asking)).toEqual(first)
+    expect(new Set(first.toolCalls.map((call) => call.id)).size).toBe(2)
+    expect(first.usage.totalTokens).toBe((first.usage.inputTokens ?? 0) + (first.usage.outputTokens ?? 0))
+  })
+
+  it('counts no image bytes as text', async () => {
+    const image = { type: 'image', id: 'i', mediaType: 'image/png', data: new Uint8Array(100_000) } as const
+    const { usage } = await answer(request([{ role: 'user', parts: [image] }]))
+    expect(usage.inputTokens).toBeLessThan(1_000)
+  })
+
+  it('streams what it answers, thinking first', async () => {
+    const seen = await events(request([user('think about lunch')]))
+    const streamed = (type: string): string =>
+      seen.flatMap((event) => (event.type === type && 'text' in event ? [event.text] : [])).join('')
+    const last = seen.at(-1)
+    if (last?.type !== 'answer') throw new Error('no answer')
+    expect(last.answer.parts.map((part) => part.type)).toEqual(['reasoning', 'text'])
+    expect(last.answer.parts).toMatchObject([{ text: streamed('reasoning.delta') }, { text: streamed('text.delta') }])
+    expect(seen.length).toBeGreaterThan(4)
+  })
+
+  it('fails as a model when asked to', async () => {
+    await expect(answer(request([user('fail model')]))).rejects.toMatchObject({
+      code: 'provider_error',
+      retryable: false,
+    })
+  })
+
+  it('stops with the reason of an abort', async () => {
+    const abort = new AbortController()
+    const stream = createDemoModel()
+      .stream(request([user('hello')]), abort.signal)
+      [Symbol.asyncIterator]()
+    await stream.next()
+    abort.abort(new Error('enough'))
+    await expect(stream.next()).rejects.toThrow('enough')
+  })
+})

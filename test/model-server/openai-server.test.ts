@@ -1,0 +1,60 @@
+import { afterEach, expect, it } from 'vitest'
+import { createModels } from '../../functions/adapters/models/models.ts'
+import type { ModelAnswer } from '../../functions/ports/model.ts'
+import type { OpenAiServer, OpenAiStep } from './openai-server.ts'
+import { startOpenAiServer } from './openai-server.ts'
+
+let server: OpenAiServer | undefined
+afterEach(async () => {
+  await server?.close()
+  server = undefined
+})
+
+async function ask(words: string): Promise<ModelAnswer> {
+  const models = createModels({ settings: { server: { baseUrl: server?.baseUrl ?? '' } } })
+  const model = await models.open('scripted')
+  const request = {
+    messages: [{ role: 'user' as const, parts: [{ type: 'text' as const, text: words }] }],
+    tools: [],
+    toolChoice: 'auto' as const,
+    options: {},
+  }
+  for await (const event of model.stream(request, new AbortController().signal)) {
+    if (event.type === 'answer') return event.answer
+  }
+  throw new Error('no answer')
+}
+
+it('replays a recorded assistant message, arguments byte for byte, and records what it was sent', async () => {
+  const recorded = {
+    role: 'assistant',
+    content: 'Let me see.',
+    tool_calls: [{ id: 'call_1', function: { name: 'shell', arguments: ' {"cmd" : "ls"' } }],
+  } as const
+  server = await startOpenAiServer([{ answer: recorded }])
+  const answer = await ask('go')
+  expect(answer.parts).toEqual([
+    { type: 'text', text: 'Let me see.' },
+    { type: 'tool_call', id: 'call_1' },
+  ])
+  expect(answer.toolCalls).toEqual([{ id: 'call_1', name: 'shell', arguments: ' {"cmd" : "ls"' }])
+  expect(server.bodies()[0]?.messages).toEqual([{ role: 'user', content: 'go' }])
+})
+
+it('answers by what it was asked', async () => {
+  server = await startOpenAiServer(({ messages }): OpenAiStep => {
+    return { answer: { role: 'assistant', content: `you said ${String(messages.at(-1)?.content)}` } }
+  })
+  expect((await ask('hello')).parts).toEqual([{ type: 'text', text: 'you said hello' }])
+})
+
+it('refuses, breaks off and runs out as scripted', async () => {
+  const answer = { role: 'assistant', content: 'a long answer' } as const
+  server = await startOpenAiServer([
+    { status: 429, headers: { 'retry-after': '2' } },
+    { answer, cutAfter: 2 },
+  ])
+  await expect(ask('1')).rejects.toMatchObject({ code: 'rate_limited', retryAfterMs: 2_000 })
+  await expect(ask('2')).rejects.toMatchObject({ code: 'network', retryable: true })
+  await expect(ask('3')).rejects.toThrow('no step 2')
+})
