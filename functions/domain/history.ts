@@ -92,6 +92,8 @@ export interface HistoryNeighbour {
 
 /** A hit as users see it: with the entries just before and after it in its session. */
 export interface HistoryEntry extends HistoryHit {
+  /** The hit itself without marks: whole when it is short, else the snippet's part of it. At most 300 characters. */
+  readonly text: string
   readonly before?: HistoryNeighbour
   readonly after?: HistoryNeighbour
 }

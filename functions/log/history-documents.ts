@@ -4,6 +4,11 @@ import type { SessionKey } from '../domain/session.ts'
 
 /** Searching must not find itself: calls and results of these tools are not indexed. */
 const UNSEARCHED_TOOLS: readonly string[] = ['search_history', 'read_output']
+
+/** Whether a message is part of the searchable history. */
+export const isSearched = (message: Message): boolean =>
+  message.role !== 'tool' || !UNSEARCHED_TOOLS.includes(message.toolName)
+
 /** Characters (UTF-16 units) of a chunk, and how many of them the next one repeats. */
 const CHUNK = 4_000
 const OVERLAP = 150
@@ -32,7 +37,7 @@ export async function projectMessage(
   session: { readonly key: SessionKey; readonly owner?: string },
   sources: SearchableSources,
 ): Promise<HistoryDocument[]> {
-  if (message.role === 'tool' && UNSEARCHED_TOOLS.includes(message.toolName)) return []
+  if (!isSearched(message)) return []
   const offloaded = message.role === 'tool' && message.output?.object !== undefined
   const text = offloaded ? await sources.readOutput(message) : textOf(message.parts)
   return historyDocuments(message, session, {

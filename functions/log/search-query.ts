@@ -73,7 +73,11 @@ function weigh(pieces: readonly Piece[], text: string): boolean {
   const first = pieces[0]?.lowered ?? ''
   const functionWords = pieces.filter((piece) => piece.weight === 0).length
   const question =
-    text.includes('?') || QUESTION_WORDS.has(first) || OPENING_COMMANDS.has(first) || functionWords >= 2 || opensWithFrame(pieces)
+    text.includes('?') ||
+    QUESTION_WORDS.has(first) ||
+    OPENING_COMMANDS.has(first) ||
+    functionWords >= 2 ||
+    opensWithFrame(pieces)
   if (!question) return false
   for (const piece of pieces) if (piece.weight > 0 && FRAME_WORDS.has(piece.lowered)) piece.weight = SOFT
   dropOpening(pieces)
@@ -85,7 +89,10 @@ function weigh(pieces: readonly Piece[], text: string): boolean {
 function opensWithFrame(pieces: readonly Piece[]): boolean {
   return pieces.some(
     (piece, index) =>
-      index < 3 && FRAME_WORDS.has(piece.lowered) && TOPIC_WORDS.has(pieces[index + 1]?.lowered ?? '') && piece.run !== '',
+      index < 3 &&
+      FRAME_WORDS.has(piece.lowered) &&
+      TOPIC_WORDS.has(pieces[index + 1]?.lowered ?? '') &&
+      piece.run !== '',
   )
 }
 

@@ -144,7 +144,9 @@ function toolNamed(query: SearchQuery): (toolName: string | undefined) => boolea
     if (toolName === undefined) return false
     const before = known.get(toolName)
     if (before !== undefined) return before
-    const words = lower(toolName).split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '')
+    const words = lower(toolName)
+      .split(/[^\p{L}\p{N}]+/u)
+      .filter((word) => word !== '')
     const asked = ` ${query.literal.split(/[^\p{L}\p{N}]+/u).join(' ')} `
     const names = words.length > 0 && asked.includes(` ${words.join(' ')} `)
     known.set(toolName, names)

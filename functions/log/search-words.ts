@@ -38,10 +38,28 @@ export type Speaker = 'user' | 'assistant' | 'tool'
 
 /** How a query tells whose words it looks for; the first that fits counts. Tried on the lower-cased query. */
 export const SPEAKER_FRAMES: readonly (readonly [Speaker, RegExp])[] = [
-  ['user', /\b(?:i|we|he|she|they|user|customer|person|someone|anyone|who)\s+(?:\w+\s+)?(?:say|said|ask|asked|asks|asking|tell|told|write|wrote|mention|mentioned|request|requested|complain|complained|want|wanted|need|needed|report|reported|describe|described|state|stated|type|typed)\b/u],
-  ['user', /\b(?:did|do|have|had)\s+(?:i|we|the user|users?|the customer|someone|anyone|somebody)\s+(?:\w+\s+)?(?:say|said|ask|asked|tell|told|write|written|mention|mentioned|request|requested|complain|complained|want|wanted|need|report|describe|state|type)\b/u],
-  ['user', /\b(?:my|user'?s?|customer'?s?)\s+(?:own\s+)?(?:question|request|message|words|complaint|instruction|prompt)s?\b/u],
-  ['assistant', /\b(?:you|assistant|agent|bot|model|ai)\s+(?:\w+\s+)?(?:say|said|says|tell|told|answer|answered|reply|replied|explain|explained|suggest|suggested|recommend|recommended|promise|promised|conclude|concluded|propose|proposed|offer|offered|apologi[sz]ed?|respond|responded|claim|claimed|describe|described|mention|mentioned|write|wrote|summari[sz]ed?|ask|asked)\b/u],
-  ['assistant', /\b(?:your|assistant'?s?|agent'?s?|bot'?s?)\s+(?:\w+\s+)?(?:answer|reply|response|explanation|suggestion|recommendation|conclusion|summary|advice|message|question)s?\b/u],
-  ['tool', /\b(?:call|called|calls|ran|run|running|executed?|invoked?|returned?|returns|outputs?|results?|came back|tool|command)\b/u],
+  [
+    'user',
+    /\b(?:i|we|he|she|they|user|customer|person|someone|anyone|who)\s+(?:\w+\s+)?(?:say|said|ask|asked|asks|asking|tell|told|write|wrote|mention|mentioned|request|requested|complain|complained|want|wanted|need|needed|report|reported|describe|described|state|stated|type|typed)\b/u,
+  ],
+  [
+    'user',
+    /\b(?:did|do|have|had)\s+(?:i|we|the user|users?|the customer|someone|anyone|somebody)\s+(?:\w+\s+)?(?:say|said|ask|asked|tell|told|write|written|mention|mentioned|request|requested|complain|complained|want|wanted|need|report|describe|state|type)\b/u,
+  ],
+  [
+    'user',
+    /\b(?:my|user'?s?|customer'?s?)\s+(?:own\s+)?(?:question|request|message|words|complaint|instruction|prompt)s?\b/u,
+  ],
+  [
+    'assistant',
+    /\b(?:you|assistant|agent|bot|model|ai)\s+(?:\w+\s+)?(?:say|said|says|tell|told|answer|answered|reply|replied|explain|explained|suggest|suggested|recommend|recommended|promise|promised|conclude|concluded|propose|proposed|offer|offered|apologi[sz]ed?|respond|responded|claim|claimed|describe|described|mention|mentioned|write|wrote|summari[sz]ed?|ask|asked)\b/u,
+  ],
+  [
+    'assistant',
+    /\b(?:your|assistant'?s?|agent'?s?|bot'?s?)\s+(?:\w+\s+)?(?:answer|reply|response|explanation|suggestion|recommendation|conclusion|summary|advice|message|question)s?\b/u,
+  ],
+  [
+    'tool',
+    /\b(?:call|called|calls|ran|run|running|executed?|invoked?|returned?|returns|outputs?|results?|came back|tool|command)\b/u,
+  ],
 ]

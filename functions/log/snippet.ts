@@ -95,3 +95,6 @@ function toBoundary(text: string, place: number, direction: 1 | -1): number {
   const before = text.charCodeAt(place - 1)
   return code >= 0xdc00 && code <= 0xdfff && before >= 0xd800 && before <= 0xdbff ? place + direction : place
 }
+
+/** A snippet's own text, for those who want no marks; quotation marks of this kind in the text go with them. */
+export const withoutMarks = (marked: string): string => marked.replaceAll(OPEN, '').replaceAll(CLOSE, '')

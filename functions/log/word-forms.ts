@@ -61,6 +61,8 @@ export function withinOneSlip(left: string, right: string): boolean {
   if (short.length < long.length) return short.slice(start) === long.slice(start + 1)
   if (short.slice(start + 1) === long.slice(start + 1)) return true
   return (
-    short[start] === long[start + 1] && short[start + 1] === long[start] && short.slice(start + 2) === long.slice(start + 2)
+    short[start] === long[start + 1] &&
+    short[start + 1] === long[start] &&
+    short.slice(start + 2) === long.slice(start + 2)
   )
 }

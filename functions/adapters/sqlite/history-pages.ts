@@ -7,7 +7,14 @@ import { readable } from '../../log/term-matches.ts'
 import { readOne, type Database } from './database.ts'
 import { writeCursor, type HistoryCursor } from './history-cursor.ts'
 import { matchExpression, STAGES, tokensExpression } from './history-match.ts'
-import { loadDocuments, matchEvents, matchRows, matchWithin, type FoundDocument, type MatchedRow } from './history-rows.ts'
+import {
+  loadDocuments,
+  matchEvents,
+  matchRows,
+  matchWithin,
+  type FoundDocument,
+  type MatchedRow,
+} from './history-rows.ts'
 
 /** One search, on one state of the database. */
 export interface Search {
@@ -90,7 +97,9 @@ function tailPage(
     search,
     rows.slice(0, left).map(({ id }) => ({ id, rank: 0 })),
   )
-  const scored = scoreEvents(search.parsed, terms, documents).toSorted((one, other) => other.best.event - one.best.event)
+  const scored = scoreEvents(search.parsed, terms, documents).toSorted(
+    (one, other) => other.best.event - one.best.event,
+  )
   const page = [...hits, ...scored.map((event) => hitOf(event, terms))]
   if (rows.length <= left) return { hits: page }
   return { hits: page, next: writeCursor(search.query, { ...cursor, below: rows[left - 1]?.event ?? cursor.below }) }
@@ -105,7 +114,10 @@ function unrankedPage(search: Search, cursor: HistoryCursor): HistoryPage {
   let { below } = cursor
   for (let looked = 0; looked < MAX_VERIFIED; looked += MATCHED) {
     const rows = matchEvents(database, expression, query.filters, { below, without: [], limit: MATCHED })
-    for (const document of visible(search, rows.map(({ id }) => ({ id, rank: 0 })))) {
+    for (const document of visible(
+      search,
+      rows.map(({ id }) => ({ id, rank: 0 })),
+    )) {
       if (hits.length === query.limit) return { hits, next: writeCursor(query, { ...cursor, below }) }
       below = document.event
       const { lowered } = readable(document.text)
