@@ -5,12 +5,12 @@ import { NO_USAGE } from '../../domain/usage.ts'
 import type { Cancelled, Enqueued, NewRun, RunInbox } from '../../ports/run-inbox.ts'
 import { answerCalls } from './call-answers.ts'
 import { runStatusCode } from './codes.ts'
-import { readOne, transaction, write, type Database } from './database.ts'
+import { readOne, snapshot, transaction, write, type Database } from './database.ts'
 import { insertMessage } from './message-rows.ts'
 import { writeProjected, type LogDependencies, type Written } from './projected-write.ts'
 import { insertRun, resolvedRun, saveRun } from './run-rows.ts'
-import { startedRun, steadyIds, withRun, woken, type IdMaker } from './session-changes.ts'
-import { headerOf, liveSession, saveSession, type SessionRow } from './session-rows.ts'
+import { messageOfInput, startedRun, steadyIds, withRun, woken, type IdMaker } from './session-changes.ts'
+import { findLiveSession, headerOf, liveSession, saveSession, type SessionRow } from './session-rows.ts'
 
 /** How long an idempotency key is remembered, in milliseconds. */
 const CLAIM_MS = 86_400_000
@@ -30,7 +30,14 @@ async function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: N
   const now = clock.now()
   const idAfter = steadyIds(now)
   const runIdAfter = steadyIds(now)
-  return writeProjected(dependencies, key, [], () => {
+  const expected = snapshot(database, () => {
+    const row = findLiveSession(database, key)
+    if (row === undefined || newRun.startAs === undefined || !isIdle(row)) return []
+    const run = acceptedRun(newRun, runIdAfter(row.tail), now)
+    const message = messageOfInput(run, run, idAfter(row.head), now)
+    return message === undefined ? [] : [message]
+  })
+  return writeProjected(dependencies, key, expected, () => {
     const row = liveSession(database, key)
     const known = knownRun(database, row, newRun, now)
     if (known !== undefined) return { answer: { runId: known, repeated: true }, written: [] }
