@@ -4,7 +4,7 @@ export type OpenAiPart =
   | { type: 'text'; text: string }
   | { type: 'image_url'; image_url: { url: string } }
   | { type: 'file'; file: { filename: string; file_data: string } }
-export interface OpenAiToolCall {
+interface OpenAiToolCall {
   id: string
   type: 'function'
   function: { name: string; arguments: string }

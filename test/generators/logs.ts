@@ -22,13 +22,13 @@ interface Builder {
 const START = 1_700_000_000_000
 
 /** Texts as they occur: empty, blank, with control characters, halves of characters, other scripts. */
-export const text = fc.oneof(
+const text = fc.oneof(
   { weight: 6, arbitrary: fc.lorem({ maxCount: 5 }) },
   fc.constantFrom('', ' ', '\n', '\u0000', '😀', '\ud83d', '検索する', '"quoted"', '</system_note>'),
 )
 
 /** Arguments as models send them: valid, awkward to serialise again, and malformed. */
-export const rawArguments = fc.oneof(
+const rawArguments = fc.oneof(
   fc.json({ maxDepth: 2 }),
   fc.constantFrom(
     '',

@@ -1,6 +1,6 @@
 import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../domain/model-request.ts'
 
-export interface DemoCall {
+interface DemoCall {
   readonly name: string
   /** Raw, as a model would send it. */
   readonly arguments: string

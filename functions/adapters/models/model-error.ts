@@ -57,7 +57,7 @@ function statusOf(error: unknown): number | undefined {
     if (typeof number === 'number' && number >= 100 && number < 600) return number
   }
   if (error instanceof Error) return undefined
-  const words = `${String(code ?? '')} ${String(type ?? '')}`
+  const words = [code, type].filter((word) => typeof word === 'string').join(' ')
   if (/rate_limit|insufficient_quota|throttl/i.test(words)) return 429
   if (/authentication|permission/i.test(words)) return 401
   if (/invalid|context_length/i.test(words)) return 400

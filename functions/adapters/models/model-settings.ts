@@ -14,7 +14,7 @@ export interface ServerSettings {
   readonly apiKey?: string
 }
 
-export interface AwsCredentials {
+interface AwsCredentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken?: string

@@ -82,6 +82,31 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
     if (provider.name !== 'openai-compatible') expect(kept).toContain('c2lnbmVk')
   })
 
+  it('keeps text that comes after a call after the call (L5)', async () => {
+    const mixed: ScriptedAnswer = {
+      parts: [
+        { type: 'text', text: 'first' },
+        { type: 'tool_call', id: 'a', name: 'shell', arguments: '{}' },
+        { type: 'text', text: 'second' },
+        { type: 'tool_call', id: 'b', name: 'shell', arguments: '{"x":1}' },
+      ],
+    }
+    const { parts } = answerOf(await withReply(provider, { frames: provider.frames(mixed) }, collect))
+    expect(parts).toMatchObject([
+      { type: 'text', text: 'first' },
+      { type: 'tool_call', id: 'a' },
+      { type: 'text', text: 'second' },
+      { type: 'tool_call', id: 'b' },
+    ])
+  })
+
+  it('of one call without arguments is a call all the same', async () => {
+    const bare: ScriptedAnswer = { parts: [{ type: 'tool_call', id: 'a', name: 'shell', arguments: '' }] }
+    const { toolCalls } = answerOf(await withReply(provider, { frames: provider.frames(bare) }, collect))
+    expect(toolCalls).toHaveLength(1)
+    expect(['', '{}']).toContain(toolCalls[0]?.arguments)
+  })
+
   it('gives deltas that add up to the answer', async () => {
     const events = await withReply(provider, { frames }, collect)
     const answer = answerOf(events)
@@ -119,14 +144,14 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
       for (let count = 0; count < frames.length; count++) {
         const reply: Reply = { frames: frames.slice(0, count), end }
         const outcome = await withReply(provider, reply, (model) => collect(model).catch((error: unknown) => error))
-        const where = `after frame ${count} of ${frames.length}`
         if (outcome instanceof Error) {
-          expect(outcome, where).toBeInstanceOf(ModelError)
-          expect(outcome, where).toMatchObject({ code: 'network', retryable: true })
-          if (end === 'close') expect(count, where).toBeLessThan(frames.length - provider.tail)
+          expect(outcome).toBeInstanceOf(ModelError)
+          expect(outcome).toMatchObject({ code: 'network', retryable: true })
+          // A clean end after the frame that finishes the answer loses nothing.
+          if (end === 'close') expect(count).toBeLessThan(frames.length - provider.tail)
         } else {
           const { parts, toolCalls } = answerOf(outcome as ModelEvent[])
-          expect({ parts, toolCalls }, where).toEqual({ parts: whole.parts, toolCalls: whole.toolCalls })
+          expect({ count, parts, toolCalls }).toEqual({ count, parts: whole.parts, toolCalls: whole.toolCalls })
         }
       }
     },

@@ -27,7 +27,7 @@ async function bodyOf(provider: Provider, request: ModelRequest): Promise<string
   const models = createModels({
     settings: provider.settings('http://127.0.0.1:1'),
     fetch: async (_, init) => {
-      bodies.push(String(init?.body))
+      if (typeof init?.body === 'string') bodies.push(init.body)
       return new Response('{}', { status: 500 })
     },
   })
@@ -37,7 +37,11 @@ async function bodyOf(provider: Provider, request: ModelRequest): Promise<string
   return bodies.join()
 }
 
-const provider = (name: string): Provider => PROVIDERS.find((one) => one.name === name) ?? PROVIDERS[0]!
+function provider(name: string): Provider {
+  const found = PROVIDERS.find((candidate) => candidate.name === name)
+  if (found === undefined) throw new RangeError(`no provider ${name}`)
+  return found
+}
 
 describe('for any log', () => {
   it('an OpenAI-compatible server is sent what format=openai shows, byte for byte (R6)', async () => {
