@@ -32,6 +32,8 @@ export interface Stage {
   readonly ports: Ports
   readonly backend: Backend
   readonly worker: SessionWorker
+  /** Where rows and outputs are. */
+  readonly folder: string
   readonly key: { readonly tenant: string; readonly session: string }
   /** Every request that the model was sent. */
   readonly requests: ModelRequest[]
@@ -39,7 +41,7 @@ export interface Stage {
   readonly events: RunEvent[]
   submit(text: string, options?: { clientTools?: readonly ClientTool[]; onBusy?: OnBusy }): Promise<string>
   /** Resolves with the run's terminal event's run. */
-  settled(runId: string): Promise<Run>
+  settled(runId: string, withinMs?: number): Promise<Run>
   log(): Promise<readonly Message[]>
   /** A second process on the same rows: its own worker and bus. */
   another(script: readonly Turn[]): Omit<Stage, 'another' | 'close'>
@@ -87,6 +89,7 @@ export async function setStage(options: {
     workers.push(worker)
     const backend = createBackend({ ...loop, worker, bus })
     return {
+      folder,
       ports,
       backend,
       worker,
@@ -98,9 +101,9 @@ export async function setStage(options: {
         const submission = { parts, clientTools, ...(onBusy === undefined ? {} : { onBusy }) }
         return (await backend.submit(key, submission, { here: true })).runId
       },
-      async settled(runId) {
+      async settled(runId, withinMs = 15_000) {
         let last: Run | undefined
-        for await (const event of backend.follow(key, runId, { signal: AbortSignal.timeout(15_000) }))
+        for await (const event of backend.follow(key, runId, { signal: AbortSignal.timeout(withinMs) }))
           if ('run' in event) last = event.run
         if (last === undefined) throw new Error(`run ${runId} did not settle`)
         return last

@@ -1,0 +1,32 @@
+import { loadLog } from '../functions/agent/load-log.ts'
+import { setStage } from '../test/agent/stage.ts'
+import { printTable, quantile, timed } from './report.ts'
+
+/**
+ * Loading a log for the next request: of 100 messages that just fill the context, and of 10,000 of the same size. Bounded by
+ * the context, both must cost the same (aim: at most 1.1 x).
+ */
+const LOADS = 30
+const TEXT = 'x'.repeat(8_000)
+
+async function loads(messages: number): Promise<number[]> {
+  const stage = await setStage({ script: Array.from({ length: messages / 2 }, () => ({ text: TEXT })) })
+  for (let turn = 0; turn < messages / 2; turn++) await stage.settled(await stage.submit(TEXT))
+  await loadLog(stage.ports.reader, stage.key)
+  const times: number[] = []
+  for (let load = 0; load < LOADS; load++) times.push(await timed(() => loadLog(stage.ports.reader, stage.key)))
+  await stage.close()
+  return times
+}
+
+const short = await loads(100)
+const long = await loads(10_000)
+const ratio = quantile(long, 0.5) / quantile(short, 0.5)
+printTable(
+  'Loading a log of 8 KB messages into a full context, milliseconds',
+  ['messages', 'p50', 'p95', 'against 100'],
+  [
+    ['100', quantile(short, 0.5), quantile(short, 0.95), '1.00 x'],
+    ['10,000', quantile(long, 0.5), quantile(long, 0.95), `${ratio.toFixed(2)} x`],
+  ],
+)

@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { RunEvent } from '../functions/domain/events.ts'
+import { makeTool, setStage } from '../test/agent/stage.ts'
+import type { Turn } from '../test/agent/stage.ts'
+import { printTable, quantile } from './report.ts'
+
+/**
+ * What the loop adds to a round: a model that answers at once, two parallel calls with 2 KB results. Compared with inserting
+ * the same bytes in as many transactions of the same durability (WAL, synchronous FULL) into bare SQLite.
+ */
+const ROUNDS = 300
+const RESULT = 'result '.repeat(293).slice(0, 2_048)
+const ARGUMENTS = JSON.stringify({ query: 'q'.repeat(40) })
+
+const rounds = await loopRounds()
+const raw = rawRounds()
+const row = (name: string, values: readonly number[]) => [name, quantile(values, 0.5), quantile(values, 0.99)]
+const overhead = quantile(rounds, 0.5) - quantile(raw, 0.5)
+printTable(
+  `Loop overhead: ${ROUNDS} rounds of two calls with 2 KB results, milliseconds a round`,
+  ['', 'p50', 'p99'],
+  [row('loop on SQLite', rounds), row('raw SQLite, same bytes and transactions', raw), ['overhead', overhead, '']],
+)
+console.log(`overhead: ${overhead.toFixed(3)} ms a round beside the fsyncs (aim: at most 1 ms)`)
+
+/** Milliseconds between the beginnings of successive rounds. */
+async function loopRounds(): Promise<number[]> {
+  const calls = [1, 2].map((index) => ({ id: `call-${index}`, name: 'work', arguments: ARGUMENTS }))
+  const script: Turn[] = [...Array.from({ length: ROUNDS }, () => ({ text: 'Looking.', calls })), { text: 'done' }]
+  const starts: number[] = []
+  const mark = (event: RunEvent): void => {
+    if (event.type === 'round.started') starts.push(performance.now())
+  }
+  const stage = await setStage({
+    script,
+    tools: [makeTool('work', async () => ({ text: RESULT }))],
+    policies: { maxRounds: ROUNDS + 1 },
+  })
+  const seen = stage.events.push.bind(stage.events)
+  stage.events.push = (...events) => {
+    events.forEach(mark)
+    return seen(...events)
+  }
+  const runId = await stage.submit('go')
+  const run = await stage.settled(runId, 120_000)
+  if (run.status !== 'completed') throw new Error(`the run ended ${run.status}: ${run.error?.message}`)
+  await stage.close()
+  return starts.slice(1).map((start, index) => start - (starts[index] ?? 0))
+}
+
+function rawRounds(): number[] {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-raw-'))
+  const database = new DatabaseSync(join(folder, 'raw.db'))
+  database.exec(
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT)',
+  )
+  const insert = database.prepare('INSERT INTO rows (body) VALUES (?)')
+  const update = database.prepare('UPDATE rows SET body = ? WHERE id = ?')
+  const transaction = (work: () => void): void => {
+    database.exec('BEGIN IMMEDIATE')
+    work()
+    database.exec('COMMIT')
+  }
+  const times = Array.from({ length: ROUNDS }, (_, round) => {
+    const begun = performance.now()
+    transaction(() => {
+      insert.run(`Looking.${ARGUMENTS}${ARGUMENTS}`)
+      insert.run(ARGUMENTS)
+      insert.run(ARGUMENTS)
+    })
+    for (const place of [2, 3]) transaction(() => update.run(RESULT, round * 3 + place))
+    return performance.now() - begun
+  })
+  database.close()
+  rmSync(folder, { recursive: true })
+  return times
+}
