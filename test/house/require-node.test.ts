@@ -44,6 +44,6 @@ test.each(['24.0.0', '24.21.0', '26.1.0'])('on Node %s the program goes on', (fi
 describe('the guard stands before', () => {
   // Not as `prestart`: npm skips those when install scripts are blocked, which is just the case to be told about.
   test.each(['start', 'dev', 'test', 'bench', 'keys', 'rebuild'])('npm run %s', (name) => {
-    expect(scripts[name]).toMatch(/^node (--import \.\/)?scripts\/require-node\.mjs /)
+    expect(scripts[name]).toMatch(/^(exec )?node (--import \.\/)?scripts\/require-node\.mjs /)
   })
 })
