@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import type { Placement } from '../agent/backend.ts'
 import type { RunEvent } from '../domain/events.ts'
 import { TooltrailError } from '../domain/errors.ts'
+import { eventId } from '../domain/events.ts'
 import type { Message } from '../domain/message.ts'
 import type { SessionKey } from '../domain/session.ts'
 import type { AppDependencies, AppEnv } from './dependencies.ts'
@@ -22,7 +23,7 @@ export interface AcceptedRun {
   readonly key: SessionKey
   readonly runId: string
   /** The log's last message before that; what follows is new to the caller. Absent: all of the run is. */
-  readonly since?: string
+  readonly since?: Message
 }
 
 /** Where the run of this request should be executed. */
@@ -32,10 +33,16 @@ export function placementOf(c: Context<AppEnv>): Placement {
 }
 
 /** The log's last message. */
-export async function lastMessageId({ reader }: AppDependencies, key: SessionKey): Promise<string | undefined> {
+export async function lastMessage({ reader }: AppDependencies, key: SessionKey): Promise<Message | undefined> {
   const { messages } = await reader.messages(key, { order: 'descending', limit: 1 })
-  return messages[0]?.id
+  return messages[0]
 }
+
+const FIRST_EVENTS = { user: 'run.started', assistant: 'message.completed', tool: 'tool_call.started' } as const
+
+/** Where to go on in the events of a message's run: from its round. */
+const eventOf = (message: Message | undefined): { after?: string } =>
+  message === undefined ? {} : { after: eventId(message.id, FIRST_EVENTS[message.role]) }
 
 /**
  * Answers in the way the request asks for: its events as they happen, 200 with the run as soon as it has ended or waits for
@@ -48,8 +55,7 @@ export async function answerWithRun(
 ): Promise<{ status: 200 | 202; run: RunResource; headers: Record<string, string> } | Response> {
   const { key, runId, since } = accepted
   if (acceptsEventStream(c.req.header('accept'))) {
-    const after = since === undefined ? undefined : `${since}:message.completed`
-    return followRun(dependencies, c, accepted, after)
+    return followRun(dependencies, c, accepted, eventOf(since).after)
   }
   const wants = readPreferences(c.req.header('prefer'))
   const view = await waitForRun(dependencies, c, accepted, wants.waitMs)
@@ -57,7 +63,7 @@ export async function answerWithRun(
   const run = runResource(key.session, view, runId)
   if (!isSettled(view) || (wants.respondAsync && wants.waitMs === 0))
     return { status: 202, run, headers: { ...headers, location: `/v1/sessions/${key.session}/runs/${runId}` } }
-  const messages = await newMessages(dependencies, key, view.run.id, since)
+  const messages = await newMessages(dependencies, key, view.run.id, since?.id)
   return {
     status: 200,
     run: { ...run, messages: messages.map((message) => messageResource(key.session, message)) },
@@ -93,7 +99,6 @@ async function waitForRun(
   const { backend, clock, reader, stopping } = dependencies
   const over = new AbortController()
   const signal = AbortSignal.any([over.signal, c.get('request').signal, stopping])
-  const after = since === undefined ? {} : { after: `${since}:message.completed` }
   if (milliseconds === 0) over.abort()
   else
     void clock.sleep(milliseconds, signal).then(
@@ -105,7 +110,7 @@ async function waitForRun(
       const view = await viewRun(reader, key, runId)
       if (view === undefined) throw new TooltrailError('run_not_found', `there is no run ${runId}`)
       if (isSettled(view) || signal.aborted) return view
-      await drain(backend.follow(key, runId, { ...after, signal }))
+      await drain(backend.follow(key, runId, { ...eventOf(since), signal }))
       if (!signal.aborted) await clock.sleep(RESUME_POLL_MS, signal).catch(() => undefined)
     }
   } finally {

@@ -31,13 +31,22 @@ export function invalidFields(place: string, issues: readonly Issue[]): InvalidF
 
 function expand(issue: Issue): { path: readonly PropertyKey[]; message: string }[] {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
-  const nearest = issue.errors.reduce((best, branch) => (depth(branch) > depth(best) ? branch : best))
-  if (depth(nearest) === 0) return [issue]
+  const nearest = nearestBranch(issue.errors)
+  if (nearest === undefined) return [issue]
   return nearest.flatMap((inner) => expand({ ...inner, path: [...issue.path, ...inner.path] } as Issue))
 }
 
-const depth = (issues: readonly { readonly path: readonly PropertyKey[] }[]): number =>
-  Math.max(0, ...issues.map((issue) => issue.path.length))
+/** The branch of the right kind with the fewest issues; undefined where there is no such one. */
+function nearestBranch<Branch extends readonly Pick<Issue, 'code' | 'path'>[]>(
+  branches: readonly Branch[],
+): Branch | undefined {
+  const ofKind = branches.filter(
+    (branch) => !branch.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
+  )
+  const fewest = Math.min(...ofKind.map((branch) => branch.length))
+  const nearest = ofKind.filter((branch) => branch.length === fewest)
+  return nearest.length === 1 ? nearest[0] : undefined
+}
 
 function pathText(place: string, path: readonly PropertyKey[]): string {
   const text = path.reduce<string>(

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openStage } from './stage.ts'
+import { expectJson, openStage } from './stage.ts'
 import type { Stage } from './stage.ts'
 
 let stage: Stage
@@ -42,14 +42,14 @@ describe('creating a session', () => {
   })
 
   test('needs no body, and makes an id of its own', async () => {
-    const session = await stage.expectJson(201, 'POST', '/v1/sessions')
+    const session = await expectJson(stage, 201, 'POST', '/v1/sessions')
     expect(session).toMatchObject({ agent: 'default', owner: null, title: null, metadata: {} })
-    expect(await stage.expectJson(200, 'GET', `/v1/sessions/${String(session['id'])}`)).toEqual(session)
+    expect(await expectJson(stage, 200, 'GET', `/v1/sessions/${String(session['id'])}`)).toEqual(session)
   })
 
   test('with an id that is taken is refused', async () => {
-    await stage.expectJson(201, 'POST', '/v1/sessions', { id: 'taken' })
-    expect(await stage.expectJson(409, 'POST', '/v1/sessions', { id: 'taken' })).toMatchObject({
+    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'taken' })
+    expect(await expectJson(stage, 409, 'POST', '/v1/sessions', { id: 'taken' })).toMatchObject({
       type: 'urn:tooltrail:problem:session_exists',
       status: 409,
       instance: '/v1/sessions',
@@ -57,7 +57,7 @@ describe('creating a session', () => {
   })
 
   test('with an agent that does not exist is refused', async () => {
-    await stage.expectJson(409, 'POST', '/v1/sessions', { agent: 'nobody' })
+    await expectJson(stage, 409, 'POST', '/v1/sessions', { agent: 'nobody' })
   })
 
   test.each([
@@ -74,19 +74,20 @@ describe('creating a session', () => {
     ['an unknown field', { unknown: 1 }, 'body'],
     ['a list', [], 'body'],
   ])('with %s is refused with the path of what is wrong', async (_name, body, path) => {
-    const problem = await stage.expectJson(400, 'POST', '/v1/sessions', body)
+    const problem = await expectJson(stage, 400, 'POST', '/v1/sessions', body)
     expect(problem['errors']).toMatchObject([{ path }])
-    expect((await stage.expectJson(200, 'GET', '/v1/sessions'))['data']).toEqual([])
+    expect((await expectJson(stage, 200, 'GET', '/v1/sessions'))['data']).toEqual([])
   })
 })
 
 describe('listing sessions', () => {
   test('pages through them, newest activity first, each once', async () => {
-    for (let index = 0; index < 5; index++) await stage.expectJson(201, 'POST', '/v1/sessions', { id: `s${index}` })
+    for (let index = 0; index < 5; index++) await expectJson(stage, 201, 'POST', '/v1/sessions', { id: `s${index}` })
     const seen: string[] = []
     let after = ''
     for (let turn = 0; turn < 4; turn++) {
-      const page: { data: { id: string }[]; next: string | null; has_more: boolean } = await stage.expectJson(
+      const page: { data: { id: string }[]; next: string | null; has_more: boolean } = await expectJson(
+        stage,
         200,
         'GET',
         `/v1/sessions?limit=2${after}`,
@@ -100,11 +101,11 @@ describe('listing sessions', () => {
   })
 
   test('filters by owner, agent and the state of the latest run', async () => {
-    await stage.expectJson(201, 'POST', '/v1/sessions', { id: 'a', owner: 'me' })
-    await stage.expectJson(201, 'POST', '/v1/sessions', { id: 'b', agent: 'other' })
-    await stage.expectJson(200, 'POST', '/v1/sessions/b/messages', { content: 'hello' })
+    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'a', owner: 'me' })
+    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'b', agent: 'other' })
+    await expectJson(stage, 200, 'POST', '/v1/sessions/b/messages', { content: 'hello' })
     const ids = async (query: string): Promise<unknown> => {
-      const { data } = (await stage.expectJson(200, 'GET', `/v1/sessions?${query}`)) as { data: { id: string }[] }
+      const { data } = await expectJson<{ data: { id: string }[] }>(stage, 200, 'GET', `/v1/sessions?${query}`)
       return data.map(({ id }) => id)
     }
     expect(await ids('owner=me')).toEqual(['a'])
@@ -125,21 +126,21 @@ describe('listing sessions', () => {
     'after=',
     'unknown=1',
   ])('with %s is refused', async (query) => {
-    await stage.expectJson(400, 'GET', `/v1/sessions?${query}`)
+    await expectJson(stage, 400, 'GET', `/v1/sessions?${query}`)
   })
 })
 
 describe('changing a session', () => {
   test('changes what is named, removes what is null, keeps the rest', async () => {
-    await stage.expectJson(201, 'POST', '/v1/sessions', {
+    await expectJson(stage, 201, 'POST', '/v1/sessions', {
       id: 's',
       title: 'old',
       instructions: 'x',
       metadata: { a: 1 },
     })
-    const changed = await stage.expectJson(200, 'PATCH', '/v1/sessions/s', { title: null, agent: 'other' })
+    const changed = await expectJson(stage, 200, 'PATCH', '/v1/sessions/s', { title: null, agent: 'other' })
     expect(changed).toMatchObject({ title: null, agent: 'other', instructions: 'x', metadata: { a: 1 } })
-    const again = await stage.expectJson(200, 'PATCH', '/v1/sessions/s', { instructions: null, metadata: { b: 2 } })
+    const again = await expectJson(stage, 200, 'PATCH', '/v1/sessions/s', { instructions: null, metadata: { b: 2 } })
     expect(again).toMatchObject({ metadata: { b: 2 } })
     expect(again).not.toHaveProperty('instructions')
   })
@@ -147,26 +148,26 @@ describe('changing a session', () => {
   test.each([{ title: 7 }, { metadata: null }, { agent: null }, { instructions: 1 }, { owner: 'me' }])(
     'to %j is refused',
     async (body) => {
-      await stage.expectJson(201, 'POST', '/v1/sessions', { id: 's' })
-      await stage.expectJson(400, 'PATCH', '/v1/sessions/s', body)
+      await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
+      await expectJson(stage, 400, 'PATCH', '/v1/sessions/s', body)
     },
   )
 
   test('to an agent that does not exist is refused', async () => {
-    await stage.expectJson(201, 'POST', '/v1/sessions', { id: 's' })
-    await stage.expectJson(409, 'PATCH', '/v1/sessions/s', { agent: 'nobody' })
+    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
+    await expectJson(stage, 409, 'PATCH', '/v1/sessions/s', { agent: 'nobody' })
   })
 
   test('that does not exist answers 404', async () => {
-    await stage.expectJson(404, 'PATCH', '/v1/sessions/nothing', { title: 'x' })
+    await expectJson(stage, 404, 'PATCH', '/v1/sessions/nothing', { title: 'x' })
   })
 })
 
 describe('deleting a session', () => {
   test('answers how much is gone, and the session is unknown from then on', async () => {
-    await stage.expectJson(201, 'POST', '/v1/sessions', { id: 's' })
-    await stage.expectJson(200, 'POST', '/v1/sessions/s/messages', { content: 'hello' })
-    const deletion = await stage.expectJson(200, 'DELETE', '/v1/sessions/s')
+    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
+    await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'hello' })
+    const deletion = await expectJson(stage, 200, 'DELETE', '/v1/sessions/s')
     expect(deletion).toMatchObject({
       object: 'deletion',
       id: 's',
@@ -174,19 +175,19 @@ describe('deleting a session', () => {
       status: 'completed',
       deleted: { messages: 2, runs: 1, outputs: 0 },
     })
-    expect(await stage.expectJson(200, 'GET', '/v1/deletions/s')).toEqual(deletion)
-    await stage.expectJson(404, 'GET', '/v1/sessions/s')
-    await stage.expectJson(404, 'DELETE', '/v1/sessions/s')
-    await stage.expectJson(404, 'GET', '/v1/sessions/s/messages')
-    await stage.expectJson(409, 'POST', '/v1/sessions', { id: 's' })
+    expect(await expectJson(stage, 200, 'GET', '/v1/deletions/s')).toEqual(deletion)
+    await expectJson(stage, 404, 'GET', '/v1/sessions/s')
+    await expectJson(stage, 404, 'DELETE', '/v1/sessions/s')
+    await expectJson(stage, 404, 'GET', '/v1/sessions/s/messages')
+    await expectJson(stage, 409, 'POST', '/v1/sessions', { id: 's' })
   })
 
   test('that takes longer answers 202 with where to look', async () => {
     const state = { messages: 10, runs: 1, documents: 3, outputs: 0, removed: false }
-    await stage.expectJson(201, 'POST', '/v1/sessions', { id: 's' })
+    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
     const slow = await openStage()
     try {
-      await slow.expectJson(201, 'POST', '/v1/sessions', { id: 's' })
+      await expectJson(slow, 201, 'POST', '/v1/sessions', { id: 's' })
       slow.program.backend.deleteSession = async () => state
       const response = await slow.send('DELETE', '/v1/sessions/s')
       expect(response.status).toBe(202)
@@ -198,9 +199,9 @@ describe('deleting a session', () => {
   })
 
   test('never made or never deleted has no deletion', async () => {
-    await stage.expectJson(201, 'POST', '/v1/sessions', { id: 'live' })
-    await stage.expectJson(404, 'GET', '/v1/deletions/live')
-    await stage.expectJson(404, 'GET', '/v1/deletions/unknown')
-    await stage.expectJson(400, 'GET', '/v1/deletions/-bad')
+    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'live' })
+    await expectJson(stage, 404, 'GET', '/v1/deletions/live')
+    await expectJson(stage, 404, 'GET', '/v1/deletions/unknown')
+    await expectJson(stage, 400, 'GET', '/v1/deletions/-bad')
   })
 })

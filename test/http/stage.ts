@@ -33,14 +33,6 @@ export interface Stage {
   readonly lines: LogLine[]
   /** One request; its answer is held against the description. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
-  /** As `send`, for an answer that must have this status; its JSON. */
-  expectJson(
-    status: number,
-    method: string,
-    path: string,
-    body?: unknown,
-    headers?: Record<string, string>,
-  ): Promise<Record<string, never>>
   /** Makes a key and answers its `Authorization` header. */
   key(fields?: Partial<Omit<ApiKey, 'id'>>): Promise<{ authorization: string }>
   close(): Promise<void>
@@ -99,12 +91,6 @@ export async function openStage(
       expect(await deviations(document, request, response), `${method} ${path}`).toEqual([])
       return response
     },
-    async expectJson(status, method, path, body, headers) {
-      const response = await stage.send(method, path, body, headers)
-      const text = await response.text()
-      expect(response.status, `${method} ${path}: ${text}`).toBe(status)
-      return JSON.parse(text) as Record<string, never>
-    },
     async key(fields = {}) {
       const secret = newKeySecret()
       await ports.keys.create(hashKeySecret(secret), {
@@ -126,6 +112,37 @@ export async function openStage(
   return stage
 }
 
+/** As `send`, for an answer that must have this status; its JSON. */
+export async function expectJson<Answer = Record<string, unknown>>(
+  stage: Stage,
+  status: number,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+): Promise<Answer> {
+  const response = await stage.send(method, path, body, headers)
+  const text = await response.text()
+  expect(response.status, `${method} ${path}: ${text}`).toBe(status)
+  return JSON.parse(text) as Answer
+}
+
+/** A model's answer that keeps everybody waiting until it is let go. */
+export function heldTurn(): { readonly turn: Turn; letGo(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return {
+    async *turn(_request, signal) {
+      yield { type: 'text.delta', part: 0, text: 'thinking' }
+      const aborted = new Promise<never>((_resolve, reject) =>
+        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+      )
+      await Promise.race([promise, aborted])
+      yield { type: 'answer', answer: answerOf({ text: 'thinking' }) }
+    },
+    letGo: () => resolve(),
+  }
+}
+
 function scripted(script: readonly Turn[], requests: ModelRequest[]): Ports['models'] {
   let at = 0
   return {
@@ -134,7 +151,10 @@ function scripted(script: readonly Turn[], requests: ModelRequest[]): Ports['mod
       async *stream(request, signal) {
         requests.push(request)
         const turn = script[at++] ?? { text: 'done' }
-        if (typeof turn === 'function') return yield* turn(request, signal)
+        if (typeof turn === 'function') {
+          yield* turn(request, signal)
+          return
+        }
         if (turn.text !== undefined) yield { type: 'text.delta', part: 0, text: turn.text }
         yield { type: 'answer', answer: answerOf(turn) }
       },

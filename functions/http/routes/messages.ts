@@ -7,7 +7,7 @@ import { incomingParts } from '../incoming-content.ts'
 import { messageResource } from '../message-resource.ts'
 import { readMessageCursor, readPositionCursor, writeMessageCursor, writePositionCursor } from '../page-cursor.ts'
 import { READ_PROBLEMS } from '../responses.ts'
-import { answerWithRun, lastMessageId, placementOf } from '../run-answer.ts'
+import { answerWithRun, lastMessage, placementOf } from '../run-answer.ts'
 import { idempotencyOf, RUN_RESPONSES, startHeaders } from '../run-request.ts'
 import { sessionParams } from '../schemas-common.ts'
 import { newMessage } from '../schemas-input.ts'
@@ -56,7 +56,7 @@ export function messageRoutes(app: App, dependencies: AppDependencies): void {
     const { tenant, session } = await findSession(dependencies, caller, c.req.valid('param').session)
     const key = { tenant, session }
     await checkActiveRuns(dependencies, caller)
-    const since = await lastMessageId(dependencies, key)
+    const since = await lastMessage(dependencies, key)
     const submission = {
       parts: incomingParts(content),
       clientTools: tools,

@@ -5,7 +5,7 @@ import { definedFields } from '../defined-fields.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
 import { toolAnswers } from '../incoming-content.ts'
 import { READ_PROBLEMS, WRITE_PROBLEMS } from '../responses.ts'
-import { answerWithRun, followRun, lastMessageId, placementOf } from '../run-answer.ts'
+import { answerWithRun, followRun, lastMessage, placementOf } from '../run-answer.ts'
 import { idempotencyOf, resumeHeaders, RUN_RESPONSES, startHeaders } from '../run-request.ts'
 import { runResource, viewRun, waitingCalls } from '../run-resource.ts'
 import type { RunView } from '../run-resource.ts'
@@ -157,7 +157,7 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
     const { tenant } = await findSession(dependencies, c.get('caller'), session)
     const key = { tenant, session }
     await requireRun(dependencies, key, runId)
-    const since = await lastMessageId(dependencies, key)
+    const since = await lastMessage(dependencies, key)
     await backend.answer(key, runId, answers, placementOf(c))
     const answer = await answerWithRun(dependencies, c, { key, runId, ...definedFields({ since }) })
     return answer instanceof Response ? answer : c.json(answer.run, answer.status, answer.headers)
@@ -177,7 +177,7 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
     const { tenant, session } = await findSession(dependencies, caller, c.req.valid('param').session)
     const key = { tenant, session }
     await checkActiveRuns(dependencies, caller)
-    const since = await lastMessageId(dependencies, key)
+    const since = await lastMessage(dependencies, key)
     const options = { ...definedFields({ keyId: caller.key?.id }), ...(await idempotencyOf(c)) }
     const { runId, repeated } = await backend.continue(key, options, placementOf(c))
     const answer = await answerWithRun(dependencies, c, { key, runId, ...(repeated ? {} : definedFields({ since })) })

@@ -1,0 +1,283 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { expectJson, heldTurn, openStage } from './stage.ts'
+import type { Stage } from './stage.ts'
+import { makeTool } from '../agent/stage.ts'
+
+interface Message {
+  readonly id: string
+  readonly role: string
+  readonly parts: readonly { readonly type: string; readonly text?: string; readonly url?: string }[]
+  readonly [field: string]: unknown
+}
+
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+let stage: Stage
+afterEach(() => stage.close())
+
+async function open(...options: Parameters<typeof openStage>): Promise<void> {
+  stage = await openStage(...options)
+  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
+}
+
+const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
+
+describe('an input', () => {
+  test('waits for the run and answers it with its new messages, in order', async () => {
+    await open({
+      script: [
+        { text: 'Let me see.', calls: [{ id: 'c1', name: 'echo', arguments: '{"b":1, "a":2}' }] },
+        { text: 'Two.' },
+      ],
+      tools: [echo],
+    })
+    const run = await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', {
+      content: 'How many?',
+      user: 'user-7',
+      metadata: { from: 'test' },
+    })
+    expect(run).toMatchObject({
+      object: 'run',
+      status: 'completed',
+      stop_reason: 'answer',
+      rounds: 2,
+      error: null,
+      waiting: [],
+    })
+    const messages = run['messages'] as Message[]
+    expect(messages).toMatchObject([
+      { role: 'user', user: 'user-7', metadata: { from: 'test' }, parts: [{ type: 'text', text: 'How many?' }] },
+      {
+        role: 'assistant',
+        parts: [
+          { type: 'text', text: 'Let me see.' },
+          { type: 'tool_call', id: 'c1' },
+        ],
+        tool_calls: [{ id: 'c1', name: 'echo', arguments: '{"b":1, "a":2}' }],
+        model: 'script/ed',
+        finish_reason: 'tool-calls',
+        usage: { total_tokens: 10, input_tokens: null },
+      },
+      {
+        role: 'tool',
+        tool_call_id: 'c1',
+        tool_name: 'echo',
+        call: 'echo(b=1, a=2)',
+        sequence: 0,
+        status: 'completed',
+        parts: [{ type: 'text', text: '{"b":1,"a":2}' }],
+        output: { bytes: 13, lines: 1, media_type: 'text/plain; charset=utf-8', offloaded: false },
+      },
+      { role: 'assistant', parts: [{ type: 'text', text: 'Two.' }] },
+    ])
+    const tool = messages[2] as Message
+    expect(tool['output']).toMatchObject({
+      pointer: `output:${tool.id}`,
+      url: `/v1/sessions/s/messages/${tool.id}/output`,
+    })
+    expect(messages.map(({ id }) => id)).toEqual(messages.map(({ id }) => id).toSorted())
+    for (const message of messages) expect(Object.keys(message)).not.toContain('generation')
+    const session = await expectJson(stage, 200, 'GET', '/v1/sessions/s')
+    expect(session).toMatchObject({
+      run: { id: run['id'], status: 'completed' },
+      usage: { runs: 1, rounds: 2, total_tokens: 20 },
+    })
+  })
+
+  test('a later input answers with its own messages only', async () => {
+    await open({ script: [{ text: 'one' }, { text: 'two' }] })
+    await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'first' })
+    const run = await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'second' })
+    expect(run['messages']).toMatchObject([{ parts: [{ text: 'second' }] }, { parts: [{ text: 'two' }] }])
+  })
+
+  test('with Prefer: respond-async answers 202 at once, with the address of the run', async () => {
+    await open({ script: [{ text: 'done' }] })
+    const headers = { prefer: 'respond-async' }
+    const response = await stage.send('POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
+    expect(response.status).toBe(202)
+    expect(response.headers.get('preference-applied')).toBe('respond-async')
+    const address = response.headers.get('location') ?? ''
+    expect(address).toMatch(/^\/v1\/sessions\/s\/runs\/[0-9A-Z]{26}$/)
+    await expect
+      .poll(async () => (await expectJson(stage, 200, 'GET', address))['status'], { timeout: 5_000 })
+      .toBe('completed')
+  })
+
+  test('that takes longer than Prefer: wait answers 202 with the run as it is', async () => {
+    const held = heldTurn()
+    await open({ script: [held.turn] })
+    const response = await stage.send('POST', '/v1/sessions/s/messages', { content: 'hi' }, { prefer: 'wait=0' })
+    expect(response.status).toBe(202)
+    expect(response.headers.get('preference-applied')).toBe('wait=0')
+    const run = (await response.json()) as { id: string; status: string }
+    expect(run.status).toMatch(/queued|running/)
+    expect(response.headers.get('location')).toBe(`/v1/sessions/s/runs/${run.id}`)
+    held.letGo()
+  })
+
+  test('that fails answers 200 with the failed run and its error', async () => {
+    await open({
+      script: [
+        async function* () {
+          yield* []
+          throw new Error('the model is gone')
+        },
+      ],
+    })
+    const run = await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' })
+    expect(run).toMatchObject({
+      status: 'failed',
+      stop_reason: 'error',
+      error: { retryable: expect.any(Boolean) as boolean },
+    })
+    const messages = run['messages'] as Message[]
+    expect(messages.at(-1)?.parts.at(-1)).toMatchObject({ type: 'error' })
+  })
+
+  test('is refused with 409 while a run is active, when it says so', async () => {
+    const held = heldTurn()
+    await open({ script: [held.turn] })
+    await expectJson(stage, 202, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, { prefer: 'wait=0' })
+    const problem = await expectJson(stage, 409, 'POST', '/v1/sessions/s/messages', {
+      content: 'hi',
+      on_busy: 'reject',
+    })
+    expect(problem['type']).toBe('urn:tooltrail:problem:session_busy')
+    held.letGo()
+  })
+
+  test('to a session that does not exist answers 404, and nothing is made', async () => {
+    await open()
+    await expectJson(stage, 404, 'POST', '/v1/sessions/nothing/messages', { content: 'hi' })
+    await expectJson(stage, 404, 'GET', '/v1/sessions/nothing')
+  })
+
+  test.each([
+    ['no content', {}, 'body.content'],
+    ['content that is a number', { content: 7 }, 'body.content'],
+    ['no parts', { content: [] }, 'body.content'],
+    ['more than 64 parts', { content: Array(65).fill({ type: 'text', text: 'x' }) }, 'body.content'],
+    ['a part of no known type', { content: [{ type: 'video' }] }, 'body.content[0].type'],
+    ['a text part without text', { content: [{ type: 'text' }] }, 'body.content[0].text'],
+    ['a part with an unknown field', { content: [{ type: 'text', text: '', more: 1 }] }, 'body.content[0]'],
+    [
+      'data that is not base64',
+      { content: [{ type: 'file', media_type: 'a/b', data: '####' }] },
+      'body.content[0].data',
+    ],
+    ['base64 with blanks', { content: [{ type: 'file', media_type: 'a/b', data: 'aGk= ' }] }, 'body.content[0].data'],
+    [
+      'base64 without padding',
+      { content: [{ type: 'file', media_type: 'a/b', data: 'aGkxMQ' }] },
+      'body.content[0].data',
+    ],
+    [
+      'a wrong media type',
+      { content: [{ type: 'image', media_type: 'png', data: PNG }] },
+      'body.content[0].media_type',
+    ],
+    [
+      'a file name with a folder',
+      { content: [{ type: 'image', media_type: 'image/png', filename: '../a', data: PNG }] },
+      'body.content[0].filename',
+    ],
+    ['a user that is a number', { content: 'x', user: 1 }, 'body.user'],
+    ['metadata that is a string', { content: 'x', metadata: 'x' }, 'body.metadata'],
+    ['an unknown on_busy', { content: 'x', on_busy: 'wait' }, 'body.on_busy'],
+    ['an unknown field', { content: 'x', role: 'user' }, 'body'],
+    [
+      'a tool with a wrong name',
+      { content: 'x', tools: [{ name: 'a b', description: '', parameters: {} }] },
+      'body.tools[0].name',
+    ],
+    [
+      'a tool without parameters',
+      { content: 'x', tools: [{ name: 'a', description: '' }] },
+      'body.tools[0].parameters',
+    ],
+    [
+      'parameters that are no JSON Schema',
+      { content: 'x', tools: [{ name: 'a', description: '', parameters: { type: 'strnig' } }] },
+      'body.tools[0].parameters',
+    ],
+    [
+      'parameters that refer to themselves for ever',
+      { content: 'x', tools: [{ name: 'a', description: '', parameters: { $ref: '#' } }] },
+      'body.tools[0].parameters',
+    ],
+    [
+      'two tools of one name',
+      { content: 'x', tools: Array(2).fill({ name: 'a', description: '', parameters: {} }) },
+      'body.tools',
+    ],
+    [
+      'more than 128 tools',
+      {
+        content: 'x',
+        tools: Array.from({ length: 129 }, (_, index) => ({ name: `t${index}`, description: '', parameters: {} })),
+      },
+      'body.tools',
+    ],
+  ])('with %s is refused with the path of what is wrong, and nothing is stored', async (_name, body, path) => {
+    await open()
+    const problem = await expectJson(stage, 400, 'POST', '/v1/sessions/s/messages', body)
+    expect(problem['errors']).toMatchObject([{ path }])
+    expect((await expectJson(stage, 200, 'GET', '/v1/sessions/s/runs'))['data']).toEqual([])
+  })
+})
+
+describe('an Idempotency-Key', () => {
+  test('with the same body gives the same run, which runs once', async () => {
+    await open({ script: [{ text: 'one' }, { text: 'two' }] })
+    const headers = { 'idempotency-key': 'k 1' }
+    const first = await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
+    const again = await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
+    expect(again).toEqual(first)
+    expect(stage.requests).toHaveLength(1)
+  })
+
+  test('with another body is refused', async () => {
+    await open()
+    const headers = { 'idempotency-key': 'k' }
+    await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
+    await expectJson(stage, 409, 'POST', '/v1/sessions/s/messages', { content: 'ho' }, headers)
+  })
+
+  test.each([
+    ['no characters', ''],
+    ['256 characters', 'x'.repeat(256)],
+    ['a character beyond ASCII', 'é'],
+  ])('of %s is refused', async (_name, key) => {
+    await open()
+    const response = await stage.send('POST', '/v1/sessions/s/messages', { content: 'hi' }, { 'idempotency-key': key })
+    expect(response.status).toBe(400)
+  })
+})
+
+describe('images and files', () => {
+  test('are stored under their sniffed type, shown without a note, and downloaded as attachments', async () => {
+    await open({ script: [{ text: 'A dot.' }] })
+    const run = await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', {
+      content: [
+        { type: 'text', text: 'What is it?' },
+        { type: 'file', media_type: 'application/octet-stream', filename: 'dot "1" é.png', data: PNG },
+      ],
+    })
+    const [message] = run['messages'] as Message[]
+    expect(message?.parts).toMatchObject([
+      { type: 'text' },
+      { type: 'image', media_type: 'image/png', filename: 'dot "1" é.png', bytes: 70 },
+    ])
+    expect(JSON.stringify(message)).not.toContain('system_note')
+    const response = await stage.send('GET', message?.parts[1]?.url ?? '')
+    expect(response.status).toBe(200)
+    expect(Buffer.from(await response.arrayBuffer()).toString('base64')).toBe(PNG)
+    expect(response.headers.get('content-type')).toBe('image/png')
+    expect(response.headers.get('content-disposition')).toBe(
+      `attachment; filename="dot _1_ _.png"; filename*=UTF-8''dot%20%221%22%20%C3%A9.png`,
+    )
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(response.headers.get('content-security-policy')).toBe("sandbox; default-src 'none'")
+  })
+})

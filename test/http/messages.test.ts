@@ -1,0 +1,133 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { expectJson, openStage } from './stage.ts'
+import type { Stage } from './stage.ts'
+import { makeTool } from '../agent/stage.ts'
+
+interface Message {
+  readonly id: string
+  readonly role: string
+  readonly parts: readonly { readonly type: string; readonly text?: string; readonly url?: string }[]
+  readonly [field: string]: unknown
+}
+interface Page {
+  readonly data: readonly Message[]
+  readonly next: string | null
+  readonly has_more: boolean
+}
+
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+let stage: Stage
+afterEach(() => stage.close())
+
+async function open(...options: Parameters<typeof openStage>): Promise<void> {
+  stage = await openStage(...options)
+  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
+}
+
+const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
+
+describe('reading the log', () => {
+  async function fill(): Promise<Message[]> {
+    await open({
+      script: [{ text: 'first', calls: [{ name: 'echo' }] }, { text: 'one' }, { text: 'two' }, { text: 'three' }],
+      tools: [echo],
+    })
+    for (const content of ['a', 'b', 'c']) await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content })
+    return [...(await read('')).data]
+  }
+  const read = async (query: string): Promise<Page> =>
+    (await expectJson(stage, 200, 'GET', `/v1/sessions/s/messages?${query}`)) as Page
+
+  async function readAll(query: string): Promise<Message[]> {
+    const found: Message[] = []
+    let after = ''
+    for (let turn = 0; turn < 20; turn++) {
+      const page = await read(`${query}${after}`)
+      found.push(...page.data)
+      expect(page.has_more).toBe(page.next !== null)
+      if (page.next === null) return found
+      after = `&after=${page.next}`
+    }
+    throw new Error('the pages do not end')
+  }
+
+  test.each(['asc', 'desc'])('pages through it %s, each message once', async (order) => {
+    const all = await fill()
+    expect(all).toHaveLength(8)
+    expect(await readAll(`limit=3&order=${order}`)).toEqual(order === 'asc' ? all : all.toReversed())
+    expect(await readAll(`limit=4&order=${order}`)).toHaveLength(8)
+  })
+
+  test('gives what lies between two ids', async () => {
+    const all = await fill()
+    expect((await read(`after=${all[1]?.id}&before=${all[4]?.id}`)).data).toEqual(all.slice(2, 4))
+    expect((await read(`before=${all[4]?.id}&order=desc&limit=1`)).data).toEqual([all[3]])
+  })
+
+  test('filters by roles, run and agent', async () => {
+    const all = await fill()
+    expect((await read('roles=tool,user')).data).toEqual(all.filter(({ role }) => role !== 'assistant'))
+    expect((await read(`run=${String(all[0]?.['run_id'])}`)).data).toEqual(all.slice(0, 4))
+    expect((await read('agent=other')).data).toEqual([])
+  })
+
+  test('as Chat Completions messages gives what the model was sent, and the last answer', async () => {
+    await fill()
+    const page = await read('format=openai')
+    expect(page.data).toMatchObject([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: 'first', tool_calls: [{ id: 'call-0', type: 'function' }] },
+      { role: 'tool', tool_call_id: 'call-0', content: '{}' },
+      { role: 'assistant', content: 'one' },
+      { role: 'user', content: 'b' },
+      { role: 'assistant', content: 'two' },
+      { role: 'user', content: 'c' },
+      { role: 'assistant', content: 'three' },
+    ])
+    expect(await readAll('format=openai&limit=2')).toEqual(page.data)
+  })
+
+  test("as Chat Completions messages opens with the session's own instructions", async () => {
+    await fill()
+    await expectJson(stage, 200, 'PATCH', '/v1/sessions/s', { instructions: 'Be kind.' })
+    expect((await read('format=openai&limit=1')).data).toEqual([{ role: 'system', content: 'Be kind.' }])
+  })
+
+  test('as Chat Completions messages carries the media of the latest run', async () => {
+    await open({ script: [{ text: 'A dot.' }] })
+    const content = [{ type: 'image', media_type: 'image/png', data: PNG }]
+    await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content })
+    const url = `data:image/png;base64,${PNG}`
+    expect((await read('format=openai')).data[1]).toEqual({
+      role: 'user',
+      content: [{ type: 'image_url', image_url: { url } }],
+    })
+  })
+
+  test.each([
+    'limit=0',
+    'limit=1001',
+    'limit=1.5',
+    'after=x',
+    'before=x',
+    'before=older_01JD2Q8N4T6W8Y0A2C4E6G8J0K',
+    'order=up',
+    'roles=',
+    'roles=system',
+    'roles=user,',
+    'run=x',
+    'agent=',
+    'format=xml',
+    'unknown=1',
+  ])('with %s is refused', async (query) => {
+    await open()
+    await expectJson(stage, 400, 'GET', `/v1/sessions/s/messages?${query}`)
+  })
+
+  test('as Chat Completions messages after a message id answers 404: its pages go by position', async () => {
+    await open()
+    await expectJson(stage, 404, 'GET', '/v1/sessions/s/messages?format=openai&after=01JD2Q8N4T6W8Y0A2C4E6G8J0K')
+  })
+})
