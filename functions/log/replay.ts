@@ -26,27 +26,21 @@ export function replay(messages: readonly Message[], options: ReplayOptions): Re
   const results = resultsByAssistant(leader)
   const turns = groupTurns(leader)
   const current = turns.findLast((turn) => turn.some((message) => message.runId === options.currentRun)) ?? turns.at(-1)
-  return turns.flatMap((turn, index) => {
+  const request: RequestMessage[] = []
+  for (const [index, turn] of turns.entries()) {
     const isCurrent = turn === current
-    const next = turns[index + 1]?.[0]
     const whole = isCurrent || options.replay === 'full'
-    const kept = whole ? turn : conversation(turn)
-    return kept.flatMap((message): RequestMessage[] => {
-      if (message.role === 'user') return [userRequest(message, isCurrent)]
-      if (!whole) return finalAnswer(message)
-      const following = turn[turn.indexOf(message) + 1] ?? next
-      return [
-        ...round(message, results.get(message.id), isCurrent),
-        ...cutOffNote(message, following, options.currentRun),
-      ]
-    })
-  })
-}
-
-/** What is left of an earlier turn under `replay: "conversation"`: the user's words and the final answer. */
-function conversation(turn: readonly (UserMessage | AssistantMessage)[]): (UserMessage | AssistantMessage)[] {
-  const last = turn.at(-1)
-  return turn.filter((message) => message.role === 'user' || message === last)
+    for (const [place, message] of turn.entries()) {
+      const following = turn[place + 1] ?? turns[index + 1]?.[0]
+      if (message.role === 'user') request.push(userRequest(message, isCurrent))
+      else if (!whole) request.push(...(place === turn.length - 1 ? finalAnswer(message) : []))
+      else {
+        request.push(...round(message, results.get(message.id), isCurrent))
+        request.push(...cutOffNote(message, following, options.currentRun))
+      }
+    }
+  }
+  return request
 }
 
 function resultsByAssistant(messages: readonly Message[]): Map<string, Map<number, ToolMessage>> {
@@ -103,6 +97,7 @@ function textOnly(message: AssistantMessage): AssistantRequest[] {
   return hasText(parts) ? [{ role: 'assistant', parts }] : []
 }
 
+/** What is left of an earlier run's last message under `replay: "conversation"`. */
 function finalAnswer(message: AssistantMessage): AssistantRequest[] {
   return message.toolCalls.length > 0 || hasFailed(message) ? textOnly(message) : answer(message)
 }
