@@ -18,7 +18,7 @@ const HELP =
   'I follow a few fixed patterns: "what time is it", "search history for …", "read output:…", "fetch https://…", ' +
   '"use <tool> with {…}", "fail", "fail model", "think about …", "do A and B at once", "do A, then B".'
 /** Characters of a tool result that an answer quotes. */
-const QUOTED = 300
+const QUOTED = 600
 
 /** A deterministic function of the request: calls that the last input asks for, step by step, then an answer from their results. */
 export function planDemo(request: ModelRequest): DemoPlan {
