@@ -1,0 +1,65 @@
+import fc from 'fast-check'
+import type { Engine } from '../stores.ts'
+import { createProcesses } from './processes.ts'
+import { runSchedule, schedules } from './schedule.ts'
+import type { Outcome, Schedule } from './schedule.ts'
+
+export interface Exploration {
+  readonly seed: number
+  /** How many schedules were run, those of the shrinking not counted. */
+  readonly schedules: number
+  readonly steps: number
+  readonly failure?: {
+    readonly rule: string
+    readonly message: string
+    /** Gives the schedule again: `--seed <seed> --path <path>`. */
+    readonly path: string
+    readonly trace: readonly string[]
+    readonly schedule: Schedule
+  }
+}
+
+export interface Options {
+  readonly schedules: number
+  readonly seed: number
+  /** Steps that a schedule chooses, at most. */
+  readonly steps: number
+  readonly path?: string
+  /** Looks for a smaller schedule that fails. */
+  readonly shrink: boolean
+}
+
+/** Runs generated schedules on one engine until one breaks a promise or all have been run. */
+export async function explore(engine: Engine, options: Options): Promise<Exploration> {
+  const processes = createProcesses()
+  const stores = await engine.open({ between: processes.between })
+  let last: Outcome = { violation: undefined, trace: [] }
+  let steps = 0
+  const property = fc.asyncProperty(schedules(options.steps), async (schedule) => {
+    const outcome = await runSchedule(stores, processes, schedule)
+    steps += outcome.trace.length
+    if (outcome.violation === undefined) return
+    last = outcome
+    throw outcome.violation
+  })
+  try {
+    const details = await fc.check(property, {
+      seed: options.seed,
+      numRuns: options.schedules,
+      endOnFailure: !options.shrink,
+      ...(options.path === undefined ? {} : { path: options.path }),
+    })
+    const done = { seed: details.seed, schedules: details.numRuns, steps }
+    if (!details.failed) return done
+    const [schedule] = details.counterexample ?? []
+    if (schedule === undefined || last.violation === undefined) throw details.errorInstance
+    const shortest = options.shrink ? await runSchedule(stores, processes, schedule) : last
+    const { rule, message } = shortest.violation ?? last.violation
+    return {
+      ...done,
+      failure: { rule, message, path: details.counterexamplePath ?? '', trace: shortest.trace, schedule },
+    }
+  } finally {
+    await stores.close()
+  }
+}

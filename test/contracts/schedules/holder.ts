@@ -1,0 +1,219 @@
+import { nextIds } from '../../../functions/domain/ids.ts'
+import type { AssistantMessage, Message, ToolMessage } from '../../../functions/domain/message.ts'
+import type { RunOutcome } from '../../../functions/domain/run.ts'
+import { LEASE_MS } from '../../../functions/domain/session.ts'
+import type { Lease } from '../../../functions/domain/session.ts'
+import type { Started } from '../../../functions/ports/run-lease.ts'
+import type { RunEnd } from '../../../functions/ports/run-log.ts'
+import { allMessages } from '../snapshot.ts'
+import type { SessionPorts } from '../stores.ts'
+import type { Process } from './processes.ts'
+import { codeOf, portsOf } from './world.ts'
+import type { CallKind, Plan, World } from './world.ts'
+
+/** A run taken over this often without a new message is given up. */
+const TAKEOVERS = 3
+
+interface Holding {
+  readonly world: World
+  readonly process: Process
+  readonly ports: SessionPorts
+  readonly lease: Lease
+  readonly plan: Plan
+  head: string | undefined
+  round: number
+  /** Calls to execute. */
+  todo: readonly ToolMessage[]
+  /** Ids of calls that were waiting when last seen. */
+  waiting: readonly string[]
+}
+
+/** Runs the loop of a run that was just started, until it ends, pauses or is lost. */
+export async function holdStarted(world: World, process: Process, started: Started): Promise<void> {
+  const { lease, message } = started
+  world.ghosts.readGeneration = Math.max(world.ghosts.readGeneration, lease.generation)
+  const plan = planOf(message === undefined ? [] : [message])
+  const ports = portsOf(world, process.name)
+  await untilLost(process, lease, ports, world, () =>
+    loop({ world, process, ports, lease, plan, head: lease.head, round: 0, todo: [], waiting: [] }),
+  )
+}
+
+/** Claims a run that was taken, repairs it, and goes on with it. */
+export async function holdTaken(world: World, process: Process, taken: Lease): Promise<void> {
+  const ports = portsOf(world, process.name)
+  await untilLost(process, taken, ports, world, async () => {
+    const act = { name: 'claim', generation: taken.generation }
+    const { lease, header } = await process.write(act, () => ports.lease.claim(taken))
+    world.ghosts.readGeneration = Math.max(world.ghosts.readGeneration, lease.generation)
+    await process.at('read the log')
+    const messages = (await allMessages(ports.reader, world.key)).filter((message) => message.runId === lease.runId)
+    const open = messages.filter((message) => message.role === 'tool')
+    const holding: Holding = {
+      world,
+      process,
+      ports,
+      lease,
+      plan: planOf(messages),
+      head: lease.head,
+      round: messages.filter((message) => message.role === 'assistant').length,
+      todo: open.filter(
+        (row) => row.status === 'approved' || (row.status === 'running' && row.toolName === 'idempotent'),
+      ),
+      waiting: open.filter((row) => row.status === 'waiting').map((row) => row.id),
+    }
+    if (header.cancel === undefined) {
+      if (header.takeovers >= TAKEOVERS && (await end(holding, 'failed'))) return
+      const lost = open.filter((row) => row.status === 'running' && row.toolName !== 'idempotent').map((row) => row.id)
+      if (lost.length > 0)
+        await process.write({ name: 'repair', generation: lease.generation }, () => ports.log.repair(lease, lost))
+    } else holding.todo = []
+    await loop(holding)
+  })
+}
+
+async function untilLost(
+  process: Process,
+  lease: Lease,
+  ports: SessionPorts,
+  { stores: { clock } }: World,
+  work: () => Promise<void>,
+): Promise<void> {
+  process.holding = {
+    generation: lease.generation,
+    beat: () => {
+      const until = clock.now() + LEASE_MS
+      return () => ports.lease.heartbeat(lease, until)
+    },
+  }
+  try {
+    await work()
+  } catch (error) {
+    if (codeOf(error) !== 'lease_lost') throw error
+  } finally {
+    delete process.holding
+  }
+}
+
+async function loop(holding: Holding): Promise<void> {
+  const { world, process, ports, lease } = holding
+  for (;;) {
+    for (const call of holding.todo) await execute(holding, call)
+    holding.todo = []
+    await process.at('poll')
+    const header = await ports.lease.look(world.key)
+    if (header?.status !== 'live' || header.generation !== lease.generation) return
+    if (header.cancel !== undefined) {
+      if (await end(holding, 'cancelled')) return
+      continue
+    }
+    const rows = await Promise.all(holding.waiting.map((id) => ports.reader.message(world.key, id)))
+    const calls = rows.filter((row) => row?.role === 'tool')
+    holding.waiting = calls.filter((row) => row.status === 'waiting').map((row) => row.id)
+    holding.todo = calls.filter((row) => row.status === 'approved')
+    if (holding.todo.length > 0) continue
+    if (holding.waiting.length > 0) {
+      const act = { name: 'pause', generation: lease.generation }
+      if ((await process.write(act, () => ports.log.pause(lease))) !== undefined) return
+      continue
+    }
+    if (await betweenRounds(holding, header.queued > 0)) return
+  }
+}
+
+/** Answers true when the lease was given back. */
+async function betweenRounds(holding: Holding, queued: boolean): Promise<boolean> {
+  const { world, process, ports, lease, plan } = holding
+  if (queued) {
+    const steering = (await ports.reader.queued(world.key)).find((run) => run.onBusy === 'steer')
+    if (steering !== undefined) {
+      const [id = ''] = nextIds(holding.head, world.stores.clock.now(), 1)
+      const act = { name: 'steer', generation: lease.generation }
+      if ((await process.write(act, () => ports.log.steer(lease, steering.id, id))) !== undefined) holding.head = id
+      return false
+    }
+  }
+  if (world.handOver && !world.fair) {
+    world.handOver = false
+    await process.write({ name: 'hand over', generation: lease.generation }, () => ports.lease.release(lease))
+    return true
+  }
+  const kinds = plan.rounds[holding.round]
+  if (kinds === undefined) return end(holding, plan.fails ? 'failed' : 'completed')
+  await append(holding, kinds)
+  return false
+}
+
+async function append(holding: Holding, kinds: readonly CallKind[]): Promise<void> {
+  const { process, ports, lease, round, world } = holding
+  const [id = '', ...ids] = nextIds(holding.head, world.stores.clock.now(), kinds.length + 1)
+  const base = { runId: lease.runId, agent: 'helper', round, createdAt: world.stores.clock.now() }
+  const toolCalls = kinds.map((name, n) => ({ id: `${round}-${n}`, name, arguments: '{}' }))
+  const assistant: AssistantMessage = { ...base, id, role: 'assistant', parts: [], toolCalls }
+  const tools = kinds.map((toolName, sequence): ToolMessage => {
+    const needs = toolName === 'client' ? 'result' : toolName === 'approval' ? 'approval' : undefined
+    return {
+      ...base,
+      id: ids[sequence] ?? '',
+      role: 'tool',
+      assistantMessageId: id,
+      toolCallId: `${round}-${sequence}`,
+      toolName,
+      call: `${toolName}()`,
+      sequence,
+      status: needs === undefined ? 'running' : 'waiting',
+      ...(needs === undefined ? {} : { needs }),
+      parts: [],
+      generation: lease.generation,
+    }
+  })
+  const act = { name: 'append', generation: lease.generation }
+  await process.write(act, () => ports.log.appendRound(lease, { assistant, tools }))
+  holding.head = tools.at(-1)?.id ?? id
+  holding.round++
+  holding.todo = tools.filter((row) => row.status === 'running')
+  holding.waiting = tools.filter((row) => row.status === 'waiting').map((row) => row.id)
+}
+
+async function execute({ world, process, ports, lease }: Holding, call: ToolMessage): Promise<void> {
+  const { generation } = lease
+  if (call.status === 'approved')
+    await process.write({ name: 'begin', generation }, () => ports.log.beginApproved(lease, call.id))
+  await process.at(`start ${call.toolName}`)
+  world.ghosts.starts.set(call.id, (world.ghosts.starts.get(call.id) ?? 0) + 1)
+  const result = {
+    messageId: call.id,
+    status: 'completed',
+    parts: [{ type: 'text', text: `by ${process.name}` }],
+    completedAt: world.stores.clock.now(),
+    durationMs: 1,
+  } as const
+  await process.write({ name: 'complete', generation }, () => ports.log.completeCall(lease, result))
+}
+
+/** Answers false when a cancel has come in before. */
+async function end(holding: Holding, outcome: RunOutcome): Promise<boolean> {
+  const { world, process, ports, lease, round } = holding
+  const now = world.stores.clock.now()
+  const [id = ''] = nextIds(holding.head, now, 1)
+  const message: AssistantMessage = {
+    id,
+    runId: lease.runId,
+    agent: 'helper',
+    round,
+    createdAt: now,
+    role: 'assistant',
+    parts: [{ type: 'text', text: outcome }],
+    toolCalls: [],
+  }
+  const stopReason = outcome === 'completed' ? 'answer' : outcome === 'failed' ? 'error' : 'cancelled'
+  const runEnd: RunEnd = { outcome, stopReason, message }
+  const act = { name: `end ${outcome}`, generation: lease.generation }
+  return (await process.write(act, () => ports.log.endRun(lease, runEnd))) !== undefined
+}
+
+function planOf(messages: readonly Message[]): Plan {
+  const [first] = messages.filter((message) => message.role === 'user')
+  const part = first?.parts[0]
+  return part?.type === 'text' ? (JSON.parse(part.text) as Plan) : { rounds: [], fails: false }
+}

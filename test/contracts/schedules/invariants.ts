@@ -1,0 +1,250 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Message, ToolMessage } from '../../../functions/domain/message.ts'
+import { isEnded } from '../../../functions/domain/run.ts'
+import type { Run, RunStatus } from '../../../functions/domain/run.ts'
+import { isBlocked, isFree } from '../../../functions/domain/session.ts'
+import type { SessionHeader } from '../../../functions/domain/session.ts'
+import type { Snapshot } from '../snapshot.ts'
+import type { Act } from './processes.ts'
+import { hasWork, Violation } from './world.ts'
+import type { World } from './world.ts'
+
+const RUN_STEPS: { readonly [status in RunStatus]: readonly RunStatus[] } = {
+  queued: ['running', 'cancelled', 'merged'],
+  running: ['paused', 'completed', 'failed', 'cancelled'],
+  paused: ['running'],
+  completed: [],
+  failed: [],
+  cancelled: [],
+  merged: [],
+}
+const CALL_STEPS: { readonly [status in ToolMessage['status']]: readonly ToolMessage['status'][] } = {
+  running: ['running', 'completed', 'error', 'interrupted', 'cancelled'],
+  waiting: ['completed', 'error', 'denied', 'approved', 'cancelled'],
+  approved: ['running', 'cancelled'],
+  completed: [],
+  error: [],
+  interrupted: [],
+  cancelled: [],
+  denied: [],
+}
+/** Ends a call by its row alone, so it may land until the next holder has claimed it. */
+const BY_ROW = 'complete'
+
+function must(rule: string, holds: boolean, detail = ''): void {
+  if (!holds) throw new Violation(rule, detail)
+}
+
+const callsIn = (messages: readonly Message[]): ToolMessage[] => messages.filter((row) => row.role === 'tool')
+
+/** Throws a `Violation` when the step from `before` to `after`, done by `act`, breaks a promise of the protocol. */
+export function checkStep(world: World, before: Snapshot, after: Snapshot, act: Act | undefined): void {
+  const [from, to] = [before.header, after.header]
+  if (from === undefined || to === undefined) throw new Violation('the session has no header')
+  must('the generation never falls', to.generation >= from.generation)
+  if (from.status === 'deleted') {
+    checkDeleted(from, to, after)
+    return
+  }
+  if (to.status === 'deleted') {
+    must('nothing is read of a deleted session', after.messages.length + after.runs.length === 0)
+    must('a session is not deleted by expiry while it has work', act?.name !== 'expire' || from.due === undefined)
+    return
+  }
+  checkLease(from, to)
+  checkFence(world, before, after, act)
+  checkMessages(world, before, after)
+  checkRuns(world, before, after)
+  checkCounters(world, to, after)
+  checkWakeUp(world, to)
+}
+
+function checkDeleted(from: SessionHeader, to: SessionHeader, after: Snapshot): void {
+  const { due: _due, ...was } = from
+  const { due: _later, ...is } = to
+  must('a deleted session stays as it is', isDeepStrictEqual(was, is))
+  must('nothing is read of a deleted session', after.session === undefined && after.messages.length === 0)
+}
+
+function checkLease(from: SessionHeader, to: SessionHeader): void {
+  const sameGeneration = from.generation === to.generation
+  must(
+    'a lease is given and given back only with a new generation',
+    !sameGeneration || from.lease?.owner === to.lease?.owner,
+  )
+  if (sameGeneration && from.lease !== undefined && to.lease !== undefined)
+    must('the end of a lease never moves back', to.lease.until >= from.lease.until)
+  must(
+    'a cancel is not forgotten',
+    from.cancel === undefined || to.cancel !== undefined || to.activeRun !== from.activeRun,
+  )
+  must('the last accepted run never falls', (to.tail ?? '') >= (from.tail ?? ''))
+}
+
+/** Nothing is written under a lease that is no longer the session's. */
+function checkFence(world: World, before: Snapshot, after: Snapshot, act: Act | undefined): void {
+  if (act?.generation === undefined || isDeepStrictEqual(before, after)) return
+  const current = before.header?.generation ?? 0
+  if (act.generation === current) return
+  const read = world.ghosts.readGeneration
+  const what = `${act.name} of generation ${act.generation} changed generation ${current}`
+  if (act.name === 'start' || act.name === 'take')
+    throw new Violation('a lease is granted on the header that was seen', what)
+  if (act.name !== BY_ROW) throw new Violation('a former holder writes nothing', what)
+  must('a former holder writes nothing after the new one has read', read < current, what)
+}
+
+function checkMessages(world: World, before: Snapshot, after: Snapshot): void {
+  for (const [place, was] of before.messages.entries()) {
+    const is = after.messages[place]
+    if (is === undefined || is.id !== was.id) throw new Violation('a message is never removed or moved', was.id)
+    if (!isDeepStrictEqual(was, is)) checkCall(world, was, is)
+  }
+  const all = after.messages
+  for (const [place, message] of all.entries()) {
+    const previous = all[place - 1]
+    must('message ids ascend', previous === undefined || message.id > previous.id, message.id)
+    if (message.role !== 'tool') continue
+    must(
+      'nothing stands inside a round',
+      previous?.id === message.assistantMessageId ||
+        (previous?.role === 'tool' && previous.assistantMessageId === message.assistantMessageId),
+      message.id,
+    )
+  }
+  must('the head is the last message', after.header?.head === all.at(-1)?.id)
+  for (const run of after.runs) {
+    const rounds = all.filter((message) => message.runId === run.id && message.role === 'assistant')
+    must(
+      'rounds count from 0 without a gap',
+      rounds.every((message, number) => message.round === number),
+      run.id,
+    )
+    must('a run counts its rounds', run.rounds === rounds.length, run.id)
+  }
+}
+
+function checkCall(world: World, was: Message, is: Message): void {
+  if (was.role !== 'tool' || is.role !== 'tool') throw new Violation('a message is never rewritten', was.id)
+  must('an ended call never changes', CALL_STEPS[was.status].includes(is.status), `${was.status} to ${is.status}`)
+  must('a call goes to newer holders only', is.generation >= was.generation, is.id)
+  must(
+    'a call is interrupted only when something went wrong',
+    is.status !== 'interrupted' || was.status === 'interrupted' || world.ghosts.disturbed,
+    is.toolName,
+  )
+}
+
+function checkRuns(world: World, before: Snapshot, after: Snapshot): void {
+  const known = new Map(before.runs.map((run) => [run.id, run]))
+  for (const run of after.runs) {
+    const was = known.get(run.id)
+    known.delete(run.id)
+    if (was === undefined) checkAccepted(before, run)
+    else if (was.status !== run.status) checkRunStep(world, before, after, was, run)
+    else must('an ended run never changes', !isEnded(run.status) || isDeepStrictEqual(was, run), run.id)
+  }
+  must('a run is never removed', known.size === 0)
+  const active = after.runs.filter((run) => run.status === 'running' || run.status === 'paused')
+  must(
+    'at most one run is active, and the header names it',
+    active.length <= 1 && active[0]?.id === after.header?.activeRun,
+  )
+  must('the header knows a pause', after.header?.paused === (active[0]?.status === 'paused'))
+  const order = after.messages.filter((message, place) => message.runId !== after.messages[place - 1]?.runId)
+  must(
+    'runs stand one after the other, as accepted',
+    order.every((one, n) => n === 0 || one.runId > (order[n - 1]?.runId ?? '')),
+  )
+}
+
+function checkAccepted({ header, runs }: Snapshot, run: Run): void {
+  must(
+    'run ids ascend in the order of acceptance',
+    run.id > (header?.tail ?? '') && runs.every((one) => one.id < run.id),
+  )
+}
+
+function checkRunStep(world: World, before: Snapshot, after: Snapshot, was: Run, run: Run): void {
+  const step = `${was.status} to ${run.status}`
+  must('a run takes the steps of the protocol', RUN_STEPS[was.status].includes(run.status), step)
+  const { header } = before
+  if (was.status === 'queued' && run.status === 'running')
+    must(
+      'runs start in the order of acceptance',
+      before.runs.every((one) => one.status !== 'queued' || one.id >= run.id),
+    )
+  if (was.status === 'paused')
+    must('a run is resumed when nothing waits or for its cancel', header?.waiting === 0 || header?.cancel !== undefined)
+  if (run.status === 'paused')
+    must(
+      'a run pauses only for calls that wait, and not when cancelled',
+      (after.header?.waiting ?? 0) > 0 && header?.cancel === undefined,
+    )
+  if (run.status === 'completed' || run.status === 'failed')
+    must('an acknowledged cancel ends cancelled', !world.ghosts.cancelled.has(run.id), step)
+  if (run.status === 'completed') {
+    const open = callsIn(before.messages).filter((row) => row.runId === run.id && CALL_STEPS[row.status].length > 0)
+    must('a run is not completed with open calls', open.length === 0, open[0]?.toolName)
+  }
+}
+
+function checkCounters(world: World, header: SessionHeader, { messages, runs, session }: Snapshot): void {
+  const queued = runs.filter((run) => run.status === 'queued').length
+  must('queued counts the queued runs', header.queued === queued, `${header.queued}, not ${queued}`)
+  const waiting = callsIn(messages).filter((row) => row.status === 'waiting').length
+  must('waiting counts the waiting calls', header.waiting === waiting, `${header.waiting}, not ${waiting}`)
+  const started = runs.filter((run) => run.startedAt !== undefined).length
+  must('totals count the runs', session?.totals.runs === started)
+  must('totals count the rounds', session?.totals.rounds === messages.filter((one) => one.role === 'assistant').length)
+  for (const [id, count] of world.ghosts.starts) {
+    const call = callsIn(messages).find((row) => row.id === id)
+    must('no call starts twice unless it may', count < 2 || call?.toolName === 'idempotent', call?.toolName)
+  }
+}
+
+/** The session is on the sweeper's list whenever somebody must work on it and nobody does. */
+function checkWakeUp(world: World, header: SessionHeader): void {
+  const { lease, due } = header
+  if (isBlocked(header) || !hasWork(header)) return
+  if (isFree(header, world.stores.clock.now())) must('work that nobody does is due', due !== undefined)
+  else must('a lease is looked after when it ends', due !== undefined && due <= (lease?.until ?? 0))
+}
+
+/** Throws a `Violation` when something was left undone although everybody could go on for as long as they liked. */
+export function checkEnd(world: World, { header, runs, messages }: Snapshot): void {
+  must('every accepted input ends', header?.activeRun === undefined && header?.queued === 0 && header.waiting === 0)
+  must('nothing is due when nothing is left to do', header?.due === undefined && header?.lease === undefined)
+  for (const [input, runId] of world.ghosts.accepted) {
+    const run = runs.find((one) => one.id === runId)
+    const target = run?.mergedInto === undefined ? run : runs.find((one) => one.id === run.mergedInto)
+    must('every accepted input ends', target !== undefined && isEnded(target.status), `input ${input}`)
+  }
+  for (const runId of world.ghosts.cancelled)
+    must('an acknowledged cancel ends cancelled', runs.find((one) => one.id === runId)?.status === 'cancelled', runId)
+  for (const { input, after } of world.ghosts.sent) {
+    const id = world.ghosts.accepted.get(input)
+    must(
+      'an input runs after those acknowledged before it was sent',
+      id === undefined || after.every((one) => one < id),
+    )
+  }
+  must(
+    'every call ends',
+    callsIn(messages).every((row) => CALL_STEPS[row.status].length === 0),
+  )
+}
+
+/** Throws a `Violation` when a finished deletion has left something, or has counted wrongly. */
+export async function checkGone(world: World): Promise<void> {
+  const { deletion, reader, sessions } = world.stores
+  const { messages, runs } = world.lastLive
+  const state = await deletion.state(world.key)
+  must('a deletion goes on until all is removed', state?.removed === true && world.seen.header?.due === undefined)
+  must('a deletion counts what was there', state?.messages === messages.length && state.runs === runs.length)
+  const left = await deletion.removeRows(world.key, 1000)
+  must('nothing comes back after a deletion', !left.more && isDeepStrictEqual(await deletion.state(world.key), state))
+  must('nothing is read of a deleted session', (await sessions.read(world.key)) === undefined)
+  for (const run of runs)
+    must('nothing is read of a deleted session', (await reader.run(world.key, run.id)) === undefined)
+}

@@ -1,0 +1,152 @@
+/** What the scheduler decides about a write at the moment when it is sent. */
+export type Fate =
+  /** It lands and its sender learns of it. */
+  | 'lands'
+  /** It lands, its answer is lost, and the sender repeats it. */
+  | 'answer lost'
+  /** It lands, and a retried copy of it is still on its way. */
+  | 'lands twice'
+  /** The sender dies; the write is still on its way. */
+  | 'lands late'
+
+/** What a write is, so that what it changes can be judged. */
+export interface Act {
+  readonly name: string
+  /** Of the lease under which it is sent, or of the header that a start or take has seen. */
+  readonly generation?: number
+}
+
+/** A write that was sent and has not landed. */
+export interface Flight extends Act {
+  readonly sender: string
+  land(): Promise<unknown>
+}
+
+/** A scripted process: it stops at each of its steps until the scheduler lets it go on. */
+export interface Process {
+  readonly name: string
+  /** Stops before a read or a local step; `enabled` says whether it makes sense to go on. */
+  at(label: string, enabled?: () => boolean): Promise<void>
+  /** Stops before a write, which then meets its fate. */
+  write<T>(act: Act, send: () => Promise<T>): Promise<T>
+  /** Set while this process believes that it holds the lease. */
+  holding?: { readonly generation: number; beat(): () => Promise<void> }
+}
+
+interface Parked {
+  readonly label: string
+  readonly act: Act | undefined
+  readonly enabled: () => boolean
+  readonly resume: (fate: Fate) => void
+}
+
+export interface ProcessState {
+  readonly process: Process
+  readonly parked: Parked[]
+  /** The write that it is in the middle of. */
+  act: Act | undefined
+  failure: unknown
+  done: boolean
+  /** Resolves when it has stopped again or ended. */
+  stopped: PromiseWithResolvers<void>
+}
+
+export interface Processes {
+  readonly all: ReadonlySet<ProcessState>
+  readonly flights: Flight[]
+  spawn(name: string, body: (process: Process) => Promise<void>): ProcessState
+  /** Lets one process go on until it stops again. */
+  resume(state: ProcessState, fate: Fate): Promise<void>
+  /** It never goes on: what it had not sent is never sent. */
+  kill(state: ProcessState): void
+  /** Where a port call lets other writes in: the running process stops there. */
+  between(): Promise<void>
+}
+
+/** Runs processes one step at a time, none beside another. */
+export function createProcesses(): Processes {
+  const all = new Set<ProcessState>()
+  const flights: Flight[] = []
+  let running: ProcessState | undefined
+
+  function park(state: ProcessState, label: string, act?: Act, enabled = () => true): Promise<Fate> {
+    return new Promise((resume) => {
+      state.parked.push({ label, act, enabled, resume })
+      state.stopped.resolve()
+    })
+  }
+
+  async function write<T>(state: ProcessState, act: Act, send: () => Promise<T>): Promise<T> {
+    const fate = await park(state, act.name, act)
+    if (fate === 'lands late') {
+      flights.push({ ...act, sender: state.process.name, land: send })
+      kill(state)
+      return new Promise<never>(() => {})
+    }
+    state.act = act
+    try {
+      if (fate !== 'answer lost') return await send()
+      await send().catch((error: unknown) => error)
+      await park(state, `${act.name}, again`)
+      return await send()
+    } finally {
+      state.act = undefined
+      if (fate === 'lands twice') flights.push({ ...act, sender: state.process.name, land: send })
+    }
+  }
+
+  function kill(state: ProcessState): void {
+    all.delete(state)
+    state.parked.length = 0
+    state.stopped.resolve()
+  }
+
+  function spawn(name: string, body: (process: Process) => Promise<void>): ProcessState {
+    const process: Process = {
+      name,
+      at: async (label, enabled) => void (await park(state, label, undefined, enabled)),
+      write: (act, send) => write(state, act, send),
+    }
+    const state: ProcessState = {
+      process,
+      parked: [],
+      act: undefined,
+      failure: undefined,
+      done: false,
+      stopped: Promise.withResolvers(),
+    }
+    all.add(state)
+    void body(process).then(
+      () => finish(state),
+      (error: unknown) => {
+        state.failure = error
+        finish(state)
+      },
+    )
+    return state
+  }
+
+  function finish(state: ProcessState): void {
+    state.done = true
+    all.delete(state)
+    state.stopped.resolve()
+  }
+
+  return {
+    all,
+    flights,
+    spawn,
+    kill,
+    async resume(state, fate) {
+      const parked = state.parked.splice(0)
+      state.stopped = Promise.withResolvers()
+      running = state
+      for (const one of parked) one.resume(fate)
+      await state.stopped.promise
+      running = undefined
+    },
+    async between() {
+      if (running !== undefined) await park(running, 'inside')
+    },
+  }
+}

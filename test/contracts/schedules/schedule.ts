@@ -1,0 +1,212 @@
+import fc from 'fast-check'
+import { fresh } from '../scene.ts'
+import { snapshot } from '../snapshot.ts'
+import type { Stores } from '../stores.ts'
+import { answer, cancel, expire, post, remove, rename } from './clients.ts'
+import type { Input } from './clients.ts'
+import { checkEnd, checkGone, checkStep } from './invariants.ts'
+import { arrive, optionsOf, replace } from './options.ts'
+import type { Budget } from './options.ts'
+import type { Act, Fate, Processes, ProcessState } from './processes.ts'
+import { isDue, Violation } from './world.ts'
+import type { World } from './world.ts'
+import { work } from './worker.ts'
+
+/** A schedule: who is there, what may go wrong, and who takes the next step, again and again. */
+export interface Schedule {
+  readonly inputs: readonly Input[]
+  /** Numbers of inputs whose runs are cancelled. */
+  readonly cancels: readonly number[]
+  readonly answers: readonly { readonly text: string; readonly all: boolean; readonly tries: number }[]
+  readonly deletes: boolean
+  readonly expires: boolean
+  readonly budget: Budget
+  readonly choices: readonly number[]
+}
+
+const WORKERS = 3
+const FAIR_STEPS = 4000
+const START = Date.UTC(2026, 0, 5, 9)
+
+const kind = fc.constantFrom('tool', 'tool', 'idempotent', 'client', 'client', 'approval') as fc.Arbitrary<
+  Input['plan']['rounds'][number][number]
+>
+const input: fc.Arbitrary<Input> = fc.record({
+  client: fc.nat(1),
+  onBusy: fc.constantFrom('queue', 'queue', 'steer', 'reject'),
+  plan: fc.record({
+    rounds: fc.array(fc.array(kind, { minLength: 1, maxLength: 3 }), { maxLength: 2 }),
+    fails: fc.integer({ min: 0, max: 7 }).map((n) => n === 0),
+  }),
+  here: fc.boolean(),
+  again: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+})
+const rarely = fc.integer({ min: 0, max: 9 }).map((n) => n === 0)
+const calm: Budget = { crash: 0, expiry: 0, late: 0, lost: 0, beats: 0, handOver: 0, back: 0, hints: 0, days: 0 }
+
+/** Schedules of up to `steps` chosen steps; what comes after them is fair. */
+export const schedules = (steps: number): fc.Arbitrary<Schedule> =>
+  fc.record({
+    inputs: fc.array(input, { minLength: 1, maxLength: 4 }),
+    cancels: fc.array(fc.nat(3), { maxLength: 2 }),
+    answers: fc.array(
+      fc.record({
+        text: fc.constantFrom('yes', 'yes', 'no', 'other'),
+        all: fc.boolean(),
+        tries: fc.integer({ min: 1, max: 4 }),
+      }),
+      { maxLength: 2 },
+    ),
+    deletes: rarely,
+    expires: rarely,
+    budget: fc.oneof(
+      { weight: 1, arbitrary: fc.constant(calm) },
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          crash: fc.nat(2),
+          expiry: fc.nat(2),
+          late: fc.nat(3),
+          lost: fc.nat(2),
+          beats: fc.nat(3),
+          handOver: fc.nat(2),
+          back: fc.nat(1),
+          hints: fc.nat(2),
+          days: fc.nat(2),
+        }),
+      },
+    ),
+    choices: fc.array(fc.nat(99_999), { minLength: 30, maxLength: steps, size: 'max' }),
+  })
+
+export interface Outcome {
+  readonly violation: Violation | undefined
+  /** What happened, in order. */
+  readonly trace: readonly string[]
+}
+
+/** Runs a schedule on a fresh session, checking every step; then lets everybody go on fairly until nothing is left to do. */
+export async function runSchedule(stores: Stores, processes: Processes, schedule: Schedule): Promise<Outcome> {
+  stores.clock.set(START)
+  const key = { tenant: fresh('t'), session: fresh('s') }
+  await stores.sessions.create({ ...key, agent: 'helper', metadata: {}, ...(schedule.expires ? { ttlDays: 1 } : {}) })
+  const seen = await snapshot(stores, key)
+  const world: World = {
+    key,
+    stores,
+    processes,
+    ghosts: {
+      accepted: new Map(),
+      sent: [],
+      cancelled: new Set(),
+      starts: new Map(),
+      readGeneration: 0,
+      disturbed: false,
+      deleted: false,
+    },
+    seen,
+    lastLive: seen,
+    hints: 0,
+    handOver: false,
+    fair: false,
+    trace: [],
+  }
+  try {
+    populate(world, schedule)
+    const budget = { ...schedule.budget }
+    for (const choice of schedule.choices) {
+      const options = optionsOf(world, budget)
+      const option = options[choice % options.length]
+      if (option === undefined) break
+      await option.take((state, fate) => step(world, state, fate))
+    }
+    await goOnFairly(world)
+    return { violation: undefined, trace: world.trace }
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error
+    return { violation: error, trace: world.trace }
+  } finally {
+    for (const state of processes.all) processes.kill(state)
+    processes.flights.length = 0
+  }
+}
+
+function populate(world: World, { inputs, answers, cancels, deletes, expires }: Schedule): void {
+  const { processes } = world
+  const numbered = inputs.map((one, number) => ({ ...one, number }))
+  for (const client of [0, 1])
+    processes.spawn(`client ${client}`, (process) =>
+      post(
+        world,
+        process,
+        numbered.filter((one) => one.client === client),
+      ),
+    )
+  for (const [n, { text, all, tries }] of answers.entries())
+    processes.spawn(`answerer ${'+'.repeat(n)}`, (process) => answer(world, process, text, all, tries))
+  for (const number of cancels)
+    if (number < inputs.length) processes.spawn(`canceller ${number}`, (process) => cancel(world, process, number))
+  if (deletes) processes.spawn('deleter', (process) => remove(world, process))
+  if (expires) processes.spawn('expirer', (process) => expire(world, process))
+  processes.spawn('renamer', (process) => rename(world, process))
+  for (let n = 0; n < WORKERS; n++) processes.spawn(`worker ${n}`, (process) => work(world, process))
+}
+
+/** Lets one process take its next step, then looks at what it did. */
+async function step(world: World, state: ProcessState, fate: Fate): Promise<void> {
+  const [parked] = state.parked
+  world.trace.push(`${state.process.name}: ${parked?.label ?? ''}${fate === 'lands' ? '' : ` (${fate})`}`)
+  const act = parked?.act ?? state.act
+  await world.processes.resume(state, fate)
+  if (fate === 'lands late') replace(world, state)
+  // Without a write there is nothing new to see.
+  if (act !== undefined) await look(world, act)
+  if (state.failure instanceof Violation) throw state.failure
+  if (state.failure !== undefined)
+    throw new Violation(
+      'nobody meets an error that is not a refusal',
+      `${state.process.name}: ${String(state.failure)}`,
+    )
+}
+
+/** Compares the store with what it was, and remembers it. */
+async function look(world: World, act: Act | undefined): Promise<void> {
+  const { clock, janitor } = world.stores
+  const now = await snapshot(world.stores, world.key)
+  checkStep(world, world.seen, now, act)
+  world.seen = now
+  if (now.header?.status === 'live') world.lastLive = now
+  const listed = (await janitor.due(clock.now(), 10_000)).some((key) => key.session === world.key.session)
+  if (listed !== isDue(world)) throw new Violation('the sweeper finds exactly what is due')
+}
+
+/** No more trouble, no more hints: everybody takes steps in turn, and time passes only when nobody can. */
+async function goOnFairly(world: World): Promise<void> {
+  const { processes, stores } = world
+  world.fair = true
+  world.hints = 0
+  world.trace.push('-- from here on all go on fairly')
+  for (const flight of processes.flights.splice(0)) {
+    const state = arrive(world, flight)
+    while (!state.done) await step(world, state, 'lands')
+  }
+  processes.spawn('patient', (process) => answer(world, process, 'yes', false, Infinity))
+  for (let steps = 0; steps < FAIR_STEPS;) {
+    const able = [...processes.all].filter(({ parked: [first] }) => first?.enabled() === true)
+    for (const state of able) {
+      if (state.parked[0]?.enabled() !== true) continue
+      await step(world, state, 'lands')
+      steps++
+    }
+    if (able.length > 0) continue
+    const { due, lease } = world.seen.header ?? {}
+    if (due === undefined) return finish(world)
+    stores.clock.set(Math.max(stores.clock.now(), due, lease?.until ?? 0) + 1)
+  }
+  throw new Violation('everybody comes to an end', `not after ${FAIR_STEPS} steps`)
+}
+
+async function finish(world: World): Promise<void> {
+  if (world.seen.header?.status === 'deleted') await checkGone(world)
+  else checkEnd(world, world.seen)
+}
