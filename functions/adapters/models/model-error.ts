@@ -23,9 +23,10 @@ export function toModelError(error: unknown): ModelError {
 function byStatus(error: unknown, status: number, message: string): ModelError {
   const body = APICallError.isInstance(error) ? (error.responseBody ?? '') : ''
   const text = `${message} ${body}`
+  const told = message === '' ? `the provider answered with status ${status}` : message
   const retryAfterMs = retryAfter(error)
   const make = (code: ModelError['code'], retryable: boolean): ModelError =>
-    new ModelError(code, message, { retryable, cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
+    new ModelError(code, told, { retryable, cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
   if (status === 429) return make('rate_limited', !USED_UP.test(text))
   if (status === 401 || status === 403) return make('authentication', false)
   if (status === 408 || status === 504) return make('timeout', true)

@@ -37,6 +37,18 @@ async function bodyFor(provider: Provider, request: ModelRequest): Promise<{ tex
 /** Where each provider's body has its messages. */
 const messagesOf = (body: Body): unknown[] => (body['messages'] ?? body['input']) as unknown[]
 
+const toolChoiceOf = (body: Body): unknown => body['tool_choice'] ?? (body['toolConfig'] as Body)['toolChoice']
+
+/** A model of the provider that takes a temperature: the newest ones do not, and their packages leave it out. */
+function plainModel({ name, model }: Provider): string {
+  const plain: { readonly [provider: string]: string } = {
+    openai: 'openai/gpt-4.1',
+    anthropic: 'anthropic/claude-sonnet-4-5',
+    bedrock: 'bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0',
+  }
+  return plain[name] ?? model
+}
+
 const named = (name: string): Provider => {
   const provider = PROVIDERS.find((candidate) => candidate.name === name)
   if (provider === undefined) throw new RangeError(name)
@@ -77,6 +89,23 @@ describe.each(PROVIDERS)('a request to $name', (provider) => {
       const later = messages[index + 1]
       if (later !== undefined) expect(later.slice(0, earlier.length)).toEqual(earlier)
     }
+  })
+
+  it('has what the agent asks for: temperature, tokens of output, and options of the provider itself', async () => {
+    const own = { anthropic: { cacheControl: { type: 'ephemeral', ttl: '1h' } }, openai: { user: 'u-1' } }
+    const options = { temperature: 0.25, maxOutputTokens: 777, provider: { ...own, openaiCompatible: { user: 'u-1' } } }
+    const { text } = await bodyFor({ ...provider, model: plainModel(provider) }, { ...requestFor(LOG), options })
+    expect(text).toMatch(/"temperature":0\.25/)
+    expect(text).toMatch(/"(?:max_tokens|max_output_tokens|maxTokens)":777/)
+    if (provider.name === 'anthropic') expect(text).toContain('"cache_control":{"type":"ephemeral","ttl":"1h"}')
+    if (provider.name.startsWith('openai')) expect(text).toContain('"user":"u-1"')
+  })
+
+  it('forces a call of any tool, or of one', async () => {
+    const forced = async (choice: ModelRequest['toolChoice']): Promise<string> =>
+      JSON.stringify(toolChoiceOf((await bodyFor(provider, requestFor(LOG, choice))).body))
+    expect(await forced('required')).toMatch(/required|any/)
+    expect(await forced({ name: 'screenshot' })).toContain('screenshot')
   })
 
   it('keeps its tools declared when none may be called', async () => {
