@@ -1,0 +1,67 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { serve } from '@hono/node-server'
+import type { Agent, Policies } from '../../functions/domain/agent.ts'
+import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
+import type { Tool } from '../../functions/ports/tool.ts'
+import { openLocalPorts } from '../../functions/runtime/local-ports.ts'
+import { createProgram } from '../../functions/runtime/program.ts'
+import type { Ports } from '../../functions/runtime/program.ts'
+import { createClient } from './client.ts'
+import type { Client } from './client.ts'
+
+export interface InProcess {
+  readonly client: Client
+  readonly ports: Ports
+  readonly dataFolder: string
+  close(): Promise<void>
+}
+
+/** An agent with the default policies but for those given. */
+export const testAgent = (agent: Omit<Agent, 'policies' | 'modelOptions' | 'tools'> & Partial<Agent>): Agent => ({
+  modelOptions: {},
+  tools: [],
+  policies: DEFAULT_POLICIES,
+  ...agent,
+})
+
+export const withPolicies = (policies: Partial<Policies>): Policies => ({ ...DEFAULT_POLICIES, ...policies })
+
+/** The whole program in this process, on SQLite and disk in a folder of its own, over real HTTP. */
+export async function startInProcess(options: {
+  readonly agents: readonly Agent[]
+  readonly tools?: readonly Tool[]
+  readonly modelBaseUrl: string
+}): Promise<InProcess> {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'tooltrail-'))
+  const ports = openLocalPorts({
+    dataFolder,
+    logLevel: 'error',
+    modelSettings: { server: { baseUrl: options.modelBaseUrl } },
+  })
+  const program = createProgram(ports, {
+    agents: new Map(options.agents.map((agent) => [agent.name, agent])),
+    tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
+    app: { version: '0.0.0', openAccess: true, corsOrigins: [] },
+    sweepMs: 1_000,
+  })
+  const server = serve({ fetch: program.app.fetch, port: 0, hostname: '127.0.0.1' }) as Server
+  if (!server.listening) await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    client: createClient(`http://127.0.0.1:${port}`),
+    ports,
+    dataFolder,
+    async close() {
+      await program.stop()
+      server.closeAllConnections()
+      server.close()
+      ports.close()
+      await rm(dataFolder, { recursive: true, force: true })
+    },
+  }
+}

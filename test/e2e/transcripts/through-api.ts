@@ -1,0 +1,91 @@
+import type { OpenAiStep } from '../../model-server/openai-server.ts'
+import type { Client, RunBody } from '../client.ts'
+import { lastRun } from '../event-text.ts'
+import { dataOf, partsOf } from './expected.ts'
+import type { Conversation, RecordedMessage } from './recorded.ts'
+import { callsOf, furtherResultsOf, listOf, plainText, resultsOf, sessionOf } from './recorded.ts'
+
+/** The recorded model has nothing more to say: the run fails, and leaves an error that no request ever carries. */
+const END_OF_RECORD: OpenAiStep = {
+  status: 400,
+  body: { error: { message: 'the record ends here', type: 'invalid_request_error' } },
+}
+
+/** What the model server is to answer, request after request, and how much of the record each request must know. */
+export interface ScriptedRequest {
+  readonly step: OpenAiStep
+  /** The recorded messages before this index are in the request. */
+  readonly end: number
+}
+
+/** The requests that a conversation comes to. */
+export function scriptOf({ messages }: Conversation): ScriptedRequest[] {
+  const script: ScriptedRequest[] = []
+  for (const [index, message] of messages.entries()) {
+    if (message.role === 'assistant') script.push({ step: { answer: answerOf(message) }, end: index })
+    const next = messages[index + 1]
+    if (
+      message.role !== 'assistant' &&
+      message.role !== 'system' &&
+      next?.role !== 'assistant' &&
+      next?.role !== 'tool'
+    )
+      script.push({ step: END_OF_RECORD, end: index + 1 })
+  }
+  return script
+}
+
+const answerOf = (message: RecordedMessage) => ({
+  role: 'assistant' as const,
+  content: plainText(message) ?? '',
+  tool_calls: callsOf(message),
+})
+
+/** Has the conversation through the API: inputs are posted, and the recorded tools are client tools with recorded results. */
+export async function driveThroughApi(client: Client, conversation: Conversation, streamed: boolean): Promise<void> {
+  const { messages } = conversation
+  const id = sessionOf(conversation)
+  const instructions = messages[0]?.role === 'system' ? { instructions: plainText(messages[0]) ?? '' } : {}
+  await client.post('/v1/sessions', { id, agent: conversation.id, ...instructions })
+  const headers = streamed ? { accept: 'text/event-stream' } : { prefer: 'wait=60' }
+  const post = async (path: string, body: unknown): Promise<RunBody> => {
+    const reply = await client.send<RunBody>('POST', `/v1/sessions/${id}${path}`, body, headers)
+    if (reply.status !== 200) throw new Error(`${id}: POST ${path}: ${reply.status} ${reply.text.slice(0, 300)}`)
+    return streamed ? lastRun(reply.text) : reply.body
+  }
+  const refused = async (run: string, message: RecordedMessage): Promise<void> => {
+    const results = [resultOf(message, message.tool_call_id ?? '')]
+    const { status } = await client.send('POST', `/v1/sessions/${id}/runs/${run}/tool-results`, { results })
+    if (status !== 409) throw new Error(`${id}: a second result for a call was answered ${status}`)
+  }
+  const tools = clientTools(conversation)
+  for (const [index, message] of messages.entries()) {
+    if (message.role !== 'user') continue
+    let run = await post('/messages', { content: incomingContent(message), tools })
+    for (let at = index + 1; at < messages.length && messages[at]?.role !== 'user'; at++) {
+      if (callsOf(messages[at]).length === 0) continue
+      if (run.status !== 'paused') throw new Error(`${id}: the run is ${run.status} at message ${at}`)
+      const results = [...resultsOf(conversation, at)].map(([callId, place]) => resultOf(messages[place], callId))
+      if (results.length > 0) run = await post(`/runs/${run.id}/tool-results`, { results })
+      for (const further of furtherResultsOf(conversation, at)) await refused(run.id, further)
+    }
+  }
+}
+
+function clientTools({ messages }: Conversation): object[] {
+  const names = new Set(messages.flatMap((message) => callsOf(message).map((call) => call.function.name)))
+  return [...names].map((name) => ({ name, description: 'recorded', parameters: { type: 'object' } }))
+}
+
+function resultOf(message: RecordedMessage | undefined, callId: string): object {
+  return { tool_call_id: callId, output: message === undefined ? '' : incomingContent(message) }
+}
+
+function incomingContent(message: RecordedMessage): string | object[] {
+  if (listOf(message).length === 0) return plainText(message) ?? ''
+  return partsOf(message).map((part) => {
+    if (part.type === 'text') return part
+    const { mediaType, base64 } = dataOf(part)
+    return { type: 'image', media_type: mediaType, data: base64 }
+  })
+}

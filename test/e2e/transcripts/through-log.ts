@@ -1,0 +1,127 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { nextId } from '../../../functions/domain/ids.ts'
+import type { AssistantMessage, ToolCall, ToolMessage, UserPart } from '../../../functions/domain/message.ts'
+import type { Lease, SessionKey } from '../../../functions/domain/session.ts'
+import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
+import { callText } from '../../../functions/log/call-text.ts'
+import { fitContent } from '../../../functions/log/fit-content.ts'
+import type { Ports } from '../../../functions/runtime/program.ts'
+import type { Conversation, RecordedMessage } from './recorded.ts'
+import { callsOf, plainText, resultsOf, sessionOf, strayResultsAfter } from './recorded.ts'
+
+interface Import {
+  readonly ports: Ports
+  readonly key: SessionKey
+  readonly conversation: Conversation
+  lease: Lease | undefined
+  round: number
+  head: string | undefined
+}
+
+/** Writes a conversation through the ports of inbox, lease and log, as an import would: any shape of log can be made so. */
+export async function importConversation(ports: Ports, tenant: string, conversation: Conversation): Promise<void> {
+  const { id, messages } = conversation
+  const key = { tenant, session: sessionOf(conversation) }
+  const instructions = messages[0]?.role === 'system' ? { instructions: plainText(messages[0]) ?? '' } : {}
+  await ports.sessions.create({ ...key, agent: id, metadata: {}, ...instructions })
+  const at: Import = { ports, key, conversation, lease: undefined, round: 0, head: undefined }
+  for (const [index, message] of messages.entries()) {
+    // Embedded storage answers at once: without this, nobody else would get a turn for seconds.
+    await nextTurn()
+    if (message.role === 'user') await startRun(at, [{ type: 'text', text: plainText(message) ?? '' }])
+    if (message.role === 'system' && index > 0) await startRun(at, [{ type: 'text', text: plainText(message) ?? '' }])
+    if (message.role === 'assistant') await storeAnswer(at, index, message)
+  }
+  await endRun(at)
+}
+
+async function startRun(at: Import, parts?: readonly UserPart[]): Promise<Lease> {
+  await endRun(at)
+  const { started } = await at.ports.inbox.enqueue(at.key, {
+    agent: at.conversation.id,
+    trigger: 'input',
+    onBusy: 'queue',
+    clientTools: [],
+    startAs: crypto.randomUUID(),
+    ...(parts === undefined ? {} : { input: { parts } }),
+  })
+  if (started === undefined) throw new Error(`${at.key.session} is not idle`)
+  at.lease = started.lease
+  at.round = 0
+  at.head = started.lease.head
+  return started.lease
+}
+
+async function endRun(at: Import, message?: AssistantMessage): Promise<void> {
+  if (at.lease === undefined) return
+  const answer = message === undefined ? {} : { message }
+  await at.ports.log.endRun(at.lease, { outcome: 'completed', stopReason: 'answer', ...answer })
+  at.lease = undefined
+}
+
+async function storeAnswer(at: Import, index: number, message: RecordedMessage): Promise<void> {
+  const lease = at.lease ?? (await startRun(at))
+  const text = plainText(message) ?? ''
+  const toolCalls = callsOf(message).map((call) => ({ id: call.id, ...call.function }))
+  const assistant: AssistantMessage = {
+    id: newId(at),
+    role: 'assistant',
+    runId: lease.runId,
+    agent: at.conversation.id,
+    round: at.round++,
+    createdAt: at.ports.clock.now(),
+    parts: [
+      ...(text === '' ? [] : [{ type: 'text' as const, text }]),
+      ...toolCalls.map(({ id }) => ({ type: 'tool_call' as const, id })),
+    ],
+    toolCalls,
+    finishReason: 'stop',
+  }
+  if (toolCalls.length === 0) await endRun(at, assistant)
+  else await storeRound(at, lease, index, assistant)
+}
+
+/**
+ * A call that was never answered gets no row: an import knows nothing of it. A result whose call is not known gets one at a
+ * place that no call has (spec R2).
+ */
+async function storeRound(at: Import, lease: Lease, index: number, assistant: AssistantMessage): Promise<void> {
+  const { conversation } = at
+  const results = resultsOf(conversation, index)
+  const answered = assistant.toolCalls.flatMap((call, sequence) => {
+    const message = conversation.messages[results.get(call.id) ?? -1]
+    return message === undefined ? [] : [{ call, sequence, message }]
+  })
+  const stray = strayResultsAfter(conversation, index).map((message, place) => ({
+    call: { id: message.tool_call_id ?? '', name: 'unknown', arguments: '' },
+    sequence: assistant.toolCalls.length + place,
+    message,
+  }))
+  const rows = [...answered, ...stray].map(({ call, sequence, message }) => {
+    const row = openRow(at, lease, assistant, call, sequence)
+    return { row, text: plainText(message) ?? '' }
+  })
+  await at.ports.log.appendRound(lease, { assistant, tools: rows.map(({ row }) => row) })
+  for (const { row, text } of rows) {
+    const { parts, output, object } = fitContent({ messageId: row.id, attempt: '1' }, { text }, DEFAULT_POLICIES)
+    if (object !== undefined) await at.ports.outputs.put(at.key, object.name, object.bytes, object.mediaType)
+    const completedAt = at.ports.clock.now()
+    await at.ports.log.completeCall(lease, {
+      ...{ messageId: row.id, status: 'completed', parts, output, completedAt, durationMs: 0 },
+    })
+  }
+}
+
+function openRow(at: Import, lease: Lease, assistant: AssistantMessage, call: ToolCall, sequence: number): ToolMessage {
+  const { runId, agent, round, createdAt } = assistant
+  return {
+    ...{ id: newId(at), role: 'tool', runId, agent, round, createdAt, assistantMessageId: assistant.id },
+    ...{ toolCallId: call.id, toolName: call.name, call: callText(call), sequence, status: 'running' },
+    ...{ parts: [], generation: lease.generation },
+  }
+}
+
+function newId(at: Import): string {
+  at.head = nextId(at.head, at.ports.clock.now())
+  return at.head
+}
