@@ -6,10 +6,10 @@ const BUFFERED = 1_000
 
 export interface Subscription {
   /**
-   * The next events; waits at most until `signal` aborts, and then answers none. `gap`: the consumer was too slow and
-   * events were dropped: what was stored can be read from the log.
+   * The next events; waits for them at most `milliseconds`, or until `signal` aborts, and then answers none. `gap`: the
+   * consumer was too slow and events were dropped: what was stored can be read from the log.
    */
-  next(signal: AbortSignal): Promise<{ events: readonly RunEvent[]; gap: boolean }>
+  next(signal: AbortSignal, milliseconds: number): Promise<{ events: readonly RunEvent[]; gap: boolean }>
   close(): void
 }
 
@@ -55,11 +55,17 @@ function createBuffer(): Pick<Subscription, 'next'> & { receive(event: RunEvent)
       events.push(event)
       wake?.()
     },
-    async next(signal) {
+    async next(signal, milliseconds) {
       if (events.length === 0 && !gap && !signal.aborted) {
         await new Promise<void>((resolve) => {
-          wake = resolve
-          signal.addEventListener('abort', () => resolve(), { once: true })
+          const timer = setTimeout(over, milliseconds)
+          wake = over
+          signal.addEventListener('abort', over)
+          function over(): void {
+            clearTimeout(timer)
+            signal.removeEventListener('abort', over)
+            resolve()
+          }
         })
         wake = undefined
       }

@@ -55,7 +55,7 @@ export async function* followRun(
   /** Yields what this process emits for as long as events come; answers whether the run's terminal event was among them. */
   async function* live(): AsyncGenerator<RunEvent, boolean> {
     for (;;) {
-      const { events, gap } = await subscription.next(AbortSignal.any([signal, AbortSignal.timeout(TAIL_MS)]))
+      const { events, gap } = await subscription.next(signal, TAIL_MS)
       for (const event of events) {
         if (event.runId !== target || !filter.isNew(event)) continue
         yield event
