@@ -153,7 +153,7 @@ function expectSame(actual: readonly OpenAiMessage[], expected: readonly OpenAiM
   for (let index = 0; index < length; index++)
     if (JSON.stringify(actual[index]) !== JSON.stringify(expected[index]))
       expect(actual[index], `${what}, message ${index}`).toStrictEqual(expected[index])
-  expect(actual, what).toHaveLength(expected.length)
+  expect(actual.length).toBe(expected.length)
 }
 
 const share = (values: readonly number[], holds: (value: number) => boolean): number =>

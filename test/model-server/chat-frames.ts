@@ -18,7 +18,7 @@ export function chatFrames(answer: ScriptedAnswer, model = 'scripted'): string[]
     chunk({ choices: [{ index: 0, delta: value, finish_reason: finish }] })
   let calls = 0
   const content = answer.parts.flatMap((part) =>
-    deltas(part, part.type === 'tool_call' ? calls++ : 0).map((value) => delta(value)),
+    deltas(part, part.type === 'tool_call' ? calls++ : 0, answer.pieceSize).map((value) => delta(value)),
   )
   return [
     delta({ role: 'assistant', content: '' }),
@@ -29,10 +29,11 @@ export function chatFrames(answer: ScriptedAnswer, model = 'scripted'): string[]
   ]
 }
 
-function deltas(part: ScriptedPart, index: number): object[] {
-  if (part.type === 'text') return piecesOf(part.text).map((content) => ({ content }))
-  if (part.type === 'reasoning') return piecesOf(part.text).map((text) => ({ reasoning_content: text }))
+function deltas(part: ScriptedPart, index: number, size: number | undefined): object[] {
+  if (part.type === 'redacted') throw new TypeError('Chat Completions has no redacted reasoning')
+  if (part.type === 'text') return piecesOf(part.text, size).map((content) => ({ content }))
+  if (part.type === 'reasoning') return piecesOf(part.text, size).map((text) => ({ reasoning_content: text }))
   const start = { index, id: part.id, type: 'function', function: { name: part.name, arguments: '' } }
-  const pieces = piecesOf(part.arguments).map((text) => ({ index, function: { arguments: text } }))
+  const pieces = piecesOf(part.arguments, size).map((text) => ({ index, function: { arguments: text } }))
   return [start, ...pieces].map((call) => ({ tool_calls: [call] }))
 }

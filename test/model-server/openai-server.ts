@@ -24,6 +24,7 @@ export interface RecordedAnswer {
     readonly id: string
     readonly function: { readonly name: string; readonly arguments: string }
   }[]
+  readonly pieceSize?: number
 }
 
 export interface ChatRequest {
@@ -88,5 +89,5 @@ function scripted(answer: RecordedAnswer): ScriptedAnswer {
     arguments: call.function.arguments,
   }))
   const text: ScriptedPart[] = answer.content ? [{ type: 'text', text: answer.content }] : []
-  return { parts: [...text, ...calls] }
+  return { parts: [...text, ...calls], ...(answer.pieceSize === undefined ? {} : { pieceSize: answer.pieceSize }) }
 }

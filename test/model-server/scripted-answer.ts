@@ -3,12 +3,16 @@ export interface ScriptedAnswer {
   readonly parts: readonly ScriptedPart[]
   /** Left out: `tool-calls` with calls, else `stop`. */
   readonly finish?: 'stop' | 'tool-calls' | 'length' | 'filtered'
+  /** UTF-16 units of each streamed piece of text or arguments; 7 when left out. */
+  readonly pieceSize?: number
 }
 
 export type ScriptedPart =
   | { readonly type: 'text'; readonly text: string }
   /** `signature`: what the provider wants back with the reasoning; `text` may then be empty. */
   | { readonly type: 'reasoning'; readonly text: string; readonly signature?: string }
+  /** Reasoning that only the provider can read (Anthropic, Bedrock); base64. */
+  | { readonly type: 'redacted'; readonly data: string }
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: string }
 
 /** What every scripted answer is said to have used. */

@@ -11,6 +11,9 @@ const END_OF_RECORD: OpenAiStep = {
   body: { error: { message: 'the record ends here', type: 'invalid_request_error' } },
 }
 
+/** Long texts in pieces of this many UTF-16 units: thousands of answers would otherwise be millions of frames. */
+const PIECE = 50
+
 /** What the model server is to answer, request after request, and how much of the record each request must know. */
 export interface ScriptedRequest {
   readonly step: OpenAiStep
@@ -39,6 +42,7 @@ const answerOf = (message: RecordedMessage) => ({
   role: 'assistant' as const,
   content: plainText(message) ?? '',
   tool_calls: callsOf(message),
+  pieceSize: PIECE,
 })
 
 /** Has the conversation through the API: inputs are posted, and the recorded tools are client tools with recorded results. */
