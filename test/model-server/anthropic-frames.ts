@@ -34,10 +34,12 @@ export function anthropicFrames(answer: ScriptedAnswer, model = 'claude-scripted
 function startOf(part: ScriptedPart): object {
   if (part.type === 'text') return { type: 'text', text: '' }
   if (part.type === 'reasoning') return { type: 'thinking', thinking: '', signature: '' }
+  if (part.type === 'redacted') return { type: 'redacted_thinking', data: part.data }
   return { type: 'tool_use', id: part.id, name: part.name, input: {} }
 }
 
 function deltasOf(part: ScriptedPart): object[] {
+  if (part.type === 'redacted') return []
   if (part.type === 'text') return piecesOf(part.text).map((text) => ({ type: 'text_delta', text }))
   if (part.type === 'tool_call') {
     return piecesOf(part.arguments).map((piece) => ({ type: 'input_json_delta', partial_json: piece }))

@@ -71,6 +71,7 @@ function startOf(part: ScriptedPart): object[] {
 function deltasOf(part: ScriptedPart): object[] {
   if (part.type === 'text') return piecesOf(part.text).map((text) => ({ text }))
   if (part.type === 'tool_call') return piecesOf(part.arguments).map((input) => ({ toolUse: { input } }))
+  if (part.type === 'redacted') return [{ reasoningContent: { redactedContent: part.data } }]
   const thinking = part.text === '' ? [] : piecesOf(part.text).map((text) => ({ reasoningContent: { text } }))
   const { signature } = part
   return signature === undefined ? thinking : [...thinking, { reasoningContent: { signature } }]

@@ -36,6 +36,7 @@ type Event = { readonly type: string; readonly [key: string]: unknown }
 function eventsOf(part: ScriptedPart, output_index: number): Event[] {
   if (part.type === 'tool_call') return callEvents(part, output_index)
   if (part.type === 'reasoning') return reasoningEvents(part, output_index)
+  if (part.type === 'redacted') throw new TypeError('the Responses API has no redacted reasoning')
   const item = { type: 'message', id: `msg_${output_index}`, role: 'assistant', status: 'in_progress', content: [] }
   const at = { item_id: item.id, output_index, content_index: 0 }
   const content = { type: 'output_text', text: part.text, annotations: [] }
