@@ -17,7 +17,7 @@ export type OpenAiStep =
   | { readonly status: number; readonly headers?: { readonly [name: string]: string }; readonly body?: object }
 
 /** An assistant message as Chat Completions logs keep it. */
-export interface RecordedAnswer {
+interface RecordedAnswer {
   readonly role: 'assistant'
   readonly content?: string | null
   readonly tool_calls?: readonly {
