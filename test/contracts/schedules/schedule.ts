@@ -162,11 +162,10 @@ async function step(world: World, state: ProcessState, fate: Fate): Promise<void
   // Without a write there is nothing new to see.
   if (act !== undefined) await look(world, act)
   if (state.failure instanceof Violation) throw state.failure
-  if (state.failure !== undefined)
-    throw new Violation(
-      'nobody meets an error that is not a refusal',
-      `${state.process.name}: ${String(state.failure)}`,
-    )
+  if (state.failure !== undefined) {
+    const what = state.failure instanceof Error ? state.failure.message : typeof state.failure
+    throw new Violation('nobody meets an error that is not a refusal', `${state.process.name}: ${what}`)
+  }
 }
 
 /** Compares the store with what it was, and remembers it. */

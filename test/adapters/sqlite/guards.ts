@@ -1,0 +1,210 @@
+/** One change of a source text: `from` must stand there exactly once. */
+export interface Edit {
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+/** A condition of the session protocol, and how the SQLite adapter reads without it. */
+export interface Guard {
+  readonly name: string
+  readonly edits: readonly Edit[]
+  /** Why no schedule can tell: another guard stands behind it on this engine. */
+  readonly backedBy?: string
+}
+
+const one = (name: string, file: string, from: string, to: string): Guard => ({ name, edits: [{ file, from, to }] })
+
+const HELD = 'const row = heldSession(database, lease)\n'
+/** A live session, whoever holds it. */
+const ANYBODY = 'const row = findLiveSession(database, lease) ?? heldSession(database, lease)\n'
+/** Takes the generation's check out of the operation that goes on with `next`. */
+const unfenced = (operation: string, file: string, next: string): Guard =>
+  one(`${operation}: the generation is mine`, file, `${HELD}    ${next}`, `${ANYBODY}    ${next}`)
+
+const ROW_IS_OLDER: Edit = {
+  file: 'run-lease.ts',
+  from: 'AND status = 0 AND generation < ?',
+  to: 'AND status = 0 AND ? >= 0',
+}
+const CLAIM_IS_MINE: Edit = {
+  file: 'run-lease.ts',
+  from: `${HELD}    const stored = findRun(database, row.number, lease.runId)`,
+  to: `${ANYBODY}    const stored = findRun(database, row.number, lease.runId)`,
+}
+const TOMBSTONE_BUMPS: Edit = {
+  file: 'session-deletion.ts',
+  from: '      live: 0,\n      generation: row.generation + 1,',
+  to: '      live: 0,\n      generation: row.generation,',
+}
+const TOMBSTONE_CLEARS: Edit = { file: 'session-deletion.ts', from: '      activeRun: null,\n', to: '' }
+const HOLDER_IS_LIVE: Edit = { file: 'session-changes.ts', from: 'row?.live === 1 && ', to: 'row !== undefined && ' }
+
+/** Every guard of the protocol, by the operation that it stands in. */
+export const GUARDS: readonly Guard[] = [
+  one(
+    'enqueue: the run id is greater than the last accepted',
+    'run-inbox.ts',
+    'runIdAfter(row.tail), now)\n    rememberClaim',
+    'runIdAfter(null), now)\n    rememberClaim',
+  ),
+  one(
+    'enqueue: sets due',
+    'run-inbox.ts',
+    'woken({ ...accepted, queued: accepted.queued + 1 }, now)',
+    '{ ...accepted, queued: accepted.queued + 1 }',
+  ),
+  one('enqueue: supersedes a run that waits', 'run-inbox.ts', 'isBlocked(headerOf(before))\n', 'before.number < 0\n'),
+  one(
+    'enqueue: an idempotency key counts once',
+    'run-inbox.ts',
+    'if (known !== undefined) return',
+    'if (known === "") return',
+  ),
+  one(
+    'enqueue: the session is live',
+    'session-rows.ts',
+    'const row = findLiveSession(database, key)\n  if',
+    'const row = findSession(database, key)\n  if',
+  ),
+  one(
+    'enqueue and start: nothing is queued',
+    'run-inbox.ts',
+    ' && row.queued === 0\n\nfunction startAtOnce',
+    '\n\nfunction startAtOnce',
+  ),
+  one(
+    'enqueue and start: no run is active',
+    'run-inbox.ts',
+    'row.leaseOwner === null && row.activeRun === null && row.queued === 0\n',
+    'row.leaseOwner === null && row.queued === 0\n',
+  ),
+  one(
+    'start: the header is the one seen',
+    'run-lease.ts',
+    'row.generation !== seen.generation || row.activeRun',
+    'row.activeRun',
+  ),
+  one('start: no run is active', 'run-lease.ts', 'row.activeRun !== null || !isFree', '!isFree'),
+  one(
+    'start: the lowest queued run',
+    'run-rows.ts',
+    'r.status = 0 ORDER BY r.id LIMIT',
+    'r.status = 0 ORDER BY r.id DESC LIMIT',
+  ),
+  one('start: the message id is greater than the head', 'session-changes.ts', 'idAfter(row.head)', 'idAfter(null)'),
+  one(
+    'take: the header is the one seen',
+    'run-lease.ts',
+    '    if (row.generation !== seen.generation) return undefined\n',
+    '',
+  ),
+  one('take: the session is free', 'run-lease.ts', '!isFree(header, now) || isBlocked(header)', 'isBlocked(header)'),
+  one(
+    'take: the run is not blocked',
+    'run-lease.ts',
+    '!isFree(header, now) || isBlocked(header)',
+    '!isFree(header, now)',
+  ),
+  {
+    name: 'claim: the row is of an older generation',
+    edits: [ROW_IS_OLDER],
+    backedBy: 'claim: the generation is mine',
+  },
+  {
+    name: 'claim: the generation is mine',
+    edits: [CLAIM_IS_MINE],
+    backedBy: 'claim: the row is of an older generation',
+  },
+  { name: 'claim: both', edits: [ROW_IS_OLDER, CLAIM_IS_MINE] },
+  unfenced('repair', 'run-log.ts', 'const calls = messageIds.map'),
+  unfenced('append', 'run-log.ts', 'if (isStored('),
+  one(
+    'complete: the row is of my generation',
+    'run-log.ts',
+    'call?.generation !== lease.generation',
+    'call === undefined',
+  ),
+  one(
+    'complete: the call is running',
+    'run-log.ts',
+    "if (call.status === 'running') {\n      updateToolMessage",
+    "if (call.status !== 'waiting') {\n      updateToolMessage",
+  ),
+  one(
+    'answer: the call is waiting',
+    'call-answers.ts',
+    "if (call.status !== 'waiting') {",
+    "if (call.status === 'completed') {",
+  ),
+  one(
+    'answer: no cancel',
+    'call-answers.ts',
+    'row.activeRun !== run.id || row.cancelRun !== null',
+    'row.activeRun !== run.id',
+  ),
+  one('answer: the last one sets due', 'call-answers.ts', 'woken(next, now) : next', 'next : next'),
+  one('answer: an approval is `approved`', 'call-answers.ts', "status: 'approved' }", "status: 'running' }"),
+  unfenced('begin', 'run-log.ts', 'const call = findToolMessage(database, row.number, messageId)'),
+  one(
+    'begin: the call is approved',
+    'run-log.ts',
+    "if (call?.status !== 'approved') throw",
+    'if (call === undefined) throw',
+  ),
+  one('pause: a call waits', 'run-endings.ts', 'row.waiting === 0 || ', ''),
+  one('pause: no cancel', 'run-endings.ts', ' || row.cancelRun !== null) return undefined', ') return undefined'),
+  unfenced('pause', 'run-endings.ts', 'if (row.waiting === 0'),
+  unfenced('steer', 'run-log.ts', 'const into = runOfLease'),
+  one(
+    'steer: the input is queued',
+    'run-log.ts',
+    "if (queued?.run.status !== 'queued') return",
+    'if (queued === undefined) return',
+  ),
+  one(
+    'end: the generation is mine',
+    'run-endings.ts',
+    'if (!isHeld(row, lease)) return',
+    'if (row === undefined) return',
+  ),
+  one('end: no cancel', 'run-endings.ts', "row.cancelRun !== null && end.outcome !== 'cancelled'", 'row.number < 0'),
+  one('end: stays due when inputs are queued', 'run-endings.ts', 'due: row.queued > 0 ? now : null', 'due: null'),
+  one('end: not due when none is', 'run-endings.ts', 'due: row.queued > 0 ? now : null', 'due: now'),
+  one(
+    'release: the generation grows',
+    'session-changes.ts',
+    'leaseUntil: null,\n  generation: row.generation + 1,',
+    'leaseUntil: null,',
+  ),
+  unfenced('heartbeat', 'run-lease.ts', 'if (row.leaseUntil !== null'),
+  one(
+    'heartbeat: the end moves on only',
+    'run-lease.ts',
+    '    if (row.leaseUntil !== null && row.leaseUntil >= until) return\n',
+    '',
+  ),
+  unfenced('hand over', 'run-lease.ts', 'saveSession(database, row, { ...released(row), due: clock.now() })'),
+  one(
+    'hand over: sets due',
+    'run-lease.ts',
+    '{ ...released(row), due: clock.now() }',
+    '{ ...released(row), due: null }',
+  ),
+  one(
+    'cancel: sets due',
+    'run-inbox.ts',
+    "woken({ ...row, cancelRun: stored.run.id, cancelReason: 'user' }, now)",
+    "{ ...row, cancelRun: stored.run.id, cancelReason: 'user' }",
+  ),
+  one('sweeper: no work', 'session-janitor.ts', '    if (!idle && !isBlocked(headerOf(row))) return false\n', ''),
+  { name: "delete: the holder's session is live", edits: [HOLDER_IS_LIVE], backedBy: 'delete: the generation grows' },
+  { name: 'delete: the generation grows', edits: [TOMBSTONE_BUMPS], backedBy: "delete: the holder's session is live" },
+  { name: 'delete: all of its fence', edits: [HOLDER_IS_LIVE, TOMBSTONE_BUMPS, TOMBSTONE_CLEARS] },
+  one(
+    'expire: not due',
+    'session-deletion.ts',
+    ' || row.expiresAt > now || row.due !== null)',
+    ' || row.expiresAt > now)',
+  ),
+]

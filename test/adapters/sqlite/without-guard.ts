@@ -1,0 +1,53 @@
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { SqliteModules } from './engine.ts'
+import type { Guard } from './guards.ts'
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const MODULES: { readonly [name in keyof SqliteModules]: string } = {
+  database: 'database.ts',
+  sessions: 'session-store.ts',
+  inbox: 'run-inbox.ts',
+  lease: 'run-lease.ts',
+  log: 'run-log.ts',
+  reader: 'log-reader.ts',
+  janitor: 'session-janitor.ts',
+  deletion: 'session-deletion.ts',
+  keys: 'key-store.ts',
+}
+
+/** The adapter's sources as they read without the guard. Throws when a text to replace does not stand there exactly once. */
+export async function textsWithout({ name, edits }: Guard): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>()
+  for (const { file, from, to } of edits) {
+    const text = texts.get(file) ?? (await readFile(join(ROOT, 'functions/adapters/sqlite', file), 'utf8'))
+    const parts = text.split(from)
+    if (parts.length !== 2) throw new Error(`guard "${name}": its text stands ${parts.length - 1} times in ${file}`)
+    texts.set(file, parts.join(to))
+  }
+  return texts
+}
+
+/** A copy of the SQLite adapter with one guard taken out, loaded beside the real domain; `remove` when done. */
+export async function loadWithout(guard: Guard): Promise<{ modules: SqliteModules; remove(): Promise<void> }> {
+  const texts = await textsWithout(guard)
+  const folder = await mkdtemp(join(tmpdir(), 'tooltrail-guard-'))
+  const adapter = join(folder, 'functions/adapters/sqlite')
+  await cp(join(ROOT, 'functions/adapters/sqlite'), adapter, { recursive: true })
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  await symlink(join(ROOT, 'package.json'), join(folder, 'package.json'))
+  for (const name of await readdir(join(ROOT, 'functions')))
+    if (name !== 'adapters') await symlink(join(ROOT, 'functions', name), join(folder, 'functions', name))
+  for (const [file, text] of texts) await writeFile(join(adapter, file), text)
+  const load = async (file: string): Promise<unknown> => import(pathToFileURL(join(adapter, file)).href)
+  const loaded = await Promise.all(
+    Object.entries(MODULES).map(async ([name, file]) => [name, await load(file)] as const),
+  )
+  return {
+    // The same files as the static imports of `engine.ts`, but for the guard.
+    modules: Object.fromEntries(loaded) as unknown as SqliteModules,
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
