@@ -22,7 +22,8 @@ const STATUSES: { readonly [code in ErrorCode]: number } = {
   nothing_to_continue: 409,
   agent_not_found: 409,
   too_many_active_runs: 429,
-  invalid_query: 400,
+  // A cursor names a page; one that was never given out names none.
+  invalid_query: 404,
   search_unavailable: 503,
   storage_failed: 503,
 }

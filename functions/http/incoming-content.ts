@@ -1,6 +1,7 @@
 import type { z } from '@hono/zod-openapi'
 import type { IncomingPart, ToolAnswer } from '../agent/backend.ts'
 import type { Json } from '../domain/json.ts'
+import type { ClientTool } from '../domain/run.ts'
 import { definedFields } from './defined-fields.ts'
 import { isObject } from './schemas-common.ts'
 import { contentParts } from './schemas-input.ts'
@@ -16,8 +17,25 @@ type ContentPart = z.output<typeof contentParts>[number]
 export const incomingParts = (content: string | readonly ContentPart[]): IncomingPart[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(incomingPart)
 
+/** Refuses client tools of the same name. */
+export const refuseSameNames = (tools: readonly ClientTool[]): void =>
+  refuseRepeats(
+    'tool',
+    tools.map((tool) => tool.name),
+  )
+
+function refuseRepeats(what: string, names: readonly string[]): void {
+  const repeated = names.find((name, index) => names.indexOf(name) !== index)
+  if (repeated !== undefined)
+    throw new RequestError(409, `repeated_${what}`, `there is more than one ${what} for ${repeated}`)
+}
+
 /** Answers to tool calls; `text` is the body they came in, from which other JSON values keep their exact numbers. */
 export function toolAnswers(body: z.output<typeof toolResults>, text: string): ToolAnswer[] {
+  refuseRepeats(
+    'answer',
+    body.results.map((result) => result.tool_call_id),
+  )
   const exact = JSON.parse(text, keepNumbers) as { results: { output?: Json }[] }
   return body.results.map((result, index) => {
     if ('error' in result) return { toolCallId: result.tool_call_id, error: result.error }

@@ -16,15 +16,16 @@ export function requestBody(): MiddlewareHandler<AppEnv> {
     const { body } = c.req.raw
     if (Number(c.req.header('content-length') ?? 0) > BODY_LIMIT) throw tooLarge()
     if (body === null || c.req.method === 'GET' || c.req.method === 'HEAD') return next()
-    const text = decode(await readBounded(body))
-    if (depthOf(text) > DEPTH_LIMIT)
+    const bytes = await readBounded(body)
+    if (depthOf(decode(bytes)) > DEPTH_LIMIT)
       throw new RequestError(400, 'malformed_body', `the body is nested more than ${DEPTH_LIMIT} deep`)
-    c.req.raw = new Request(c.req.raw, { body: text })
+    // Bytes, as a string would bring a content type of its own.
+    c.req.raw = new Request(c.req.raw, { body: bytes })
     await next()
   }
 }
 
-async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   let size = 0
   const reader = body.getReader()

@@ -4,6 +4,7 @@ import type { Context } from 'hono'
 import type { Submission } from '../agent/backend.ts'
 import type { AppEnv } from './dependencies.ts'
 import { location, WRITE_PROBLEMS } from './responses.ts'
+import { ServerSentEventSchema } from './schemas-event.ts'
 import { runHeaders } from './schemas-input.ts'
 import { RunSchema } from './schemas-run.ts'
 
@@ -24,9 +25,7 @@ export const RUN_RESPONSES = {
       'The run, ended or waiting for you, with its new messages; or, with `Accept: text/event-stream`, its events as they happen.',
     content: {
       'application/json': { schema: RunSchema },
-      'text/event-stream': {
-        schema: z.string().openapi({ description: 'Server-sent events; the data of each is a `RunEvent`.' }),
-      },
+      'text/event-stream': { schema: ServerSentEventSchema },
     },
   },
   202: {

@@ -53,3 +53,12 @@ export const RunEventSchema = z
     z.object({ type: z.literal('warning'), ...base, code: z.string(), detail: z.string() }),
   ])
   .openapi('RunEvent', { description: 'The `data` of each server-sent event, on one line.' })
+
+/** One server-sent event, its fields as an event source reads them. */
+export const ServerSentEventSchema = z
+  .object({
+    id: z.string().optional().openapi({ description: 'Only on what is stored: goes into `Last-Event-ID`.' }),
+    event: z.string().openapi({ description: 'The `type` of its data.', example: 'run.completed' }),
+    data: z.string().openapi({ description: 'A `RunEvent` as JSON on one line.' }),
+  })
+  .openapi('ServerSentEvent')

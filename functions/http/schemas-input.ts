@@ -53,8 +53,8 @@ export const newMessage = z
     tools: z
       .array(clientTool)
       .max(MOST_TOOLS)
-      .refine((tools) => new Set(tools.map((tool) => tool.name)).size === tools.length, 'names must be unique')
-      .optional(),
+      .optional()
+      .openapi({ description: 'Each has a name of its own.', uniqueItems: true }),
     on_busy: z.enum(['queue', 'reject', 'steer']).optional().openapi({
       description: "What to do while a run is active; left out: the agent's policy.",
     }),
@@ -85,10 +85,7 @@ export const toolResults = z
       .array(toolAnswer)
       .min(1)
       .max(MOST_ANSWERS)
-      .refine(
-        (answers) => new Set(answers.map((answer) => answer.tool_call_id)).size === answers.length,
-        'each call may be answered once',
-      ),
+      .openapi({ description: 'At most one for each call.', uniqueItems: true }),
   })
   .openapi('ToolResults', { example: { results: [{ tool_call_id: 'call_1', output: '18 °C' }] } })
 

@@ -122,12 +122,15 @@ describe('listing sessions', () => {
     'limit=1&limit=2',
     'owner=',
     'run_status=merged',
-    'after=rubbish',
     'after=',
     'unknown=1',
   ])('with %s is refused', async (query) => {
     await expectJson(stage, 400, 'GET', `/v1/sessions?${query}`)
   })
+})
+
+test('a page of sessions after a cursor that was never given out answers 404', async () => {
+  await expectJson(stage, 404, 'GET', '/v1/sessions?after=rubbish')
 })
 
 describe('changing a session', () => {

@@ -3,7 +3,7 @@ import { checkActiveRuns } from '../authentication.ts'
 import { chatMessages } from '../chat-messages.ts'
 import { definedFields } from '../defined-fields.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
-import { incomingParts } from '../incoming-content.ts'
+import { incomingParts, refuseSameNames } from '../incoming-content.ts'
 import { messageResource } from '../message-resource.ts'
 import { readMessageCursor, readPositionCursor, writeMessageCursor, writePositionCursor } from '../page-cursor.ts'
 import { READ_PROBLEMS } from '../responses.ts'
@@ -55,6 +55,7 @@ export function messageRoutes(app: App, dependencies: AppDependencies): void {
     const { content, tools = [], user, metadata, on_busy: onBusy } = c.req.valid('json')
     const { tenant, session } = await findSession(dependencies, caller, c.req.valid('param').session)
     const key = { tenant, session }
+    refuseSameNames(tools)
     await checkActiveRuns(dependencies, caller)
     const since = await lastMessage(dependencies, key)
     const submission = {

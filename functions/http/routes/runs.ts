@@ -10,6 +10,7 @@ import { idempotencyOf, resumeHeaders, RUN_RESPONSES, startHeaders } from '../ru
 import { runResource, viewRun, waitingCalls } from '../run-resource.ts'
 import type { RunView } from '../run-resource.ts'
 import { runParams, sessionParams } from '../schemas-common.ts'
+import { ServerSentEventSchema } from '../schemas-event.ts'
 import { toolResults } from '../schemas-input.ts'
 import { RunPageSchema, runQuery, RunSchema } from '../schemas-run.ts'
 import { findSession } from '../session-access.ts'
@@ -61,7 +62,7 @@ const readEvents = createRoute({
     200: {
       description:
         'Server-sent events; the data of each is a `RunEvent`. The last one tells how the run ended or why it waits.',
-      content: { 'text/event-stream': { schema: z.string() } },
+      content: { 'text/event-stream': { schema: ServerSentEventSchema } },
     },
     ...READ_PROBLEMS,
   },

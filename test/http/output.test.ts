@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makeTool } from '../agent/stage.ts'
+import { readRange } from '../../functions/http/byte-range.ts'
+import { expectJson, openStage } from './stage.ts'
+import type { Stage } from './stage.ts'
+
+const LARGE = `<script>alert(1)</script>\n${'äöü 0123456789\n'.repeat(75_000)}`
+const LARGE_BYTES = Buffer.from(LARGE)
+const tools = [
+  makeTool('large', async () => ({ text: LARGE, mediaType: 'text/html' })),
+  makeTool('small', async () => ({ text: 'hällo' })),
+]
+
+interface Message {
+  readonly id: string
+  readonly role: string
+  readonly tool_name?: string
+  readonly parts: readonly { readonly text: string }[]
+  readonly output?: {
+    readonly url: string
+    readonly bytes: number
+    readonly offloaded: boolean
+    readonly sha256: string
+  }
+}
+
+let stage: Stage
+let messages: readonly Message[]
+beforeAll(async () => {
+  stage = await openStage({ script: [{ calls: [{ name: 'large' }, { name: 'small' }] }, { text: 'ok' }], tools })
+  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
+  const run = await expectJson<{ messages: Message[] }>(stage, 200, 'POST', '/v1/sessions/s/messages', {
+    content: 'hi',
+  })
+  ;({ messages } = run)
+})
+afterAll(() => stage.close())
+
+const urlOf = (tool: string): string => messages.find((message) => message.tool_name === tool)?.output?.url ?? ''
+const get = (url: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> =>
+  stage.send(method, url, undefined, headers)
+
+describe('an output', () => {
+  test('that is offloaded comes whole, as an attachment that no browser executes', async () => {
+    const large = messages.find((message) => message.tool_name === 'large')
+    expect(large?.output).toMatchObject({ offloaded: true, bytes: LARGE_BYTES.length })
+    expect(large?.parts[0]?.text.length).toBeLessThan(700)
+    const response = await get(urlOf('large'))
+    expect(response.status).toBe(200)
+    expect(Buffer.from(await response.arrayBuffer()).equals(LARGE_BYTES)).toBe(true)
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-length': String(LARGE_BYTES.length),
+      'content-type': 'text/html; charset=utf-8',
+      'content-disposition': expect.stringMatching(/^attachment; /) as string,
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "sandbox; default-src 'none'",
+      'accept-ranges': 'bytes',
+    })
+  })
+
+  test('that is small comes from its row', async () => {
+    const response = await get(urlOf('small'))
+    expect(await response.text()).toBe('hällo')
+    expect(response.headers.get('content-length')).toBe('6')
+  })
+
+  test.each(['large', 'small'])('that is %s comes in the range asked for', async (tool) => {
+    const whole = tool === 'large' ? LARGE_BYTES : Buffer.from('hällo')
+    for (const [range, start, end] of [
+      ['bytes=0-0', 0, 0],
+      ['bytes=1-3', 1, 3],
+      ['bytes=2-', 2, whole.length - 1],
+      ['bytes=-2', whole.length - 2, whole.length - 1],
+      ['bytes=0-99999999', 0, whole.length - 1],
+    ] as const) {
+      const response = await get(urlOf(tool), { range })
+      expect(response.status).toBe(206)
+      expect(response.headers.get('content-range')).toBe(`bytes ${start}-${end}/${whole.length}`)
+      expect(Buffer.from(await response.arrayBuffer()).equals(whole.subarray(start, end + 1))).toBe(true)
+    }
+  })
+
+  test('has no range beyond its end', async () => {
+    const response = await get(urlOf('small'), { range: 'bytes=6-' })
+    expect(response.status).toBe(416)
+    expect(response.headers.get('content-range')).toBe('bytes */6')
+    expect(response.headers.get('content-type')).toBe('application/problem+json')
+  })
+
+  test.each(['bytes=a-b', 'bytes=0-1,3-4', 'lines=0-1', 'bytes=3-1', 'bytes=-', ''])(
+    'comes whole when the range is %j',
+    async (range) => {
+      const response = await get(urlOf('small'), { range })
+      expect(response.status).toBe(200)
+      expect(await response.text()).toBe('hällo')
+    },
+  )
+
+  test('answers HEAD with its length and nothing else', async () => {
+    const response = await get(urlOf('large'), {}, 'HEAD')
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-length')).toBe(String(LARGE_BYTES.length))
+    expect(await response.text()).toBe('')
+  })
+
+  test('that does not exist answers 404', async () => {
+    const [user] = messages
+    await expectJson(stage, 404, 'GET', `/v1/sessions/s/messages/${user?.id}/output`)
+    await expectJson(stage, 404, 'GET', '/v1/sessions/s/messages/01JD2Q8N4T6W8Y0A2C4E6G8J0K/output')
+    await expectJson(stage, 404, 'GET', `${urlOf('small')}?part=01JD2Q8N4T6W8Y0A2C4E6G8J0K`)
+    await expectJson(stage, 400, 'GET', `${urlOf('small')}?part=..`)
+    await expectJson(stage, 400, 'GET', '/v1/sessions/s/messages/nothing/output')
+    expect((await get(urlOf('small').replace('/s/', '/t/'))).status).toBe(404)
+  })
+})
+
+describe('a range', () => {
+  test.each([
+    ['bytes=0-', 0, 'unsatisfiable'],
+    ['bytes=-1', 0, 'unsatisfiable'],
+    ['bytes=-0', 5, 'unsatisfiable'],
+    ['bytes=-9', 5, { start: 0, end: 4 }],
+    ['BYTES=1-2', 5, { start: 1, end: 2 }],
+    [undefined, 5, 'whole'],
+  ] as const)('%s of %d bytes is %j', (header, size, range) => {
+    expect(readRange(header, size)).toEqual(range)
+  })
+})
