@@ -2,6 +2,7 @@ import { serve } from '@hono/node-server'
 import type { AddressInfo } from 'node:net'
 import type { Server } from 'node:http'
 import packageJson from '../../package.json' with { type: 'json' }
+import type { ToolRegistry } from '../ports/tool.ts'
 import { readAgents } from './agents-file.ts'
 import { builtInTools } from './built-in-tools.ts'
 import type { Settings } from './config.ts'
@@ -24,9 +25,15 @@ export interface LocalServer {
   close(): Promise<void>
 }
 
+/** What the program is made of on this machine, where that is not all there is by default. */
+export interface Composition {
+  readonly ports?: ReturnType<typeof openLocalPorts>
+  readonly tools?: ToolRegistry
+}
+
 /** Starts the whole program on this machine and resolves when it takes requests. Rejects with `SettingsError`. */
-export async function startLocal(settings: Settings, ports = openLocalPorts(settings)): Promise<LocalServer> {
-  const tools = builtInTools()
+export async function startLocal(settings: Settings, composition: Composition = {}): Promise<LocalServer> {
+  const { ports = openLocalPorts(settings), tools = builtInTools() } = composition
   const agents = readAgents(settings.agentsFile, { model: settings.model, tools })
   const openAccess = !(await ports.keys.any())
   if (openAccess && !LOOPBACK.has(settings.host))

@@ -1,0 +1,108 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { RunningProgram } from '../program.ts'
+import { startProgram } from '../program.ts'
+import type { Knowledge } from './durable-client.ts'
+import { createDurableClient, newKnowledge } from './durable-client.ts'
+import type { Fault } from './faults.ts'
+import { expectGone, expectWhole } from './invariants.ts'
+import type { Scenario } from './scenarios.ts'
+
+/** Further than a lease lasts: whoever was killed holds nothing any more. */
+const SHIFT_MS = 70_000
+const COMPOSITION = 'test/e2e/crashes/crashing-program.ts'
+const TOOLS = ['search_history', 'read_output', 'record', 'lookup', 'guarded', 'big', 'slow', 'endless']
+
+/** A program that is killed and started again on the same data, each time with a clock that is further ahead. */
+export interface CrashBench {
+  readonly dataFolder: string
+  readonly effects: string
+  start(fault?: Fault): Promise<RunningProgram>
+  remove(): Promise<void>
+}
+
+export async function createCrashBench(modelBaseUrl: string): Promise<CrashBench> {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'tooltrail-crash-'))
+  const agents = join(dataFolder, 'agents.json')
+  const effects = join(dataFolder, 'effects.txt')
+  await writeFile(agents, JSON.stringify({ agents: { default: { tools: TOOLS } } }))
+  await writeFile(effects, '')
+  let starts = 0
+  return {
+    dataFolder,
+    effects,
+    start: (fault) =>
+      startProgram({
+        dataFolder,
+        composition: COMPOSITION,
+        env: {
+          MODEL: 'scripted',
+          MODEL_BASE_URL: modelBaseUrl,
+          TOOLTRAIL_AGENTS: agents,
+          EFFECTS: effects,
+          CLOCK_SHIFT_MS: String(SHIFT_MS * starts++),
+          ...(fault === undefined ? {} : { FAULT: JSON.stringify(fault), TRACE: join(dataFolder, 'trace.txt') }),
+        },
+      }),
+    remove: () => rm(dataFolder, { recursive: true, force: true }),
+  }
+}
+
+/** Drives a session; answers whether it got to the end before the program was killed. Throws what is no crash. */
+export async function driveUntilCrash(program: RunningProgram, scenario: Scenario, knows: Knowledge): Promise<boolean> {
+  try {
+    await scenario.drive(createDurableClient(program.client, knows))
+    return true
+  } catch (error) {
+    // A connection breaks a moment before the end of the process is known.
+    await Promise.race([program.ended, new Promise((resolve) => setTimeout(resolve, 2_000))])
+    if (program.hasEnded()) return false
+    throw new Error(`${knows.session} failed without a crash; the program says: ${program.log()}`, { cause: error })
+  }
+}
+
+/** Drives a session to its end and checks everything that must hold of it. */
+export async function finishAndCheck(
+  bench: CrashBench,
+  program: RunningProgram,
+  scenario: Scenario,
+  knows: Knowledge,
+): Promise<void> {
+  if (!(await driveUntilCrash(program, scenario, knows)))
+    throw new Error(`${knows.session}: the program ended: ${program.log()}`)
+  await check(bench, program, scenario, knows)
+}
+
+/** What must hold of a session that was driven to its end. */
+export async function check(
+  bench: CrashBench,
+  program: RunningProgram,
+  scenario: Scenario,
+  knows: Knowledge,
+): Promise<void> {
+  if (scenario.deletes === true) await expectGone(program.client, knows, bench.dataFolder)
+  else await expectWhole(program.client, knows, bench.effects)
+}
+
+/**
+ * Runs a scenario again and again, each time in a session of its own and killed one durable step later, until it gets through
+ * without meeting its fault. Each crash is continued, and checked, by the next start. Answers how many steps there were.
+ */
+export async function crashAtEveryStep(bench: CrashBench, scenario: Scenario, when: Fault['when']): Promise<number> {
+  let crashed: Knowledge | undefined
+  for (let step = 1; ; step++) {
+    const knows = newKnowledge(`${scenario.name}-${when}-${step}`)
+    const program = await bench.start({ session: knows.session, step, when })
+    try {
+      if (crashed !== undefined) await finishAndCheck(bench, program, scenario, crashed)
+      if (await driveUntilCrash(program, scenario, knows)) {
+        await check(bench, program, scenario, knows)
+        return step - 1
+      }
+      crashed = knows
+    } finally {
+      await program.kill()
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type { Client, Message, RunBody } from '../client.ts'
+import type { SentEvent } from '../event-text.ts'
+import { readEvents } from '../event-text.ts'
+
+const ENDED: readonly string[] = ['completed', 'failed', 'cancelled']
+const TERMINAL = new Set(['run.completed', 'run.failed', 'run.cancelled', 'run.paused'])
+
+/** What one client knows of its session. It outlives the program's crashes: all of it was acknowledged. */
+export interface Knowledge {
+  readonly session: string
+  /** Every input that the client has handed in, or tries to: idempotency key → its text. */
+  readonly inputs: Map<string, string>
+  /** Idempotency key → run, as answered. */
+  readonly runs: Map<string, string>
+  /** Stored events as they came, by id. */
+  readonly events: Map<string, SentEvent>
+  /** Run → id of the last stored event. */
+  readonly last: Map<string, string>
+  /** Answered calls: call id → text, or whether it was allowed. */
+  readonly answers: Map<string, string | boolean>
+  /** Runs that were told to stop while they went on. */
+  readonly stopped: Set<string>
+  readonly marks: Set<string>
+}
+
+export const newKnowledge = (session: string): Knowledge => ({
+  session,
+  inputs: new Map(),
+  runs: new Map(),
+  events: new Map(),
+  last: new Map(),
+  answers: new Map(),
+  stopped: new Set(),
+  marks: new Set(),
+})
+
+/** A session's client: whatever was not answered is asked again in the same way, whatever was answered never is. */
+export interface DurableClient {
+  readonly client: Client
+  readonly knows: Knowledge
+  openSession(): Promise<void>
+  /** Hands in an input and answers its run's id. `stream`: has read its events up to the end or a pause. */
+  submit(key: string, body: { readonly content: string } & object, stream: boolean): Promise<string>
+  /** Reads the run's events, answering whatever it waits for, until it has ended. */
+  finish(run: string): Promise<RunBody>
+  /** Waits until a message is in the log. */
+  untilMessage(fits: (message: Message) => boolean): Promise<void>
+  stop(run: string): Promise<void>
+  readRun(run: string): Promise<RunBody>
+}
+
+/** A client of the program as it runs now, with what it knew before. */
+export function createDurableClient(client: Client, knows: Knowledge): DurableClient {
+  const base = `/v1/sessions/${knows.session}`
+
+  function learn(event: SentEvent): void {
+    if (event.id === undefined) return
+    const before = knows.events.get(event.id)
+    if (before !== undefined && !isDeepStrictEqual(before.data.message, event.data.message))
+      throw new Error(`event ${event.id} was sent with another message than before`)
+    knows.events.set(event.id, event)
+  }
+
+  /** Reads events to the end; throws when the stream breaks off. */
+  async function read(response: Response, key?: string): Promise<void> {
+    if (response.status !== 200) throw new Error(`events: ${response.status} ${await response.text()}`)
+    const decoder = new TextDecoder()
+    let text = ''
+    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+      text += decoder.decode(chunk, { stream: true })
+      const end = text.lastIndexOf('\n\n') + 2
+      for (const event of readEvents(text.slice(0, end))) {
+        learn(event)
+        const run = (event.data as { run_id?: string }).run_id ?? ''
+        if (key !== undefined) knows.runs.set(key, run)
+        if (event.id !== undefined) knows.last.set(run, event.id)
+        if (TERMINAL.has(event.type)) return
+      }
+      text = text.slice(end)
+    }
+    throw new Error('the stream broke off')
+  }
+
+  async function follow(run: string): Promise<void> {
+    const last = knows.last.get(run)
+    const headers = last === undefined ? {} : { 'last-event-id': last }
+    await read(await fetch(`${client.url}${base}/runs/${run}/events`, { headers }))
+  }
+
+  async function answerOne(run: RunBody): Promise<void> {
+    const call = run.waiting[0]
+    if (call === undefined) return
+    const { mark } = JSON.parse(call.arguments) as { mark: string }
+    const answer = call.needs === 'approval' ? true : `result of ${mark}`
+    const result = answer === true ? { approve: true } : { output: answer }
+    const results = [{ tool_call_id: call.tool_call_id, ...result }]
+    await client.post(`${base}/runs/${run.id}/tool-results`, { results }, { prefer: 'respond-async' })
+    knows.answers.set(call.tool_call_id, answer)
+  }
+
+  const readRun = (run: string): Promise<RunBody> => client.get(`${base}/runs/${run}`)
+
+  return {
+    client,
+    knows,
+    readRun,
+    async openSession() {
+      const { status, text } = await client.send('POST', '/v1/sessions', { id: knows.session })
+      if (status !== 201 && status !== 409) throw new Error(`POST /v1/sessions: ${status} ${text}`)
+    },
+    async submit(key, body, stream) {
+      knows.inputs.set(key, body.content)
+      const known = knows.runs.get(key)
+      if (known !== undefined) return known
+      const headers = { 'content-type': 'application/json', 'idempotency-key': key }
+      const wants = stream ? { accept: 'text/event-stream' } : { prefer: 'respond-async' }
+      const request = { method: 'POST', body: JSON.stringify(body), headers: { ...headers, ...wants } }
+      const response = await fetch(`${client.url}${base}/messages`, request)
+      if (stream) await read(response, key)
+      else knows.runs.set(key, ((await response.json()) as RunBody).id)
+      return knows.runs.get(key) ?? ''
+    },
+    async finish(run) {
+      for (;;) {
+        const now = await readRun(run)
+        if (ENDED.includes(now.status)) return now
+        if (now.waiting.length > 0) await answerOne(now)
+        else await follow(now.id)
+      }
+    },
+    async untilMessage(fits) {
+      for (let attempt = 0; attempt < 500; attempt++) {
+        if ((await client.messages(knows.session)).some(fits)) return
+        await sleep(20)
+      }
+      throw new Error(`${knows.session}: the message did not come`)
+    },
+    async stop(run) {
+      const stopped = await client.post<RunBody>(`${base}/runs/${run}/cancel`, undefined)
+      if (!ENDED.includes(stopped.status)) knows.stopped.add(run)
+    },
+  }
+}

@@ -1,0 +1,53 @@
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Tool, ToolContext, ToolOutput } from '../../../functions/ports/tool.ts'
+
+/** Bytes of a result of `big`: it is offloaded. */
+export const BIG = 60_000
+const SLOW_MS = 400
+
+type Execute = (mark: string, context: ToolContext) => Promise<ToolOutput>
+
+/**
+ * Tools whose every execution leaves a line in `file`, durably, before they answer: what was executed how often can be told
+ * after a crash. `mark` is the argument that names the call.
+ */
+export function effectTools(file: string): Tool[] {
+  const effect = (name: string, { session, toolCallId }: ToolContext, mark: string): void => {
+    const opened = openSync(file, 'a')
+    writeSync(opened, `${name}\t${session}\t${mark}\t${toolCallId}\n`)
+    fsyncSync(opened)
+    closeSync(opened)
+  }
+  const tool = (name: string, traits: Partial<Tool>, execute: Execute): Tool => ({
+    name,
+    description: `leaves a line: ${name}`,
+    parameters: { type: 'object', properties: { mark: { type: 'string' } }, required: ['mark'] },
+    idempotent: false,
+    timeoutMs: 20_000,
+    needsApproval: false,
+    ...traits,
+    async execute(input, context) {
+      const mark = String((input as { mark?: unknown }).mark)
+      effect(name, context, mark)
+      return execute(mark, context)
+    },
+  })
+  const result: Execute = async (mark) => ({ text: `result of ${mark}` })
+  return [
+    tool('record', {}, result),
+    tool('lookup', { idempotent: true }, result),
+    tool('guarded', { needsApproval: true }, result),
+    tool('big', { idempotent: true }, async (mark) => ({
+      text: `${'0123456789\n'.repeat(BIG / 11)}result of ${mark}`,
+    })),
+    tool('slow', {}, async (mark, { signal }) => {
+      await sleep(SLOW_MS, undefined, { signal })
+      return { text: `result of ${mark}` }
+    }),
+    tool('endless', {}, async (mark, { signal }) => {
+      await sleep(60_000, undefined, { signal })
+      return { text: `result of ${mark}` }
+    }),
+  ]
+}

@@ -1,0 +1,81 @@
+import { appendFileSync } from 'node:fs'
+import type { Ports } from '../../../functions/runtime/program.ts'
+import type { Tool } from '../../../functions/ports/tool.ts'
+
+/** Kills the process at the n-th durable step of one session, just before or just after it. */
+export interface Fault {
+  readonly session: string
+  readonly step: number
+  readonly when: 'before' | 'after'
+}
+
+type StepPorts = Pick<Ports, 'sessions' | 'inbox' | 'lease' | 'log' | 'janitor' | 'deletion' | 'outputs'>
+
+/** Every port method that changes what is stored. Heartbeats come by the clock and are left to the random kills. */
+const STEPS: { readonly [name in keyof StepPorts]: readonly (keyof StepPorts[name] & string)[] } = {
+  sessions: ['create', 'update'],
+  inbox: ['enqueue', 'answer', 'cancel'],
+  lease: ['start', 'take', 'claim', 'release'],
+  log: ['appendRound', 'completeCall', 'beginApproved', 'repair', 'steer', 'pause', 'endRun'],
+  janitor: ['clearDue'],
+  deletion: ['tombstone', 'removeRows', 'markRemoved', 'finish'],
+  outputs: ['put', 'removeAll'],
+}
+
+export interface FaultPoints {
+  ports<Given extends Ports>(ports: Given): Given
+  tool(tool: Tool): Tool
+}
+
+/** Ports and tools that kill this process where `fault` says; `trace`: a file that gets a line for each step. */
+export function createFaultPoints(fault: Fault | undefined, trace: string | undefined): FaultPoints {
+  let count = 0
+
+  function begin(session: string, name: string): number {
+    if (session !== fault?.session) return -1
+    count++
+    if (trace !== undefined) appendFileSync(trace, `${session}\t${count}\t${name}\n`)
+    kill(count, 'before')
+    return count
+  }
+
+  function kill(step: number, when: Fault['when']): void {
+    if (step === fault?.step && when === fault.when) process.kill(process.pid, 'SIGKILL')
+  }
+
+  function wrap<Port extends object>(port: Port, name: string, methods: readonly (keyof Port & string)[]): Port {
+    const wrapped: Record<string, unknown> = {}
+    for (const method of methods) {
+      const original = port[method] as (...given: unknown[]) => Promise<unknown>
+      wrapped[method] = async (...given: unknown[]): Promise<unknown> => {
+        const step = begin((given[0] as { session: string }).session, `${name}.${method}`)
+        const answer = await original(...given)
+        kill(step, 'after')
+        return answer
+      }
+    }
+    return { ...port, ...wrapped }
+  }
+
+  return {
+    ports: (ports) => ({
+      ...ports,
+      sessions: wrap(ports.sessions, 'sessions', STEPS.sessions),
+      inbox: wrap(ports.inbox, 'inbox', STEPS.inbox),
+      lease: wrap(ports.lease, 'lease', STEPS.lease),
+      log: wrap(ports.log, 'log', STEPS.log),
+      janitor: wrap(ports.janitor, 'janitor', STEPS.janitor),
+      deletion: wrap(ports.deletion, 'deletion', STEPS.deletion),
+      outputs: wrap(ports.outputs, 'outputs', STEPS.outputs),
+    }),
+    tool: (tool) => ({
+      ...tool,
+      async execute(input, context) {
+        const step = begin(context.session, `tool.${tool.name}`)
+        const output = await tool.execute(input, context)
+        kill(step, 'after')
+        return output
+      },
+    }),
+  }
+}

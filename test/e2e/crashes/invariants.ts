@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { expect } from 'vitest'
+import type { OpenAiMessage } from '../../../functions/log/openai-format.ts'
+import type { Client, Message, RunBody, SearchHit } from '../client.ts'
+import type { Knowledge } from './durable-client.ts'
+
+const ONCE = new Set(['record', 'guarded', 'slow', 'endless'])
+
+/** What must hold of a session whose runs have ended, whatever happened on the way. */
+export async function expectWhole(client: Client, knows: Knowledge, effectsFile: string): Promise<void> {
+  const { session } = knows
+  const messages = await client.messages(session)
+  const runs = await client.all<RunBody>(`/v1/sessions/${session}/runs?limit=100`)
+  const answered = await client.get<{ run: RunBody | null }>(`/v1/sessions/${session}`)
+  expect(['completed', 'failed', 'cancelled'], `${session}: its latest run`).toContain(answered.run?.status)
+  for (const run of runs) {
+    const isEnded = ['completed', 'cancelled'].includes(run.status) || run.error?.code === 'crashed_repeatedly'
+    expect(isEnded, `${session}: run ${JSON.stringify(run)}`).toBe(true)
+    if (knows.stopped.has(run.id)) expect(run.status, `${session}: run ${run.id} was told to stop`).toBe('cancelled')
+  }
+  expectAcknowledged(knows, messages)
+  expectReplayable(session, messages, await client.chat(session))
+  expectEffects(session, messages, effectsFile)
+  await expectFound(client, session, messages)
+}
+
+/** Whatever a client was told is in the log, as it was told, and every input once. */
+function expectAcknowledged(knows: Knowledge, messages: readonly Message[]): void {
+  const { session } = knows
+  const byId = new Map(messages.map((message) => [message.id, message]))
+  for (const { id, type, data } of knows.events.values()) {
+    if (data.message === undefined || type === 'tool_call.started') continue
+    expect(byId.get(data.message.id), `${session}: what event ${id} told`).toStrictEqual(data.message)
+  }
+  for (const [key, text] of knows.inputs) {
+    const found = messages.filter((message) => message.role === 'user' && textOf(message) === text)
+    expect(found.length, `${session}: input ${key} in the log`).toBe(1)
+  }
+  for (const [call, answer] of knows.answers) {
+    const row = messages.find((message) => message.role === 'tool' && message.tool_call_id === call)
+    if (typeof answer === 'string') expect(row && textOf(row), `${session}: answer of ${call}`).toBe(answer)
+    else expect(['completed', 'interrupted'], `${session}: allowed call ${call}`).toContain(row?.status)
+  }
+}
+
+/** Ids rise, rounds count up, every call has one result that has ended, and the whole is a valid request. */
+export function expectReplayable(session: string, messages: readonly Message[], chat: readonly OpenAiMessage[]): void {
+  const rounds = new Map<string, number>()
+  for (const [index, message] of messages.entries()) {
+    const before = messages[index - 1]
+    if (before !== undefined) expect(message.id > before.id, `${session}: ids rise`).toBe(true)
+    if (message.role !== 'assistant') continue
+    expect(message.round, `${session}: rounds count up`).toBe(rounds.get(message.run_id) ?? 0)
+    rounds.set(message.run_id, message.round + 1)
+    const rows = messages.filter((row) => row.assistant_message_id === message.id)
+    const calls = (message.tool_calls ?? []).map((call) => call.id)
+    expect(
+      rows.map((row) => row.tool_call_id),
+      `${session}: one result for each call`,
+    ).toStrictEqual(calls)
+    for (const row of rows)
+      expect(['running', 'waiting'], `${session}: call ${row.tool_call_id} has ended`).not.toContain(row.status)
+  }
+  for (const [index, message] of chat.entries()) {
+    if (message.role !== 'assistant' || message.tool_calls === undefined) continue
+    const results = chat.slice(index + 1, index + 1 + message.tool_calls.length)
+    const ids = results.map((result) => (result.role === 'tool' ? result.tool_call_id : result.role))
+    expect(ids, `${session}: results follow their calls`).toStrictEqual(message.tool_calls.map((call) => call.id))
+  }
+}
+
+/** No call that must not run twice has; what is said to be completed has run; what may be run again was. */
+function expectEffects(session: string, messages: readonly Message[], effectsFile: string): void {
+  const times = new Map<string, number>()
+  for (const line of readFileSync(effectsFile, 'utf8').split('\n')) {
+    const [tool, of, , call] = line.split('\t')
+    if (of === session) times.set(`${tool} ${call}`, (times.get(`${tool} ${call}`) ?? 0) + 1)
+  }
+  for (const row of messages) {
+    if (row.role !== 'tool' || row.tool_name === 'client') continue
+    const name = `${row.tool_name} ${row.tool_call_id}`
+    const executed = times.get(name) ?? 0
+    if (ONCE.has(row.tool_name ?? '')) expect(executed, `${session}: executions of ${name}`).toBeLessThanOrEqual(1)
+    else expect(row.status, `${session}: ${name} may be executed again`).not.toBe('interrupted')
+    if (row.status === 'completed') expect(executed, `${session}: executions of ${name}`).toBeGreaterThan(0)
+  }
+}
+
+async function expectFound(client: Client, session: string, messages: readonly Message[]): Promise<void> {
+  const { data } = await client.get<{ data: SearchHit[] }>(
+    `/v1/search?limit=50&role=tool_result&session=${session}&q=${encodeURIComponent('result of')}`,
+  )
+  const found = new Set(data.map((hit) => hit.message_id))
+  for (const message of messages)
+    if (message.role === 'tool' && message.status === 'completed')
+      expect(found.has(message.id), `${session}: the search finds ${message.call}`).toBe(true)
+}
+
+/** What must hold of a session that was deleted. */
+export async function expectGone(client: Client, knows: Knowledge, dataFolder: string): Promise<void> {
+  const { session } = knows
+  expect((await client.send('GET', `/v1/sessions/${session}`)).status).toBe(404)
+  const { data } = await client.get<{ data: SearchHit[] }>(`/v1/search?session=${session}&q=result`)
+  expect(data, `${session}: nothing of it is found`).toStrictEqual([])
+  const files = (await readdir(`${dataFolder}/outputs`, { recursive: true })).join('\n')
+  for (const { data: sent } of knows.events.values())
+    if (sent.message !== undefined) expect(files.includes(sent.message.id), `${session}: an object is left`).toBe(false)
+}
+
+export const textOf = (message: Message): string =>
+  message.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')

@@ -1,0 +1,74 @@
+import type { ChatRequest, OpenAiStep } from '../../model-server/openai-server.ts'
+
+type Call = readonly [tool: string, mark: string]
+
+/** What the model does after an input that begins with the word: one batch of calls after the other, then its answer. */
+const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
+  parallel: [
+    [
+      ['record', 'a'],
+      ['lookup', 'b'],
+      ['record', 'c'],
+    ],
+    [
+      ['record', 'd'],
+      ['lookup', 'e'],
+    ],
+  ],
+  large: [[['big', 'l']], [['record', 'm']]],
+  ask: [
+    [
+      ['record', 'p'],
+      ['client', 'q'],
+      ['client', 'r'],
+    ],
+  ],
+  approve: [
+    [
+      ['guarded', 'g'],
+      ['lookup', 'h'],
+    ],
+  ],
+  wait: [[['slow', 's']], [['record', 't']]],
+  hang: [[['endless', 'x']]],
+  say: [],
+}
+
+/** An input for this model: its first word chooses the plan, its last word stands in every mark, so that all can be told apart. */
+export const inputText = (word: keyof typeof PLANS & string, unique: string): string => `${word} please ${unique}`
+
+/** The marks of the calls that an input leads to. */
+export const marksOf = (word: keyof typeof PLANS & string, unique: string, tool?: string): string[] =>
+  (PLANS[word] ?? []).flatMap((batch) =>
+    batch.flatMap(([name, mark]) => (tool === undefined || tool === name ? [`${mark}-${unique}`] : [])),
+  )
+
+/** What the model says at the end. */
+export const answerText = (unique: string): string => `all done with ${unique}`
+
+/**
+ * A model without memory: what it answers depends on nothing but the request, so that a request that is made again after a
+ * crash is answered alike.
+ */
+export function scriptedModel({ messages }: ChatRequest): OpenAiStep {
+  const last = messages.findLastIndex((message) => message.role === 'user')
+  const text = contentOf(messages[last]?.content)
+  const [word = ''] = text.split(' ')
+  const unique = text.split(' ').at(-1) ?? ''
+  const round = messages.slice(last + 1).filter((message) => message.role === 'assistant').length
+  const batch = PLANS[word]?.[round]
+  if (batch === undefined) return { answer: { parts: [{ type: 'text', text: answerText(unique) }] } }
+  const calls = batch.map(([name, mark], place) => ({
+    type: 'tool_call' as const,
+    id: `call-${round}-${place}-${unique}`,
+    name,
+    arguments: JSON.stringify({ mark: `${mark}-${unique}` }),
+  }))
+  return { answer: { parts: [{ type: 'text', text: `round ${round}` }, ...calls] } }
+}
+
+function contentOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  const parts = (content ?? []) as readonly { readonly text?: string }[]
+  return parts.map((part) => part.text ?? '').join(' ')
+}
