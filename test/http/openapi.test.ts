@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { schemaErrors } from './conformance.ts'
+import type { OpenApiDocument, Operation } from './conformance.ts'
+import { openStage } from './stage.ts'
+import type { Stage } from './stage.ts'
+
+let stage: Stage
+let document: OpenApiDocument
+beforeAll(async () => {
+  stage = await openStage()
+  ;({ document } = stage)
+})
+afterAll(() => stage.close())
+
+const operations = (): { path: string; method: string; operation: Operation }[] =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
+
+/** Every value under `key`, anywhere. */
+function collect(value: unknown, key: string): unknown[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value as object).flatMap(([name, inner]: [string, unknown]) => [
+    ...(name === key ? [inner] : []),
+    ...collect(inner, key),
+  ])
+}
+
+describe('the description', () => {
+  test('is OpenAPI 3.1 and has every route of the API', () => {
+    expect(document.openapi).toBe('3.1.0')
+    expect(
+      operations()
+        .map(({ method, path }) => `${method.toUpperCase()} ${path}`)
+        .toSorted(),
+    ).toEqual([
+      'DELETE /v1/sessions/{session}',
+      'GET /healthz',
+      'GET /v1/deletions/{deletion}',
+      'GET /v1/search',
+      'GET /v1/sessions',
+      'GET /v1/sessions/{session}',
+      'GET /v1/sessions/{session}/messages',
+      'GET /v1/sessions/{session}/messages/{message}/output',
+      'GET /v1/sessions/{session}/runs',
+      'GET /v1/sessions/{session}/runs/{run}',
+      'GET /v1/sessions/{session}/runs/{run}/events',
+      'PATCH /v1/sessions/{session}',
+      'POST /v1/sessions',
+      'POST /v1/sessions/{session}/continue',
+      'POST /v1/sessions/{session}/messages',
+      'POST /v1/sessions/{session}/runs/{run}/cancel',
+      'POST /v1/sessions/{session}/runs/{run}/tool-results',
+    ])
+  })
+
+  test('names each operation once, and each parameter of its path', () => {
+    const ids = operations().map(({ operation }) => operation.operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const { path, operation } of operations()) {
+      const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path').map(({ name }) => name)
+      expect(inPath.toSorted()).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name).toSorted())
+      for (const response of Object.values(operation.responses)) expect(response.description).not.toBe('')
+    }
+  })
+
+  test('refers only to what it holds', () => {
+    for (const reference of collect(document, '$ref')) {
+      const name = /^#\/components\/schemas\/(\w+)$/.exec(String(reference))?.[1]
+      expect(Object.keys(document.components.schemas)).toContain(name)
+    }
+  })
+
+  test('uses the JSON Schema of 3.1: no nullable, no boolean exclusive limits', () => {
+    expect(collect(document, 'nullable')).toEqual([])
+    for (const limit of [...collect(document, 'exclusiveMinimum'), ...collect(document, 'exclusiveMaximum')])
+      expect(limit).toBeTypeOf('number')
+    for (const pattern of collect(document, 'pattern')) expect(() => new RegExp(String(pattern), 'u')).not.toThrow()
+  })
+
+  test('gives an example of every body, which fits', () => {
+    for (const { operation } of operations()) {
+      const contents = [
+        operation.requestBody?.content,
+        ...Object.values(operation.responses).map(({ content }) => content),
+      ]
+      for (const content of contents) {
+        const schema = content?.['application/json']?.schema
+        if (schema === undefined) continue
+        const name = /\/(\w+)$/.exec(schema.$ref ?? '')?.[1] ?? ''
+        const { example } = (document.components.schemas[name] ?? {}) as { example?: unknown }
+        if (name.endsWith('Page') || name === '') continue
+        expect(example, `${operation.operationId} ${name}`).toBeDefined()
+        expect(schemaErrors(document, schema, example)).toEqual([])
+      }
+    }
+  })
+
+  test('says that every operation may be refused, as a problem', () => {
+    for (const { path, operation } of operations().filter((entry) => entry.path.startsWith('/v1/')))
+      for (const status of ['400', '401', '403', '404', '429', '500', '503'])
+        expect(Object.keys(operation.responses[status]?.content ?? {}), `${path} ${status}`).toEqual([
+          'application/problem+json',
+        ])
+  })
+})
+
+describe('the docs', () => {
+  test('load nothing from another server', async () => {
+    const response = await stage.send('GET', '/docs')
+    const html = await response.text()
+    expect(response.headers.get('content-type')).toMatch(/^text\/html/)
+    expect([...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address)).toEqual(['/docs/scalar.js'])
+    const policy = response.headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toMatch(/https?:/)
+    const nonce = /'nonce-([^']+)'/.exec(policy)?.[1]
+    for (const [tag] of html.matchAll(/<script[^>]*>/g)) expect(tag).toContain(`nonce="${nonce}"`)
+  })
+
+  test('come with a new nonce each time', async () => {
+    const policies = await Promise.all(
+      [1, 2].map(async () => (await stage.send('GET', '/docs')).headers.get('content-security-policy')),
+    )
+    expect(policies[0]).not.toBe(policies[1])
+  })
+
+  test('serve their own script', async () => {
+    const response = await stage.send('GET', '/docs/scalar.js')
+    expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
+    expect((await response.text()).length).toBeGreaterThan(1_000_000)
+  })
+})
+
+describe('health', () => {
+  test('tells when the storage does not answer', async () => {
+    const failing = await openStage({
+      change: (ports) => {
+        let calls = 0
+        const any = (): Promise<boolean> => (calls++ === 0 ? Promise.resolve(false) : Promise.reject(new Error('gone')))
+        return { ...ports, keys: { ...ports.keys, any } }
+      },
+    })
+    try {
+      const response = await failing.send('GET', '/healthz')
+      expect(response.status).toBe(503)
+      expect(await response.json()).toEqual({ status: 'failing', version: '0.0.0', storage: 'failing' })
+    } finally {
+      await failing.close()
+    }
+  })
+})
