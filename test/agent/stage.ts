@@ -132,7 +132,10 @@ function scripted(script: readonly Turn[], requests: ModelRequest[]): Ports['mod
         requests.push(request)
         const turn = script[at++]
         if (turn === undefined) throw new Error('the script has no further turn')
-        if (typeof turn === 'function') return yield* turn(request, signal)
+        if (typeof turn === 'function') {
+          yield* turn(request, signal)
+          return
+        }
         if (turn.text !== undefined) yield { type: 'text.delta', part: 0, text: turn.text }
         yield { type: 'answer', answer: answerOf(turn) }
       },

@@ -1,0 +1,77 @@
+import { TooltrailError } from '../domain/errors.ts'
+import type { SessionKey } from '../domain/session.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { HistoryBuild, HistoryBuilder } from '../ports/history-build.ts'
+import type { MessageRow, MessageRows } from '../ports/message-rows.ts'
+import { indexMessages, type IndexDependencies } from './index-messages.ts'
+
+interface Dependencies extends Omit<IndexDependencies, 'writer'> {
+  readonly rows: MessageRows
+  readonly builder: HistoryBuilder
+  readonly clock: Clock
+}
+
+/** Parts of the store that are read side by side. */
+const SEGMENTS = 4
+/** A page that fails is tried again this often, beyond what the writer tries by itself. */
+const ATTEMPTS = 5
+const WAIT_MS = 2_000
+
+/**
+ * Builds the history index anew from the rows while it is searched and written, and then puts it in the place of the old one;
+ * answers how many messages it read. When it fails, the old index stays as it is.
+ */
+export async function rebuildIndex(dependencies: Dependencies): Promise<{ messages: number }> {
+  const build = await dependencies.builder.begin()
+  try {
+    const counts = await Promise.all(
+      Array.from({ length: SEGMENTS }, (_, segment) => indexSegment(dependencies, build, segment)),
+    )
+    await build.publish()
+    return { messages: counts.reduce((sum, count) => sum + count, 0) }
+  } catch (error) {
+    await build.abandon()
+    throw error
+  }
+}
+
+async function indexSegment(dependencies: Dependencies, build: HistoryBuild, segment: number): Promise<number> {
+  let messages = 0
+  for await (const page of dependencies.rows.scan(segment, SEGMENTS)) {
+    await indexPage({ ...dependencies, writer: build }, dependencies.clock, page)
+    messages += page.length
+  }
+  return messages
+}
+
+async function indexPage(dependencies: IndexDependencies, clock: Clock, page: readonly MessageRow[]): Promise<void> {
+  let open = page
+  for (let attempt = 1; ; attempt++) {
+    const failures = await indexMessages(
+      dependencies,
+      open.map((stored) => ({ stored })),
+    )
+    const error = failures.find((failure) => failure !== undefined)?.error
+    if (error === undefined) return
+    if (attempt >= ATTEMPTS)
+      throw new TooltrailError('search_unavailable', `the index cannot be built: ${error}`, { retryable: true })
+    open = open.filter((_, place) => failures[place] !== undefined)
+    await clock.sleep(WAIT_MS * attempt)
+  }
+}
+
+/**
+ * Indexes one message again from its row as it is now, after what had made it impossible was put right. Answers whether the
+ * message is still there.
+ */
+export async function indexAgain(
+  dependencies: IndexDependencies & { readonly rows: Pick<MessageRows, 'row'> },
+  key: SessionKey,
+  messageId: string,
+): Promise<boolean> {
+  const stored = await dependencies.rows.row(key, messageId)
+  if (stored === undefined) return false
+  const [failure] = await indexMessages(dependencies, [{ stored }])
+  if (failure !== undefined) throw new TooltrailError('search_unavailable', failure.error, { retryable: true })
+  return true
+}
