@@ -161,6 +161,12 @@ describe('changing a session', () => {
     await expectJson(stage, 409, 'PATCH', '/v1/sessions/s', { agent: 'nobody' })
   })
 
+  test('without a body is refused', async () => {
+    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
+    await expectJson(stage, 400, 'PATCH', '/v1/sessions/s')
+    await expectJson(stage, 200, 'PATCH', '/v1/sessions/s', {})
+  })
+
   test('that does not exist answers 404', async () => {
     await expectJson(stage, 404, 'PATCH', '/v1/sessions/nothing', { title: 'x' })
   })
