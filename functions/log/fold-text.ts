@@ -1,15 +1,16 @@
-/**
- * Text as search compares it: NFKC, Latin letters without accents, case kept. `offsets[i]` is where unit `i` of `text` comes
- * from in the original; undefined when nothing moved.
- */
+/** Text as search compares it: NFKC, Latin letters without accents, case kept. */
 export interface FoldedText {
   readonly text: string
-  readonly offsets: readonly number[] | undefined
+  /** Where a UTF-16 unit of `text` comes from. */
+  original(unit: number): number
 }
 
 const ACCENT = /(\p{Script=Latin})\p{M}+/gu
 // oxlint-disable-next-line no-control-regex -- everything outside ASCII
 const NOT_ASCII = /[^\u0000-\u007f]/u
+/** Letters that may change, with the ASCII letter that a mark may combine with. */
+// oxlint-disable-next-line no-control-regex -- everything outside ASCII
+const STRETCH = /[\u0000-\u007f]?[^\u0000-\u007f]+/gu
 /** One letter or symbol with the marks that combine with it. */
 const CLUSTER = /[^\p{M}]?\p{M}+|[^\p{M}]/gsu
 /** Latin letters that Unicode does not decompose, and that people type without their ornament. */
@@ -43,17 +44,44 @@ export function fold(text: string): string {
 
 /** Folds a text so that a place in the result can be shown in the original. */
 export function foldWithOffsets(text: string): FoldedText {
-  if (!NOT_ASCII.test(text)) return { text, offsets: undefined }
-  if (fold(text) === text) return { text, offsets: undefined }
-  const offsets: number[] = []
+  if (!NOT_ASCII.test(text)) return { text, original: (place) => place }
+  const shifts: Shift[] = []
   let folded = ''
-  for (const match of text.matchAll(CLUSTER)) {
-    const cluster = fold(match[0])
-    folded += cluster
-    for (let unit = 0; unit < cluster.length; unit++) offsets.push(match.index)
+  let place = 0
+  for (const { 0: stretch, index } of text.matchAll(STRETCH)) {
+    const simple = fold(stretch)
+    if (simple === stretch) continue
+    folded += text.slice(place, index)
+    for (const cluster of stretch.matchAll(CLUSTER)) {
+      const plain = fold(cluster[0])
+      if (plain !== cluster[0])
+        shifts.push({
+          folded: folded.length,
+          original: index + cluster.index,
+          units: plain.length,
+          from: cluster[0].length,
+        })
+      folded += plain
+    }
+    place = index + stretch.length
   }
-  offsets.push(text.length)
-  return { text: folded, offsets }
+  if (place === 0) return { text, original: (unit) => unit }
+  return { text: folded + text.slice(place), original: (unit) => originalPlace(shifts, unit) }
+}
+
+/** One cluster that changed: where it begins on both sides, and how long it is. */
+interface Shift {
+  readonly folded: number
+  readonly original: number
+  readonly units: number
+  readonly from: number
+}
+
+function originalPlace(shifts: readonly Shift[], unit: number): number {
+  const before = shifts.findLast((shift) => shift.folded <= unit)
+  if (before === undefined) return unit
+  if (unit < before.folded + before.units) return before.original
+  return unit - (before.folded + before.units) + before.original + before.from
 }
 
 /** Lower case without changing the length, so that offsets stay true. */

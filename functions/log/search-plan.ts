@@ -7,7 +7,7 @@ export interface Vocabulary {
   frequency(token: string): number
   /** Words that begin with this, shortest first. */
   startingWith(prefix: string, limit: number): readonly string[]
-  /** Words of about the same length that have the first or the last half in common. */
+  /** Words that may be one slip of the keyboard away, and others. */
   resembling(word: string): readonly string[]
   /** Words that have this inside, shortest first. */
   containing(part: string, limit: number): readonly string[]
@@ -17,6 +17,15 @@ export interface Vocabulary {
 export interface Needle {
   readonly text: string
   readonly weight: number
+}
+
+/** A word with everything that may stand for it. */
+export interface PlannedWord {
+  /** Any of these is the word, in an index. */
+  readonly tokens: readonly string[]
+  /** What to look for in a text, best first. */
+  readonly needles: readonly Needle[]
+  readonly frequency: number
 }
 
 /** A term with everything that may stand for it. */
@@ -30,8 +39,8 @@ export interface PlannedTerm {
   readonly importance: number
   /** What to look for in the text, best first. */
   readonly needles: readonly Needle[]
-  /** The needles of each of its words, where it has several. */
-  readonly parts: readonly (readonly Needle[])[]
+  /** Its words, where it has several. */
+  readonly parts: readonly PlannedWord[]
 }
 
 /** A word in fewer documents than this may be a slip, or a piece of another word. */
@@ -68,17 +77,11 @@ function planTerm(term: SearchTerm, vocabulary: Vocabulary, stretch: boolean): P
       { text: term.text, weight: 1 },
       ...term.wholes.filter((whole) => whole !== term.text).map((text) => ({ text, weight: 0.95 })),
     ],
-    parts: single === undefined ? words.map((word) => word.needles) : [],
+    parts: single === undefined ? words : [],
   }
 }
 
-interface ExpandedWord {
-  readonly tokens: readonly string[]
-  readonly needles: readonly Needle[]
-  readonly frequency: number
-}
-
-function expandWord(word: string, vocabulary: Vocabulary, stretch: boolean): ExpandedWord {
+function expandWord(word: string, vocabulary: Vocabulary, stretch: boolean): PlannedWord {
   const own = vocabulary.frequency(word)
   const needles: Needle[] = [{ text: word, weight: 1 }]
   const tokens = new Set([word])

@@ -15,8 +15,6 @@ export interface Candidate {
   readonly call: string | undefined
   readonly text: string
   readonly time: number
-  /** The engine's own score, more is better; 0 where it has none. */
-  readonly rank: number
 }
 
 export interface ScoredEvent<Found extends Candidate> {
@@ -32,7 +30,11 @@ const NEAR = 0.1
 /** Letters between two neighbouring terms at which nearness has halved. */
 const NEAR_LETTERS = 30
 const TOOL_NAMED = 0.15
-const ENGINE = 0.1
+const BM25 = 0.1
+const SATURATION = 1.2
+const LENGTH = 0.75
+/** Letters of a text of middling length. */
+const MIDDLING = 800
 const LITERAL = 0.05
 const TOOL_EVENT = 0.06
 const SPEAKER = 0.12
@@ -43,7 +45,8 @@ interface Row<Found> {
   /** Covered by the document's own text, its call apart. */
   readonly own: number
   readonly near: number
-  readonly engine: number
+  /** How much of the text is about the terms (BM25). */
+  readonly weight: number
   readonly literal: boolean
 }
 
@@ -57,13 +60,13 @@ export function scoreEvents<Found extends Candidate>(
   candidates: readonly Found[],
 ): ScoredEvent<Found>[] {
   const total = sum(terms.map((term) => term.importance))
-  const topRank = Math.max(0, ...candidates.map((candidate) => candidate.rank)) || 1
   const named = toolNamed(query)
-  const rows = candidates.map((found) => readRow(query, terms, found, total, topRank))
+  const rows = candidates.map((found) => readRow(query, terms, found, total))
+  const heaviest = rows.reduce((most, row) => Math.max(most, row.weight), 0) || 1
   return Array.from(Map.groupBy(rows, (row) => row.found.event).values(), (event) => {
     const union = terms.map((_, index) => Math.max(...event.map((row) => row.qualities[index] ?? 0)))
     const together = coverage(terms, union, total)
-    const scores = event.map((row) => eventScore(row, together, total, terms))
+    const scores = event.map((row) => eventScore(row, together, total, terms) + (BM25 * row.weight) / heaviest)
     const best = event.toSorted((left, right) => right.own - left.own || compareIds(left.found.id, right.found.id))[0]
     if (best === undefined) throw new RangeError('an event has at least one row')
     const bonus = (named(best.found.toolName) ? TOOL_NAMED : 0) + prior(query, best.found.role)
@@ -76,7 +79,6 @@ function readRow<Found extends Candidate>(
   terms: readonly PlannedTerm[],
   found: Found,
   total: number,
-  topRank: number,
 ): Row<Found> {
   const text = readable(found.text)
   const own = terms.map((term) => matchesOf(term, text))
@@ -90,9 +92,25 @@ function readRow<Found extends Candidate>(
     qualities,
     own: coverage(terms, own.map(bestQuality), total) + (literal ? LITERAL : 0) + nearness(terms, own),
     near,
-    engine: (ENGINE * found.rank) / topRank,
+    weight: termWeight(terms, own, inCall, found),
     literal,
   }
+}
+
+function termWeight(
+  terms: readonly PlannedTerm[],
+  own: readonly (readonly Match[])[],
+  inCall: readonly (readonly Match[])[] | undefined,
+  { text, call }: Candidate,
+): number {
+  const length = text.length + (call?.length ?? 0)
+  const norm = SATURATION * (1 - LENGTH + (LENGTH * length) / MIDDLING)
+  return sum(
+    terms.map((term, index) => {
+      const count = (own[index]?.length ?? 0) + (inCall?.[index]?.length ?? 0)
+      return (term.importance * count * (SATURATION + 1)) / (count + norm)
+    }),
+  )
 }
 
 function eventScore<Found extends Candidate>(
@@ -102,7 +120,7 @@ function eventScore<Found extends Candidate>(
   terms: readonly PlannedTerm[],
 ): number {
   const covered = OWN_ROW * coverage(terms, row.qualities, total) + (1 - OWN_ROW) * together
-  return covered ** 2 + row.near * covered + row.engine + (row.literal ? LITERAL : 0)
+  return covered ** 2 + row.near * covered + (row.literal ? LITERAL : 0)
 }
 
 function coverage(terms: readonly PlannedTerm[], qualities: readonly number[], total: number): number {

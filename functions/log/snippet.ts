@@ -31,8 +31,7 @@ export function snippet(text: string, terms: readonly PlannedTerm[]): string {
 
 function matchSpans(text: string, terms: readonly PlannedTerm[]): Span[] {
   const prepared = readable(text)
-  const offsets = prepared.folded.offsets
-  const original = (unit: number): number => (offsets === undefined ? unit : (offsets[unit] ?? text.length))
+  const original = (unit: number): number => prepared.folded.original(unit)
   const found = terms.flatMap((term) => {
     const matches = matchesOf(term, prepared)
     const best = Math.max(0, ...matches.map((match) => match.quality))

@@ -70,7 +70,7 @@ function joinedPlaces(planned: PlannedTerm, text: ReadableText): Match[] {
 }
 
 function scattered(planned: PlannedTerm, text: ReadableText): Match[] {
-  const parts = planned.parts.map((needles) => needles.flatMap((needle) => places(needle, text)))
+  const parts = planned.parts.map(({ needles }) => needles.flatMap((needle) => places(needle, text)))
   const present = parts.filter((part) => part.length > 0).length
   const share = (SCATTERED * present) / parts.length
   const wanted = present === parts.length ? 1 : 0.5

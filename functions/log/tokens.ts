@@ -8,18 +8,17 @@ export interface Tokens {
   readonly extra: readonly string[]
 }
 
-const LETTER = String.raw`[\p{L}\p{N}\p{M}]`
+const LETTERS = String.raw`[\p{L}\p{N}][\p{L}\p{N}\p{M}]*`
 /** Letters and digits joined by the characters that hold identifiers, paths, addresses and numbers together. */
-export const RUN = new RegExp(String.raw`${LETTER}+(?:[-_./:@+#~]+${LETTER}+)*`, 'gu')
+export const RUN = new RegExp(String.raw`${LETTERS}(?:[-_./:@+#~]+${LETTERS})*`, 'gu')
 export const JOINERS = /[-_./:@+#~]+/u
 const CJK = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー々〆]`
 const CJK_OR_OTHER = new RegExp(`${CJK}+|(?:(?!${CJK}).)+`, 'gsu')
 const HAS_CJK = new RegExp(CJK, 'u')
-/** At `aB`, `ABc`, `a1`, `1a`. */
-const INNER_BORDER = new RegExp(
-  String.raw`(?<=[\p{Ll}\p{Lo}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})`,
-  'gu',
-)
+/** At `aB` and `ABc`. */
+const CASE_BORDER = /(?<=[\p{Ll}\p{Lo}\p{N}])(?=\p{Lu}\p{Ll})|(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
+/** Letters and then digits, or digits and then letters. What changes more often is a code, whose pieces nobody names. */
+const NUMBERED = /^(\p{L}+)(\p{N}+)$|^(\p{N}+)(\p{L}+)$/u
 const SYMBOL = /[\p{Extended_Pictographic}\p{S}]|[^\s\p{L}\p{N}\p{M}\p{C}]/gu
 const EMOJI = /\p{Extended_Pictographic}|\p{So}/u
 
@@ -52,9 +51,9 @@ export function wordsOf(run: string): string[] {
   return run.split(JOINERS).flatMap((piece) => pieceWords(piece))
 }
 
-/** The parts of one word at its camelCase, acronym and digit borders, in lower case; only itself when it has none. */
+/** The parts of one word at its camelCase and acronym borders, in lower case; only itself when it has none. */
 export function camelParts(word: string): string[] {
-  return word.split(INNER_BORDER).map(lower)
+  return word.split(CASE_BORDER).map(lower)
 }
 
 function pieceWords(piece: string): string[] {
@@ -104,5 +103,8 @@ function addInner(piece: string, extra: Set<string>): void {
     return
   }
   const parts = camelParts(piece)
-  if (parts.length >= 2 && parts.length <= MAX_PARTS) for (const part of parts) extra.add(part)
+  if (parts.length > MAX_PARTS) return
+  if (parts.length >= 2) for (const part of parts) extra.add(part)
+  for (const part of parts)
+    for (const half of NUMBERED.exec(part)?.slice(1) ?? []) if (half !== undefined) extra.add(half)
 }

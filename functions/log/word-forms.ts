@@ -66,3 +66,22 @@ export function withinOneSlip(left: string, right: string): boolean {
     short.slice(start + 2) === long.slice(start + 2)
   )
 }
+
+/** Every word of plain letters and digits that one slip makes of a short word. */
+export function slipsOf(word: string): string[] {
+  const letters = Array.from(word)
+  const slips = new Set<string>()
+  for (let place = 0; place <= letters.length; place++) {
+    const before = letters.slice(0, place).join('')
+    const after = letters.slice(place)
+    slips.add(before + after.slice(1).join(''))
+    if (after.length > 1) slips.add(`${before}${after[1]}${after[0]}${after.slice(2).join('')}`)
+    for (const letter of TYPED) {
+      slips.add(before + letter + after.join(''))
+      slips.add(before + letter + after.slice(1).join(''))
+    }
+  }
+  slips.delete(word)
+  return [...slips]
+}
+const TYPED = 'abcdefghijklmnopqrstuvwxyz0123456789'

@@ -6,6 +6,8 @@ import { quote, scopeExpression } from './history-scope.ts'
 export const STAGES = ['all', 'content', 'any'] as const
 export type Stage = (typeof STAGES)[number]
 
+/** Words between the first and the last word of those that stand near each other. */
+const NEAR_WORDS = 10
 /** Documents that the widest way may look at. */
 const MAX_ANY = 5_000
 
@@ -21,8 +23,46 @@ export function matchExpression(query: HistoryQuery, terms: readonly PlannedTerm
     if (content.length === terms.length || content.length === 0) return undefined
     return `(${content.map(termExpression).join(' AND ')}) AND ${scope}`
   }
-  if (terms.length === 1 && (terms[0]?.term.words.length ?? 1) === 1) return undefined
-  return `(${rarest(terms).join(' OR ')}) AND ${scope}`
+  const parts = rareParts(terms)
+  if (parts.length < 2) return undefined
+  return `(${parts.map(({ expression }) => expression).join(' OR ')}) AND ${scope}`
+}
+
+/** A part of a query that a document may match, and what it is worth. */
+export interface RarePart {
+  readonly expression: string
+  readonly importance: number
+}
+
+/** The rarest terms, and the words of compounds, that stand in few documents together: each is worth a look by itself. */
+export function rareParts(terms: readonly PlannedTerm[]): RarePart[] {
+  const parts = terms
+    .flatMap((planned) => [
+      { expression: termExpression(planned), importance: planned.importance, frequency: planned.frequency },
+      ...looseParts(planned),
+    ])
+    .toSorted((left, right) => left.frequency - right.frequency)
+  let documents = 0
+  return parts.filter(({ frequency }, index) => {
+    documents += frequency
+    return documents <= MAX_ANY || index === 0
+  })
+}
+
+/** The part, within the scope. */
+export const partExpression = (query: HistoryQuery, part: RarePart): string =>
+  `${part.expression} AND ${scopeExpression(query.scope, query.filters)}`
+
+/**
+ * Where very many documents match, those to look at first: with the words near each other, or all in the tool's name and the
+ * call. Undefined for a single word, which is near to itself wherever it stands.
+ */
+export function crowdExpressions(query: HistoryQuery, terms: readonly PlannedTerm[]): string[] {
+  const words = [...new Set(terms.filter(({ term }) => term.weight === 1).flatMap(({ term }) => term.words))].map(quote)
+  const scope = scopeExpression(query.scope, query.filters)
+  const called = `({tool call} : (${words.join(' AND ')})) AND ${scope}`
+  if (words.length < 2) return [called]
+  return [`NEAR(${words.join(' ')}, ${NEAR_WORDS}) AND ${scope}`, called]
 }
 
 /** A match expression that admits everything of the scope that has these tokens. */
@@ -30,21 +70,13 @@ export function tokensExpression(query: HistoryQuery, tokens: readonly string[])
   return [...tokens.map(quote), scopeExpression(query.scope, query.filters)].join(' AND ')
 }
 
-function rarest(terms: readonly PlannedTerm[]): string[] {
-  const expressions: string[] = []
-  let documents = 0
-  for (const term of terms.toSorted((left, right) => left.frequency - right.frequency)) {
-    documents += term.frequency
-    if (documents > MAX_ANY && expressions.length > 0) break
-    expressions.push(termExpression(term), ...looseParts(term))
-  }
-  return expressions
-}
-
 /** The words of a compound one by one: the best that is left when they stand nowhere together. */
-function looseParts({ term, alternatives }: PlannedTerm): string[] {
-  if (term.words.length < 2) return []
-  return (alternatives.at(-1) ?? []).map((group) => anyOf(group))
+function looseParts({ parts, importance }: PlannedTerm): (RarePart & { frequency: number })[] {
+  return parts.map(({ tokens, frequency }) => ({
+    expression: anyOf(tokens),
+    importance: importance / (2 * parts.length),
+    frequency,
+  }))
 }
 
 function termExpression({ alternatives }: PlannedTerm): string {

@@ -6,15 +6,15 @@ import { snippet } from '../../log/snippet.ts'
 import { readable } from '../../log/term-matches.ts'
 import { readOne, type Database } from './database.ts'
 import { writeCursor, type HistoryCursor } from './history-cursor.ts'
-import { matchExpression, STAGES, tokensExpression } from './history-match.ts'
 import {
-  loadDocuments,
-  matchEvents,
-  matchRows,
-  matchWithin,
-  type FoundDocument,
-  type MatchedRow,
-} from './history-rows.ts'
+  crowdExpressions,
+  matchExpression,
+  partExpression,
+  rareParts,
+  STAGES,
+  tokensExpression,
+} from './history-match.ts'
+import { loadDocuments, matchAll, matchEvents, matchRows, matchWithin, type FoundDocument } from './history-rows.ts'
 
 /** One search, on one state of the database. */
 export interface Search {
@@ -24,18 +24,17 @@ export interface Search {
   readonly vocabulary: Vocabulary
 }
 
-/** Documents that one way of matching gives, and those that are read and scored. */
-const MATCHED = 200
-const SCORED = 100
+/** So many matching documents that they are not all looked at: those with the words near each other come first. */
+const CROWD = 200
+/** Documents that are read and scored. */
+const SCORED = 200
 /** With fewer documents than this, the next wider way of matching is tried too. */
 const ENOUGH = 40
-/** Above this many postings the engine's ranking takes too long: the newest are taken. */
-const MAX_RANKED = 60_000
 /** Documents that are looked through for symbols, at most, for one page. */
 const MAX_VERIFIED = 2_000
 
 interface Found {
-  readonly rows: readonly MatchedRow[]
+  readonly rows: readonly number[]
   readonly stage: number
 }
 
@@ -95,7 +94,7 @@ function tailPage(
   })
   const documents = visible(
     search,
-    rows.slice(0, left).map(({ id }) => ({ id, rank: 0 })),
+    rows.slice(0, left).map(({ id }) => id),
   )
   const scored = scoreEvents(search.parsed, terms, documents).toSorted(
     (one, other) => other.best.event - one.best.event,
@@ -112,18 +111,18 @@ function unrankedPage(search: Search, cursor: HistoryCursor): HistoryPage {
   const expression = tokensExpression(query, parsed.symbols)
   const hits: HistoryHit[] = []
   let { below } = cursor
-  for (let looked = 0; looked < MAX_VERIFIED; looked += MATCHED) {
-    const rows = matchEvents(database, expression, query.filters, { below, without: [], limit: MATCHED })
+  for (let looked = 0; looked < MAX_VERIFIED; looked += CROWD) {
+    const rows = matchEvents(database, expression, query.filters, { below, without: [], limit: CROWD })
     for (const document of visible(
       search,
-      rows.map(({ id }) => ({ id, rank: 0 })),
+      rows.map(({ id }) => id),
     )) {
       if (hits.length === query.limit) return { hits, next: writeCursor(query, { ...cursor, below }) }
       below = document.event
       const { lowered } = readable(document.text)
       if (pieces.every((piece) => lowered.includes(piece))) hits.push(hitOf({ best: document, score: 1 }, []))
     }
-    if (rows.length < MATCHED) return { hits }
+    if (rows.length < CROWD) return { hits }
     below = rows.at(-1)?.event ?? below
   }
   return { hits, next: writeCursor(query, { ...cursor, below }) }
@@ -139,19 +138,35 @@ function best(search: Search): { terms: PlannedTerm[]; scored: ScoredEvent<Found
 
 /** Documents from the strictest way of matching that gives enough, after those of the stricter ones. */
 function candidates(search: Search, terms: readonly PlannedTerm[]): Found {
-  const rows = new Map<number, MatchedRow>()
+  const { database, query } = search
+  const rows = new Set<number>()
+  const take = (expression: string, limit: number): number => {
+    const found = matchRows(database, expression, query.filters, limit)
+    for (const id of found) rows.add(id)
+    return found.length
+  }
   let used = 0
-  const postings = terms.reduce((sum, { frequency }) => sum + frequency, 0)
   for (const [stage, name] of STAGES.entries()) {
-    const expression = matchExpression(search.query, terms, name)
+    const expression = matchExpression(query, terms, name)
     if (expression === undefined) continue
-    const ranked = postings <= MAX_RANKED
-    for (const row of matchRows(search.database, expression, search.query.filters, { limit: MATCHED, ranked }))
-      if (!rows.has(row.id)) rows.set(row.id, row)
     used = stage
+    const matched = name === 'any' ? bestOfAny(search, terms) : matchRows(database, expression, query.filters, CROWD)
+    if (name !== 'any' && matched.length === CROWD)
+      for (const nearer of crowdExpressions(query, terms)) take(nearer, CROWD / 2)
+    for (const id of matched) rows.add(id)
     if (rows.size >= ENOUGH) break
   }
-  return { rows: [...rows.values()], stage: used }
+  return { rows: [...rows], stage: used }
+}
+
+/** The documents that have most of the rare terms, newer first among equals. */
+function bestOfAny({ database, query }: Search, terms: readonly PlannedTerm[]): number[] {
+  const worth = new Map<number, number>()
+  for (const part of rareParts(terms))
+    for (const id of matchAll(database, partExpression(query, part)))
+      worth.set(id, (worth.get(id) ?? 0) + part.importance)
+  const ordered = Array.from(worth).toSorted((left, right) => right[1] - left[1] || right[0] - left[0])
+  return ordered.slice(0, CROWD).map(([id]) => id)
 }
 
 function stageExpression(search: Search, terms: readonly PlannedTerm[], stage: number): string {
@@ -163,7 +178,7 @@ const widest = (search: Search, terms: readonly PlannedTerm[]): string =>
   matchExpression(search.query, terms, 'any') ?? matchExpression(search.query, terms, 'all') ?? ''
 
 /** A scope's tokens are hashes: the ids themselves decide. */
-function visible({ database, query }: Search, rows: readonly MatchedRow[]): FoundDocument[] {
+function visible({ database, query }: Search, rows: readonly number[]): FoundDocument[] {
   const { scope, filters } = query
   return loadDocuments(database, rows).filter(
     ({ tenant, hit, time }) =>

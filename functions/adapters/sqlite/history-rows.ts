@@ -1,7 +1,7 @@
 import type { HistoryFilters, HistoryHit, HistoryRole } from '../../domain/history.ts'
 import type { ToolStatus } from '../../domain/message.ts'
 import type { Candidate } from '../../log/search-score.ts'
-import { readAll, type Database } from './database.ts'
+import { readAll, readOne, type Database } from './database.ts'
 
 /** A document as it was found, with what its message says of it. */
 export interface FoundDocument extends Candidate {
@@ -29,37 +29,35 @@ interface Row {
   readonly call: string | null
 }
 
-export interface MatchedRow {
-  readonly id: number
-  /** The engine's score, negative: less is better. */
-  readonly rank: number
+/** Documents that match, newest first. FTS5's own ranking reads every posting of every word: it is left out. */
+export function matchRows(database: Database, expression: string, filters: HistoryFilters, limit: number): number[] {
+  const unfiltered = filters.since === undefined && filters.until === undefined
+  const rows = unfiltered
+    ? readAll<{ id: number }>(
+        database,
+        'SELECT rowid AS id FROM historyWords WHERE historyWords MATCH ? ORDER BY rowid DESC LIMIT ?',
+        expression,
+        limit,
+      )
+    : readAll<{ id: number }>(
+        database,
+        `SELECT historyWords.rowid AS id FROM historyWords CROSS JOIN historyDocuments d ON d.id = historyWords.rowid
+         WHERE historyWords MATCH ? AND d.time BETWEEN ? AND ? ORDER BY historyWords.rowid DESC LIMIT ?`,
+        expression,
+        ...timeRange(filters),
+        limit,
+      )
+  return rows.map(({ id }) => id)
 }
 
-/** Documents that match, best first (`ranked`) or newest first. */
-export function matchRows(
-  database: Database,
-  expression: string,
-  filters: HistoryFilters,
-  options: { readonly limit: number; readonly ranked: boolean },
-): MatchedRow[] {
-  const order = options.ranked ? 'rank' : 'historyWords.rowid DESC'
-  const rank = options.ranked ? 'rank' : '0'
-  if (filters.since === undefined && filters.until === undefined)
-    return readAll(
-      database,
-      `SELECT rowid AS id, ${rank} AS rank FROM historyWords WHERE historyWords MATCH ? ORDER BY ${order} LIMIT ?`,
-      expression,
-      options.limit,
-    )
-  return readAll(
+/** All documents that match, in one value: rows would cost more than the search. */
+export function matchAll(database: Database, expression: string): number[] {
+  const row = readOne<{ ids: string }>(
     database,
-    `SELECT historyWords.rowid AS id, ${rank} AS rank
-     FROM historyWords CROSS JOIN historyDocuments d ON d.id = historyWords.rowid
-     WHERE historyWords MATCH ? AND d.time BETWEEN ? AND ? ORDER BY ${order} LIMIT ?`,
+    'SELECT json_group_array(rowid) AS ids FROM historyWords WHERE historyWords MATCH ?',
     expression,
-    ...timeRange(filters),
-    options.limit,
   )
+  return JSON.parse(row?.ids ?? '[]') as number[]
 }
 
 /** For each event below `below` that matches, newest first: one document that does. */
@@ -85,36 +83,37 @@ export function matchEvents(
 }
 
 /** Documents of these events that match. */
-export function matchWithin(database: Database, expression: string, events: readonly number[]): MatchedRow[] {
-  return readAll(
+export function matchWithin(database: Database, expression: string, events: readonly number[]): number[] {
+  const rows = readAll<{ id: number }>(
     database,
-    `SELECT historyWords.rowid AS id, 0 AS rank FROM historyWords
+    `SELECT historyWords.rowid AS id FROM historyWords
      WHERE historyWords MATCH ? AND rowid IN
        (SELECT id FROM historyDocuments WHERE message IN (SELECT value FROM json_each(?)))
      LIMIT 400`,
     expression,
     JSON.stringify(events),
   )
+  return rows.map(({ id }) => id)
 }
 
-/** The documents of these rows, in the order of the rows; without those that are gone. */
-export function loadDocuments(database: Database, rows: readonly MatchedRow[]): FoundDocument[] {
+/** The documents of these ids, in their order; without those that are gone. */
+export function loadDocuments(database: Database, ids: readonly number[]): FoundDocument[] {
   const loaded = readAll<Row>(
     database,
     `SELECT d.id, d.message AS event, d.role, d.time, d.text, m.tenant, m.session, m.message, m.owner, m.run, m.agent,
             m.tool, m.toolCall, m.status, m.call
      FROM historyDocuments d JOIN historyMessages m ON m.id = d.message
      WHERE d.id IN (SELECT value FROM json_each(?))`,
-    JSON.stringify(rows.map(({ id }) => id)),
+    JSON.stringify(ids),
   )
   const byId = new Map(loaded.map((row) => [row.id, row]))
-  return rows.flatMap(({ id, rank }) => {
+  return ids.flatMap((id) => {
     const row = byId.get(id)
-    return row === undefined ? [] : [found(row, -rank)]
+    return row === undefined ? [] : [found(row)]
   })
 }
 
-function found(row: Row, rank: number): FoundDocument {
+function found(row: Row): FoundDocument {
   const { id, event, role, time, text, tenant } = row
   return {
     id,
@@ -123,7 +122,6 @@ function found(row: Row, rank: number): FoundDocument {
     time,
     text,
     tenant,
-    rank,
     toolName: row.tool ?? undefined,
     call: row.call ?? undefined,
     hit: {

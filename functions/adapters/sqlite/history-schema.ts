@@ -2,7 +2,7 @@
  * The full-text index. `historyMessages` has one row for each message with documents (for what its documents share),
  * `historyDocuments` the texts, and `historyWords` their tokens. `scope` holds one token for each thing that can be filtered
  * by, so that filters are part of the match. `historyVocabulary` knows the words: `historyWordParts` finds them by any three
- * letters, `reversed` by their end.
+ * letters.
  */
 export const HISTORY_SCHEMA = `
 CREATE TABLE historyMessages (
@@ -32,16 +32,13 @@ CREATE VIRTUAL TABLE historyWords USING fts5 (
   tool, call, body, extra, scope,
   content = '', contentless_delete = 1, tokenize = "ascii tokenchars '-_./:@+#~'"
 );
-INSERT INTO historyWords (historyWords, rank) VALUES ('rank', 'bm25(2, 1, 1, 0.5, 0)');
 CREATE VIRTUAL TABLE historyWordCounts USING fts5vocab (historyWords, row);
 CREATE TABLE historyVocabulary (
   id INTEGER PRIMARY KEY,
-  word TEXT NOT NULL UNIQUE,
-  reversed TEXT NOT NULL
+  word TEXT NOT NULL UNIQUE
 );
-CREATE INDEX historyVocabularyReversed ON historyVocabulary (reversed);
 CREATE VIRTUAL TABLE historyWordParts USING fts5 (
   word,
-  content = '', contentless_delete = 1, detail = none, tokenize = 'trigram case_sensitive 1'
+  content = '', columnsize = 0, detail = none, tokenize = 'trigram case_sensitive 1'
 );
 `

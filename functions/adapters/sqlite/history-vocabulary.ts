@@ -1,5 +1,6 @@
 import type { Vocabulary } from '../../log/search-plan.ts'
-import { readAll, readOne, write, type Database } from './database.ts'
+import { slipsOf } from '../../log/word-forms.ts'
+import { readAll, readOne, statement, write, type Database } from './database.ts'
 import { quote } from './history-scope.ts'
 
 export interface VocabularyWriter {
@@ -13,6 +14,8 @@ export interface VocabularyWriter {
 const SHORTEST = 3
 const LONGEST = 64
 const WORD = /^[\p{L}\p{N}\p{M}]+$/u
+/** From this length on, half a word is enough to look for words that resemble it. */
+const SHORTEST_HALVED = 6
 /** Counted frequencies that are kept. */
 const REMEMBERED = 20_000
 /** Frequencies above this are costly to count, and remembered until the index has grown by a tenth. */
@@ -22,7 +25,7 @@ const COUNTED_EACH_TIME = 500
 export function createVocabularyWriter(database: Database): VocabularyWriter {
   return {
     add(words) {
-      for (const word of new Set(words)) if (isKnowable(word)) addWord(database, word)
+      for (const word of unknown(database, words.filter(isKnowable))) addWord(database, word)
     },
     forget(words) {
       for (const word of new Set(words))
@@ -34,21 +37,27 @@ export function createVocabularyWriter(database: Database): VocabularyWriter {
 const isKnowable = (word: string): boolean => word.length >= SHORTEST && word.length <= LONGEST && WORD.test(word)
 /** Sorts after every word that continues a prefix. */
 const LAST = '\u{10FFFF}'
-const reverse = (word: string): string => Array.from(word).toReversed().join('')
+
+/** One statement for all words of a document: nearly all of them are known. */
+function unknown(database: Database, words: readonly string[]): string[] {
+  const rows = readAll<{ value: string }>(
+    database,
+    'SELECT DISTINCT value FROM json_each(?) WHERE value NOT IN (SELECT word FROM historyVocabulary)',
+    JSON.stringify(words),
+  )
+  return rows.map(({ value }) => value)
+}
 
 function addWord(database: Database, word: string): void {
-  const row = readOne<{ id: number }>(
-    database,
-    'INSERT INTO historyVocabulary (word, reversed) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING id',
-    word,
-    reverse(word),
-  )
-  if (row !== undefined) write(database, 'INSERT INTO historyWordParts (rowid, word) VALUES (?, ?)', row.id, word)
+  const { lastInsertRowid } = statement(database, 'INSERT INTO historyVocabulary (word) VALUES (?)').run(word)
+  write(database, 'INSERT INTO historyWordParts (rowid, word) VALUES (?, ?)', lastInsertRowid, word)
 }
 
 function removeWord(database: Database, word: string): void {
   const row = readOne<{ id: number }>(database, 'DELETE FROM historyVocabulary WHERE word = ? RETURNING id', word)
-  if (row !== undefined) write(database, 'DELETE FROM historyWordParts WHERE rowid = ?', row.id)
+  if (row === undefined) return
+  // This table keeps no contents: it must be told what it had.
+  write(database, "INSERT INTO historyWordParts (historyWordParts, rowid, word) VALUES ('delete', ?, ?)", row.id, word)
 }
 
 function frequencyOf(database: Database, token: string): number {
@@ -94,34 +103,53 @@ function startingWith(database: Database, prefix: string, limit: number): string
   return rows.map(({ word }) => word)
 }
 
+function existing(database: Database, words: readonly string[]): string[] {
+  const rows = readAll<{ word: string }>(
+    database,
+    'SELECT word FROM historyVocabulary WHERE word IN (SELECT value FROM json_each(?))',
+    JSON.stringify(words),
+  )
+  return rows.map(({ word }) => word)
+}
+
 function resembling(database: Database, word: string): string[] {
   const letters = Array.from(word)
-  const first = letters.slice(0, Math.floor(letters.length / 2)).join('')
-  const last = reverse(letters.slice(Math.ceil(letters.length / 2)).join(''))
+  if (letters.length < SHORTEST_HALVED) return existing(database, slipsOf(word))
+  const half = Math.floor(letters.length / 2)
+  const first = letters.slice(0, half).join('')
+  const last = letters.slice(half).join('')
   const rows = readAll<{ word: string }>(
     database,
     `SELECT word FROM historyVocabulary
-     WHERE (word >= ?1 AND word < ?1 || ?3 OR reversed >= ?2 AND reversed < ?2 || ?3)
-     AND length(word) BETWEEN ?4 AND ?5`,
+     WHERE word >= ?1 AND word < ?1 || ?2 AND length(word) BETWEEN ?3 AND ?4
+     UNION ALL
+     SELECT word FROM historyVocabulary
+     WHERE id IN (SELECT rowid FROM historyWordParts WHERE historyWordParts MATCH ?5)
+       AND length(word) BETWEEN ?3 AND ?4`,
     first,
-    last,
     LAST,
     letters.length - 1,
     letters.length + 1,
+    triples(last),
   )
   return rows.map(({ word: found }) => found)
 }
 
-function containing(database: Database, part: string, limit: number): string[] {
+/** The match expression for words with these letters inside, and maybe others. */
+function triples(part: string): string {
   const characters = Array.from(part)
-  const triples = characters.slice(2).map((last, index) => quote(`${characters[index]}${characters[index + 1]}${last}`))
-  if (triples.length === 0) return []
+  const all = characters.slice(2).map((last, index) => quote(`${characters[index]}${characters[index + 1]}${last}`))
+  return [...new Set(all)].join(' AND ')
+}
+
+function containing(database: Database, part: string, limit: number): string[] {
+  if (Array.from(part).length < SHORTEST) return []
   const rows = readAll<{ word: string }>(
     database,
     `SELECT word FROM historyVocabulary
      WHERE id IN (SELECT rowid FROM historyWordParts WHERE historyWordParts MATCH ?) AND instr(word, ?) > 0
      ORDER BY length(word) LIMIT ?`,
-    [...new Set(triples)].join(' AND '),
+    triples(part),
     part,
     limit,
   )

@@ -4,7 +4,7 @@ import type { SessionKey } from '../../domain/session.ts'
 import { projectMessage } from '../../log/history-documents.ts'
 import { tokenize, type Tokens } from '../../log/tokens.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
-import { readAll, readOne, write, type Database } from './database.ts'
+import { readAll, readOne, statement, write, type Database } from './database.ts'
 import type { HistoryProjection } from './history-projection.ts'
 import { scopeTokens } from './history-scope.ts'
 import { createVocabularyWriter, type VocabularyWriter } from './history-vocabulary.ts'
@@ -77,10 +77,11 @@ function findMessage(database: Database, key: SessionKey, messageId: string): nu
 
 function insertMessage(database: Database, document: HistoryDocument): number {
   const { tenant, session, messageId, owner, runId, agent, toolName, toolCallId, status, call } = document
-  const row = readOne<{ id: number }>(
+  const { lastInsertRowid } = statement(
     database,
     `INSERT INTO historyMessages (tenant, session, message, owner, run, agent, tool, toolCall, status, call)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ).run(
     tenant,
     session,
     messageId,
@@ -92,8 +93,7 @@ function insertMessage(database: Database, document: HistoryDocument): number {
     status ?? null,
     call ?? null,
   )
-  if (row === undefined) throw new TypeError(`message ${messageId} was not inserted`)
-  return row.id
+  return Number(lastInsertRowid)
 }
 
 function updateMessage(database: Database, id: number, { owner, status, call }: HistoryDocument): number {
@@ -114,16 +114,10 @@ function insertDocument(
   message: number,
   document: HistoryDocument,
 ): void {
-  const row = readOne<{ id: number }>(
+  const { lastInsertRowid } = statement(
     database,
-    'INSERT INTO historyDocuments (message, part, role, time, text) VALUES (?, ?, ?, ?, ?) RETURNING id',
-    message,
-    document.part,
-    document.role,
-    document.time,
-    document.text,
-  )
-  if (row === undefined) throw new TypeError(`document ${document.part} of ${document.messageId} was not inserted`)
+    'INSERT INTO historyDocuments (message, part, role, time, text) VALUES (?, ?, ?, ?, ?)',
+  ).run(message, document.part, document.role, document.time, document.text)
   const tool = document.toolName === undefined ? NOTHING : tokenize(document.toolName)
   const call =
     document.call === undefined ? NOTHING : tokenize(document.role === 'tool_call' ? document.text : document.call)
@@ -131,7 +125,7 @@ function insertDocument(
   write(
     database,
     'INSERT INTO historyWords (rowid, tool, call, body, extra, scope) VALUES (?, ?, ?, ?, ?, ?)',
-    row.id,
+    lastInsertRowid,
     tool.words.join(' '),
     call.words.join(' '),
     body.words.join(' '),

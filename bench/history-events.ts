@@ -1,0 +1,172 @@
+import type { HistoryDocument } from '../functions/domain/history.ts'
+import { nextId } from '../functions/domain/ids.ts'
+
+/** Made-up history, the same in every run: conversations about files, orders, deployments and data, as agents have them. */
+export interface MadeHistory {
+  readonly documents: HistoryDocument[]
+  readonly queries: { readonly kind: string; readonly text: string }[]
+}
+
+const SUBJECTS =
+  `account address agent alert analysis archive balance batch branch budget build cache campaign cart category
+  certificate channel city claim client cluster column comment commit component config contract country coupon course credit
+  currency customer dashboard dataset deadline delivery deployment design device discount district document domain driver
+  employee endpoint engine error event exchange export factory feature field filter flight folder forecast format function
+  gateway group guest hotel image import index insight instance interface invoice item job journey key label layer ledger
+  lesson level library license limit list loan location log machine manager margin market member memory menu merchant message
+  metric migration model module month network node note notice number object offer office option order output owner package
+  page parcel parser partner passenger password patient payment permission phone pipeline plan plugin policy pool portal
+  price printer process product profile project promise property protocol provider purchase quality quarter query queue rate
+  reason receipt record region release render report request reservation resource response result return revenue review
+  reward role route rule runner salary sample schedule schema scope score script season seat section segment sensor server
+  service session setting shipment signal size snapshot source space sprint stage status step stock storage store stream
+  subject supplier support survey symbol system table target task tax team template tenant terminal ticket timeline timeout
+  token topic trace track traffic transaction transfer trigger tunnel update upload user value vendor version view visit
+  volume wallet warehouse weather webhook week widget window worker workflow zone`
+    .trim()
+    .split(/\s+/u)
+const VERBS =
+  `add approve archive assign attach build cancel check clean close compare compute convert copy count create delete
+  deploy download edit export fetch fill find fix generate import inspect install list load lock merge migrate move open parse
+  pause plan print publish pull push query read rebuild refresh refund register reject release remove rename render repair
+  replace reset resolve restart restore review roll run save scan schedule search send sort split start stop store submit sync
+  test track train transfer translate trim update upgrade upload validate verify write`
+    .trim()
+    .split(/\s+/u)
+const PLACES =
+  `Amsterdam Berlin Chicago Dublin Geneva Hamburg Jakarta Kyoto Lagos Lisbon Lima Madrid Milan Nairobi Osaka Oslo
+  Paris Porto Prague Rome Seoul Tokyo Vienna Warsaw Zurich`
+    .trim()
+    .split(/\s+/u)
+const SYLLABLES = 'ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo yu zan bren cor dal fen gar hol mer'.split(
+  ' ',
+)
+const TOOLS = Array.from({ length: 24 }, (_, index) => `${VERBS[index * 3] ?? 'run'}_${SUBJECTS[index * 11] ?? 'task'}`)
+const START = Date.UTC(2026, 0, 1)
+
+type Random = () => number
+
+/** `count` documents: a tenth is said by people, an eighth by the assistant, the rest are calls and their results. */
+export function makeHistory(count: number): MadeHistory {
+  const random = mulberry32(20_260_101)
+  const documents: HistoryDocument[] = []
+  const ids: string[] = []
+  let last: string | undefined
+  while (documents.length < count) {
+    const number = documents.length
+    const time = START + number * 20_000
+    last = nextId(last, time)
+    const session = `session-${Math.floor(number / 200)}`
+    const base = {
+      tenant: 'bench',
+      session,
+      owner: `owner-${number % 7}`,
+      runId: `run-${Math.floor(number / 20)}`,
+      agent: 'default',
+    }
+    const kind = random()
+    if (kind < 0.15)
+      documents.push({ ...base, messageId: last, part: 'u', role: 'user', text: sentence(random, 30), time })
+    else if (kind < 0.34)
+      documents.push({ ...base, messageId: last, part: 'a', role: 'assistant', text: sentence(random, 80), time })
+    else documents.push(...toolEvent(random, { ...base, messageId: last, time }, ids))
+  }
+  return { documents, queries: makeQueries(random, documents, ids) }
+}
+
+function toolEvent(
+  random: Random,
+  base: Omit<HistoryDocument, 'part' | 'role' | 'text'>,
+  ids: string[],
+): HistoryDocument[] {
+  const toolName = pick(random, TOOLS)
+  const id = `${pick(random, SUBJECTS)}_${hex(random, 7)}`
+  ids.push(id)
+  const call = `${toolName}(id="${id}", path="src/${pick(random, SUBJECTS)}/${camel(random)}.ts", limit=${Math.floor(random() * 500)})`
+  const tool = { ...base, toolName, toolCallId: `call_${hex(random, 12)}`, status: 'completed' as const, call }
+  const lines = Array.from({ length: 1 + Math.floor(random() ** 3 * 30) }, () => resultLine(random))
+  return [
+    { ...tool, part: 'c', role: 'tool_call', text: call },
+    { ...tool, part: 'r0', role: 'tool_result', text: lines.join('\n'), time: base.time + 900 },
+  ]
+}
+
+function resultLine(random: Random): string {
+  const kind = random()
+  if (kind < 0.3)
+    return `{"${pick(random, SUBJECTS)}_id": "${hex(random, 8)}", "city": "${pick(random, PLACES)}", "total": ${(random() * 900).toFixed(2)}}`
+  if (kind < 0.6)
+    return `./packages/${pick(random, SUBJECTS)}/${camel(random)}.ts:${Math.floor(random() * 900)}: ${sentence(random, 8)}`
+  return sentence(random, 14)
+}
+
+function makeQueries(
+  random: Random,
+  documents: readonly HistoryDocument[],
+  ids: readonly string[],
+): MadeHistory['queries'] {
+  const words = (count: number): string => {
+    const { text } = pick(random, documents)
+    const found = text.match(/[A-Za-z]{4,}/gu) ?? ['order']
+    return Array.from({ length: count }, () => pick(random, found)).join(' ')
+  }
+  const typo = (): string => {
+    const word = pick(
+      random,
+      SUBJECTS.filter((subject) => subject.length > 5),
+    )
+    return `${word.slice(0, 2)}${word.charAt(3)}${word.charAt(2)}${word.slice(4)} ${words(1)}`
+  }
+  const makers: { readonly [kind: string]: () => string } = {
+    'exact id': () => pick(random, ids),
+    'part of an id': () => pick(random, ids).slice(-6),
+    'two words': () => words(2),
+    'four words': () => words(4),
+    question: () => `what did we find out about ${words(2)} in ${pick(random, PLACES)}?`,
+    'tool and argument': () => `${pick(random, TOOLS)} ${pick(random, SUBJECTS)}`,
+    'camel part': () => `${pick(random, VERBS)} ${pick(random, SUBJECTS)}`,
+    typo,
+    'one common word': () => pick(random, SUBJECTS),
+  }
+  return Object.entries(makers).flatMap(([kind, make]) => Array.from({ length: 30 }, () => ({ kind, text: make() })))
+}
+
+/** Words in about the proportions of real text: few are very common, and new ones never end. */
+function sentence(random: Random, length: number): string {
+  const count = 4 + Math.floor(random() * length)
+  return Array.from({ length: count }, () => word(random)).join(' ')
+}
+
+function word(random: Random): string {
+  const kind = random()
+  if (kind < 0.25) return pick(random, ['the', 'of', 'to', 'and', 'is', 'in', 'for', 'with'])
+  if (kind < 0.6) return SUBJECTS[Math.floor(random() ** 2 * SUBJECTS.length)] ?? 'order'
+  if (kind < 0.8) return VERBS[Math.floor(random() ** 2 * VERBS.length)] ?? 'run'
+  if (kind < 0.97)
+    return `${pick(random, SYLLABLES)}${pick(random, SYLLABLES)}${random() < 0.5 ? pick(random, SYLLABLES) : ''}`
+  return `${pick(random, SYLLABLES)}${pick(random, SYLLABLES)}${hex(random, 4)}`
+}
+
+const camel = (random: Random): string => {
+  const second = pick(random, SUBJECTS)
+  return `${pick(random, VERBS)}${second.charAt(0).toUpperCase()}${second.slice(1)}`
+}
+
+const pick = <Item>(random: Random, items: readonly Item[]): Item => {
+  const item = items[Math.floor(random() * items.length)]
+  if (item === undefined) throw new RangeError('nothing to pick from')
+  return item
+}
+
+const hex = (random: Random, length: number): string =>
+  Array.from({ length }, () => Math.floor(random() * 16).toString(16)).join('')
+
+function mulberry32(seed: number): Random {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

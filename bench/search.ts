@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openDatabase, readAll, readOne, transaction, type Database } from '../functions/adapters/sqlite/database.ts'
+import { createSqliteHistoryIndex } from '../functions/adapters/sqlite/history-index.ts'
+import { createSqliteHistoryProjection } from '../functions/adapters/sqlite/history-writer.ts'
+import type { HistoryDocument } from '../functions/domain/history.ts'
+import { makeHistory } from './history-events.ts'
+import { printTable, quantile, timed } from './report.ts'
+
+/**
+ * History search over 100,000 made-up entries: how long the index takes to build, how large it is, and how long a search
+ * takes. Compared with a `LIKE` scan for the first word of each query over the same rows.
+ */
+const DOCUMENTS = 100_000
+const BATCH = 500
+
+const folder = mkdtempSync(join(tmpdir(), 'tooltrail-search-'))
+try {
+  const path = join(folder, 'history.db')
+  const database = openDatabase(path)
+  const { documents, queries } = makeHistory(DOCUMENTS)
+  const build = await timed(() => buildIndex(database, documents))
+  const writes = timeWrites(database)
+  await reportSearch(database, queries)
+  const bytes = documents.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
+  const megabytes = (size: number): string => (size / 1_048_576).toFixed(1)
+  printTable(
+    `Index of ${documents.length} entries`,
+    ['build s', 'entries/s', 'text MB', 'file MB', 'one write, ms p50', 'p95'],
+    [
+      [
+        (build / 1_000).toFixed(1),
+        Math.round(documents.length / (build / 1_000)),
+        megabytes(bytes),
+        megabytes(statSync(path).size),
+        quantile(writes, 0.5),
+        quantile(writes, 0.95),
+      ],
+    ],
+  )
+  database.close()
+} finally {
+  rmSync(folder, { recursive: true })
+}
+
+function writer(database: Database): (documents: readonly HistoryDocument[]) => void {
+  const projection = createSqliteHistoryProjection({
+    database,
+    outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
+    redact: (text) => Promise.resolve(text),
+  })
+  return (documents) => {
+    for (const [session, list] of Map.groupBy(documents, (document) => document.session)) {
+      const messages = Array.from(
+        Map.groupBy(list, ({ messageId }) => messageId),
+        ([messageId, parts]) => ({
+          messageId,
+          documents: parts,
+        }),
+      )
+      transaction(database, () => projection.write({ tenant: 'bench', session }, messages))
+    }
+  }
+}
+
+async function buildIndex(database: Database, documents: readonly HistoryDocument[]): Promise<void> {
+  const write = writer(database)
+  for (let start = 0; start < documents.length; start += BATCH) write(documents.slice(start, start + BATCH))
+}
+
+/** One tool event a transaction, as a running agent writes them. */
+function timeWrites(database: Database): number[] {
+  const write = writer(database)
+  const more = makeHistory(600).documents.map((document) => ({
+    ...document,
+    session: 'later',
+    messageId: `9${document.messageId}`,
+  }))
+  return Array.from(Map.groupBy(more, ({ messageId }) => messageId).values(), (event) => {
+    const start = performance.now()
+    write(event)
+    return performance.now() - start
+  })
+}
+
+async function reportSearch(database: Database, queries: readonly { kind: string; text: string }[]): Promise<void> {
+  const index = createSqliteHistoryIndex({ database })
+  const scope = { tenant: 'bench' }
+  const all = new Map<string, { search: number[]; scan: number[] }>()
+  for (const { kind, text } of queries) {
+    const times = all.get(kind) ?? { search: [], scan: [] }
+    times.search.push(await timed(() => index.search({ scope, text, filters: {}, limit: 10 })))
+    times.scan.push(await timed(() => Promise.resolve(scan(database, text))))
+    all.set(kind, times)
+  }
+  const row = (kind: string, { search, scan: scans }: { search: number[]; scan: number[] }) => [
+    kind,
+    ...[0.5, 0.95, 0.99].map((part) => quantile(search, part)),
+    quantile(scans, 0.5),
+  ]
+  const total = {
+    search: [...all.values()].flatMap(({ search }) => search),
+    scan: [...all.values()].flatMap((times) => times.scan),
+  }
+  printTable(
+    `Search over ${readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyDocuments')?.n ?? 0} entries, milliseconds`,
+    ['query', 'p50', 'p95', 'p99', 'LIKE scan p50'],
+    [...Array.from(all, ([kind, times]) => row(kind, times)), row('all', total)],
+  )
+}
+
+function scan(database: Database, text: string): unknown[] {
+  const word = text.split(' ')[0] ?? ''
+  return readAll(
+    database,
+    "SELECT id FROM historyDocuments WHERE text LIKE '%' || ? || '%' ORDER BY id DESC LIMIT 10",
+    word,
+  )
+}
