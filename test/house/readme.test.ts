@@ -28,6 +28,11 @@ describe.each(pages)('%s', (page) => {
   })
 })
 
+test('every npm script runs files that exist', () => {
+  const files = Object.values(scripts).flatMap((script) => script.match(/[\w./-]+\.m?[jt]s\b/g) ?? [])
+  expect(files.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+})
+
 test('the configuration table of the README lists every variable that the program reads, and no other', () => {
   const table = read('README.md').split('## Configuration')[1]?.split('\n## ')[0] ?? ''
   const listed = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell]) => cell?.match(/[A-Z][A-Z_]+/g) ?? [])
