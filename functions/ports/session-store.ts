@@ -35,7 +35,10 @@ export interface SessionStore {
   create(session: NewSession): Promise<Session>
   /** Undefined for unknown and deleted sessions. */
   read(key: SessionKey): Promise<Session | undefined>
-  /** Newest activity first. A session whose activity moves between two pages may be seen twice, never missed for good. */
+  /**
+   * Newest activity first. A session whose activity moves between two pages may be seen twice, never missed for good. Rejects
+   * with `invalid_query` for a cursor that is not one of its own.
+   */
   list(filter: SessionFilter): Promise<{ sessions: readonly Session[]; next?: string }>
   /** Rejects with `session_not_found`. Fenced: a deleted session stays untouched. */
   update(key: SessionKey, change: SessionChange): Promise<Session>
