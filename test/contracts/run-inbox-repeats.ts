@@ -41,6 +41,16 @@ export function runInboxRepeatsContract(engine: Engine): void {
         expect(await scene.inbox.enqueue(scene.key, run)).toEqual({ runId: first.runId, repeated: true })
       })
 
+      test('a key is remembered for a day', async () => {
+        const scene = await openScene(stores)
+        const first = await scene.inbox.enqueue(scene.key, newRun({ idempotency }))
+        scene.clock.advance(86_400_000 - 1000)
+        expect(await scene.inbox.enqueue(scene.key, newRun({ idempotency }))).toEqual({
+          runId: first.runId,
+          repeated: true,
+        })
+      })
+
       test('a key counts within its session only', async () => {
         const [one, two] = [await openScene(stores), await openScene(stores)]
         await one.inbox.enqueue(one.key, newRun({ idempotency }))

@@ -209,4 +209,24 @@ export function runInboxContract(engine: Engine): void {
       expect(await snapshot(scene, scene.key)).toEqual(before)
     })
   })
+
+  describe(`run inbox on ${engine.name} that fails`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+    test('a store that cannot answer rejects with an error that is no refusal', async () => {
+      const stores = await engine.open()
+      const scene = await openScene(stores)
+      const { started } = await pausedRun(scene, [{ name: 'ask', needs: 'result' }])
+      await stores.breakDown()
+      const calls = [
+        scene.inbox.enqueue(scene.key, newRun()),
+        scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')]),
+        scene.inbox.cancel(scene.key, started.run.id),
+      ]
+      for (const call of calls) {
+        const refusal = { code: expect.stringContaining('not_found') as string }
+        await expect(call).rejects.toThrow()
+        await expect(call).rejects.not.toMatchObject(refusal)
+      }
+      await stores.close()
+    })
+  })
 }

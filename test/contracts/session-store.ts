@@ -161,6 +161,11 @@ export function sessionStoreContract(engine: Engine): void {
       expect(seen.toSorted()).toEqual(made.map((session) => session.session).toSorted())
     })
 
+    test('a cursor that no list gave out is refused', async () => {
+      for (const after of ['', 'nonsense', '%', Buffer.from('x:y').toString('base64url'), 'A'.repeat(5000)])
+        await expectCode(stores.sessions.list({ tenant: 'nobody', limit: 10, after }), 'invalid_query')
+    })
+
     test('a list filters by owner, agent and the state of the latest run, over page limits', async () => {
       const tenant = fresh('tenant')
       const running = await openScene(stores, { tenant, owner: 'ada' })

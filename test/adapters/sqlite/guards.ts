@@ -22,6 +22,22 @@ const ANYBODY = 'const row = findLiveSession(database, lease) ?? heldSession(dat
 const unfenced = (operation: string, file: string, next: string): Guard =>
   one(`${operation}: the generation is mine`, file, `${HELD}    ${next}`, `${ANYBODY}    ${next}`)
 
+const START_AS_SEEN: Edit = {
+  file: 'run-lease.ts',
+  from: 'row.generation !== seen.generation || row.activeRun',
+  to: 'row.activeRun',
+}
+const START_WHEN_IDLE: Edit = { file: 'run-lease.ts', from: 'row.activeRun !== null || !isFree', to: '!isFree' }
+const TAKE_AS_SEEN: Edit = {
+  file: 'run-lease.ts',
+  from: '    if (row.generation !== seen.generation) return undefined\n',
+  to: '',
+}
+const TAKE_UNBLOCKED: Edit = {
+  file: 'run-lease.ts',
+  from: '!isFree(header, now) || isBlocked(header)',
+  to: '!isFree(header, now)',
+}
 const ROW_IS_OLDER: Edit = {
   file: 'run-lease.ts',
   from: 'AND status = 0 AND generation < ?',
@@ -79,13 +95,12 @@ export const GUARDS: readonly Guard[] = [
     'row.leaseOwner === null && row.activeRun === null && row.queued === 0\n',
     'row.leaseOwner === null && row.queued === 0\n',
   ),
-  one(
-    'start: the header is the one seen',
-    'run-lease.ts',
-    'row.generation !== seen.generation || row.activeRun',
-    'row.activeRun',
-  ),
-  one('start: no run is active', 'run-lease.ts', 'row.activeRun !== null || !isFree', '!isFree'),
+  { name: 'start: the header is the one seen', edits: [START_AS_SEEN] },
+  { name: 'start: no run is active', edits: [START_WHEN_IDLE], backedBy: 'start: the header is the one seen' },
+  {
+    name: 'start: both',
+    edits: [{ ...START_AS_SEEN, from: `${START_AS_SEEN.from} !== null || !isFree`, to: '!isFree' }],
+  },
   one(
     'start: the lowest queued run',
     'run-rows.ts',
@@ -93,19 +108,10 @@ export const GUARDS: readonly Guard[] = [
     'r.status = 0 ORDER BY r.id DESC LIMIT',
   ),
   one('start: the message id is greater than the head', 'session-changes.ts', 'idAfter(row.head)', 'idAfter(null)'),
-  one(
-    'take: the header is the one seen',
-    'run-lease.ts',
-    '    if (row.generation !== seen.generation) return undefined\n',
-    '',
-  ),
+  { name: 'take: the header is the one seen', edits: [TAKE_AS_SEEN] },
   one('take: the session is free', 'run-lease.ts', '!isFree(header, now) || isBlocked(header)', 'isBlocked(header)'),
-  one(
-    'take: the run is not blocked',
-    'run-lease.ts',
-    '!isFree(header, now) || isBlocked(header)',
-    '!isFree(header, now)',
-  ),
+  { name: 'take: the run is not blocked', edits: [TAKE_UNBLOCKED], backedBy: 'take: the header is the one seen' },
+  { name: 'take: both', edits: [TAKE_AS_SEEN, TAKE_UNBLOCKED] },
   {
     name: 'claim: the row is of an older generation',
     edits: [ROW_IS_OLDER],
@@ -118,6 +124,17 @@ export const GUARDS: readonly Guard[] = [
   },
   { name: 'claim: both', edits: [ROW_IS_OLDER, CLAIM_IS_MINE] },
   unfenced('repair', 'run-log.ts', 'const calls = messageIds.map'),
+  {
+    name: 'repair: the row is of my generation',
+    edits: [
+      {
+        file: 'run-log.ts',
+        from: "call.status === 'running' && call.generation !== lease.generation",
+        to: 'call.round < 0',
+      },
+    ],
+    backedBy: 'repair: the generation is mine',
+  },
   unfenced('append', 'run-log.ts', 'if (isStored('),
   one(
     'complete: the row is of my generation',

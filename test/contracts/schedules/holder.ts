@@ -2,7 +2,7 @@ import { nextIds } from '../../../functions/domain/ids.ts'
 import type { AssistantMessage, Message, ToolMessage } from '../../../functions/domain/message.ts'
 import type { RunOutcome } from '../../../functions/domain/run.ts'
 import { LEASE_MS } from '../../../functions/domain/session.ts'
-import type { Lease } from '../../../functions/domain/session.ts'
+import type { Lease, SessionHeader } from '../../../functions/domain/session.ts'
 import type { Started } from '../../../functions/ports/run-lease.ts'
 import type { RunEnd } from '../../../functions/ports/run-log.ts'
 import { allMessages } from '../snapshot.ts'
@@ -15,6 +15,10 @@ import type { CallKind, Plan, World } from './world.ts'
 const TAKEOVERS = 3
 
 interface Holding {
+  /** How many calls are being executed. */
+  running: number
+  /** The lease is lost or given back: no further tool starts. */
+  over: boolean
   readonly world: World
   readonly process: Process
   readonly ports: SessionPorts
@@ -35,7 +39,19 @@ export async function holdStarted(world: World, process: Process, started: Start
   const plan = planOf(message === undefined ? [] : [message])
   const ports = portsOf(world, process.name)
   await untilLost(process, lease, ports, world, () =>
-    loop({ world, process, ports, lease, plan, head: lease.head, round: 0, todo: [], waiting: [] }),
+    loop({
+      world,
+      process,
+      ports,
+      lease,
+      plan,
+      head: lease.head,
+      round: 0,
+      todo: [],
+      waiting: [],
+      running: 0,
+      over: false,
+    }),
   )
 }
 
@@ -55,6 +71,8 @@ export async function holdTaken(world: World, process: Process, taken: Lease): P
       ports,
       lease,
       plan: planOf(messages),
+      running: 0,
+      over: false,
       head: lease.head,
       round: messages.filter((message) => message.role === 'assistant').length,
       todo: open.filter(
@@ -96,29 +114,36 @@ async function untilLost(
 }
 
 async function loop(holding: Holding): Promise<void> {
-  const { world, process, ports, lease } = holding
-  for (;;) {
-    for (const call of holding.todo) await execute(holding, call)
-    holding.todo = []
-    await process.at('poll')
-    const header = await ports.lease.look(world.key)
-    if (header?.status !== 'live' || header.generation !== lease.generation) return
-    if (header.cancel !== undefined) {
-      if (await end(holding, 'cancelled')) return
-      continue
-    }
-    const rows = await Promise.all(holding.waiting.map((id) => ports.reader.message(world.key, id)))
-    const calls = rows.filter((row) => row?.role === 'tool')
-    holding.waiting = calls.filter((row) => row.status === 'waiting').map((row) => row.id)
-    holding.todo = calls.filter((row) => row.status === 'approved')
-    if (holding.todo.length > 0) continue
-    if (holding.waiting.length > 0) {
-      const act = { name: 'pause', generation: lease.generation }
-      if ((await process.write(act, () => ports.log.pause(lease))) !== undefined) return
-      continue
-    }
-    if (await betweenRounds(holding, header.queued > 0)) return
+  try {
+    while (await goOn(holding));
+  } finally {
+    holding.over = true
   }
+}
+
+/** One look at the header and what follows from it. Answers false when the lease is gone. */
+async function goOn(holding: Holding): Promise<boolean> {
+  const { world, process, ports, lease } = holding
+  for (const call of holding.todo) launch(holding, call)
+  holding.todo = []
+  const isStopped = (header: SessionHeader | undefined): boolean =>
+    holding.over || header?.status !== 'live' || header.generation !== lease.generation
+  await process.at('poll', () => {
+    const { header } = world.seen
+    return holding.running === 0 || isStopped(header) || header?.cancel !== undefined
+  })
+  const header = await ports.lease.look(world.key)
+  if (header === undefined || isStopped(header)) return false
+  if (header.cancel !== undefined) return !(await end(holding, 'cancelled'))
+  if (holding.running > 0) return true
+  const rows = await Promise.all(holding.waiting.map((id) => ports.reader.message(world.key, id)))
+  const calls = rows.filter((row) => row?.role === 'tool')
+  holding.waiting = calls.filter((row) => row.status === 'waiting').map((row) => row.id)
+  holding.todo = calls.filter((row) => row.status === 'approved')
+  if (holding.todo.length > 0) return true
+  if (holding.waiting.length === 0) return !(await betweenRounds(holding, header.queued > 0))
+  const act = { name: 'pause', generation: lease.generation }
+  return (await process.write(act, () => ports.log.pause(lease))) === undefined
 }
 
 /** Answers true when the lease was given back. */
@@ -175,20 +200,43 @@ async function append(holding: Holding, kinds: readonly CallKind[]): Promise<voi
   holding.waiting = tools.filter((row) => row.status === 'waiting').map((row) => row.id)
 }
 
-async function execute({ world, process, ports, lease }: Holding, call: ToolMessage): Promise<void> {
+/** Executes a call beside the holder's loop, as calls of a round run beside each other. */
+function launch(holding: Holding, call: ToolMessage): void {
+  const { world, process } = holding
+  holding.running++
+  const name = `${process.name}/${call.sequence}`
+  world.processes.spawn(
+    name,
+    async (part) => {
+      try {
+        await execute(holding, part, call)
+      } catch (error) {
+        if (codeOf(error) !== 'lease_lost') throw error
+        holding.over = true
+      } finally {
+        holding.running--
+      }
+    },
+    process,
+  )
+}
+
+async function execute(holding: Holding, part: Process, call: ToolMessage): Promise<void> {
+  const { world, ports, lease } = holding
   const { generation } = lease
   if (call.status === 'approved')
-    await process.write({ name: 'begin', generation }, () => ports.log.beginApproved(lease, call.id))
-  await process.at(`start ${call.toolName}`)
+    await part.write({ name: 'begin', generation }, () => ports.log.beginApproved(lease, call.id))
+  await part.at(`start ${call.toolName}`)
+  if (holding.over) return
   world.ghosts.starts.set(call.id, (world.ghosts.starts.get(call.id) ?? 0) + 1)
   const result = {
     messageId: call.id,
     status: 'completed',
-    parts: [{ type: 'text', text: `by ${process.name}` }],
+    parts: [{ type: 'text', text: `by ${part.name}` }],
     completedAt: world.stores.clock.now(),
     durationMs: 1,
   } as const
-  await process.write({ name: 'complete', generation }, () => ports.log.completeCall(lease, result))
+  await part.write({ name: 'complete', generation }, () => ports.log.completeCall(lease, result))
 }
 
 /** Answers false when a cancel has come in before. */

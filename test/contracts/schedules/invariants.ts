@@ -51,7 +51,7 @@ export function checkStep(world: World, before: Snapshot, after: Snapshot, act: 
     must('a session is not deleted by expiry while it has work', act?.name !== 'expire' || from.due === undefined)
     return
   }
-  checkLease(from, to)
+  checkLease(world, from, to)
   checkFence(world, before, after, act)
   checkMessages(world, before, after)
   checkRuns(world, before, after)
@@ -66,8 +66,10 @@ function checkDeleted(from: SessionHeader, to: SessionHeader, after: Snapshot): 
   must('nothing is read of a deleted session', after.session === undefined && after.messages.length === 0)
 }
 
-function checkLease(from: SessionHeader, to: SessionHeader): void {
+function checkLease(world: World, from: SessionHeader, to: SessionHeader): void {
   const sameGeneration = from.generation === to.generation
+  const given = to.lease !== undefined && to.lease.owner !== from.lease?.owner
+  must('a lease that has not ended is not taken', !given || isFree(from, world.stores.clock.now()))
   must(
     'a lease is given and given back only with a new generation',
     !sameGeneration || from.lease?.owner === to.lease?.owner,
@@ -98,7 +100,7 @@ function checkMessages(world: World, before: Snapshot, after: Snapshot): void {
   for (const [place, was] of before.messages.entries()) {
     const is = after.messages[place]
     if (is === undefined || is.id !== was.id) throw new Violation('a message is never removed or moved', was.id)
-    if (!isDeepStrictEqual(was, is)) checkCall(world, was, is)
+    if (!isDeepStrictEqual(was, is)) checkCall(world, before, was, is)
   }
   const all = after.messages
   for (const [place, message] of all.entries()) {
@@ -124,9 +126,11 @@ function checkMessages(world: World, before: Snapshot, after: Snapshot): void {
   }
 }
 
-function checkCall(world: World, was: Message, is: Message): void {
+function checkCall(world: World, { header }: Snapshot, was: Message, is: Message): void {
   if (was.role !== 'tool' || is.role !== 'tool') throw new Violation('a message is never rewritten', was.id)
   must('an ended call never changes', CALL_STEPS[was.status].includes(is.status), `${was.status} to ${is.status}`)
+  const answered = was.status === 'waiting' && is.status !== 'cancelled'
+  must('a run that is being cancelled takes no answer', !answered || header?.cancel === undefined)
   must('a call goes to newer holders only', is.generation >= was.generation, is.id)
   must(
     'a call is interrupted only when something went wrong',
@@ -140,7 +144,7 @@ function checkRuns(world: World, before: Snapshot, after: Snapshot): void {
   for (const run of after.runs) {
     const was = known.get(run.id)
     known.delete(run.id)
-    if (was === undefined) checkAccepted(before, run)
+    if (was === undefined) checkAccepted(before, after, run)
     else if (was.status !== run.status) checkRunStep(world, before, after, was, run)
     else must('an ended run never changes', !isEnded(run.status) || isDeepStrictEqual(was, run), run.id)
   }
@@ -158,7 +162,9 @@ function checkRuns(world: World, before: Snapshot, after: Snapshot): void {
   )
 }
 
-function checkAccepted({ header, runs }: Snapshot, run: Run): void {
+function checkAccepted({ header, runs }: Snapshot, after: Snapshot, run: Run): void {
+  const blocked = header !== undefined && isBlocked(header)
+  must('an input during a pause supersedes the run that waits', !blocked || after.header?.cancel !== undefined)
   must(
     'run ids ascend in the order of acceptance',
     run.id > (header?.tail ?? '') && runs.every((one) => one.id < run.id),
@@ -183,6 +189,11 @@ function checkRunStep(world: World, before: Snapshot, after: Snapshot, was: Run,
     )
   if (run.status === 'completed' || run.status === 'failed')
     must('an acknowledged cancel ends cancelled', !world.ghosts.cancelled.has(run.id), step)
+  if (isEnded(run.status) && was.status === 'running')
+    must(
+      'an end leaves the session due exactly when inputs are queued',
+      (after.header?.due !== undefined) === (after.header?.queued !== 0),
+    )
   if (run.status === 'completed') {
     const open = callsIn(before.messages).filter((row) => row.runId === run.id && CALL_STEPS[row.status].length > 0)
     must('a run is not completed with open calls', open.length === 0, open[0]?.toolName)

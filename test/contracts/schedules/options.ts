@@ -32,7 +32,7 @@ const DAY = 86_400_000
 const TICK_MS = 7_000
 const JUMP_MS = 20 * 60_000
 /** How many times as likely an ordinary step is as any one trouble. */
-const ORDINARY = 4
+const ORDINARY = 10
 
 /** What can happen next; more likely things stand there more often. */
 export function optionsOf(world: World, budget: Spending): readonly Option[] {
@@ -48,9 +48,10 @@ export function optionsOf(world: World, budget: Spending): readonly Option[] {
       options.push(trouble(world, budget, 'crash', async () => crash(world, state)))
     if (budget.beats > 0 && state.process.holding !== undefined) options.push(...beatsOf(world, budget, state))
   }
+  if (options.length === 0 && world.processes.flights.length === 0) return idlesOf(world)
   for (const flight of world.processes.flights) {
     const landing: Option = { take: (step) => land(world, flight, step) }
-    options.push(landing, landing)
+    options.push(landing, landing, landing)
   }
   options.push(...timesOf(world, budget))
   if (budget.hints > 0) options.push(trouble(world, budget, 'hints', async () => void world.hints++, false))
@@ -92,7 +93,8 @@ function crash(world: World, state: ProcessState): void {
 }
 
 /** A worker that died has a successor; a client is gone. */
-export function replace(world: World, { process: { name } }: ProcessState): void {
+export function replace(world: World, { root }: ProcessState): void {
+  const { name } = root.process
   if (name.startsWith('worker')) world.processes.spawn(`${name}'`, (process) => work(world, process))
 }
 
@@ -133,6 +135,17 @@ export function arrive(world: World, flight: Flight): ProcessState {
   return world.processes.spawn(`late ${flight.name} of ${flight.sender}`, async (process) => {
     await unlessRefused(process.write(flight, () => flight.land()))
   })
+}
+
+/** Nobody can do anything before the session is due again, if ever. */
+function idlesOf({ seen: { header }, stores: { clock }, trace }: World): Option[] {
+  const { due, lease } = header ?? {}
+  if (due === undefined) return []
+  const take = async (): Promise<void> => {
+    trace.push('time passes until the session is due')
+    clock.set(Math.max(clock.now(), due, lease?.until ?? 0) + 1)
+  }
+  return [{ take }]
 }
 
 function timesOf(world: World, budget: Spending): Option[] {

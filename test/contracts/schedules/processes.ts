@@ -42,6 +42,8 @@ interface Parked {
 
 export interface ProcessState {
   readonly process: Process
+  /** The process that it lives and dies with: itself, or the one that it works for. */
+  readonly root: ProcessState
   readonly parked: Parked[]
   /** The write that it is in the middle of. */
   act: Act | undefined
@@ -54,10 +56,11 @@ export interface ProcessState {
 export interface Processes {
   readonly all: ReadonlySet<ProcessState>
   readonly flights: Flight[]
-  spawn(name: string, body: (process: Process) => Promise<void>): ProcessState
+  /** With `parent`: a part of that process, which may go on beside it. */
+  spawn(name: string, body: (process: Process) => Promise<void>, parent?: Process): ProcessState
   /** Lets one process go on until it stops again. */
   resume(state: ProcessState, fate: Fate): Promise<void>
-  /** It never goes on: what it had not sent is never sent. */
+  /** It never goes on, nor does any part of it: what it had not sent is never sent. */
   kill(state: ProcessState): void
   /** Where a port call lets other writes in: the running process stops there. */
   between(): Promise<void>
@@ -95,20 +98,27 @@ export function createProcesses(): Processes {
     }
   }
 
-  function kill(state: ProcessState): void {
-    all.delete(state)
-    state.parked.length = 0
-    state.stopped.resolve()
+  function kill({ root }: ProcessState): void {
+    for (const state of all) {
+      if (state.root !== root) continue
+      all.delete(state)
+      state.parked.length = 0
+      state.stopped.resolve()
+    }
   }
 
-  function spawn(name: string, body: (process: Process) => Promise<void>): ProcessState {
+  function spawn(name: string, body: (process: Process) => Promise<void>, parent?: Process): ProcessState {
     const process: Process = {
       name,
       at: async (label, enabled) => void (await park(state, label, undefined, enabled)),
       write: (act, send) => write(state, act, send),
     }
+    const above = parent === undefined ? undefined : [...all].find((one) => one.process === parent)
     const state: ProcessState = {
       process,
+      get root() {
+        return above?.root ?? state
+      },
       parked: [],
       act: undefined,
       failure: undefined,

@@ -35,7 +35,7 @@ const input: fc.Arbitrary<Input> = fc.record({
   client: fc.nat(1),
   onBusy: fc.constantFrom('queue', 'queue', 'steer', 'reject'),
   plan: fc.record({
-    rounds: fc.array(fc.array(kind, { minLength: 1, maxLength: 3 }), { maxLength: 2 }),
+    rounds: fc.array(fc.array(kind, { minLength: 1, maxLength: 3, size: 'max' }), { maxLength: 2, size: 'max' }),
     fails: fc.integer({ min: 0, max: 7 }).map((n) => n === 0),
   }),
   here: fc.boolean(),
@@ -47,15 +47,15 @@ const calm: Budget = { crash: 0, expiry: 0, late: 0, lost: 0, beats: 0, handOver
 /** Schedules of up to `steps` chosen steps; what comes after them is fair. */
 export const schedules = (steps: number): fc.Arbitrary<Schedule> =>
   fc.record({
-    inputs: fc.array(input, { minLength: 1, maxLength: 4 }),
-    cancels: fc.array(fc.nat(3), { maxLength: 2 }),
+    inputs: fc.array(input, { minLength: 1, maxLength: 5, size: 'max' }),
+    cancels: fc.array(fc.nat(4), { maxLength: 2, size: 'max' }),
     answers: fc.array(
       fc.record({
         text: fc.constantFrom('yes', 'yes', 'no', 'other'),
         all: fc.boolean(),
         tries: fc.integer({ min: 1, max: 4 }),
       }),
-      { maxLength: 2 },
+      { maxLength: 2, size: 'max' },
     ),
     deletes: rarely,
     expires: rarely,
@@ -64,9 +64,9 @@ export const schedules = (steps: number): fc.Arbitrary<Schedule> =>
       {
         weight: 4,
         arbitrary: fc.record({
-          crash: fc.nat(2),
-          expiry: fc.nat(2),
-          late: fc.nat(3),
+          crash: fc.nat(3),
+          expiry: fc.nat(3),
+          late: fc.nat(4),
           lost: fc.nat(2),
           beats: fc.nat(3),
           handOver: fc.nat(2),
@@ -113,7 +113,7 @@ export async function runSchedule(stores: Stores, processes: Processes, schedule
   }
   try {
     populate(world, schedule)
-    const budget = { ...schedule.budget }
+    const budget = { ...schedule.budget, days: schedule.expires ? schedule.budget.days : 0 }
     for (const choice of schedule.choices) {
       const options = optionsOf(world, budget)
       const option = options[choice % options.length]
