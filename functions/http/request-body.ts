@@ -6,7 +6,6 @@ import { RequestError } from './request-error.ts'
 export const BODY_LIMIT = 4 * 1024 * 1024
 /** Brackets within brackets; deeper JSON has no honest use and would exhaust the stack further in. */
 const DEPTH_LIMIT = 64
-const NOTHING = new Uint8Array()
 
 /**
  * Reads a body once, whole and bounded, whatever `Content-Length` says, and hands it on as text. Refuses bodies that are too
@@ -17,16 +16,20 @@ export function requestBody(): MiddlewareHandler<AppEnv> {
     const { body } = c.req.raw
     if (c.req.method === 'GET' || c.req.method === 'HEAD') return next()
     if (Number(c.req.header('content-length') ?? 0) > BODY_LIMIT) throw tooLarge()
-    const bytes = body === null ? NOTHING : await readBounded(body)
-    if (bytes.length === 0 && c.req.method === 'PATCH')
-      throw new RequestError(400, 'malformed_body', 'a change needs a body')
     if (body === null) return next()
+    const bytes = await readBounded(body)
     if (depthOf(decode(bytes)) > DEPTH_LIMIT)
       throw new RequestError(400, 'malformed_body', `the body is nested more than ${DEPTH_LIMIT} deep`)
     // Bytes, as a string would bring a content type of its own.
     c.req.raw = new Request(c.req.raw, { body: bytes })
     await next()
   }
+}
+
+/** Refuses a request without a body where an empty one would pass for `{}`. */
+export const requireBody: MiddlewareHandler<AppEnv> = async (c, next) => {
+  if ((await c.req.text()) === '') throw new RequestError(400, 'malformed_body', 'this request needs a body')
+  await next()
 }
 
 async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {

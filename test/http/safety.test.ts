@@ -137,6 +137,7 @@ describe('a request that cannot be served', () => {
     for (const [method, path] of [
       ['DELETE', '/v1/sessions'],
       ['POST', '/v1/search'],
+      ['PATCH', '/v1/sessions'],
       ['GET', '/v1/sessions/s/continue'],
       ['OPTIONS', '/v1/sessions'],
       ['POST', '/healthz'],

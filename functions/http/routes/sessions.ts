@@ -3,6 +3,7 @@ import { TooltrailError } from '../../domain/errors.ts'
 import { nextId } from '../../domain/ids.ts'
 import { definedFields } from '../defined-fields.ts'
 import type { App, AppDependencies, Caller } from '../dependencies.ts'
+import { requireBody } from '../request-body.ts'
 import { RequestError } from '../request-error.ts'
 import { location, READ_PROBLEMS, WRITE_PROBLEMS } from '../responses.ts'
 import { sessionParams } from '../schemas-common.ts'
@@ -58,6 +59,7 @@ const changeSession = createRoute({
   path: '/v1/sessions/{session}',
   operationId: 'changeSession',
   summary: "Change a session's title, metadata, agent or instructions",
+  middleware: requireBody,
   tags,
   request: { params: sessionParams, body: { required: true, content: json(sessionChange) } },
   responses: { 200: { description: 'The session as it is now.', content: json(SessionSchema) }, ...WRITE_PROBLEMS },
