@@ -1,0 +1,59 @@
+import {
+  CreateTableCommand,
+  ResourceInUseException,
+  UpdateTimeToLiveCommand,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb'
+import type { CreateTableCommandInput, DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DUE_INDEX, GROUP_INDEX } from './keys.ts'
+
+const READY_SECONDS = 120
+
+/** What the table looks like: keys, stream and the two sparse indexes. */
+const TABLE: Omit<CreateTableCommandInput, 'TableName'> = {
+  AttributeDefinitions: [
+    { AttributeName: 'pk', AttributeType: 'S' },
+    { AttributeName: 'sk', AttributeType: 'S' },
+    { AttributeName: 'group', AttributeType: 'S' },
+    { AttributeName: 'at', AttributeType: 'S' },
+    { AttributeName: 'due_shard', AttributeType: 'S' },
+    { AttributeName: 'due', AttributeType: 'N' },
+  ],
+  KeySchema: [
+    { AttributeName: 'pk', KeyType: 'HASH' },
+    { AttributeName: 'sk', KeyType: 'RANGE' },
+  ],
+  GlobalSecondaryIndexes: [
+    {
+      IndexName: GROUP_INDEX,
+      KeySchema: [
+        { AttributeName: 'group', KeyType: 'HASH' },
+        { AttributeName: 'at', KeyType: 'RANGE' },
+      ],
+      Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['owner_print', 'agent_print'] },
+    },
+    {
+      IndexName: DUE_INDEX,
+      KeySchema: [
+        { AttributeName: 'due_shard', KeyType: 'HASH' },
+        { AttributeName: 'due', KeyType: 'RANGE' },
+      ],
+      Projection: { ProjectionType: 'KEYS_ONLY' },
+    },
+  ],
+  BillingMode: 'PAY_PER_REQUEST',
+  StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' },
+}
+
+/** Makes the table where it is not there yet (on AWS the stack makes it), and waits until it can be used. */
+export async function createTableIfAbsent(client: DynamoDBClient, tableName: string): Promise<void> {
+  try {
+    await client.send(new CreateTableCommand({ ...TABLE, TableName: tableName }))
+  } catch (error) {
+    if (!(error instanceof ResourceInUseException)) throw error
+    return
+  }
+  await waitUntilTableExists({ client, maxWaitTime: READY_SECONDS, minDelay: 1 }, { TableName: tableName })
+  const TimeToLiveSpecification = { AttributeName: 'expires_at', Enabled: true }
+  await client.send(new UpdateTimeToLiveCommand({ TableName: tableName, TimeToLiveSpecification }))
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import type { SessionKey } from '../../domain/session.ts'
+import { requiredText, type Item } from './attributes.ts'
+
+export interface ItemKey {
+  readonly pk: string
+  readonly sk: string
+}
+
+/** Sparse: sessions of a tenant by last activity, and runs of an API key that have not ended. */
+export const GROUP_INDEX = 'by_group'
+/** Sparse: sessions that the sweeper should look at, and those that expire. */
+export const DUE_INDEX = 'by_due'
+/** Due sessions are spread over this many index partitions. */
+const DUE_SHARDS = 8
+
+export const HEADER = '#SESSION'
+const DETAILS = '#DETAILS'
+const EXPIRY = '#EXPIRY'
+export const RUN_PREFIX = '#RUN#'
+const CLAIM_PREFIX = '#KEY#'
+
+/** Neither tenants nor session ids hold a `#`. */
+export const partitionOf = ({ tenant, session }: SessionKey): string => `S#${tenant}#${session}`
+
+/** The session whose item this is. */
+export function sessionOf(item: Item): SessionKey {
+  const [, tenant = '', session = ''] = requiredText(item, 'pk').split('#')
+  return { tenant, session }
+}
+
+export const headerKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: HEADER })
+export const detailsKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: DETAILS })
+export const expiryKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: EXPIRY })
+export const runKey = (key: SessionKey, id: string): ItemKey => ({ pk: partitionOf(key), sk: RUN_PREFIX + id })
+export const claimKey = (key: SessionKey, hash: string): ItemKey => ({ pk: partitionOf(key), sk: CLAIM_PREFIX + hash })
+/** `#` sorts before the digits that ids begin with, so messages stand after everything else. */
+export const messageKey = (key: SessionKey, id: string): ItemKey => ({ pk: partitionOf(key), sk: id })
+
+/** The index partitions of what the sweeper looks for. */
+export const shardsOf = (kind: 'due' | 'expiry'): string[] =>
+  Array.from({ length: DUE_SHARDS }, (_, shard) => `${kind}#${shard}`)
+
+/** The index partition of this session. */
+export function shardOf(kind: 'due' | 'expiry', key: SessionKey): string {
+  const [first = 0] = createHash('sha256').update(partitionOf(key)).digest()
+  return `${kind}#${first % DUE_SHARDS}`
+}
+
+export const sessionsGroup = (tenant: string): string => `sessions#${tenant}`
+export const runsGroup = (tenant: string, keyId: string): string => `runs#${tenant}#${keyId}`
+
+/** Digits of a time in milliseconds, so that texts sort as times do. */
+const TIME_DIGITS = 15
+
+/** A place in a group: by time, then by id. */
+export const placeAt = (time: number, id: string): string => `${String(time).padStart(TIME_DIGITS, '0')}#${id}`
+
+/** The time of a place in a group. */
+export const timeOfPlace = (place: string): number => Number(place.slice(0, TIME_DIGITS))
+
+/** A short stand-in for a text that may be long, to compare by. */
+export const printOf = (text: string): string =>
+  createHash('sha256').update(JSON.stringify(text)).digest('base64url').slice(0, 22)

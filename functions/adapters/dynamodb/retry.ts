@@ -1,0 +1,73 @@
+import {
+  ConditionalCheckFailedException,
+  DynamoDBServiceException,
+  TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb'
+import { TooltrailError } from '../../domain/errors.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Item } from './attributes.ts'
+
+/** What an atomic write was refused for: the item as it was, for each place whose condition failed. */
+export type Refusal = readonly ({ readonly item: Item | undefined } | undefined)[]
+
+/** Repeats work that failed for a while. */
+export type Retry = <Answer>(action: string, work: () => Promise<Answer>) => Promise<Answer>
+
+/** With the waits between them about three seconds; each may itself be several attempts of the client. */
+const ATTEMPTS = 9
+const FIRST_WAIT_MS = 25
+const LONGEST_WAIT_MS = 1_000
+
+/** The store is busy, somebody else writes the same item, or it did not say what became of the request. */
+const TRANSIENT = new Set([
+  'ThrottlingException',
+  'ProvisionedThroughputExceededException',
+  'RequestLimitExceeded',
+  'TransactionConflictException',
+  'TransactionInProgressException',
+  'ReplicatedWriteConflictException',
+])
+const TRANSIENT_REASONS = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])
+
+/** Repeats work that failed for a while, with growing random waits; then rejects with `storage_failed`. */
+export function createRetry(clock: Clock): Retry {
+  return async (action, work) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work()
+      } catch (error) {
+        const retryable = isTransient(error)
+        if (!retryable || attempt >= ATTEMPTS) {
+          const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+          throw new TooltrailError('storage_failed', `DynamoDB could not ${action}: ${reason}`, {
+            retryable,
+            cause: error,
+          })
+        }
+        await clock.sleep(Math.random() * Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS))
+      }
+    }
+  }
+}
+
+/** Why the store refused a write on its conditions; undefined for every other failure. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof ConditionalCheckFailedException) return [{ item: error.Item }]
+  if (!(error instanceof TransactionCanceledException)) return undefined
+  const reasons = error.CancellationReasons ?? []
+  if (!reasons.some((reason) => reason.Code === 'ConditionalCheckFailed')) return undefined
+  return reasons.map((reason) => (reason.Code === 'ConditionalCheckFailed' ? { item: reason.Item } : undefined))
+}
+
+function isTransient(error: unknown): boolean {
+  if (error instanceof TransactionCanceledException) {
+    const codes = (error.CancellationReasons ?? []).flatMap(({ Code }) =>
+      Code === undefined || Code === 'None' ? [] : [Code],
+    )
+    return codes.length > 0 && codes.every((code) => TRANSIENT_REASONS.has(code))
+  }
+  if (error instanceof DynamoDBServiceException)
+    return TRANSIENT.has(error.name) || (error.$metadata.httpStatusCode ?? 500) >= 500
+  // No answer at all: a cut connection, a time limit.
+  return error instanceof Error && error.name !== 'CredentialsProviderError'
+}

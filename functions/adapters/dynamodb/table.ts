@@ -1,0 +1,193 @@
+import {
+  BatchGetItemCommand,
+  QueryCommand,
+  TransactWriteItemsCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb'
+import type { DynamoDBClient, QueryCommandInput, TransactWriteItem } from '@aws-sdk/client-dynamodb'
+import type { Clock } from '../../ports/clock.ts'
+import { requiredText, toItem, type Item } from './attributes.ts'
+import { createScope, renderChange, type Change, type Condition } from './expressions.ts'
+import type { ItemKey } from './keys.ts'
+import { createRetry, refusalOf, type Refusal, type Retry } from './retry.ts'
+
+/** One part of an atomic write. */
+export type Action =
+  | { readonly update: ItemKey; readonly when: Condition; readonly change: Change }
+  | { readonly put: Item; readonly when?: Condition }
+  | { readonly check: ItemKey; readonly when: Condition }
+  | { readonly remove: ItemKey; readonly when: Condition }
+
+export interface Range {
+  /** Of the table, or of an index. */
+  readonly index?: string
+  readonly keys: Condition
+  readonly descending?: boolean
+  readonly pageSize?: number
+  readonly filter?: Condition
+  /** Only of an index, which then carries it. */
+  readonly startAfter?: Item
+}
+
+export type Updated =
+  | { readonly done: true; readonly item: Item }
+  /** The item as it was when the condition failed; undefined: there was none. */
+  | { readonly done: false; readonly item: Item | undefined }
+
+/**
+ * The one table. Reads of the table are strong. Every request is tried again, the same byte by byte, when the store is busy or
+ * gave no answer; when that does not help, it rejects with `storage_failed`.
+ */
+export interface Table {
+  read(key: ItemKey): Promise<Item | undefined>
+  /** In the order of the keys. */
+  readMany(keys: readonly ItemKey[]): Promise<(Item | undefined)[]>
+  query(range: Range): AsyncGenerator<Item>
+  /** All of it or nothing. Undefined when it is done; else what was refused, place by place. */
+  write(actions: readonly Action[]): Promise<Refusal | undefined>
+  update(key: ItemKey, when: Condition, change: Change): Promise<Updated>
+}
+
+export interface TableDependencies {
+  readonly client: DynamoDBClient
+  readonly tableName: string
+  readonly clock: Clock
+}
+
+const BATCH = 100
+
+/** The table behind a client. */
+export function createTable({ client, tableName, clock }: TableDependencies): Table {
+  const retry = createRetry(clock)
+  const access = { client, tableName, retry }
+  return {
+    read: async (key) => (await readMany(access, [key]))[0],
+    readMany: (keys) => readMany(access, keys),
+    query: (range) => query(access, range),
+    write: (actions) => {
+      const input = {
+        TransactItems: actions.map((action) => renderAction(tableName, action)),
+        ClientRequestToken: crypto.randomUUID(),
+      }
+      return retry('write', () =>
+        unlessRefused(
+          async () => void (await client.send(new TransactWriteItemsCommand(input))),
+          (refusal) => refusal,
+        ),
+      )
+    },
+    update: (key, when, change) => {
+      const input = { ...renderUpdate(tableName, key, when, change), ReturnValues: 'ALL_NEW' } as const
+      return retry('update', () =>
+        unlessRefused<Updated>(
+          async () => ({ done: true, item: (await client.send(new UpdateItemCommand(input))).Attributes ?? {} }),
+          (refusal) => ({ done: false, item: refusal[0]?.item }),
+        ),
+      )
+    },
+  }
+}
+
+interface Access {
+  readonly client: DynamoDBClient
+  readonly tableName: string
+  readonly retry: Retry
+}
+
+async function unlessRefused<Answer>(
+  work: () => Promise<Answer>,
+  otherwise: (refusal: Refusal) => Answer,
+): Promise<Answer> {
+  try {
+    return await work()
+  } catch (error) {
+    const refusal = refusalOf(error)
+    if (refusal === undefined) throw error
+    return otherwise(refusal)
+  }
+}
+
+async function readMany(access: Access, keys: readonly ItemKey[]): Promise<(Item | undefined)[]> {
+  const found = new Map<string, Item>()
+  const distinct = [...new Map(keys.map((key) => [`${key.pk} ${key.sk}`, key])).values()]
+  for (let at = 0; at < distinct.length; at += BATCH) await readBatch(access, distinct.slice(at, at + BATCH), found)
+  return keys.map(({ pk, sk }) => found.get(`${pk} ${sk}`))
+}
+
+/** The store answers at most 16 MB at once and says which keys are left. */
+async function readBatch(
+  { client, tableName, retry }: Access,
+  keys: readonly ItemKey[],
+  found: Map<string, Item>,
+): Promise<void> {
+  let wanted: readonly Item[] = keys.map((key) => toItem({ ...key }))
+  while (wanted.length > 0) {
+    wanted = await retry('read', async () => {
+      const { Responses, UnprocessedKeys } = await client.send(
+        new BatchGetItemCommand({ RequestItems: { [tableName]: { Keys: [...wanted], ConsistentRead: true } } }),
+      )
+      for (const item of Responses?.[tableName] ?? []) found.set(idOf(item), item)
+      const rest = UnprocessedKeys?.[tableName]?.Keys ?? []
+      if (rest.length === wanted.length) throw new Error('the store read none of the items')
+      return rest
+    })
+  }
+}
+
+async function* query({ client, tableName, retry }: Access, range: Range): AsyncGenerator<Item> {
+  const input = renderQuery(tableName, range)
+  let start = range.startAfter
+  do {
+    const page = await retry('query', () =>
+      client.send(new QueryCommand({ ...input, ...(start === undefined ? {} : { ExclusiveStartKey: start }) })),
+    )
+    yield* page.Items ?? []
+    start = page.LastEvaluatedKey
+  } while (start !== undefined)
+}
+
+const idOf = (item: Item): string => `${requiredText(item, 'pk')} ${requiredText(item, 'sk')}`
+
+function renderQuery(TableName: string, range: Range): QueryCommandInput {
+  const scope = createScope()
+  const KeyConditionExpression = range.keys(scope)
+  const filter = range.filter === undefined ? {} : { FilterExpression: range.filter(scope) }
+  return {
+    TableName,
+    KeyConditionExpression,
+    ...filter,
+    ...scope.collected(),
+    ...(range.index === undefined ? { ConsistentRead: true } : { IndexName: range.index }),
+    ...(range.pageSize === undefined ? {} : { Limit: range.pageSize }),
+    ScanIndexForward: range.descending !== true,
+  }
+}
+
+function renderUpdate(TableName: string, key: ItemKey, when: Condition, change: Change) {
+  const scope = createScope()
+  return {
+    TableName,
+    Key: { ...toItem({ ...key }) },
+    UpdateExpression: renderChange(change, scope),
+    ConditionExpression: when(scope),
+    ...scope.collected(),
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  } as const
+}
+
+function renderAction(TableName: string, action: Action): TransactWriteItem {
+  if ('update' in action) return { Update: renderUpdate(TableName, action.update, action.when, action.change) }
+  if ('put' in action) {
+    const guard = action.when === undefined ? {} : renderGuard(action.when)
+    return { Put: { TableName, Item: { ...action.put }, ...guard } }
+  }
+  const guard = renderGuard(action.when)
+  if ('check' in action) return { ConditionCheck: { TableName, Key: { ...toItem({ ...action.check }) }, ...guard } }
+  return { Delete: { TableName, Key: { ...toItem({ ...action.remove }) }, ...guard } }
+}
+
+function renderGuard(when: Condition) {
+  const scope = createScope()
+  const ConditionExpression = when(scope)
+  return { ConditionExpression, ...scope.collected(), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
+}

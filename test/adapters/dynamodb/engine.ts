@@ -1,0 +1,79 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { createDiskOutputStore } from '../../../functions/adapters/disk/output-store.ts'
+import { createTableIfAbsent } from '../../../functions/adapters/dynamodb/create-table.ts'
+import { createDynamoKeyStore } from '../../../functions/adapters/dynamodb/key-store.ts'
+import { createDynamoLogReader } from '../../../functions/adapters/dynamodb/log-reader.ts'
+import { createDynamoRunInbox } from '../../../functions/adapters/dynamodb/run-inbox.ts'
+import { createDynamoRunLease } from '../../../functions/adapters/dynamodb/run-lease.ts'
+import { createDynamoRunLog } from '../../../functions/adapters/dynamodb/run-log.ts'
+import { createDynamoSessionDeletion } from '../../../functions/adapters/dynamodb/session-deletion.ts'
+import { createDynamoSessionJanitor } from '../../../functions/adapters/dynamodb/session-janitor.ts'
+import type { DynamoDependencies } from '../../../functions/adapters/dynamodb/session-rows.ts'
+import { createDynamoSessionStore } from '../../../functions/adapters/dynamodb/session-store.ts'
+import { createManualClock } from '../../contracts/stores.ts'
+import type { Engine, SessionPorts } from '../../contracts/stores.ts'
+import { dynamodbClient } from '../../engines/clients.ts'
+
+/** DynamoDB in a table of its own, with a second client as the other process. */
+export const dynamodbEngine = (endpoint: string): Engine => ({
+  name: 'DynamoDB',
+  timeoutFactor: 12,
+  open: async (opening = {}) => {
+    const [first, second] = [dynamodbClient(endpoint), dynamodbClient(endpoint)]
+    const tableName = `log-${crypto.randomUUID()}`
+    await createTableIfAbsent(first, tableName)
+    const folder = await mkdtemp(join(tmpdir(), 'tooltrail-dynamodb-'))
+    const clock = createManualClock()
+    const outputs = createDiskOutputStore({ folder })
+    const { between } = opening
+    if (between !== undefined) for (const client of [first, second]) waitBefore(client, between)
+    return {
+      ...portsOn({ client: first, tableName, outputs, clock }),
+      peer: portsOn({ client: second, tableName, outputs, clock }),
+      clock,
+      breakDown: async () => closePort(first),
+      close: async () => {
+        for (const client of [first, second]) client.destroy()
+        await rm(folder, { recursive: true, force: true })
+      },
+    }
+  },
+})
+
+/** All session ports of one process. */
+export const portsOn = (dependencies: DynamoDependencies): SessionPorts => ({
+  sessions: createDynamoSessionStore(dependencies),
+  inbox: createDynamoRunInbox(dependencies),
+  lease: createDynamoRunLease(dependencies),
+  log: createDynamoRunLog(dependencies),
+  reader: createDynamoLogReader(dependencies),
+  janitor: createDynamoSessionJanitor(dependencies),
+  deletion: createDynamoSessionDeletion(dependencies),
+  keys: createDynamoKeyStore(dependencies),
+})
+
+/** Every request is a place where another process may come between. */
+function waitBefore(client: DynamoDBClient, between: () => Promise<void>): void {
+  client.middlewareStack.add(
+    (next) => async (input) => {
+      await between()
+      return next(input)
+    },
+    { step: 'initialize', name: 'between' },
+  )
+}
+
+/** From now on the client talks to a port that nobody listens on. */
+function closePort(client: DynamoDBClient): void {
+  client.middlewareStack.add(
+    (next) => (input) => {
+      const { request } = input
+      if (typeof request === 'object' && request !== null && 'port' in request) request.port = 1
+      return next(input)
+    },
+    { step: 'finalizeRequest', priority: 'low', name: 'closePort' },
+  )
+}
