@@ -21,6 +21,8 @@ export interface ScoredEvent<Found extends Candidate> {
   /** The document to show: the half, or the chunk, in which the terms stand best. */
   readonly best: Found
   readonly score: number
+  /** How much of the query it has, 0 to 1. */
+  readonly covered: number
 }
 
 /** Weights, measured on recorded conversations (`test/search-quality.test.ts`); most are flat within ± 50 %. */
@@ -36,6 +38,8 @@ const LENGTH = 0.75
 /** Letters of a text of middling length. */
 const MIDDLING = 800
 const LITERAL = 0.05
+/** The query stands in the text as it is, wherever in words it begins and ends: better than any similar word. */
+const LITERAL_QUALITY = 0.85
 const TOOL_EVENT = 0.06
 const SPEAKER = 0.12
 
@@ -70,7 +74,7 @@ export function scoreEvents<Found extends Candidate>(
     const best = event.toSorted((left, right) => right.own - left.own || compareIds(left.found.id, right.found.id))[0]
     if (best === undefined) throw new RangeError('an event has at least one row')
     const bonus = (named(best.found.toolName) ? TOOL_NAMED : 0) + prior(query, best.found.role)
-    return { best: best.found, score: Math.max(...scores) + bonus }
+    return { best: best.found, score: Math.max(...scores) + bonus, covered: together }
   }).toSorted((left, right) => right.score - left.score || right.best.time - left.best.time)
 }
 
@@ -84,8 +88,9 @@ function readRow<Found extends Candidate>(
   const own = terms.map((term) => matchesOf(term, text))
   const call = found.role === 'tool_result' && found.call !== undefined ? readable(found.call) : undefined
   const inCall = call === undefined ? undefined : terms.map((term) => matchesOf(term, call))
-  const qualities = terms.map((_, index) => Math.max(bestQuality(own[index]), bestQuality(inCall?.[index])))
   const literal = query.literal.length > 3 && text.lowered.includes(query.literal)
+  const least = literal ? LITERAL_QUALITY : 0
+  const qualities = terms.map((_, index) => Math.max(least, bestQuality(own[index]), bestQuality(inCall?.[index])))
   const near = Math.max(nearness(terms, own), inCall === undefined ? 0 : nearness(terms, inCall))
   return {
     found,

@@ -17,6 +17,8 @@ export interface HistoryCursor {
   readonly below: number
   /** Which of the ways to match found the events: the same goes on. */
   readonly stage: number
+  /** Whether words were stretched to what they may be a piece or a slip of. */
+  readonly stretched: boolean
 }
 
 const Encoded = z.tuple([
@@ -26,21 +28,24 @@ const Encoded = z.tuple([
   z.int().min(0),
   z.int().min(0),
   z.int().min(0).max(9),
+  z.boolean(),
 ])
 
 /** Writes a cursor of this query. */
-export function writeCursor(query: HistoryQuery, { head, shown, below, stage }: HistoryCursor): string {
-  return Buffer.from(JSON.stringify([1, fingerprint(query), head, shown, below, stage])).toString('base64url')
+export function writeCursor(query: HistoryQuery, { head, shown, below, stage, stretched }: HistoryCursor): string {
+  return Buffer.from(JSON.stringify([1, fingerprint(query), head, shown, below, stage, stretched])).toString(
+    'base64url',
+  )
 }
 
 /** Reads a cursor. Throws `invalid_query` for what is no cursor, or one of another query. */
 export function readCursor(query: HistoryQuery, text: string): HistoryCursor {
   const parsed = Encoded.safeParse(parseJson(Buffer.from(text, 'base64url').toString('utf8')))
   if (!parsed.success) throw new TooltrailError('invalid_query', 'the cursor is not one that a search has given')
-  const [, print, head, shown, below, stage] = parsed.data
+  const [, print, head, shown, below, stage, stretched] = parsed.data
   if (print !== fingerprint(query))
     throw new TooltrailError('invalid_query', 'the cursor belongs to another query: ask for the first page again')
-  return { head, shown, below, stage }
+  return { head, shown, below, stage, stretched }
 }
 
 function parseJson(text: string): unknown {

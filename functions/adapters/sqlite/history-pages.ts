@@ -28,6 +28,8 @@ export interface Search {
 const CROWD = 200
 /** Documents that are read and scored. */
 const SCORED = 200
+/** Where no event has this much of the query, words are stretched to what they may be a piece or a slip of. */
+const COVERED = 0.75
 /** With fewer documents than this, the next wider way of matching is tried too. */
 const ENOUGH = 40
 /** Documents that are looked through for symbols, at most, for one page. */
@@ -41,16 +43,16 @@ interface Found {
 /** The best events, and where to go on. */
 export function firstPage(search: Search): HistoryPage {
   const newest = readOne<{ id: number | null }>(search.database, 'SELECT max(id) AS id FROM historyMessages')?.id ?? 0
-  const start = { head: [], shown: 0, below: newest + 1, stage: 0 }
+  const start = { head: [], shown: 0, below: newest + 1, stage: 0, stretched: false }
   if (search.parsed.terms.length === 0) return unrankedPage(search, start)
-  const { terms, scored, stage } = best(search)
-  return pageOf(search, terms, { ...start, head: scored.map(({ best: { event } }) => event), stage }, scored)
+  const { terms, scored, stage, stretched } = best(search)
+  return pageOf(search, terms, { ...start, head: scored.map((event) => event.best.event), stage, stretched }, scored)
 }
 
 /** The page that the cursor stands before. */
 export function laterPage(search: Search, cursor: HistoryCursor): HistoryPage {
   if (search.parsed.terms.length === 0) return unrankedPage(search, cursor)
-  const terms = planTerms(search.parsed, search.vocabulary, false)
+  const terms = planTerms(search.parsed, search.vocabulary, cursor.stretched)
   const events = cursor.head.slice(cursor.shown, cursor.shown + search.query.limit)
   const rows = matchWithin(search.database, widest(search, terms), events)
   const scored = scoreEvents(search.parsed, terms, visible(search, rows))
@@ -120,7 +122,8 @@ function unrankedPage(search: Search, cursor: HistoryCursor): HistoryPage {
       if (hits.length === query.limit) return { hits, next: writeCursor(query, { ...cursor, below }) }
       below = document.event
       const { lowered } = readable(document.text)
-      if (pieces.every((piece) => lowered.includes(piece))) hits.push(hitOf({ best: document, score: 1 }, []))
+      if (pieces.every((piece) => lowered.includes(piece)))
+        hits.push(hitOf({ best: document, score: 1, covered: 1 }, []))
     }
     if (rows.length < CROWD) return { hits }
     below = rows.at(-1)?.event ?? below
@@ -128,12 +131,26 @@ function unrankedPage(search: Search, cursor: HistoryCursor): HistoryPage {
   return { hits, next: writeCursor(query, { ...cursor, below }) }
 }
 
-function best(search: Search): { terms: PlannedTerm[]; scored: ScoredEvent<FoundDocument>[]; stage: number } {
-  const terms = planTerms(search.parsed, search.vocabulary, false)
+interface Best {
+  readonly terms: readonly PlannedTerm[]
+  readonly scored: readonly ScoredEvent<FoundDocument>[]
+  readonly stage: number
+  readonly stretched: boolean
+}
+
+function best(search: Search): Best {
+  const first = bestOf(search, false)
+  const covered = first.scored.reduce((most, event) => Math.max(most, event.covered), 0)
+  if (covered >= COVERED) return first
+  const second = bestOf(search, true)
+  return second.scored.some((event) => event.covered > covered) ? second : first
+}
+
+function bestOf(search: Search, stretched: boolean): Best {
+  const terms = planTerms(search.parsed, search.vocabulary, stretched)
   const found = candidates(search, terms)
-  const documents = visible(search, found.rows.slice(0, SCORED))
-  const scored = scoreEvents(search.parsed, terms, documents)
-  return { terms, scored, stage: found.stage }
+  const scored = scoreEvents(search.parsed, terms, visible(search, found.rows.slice(0, SCORED)))
+  return { terms, scored, stage: found.stage, stretched }
 }
 
 /** Documents from the strictest way of matching that gives enough, after those of the stricter ones. */
