@@ -1,0 +1,111 @@
+import type { Clock } from '../../ports/clock.ts'
+import type { Send } from './requests.ts'
+
+/** One document to be stored or removed, in one index. */
+export interface Operation {
+  readonly index: string
+  readonly id: string
+  readonly version: number
+  /** Absent: to be removed. */
+  readonly source?: object
+}
+
+export type Outcome =
+  | { readonly kind: 'done' }
+  /** Later it may work. */
+  | { readonly kind: 'failed'; readonly error: string }
+  /** It never will. */
+  | { readonly kind: 'refused'; readonly error: string }
+
+/** Of one request: OpenSearch Serverless takes 10 MB, small domains as well. UTF-16 units, which are bytes at least. */
+const MAX_UNITS = 3_000_000
+const MAX_OPERATIONS = 500
+const ATTEMPTS = 5
+const FIRST_WAIT_MS = 100
+
+interface Line {
+  readonly operation: Operation
+  readonly place: number
+  readonly lines: readonly string[]
+}
+
+interface Item {
+  readonly status: number
+  readonly error?: { readonly type?: string; readonly reason?: string }
+}
+
+/**
+ * Stores and removes documents with their own versions. Newer ones that are there already, and what is gone already, are done.
+ * What failed for the moment is tried again for about three seconds.
+ */
+export async function bulk(send: Send, clock: Clock, operations: readonly Operation[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = operations.map(() => ({ kind: 'failed', error: 'not tried' }))
+  let open = operations.map((operation, place): Line => ({ operation, place, lines: linesOf(operation) }))
+  for (let attempt = 1; open.length > 0; attempt++) {
+    for (const batch of batches(open)) {
+      for (const [index, outcome] of (await sendBatch(send, batch)).entries()) {
+        const line = batch[index]
+        if (line !== undefined) outcomes[line.place] = outcome
+      }
+    }
+    open = open.filter(({ place }) => outcomes[place]?.kind === 'failed')
+    if (attempt >= ATTEMPTS || open.length === 0) break
+    await clock.sleep(FIRST_WAIT_MS * 2 ** (attempt - 1) * (0.5 + Math.random()))
+  }
+  return outcomes
+}
+
+function linesOf({ index, id, version, source }: Operation): string[] {
+  const meta = { _index: index, _id: id, version, version_type: 'external' }
+  if (source === undefined) return [JSON.stringify({ delete: meta })]
+  return [JSON.stringify({ index: meta }), JSON.stringify(source)]
+}
+
+function batches(lines: readonly Line[]): Line[][] {
+  const result: Line[][] = []
+  let units = 0
+  for (const line of lines) {
+    const length = line.lines.reduce((sum, text) => sum + text.length + 1, 0)
+    const last = result.at(-1)
+    if (last === undefined || last.length >= MAX_OPERATIONS || units + length > MAX_UNITS) {
+      result.push([line])
+      units = length
+    } else {
+      last.push(line)
+      units += length
+    }
+  }
+  return result
+}
+
+async function sendBatch(send: Send, batch: readonly Line[]): Promise<Outcome[]> {
+  const every = (outcome: Outcome): Outcome[] => batch.map(() => outcome)
+  let answer
+  try {
+    answer = await send({ method: 'POST', path: '/_bulk', lines: batch.flatMap(({ lines }) => lines) })
+  } catch (error) {
+    return every({ kind: 'failed', error: error instanceof Error ? error.message : String(error) })
+  }
+  if (answer.status < 300) {
+    const { items } = answer.body as { readonly items: readonly { readonly [action: string]: Item }[] }
+    return batch.map(({ operation }, place) => outcomeOf(operation, Object.values(items[place] ?? {})[0]))
+  }
+  const error = `${answer.status}: ${JSON.stringify(answer.body).slice(0, 500)}`
+  // Only what is wrong with the request itself can be its documents' fault; one by one they show which.
+  if (answer.status !== 400 && answer.status !== 413) return every({ kind: 'failed', error })
+  if (batch.length === 1) return every({ kind: 'refused', error })
+  const half = Math.ceil(batch.length / 2)
+  return [...(await sendBatch(send, batch.slice(0, half))), ...(await sendBatch(send, batch.slice(half)))]
+}
+
+function outcomeOf(operation: Operation, item: Item | undefined): Outcome {
+  if (item === undefined) return { kind: 'failed', error: 'not answered' }
+  const { status, error } = item
+  const text = `${status}: ${error?.type ?? ''}: ${error?.reason ?? ''}`.slice(0, 500)
+  if (status < 300 || status === 409) return { kind: 'done' }
+  if (status === 404 && operation.source === undefined && error === undefined) return { kind: 'done' }
+  // The index has gone, or its node is full or forbids: nothing that is wrong with the document.
+  if (status === 404 || status === 429 || status === 403 || status === 401 || status >= 500)
+    return { kind: 'failed', error: text }
+  return { kind: 'refused', error: text }
+}

@@ -1,0 +1,125 @@
+import type { Clock } from '../../ports/clock.ts'
+import { TooltrailError } from '../../domain/errors.ts'
+import { INDEX_VERSION, MAPPING } from './indexed-document.ts'
+import { ask, type Send } from './requests.ts'
+
+/**
+ * The indexes behind an alias: one is searched, and while a rebuild goes on the one that it fills is written as well. Both
+ * facts stand in aliases (`<alias>` and `<alias>-write`), so that every process knows them.
+ */
+export interface HistoryAliases {
+  /** Makes the first index where there is none. */
+  ensure(): Promise<void>
+  /** What every write goes to; known for up to `KNOWN_MS`. */
+  written(): Promise<readonly string[]>
+  /** Forgets what is known: an index was gone. */
+  forget(): void
+  searched(): Promise<readonly string[]>
+  /** Every index that was ever made for the alias and is still there. */
+  all(): Promise<readonly string[]>
+  /** Makes an empty index that is written from now on, by every process after `KNOWN_MS`. */
+  build(): Promise<string>
+  /** From one moment to the next, searches read this index and no other, and writes go to it alone. */
+  swap(name: string): Promise<void>
+  drop(name: string): Promise<void>
+}
+
+/** How long a process may go on writing to the indexes that it knows. */
+export const KNOWN_MS = 5_000
+
+interface Dependencies {
+  readonly send: Send
+  readonly alias: string
+  readonly clock: Clock
+}
+
+/** The aliases of one history index. */
+export function createHistoryAliases({ send, alias, clock }: Dependencies): HistoryAliases {
+  const writeAlias = `${alias}-write`
+  let known: { readonly names: readonly string[]; readonly until: number } | undefined
+
+  const behind = async (name: string): Promise<readonly string[]> => {
+    const answer = await send({ method: 'GET', path: `/_alias/${name}` })
+    if (answer.status === 404) return []
+    if (answer.status >= 300) throw new TooltrailError('search_unavailable', `the alias ${name} cannot be read`)
+    return Object.keys(answer.body as object).toSorted()
+  }
+  const change = (actions: readonly object[]): Promise<unknown> =>
+    ask(send, { method: 'POST', path: '/_aliases', body: { actions } })
+  const ensure = async (): Promise<void> => {
+    if ((await behind(alias)).length > 0) return
+    const index = `${alias}-v${INDEX_VERSION}-first`
+    await createIndex(send, index)
+    await change([{ add: { index, alias } }, { add: { index, alias: writeAlias } }])
+  }
+
+  return {
+    ensure,
+    async written() {
+      if (known !== undefined && clock.now() < known.until) return known.names
+      const until = clock.now() + KNOWN_MS
+      let names = await behind(writeAlias)
+      if (names.length === 0) {
+        await ensure()
+        names = await behind(writeAlias)
+      }
+      if (names.length === 0) throw new TooltrailError('search_unavailable', `the alias ${writeAlias} has no index`)
+      known = { names, until }
+      return names
+    },
+    forget: () => void (known = undefined),
+    searched: () => behind(alias),
+    async all() {
+      const path = `/_resolve/index/${alias}-v*`
+      const { indices } = await ask<{ indices: readonly { readonly name: string }[] }>(send, { method: 'GET', path })
+      return indices.map(({ name }) => name)
+    },
+    async build() {
+      const index = `${alias}-v${INDEX_VERSION}-${clock.now()}`
+      await createIndex(send, index)
+      await change([{ add: { index, alias: writeAlias } }])
+      return index
+    },
+    async swap(name) {
+      const [searched, written] = await Promise.all([behind(alias), behind(writeAlias)])
+      // Another rebuild may have taken this index for a leftover.
+      if (!written.includes(name))
+        throw new TooltrailError('search_unavailable', `the index ${name} is no longer being built`)
+      const others = (names: readonly string[], of: string): object[] =>
+        names.filter((index) => index !== name).map((index) => ({ remove: { index, alias: of } }))
+      await change([{ add: { index: name, alias } }, ...others(searched, alias), ...others(written, writeAlias)])
+    },
+    async drop(name) {
+      await ask(send, { method: 'DELETE', path: `/${name}` }, [404])
+    },
+  }
+}
+
+async function createIndex(send: Send, index: string): Promise<void> {
+  const answer = await send({ method: 'PUT', path: `/${index}`, body: { mappings: MAPPING } })
+  const exists = answer.status === 400 && JSON.stringify(answer.body).includes('resource_already_exists_exception')
+  if (answer.status >= 300 && !exists)
+    throw new TooltrailError('search_unavailable', `the index ${index} cannot be made: ${JSON.stringify(answer.body)}`)
+  await probeVersions(send, index)
+}
+
+/**
+ * Everything here rests on the engine refusing an older version of a document. Where it does not, an index is not used at all
+ * rather than slowly going wrong. The document belongs to no tenant.
+ */
+async function probeVersions(send: Send, index: string): Promise<void> {
+  const _id = `probe-${crypto.randomUUID()}`
+  const at = (version: number): object => ({ _index: index, _id, version, version_type: 'external' })
+  const lines = [{ index: at(2) }, { print: 'probe' }, { index: at(1) }, { print: 'probe' }, { delete: at(3) }]
+  const answer = await ask<{ items: readonly { readonly [action: string]: { readonly status: number } }[] }>(send, {
+    method: 'POST',
+    path: '/_bulk',
+    lines: lines.map((line) => JSON.stringify(line)),
+  })
+  const statuses = answer.items.map((item) => Object.values(item)[0]?.status ?? 0)
+  if (statuses.join() !== '201,409,200')
+    throw new TooltrailError(
+      'search_unavailable',
+      `OpenSearch does not keep external versions in ${index}: it answered ${statuses.join()} instead of 201,409,200`,
+    )
+}

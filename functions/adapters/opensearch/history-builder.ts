@@ -1,0 +1,91 @@
+import type { Client } from '@opensearch-project/opensearch'
+import { TooltrailError } from '../../domain/errors.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { HistoryBuilder } from '../../ports/history-build.ts'
+import type { HistoryChange, PoisonSink } from '../../ports/history-writer.ts'
+import { createHistoryAliases, KNOWN_MS } from './history-aliases.ts'
+import { writeTo } from './history-writer.ts'
+import { documentId } from './indexed-document.ts'
+import { ask, createSend, type Send } from './requests.ts'
+
+interface Dependencies {
+  readonly client: Client
+  readonly alias: string
+  readonly poison: PoisonSink
+  readonly clock: Clock
+}
+
+/** Documents of the latest writes that must be findable before searches may come: every shard has some of them. */
+const WATCHED = 1_000
+const LOOK_MS = 500
+/** OpenSearch Serverless refreshes about every 10 s. */
+const FINDABLE_MS = 120_000
+/** Searches that were under way, and processes that wrote to what they knew, are through by then. */
+const GRACE_MS = 2 * KNOWN_MS
+
+/** Builds the index that an alias is to be next. */
+export function createOpenSearchHistoryBuilder({ client, alias, poison, clock }: Dependencies): HistoryBuilder {
+  const send = createSend(client)
+  const aliases = createHistoryAliases({ send, alias, clock })
+  return {
+    async begin() {
+      await aliases.ensure()
+      const searched = await aliases.searched()
+      for (const left of await aliases.all()) if (!searched.includes(left)) await aliases.drop(left)
+      const index = await aliases.build()
+      await clock.sleep(GRACE_MS)
+      let latest: readonly string[] = []
+      return {
+        async write(changes) {
+          const outcomes = await writeTo([index], changes, { send, clock, poison })
+          latest = [...latest, ...changes.flatMap(idsOf)].slice(-WATCHED)
+          return outcomes
+        },
+        async publish() {
+          await untilFindable({ send, clock }, index, latest)
+          const before = await aliases.searched()
+          await aliases.swap(index)
+          await clock.sleep(GRACE_MS)
+          for (const old of before) if (old !== index) await aliases.drop(old)
+        },
+        async abandon() {
+          // Publishing may have failed after it took effect.
+          if (!(await aliases.searched()).includes(index)) await aliases.drop(index)
+        },
+      }
+    },
+  }
+}
+
+const idsOf = ({ key, messageId, documents }: HistoryChange): string[] =>
+  documents.map(({ part }) => documentId(key, messageId, part))
+
+/** What is stored is found a little later, and nothing but a search tells when. */
+async function untilFindable(
+  { send, clock }: { readonly send: Send; readonly clock: Clock },
+  index: string,
+  ids: readonly string[],
+): Promise<void> {
+  const deadline = clock.now() + FINDABLE_MS
+  while (ids.length > 0) {
+    const stored = await countStored(send, index, ids)
+    const found = await ask<{ hits: { total: { value: number } } }>(send, {
+      method: 'POST',
+      path: `/${index}/_search`,
+      body: { size: 0, track_total_hits: true, query: { ids: { values: ids } } },
+    })
+    if (found.hits.total.value >= stored) return
+    if (clock.now() > deadline)
+      throw new TooltrailError('search_unavailable', `${index} does not show what was stored in it`, {
+        retryable: true,
+      })
+    await clock.sleep(LOOK_MS)
+  }
+}
+
+/** Some may have been removed, or refused. */
+async function countStored(send: Send, index: string, ids: readonly string[]): Promise<number> {
+  const body = { docs: ids.map((_id) => ({ _index: index, _id, _source: false })) }
+  const { docs } = await ask<{ docs: readonly { found?: boolean }[] }>(send, { method: 'GET', path: '/_mget', body })
+  return docs.filter(({ found }) => found === true).length
+}

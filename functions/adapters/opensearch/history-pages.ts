@@ -1,0 +1,163 @@
+import type { HistoryHit, HistoryPage, HistoryQuery } from '../../domain/history.ts'
+import { planTerms, type PlannedTerm } from '../../log/search-plan.ts'
+import type { SearchQuery } from '../../log/search-query.ts'
+import { scoreEvents, type Candidate, type ScoredEvent } from '../../log/search-score.ts'
+import { snippet } from '../../log/snippet.ts'
+import { readable } from '../../log/term-matches.ts'
+import { foundVocabulary } from './found-vocabulary.ts'
+import { writeCursor, type HistoryCursor } from './history-cursor.ts'
+import { hitFields, type Source } from './indexed-document.ts'
+import { bestBody, symbolsBody, tailBody, type Found, type Matching, type SearchAnswer } from './search-bodies.ts'
+import { termGroups, type Inside, type TermGroup } from './term-groups.ts'
+
+/** One search. */
+export interface Search {
+  readonly query: HistoryQuery
+  readonly parsed: SearchQuery
+  readonly send: (body: object) => Promise<SearchAnswer>
+}
+
+/** With fewer documents that hold all terms than this, those that hold some of them are pages too. */
+const ENOUGH = 40
+/** Documents that are looked through for symbols, at once and at most, for one page. */
+const LOOKED_AT = 200
+const MAX_LOOKED_AT = 2_000
+/** A shorter piece stands inside of too many words. */
+const LEAST_PIECE = 3
+/** Sorts after everything that begins as an event does. */
+const AND_AFTER = '~'
+
+interface FoundDocument extends Candidate {
+  readonly id: string
+  readonly event: string
+  readonly source: Source
+}
+
+/** The best events, and where to go on. */
+export async function firstPage(search: Search): Promise<HistoryPage> {
+  const start: HistoryCursor = { head: [], shown: 0, below: undefined, stage: 0 }
+  if (search.parsed.terms.length === 0) return unrankedPage(search, start)
+  const groups = termGroups(search.parsed)
+  let matching: Matching = { query: search.query, groups, inside: new Set() }
+  let answer = await search.send(bestBody(matching))
+  const inside = unknownWords(groups, answer)
+  if (inside.size > 0) {
+    matching = { ...matching, inside }
+    answer = await search.send(bestBody(matching))
+  }
+  const terms = planTerms(search.parsed, foundVocabulary(groups, answer), false)
+  const scored = scoreEvents(search.parsed, terms, answer.hits.hits.map(document))
+  const newest = answer.aggregations?.newest.hits.hits[0]?._source.event
+  const cursor: HistoryCursor = {
+    head: scored.map(({ best }) => best.source.print),
+    shown: 0,
+    below: `${newest ?? ''}${AND_AFTER}`,
+    stage: (answer.aggregations?.all.doc_count ?? 0) >= ENOUGH ? 0 : inside.size > 0 ? 2 : 1,
+  }
+  return pageOf(search, { matching, terms }, cursor, scored)
+}
+
+/** The page that the cursor stands before. */
+export async function laterPage(search: Search, cursor: HistoryCursor): Promise<HistoryPage> {
+  if (search.parsed.terms.length === 0) return unrankedPage(search, cursor)
+  const groups = termGroups(search.parsed)
+  const events = cursor.head.slice(cursor.shown, cursor.shown + search.query.limit)
+  let matching: Matching = { query: search.query, groups, inside: new Set() }
+  let answer = await search.send(bestBody(matching, events))
+  if (cursor.stage === 2) {
+    matching = { ...matching, inside: unknownWords(groups, answer) }
+    answer = await search.send(bestBody(matching, events))
+  }
+  const terms = planTerms(search.parsed, foundVocabulary(groups, answer), false)
+  const scored = scoreEvents(search.parsed, terms, answer.hits.hits.map(document))
+  const places = new Map(events.map((print, place) => [print, place]))
+  const place = ({ best }: ScoredEvent<FoundDocument>): number => places.get(best.source.print) ?? 0
+  return pageOf(
+    search,
+    { matching, terms },
+    cursor,
+    scored.toSorted((left, right) => place(left) - place(right)),
+  )
+}
+
+interface Plan {
+  readonly matching: Matching
+  readonly terms: readonly PlannedTerm[]
+}
+
+/** `scored`: the next events of the head, in its order. */
+async function pageOf(
+  search: Search,
+  plan: Plan,
+  cursor: HistoryCursor,
+  scored: readonly ScoredEvent<FoundDocument>[],
+): Promise<HistoryPage> {
+  const { limit } = search.query
+  const shown = Math.min(cursor.head.length, cursor.shown + limit)
+  const hits = scored.slice(0, limit).map((event) => hitOf(event, plan.terms))
+  if (shown < cursor.head.length) return { hits, next: writeCursor(search.query, { ...cursor, shown }) }
+  return tailPage(search, plan, { ...cursor, shown }, hits)
+}
+
+/** What else matches, newest first. */
+async function tailPage(
+  search: Search,
+  { matching, terms }: Plan,
+  cursor: HistoryCursor,
+  hits: readonly HistoryHit[],
+): Promise<HistoryPage> {
+  const left = search.query.limit - hits.length
+  const { head: without, below = AND_AFTER } = cursor
+  const answer = await search.send(tailBody(matching, cursor.stage, { below, without, limit: left + 1 }))
+  const documents = answer.hits.hits.slice(0, left).map(document)
+  const scored = scoreEvents(search.parsed, terms, documents).toSorted((one, other) =>
+    one.best.event < other.best.event ? 1 : -1,
+  )
+  const page = [...hits, ...scored.map((event) => hitOf(event, terms))]
+  if (answer.hits.hits.length <= left) return { hits: page }
+  return { hits: page, next: writeCursor(search.query, { ...cursor, below: documents.at(-1)?.event ?? below }) }
+}
+
+/** Without words: what holds the symbols, or everything, newest first. */
+async function unrankedPage(search: Search, cursor: HistoryCursor): Promise<HistoryPage> {
+  const { query, parsed } = search
+  const pieces = parsed.literal === '' ? [] : parsed.literal.split(' ')
+  const hits: HistoryHit[] = []
+  let { below } = cursor
+  for (let looked = 0; looked < MAX_LOOKED_AT; looked += LOOKED_AT) {
+    const answer = await search.send(symbolsBody(query, parsed, below, LOOKED_AT))
+    for (const found of answer.hits.hits.map(document)) {
+      if (hits.length === query.limit) return { hits, next: writeCursor(query, { ...cursor, below }) }
+      below = found.event
+      const { lowered } = readable(found.text)
+      if (pieces.every((piece) => lowered.includes(piece))) hits.push(hitOf({ best: found, score: 1 }, []))
+    }
+    if (answer.hits.hits.length < LOOKED_AT) return { hits }
+  }
+  return { hits, next: writeCursor(query, { ...cursor, below }) }
+}
+
+/** Words that no document within the scope holds, as they are or inflected: they may stand inside of others. */
+function unknownWords(groups: readonly TermGroup[], answer: SearchAnswer): Inside {
+  const { frequency } = foundVocabulary(groups, { ...answer, hits: { hits: [] } })
+  const words = groups.flatMap((group) => group.words)
+  return new Set(
+    words
+      .filter(
+        ({ word, forms }) => word.length >= LEAST_PIECE && [word, ...forms].every((form) => frequency(form) === 0),
+      )
+      .map(({ word }) => word),
+  )
+}
+
+function document({ _id, _source }: Found): FoundDocument {
+  const { event, role, tool, call, text, time } = _source
+  return { id: _id, event, role, toolName: tool, call, text, time, source: _source }
+}
+
+function hitOf(
+  { best, score }: Pick<ScoredEvent<FoundDocument>, 'best' | 'score'>,
+  terms: readonly PlannedTerm[],
+): HistoryHit {
+  return { ...hitFields(best.source), score: Math.round(score * 10_000) / 10_000, snippet: snippet(best.text, terms) }
+}

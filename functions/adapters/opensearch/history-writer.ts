@@ -1,0 +1,135 @@
+import type { Client } from '@opensearch-project/opensearch'
+import { TooltrailError } from '../../domain/errors.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { HistoryChange, HistoryWriter, PoisonSink, WriteOutcome } from '../../ports/history-writer.ts'
+import { bulk, type Operation } from './bulk.ts'
+import { createHistoryAliases } from './history-aliases.ts'
+import { documentId, indexedDocument } from './indexed-document.ts'
+import { ask, createSend, type Send } from './requests.ts'
+
+export interface WriterDependencies {
+  readonly client: Client
+  readonly alias: string
+  readonly poison: PoisonSink
+  readonly clock: Clock
+}
+
+/** Documents that one step of a session's removal finds. */
+const REMOVED_AT_ONCE = 1_000
+
+/** Writes to every index that the alias is, or is about to be. */
+export function createOpenSearchHistoryWriter({ client, alias, poison, clock }: WriterDependencies): HistoryWriter {
+  const send = createSend(client)
+  const aliases = createHistoryAliases({ send, alias, clock })
+  return {
+    async write(changes) {
+      if (changes.length === 0) return []
+      const outcomes = await writeTo(await aliases.written(), changes, { send, clock, poison })
+      if (outcomes.some(({ done }) => !done)) aliases.forget()
+      return outcomes
+    },
+    removeSession: async (key) => {
+      const removed = new Set<string>()
+      for (const index of await aliases.written())
+        for (const id of await removeSession({ send, clock }, index, key)) removed.add(id)
+      return removed.size
+    },
+  }
+}
+
+interface Part {
+  readonly change: HistoryChange
+  readonly place: number
+  readonly part: string
+  readonly operation: Operation
+}
+
+/** Writes to these indexes, whatever the aliases say. */
+export async function writeTo(
+  indexes: readonly string[],
+  changes: readonly HistoryChange[],
+  { send, clock, poison }: { readonly send: Send; readonly clock: Clock; readonly poison: PoisonSink },
+): Promise<WriteOutcome[]> {
+  const parts = changes.flatMap((change, place) =>
+    indexes.flatMap((index) => operationsOf(change, index).map((made): Part => ({ change, place, ...made }))),
+  )
+  const results = await bulk(
+    send,
+    clock,
+    parts.map(({ operation }) => operation),
+  )
+  const outcomes = changes.map((): WriteOutcome => ({ done: true }))
+  const reported = new Set<string>()
+  for (const [at, part] of parts.entries()) {
+    const result = results[at]
+    if (result === undefined || result.kind === 'done') continue
+    let failure: string | undefined = result.error
+    if (result.kind === 'refused') {
+      failure = reported.has(part.operation.id) ? undefined : await report(poison, part, result.error)
+      reported.add(part.operation.id)
+    }
+    if (failure !== undefined) outcomes[part.place] = { done: false, error: failure }
+  }
+  return outcomes
+}
+
+/** Answers why it could not be reported: then it is tried again, so that nothing is lost in silence. */
+async function report(poison: PoisonSink, { change, part }: Part, error: string): Promise<string | undefined> {
+  const { key, messageId } = change
+  try {
+    await poison.send({ tenant: key.tenant, session: key.session, messageId, part, error })
+    return undefined
+  } catch (cause) {
+    return cause instanceof Error ? cause.message : String(cause)
+  }
+}
+
+function operationsOf({ key, messageId, revision, documents, removed }: HistoryChange, index: string) {
+  const operation = (part: string): Operation => ({ index, id: documentId(key, messageId, part), version: revision })
+  return [
+    ...documents.map((document) => ({
+      part: document.part,
+      operation: { ...operation(document.part), source: indexedDocument(document) },
+    })),
+    ...removed.map((part) => ({ part, operation: operation(part) })),
+  ]
+}
+
+interface Versioned {
+  readonly hits: {
+    readonly hits: readonly { readonly _id: string; readonly _version: number; readonly sort: readonly string[] }[]
+  }
+}
+
+/** Answers the ids of what was removed. */
+async function removeSession(
+  { send, clock }: { readonly send: Send; readonly clock: Clock },
+  index: string,
+  { tenant, session }: SessionKey,
+): Promise<string[]> {
+  const removed: string[] = []
+  // A search may still show what is removed already, so each step goes on behind the last and never looks back.
+  let after: readonly string[] | undefined
+  for (let more = true; more;) {
+    const body = {
+      size: REMOVED_AT_ONCE,
+      version: true,
+      _source: false,
+      sort: [{ event: 'asc' }, { part: 'asc' }],
+      ...(after === undefined ? {} : { search_after: after }),
+      query: { bool: { filter: [{ term: { tenant } }, { term: { session } }] } },
+    }
+    const { hits } = (await ask<Versioned>(send, { method: 'POST', path: `/${index}/_search`, body })).hits
+    const operations = hits.map(({ _id: id, _version }): Operation => ({ index, id, version: _version + 1 }))
+    const outcomes = await bulk(send, clock, operations)
+    if (outcomes.some(({ kind }) => kind !== 'done'))
+      throw new TooltrailError('search_unavailable', `not all documents of session ${session} could be removed`, {
+        retryable: true,
+      })
+    removed.push(...operations.map(({ id }) => id))
+    after = hits.at(-1)?.sort
+    more = hits.length === REMOVED_AT_ONCE
+  }
+  return removed
+}

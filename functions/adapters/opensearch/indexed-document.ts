@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto'
+import type { HistoryDocument, HistoryHit, HistoryRole } from '../../domain/history.ts'
+import type { ToolStatus } from '../../domain/message.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import { documentTokens } from '../../log/document-tokens.ts'
+
+/** Grows with every change of the mapping or of what is stored: an index of another version is migrated by a rebuild. */
+export const INDEX_VERSION = 1
+
+/** A document as the index gives it back: everything but its tokens. */
+export interface Source {
+  /** Orders messages by age: the message's id, then its print. */
+  readonly event: string
+  /** Short name of a message within everything. */
+  readonly print: string
+  readonly tenant: string
+  readonly session: string
+  readonly owner?: string
+  readonly run: string
+  readonly message: string
+  readonly part: string
+  readonly role: HistoryRole
+  readonly agent: string
+  readonly tool?: string
+  readonly tool_call?: string
+  readonly status?: ToolStatus
+  readonly call?: string
+  readonly text: string
+  readonly time: number
+}
+
+/** Lucene refuses longer terms (32,766 bytes): such a value is kept, and not found by. */
+const keyword = { type: 'keyword', ignore_above: 8_000 }
+const kept = { type: 'keyword', index: false, doc_values: false }
+/** The tokens come joined by spaces. Positions are not asked for. */
+const tokens = { type: 'text', analyzer: 'whitespace', index_options: 'freqs', copy_to: 't_all' }
+
+/** The index's mapping: nothing in it depends on a plugin or on settings. */
+export const MAPPING = {
+  dynamic: false,
+  _source: { excludes: ['t_*'] },
+  properties: {
+    event: keyword,
+    print: keyword,
+    tenant: keyword,
+    session: keyword,
+    owner: keyword,
+    run: keyword,
+    message: keyword,
+    part: { type: 'keyword', index: false },
+    role: keyword,
+    agent: keyword,
+    tool: keyword,
+    tool_call: kept,
+    status: keyword,
+    call: kept,
+    text: kept,
+    time: { type: 'long' },
+    t_tool: tokens,
+    t_call: tokens,
+    t_body: tokens,
+    t_extra: tokens,
+    t_all: { type: 'text', analyzer: 'whitespace', index_options: 'freqs' },
+  },
+}
+
+/** The `_id` of a message's part: the same whoever indexes it, and whenever. */
+export const documentId = (key: SessionKey, messageId: string, part: string): string =>
+  `${eventOf(key, messageId)}.${part}`
+
+/** What is sent to the index for a document. */
+export function indexedDocument(document: HistoryDocument): Source & Readonly<Record<`t_${string}`, string>> {
+  const { tenant, session, owner, runId, messageId, part, role, agent, toolName, toolCallId, status, call } = document
+  const { tool, call: callTokens, body, extra } = documentTokens(document)
+  const event = eventOf(document, messageId)
+  return {
+    event,
+    print: event.slice(messageId.length + 1),
+    tenant,
+    session,
+    ...(owner === undefined ? {} : { owner }),
+    run: runId,
+    message: messageId,
+    part,
+    role,
+    agent,
+    ...(toolName === undefined ? {} : { tool: toolName }),
+    ...(toolCallId === undefined ? {} : { tool_call: toolCallId }),
+    ...(status === undefined ? {} : { status }),
+    ...(call === undefined ? {} : { call }),
+    text: document.text,
+    time: document.time,
+    t_tool: tool.join(' '),
+    t_call: callTokens.join(' '),
+    t_body: body.join(' '),
+    t_extra: extra.join(' '),
+  }
+}
+
+/** A document as a hit shows it. */
+export function hitFields(source: Source): Omit<HistoryHit, 'score' | 'snippet'> {
+  const { session, owner, run, message, role, agent, tool, tool_call: toolCallId, status, time } = source
+  return {
+    session,
+    ...(owner === undefined ? {} : { owner }),
+    runId: run,
+    messageId: message,
+    role,
+    agent,
+    ...(tool === undefined ? {} : { toolName: tool }),
+    ...(toolCallId === undefined ? {} : { toolCallId }),
+    ...(status === undefined ? {} : { status }),
+    time,
+  }
+}
+
+/** 48 bits tell messages apart that have the same id in different sessions; ids are random themselves. */
+function eventOf({ tenant, session }: SessionKey, messageId: string): string {
+  const print = createHash('sha256')
+    .update(JSON.stringify([tenant, session, messageId]))
+    .digest('base64url')
+    .slice(0, 8)
+  return `${messageId}.${print}`
+}

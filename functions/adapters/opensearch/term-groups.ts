@@ -1,0 +1,101 @@
+import type { SearchQuery, SearchTerm } from '../../log/search-query.ts'
+import { inflections } from '../../log/word-forms.ts'
+
+type Clause = Readonly<Record<string, unknown>>
+
+/** Limits that keep a query below the engine's 1,024 clauses, whatever is asked. */
+const MAX_WORDS = 60
+const MAX_FORMS = 120
+const MAX_STRETCHED = 10
+/** Words of the index that a fuzzy word may stand for. */
+const FUZZY_EXPANSIONS = 30
+const FUZZY_LENGTHS = { least: 4, most: 24 }
+const LEAST_PIECE = 3
+
+/** A word of a query with the inflections that it may stand in. */
+export interface QueryWord {
+  readonly word: string
+  readonly forms: readonly string[]
+  /** Whether words one slip away, and words that begin with it, count too. */
+  readonly stretched: boolean
+}
+
+/** A term as the engine looks for it: the strict way counts what surely holds it, the loose way finds candidates. */
+export interface TermGroup {
+  readonly term: SearchTerm
+  readonly words: readonly QueryWord[]
+}
+
+/** The groups of a query. */
+export function termGroups(query: SearchQuery): TermGroup[] {
+  let [words, forms, stretched] = [0, 0, 0]
+  return query.terms.map((term) => ({
+    term,
+    words: term.words.slice(0, Math.max(1, MAX_WORDS - words)).map((word): QueryWord => {
+      words += 1
+      const own = inflections(word).slice(0, Math.max(0, MAX_FORMS - forms))
+      forms += own.length
+      return { word, forms: own, stretched: word.length >= LEAST_PIECE && stretched++ < MAX_STRETCHED }
+    }),
+  }))
+}
+
+/** Every token that a plan may ask the frequency of. */
+export const countedTokens = (groups: readonly TermGroup[]): string[] => [
+  ...new Set(
+    groups.flatMap(({ term, words }) => [...term.wholes, ...words.flatMap(({ word, forms }) => [word, ...forms])]),
+  ),
+]
+
+/** Words that are to be looked for inside of other words. */
+export type Inside = ReadonlySet<string>
+
+/** Admits documents that hold the term, its whole or all its words, as it is or inflected. */
+export function strictClause({ term, words }: TermGroup, inside: Inside): Clause {
+  const every = words.map(({ word, forms }) => {
+    const exact = { terms: { t_all: [word, ...forms] } }
+    return inside.has(word) ? anyOf([exact, wildcard(word, 1)]) : exact
+  })
+  const together = every.length === 1 ? every[0] : { bool: { filter: every } }
+  if (term.wholes.length === 0) return together ?? { match_none: {} }
+  return anyOf([{ terms: { t_all: term.wholes } }, ...(together === undefined ? [] : [together])])
+}
+
+/** Admits and scores documents that may hold the term: inflected, with a slip, begun; some of the words of a compound. */
+export function looseClause({ term, words }: TermGroup, inside: Inside): Clause {
+  const singles = words.map((word) => wordClause(word, inside))
+  const [only] = singles
+  if (term.wholes.length === 0 && singles.length === 1 && only !== undefined) return only
+  return best([...term.wholes.map((whole) => exactClause(whole)), anyOf(singles)])
+}
+
+/** The four fields as in the recipe that was measured: a tool's name counts double, other names half. */
+function exactClause(token: string): Clause {
+  const fields = { t_tool: 2, t_call: 1, t_body: 1, t_extra: 0.5 }
+  return best(Object.entries(fields).map(([field, boost]) => ({ term: { [field]: { value: token, boost } } })))
+}
+
+function wordClause({ word, forms, stretched }: QueryWord, inside: Inside): Clause {
+  const { least, most } = FUZZY_LENGTHS
+  const fuzzy = stretched && word.length >= least && word.length <= most && /^[\p{L}\p{N}]+$/u.test(word)
+  return best([
+    exactClause(word),
+    ...forms.map((form) => ({ term: { t_all: { value: form, boost: 0.8 } } })),
+    ...(fuzzy ? [{ fuzzy: { t_all: fuzziness(word) } }] : []),
+    ...(stretched ? [{ prefix: { t_all: { value: word, boost: 0.3 } } }] : []),
+    ...(inside.has(word) ? [wildcard(word, 3)] : []),
+  ])
+}
+
+const fuzziness = (value: string): Clause => ({
+  value,
+  fuzziness: 1,
+  prefix_length: 0,
+  max_expansions: FUZZY_EXPANSIONS,
+  boost: 0.4,
+})
+const wildcard = (word: string, boost: number): Clause => ({
+  wildcard: { t_all: { value: `*${word.replace(/[*?\\]/gu, String.raw`\$&`)}*`, boost } },
+})
+const best = (queries: readonly Clause[]): Clause => ({ dis_max: { queries } })
+export const anyOf = (should: readonly Clause[]): Clause => ({ bool: { should, minimum_should_match: 1 } })

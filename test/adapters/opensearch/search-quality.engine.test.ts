@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openDatabase, transaction } from '../../../functions/adapters/sqlite/database.ts'
+import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history-index.ts'
+import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history-writer.ts'
+import type { HistoryDocument } from '../../../functions/domain/history.ts'
+import { textOf } from '../../../functions/domain/message.ts'
+import { historyDocuments } from '../../../functions/log/history-documents.ts'
+import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
+import { withEngines } from '../../engines/with-engines.ts'
+import { hasRecordings, readCorpus, readRecordedQueries } from '../../search-corpus.ts'
+import { changesOf, openSearchStage, type OpenSearchStage } from './stage.ts'
+
+const TENANT = 'corpus'
+
+interface Ranks {
+  readonly [kind: string]: readonly number[]
+}
+
+withEngines(['opensearch'], ({ opensearch }) => {
+  describe.skipIf(!hasRecordings())('the recorded queries, for which ../shared/data must be there', () => {
+    let stage: OpenSearchStage
+    const ranks: Record<string, Ranks> = {}
+
+    beforeAll(async () => {
+      const corpus = readCorpus()
+      const documents = corpus.flatMap(({ id, messages }) =>
+        messages.flatMap((message) =>
+          historyDocuments(
+            message,
+            { key: { tenant: TENANT, session: id } },
+            { text: textOf(message.parts), call: message.role === 'tool' ? message.call : '' },
+          ),
+        ),
+      )
+      const places = new Map(corpus.map(({ id, places: known }) => [id, known]))
+      stage = openSearchStage(opensearch)
+      const outcomes = await stage.writer.write(changesOf(documents))
+      expect(outcomes.every(({ done }) => done)).toBe(true)
+      await stage.refresh()
+      ranks['FTS5'] = await ranksOf(sqliteIndex(documents), places)
+      ranks['OpenSearch'] = await ranksOf(stage.index, places)
+      print(ranks)
+    }, 180_000)
+    afterAll(() => stage.close())
+
+    test.each(['FTS5', 'OpenSearch'])('%s: hit@1 at least .95, hit@10 at least .99', (engine) => {
+      const all = Object.values(ranks[engine] ?? {}).flat()
+      expect(share(all, 1)).toBeGreaterThanOrEqual(0.95)
+      expect(share(all, 10)).toBeGreaterThanOrEqual(0.99)
+    })
+
+    test.each(['FTS5', 'OpenSearch'])('%s: every kind of query hit@10 at least .97', (engine) => {
+      for (const [kind, found] of Object.entries(ranks[engine] ?? {}))
+        expect(share(found, 10), kind).toBeGreaterThanOrEqual(0.97)
+    })
+  })
+})
+
+function sqliteIndex(documents: readonly HistoryDocument[]): HistoryIndex {
+  const database = openDatabase(':memory:')
+  const projection = createSqliteHistoryProjection({
+    database,
+    outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
+    redact: (text) => Promise.resolve(text),
+  })
+  for (const { key, messageId, documents: parts } of changesOf(documents))
+    transaction(database, () => projection.write(key, [{ messageId, documents: parts }]))
+  return createSqliteHistoryIndex({ database })
+}
+
+/** The place of the first right hit of each query, from 1; Infinity when it is not among the first ten. */
+async function ranksOf(
+  index: HistoryIndex,
+  places: ReadonlyMap<string, ReadonlyMap<string, readonly number[]>>,
+): Promise<Ranks> {
+  const ranks: Record<string, number[]> = {}
+  for (const { query, kind, relevant } of readRecordedQueries()) {
+    const wanted = new Set(relevant.map(([conversation, place]) => `${conversation} ${place}`))
+    const { hits } = await index.search({ scope: { tenant: TENANT }, text: query, filters: {}, limit: 10 })
+    const right = hits.findIndex(({ session, messageId }) =>
+      places
+        .get(session)
+        ?.get(messageId)
+        ?.some((place) => wanted.has(`${session} ${place}`)),
+    )
+    ;(ranks[kind] ??= []).push(right < 0 ? Infinity : right + 1)
+  }
+  return ranks
+}
+
+const share = (ranks: readonly number[], within: number): number =>
+  ranks.filter((rank) => rank <= within).length / ranks.length
+
+function print(all: Readonly<Record<string, Ranks>>): void {
+  const engines = Object.keys(all)
+  const kinds = Object.keys(all[engines[0] ?? ''] ?? {}).toSorted()
+  const cell = (found: readonly number[]): string => `${share(found, 1).toFixed(3)} / ${share(found, 10).toFixed(3)}`
+  const row = (name: string, pick: (ranks: Ranks) => readonly number[]): string =>
+    [name.padEnd(12), ...engines.map((engine) => cell(pick(all[engine] ?? {})).padEnd(15))].join(' ')
+  process.stdout.write(
+    `${[
+      ['hit@1 / @10'.padEnd(12), ...engines.map((engine) => engine.padEnd(15))].join(' '),
+      ...kinds.map((kind) => row(kind, (found) => found[kind] ?? [])),
+      row('all', (found) => Object.values(found).flat()),
+    ].join('\n')}\n`,
+  )
+}
