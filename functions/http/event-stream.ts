@@ -49,7 +49,7 @@ export function eventStream(
 }
 
 /** One event as it goes over the wire. */
-export function frame({ id, event, data }: ServerSentEvent): string {
+function frame({ id, event, data }: ServerSentEvent): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
 

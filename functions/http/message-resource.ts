@@ -34,8 +34,7 @@ export function messageResource(session: string, message: Message): MessageResou
 }
 
 /** Where the whole content of a message is to be had. */
-export const outputUrl = (session: string, messageId: string): string =>
-  `/v1/sessions/${session}/messages/${messageId}/output`
+const outputUrl = (session: string, messageId: string): string => `/v1/sessions/${session}/messages/${messageId}/output`
 
 /** `approved` is ours alone: to its users such a call runs. */
 export const statusResource = (status: ToolStatus): z.input<typeof toolStatus> =>

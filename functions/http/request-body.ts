@@ -3,7 +3,7 @@ import type { AppEnv } from './dependencies.ts'
 import { RequestError } from './request-error.ts'
 
 /** Bytes. API Gateway and Lambda take no more (architecture §6). */
-export const BODY_LIMIT = 4 * 1024 * 1024
+const BODY_LIMIT = 4 * 1024 * 1024
 /** Brackets within brackets; deeper JSON has no honest use and would exhaust the stack further in. */
 const DEPTH_LIMIT = 64
 
@@ -55,7 +55,7 @@ function decode(bytes: Uint8Array): string {
 }
 
 /** How deep brackets nest in a JSON text, those in strings left out. */
-export function depthOf(text: string): number {
+function depthOf(text: string): number {
   let depth = 0
   let deepest = 0
   let inString = false

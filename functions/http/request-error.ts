@@ -27,10 +27,3 @@ export class RequestError extends Error {
 }
 
 export type RequestErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 416 | 429 | 503
-
-/** A body that fits its schema but not what it is about. */
-export function invalidBody(path: string, message: string): RequestError {
-  return new RequestError(400, 'invalid_request', 'the request is not valid', {
-    errors: [{ path: `body.${path}`, message }],
-  })
-}

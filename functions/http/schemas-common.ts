@@ -4,7 +4,7 @@ import type { JsonObject } from '../domain/json.ts'
 /** Bytes of JSON text. */
 const METADATA_LIMIT = 16 * 1024
 
-export const SESSION_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
+const SESSION_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
 export const ULID_PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 const EXAMPLE_ULID = '01JD2Q8N4T6W8Y0A2C4E6G8J0K'
 

@@ -18,7 +18,7 @@ const base64 = z
   .refine((text) => Buffer.from(text, 'base64').toString('base64') === text, 'must be base64 (RFC 4648, padded)')
   .openapi({ format: 'byte', example: 'iVBORw0KGgo=' })
 
-export const contentPart = z.discriminatedUnion('type', [
+const contentPart = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string() }),
   z.strictObject({
     type: z.enum(['image', 'file']),

@@ -32,7 +32,7 @@ const partSchema = z.discriminatedUnion('type', [
 /** States of a tool call as users see them. */
 export const toolStatus = z.enum(['running', 'waiting', 'completed', 'error', 'interrupted', 'cancelled', 'denied'])
 
-export const OutputSchema = z
+const OutputSchema = z
   .object({
     pointer: z.string(),
     bytes: z.number().int(),

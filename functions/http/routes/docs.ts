@@ -35,7 +35,10 @@ export function docsRoutes(app: App, { settings }: AppDependencies): void {
       pageTitle: 'Tooltrail API',
       withDefaultFonts: false,
       telemetry: false,
+      // What these offer is done on other servers.
       agent: { disabled: true },
+      mcp: { disabled: true },
+      showDeveloperTools: 'never',
       hideClientButton: true,
     })(c, next)
   })
