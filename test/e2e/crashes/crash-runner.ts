@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { RunningProgram } from '../program.ts'
@@ -14,11 +14,15 @@ const SHIFT_MS = 70_000
 const COMPOSITION = 'test/e2e/crashes/crashing-program.ts'
 const TOOLS = ['search_history', 'read_output', 'record', 'lookup', 'guarded', 'big', 'slow', 'endless']
 
-/** A program that is killed and started again on the same data, each time with a clock that is further ahead. */
+/** A program that is killed and started again on the same data. */
 export interface CrashBench {
   readonly dataFolder: string
   readonly effects: string
   start(fault?: Fault): Promise<RunningProgram>
+  /** Whatever starts from now on has a clock that is further ahead than a lease lasts. */
+  letLeasesEnd(): void
+  /** Durable steps of a session that was to be killed. */
+  stepsOf(session: string): Promise<number>
   remove(): Promise<void>
 }
 
@@ -26,9 +30,10 @@ export async function createCrashBench(modelBaseUrl: string): Promise<CrashBench
   const dataFolder = await mkdtemp(join(tmpdir(), 'tooltrail-crash-'))
   const agents = join(dataFolder, 'agents.json')
   const effects = join(dataFolder, 'effects.txt')
+  const trace = join(dataFolder, 'trace.txt')
   await writeFile(agents, JSON.stringify({ agents: { default: { tools: TOOLS } } }))
   await writeFile(effects, '')
-  let starts = 0
+  let shift = 0
   return {
     dataFolder,
     effects,
@@ -41,10 +46,17 @@ export async function createCrashBench(modelBaseUrl: string): Promise<CrashBench
           MODEL_BASE_URL: modelBaseUrl,
           TOOLTRAIL_AGENTS: agents,
           EFFECTS: effects,
-          CLOCK_SHIFT_MS: String(SHIFT_MS * starts++),
-          ...(fault === undefined ? {} : { FAULT: JSON.stringify(fault), TRACE: join(dataFolder, 'trace.txt') }),
+          CLOCK_SHIFT_MS: String(shift),
+          ...(fault === undefined ? {} : { FAULT: JSON.stringify(fault), TRACE: trace }),
         },
       }),
+    letLeasesEnd() {
+      shift += SHIFT_MS
+    },
+    async stepsOf(session) {
+      const lines = (await readFile(trace, 'utf8')).split('\n')
+      return lines.filter((line) => line.startsWith(`${session}\t`)).length
+    },
     remove: () => rm(dataFolder, { recursive: true, force: true }),
   }
 }
@@ -98,11 +110,14 @@ export async function crashAtEveryStep(bench: CrashBench, scenario: Scenario, wh
       if (crashed !== undefined) await finishAndCheck(bench, program, scenario, crashed)
       if (await driveUntilCrash(program, scenario, knows)) {
         await check(bench, program, scenario, knows)
-        return step - 1
-      }
-      crashed = knows
+        const taken = await bench.stepsOf(knows.session)
+        if (step > taken) return taken
+        // The step was begun and never ended, such as a tool that was cancelled.
+        crashed = undefined
+      } else crashed = knows
     } finally {
       await program.kill()
+      bench.letLeasesEnd()
     }
   }
 }

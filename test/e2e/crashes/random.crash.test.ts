@@ -82,6 +82,7 @@ async function killAtRandom(
       const life = kill < kills ? sleep(random() * LONGEST_LIFE_MS).then(() => program.kill()) : undefined
       const done = await Promise.all(clients.map((client) => live(bench, program, client)))
       await (life ?? program.kill())
+      bench.letLeasesEnd()
       ended.push(...clients.filter((_, index) => done[index]))
       clients = clients.filter((_, index) => done[index] !== true)
     }
