@@ -22,7 +22,7 @@ export interface Scene extends Stores {
 /** A name that no other test uses. */
 export const fresh = (prefix: string): string => `${prefix}-${randomBytes(8).toString('hex')}`
 
-export const USAGE: Usage = { ...NO_USAGE, inputTokens: 7, outputTokens: 3, totalTokens: 10 }
+const USAGE: Usage = { ...NO_USAGE, inputTokens: 7, outputTokens: 3, totalTokens: 10 }
 
 /** Creates a session in a fresh tenant, an hour after the scene before it. */
 export async function openScene(stores: Stores, session: Partial<NewSession> = {}): Promise<Scene> {

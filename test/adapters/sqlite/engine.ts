@@ -30,7 +30,7 @@ export interface SqliteModules {
   readonly keys: typeof keys
 }
 
-export const SQLITE: SqliteModules = { database, sessions, inbox, lease, log, reader, janitor, deletion, keys }
+const SQLITE: SqliteModules = { database, sessions, inbox, lease, log, reader, janitor, deletion, keys }
 
 /** SQLite in a file of its own, with a second connection as the other process; removed when closed. */
 export const sqliteEngine: Engine = {

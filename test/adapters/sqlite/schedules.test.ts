@@ -4,7 +4,7 @@ import { sqliteMemoryEngine } from './engine.ts'
 import { GUARDS } from './guards.ts'
 import { loadWithout, textsWithout } from './without-guard.ts'
 
-/** Runs alike everywhere; `test/contracts/schedules/explore.ts` looks further. */
+/** Runs alike everywhere; `test/adapters/sqlite/explore-schedules.ts` looks further. */
 const SEED = 20_260_105
 
 test('no schedule of holders, clients, crashes and late writes breaks a promise of the session protocol', async () => {

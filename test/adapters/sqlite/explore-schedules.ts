@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
-import { sqliteMemoryEngine } from '../../adapters/sqlite/engine.ts'
-import { explore } from './exploration.ts'
+import { sqliteMemoryEngine } from './engine.ts'
+import { explore } from '../../contracts/schedules/exploration.ts'
 
-/** Explores schedules on SQLite: `npx node test/contracts/schedules/explore.ts --schedules 20000 --seed 1`. */
+/** Explores schedules on SQLite: `npx node test/adapters/sqlite/explore-schedules.ts --schedules 20000 --seed 1`. */
 const { values } = parseArgs({
   options: {
     schedules: { type: 'string', default: '20000' },
