@@ -6,6 +6,7 @@ import { createSystemClock } from '../adapters/memory/system-clock.ts'
 import { createModels } from '../adapters/models/models.ts'
 import { openDatabase } from '../adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../adapters/sqlite/history-index.ts'
+import { rebuildSqliteHistory } from '../adapters/sqlite/history-rebuild.ts'
 import { createSqliteHistoryProjection } from '../adapters/sqlite/history-writer.ts'
 import { createSqliteKeyStore } from '../adapters/sqlite/key-store.ts'
 import { createSqliteLogReader } from '../adapters/sqlite/log-reader.ts'
@@ -25,7 +26,7 @@ import type { Ports } from './program.ts'
 export function openLocalPorts(
   settings: Pick<Settings, 'dataFolder' | 'logLevel' | 'modelSettings'>,
   clock: Clock = createSystemClock(),
-): Ports & { close(): void } {
+): Ports & { rebuildHistory(): ReturnType<typeof rebuildSqliteHistory>; close(): void } {
   mkdirSync(settings.dataFolder, { recursive: true, mode: 0o700 })
   const database = openDatabase(join(settings.dataFolder, 'tooltrail.db'))
   const outputs = createDiskOutputStore({ folder: join(settings.dataFolder, 'outputs') })
@@ -46,6 +47,7 @@ export function openLocalPorts(
     models: createModels({ settings: settings.modelSettings }),
     clock,
     logger: createLogger(settings.logLevel, (line) => process.stderr.write(`${line}\n`)),
+    rebuildHistory: () => rebuildSqliteHistory(rows),
     close: () => database.close(),
   }
 }

@@ -44,7 +44,8 @@ export interface Stage {
   settled(runId: string, withinMs?: number): Promise<Run>
   log(): Promise<readonly Message[]>
   /** A second process on the same rows: its own worker and bus. */
-  another(script: readonly Turn[]): Omit<Stage, 'another' | 'close'>
+  another(script: readonly Turn[]): Omit<Stage, 'another' | 'rebuildHistory' | 'close'>
+  rebuildHistory: ReturnType<typeof openLocalPorts>['rebuildHistory']
   close(): Promise<void>
 }
 
@@ -61,7 +62,7 @@ export async function setStage(options: {
   await opened.sessions.create({ ...key, agent: 'default', metadata: {} })
   const workers: SessionWorker[] = []
 
-  function join_(script: readonly Turn[]): Omit<Stage, 'another' | 'close'> {
+  function join_(script: readonly Turn[]): Omit<Stage, 'another' | 'rebuildHistory' | 'close'> {
     const requests: ModelRequest[] = []
     const events: RunEvent[] = []
     const ports = (options.change ?? ((same: Ports) => same))({ ...opened, models: scripted(script, requests) })
@@ -115,6 +116,7 @@ export async function setStage(options: {
   return {
     ...join_(options.script),
     another: join_,
+    rebuildHistory: opened.rebuildHistory,
     async close() {
       await Promise.all(workers.map((worker) => worker.stop()))
       opened.close()

@@ -1,0 +1,121 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams'
+import { Client } from '@opensearch-project/opensearch'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createDiskOutputStore } from '../../functions/adapters/disk/output-store.ts'
+import { createTableIfAbsent } from '../../functions/adapters/dynamodb/create-table.ts'
+import { createDynamoMessageRows } from '../../functions/adapters/dynamodb/message-rows.ts'
+import { createDynamoRowRecords, type StreamRecord } from '../../functions/adapters/dynamodb/row-records.ts'
+import { createDynamoSessionStore } from '../../functions/adapters/dynamodb/session-store.ts'
+import { startStreamPoller } from '../../functions/adapters/dynamodb/stream-poller.ts'
+import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
+import { createOpenSearchHistoryBuilder } from '../../functions/adapters/opensearch/history-builder.ts'
+import { createOpenSearchHistoryIndex } from '../../functions/adapters/opensearch/history-index.ts'
+import { createOpenSearchHistoryWriter } from '../../functions/adapters/opensearch/history-writer.ts'
+import { createIndexer } from '../../functions/agent/indexer.ts'
+import { rebuildIndex } from '../../functions/agent/rebuild-index.ts'
+import { redactSecrets } from '../../functions/log/redact.ts'
+import type { Clock } from '../../functions/ports/clock.ts'
+import type { PoisonedMessage } from '../../functions/ports/history-writer.ts'
+import { startProxy } from '../adapters/opensearch/proxy.ts'
+
+/** How much faster than the machine's the clock of the indexes goes: they wait for seconds, the tests do not. */
+const SPEED = 20
+const quiet = { info: () => {}, warn: () => {}, error: () => {} }
+
+/** A table with its stream, an index, and everything that keeps the one in step with the other. */
+export async function indexStage(endpoints: { readonly dynamodb: string; readonly opensearch: string }) {
+  const settings = { endpoint: endpoints.dynamodb, region: 'us-east-1' }
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'localsecret' }
+  const client = new DynamoDBClient({ ...settings, credentials })
+  const streams = new DynamoDBStreamsClient({ ...settings, credentials })
+  const tableName = `index-${crypto.randomUUID()}`
+  await createTableIfAbsent(client, tableName)
+  const folder = await mkdtemp(join(tmpdir(), 'tooltrail-index-'))
+  const outputs = createDiskOutputStore({ folder })
+  const table = { client, tableName, outputs, clock: createSystemClock() }
+
+  const proxy = await startProxy(endpoints.opensearch)
+  const searchClient = new Client({ node: proxy.endpoint, maxRetries: 0 })
+  const direct = new Client({ node: endpoints.opensearch })
+  const poisoned: PoisonedMessage[] = []
+  const alias = `test-${crypto.randomUUID().slice(0, 8)}`
+  const search = {
+    client: searchClient,
+    alias,
+    clock: fastClock(),
+    poison: { send: async (message: PoisonedMessage) => void poisoned.push(message) },
+  }
+  const writer = createOpenSearchHistoryWriter(search)
+  const rows = createDynamoMessageRows(table)
+  const dependencies = {
+    sessions: createDynamoSessionStore(table),
+    outputs,
+    writer,
+    rows,
+    poison: search.poison,
+    redact: redactSecrets,
+    records: createDynamoRowRecords({ outputs }),
+    logger: quiet,
+  }
+  return {
+    table,
+    alias,
+    proxy,
+    direct,
+    poisoned,
+    writer,
+    dependencies,
+    index: createOpenSearchHistoryIndex(search),
+    indexer: createIndexer(dependencies),
+    rebuild: () =>
+      rebuildIndex({ ...dependencies, builder: createOpenSearchHistoryBuilder(search), clock: search.clock }),
+    poll: (handle: (records: readonly StreamRecord[]) => Promise<{ failed: readonly string[] }>) =>
+      startStreamPoller({ client: streams, tableName, handle, clock: table.clock, logger: quiet }),
+    /** Everything that the index has, by id: version and content. */
+    async contents(): Promise<Map<string, unknown>> {
+      await direct.indices.refresh({ index: alias })
+      const found = new Map<string, unknown>()
+      let after: unknown[] | undefined
+      for (;;) {
+        const { body } = await direct.transport.request({
+          method: 'POST',
+          path: `/${alias}/_search`,
+          body: {
+            size: 2_000,
+            version: true,
+            sort: [{ event: 'asc' }, { part: 'asc' }],
+            ...(after === undefined ? {} : { search_after: after }),
+          },
+        })
+        const { hits } = (
+          body as { hits: { hits: { _id: string; _version: number; _source: object; sort: unknown[] }[] } }
+        ).hits
+        for (const { _id, _version, _source } of hits) found.set(_id, { _version, ..._source })
+        if (hits.length === 0) return found
+        after = hits.at(-1)?.sort
+      }
+    },
+    async stop() {
+      await direct.indices.delete({ index: `${alias}*`, expand_wildcards: 'all' })
+      await Promise.all([searchClient.close(), direct.close(), proxy.close()])
+      client.destroy()
+      streams.destroy()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+export type IndexStage = Awaited<ReturnType<typeof indexStage>>
+
+function fastClock(): Clock {
+  const start = Date.now()
+  return {
+    now: () => start + (Date.now() - start) * SPEED,
+    sleep: async (milliseconds, signal) => {
+      await sleep(milliseconds / SPEED, undefined, signal === undefined ? {} : { signal })
+    },
+  }
+}
