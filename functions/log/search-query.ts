@@ -31,6 +31,8 @@ export interface SearchQuery {
   readonly literal: string
   /** Whose words it seems to look for. */
   readonly speaker: Speaker | undefined
+  /** It reads as people write, with words that carry no content; what tools are called with and answer seldom does. */
+  readonly natural: boolean
 }
 
 /** Characters (UTF-16 units) of a query that are read. */
@@ -64,6 +66,7 @@ export function parseQuery(query: string): SearchQuery {
     symbols: terms.length + emoji.length > 0 ? [] : tokens.extra.slice(0, MAX_TERMS).map(symbolToken),
     literal: lower(text).trim().replace(/\s+/gu, ' '),
     speaker: question ? speakerOf(lower(text)) : undefined,
+    natural: pieces.some((piece) => FUNCTION_WORDS.has(piece.lowered)),
   }
 }
 

@@ -180,7 +180,7 @@ function toolNamed(query: SearchQuery): (toolName: string | undefined) => boolea
 function prior(query: SearchQuery, role: HistoryRole): number {
   const speaker = role === 'user' || role === 'assistant' ? role : 'tool'
   if (query.speaker !== undefined) return speaker === query.speaker ? SPEAKER : 0
-  return speaker === 'tool' ? TOOL_EVENT : 0
+  return speaker === 'tool' && !query.natural ? TOOL_EVENT : 0
 }
 
 const compareIds = (left: number | string, right: number | string): number => (left < right ? -1 : left > right ? 1 : 0)

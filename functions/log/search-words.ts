@@ -60,6 +60,6 @@ export const SPEAKER_FRAMES: readonly (readonly [Speaker, RegExp])[] = [
   ],
   [
     'tool',
-    /\b(?:call|called|calls|ran|run|running|executed?|invoked?|returned?|returns|outputs?|results?|came back|tool|command)\b/u,
+    /\b(?:call|called|calls|ran|run|running|executed?|invoked?|return(?:ed|s)?|steps?|look(?:ed)? at|outputs?|results?|c[ao]me (?:back|up)|tool|command)\b/u,
   ],
 ]

@@ -1,4 +1,6 @@
 import type { HistoryQuery } from '../../domain/history.ts'
+import { MAX_QUERY, MAX_TERMS } from '../../log/search-query.ts'
+import { tokenize } from '../../log/tokens.ts'
 import type { PlannedTerm } from '../../log/search-plan.ts'
 import { quote, scopeExpression } from './history-scope.ts'
 
@@ -54,15 +56,18 @@ export const partExpression = (query: HistoryQuery, part: RarePart): string =>
   `${part.expression} AND ${scopeExpression(query.scope, query.filters)}`
 
 /**
- * Where very many documents match, those to look at first: with the words near each other, or all in the tool's name and the
- * call. Undefined for a single word, which is near to itself wherever it stands.
+ * Where very many documents match, those to look at first: with the query as it stands, with its words near each other, or all
+ * in the tool's name and the call.
  */
 export function crowdExpressions(query: HistoryQuery, terms: readonly PlannedTerm[]): string[] {
   const words = [...new Set(terms.filter(({ term }) => term.weight === 1).flatMap(({ term }) => term.words))].map(quote)
+  const phrase = tokenize(query.text.slice(0, MAX_QUERY)).words.slice(0, MAX_TERMS)
   const scope = scopeExpression(query.scope, query.filters)
-  const called = `({tool call} : (${words.join(' AND ')})) AND ${scope}`
-  if (words.length < 2) return [called]
-  return [`NEAR(${words.join(' ')}, ${NEAR_WORDS}) AND ${scope}`, called]
+  return [
+    ...(phrase.length < 2 ? [] : [`${phrase.map(quote).join(' + ')} AND ${scope}`]),
+    ...(words.length < 2 ? [] : [`NEAR(${words.join(' ')}, ${NEAR_WORDS}) AND ${scope}`]),
+    ...(words.length === 0 ? [] : [`({tool call} : (${words.join(' AND ')})) AND ${scope}`]),
+  ]
 }
 
 /** A match expression that admits everything of the scope that has these tokens. */
