@@ -11,8 +11,9 @@ import {
 import { createSessionRows, type DynamoDependencies } from '../../functions/adapters/dynamodb/session-rows.ts'
 import type { Action } from '../../functions/adapters/dynamodb/table.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
-import type { Message, ToolMessage } from '../../functions/domain/message.ts'
+import { textOf, type Message, type ToolMessage } from '../../functions/domain/message.ts'
 import type { SessionKey } from '../../functions/domain/session.ts'
+import { isSearched } from '../../functions/log/history-documents.ts'
 
 /** A time that no index takes: the message that has it can never be indexed. */
 const IMPOSSIBLE_TIME = 1e300
@@ -24,8 +25,8 @@ const AT_ONCE = 40
 export interface WrittenCorpus {
   readonly sessions: readonly SessionKey[]
   readonly messages: number
-  /** Ids of messages that can never be indexed. */
-  readonly poisoned: ReadonlySet<string>
+  /** Messages that can never be indexed although they have something to find: id → session. */
+  readonly poisoned: ReadonlyMap<string, string>
 }
 
 /**
@@ -34,7 +35,7 @@ export interface WrittenCorpus {
  */
 export async function writeCorpus(dependencies: DynamoDependencies, count: number): Promise<WrittenCorpus> {
   const sessions: SessionKey[] = []
-  const poisoned = new Set<string>()
+  const poisoned = new Map<string, string>()
   const store = createDynamoSessionStore(dependencies)
   for (let start = 0; start < count; start += OF_A_SESSION) {
     const key = { tenant: start % 3 === 0 ? 'acme' : 'rival', session: `s-${start}` }
@@ -46,12 +47,17 @@ export async function writeCorpus(dependencies: DynamoDependencies, count: numbe
     })
     const ids = nextIds(undefined, START + start * 1_000, Math.min(OF_A_SESSION, count - start))
     const messages = await Promise.all(ids.map((id, place) => makeMessage(dependencies, key, id, start + place)))
-    for (const message of messages) if (message.createdAt === IMPOSSIBLE_TIME) poisoned.add(message.id)
+    for (const message of messages) if (isPoison(message)) poisoned.set(message.id, key.session)
     await writeMessages(dependencies, key, messages)
     sessions.push(key)
   }
   return { sessions, messages: count, poisoned }
 }
+
+const isPoison = (message: Message): boolean =>
+  message.createdAt === IMPOSSIBLE_TIME &&
+  isSearched(message) &&
+  (message.role === 'tool' || textOf(message.parts) !== '')
 
 async function makeMessage(
   { outputs }: DynamoDependencies,

@@ -33,7 +33,9 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
         for (let more = true; more;) more = (await deletion.removeRows(key, 500)).more
       }
       records = await readStream(stage)
-      await stage.writer.write([])
+      // An index that forgets at once what was removed, where others do after a minute.
+      await stage.index.search({ scope: { tenant: 'acme' }, text: '', filters: {}, limit: 1 })
+      await stage.direct.indices.putSettings({ index: stage.alias, body: { index: { gc_deletes: '0s' } } })
       stage.proxy.decide((request) => unlucky(request, random))
       await deliver(stage, disordered(records, random))
       stage.proxy.decide(() => 'pass')
@@ -49,9 +51,10 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
     })
 
     test('what can never be indexed was handed on, and nothing else was', () => {
-      const live = [...corpus.poisoned].filter((id) => stage.poisoned.some(({ messageId }) => messageId === id))
-      expect(new Set(stage.poisoned.map(({ messageId }) => messageId))).toEqual(new Set(live))
-      expect(live.length).toBeGreaterThan(0)
+      const gone = new Set(deleted.map(({ session }) => session))
+      const wanted = [...corpus.poisoned].filter(([, session]) => !gone.has(session)).map(([id]) => id)
+      expect([...new Set(stage.poisoned.map(({ messageId }) => messageId))].toSorted()).toEqual(wanted.toSorted())
+      expect(wanted.length).toBeGreaterThan(0)
     })
 
     test('no secret stands in it', () => {

@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest'
+import { bulk, type Operation } from '../../../functions/adapters/opensearch/bulk.ts'
+import type { Answer, Request } from '../../../functions/adapters/opensearch/requests.ts'
+
+const clock = { now: () => 0, sleep: () => Promise.resolve() }
+const store = (id: string): Operation => ({ index: 'i', id, version: 3, source: { text: id } })
+const remove = (id: string): Operation => ({ index: 'i', id, version: 4 })
+
+/** An engine that answers each operation by what is told of its id: one status after the other, the last one for good. */
+function engine(statuses: Readonly<Record<string, readonly (number | Readonly<Record<string, unknown>>)[]>>) {
+  const seen = new Map<string, number>()
+  const requests: Request[] = []
+  const send = async (request: Request): Promise<Answer> => {
+    requests.push(request)
+    const metas = (request.lines ?? []).flatMap((line) => {
+      const parsed = JSON.parse(line) as Record<string, { _id: string } | undefined>
+      const meta = parsed['index'] ?? parsed['delete']
+      return meta?._id === undefined ? [] : [meta._id]
+    })
+    const items = metas.map((id) => {
+      const list = statuses[id] ?? [201]
+      const turn = seen.get(id) ?? 0
+      seen.set(id, turn + 1)
+      const item = list[Math.min(turn, list.length - 1)]
+      return { index: typeof item === 'number' ? { status: item } : item }
+    })
+    return { status: 200, body: { items } }
+  }
+  return { send, requests, tries: (id: string) => seen.get(id) ?? 0 }
+}
+
+test('stored, older than what is there, and gone already are done at once', async () => {
+  const { send, tries } = engine({ a: [201], b: [200], c: [409], d: [404] })
+  const outcomes = await bulk(send, clock, [store('a'), store('b'), store('c'), remove('d')])
+  expect(outcomes).toEqual([{ kind: 'done' }, { kind: 'done' }, { kind: 'done' }, { kind: 'done' }])
+  expect(['a', 'b', 'c', 'd'].map(tries)).toEqual([1, 1, 1, 1])
+})
+
+test('a busy or broken engine is asked again, only for what it did not take', async () => {
+  const { send, tries } = engine({ a: [429, 503, 201], b: [201] })
+  expect(await bulk(send, clock, [store('a'), store('b')])).toEqual([{ kind: 'done' }, { kind: 'done' }])
+  expect([tries('a'), tries('b')]).toEqual([3, 1])
+})
+
+test('what stays busy is reported as failed after a few tries', async () => {
+  const { send, tries } = engine({ a: [429] })
+  expect(await bulk(send, clock, [store('a'), store('b')])).toMatchObject([{ kind: 'failed' }, { kind: 'done' }])
+  expect(tries('a')).toBe(5)
+})
+
+test('what the engine refuses for good is reported with its reason, and never tried again', async () => {
+  const error = { type: 'mapper_parsing_exception', reason: 'failed to parse field [time]' }
+  const { send, tries } = engine({ a: [{ status: 400, error }] })
+  const [outcome] = await bulk(send, clock, [store('a')])
+  expect(outcome).toEqual({ kind: 'refused', error: `400: ${error.type}: ${error.reason}` })
+  expect(tries('a')).toBe(1)
+})
+
+test('an index that is gone, or closed to us, is no fault of the document', async () => {
+  const gone = { status: 404, error: { type: 'index_not_found_exception', reason: 'no such index [i]' } }
+  const { send } = engine({ a: [gone], b: [gone], c: [403] })
+  expect(await bulk(send, clock, [store('a'), remove('b'), store('c')])).toMatchObject([
+    { kind: 'failed' },
+    { kind: 'failed' },
+    { kind: 'failed' },
+  ])
+})
+
+test('an answer that never comes is asked for again', async () => {
+  const { send } = engine({})
+  let lost = 2
+  const outcomes = await bulk(
+    async (request) => {
+      if (lost-- > 0) throw new Error('connection reset')
+      return send(request)
+    },
+    clock,
+    [store('a')],
+  )
+  expect(outcomes).toEqual([{ kind: 'done' }])
+})
+
+test('of a request that is refused as a whole, only the documents that are at fault are refused', async () => {
+  const { send } = engine({})
+  const outcomes = await bulk(
+    async (request) =>
+      request.lines?.some((line) => line.includes('"_id":"bad"')) === true
+        ? { status: 400, body: 'malformed' }
+        : send(request),
+    clock,
+    ['a', 'b', 'bad', 'c'].map(store),
+  )
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['done', 'done', 'refused', 'done'])
+})
+
+test('requests stay below what the engine takes, and every version goes with its document', async () => {
+  const { send, requests } = engine({})
+  const long = (id: string): Operation => ({ index: 'i', id, version: 7, source: { text: 'x'.repeat(100_000) } })
+  const operations = [
+    ...Array.from({ length: 100 }, (_, at) => long(`l${at}`)),
+    ...Array.from({ length: 900 }, (_, at) => store(`s${at}`)),
+  ]
+  const outcomes = await bulk(send, clock, operations)
+  expect(outcomes.every(({ kind }) => kind === 'done')).toBe(true)
+  for (const { lines = [] } of requests) {
+    expect(lines.join('\n').length).toBeLessThan(3_100_000)
+    expect(lines.length).toBeLessThanOrEqual(1_000)
+  }
+  const metas = requests.flatMap(({ lines = [] }) => lines.filter((line) => line.startsWith('{"index"')))
+  expect(metas).toHaveLength(1_000)
+  for (const meta of metas) expect(meta).toContain('"version_type":"external"')
+})
