@@ -4,6 +4,7 @@ import type { Message, ToolMessage, UserMessage } from '../domain/message.ts'
 import { OPEN_STATUSES } from '../domain/message.ts'
 import type { Run } from '../domain/run.ts'
 import { isEnded } from '../domain/run.ts'
+import { NO_USAGE } from '../domain/usage.ts'
 
 /**
  * The events of a run as its log tells them, with the ids that they have when seen live: what a consumer gets that comes
@@ -14,7 +15,7 @@ export function storedEvents(run: Run, messages: readonly Message[], blocked: bo
   const base = { runId: run.id }
   const events: RunEvent[] = []
   if (run.startedAt === undefined ? run.status === 'queued' : run.startedAt > run.createdAt)
-    events.push({ ...base, type: 'run.queued', id: eventId(run.id, 'run.queued'), run: { ...run, status: 'queued' } })
+    events.push({ ...base, type: 'run.queued', id: eventId(run.id, 'run.queued'), run: asBegun(run, 'queued') })
   if (run.startedAt !== undefined) events.push(startedEvent(run, own))
   for (const message of own) {
     if (message.role === 'user') continue
@@ -42,8 +43,20 @@ export function eventsFrom(events: readonly RunEvent[], after: string | undefine
 function startedEvent(run: Run, own: readonly Message[]): StoredEvent {
   const message = own.find((one): one is UserMessage => one.role === 'user')
   const id = eventId(message?.id ?? run.id, 'run.started')
-  const started: Run = { ...run, status: 'running' }
-  return { type: 'run.started', id, runId: run.id, run: started, ...(message === undefined ? {} : { message }) }
+  return {
+    type: 'run.started',
+    id,
+    runId: run.id,
+    run: asBegun(run, 'running'),
+    ...(message === undefined ? {} : { message }),
+  }
+}
+
+/** The run as it was before anything had come of it. */
+function asBegun(run: Run, status: 'queued' | 'running'): Run {
+  const { startedAt, endedAt: _endedAt, stopReason: _stopReason, error: _error, ...begun } = run
+  const time = status === 'running' && startedAt !== undefined ? { startedAt } : {}
+  return { ...begun, ...time, status, rounds: 0, usage: NO_USAGE, usageByAgent: {} }
 }
 
 function toolEvents(message: ToolMessage): StoredEvent[] {

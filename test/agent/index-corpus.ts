@@ -31,13 +31,14 @@ export interface WrittenCorpus {
 
 /**
  * Writes `count` messages of many sessions into the table: texts, calls that run and then end, outputs that are offloaded,
- * secrets, empty texts, and a few that no index takes.
+ * secrets, empty texts, and a few that no index takes. Numbered from `from`.
  */
-export async function writeCorpus(dependencies: DynamoDependencies, count: number): Promise<WrittenCorpus> {
+export async function writeCorpus(dependencies: DynamoDependencies, count: number, from = 0): Promise<WrittenCorpus> {
   const sessions: SessionKey[] = []
   const poisoned = new Map<string, string>()
   const store = createDynamoSessionStore(dependencies)
-  for (let start = 0; start < count; start += OF_A_SESSION) {
+  const end = from + count
+  for (let start = from; start < end; start += OF_A_SESSION) {
     const key = { tenant: start % 3 === 0 ? 'acme' : 'rival', session: `s-${start}` }
     await store.create({
       ...key,
@@ -45,7 +46,7 @@ export async function writeCorpus(dependencies: DynamoDependencies, count: numbe
       metadata: {},
       ...(start % 2 === 0 ? { owner: `owner-${start}` } : {}),
     })
-    const ids = nextIds(undefined, START + start * 1_000, Math.min(OF_A_SESSION, count - start))
+    const ids = nextIds(undefined, START + start * 1_000, Math.min(OF_A_SESSION, end - start))
     const messages = await Promise.all(ids.map((id, place) => makeMessage(dependencies, key, id, start + place)))
     for (const message of messages) if (isPoison(message)) poisoned.set(message.id, key.session)
     await writeMessages(dependencies, key, messages)

@@ -14,6 +14,7 @@ import type { Message } from '../../functions/domain/message.ts'
 import type { ModelRequest } from '../../functions/domain/model-request.ts'
 import type { ClientTool, OnBusy, Run } from '../../functions/domain/run.ts'
 import { NO_USAGE } from '../../functions/domain/usage.ts'
+import type { Clock } from '../../functions/ports/clock.ts'
 import type { ModelAnswer, ModelEvent } from '../../functions/ports/model.ts'
 import type { Tool } from '../../functions/ports/tool.ts'
 import { openLocalPorts } from '../../functions/runtime/local-ports.ts'
@@ -55,9 +56,10 @@ export async function setStage(options: {
   readonly tools?: readonly Tool[]
   readonly policies?: Partial<Agent['policies']>
   readonly change?: (ports: Ports) => Ports
+  readonly clock?: Clock
 }): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-loop-'))
-  const opened = openLocalPorts({ dataFolder: folder, logLevel: 'silent', modelSettings: {} })
+  const opened = openLocalPorts({ dataFolder: folder, logLevel: 'silent', modelSettings: {} }, options.clock)
   const key = { tenant: 'default', session: 's1' }
   await opened.sessions.create({ ...key, agent: 'default', metadata: {} })
   const workers: SessionWorker[] = []

@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
+import { nextIds } from '../../functions/domain/ids.ts'
+import type { ToolMessage } from '../../functions/domain/message.ts'
+import type { Lease } from '../../functions/domain/session.ts'
+import { makeTool, setStage } from './stage.ts'
+import type { Stage } from './stage.ts'
+
+let stage: Stage | undefined
+let ahead = 0
+const clock = { ...createSystemClock(), now: () => Date.now() + ahead }
+beforeEach(() => {
+  ahead = 0
+})
+afterEach(async () => {
+  await stage?.close()
+  stage = undefined
+})
+const set = async (options: Parameters<typeof setStage>[0]): Promise<Stage> =>
+  (stage = await setStage({ ...options, clock }))
+
+/** A run that a process started and then died: its lease is there until it ends. */
+async function leftBehind({ ports, key }: Stage, calls: readonly string[]): Promise<{ lease: Lease; runId: string }> {
+  const input = { parts: [{ type: 'text', text: 'go' } as const] }
+  const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [], startAs: 'dead' } as const
+  const { runId, started } = await ports.inbox.enqueue(key, run)
+  if (started === undefined) throw new Error('the session was not idle')
+  const { lease } = started
+  const ids = nextIds(lease.head, clock.now(), calls.length + 1)
+  const id = (place: number): string => ids[place] ?? ''
+  const base = { runId, agent: 'default', round: 0, createdAt: clock.now() }
+  const toolCalls = calls.map((name, sequence) => ({ id: `call-${sequence}`, name, arguments: '{}' }))
+  const parts = toolCalls.map((call) => ({ type: 'tool_call', id: call.id }) as const)
+  const tools = toolCalls.map((call, sequence): ToolMessage => ({
+    ...base,
+    id: id(sequence + 1),
+    role: 'tool',
+    assistantMessageId: id(0),
+    toolCallId: call.id,
+    toolName: call.name,
+    call: `${call.name}()`,
+    sequence,
+    status: 'running',
+    parts: [],
+    generation: lease.generation,
+  }))
+  await ports.log.appendRound(lease, { assistant: { ...base, id: id(0), role: 'assistant', parts, toolCalls }, tools })
+  return { lease, runId }
+}
+
+test('a call that a crash cut off becomes interrupted and is not executed again, unless its tool is idempotent', async () => {
+  const ran: string[] = []
+  const tool = (name: string, idempotent: boolean) =>
+    makeTool(name, async () => ({ text: String(ran.push(name)) }), { idempotent })
+  const it = await set({ script: [{ text: 'done' }], tools: [tool('pay', false), tool('look', true)] })
+  const { runId } = await leftBehind(it, ['pay', 'look'])
+  await it.worker.serve(it.key)
+  expect(it.requests).toHaveLength(0)
+
+  ahead = 61_000
+  await it.worker.serve(it.key)
+
+  expect(await it.settled(runId)).toMatchObject({ status: 'completed', rounds: 2 })
+  expect(ran).toEqual(['look'])
+  expect(it.requests[0]?.messages.slice(2)).toMatchObject([
+    { toolName: 'pay', isError: true, parts: [{ text: 'interrupted: this call may or may not have run' }] },
+    { toolName: 'look', isError: false, parts: [{ text: '1' }] },
+  ])
+})
+
+test('what the dead holder still sends after the takeover changes nothing', async () => {
+  const it = await set({ script: [{ text: 'done' }], tools: [makeTool('pay', async () => ({ text: '' }))] })
+  const { lease, runId } = await leftBehind(it, ['pay'])
+  const row = (await it.log()).at(-1)
+  ahead = 61_000
+  await it.worker.serve(it.key)
+  await it.settled(runId)
+  const late = { messageId: row?.id ?? '', status: 'completed', parts: [], completedAt: 1, durationMs: 1 } as const
+  await expect(it.ports.log.completeCall(lease, late)).rejects.toMatchObject({ code: 'lease_lost' })
+  await expect(it.ports.lease.heartbeat(lease, clock.now() + 60_000)).rejects.toMatchObject({ code: 'lease_lost' })
+  await expect(it.ports.log.endRun(lease, { outcome: 'failed', stopReason: 'error' })).rejects.toMatchObject({
+    code: 'lease_lost',
+  })
+})
+
+test('a run that is taken over three times without getting on ends failed, and the next input runs', async () => {
+  const it = await set({ script: [{ text: 'fine' }] })
+  const { runId } = await leftBehind(it, ['pay'])
+  for (let takeover = 1; takeover < 3; takeover++) {
+    ahead += 61_000
+    const seen = await it.ports.lease.look(it.key)
+    if (seen !== undefined) await it.ports.lease.take(seen, `dead-${takeover}`)
+  }
+  ahead += 61_000
+  const next = await it.submit('still there?')
+  expect(await it.settled(runId)).toMatchObject({ status: 'failed', error: { code: 'crashed_repeatedly' } })
+  expect(await it.settled(next)).toMatchObject({ status: 'completed' })
+})
+
+test('continue takes up a run whose holder has died', async () => {
+  const it = await set({ script: [{ text: 'done' }] })
+  const { runId } = await leftBehind(it, ['pay'])
+  ahead = 61_000
+  expect(await it.backend.continue(it.key, {}, { here: true })).toEqual({ runId, repeated: false })
+  expect(await it.settled(runId)).toMatchObject({ status: 'completed' })
+})
+
+test('a cancel of a run whose holder has died ends it at once when the lease is over', async () => {
+  const it = await set({ script: [] })
+  const { runId } = await leftBehind(it, ['pay'])
+  ahead = 61_000
+  await it.backend.cancel(it.key, runId)
+  expect(await it.ports.reader.run(it.key, runId)).toMatchObject({ status: 'cancelled' })
+  expect((await it.log()).at(-1)).toMatchObject({ role: 'tool', status: 'cancelled' })
+})

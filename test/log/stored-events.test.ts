@@ -1,0 +1,50 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { RunEvent } from '../../functions/domain/events.ts'
+import { eventsFrom } from '../../functions/log/stored-events.ts'
+import { makeTool, setStage } from '../agent/stage.ts'
+import type { Stage } from '../agent/stage.ts'
+
+let stage: Stage | undefined
+afterEach(async () => {
+  await stage?.close()
+  stage = undefined
+})
+
+async function follow({ backend, key }: Stage, runId: string, after?: string): Promise<RunEvent[]> {
+  const events: RunEvent[] = []
+  const options = { signal: AbortSignal.timeout(10_000), ...(after === undefined ? {} : { after }) }
+  for await (const event of backend.follow(key, runId, options)) events.push(event)
+  return events
+}
+const stored = (events: readonly RunEvent[]) => events.filter((event) => 'id' in event)
+
+async function runOfTwoRounds(): Promise<{ it: Stage; runId: string; live: readonly RunEvent[] }> {
+  const echo = makeTool('echo', async () => ({ text: 'echo' }))
+  const it = (stage = await setStage({ script: [{ calls: [{ name: 'echo' }] }, { text: 'done' }], tools: [echo] }))
+  const runId = await it.submit('go')
+  await it.settled(runId)
+  return { it, runId, live: it.events }
+}
+
+describe('events derived from the log', () => {
+  test('are the ones that were seen live, ids and contents alike', async () => {
+    const { it, runId, live } = await runOfTwoRounds()
+    expect(stored(await follow(it, runId))).toEqual(stored(live))
+  })
+
+  test('resume at the start of the round of the last id that was seen', async () => {
+    const { it, runId } = await runOfTwoRounds()
+    const all = await follow(it, runId)
+    const answers = all.filter((event) => event.type === 'message.completed').map((event) => event.id)
+    const after = async (id: string | undefined) => (await follow(it, runId, id)).map((event) => event.type)
+    expect(await after(answers[1])).toEqual(['round.started', 'message.completed', 'run.completed'])
+    expect((await after(answers[0]))[0]).toBe('round.started')
+    expect(await after(answers[0])).toHaveLength(all.length - 1)
+    expect(await after(undefined)).toHaveLength(all.length)
+  })
+
+  test('are all sent again for an id that is not known', () => {
+    const events: RunEvent[] = [{ type: 'round.started', runId: 'r', round: 0 }]
+    expect(eventsFrom(events, 'nonsense')).toEqual(events)
+  })
+})
