@@ -14,6 +14,8 @@ import { createProgram } from './program.ts'
 const SWEEP_MS = 1_000
 /** Runs that have not reached the end of a round by then are left to the next start. */
 const STOP_MS = 20_000
+/** Longer than clients and balancers keep idle connections, so that none is closed just as it is used again. */
+const KEEP_ALIVE_MS = 65_000
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
 
 export interface LocalServer {
@@ -64,6 +66,7 @@ export async function startLocal(settings: Settings, composition: Composition = 
 function listen(fetch: Parameters<typeof serve>[0]['fetch'], { port, host }: Settings): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = serve({ fetch, port, hostname: host }, () => resolve(server)) as Server
+    server.keepAliveTimeout = KEEP_ALIVE_MS
     server.once('error', reject)
   })
 }
