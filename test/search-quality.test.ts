@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openDatabase, transaction, type Database } from '../functions/adapters/sqlite/database.ts'
+import { createSqliteHistoryIndex } from '../functions/adapters/sqlite/history-index.ts'
+import { createSqliteHistoryProjection } from '../functions/adapters/sqlite/history-writer.ts'
+import { redactSecrets } from '../functions/log/redact.ts'
+import type { HistoryIndex } from '../functions/ports/history-index.ts'
+import {
+  hasRecordings,
+  readCorpus,
+  readRecordedQueries,
+  type CorpusSession,
+  type RecordedQuery,
+} from './search-corpus.ts'
+
+/**
+ * Known-item searches over recorded conversations: those recorded with them, all for tool events, and our own
+ * (`fixtures/search-queries.jsonl`, by conversation and index) for what people and the assistant said, for pieces of words, and
+ * as plain questions.
+ */
+const TENANT = 'corpus'
+const BUILD_MS = 50_000
+
+interface Found {
+  readonly kind: string
+  readonly query: string
+  /** Place of the first right hit, from 1; Infinity when it is not among the first ten. */
+  readonly rank: number
+  readonly milliseconds: number
+}
+
+const readOwnQueries = (): RecordedQuery[] =>
+  readFileSync(join(import.meta.dirname, 'fixtures/search-queries.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as RecordedQuery)
+
+const recorded = hasRecordings()
+if (!recorded) console.log('search quality is not measured: the recorded conversations (../shared/data) are not here')
+
+describe.skipIf(!recorded)('searches over recorded conversations', () => {
+  let database: Database
+  let found: Found[] = []
+  let own: Found[] = []
+
+  beforeAll(async () => {
+    database = openDatabase(':memory:')
+    const corpus = readCorpus()
+    await buildIndex(database, corpus)
+    const index = createSqliteHistoryIndex({ database })
+    found = await searchAll(index, corpus, readRecordedQueries())
+    own = await searchAll(index, corpus, readOwnQueries())
+    print([...found, ...own])
+  }, BUILD_MS)
+  afterAll(() => database.close())
+
+  test('the recorded queries are answered first at least 95 times in 100, and among the first ten 99 times', () => {
+    expect(found).toHaveLength(204)
+    expect(share(found, 1)).toBeGreaterThanOrEqual(0.95)
+    expect(share(found, 10)).toBeGreaterThanOrEqual(0.99)
+  })
+
+  test('each kind of recorded query is answered among the first ten at least 97 times in 100', () => {
+    for (const [kind, queries] of byKind(found)) expect(share(queries, 10), kind).toBeGreaterThanOrEqual(0.97)
+  })
+
+  test('what people and the assistant said, pieces of words and plain questions are answered as well', () => {
+    expect(share(own, 10)).toBeGreaterThanOrEqual(0.97)
+    expect(share(own, 1)).toBeGreaterThanOrEqual(0.85)
+    for (const [kind, queries] of byKind(own)) expect(share(queries, 10), kind).toBeGreaterThanOrEqual(0.9)
+  })
+})
+
+async function buildIndex(database: Database, corpus: readonly CorpusSession[]): Promise<void> {
+  const projection = createSqliteHistoryProjection({
+    database,
+    outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
+    redact: redactSecrets,
+  })
+  for (const { id, messages } of corpus) {
+    const key = { tenant: TENANT, session: id }
+    const projected = await Promise.all(
+      messages.map(async (message) => ({
+        messageId: message.id,
+        documents: await projection.documents(message, { key }),
+      })),
+    )
+    transaction(database, () => projection.write(key, projected))
+  }
+}
+
+async function searchAll(
+  index: HistoryIndex,
+  corpus: readonly CorpusSession[],
+  queries: readonly RecordedQuery[],
+): Promise<Found[]> {
+  const places = new Map(corpus.map((session) => [session.id, session.places]))
+  const all: Found[] = []
+  for (const { kind, query, relevant } of queries) {
+    const wanted = new Set(relevant.map(([conversation, place]) => `${conversation} ${place}`))
+    const start = performance.now()
+    const { hits } = await index.search({ scope: { tenant: TENANT }, text: query, filters: {}, limit: 10 })
+    const milliseconds = performance.now() - start
+    const right = hits.findIndex(({ session, messageId }) =>
+      places
+        .get(session)
+        ?.get(messageId)
+        ?.some((place) => wanted.has(`${session} ${place}`)),
+    )
+    all.push({ kind, query, rank: right < 0 ? Infinity : right + 1, milliseconds })
+  }
+  return all
+}
+
+const byKind = (found: readonly Found[]): Map<string, Found[]> => Map.groupBy(found, ({ kind }) => kind)
+const share = (found: readonly Found[], within: number): number =>
+  found.filter(({ rank }) => rank <= within).length / found.length
+
+function print(found: readonly Found[]): void {
+  const row = (name: string, queries: readonly Found[]): string =>
+    `${name.padEnd(14)} ${String(queries.length).padStart(4)}  ${share(queries, 1).toFixed(3)}   ${share(queries, 10).toFixed(3)}`
+  const times = found.map(({ milliseconds }) => milliseconds).toSorted((left, right) => left - right)
+  const time = (part: number): string => (times[Math.floor(times.length * part)] ?? 0).toFixed(1)
+  const isOwn = ({ kind }: Found): boolean => kind.startsWith('own')
+  process.stdout.write(
+    `${[
+      'queries          n   hit@1   hit@10',
+      ...[...byKind(found)].toSorted().map(([kind, queries]) => row(kind, queries)),
+      row(
+        'recorded',
+        found.filter((one) => !isOwn(one)),
+      ),
+      row('own', found.filter(isOwn)),
+      `milliseconds: p50 ${time(0.5)}, p95 ${time(0.95)}`,
+    ].join('\n')}\n`,
+  )
+}
