@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { RunningProgram } from '../program.ts'
 import { startProgram } from '../program.ts'
 import type { Knowledge } from './durable-client.ts'
-import { createDurableClient, newKnowledge } from './durable-client.ts'
+import { BROKEN_STREAM, createDurableClient, newKnowledge } from './durable-client.ts'
 import type { Fault } from './faults.ts'
 import { expectGone, expectWhole } from './invariants.ts'
 import type { Scenario } from './scenarios.ts'
@@ -67,11 +67,18 @@ export async function driveUntilCrash(program: RunningProgram, scenario: Scenari
     await scenario.drive(createDurableClient(program.client, knows))
     return true
   } catch (error) {
-    // A connection breaks a moment before the end of the process is known.
-    await Promise.race([program.ended, new Promise((resolve) => setTimeout(resolve, 2_000))])
-    if (program.hasEnded()) return false
+    if (await isCrash(program, error)) return false
     throw new Error(`${knows.session} failed without a crash; the program says: ${program.log()}`, { cause: error })
   }
+}
+
+/** Whether an error is a connection that broke because the program was killed; an expectation that failed never is. */
+export async function isCrash(program: RunningProgram, error: unknown): Promise<boolean> {
+  const isBroken = error instanceof TypeError || (error instanceof Error && error.message === BROKEN_STREAM)
+  if (!isBroken) return false
+  // A connection breaks a moment before the end of the process is known.
+  await Promise.race([program.ended, new Promise((resolve) => setTimeout(resolve, 2_000))])
+  return program.hasEnded()
 }
 
 /** Drives a session to its end and checks everything that must hold of it. */

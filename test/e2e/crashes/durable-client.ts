@@ -4,6 +4,9 @@ import type { Client, Message, RunBody } from '../client.ts'
 import type { SentEvent } from '../event-text.ts'
 import { readEvents } from '../event-text.ts'
 
+/** The error of a stream that ended before its run did. */
+export const BROKEN_STREAM = 'the stream broke off'
+
 const ENDED: readonly string[] = ['completed', 'failed', 'cancelled']
 const TERMINAL = new Set(['run.completed', 'run.failed', 'run.cancelled', 'run.paused'])
 
@@ -80,7 +83,7 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
       }
       text = text.slice(end)
     }
-    throw new Error('the stream broke off')
+    throw new Error(BROKEN_STREAM)
   }
 
   async function follow(run: string): Promise<void> {

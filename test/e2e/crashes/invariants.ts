@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { OpenAiMessage } from '../../../functions/log/openai-format.ts'
 import type { Client, Message, RunBody, SearchHit } from '../client.ts'
@@ -103,9 +105,21 @@ export async function expectGone(client: Client, knows: Knowledge, dataFolder: s
   expect((await client.send('GET', `/v1/sessions/${session}`)).status).toBe(404)
   const { data } = await client.get<{ data: SearchHit[] }>(`/v1/search?session=${session}&q=result`)
   expect(data, `${session}: nothing of it is found`).toStrictEqual([])
-  const files = (await readdir(`${dataFolder}/outputs`, { recursive: true })).join('\n')
+  const files = await objectNames(dataFolder)
   for (const { data: sent } of knows.events.values())
     if (sent.message !== undefined) expect(files.includes(sent.message.id), `${session}: an object is left`).toBe(false)
+}
+
+/** The names of all stored objects. Folders of other sessions may go while they are being listed: then once more. */
+async function objectNames(dataFolder: string): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return (await readdir(join(dataFolder, 'outputs'), { recursive: true })).join('\n')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempt === 20) throw error
+      await sleep(10)
+    }
+  }
 }
 
 export const textOf = (message: Message): string =>

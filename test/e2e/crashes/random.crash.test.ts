@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { startOpenAiServer } from '../../model-server/openai-server.ts'
 import type { RunningProgram } from '../program.ts'
 import type { CrashBench } from './crash-runner.ts'
-import { check, createCrashBench, driveUntilCrash } from './crash-runner.ts'
+import { check, createCrashBench, driveUntilCrash, isCrash } from './crash-runner.ts'
 import type { Knowledge } from './durable-client.ts'
 import { newKnowledge } from './durable-client.ts'
 import type { Scenario } from './scenarios.ts'
@@ -101,12 +101,8 @@ async function live(bench: CrashBench, program: RunningProgram, client: Client):
       return true
     }
   } catch (error) {
-    if (!program.hasEnded() || !isConnectionError(error)) throw error
+    if (!(await isCrash(program, error))) throw error
   }
   client.kills++
   return false
 }
-
-/** `fetch` rejects so when the other side is gone. */
-const isConnectionError = (error: unknown): boolean =>
-  error instanceof TypeError || (error instanceof Error && error.cause instanceof TypeError)
