@@ -1,5 +1,5 @@
 import type { ToolMessage } from '../../../functions/domain/message.ts'
-import type { OnBusy } from '../../../functions/domain/run.ts'
+import type { OnBusy, RunStatus } from '../../../functions/domain/run.ts'
 import type { Answer } from '../../../functions/ports/run-inbox.ts'
 import { holdStarted } from './holder.ts'
 import type { Process } from './processes.ts'
@@ -109,14 +109,24 @@ async function requireStored(
   }
 }
 
-/** Cancels the run of an input some time after it was accepted. */
-export async function cancel(world: World, process: Process, number: number): Promise<void> {
-  await process.at(`decide to cancel ${number}`, () => world.ghosts.accepted.has(number))
-  const runId = world.ghosts.accepted.get(number) ?? ''
+/** A cancel of the run of an input, at some time when it is in this state. */
+export interface Cancel {
+  readonly input: number
+  readonly when: RunStatus | 'accepted'
+}
+
+/** Cancels a run when its time has come, at the latest when all else is fair. */
+export async function cancel(world: World, process: Process, { input, when }: Cancel): Promise<void> {
+  const { accepted } = world.ghosts
+  await process.at(`decide to cancel ${input}`, () => {
+    const run = world.seen.runs.find((one) => one.id === accepted.get(input))
+    return accepted.has(input) && (world.fair || when === 'accepted' || run?.status === when)
+  })
+  const runId = accepted.get(input) ?? ''
   const { inbox } = portsOf(world, process.name)
   const done = await unless(
     ['session_not_found'],
-    process.write({ name: `cancel ${number}` }, () => inbox.cancel(world.key, runId)),
+    process.write({ name: `cancel ${input}` }, () => inbox.cancel(world.key, runId)),
   )
   if (done === undefined || done.state === 'ended') return
   const run = world.seen.runs.find((one) => one.id === runId)

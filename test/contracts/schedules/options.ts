@@ -80,8 +80,9 @@ function fatesOf(world: World, budget: Spending, state: ProcessState): Option[] 
   const options: Option[] = []
   if (budget.lost > 0) options.push(trouble(world, budget, 'lost', (step) => step(state, 'answer lost')))
   if (budget.late > 0) {
-    options.push(trouble(world, budget, 'late', (step) => step(state, 'lands twice')))
-    options.push(trouble(world, budget, 'late', (step) => step(state, 'lands late')))
+    const twice = trouble(world, budget, 'late', (step) => step(state, 'lands twice'))
+    const late = trouble(world, budget, 'late', (step) => step(state, 'lands late'))
+    options.push(twice, twice, late)
   }
   return options
 }

@@ -3,7 +3,7 @@ import { fresh } from '../scene.ts'
 import { snapshot } from '../snapshot.ts'
 import type { Stores } from '../stores.ts'
 import { answer, cancel, expire, post, remove, rename } from './clients.ts'
-import type { Input } from './clients.ts'
+import type { Cancel, Input } from './clients.ts'
 import { checkEnd, checkGone, checkStep } from './invariants.ts'
 import { arrive, optionsOf, replace } from './options.ts'
 import type { Budget } from './options.ts'
@@ -15,8 +15,7 @@ import { work } from './worker.ts'
 /** A schedule: who is there, what may go wrong, and who takes the next step, again and again. */
 export interface Schedule {
   readonly inputs: readonly Input[]
-  /** Numbers of inputs whose runs are cancelled. */
-  readonly cancels: readonly number[]
+  readonly cancels: readonly Cancel[]
   readonly answers: readonly { readonly text: string; readonly all: boolean; readonly tries: number }[]
   readonly deletes: boolean
   readonly expires: boolean
@@ -28,7 +27,7 @@ const WORKERS = 3
 const FAIR_STEPS = 4000
 const START = Date.UTC(2026, 0, 5, 9)
 
-const kind = fc.constantFrom('tool', 'tool', 'idempotent', 'client', 'client', 'approval') as fc.Arbitrary<
+const kind = fc.constantFrom('tool', 'tool', 'idempotent', 'client', 'client', 'approval', 'approval') as fc.Arbitrary<
   Input['plan']['rounds'][number][number]
 >
 const input: fc.Arbitrary<Input> = fc.record({
@@ -41,6 +40,10 @@ const input: fc.Arbitrary<Input> = fc.record({
   here: fc.boolean(),
   again: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
 })
+const stop: fc.Arbitrary<Cancel> = fc.record({
+  input: fc.nat(4),
+  when: fc.constantFrom('accepted', 'running', 'paused', 'paused'),
+})
 const rarely = fc.integer({ min: 0, max: 9 }).map((n) => n === 0)
 const calm: Budget = { crash: 0, expiry: 0, late: 0, lost: 0, beats: 0, handOver: 0, back: 0, hints: 0, days: 0 }
 
@@ -48,7 +51,7 @@ const calm: Budget = { crash: 0, expiry: 0, late: 0, lost: 0, beats: 0, handOver
 export const schedules = (steps: number): fc.Arbitrary<Schedule> =>
   fc.record({
     inputs: fc.array(input, { minLength: 1, maxLength: 5, size: 'max' }),
-    cancels: fc.array(fc.nat(4), { maxLength: 2, size: 'max' }),
+    cancels: fc.array(stop, { maxLength: 3, size: 'max' }),
     answers: fc.array(
       fc.record({
         text: fc.constantFrom('yes', 'yes', 'no', 'other'),
@@ -66,7 +69,7 @@ export const schedules = (steps: number): fc.Arbitrary<Schedule> =>
         arbitrary: fc.record({
           crash: fc.nat(3),
           expiry: fc.nat(3),
-          late: fc.nat(4),
+          late: fc.nat(5),
           lost: fc.nat(2),
           beats: fc.nat(3),
           handOver: fc.nat(2),
@@ -144,8 +147,9 @@ function populate(world: World, { inputs, answers, cancels, deletes, expires }: 
     )
   for (const [n, { text, all, tries }] of answers.entries())
     processes.spawn(`answerer ${'+'.repeat(n)}`, (process) => answer(world, process, text, all, tries))
-  for (const number of cancels)
-    if (number < inputs.length) processes.spawn(`canceller ${number}`, (process) => cancel(world, process, number))
+  for (const one of cancels)
+    if (one.input < inputs.length)
+      processes.spawn(`canceller of ${one.input}`, (process) => cancel(world, process, one))
   if (deletes) processes.spawn('deleter', (process) => remove(world, process))
   if (expires) processes.spawn('expirer', (process) => expire(world, process))
   processes.spawn('renamer', (process) => rename(world, process))
