@@ -1,8 +1,9 @@
 import type { HistoryDocument } from '../../domain/history.ts'
 import type { ToolMessage } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
+import { documentTokens } from '../../log/document-tokens.ts'
 import { projectMessage } from '../../log/history-documents.ts'
-import { tokenize, type Tokens } from '../../log/tokens.ts'
+import { tokenize } from '../../log/tokens.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import { readAll, readOne, statement, write, type Database } from './database.ts'
 import type { HistoryProjection } from './history-projection.ts'
@@ -14,8 +15,6 @@ interface Dependencies {
   readonly outputs: Pick<OutputStore, 'read'>
   readonly redact: (text: string) => Promise<string>
 }
-
-const NOTHING: Tokens = { words: [], extra: [] }
 
 /** Keeps the full-text tables in step with the log, in the log's transactions. */
 export function createSqliteHistoryProjection({ database, outputs, redact }: Dependencies): HistoryProjection {
@@ -118,25 +117,19 @@ function insertDocument(
     database,
     'INSERT INTO historyDocuments (message, part, role, time, text) VALUES (?, ?, ?, ?, ?)',
   ).run(message, document.part, document.role, document.time, document.text)
-  const tool = document.toolName === undefined ? NOTHING : tokenize(document.toolName)
-  const call =
-    document.call === undefined ? NOTHING : tokenize(document.role === 'tool_call' ? document.text : document.call)
-  const body = document.role === 'tool_call' ? NOTHING : tokenize(document.text)
+  const { tool, call, body, extra } = documentTokens(document)
   write(
     database,
     'INSERT INTO historyWords (rowid, tool, call, body, extra, scope) VALUES (?, ?, ?, ?, ?, ?)',
     lastInsertRowid,
-    tool.words.join(' '),
-    call.words.join(' '),
-    body.words.join(' '),
-    [...new Set([...tool.extra, ...call.extra, ...body.extra])].join(' '),
+    tool.join(' '),
+    call.join(' '),
+    body.join(' '),
+    extra.join(' '),
     scopeTokens(document).join(' '),
   )
-  vocabulary.add(wordsOfTokens([tool, call, body]))
+  vocabulary.add([...tool, ...call, ...body, ...extra])
 }
-
-const wordsOfTokens = (tokens: readonly Tokens[]): string[] =>
-  tokens.flatMap(({ words, extra }) => [...words, ...extra])
 
 function removeDocuments(database: Database, vocabulary: VocabularyWriter, message: number): number {
   const rows = readAll<{ id: number; text: string }>(
@@ -146,6 +139,7 @@ function removeDocuments(database: Database, vocabulary: VocabularyWriter, messa
   )
   for (const { id } of rows) write(database, 'DELETE FROM historyWords WHERE rowid = ?', id)
   write(database, 'DELETE FROM historyDocuments WHERE message = ?', message)
-  vocabulary.forget(rows.flatMap(({ text }) => wordsOfTokens([tokenize(text)])))
+  // A call is a document of its own, so the words of all texts are all words.
+  vocabulary.forget(rows.map(({ text }) => tokenize(text)).flatMap(({ words, extra }) => [...words, ...extra]))
   return rows.length
 }
