@@ -9,9 +9,18 @@ const credentials = {
 }
 const region = process.env['AWS_REGION'] ?? 'us-east-1'
 
-/** A client of a DynamoDB engine. */
-export const dynamodbClient = (endpoint: string): DynamoDBClient =>
-  new DynamoDBClient({ endpoint, region, credentials })
+/**
+ * A client of a DynamoDB engine; one that gives a request up after `timeLimitMs`, and leaves it to the adapter to repeat it.
+ */
+export const dynamodbClient = (endpoint: string, timeLimitMs?: number): DynamoDBClient =>
+  new DynamoDBClient({
+    endpoint,
+    region,
+    credentials,
+    ...(timeLimitMs === undefined
+      ? {}
+      : { maxAttempts: 1, requestHandler: { requestTimeout: timeLimitMs, throwOnRequestTimeout: true } }),
+  })
 
 /** A client of an S3 engine. */
 export const s3Client = (endpoint: string): S3Client =>

@@ -17,14 +17,17 @@ import { createManualClock } from '../../contracts/stores.ts'
 import type { Engine, SessionPorts } from '../../contracts/stores.ts'
 import { dynamodbClient } from '../../engines/clients.ts'
 
-/** DynamoDB in a table of its own, with a second client as the other process. */
-export const dynamodbEngine = (endpoint: string): Engine => ({
+/**
+ * DynamoDB in a table of its own, with a second client as the other process. The first may be another than the usual: one that
+ * comes `through` a bad network.
+ */
+export const dynamodbEngine = (endpoint: string, through: DynamoDBClient = dynamodbClient(endpoint)): Engine => ({
   name: 'DynamoDB',
   timeoutFactor: 12,
   open: async (opening = {}) => {
-    const [first, second] = [dynamodbClient(endpoint), dynamodbClient(endpoint)]
+    const [first, second] = [through, dynamodbClient(endpoint)]
     const tableName = `log-${crypto.randomUUID()}`
-    await createTableIfAbsent(first, tableName)
+    await createTableIfAbsent(second, tableName)
     const folder = await mkdtemp(join(tmpdir(), 'tooltrail-dynamodb-'))
     const clock = createManualClock()
     const outputs = createDiskOutputStore({ folder })

@@ -1,0 +1,33 @@
+import { parseArgs } from 'node:util'
+import { explore } from '../../contracts/schedules/exploration.ts'
+import { startEngine } from '../../engines/engines.ts'
+import { dynamodbEngine } from './engine.ts'
+
+/** Explores schedules on DynamoDB: `npx node test/adapters/dynamodb/explore-schedules.ts --schedules 500 --seed 1`. */
+const { values } = parseArgs({
+  options: {
+    schedules: { type: 'string', default: '500' },
+    steps: { type: 'string', default: '120' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+    path: { type: 'string' },
+  },
+})
+
+const engine = await startEngine('dynamodb')
+const begun = performance.now()
+const { seed, schedules, steps, failure } = await explore(dynamodbEngine(engine.endpoint), {
+  schedules: Number(values.schedules),
+  seed: Number(values.seed),
+  steps: Number(values.steps),
+  shrink: false,
+  ...(values.path === undefined ? {} : { path: values.path }),
+})
+await engine.stop()
+const seconds = ((performance.now() - begun) / 1000).toFixed(1)
+console.log(`${schedules} schedules, ${steps} steps, seed ${seed}, ${seconds} s`)
+if (failure === undefined) console.log('no promise was broken')
+else {
+  console.log(`broken: ${failure.message}\nagain: --seed ${seed} --path ${failure.path}`)
+  for (const line of failure.trace) console.log(`  ${line}`)
+  process.exitCode = 1
+}

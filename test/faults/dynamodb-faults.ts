@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import type { Fault, ProxiedRequest } from './fault-proxy.ts'
+
+const JSON_TYPE = 'application/x-amz-json-1.0'
+const NAMESPACE = 'com.amazonaws.dynamodb.v20120810'
+
+function answer(status: number, name: string, fields: object = {}): Fault['does'] {
+  const body = JSON.stringify({ __type: `${NAMESPACE}#${name}`, message: `${name} made by a test`, ...fields })
+  return { kind: 'answer', status, body, type: JSON_TYPE }
+}
+
+/** `TransactWriteItems`, `Query`, … */
+export const operationOf = ({ headers }: ProxiedRequest): string =>
+  String(headers['x-amz-target'] ?? '').replace(/^.*\./, '')
+
+/** Somebody else's transaction holds one of the items. Reads are never told so. */
+function conflict(request: ProxiedRequest): Fault['does'] | undefined {
+  const operation = operationOf(request)
+  if (operation === 'UpdateItem' || operation === 'PutItem') return answer(400, 'TransactionConflictException')
+  if (operation !== 'TransactWriteItems') return undefined
+  const { TransactItems } = JSON.parse(request.body.toString()) as { TransactItems: readonly unknown[] }
+  const CancellationReasons = TransactItems.map((_, place) =>
+    place === 0 ? { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' } : { Code: 'None' },
+  )
+  return answer(400, 'TransactionCanceledException', { CancellationReasons })
+}
+
+/** Whatever DynamoDB and the network between are known to do. */
+export const DYNAMODB_FAULTS: Readonly<Record<string, (request: ProxiedRequest) => Fault | undefined>> = {
+  'a conflict with another transaction': (request) => {
+    const does = conflict(request)
+    return does && { at: 'before', does }
+  },
+  throttling: () => ({ at: 'before', does: answer(400, 'ProvisionedThroughputExceededException') }),
+  'an internal error before the request was done': () => ({ at: 'before', does: answer(500, 'InternalServerError') }),
+  'an internal error after the request was done': () => ({ at: 'after', does: answer(500, 'InternalServerError') }),
+  'a connection that is cut before the request was done': () => ({ at: 'before', does: { kind: 'cut' } }),
+  'a connection that is cut after the request was done': () => ({ at: 'after', does: { kind: 'cut' } }),
+  'a request that is never answered and never done': () => ({ at: 'before', does: { kind: 'silence' } }),
+  'a request that is done and never answered': () => ({ at: 'after', does: { kind: 'silence' } }),
+}
+
+/** Lets each request fail so many times; then the same bytes pass. */
+export function firstTimes(times: number, choose: (request: ProxiedRequest) => Fault | undefined) {
+  const seen = new Map<string, number>()
+  return (request: ProxiedRequest): Fault | undefined => {
+    const id = createHash('sha256').update(operationOf(request)).update(request.body).digest('hex')
+    const count = seen.get(id) ?? 0
+    seen.set(id, count + 1)
+    return count < times ? choose(request) : undefined
+  }
+}

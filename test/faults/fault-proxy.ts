@@ -1,0 +1,89 @@
+import { once } from 'node:events'
+import { createServer, request as forward } from 'node:http'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+
+/** What a client sent. */
+export interface ProxiedRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+/** What goes wrong between a client and an engine: before the engine has seen the request, or after it has acted. */
+export interface Fault {
+  readonly at: 'before' | 'after'
+  readonly does:
+    | { readonly kind: 'answer'; readonly status: number; readonly body: string; readonly type: string }
+    /** The connection ends without an answer. */
+    | { readonly kind: 'cut' }
+    /** Nothing ever comes: the client's own time limit ends it. */
+    | { readonly kind: 'silence' }
+}
+
+export interface FaultProxy {
+  readonly endpoint: string
+  /** Decides for each request from now on. */
+  decide(choose: (request: ProxiedRequest) => Fault | undefined): void
+  stop(): Promise<void>
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+/** Stands between a client and an engine, passes everything on unchanged, and makes the faults that it is told to. */
+export async function startFaultProxy(target: string): Promise<FaultProxy> {
+  let choose: (request: ProxiedRequest) => Fault | undefined = () => undefined
+  const server = createServer((incoming, response) => {
+    const handle = async (): Promise<void> => {
+      const { method = 'GET', url: path = '/', headers } = incoming
+      const sent = { method, path, headers, body: await bodyOf(incoming) }
+      const fault = choose(sent)
+      if (fault?.at === 'before') return fail(response, fault)
+      const answer = await ask(target, sent)
+      if (fault !== undefined) return fail(response, fault)
+      response.writeHead(answer.status, answer.headers)
+      response.end(answer.body)
+    }
+    handle().catch(() => response.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
+  return {
+    endpoint: `http://127.0.0.1:${address.port}`,
+    decide: (next) => void (choose = next),
+    async stop() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+function fail(response: ServerResponse, { does }: Fault): void {
+  if (does.kind === 'cut') response.destroy()
+  if (does.kind !== 'answer') return
+  response.writeHead(does.status, { 'content-type': does.type })
+  response.end(does.body)
+}
+
+async function ask(target: string, { method, path, headers, body }: ProxiedRequest): Promise<Answer> {
+  const { hostname, port } = new URL(target)
+  // The host header stays the client's: signatures cover it.
+  const outgoing = forward({ hostname, port, method, path, headers })
+  outgoing.end(body)
+  const [incoming] = (await once(outgoing, 'response')) as [
+    Parameters<typeof bodyOf>[0] & Answer & { statusCode?: number },
+  ]
+  return { status: incoming.statusCode ?? 500, headers: incoming.headers, body: await bodyOf(incoming) }
+}
+
+async function bodyOf(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
