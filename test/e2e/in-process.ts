@@ -50,6 +50,7 @@ export async function startInProcess(options: {
     sweepMs: 1_000,
   })
   const server = serve({ fetch: program.app.fetch, port: 0, hostname: '127.0.0.1' }) as Server
+  server.keepAliveTimeout = 65_000
   if (!server.listening) await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -112,9 +112,11 @@ export async function expectGone(client: Client, knows: Knowledge, dataFolder: s
 
 /** The names of all stored objects. Folders of other sessions may go while they are being listed: then once more. */
 async function objectNames(dataFolder: string): Promise<string> {
+  const outputs = join(dataFolder, 'outputs')
+  if (!existsSync(outputs)) return ''
   for (let attempt = 1; ; attempt++) {
     try {
-      return (await readdir(join(dataFolder, 'outputs'), { recursive: true })).join('\n')
+      return (await readdir(outputs, { recursive: true })).join('\n')
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempt === 20) throw error
       await sleep(10)
