@@ -37,8 +37,8 @@ export interface Stores extends SessionPorts {
 }
 
 export interface Opening {
-  /** Awaited wherever another process's write can land inside one port call; schedules step in there. */
-  readonly between?: () => Promise<void>
+  /** Makes every request between which another process's write can land inside one port call; schedules step in there. */
+  readonly between?: <T>(request: () => Promise<T>) => Promise<T>
 }
 
 /** An engine under test. Suites open it once each and keep apart by tenant, so it need not start empty. */

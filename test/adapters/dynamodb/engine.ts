@@ -14,7 +14,7 @@ import { createDynamoSessionJanitor } from '../../../functions/adapters/dynamodb
 import type { DynamoDependencies } from '../../../functions/adapters/dynamodb/session-rows.ts'
 import { createDynamoSessionStore } from '../../../functions/adapters/dynamodb/session-store.ts'
 import { createManualClock } from '../../contracts/stores.ts'
-import type { Engine, SessionPorts } from '../../contracts/stores.ts'
+import type { Engine, Opening, SessionPorts } from '../../contracts/stores.ts'
 import { dynamodbClient } from '../../engines/clients.ts'
 
 /**
@@ -59,14 +59,8 @@ export const portsOn = (dependencies: DynamoDependencies): SessionPorts => ({
 })
 
 /** Every request is a place where another process may come between. */
-function waitBefore(client: DynamoDBClient, between: () => Promise<void>): void {
-  client.middlewareStack.add(
-    (next) => async (input) => {
-      await between()
-      return next(input)
-    },
-    { step: 'initialize', name: 'between' },
-  )
+function waitBefore(client: DynamoDBClient, between: NonNullable<Opening['between']>): void {
+  client.middlewareStack.add((next) => (input) => between(() => next(input)), { step: 'initialize', name: 'between' })
 }
 
 /** From now on the client talks to a port that nobody listens on. */

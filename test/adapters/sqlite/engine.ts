@@ -15,7 +15,7 @@ import * as deletion from '../../../functions/adapters/sqlite/session-deletion.t
 import * as janitor from '../../../functions/adapters/sqlite/session-janitor.ts'
 import * as sessions from '../../../functions/adapters/sqlite/session-store.ts'
 import { createManualClock } from '../../contracts/stores.ts'
-import type { Engine, ManualClock, SessionPorts, Stores } from '../../contracts/stores.ts'
+import type { Engine, ManualClock, Opening, SessionPorts, Stores } from '../../contracts/stores.ts'
 
 /** The modules that make up the session store on SQLite. */
 export interface SqliteModules {
@@ -51,7 +51,7 @@ export const sqliteMemoryEngine = (modules: SqliteModules = SQLITE): Engine => (
   open: async (opening = {}) => openStores(modules, ':memory:', opening.between),
 })
 
-function openStores(modules: SqliteModules, path: string, between: (() => Promise<void>) | undefined): Stores {
+function openStores(modules: SqliteModules, path: string, between: Opening['between']): Stores {
   const clock = createManualClock()
   const history = createCountingHistory(between)
   const first = modules.database.openDatabase(path)
@@ -87,13 +87,24 @@ function portsOn(
   }
 }
 
-/** One document a message, counted; what is searched has suites of its own. */
-function createCountingHistory(between: (() => Promise<void>) | undefined): HistoryProjection {
+/**
+ * One document a message, counted; what is searched has suites of its own. Documents are all that a port call waits for on
+ * SQLite, so other processes come between there: once for those that are asked for together.
+ */
+function createCountingHistory(between: Opening['between']): HistoryProjection {
+  let together: Promise<void> | undefined
+  const interruption = (): Promise<void> | undefined => {
+    if (together === undefined && between !== undefined) {
+      together = between(() => Promise.resolve())
+      queueMicrotask(() => (together = undefined))
+    }
+    return together
+  }
   const documents = new Set<string>()
   const nameOf = (key: SessionKey, messageId: string): string => `${key.tenant} ${key.session} ${messageId}`
   return {
     documents: async (message, { key }) => {
-      await between?.()
+      await interruption()
       return [documentOf(message, key)]
     },
     write: (key, messages) => {

@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
 /** What the scheduler decides about a write at the moment when it is sent. */
 export type Fate =
   /** It lands and its sender learns of it. */
@@ -49,6 +51,8 @@ export interface ProcessState {
   act: Act | undefined
   failure: unknown
   done: boolean
+  /** Its requests inside port calls, one after the other. */
+  requests: Promise<unknown>
   /** Resolves when it has stopped again or ended. */
   stopped: PromiseWithResolvers<void>
 }
@@ -62,15 +66,15 @@ export interface Processes {
   resume(state: ProcessState, fate: Fate): Promise<void>
   /** It never goes on, nor does any part of it: what it had not sent is never sent. */
   kill(state: ProcessState): void
-  /** Where a port call lets other writes in: the running process stops there. */
-  between(): Promise<void>
+  /** Where a port call lets other writes in: the process stops before each such request, and makes one at a time. */
+  between<T>(request: () => Promise<T>): Promise<T>
 }
 
 /** Runs processes one step at a time, none beside another. */
 export function createProcesses(): Processes {
   const all = new Set<ProcessState>()
   const flights: Flight[] = []
-  let running: ProcessState | undefined
+  const running = new AsyncLocalStorage<ProcessState>()
 
   function park(state: ProcessState, label: string, act?: Act, enabled = () => true): Promise<Fate> {
     return new Promise((resume) => {
@@ -123,16 +127,19 @@ export function createProcesses(): Processes {
       act: undefined,
       failure: undefined,
       done: false,
+      requests: Promise.resolve(),
       stopped: Promise.withResolvers(),
     }
     all.add(state)
-    void body(process).then(
-      () => finish(state),
-      (error: unknown) => {
-        state.failure = error
-        finish(state)
-      },
-    )
+    void running
+      .run(state, () => body(process))
+      .then(
+        () => finish(state),
+        (error: unknown) => {
+          state.failure = error
+          finish(state)
+        },
+      )
     return state
   }
 
@@ -150,13 +157,19 @@ export function createProcesses(): Processes {
     async resume(state, fate) {
       const parked = state.parked.splice(0)
       state.stopped = Promise.withResolvers()
-      running = state
       for (const one of parked) one.resume(fate)
       await state.stopped.promise
-      running = undefined
     },
-    async between() {
-      if (running !== undefined) await park(running, 'inside')
+    between(request) {
+      const state = running.getStore()
+      // What reads the store to check it is no process.
+      if (state === undefined) return request()
+      const made = state.requests.then(async () => {
+        await park(state, 'inside')
+        return request()
+      })
+      state.requests = made.catch(() => {})
+      return made
     },
   }
 }
