@@ -1,13 +1,13 @@
 import { KeyCommandError, KEYS_USAGE, runKeyCommand } from '../http/key-command.ts'
 import { readSettings, SettingsError } from '../runtime/config.ts'
-import { openLocalPorts } from '../runtime/local-ports.ts'
+import { openPorts } from '../runtime/open-ports.ts'
 
 try {
-  const ports = openLocalPorts(readSettings())
+  const ports = await openPorts(readSettings())
   try {
     process.stdout.write(await runKeyCommand(ports, process.argv.slice(2)))
   } finally {
-    ports.close()
+    await ports.close()
   }
 } catch (error) {
   if (!(error instanceof KeyCommandError) && !(error instanceof SettingsError)) throw error

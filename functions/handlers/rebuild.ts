@@ -1,5 +1,5 @@
 import { readSettings, SettingsError } from '../runtime/config.ts'
-import { openLocalPorts } from '../runtime/local-ports.ts'
+import { openPorts } from '../runtime/open-ports.ts'
 
 const USAGE = `Makes the history index again from the log, while the program may go on.
 
@@ -12,12 +12,12 @@ else if (process.argv.length > 2) {
   process.exitCode = 1
 } else {
   try {
-    const ports = openLocalPorts(readSettings())
+    const ports = await openPorts(readSettings())
     try {
       const { messages, removed } = await ports.rebuildHistory()
       process.stdout.write(`indexed ${messages} messages again, removed the documents of ${removed} that are gone\n`)
     } finally {
-      ports.close()
+      await ports.close()
     }
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error

@@ -58,6 +58,8 @@ interface Defaults {
   /** `provider/model` for agents that name none. */
   readonly model: string
   readonly tools: ToolRegistry
+  /** Names of tools for agents that name none. */
+  readonly defaultTools: readonly string[]
 }
 
 /** The agents of `agents.json`; without the file, the default agent alone. Throws `SettingsError`, which names the path. */
@@ -91,7 +93,7 @@ export function parseAgents(value: unknown, defaults: Defaults): Map<string, Age
 
 function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defaults): Agent {
   const { policies: own, model_options: options } = declared
-  const tools = declared.tools ?? [...defaults.tools.keys()]
+  const tools = declared.tools ?? defaults.defaultTools
   for (const [index, tool] of tools.entries())
     if (!defaults.tools.has(tool))
       throw new SettingsError(

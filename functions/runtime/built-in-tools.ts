@@ -9,3 +9,7 @@ export function builtInTools(): ToolRegistry {
   const tools: Tool[] = [searchHistory, readOutput, currentTime, createHttpFetchTool()]
   return new Map(tools.map((tool) => [tool.name, tool]))
 }
+
+/** What agents of a deployment on AWS have unless they name it: inside a network, fetching is for those who ask for it. */
+export const withoutHttpFetch = (tools: ToolRegistry): string[] =>
+  [...tools.keys()].filter((name) => name !== 'http_fetch')

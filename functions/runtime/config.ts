@@ -16,7 +16,15 @@ const environment = z.object({
   PORT: port.default(3000),
   HOST: text.default('127.0.0.1'),
   TOOLTRAIL_DATA: text.default('./.tooltrail'),
-  TOOLTRAIL_BACKEND: z.literal('local', 'only "local" is built into this version').default('local'),
+  TOOLTRAIL_BACKEND: z.enum(['local', 'aws']).default('local'),
+  TOOLTRAIL_TABLE: text.default('tooltrail'),
+  TOOLTRAIL_BUCKET: text.default('tooltrail-outputs'),
+  TOOLTRAIL_QUEUE_URL: z.url().optional(),
+  TOOLTRAIL_POISON_URL: z.url().optional(),
+  DYNAMODB_ENDPOINT: z.url().optional(),
+  S3_ENDPOINT: z.url().optional(),
+  SQS_ENDPOINT: z.url().optional(),
+  OPENSEARCH_ENDPOINT: z.url().optional(),
   TOOLTRAIL_AGENTS: text.optional(),
   TOOLTRAIL_CORS_ORIGINS: z
     .string()
@@ -63,6 +71,8 @@ export function readSettings(variables: Readonly<Record<string, string | undefin
     model: defaultModel(values),
     modelSettings: modelSettings(values),
     logLevel: values.LOG_LEVEL,
+    /** Absent: everything on this machine. */
+    ...(values.TOOLTRAIL_BACKEND === 'aws' ? { aws: awsSettings(values) } : {}),
   }
 }
 
@@ -106,4 +116,27 @@ function bedrockSettings(values: z.output<typeof environment>): Pick<ModelSettin
   if (accessKeyId === undefined || secretAccessKey === undefined) return {}
   const credentials = { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) }
   return { bedrock: { region, credentials: async () => credentials } }
+}
+
+function awsSettings(values: z.output<typeof environment>) {
+  const { OPENSEARCH_ENDPOINT: opensearch, DYNAMODB_ENDPOINT: dynamodb, S3_ENDPOINT: s3, SQS_ENDPOINT: sqs } = values
+  if (opensearch === undefined) throw new SettingsError('OPENSEARCH_ENDPOINT: where the history index is')
+  if (sqs === undefined && (values.TOOLTRAIL_QUEUE_URL === undefined || values.TOOLTRAIL_POISON_URL === undefined))
+    throw new SettingsError('TOOLTRAIL_QUEUE_URL, TOOLTRAIL_POISON_URL: the queues, or SQS_ENDPOINT to make them there')
+  return {
+    region: values.AWS_REGION ?? 'us-east-1',
+    table: values.TOOLTRAIL_TABLE,
+    bucket: values.TOOLTRAIL_BUCKET,
+    queueUrl: values.TOOLTRAIL_QUEUE_URL,
+    poisonUrl: values.TOOLTRAIL_POISON_URL,
+    endpoints: { dynamodb, s3, sqs, opensearch },
+    credentials: engineCredentials(values),
+  }
+}
+
+/** What engines on this machine take when nothing is set; on AWS the SDK finds its credentials itself. */
+function engineCredentials(values: z.output<typeof environment>) {
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, DYNAMODB_ENDPOINT: endpoint } = values
+  if (endpoint === undefined || accessKeyId !== undefined || secretAccessKey !== undefined) return undefined
+  return { accessKeyId: 'local', secretAccessKey: 'localsecret' }
 }

@@ -20,13 +20,13 @@ import { redactSecrets } from '../log/redact.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Settings } from './config.ts'
 import { createLogger } from './logger.ts'
-import type { Ports } from './program.ts'
+import type { OpenPorts } from './program.ts'
 
 /** Everything on one machine: rows, queue and index in SQLite, outputs on disk, both in the data folder. */
 export function openLocalPorts(
   settings: Pick<Settings, 'dataFolder' | 'logLevel' | 'modelSettings'>,
   clock: Clock = createSystemClock(),
-): Ports & { rebuildHistory(): ReturnType<typeof rebuildSqliteHistory>; close(): void } {
+): OpenPorts {
   mkdirSync(settings.dataFolder, { recursive: true, mode: 0o700 })
   const database = openDatabase(join(settings.dataFolder, 'tooltrail.db'))
   const outputs = createDiskOutputStore({ folder: join(settings.dataFolder, 'outputs') })

@@ -4,11 +4,12 @@ import type { Server } from 'node:http'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { ToolRegistry } from '../ports/tool.ts'
 import { readAgents } from './agents-file.ts'
-import { builtInTools } from './built-in-tools.ts'
+import { builtInTools, withoutHttpFetch } from './built-in-tools.ts'
 import type { Settings } from './config.ts'
 import { SettingsError } from './config.ts'
-import { openLocalPorts } from './local-ports.ts'
+import { openPorts } from './open-ports.ts'
 import { createProgram } from './program.ts'
+import type { OpenPorts } from './program.ts'
 
 /** Finds what another process on the same database left, so it bounds how long lost work waits. */
 const SWEEP_MS = 1_000
@@ -29,14 +30,15 @@ export interface LocalServer {
 
 /** What the program is made of on this machine, where that is not all there is by default. */
 export interface Composition {
-  readonly ports?: ReturnType<typeof openLocalPorts>
+  readonly ports?: OpenPorts
   readonly tools?: ToolRegistry
 }
 
 /** Starts the whole program on this machine and resolves when it takes requests. Rejects with `SettingsError`. */
 export async function startLocal(settings: Settings, composition: Composition = {}): Promise<LocalServer> {
-  const { ports = openLocalPorts(settings), tools = builtInTools() } = composition
-  const agents = readAgents(settings.agentsFile, { model: settings.model, tools })
+  const { ports = await openPorts(settings), tools = builtInTools() } = composition
+  const defaultTools = settings.aws === undefined ? [...tools.keys()] : withoutHttpFetch(tools)
+  const agents = readAgents(settings.agentsFile, { model: settings.model, tools, defaultTools })
   const openAccess = !(await ports.keys.any())
   if (openAccess && !LOOPBACK.has(settings.host))
     throw new SettingsError(
@@ -58,7 +60,7 @@ export async function startLocal(settings: Settings, composition: Composition = 
       await Promise.race([program.stop(), ports.clock.sleep(STOP_MS)])
       server.closeAllConnections()
       await closed
-      ports.close()
+      await ports.close()
     },
   }
 }

@@ -41,6 +41,13 @@ export interface Ports {
   readonly logger: Logger
 }
 
+/** Ports with what is behind them: connections, and the rebuild of their history index. */
+export interface OpenPorts extends Ports {
+  /** Makes the history index again from the log while the program goes on. */
+  rebuildHistory(): Promise<{ readonly messages: number; readonly removed: number }>
+  close(): void | Promise<void>
+}
+
 export interface ProgramSettings {
   readonly agents: ReadonlyMap<string, Agent>
   readonly tools: ToolRegistry

@@ -3,7 +3,8 @@ import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import { parseAgents, readAgents } from '../../functions/runtime/agents-file.ts'
 import { builtInTools } from '../../functions/runtime/built-in-tools.ts'
 
-const defaults = { model: 'demo/demo', tools: builtInTools() }
+const tools = builtInTools()
+const defaults = { model: 'demo/demo', tools, defaultTools: [...tools.keys()] }
 const parse = (value: unknown) => parseAgents(value, defaults)
 
 describe('agents', () => {

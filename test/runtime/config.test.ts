@@ -36,6 +36,15 @@ describe('settings', () => {
     expect(() => readSettings({ [name]: value })).toThrow(name)
   })
 
+  test('of the AWS backend name what it cannot do without', () => {
+    const aws = { TOOLTRAIL_BACKEND: 'aws' }
+    expect(() => readSettings(aws)).toThrow('OPENSEARCH_ENDPOINT')
+    expect(() => readSettings({ ...aws, OPENSEARCH_ENDPOINT: 'http://127.0.0.1:1' })).toThrow('TOOLTRAIL_QUEUE_URL')
+    const engines = { OPENSEARCH_ENDPOINT: 'http://127.0.0.1:1', SQS_ENDPOINT: 'http://127.0.0.1:2' }
+    expect(readSettings({ ...aws, ...engines }).aws).toMatchObject({ table: 'tooltrail', region: 'us-east-1' })
+    expect(readSettings({}).aws).toBeUndefined()
+  })
+
   test('ask for the model name that belongs to a server', () => {
     expect(() => readSettings({ MODEL_BASE_URL: 'http://127.0.0.1:1/v1' })).toThrow(/^MODEL: /)
   })

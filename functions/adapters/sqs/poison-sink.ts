@@ -1,0 +1,16 @@
+import { SendMessageCommand } from '@aws-sdk/client-sqs'
+import type { SQSClient } from '@aws-sdk/client-sqs'
+import type { PoisonSink } from '../../ports/history-writer.ts'
+
+/** Longest error text that is kept: a message holds 256 KB. */
+const ERROR_CHARACTERS = 2_000
+
+/** Keeps what can never be indexed in a queue of its own: its keys and the error, never its contents. */
+export function createSqsPoisonSink({ client, queueUrl }: { client: SQSClient; queueUrl: string }): PoisonSink {
+  return {
+    async send({ tenant, session, messageId, part, error }) {
+      const body = { tenant, session, messageId, part, error: error.slice(0, ERROR_CHARACTERS) }
+      await client.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: JSON.stringify(body) }))
+    },
+  }
+}
