@@ -23,10 +23,17 @@ const WAIT_MS = 2_000
  */
 export async function rebuildIndex(dependencies: Dependencies): Promise<{ messages: number }> {
   const build = await dependencies.builder.begin()
+  const failing = new AbortController()
   try {
-    const counts = await Promise.all(
-      Array.from({ length: SEGMENTS }, (_, segment) => indexSegment(dependencies, build, segment)),
+    const segments = Array.from({ length: SEGMENTS }, (_, segment) =>
+      indexSegment(dependencies, build, segment, failing.signal).catch((error: unknown) => {
+        failing.abort()
+        throw error
+      }),
     )
+    // Nothing may write any more when the build is given up: a write would make its index anew.
+    await Promise.allSettled(segments)
+    const counts = await Promise.all(segments)
     await build.publish()
     return { messages: counts.reduce((sum, count) => sum + count, 0) }
   } catch (error) {
@@ -35,9 +42,15 @@ export async function rebuildIndex(dependencies: Dependencies): Promise<{ messag
   }
 }
 
-async function indexSegment(dependencies: Dependencies, build: HistoryBuild, segment: number): Promise<number> {
+async function indexSegment(
+  dependencies: Dependencies,
+  build: HistoryBuild,
+  segment: number,
+  failing: AbortSignal,
+): Promise<number> {
   let messages = 0
   for await (const page of dependencies.rows.scan(segment, SEGMENTS)) {
+    if (failing.aborted) return messages
     await indexPage({ ...dependencies, writer: build }, dependencies.clock, page)
     messages += page.length
   }

@@ -34,7 +34,6 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
       }
       records = await readStream(stage)
       // An index that forgets at once what was removed, where others do after a minute.
-      await stage.index.search({ scope: { tenant: 'acme' }, text: '', filters: {}, limit: 1 })
       await stage.direct.indices.putSettings({ index: stage.alias, body: { index: { gc_deletes: '0s' } } })
       stage.proxy.decide((request) => unlucky(request, random))
       await deliver(stage, disordered(records, random))

@@ -50,6 +50,9 @@ export async function indexStage(endpoints: { readonly dynamodb: string; readonl
     poison: { send: async (message: PoisonedMessage) => void poisoned.push(message) },
   }
   const writer = createOpenSearchHistoryWriter(search)
+  const index = createOpenSearchHistoryIndex(search)
+  // The first search makes the index.
+  await index.search({ scope: { tenant: 'acme' }, text: '', filters: {}, limit: 1 })
   const rows = createDynamoMessageRows(table)
   const dependencies = {
     sessions: createDynamoSessionStore(table),
@@ -69,7 +72,7 @@ export async function indexStage(endpoints: { readonly dynamodb: string; readonl
     poisoned,
     writer,
     dependencies,
-    index: createOpenSearchHistoryIndex(search),
+    index,
     indexer: createIndexer(dependencies),
     rebuild: () =>
       rebuildIndex({ ...dependencies, builder: createOpenSearchHistoryBuilder(search), clock: search.clock }),

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDynamoSessionDeletion } from '../../functions/adapters/dynamodb/session-deletion.ts'
 import type { HistoryPage } from '../../functions/domain/history.ts'
@@ -11,7 +12,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
     let before: WrittenCorpus
     beforeAll(async () => {
       stage = await indexStage(endpoints)
-      before = await writeCorpus(stage.table, 400)
+      before = await writeCorpus(stage.table, 200)
     }, 120_000)
     afterAll(() => stage.stop())
 
@@ -22,7 +23,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
 
     test('no search fails or is empty meanwhile, and nothing written or deleted meanwhile is missed', async () => {
       const poller = stage.poll(stage.indexer)
-      await until(async () => (await stage.contents()).size > 400)
+      await until(async () => (await stage.contents()).size > 200)
       const [first] = await indexes()
       let rebuilt = false
       const searches: number[] = []
@@ -30,12 +31,14 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
         while (!rebuilt) {
           const { hits } = await search('speaks')
           searches.push(hits.length)
+          await pause(20)
         }
       })()
       const writing = (async () => {
         const [doomed] = before.sessions
         for (let round = 0; !rebuilt; round++) {
-          await writeCorpus(stage.table, 60, 10_000 + round * 1_000)
+          await writeCorpus(stage.table, 20, 10_000 + round * 1_000)
+          await pause(100)
           if (round === 0 && doomed !== undefined) {
             const deletion = createDynamoSessionDeletion(stage.table)
             await deletion.tombstone(doomed)
@@ -87,7 +90,7 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 60_000
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error('it did not come about within a minute')
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await pause(200)
   }
 }
 
@@ -98,7 +101,7 @@ async function settle(stage: IndexStage): Promise<void> {
     const { size } = await stage.contents()
     const still = size === last
     last = size
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await pause(1_500)
     return still
   })
 }

@@ -17,8 +17,8 @@ export interface HistoryAliases {
   searched(): Promise<readonly string[]>
   /** Every index that was ever made for the alias and is still there. */
   all(): Promise<readonly string[]>
-  /** Makes an empty index that is written from now on, by every process after `KNOWN_MS`. */
-  build(): Promise<string>
+  /** Makes an empty index that is written from now on, and `instead` no more: by every process after `KNOWN_MS`. */
+  build(instead: readonly string[]): Promise<string>
   /** From one moment to the next, searches read this index and no other, and writes go to it alone. */
   swap(name: string): Promise<void>
   drop(name: string): Promise<void>
@@ -74,10 +74,15 @@ export function createHistoryAliases({ send, alias, clock }: Dependencies): Hist
       const { indices } = await ask<{ indices: readonly { readonly name: string }[] }>(send, { method: 'GET', path })
       return indices.map(({ name }) => name)
     },
-    async build() {
+    async build(instead) {
       const index = `${alias}-v${INDEX_VERSION}-${clock.now()}`
       await createIndex(send, index)
-      await change([{ add: { index, alias: writeAlias } }])
+      const written = await behind(writeAlias)
+      const left = instead.filter((name) => written.includes(name))
+      await change([
+        { add: { index, alias: writeAlias } },
+        ...left.map((name) => ({ remove: { index: name, alias: writeAlias } })),
+      ])
       return index
     },
     async swap(name) {

@@ -31,9 +31,11 @@ export function createOpenSearchHistoryBuilder({ client, alias, poison, clock }:
     async begin() {
       await aliases.ensure()
       const searched = await aliases.searched()
-      for (const left of await aliases.all()) if (!searched.includes(left)) await aliases.drop(left)
-      const index = await aliases.build()
+      const leftovers = (await aliases.all()).filter((name) => !searched.includes(name))
+      const index = await aliases.build(leftovers)
       await clock.sleep(GRACE_MS)
+      // Writing to an index that is gone would make it anew.
+      for (const left of leftovers) await aliases.drop(left)
       let latest: readonly string[] = []
       return {
         async write(changes) {

@@ -8,8 +8,8 @@ export interface ProxiedRequest {
   readonly body: string
 }
 
-/** What becomes of a request: passed on, refused unseen, or acted upon and its answer lost. */
-export type Fate = 'pass' | { readonly status: number } | 'lose the answer'
+/** What becomes of a request: passed on, answered unseen, or acted upon and its answer lost. */
+export type Fate = 'pass' | { readonly status: number; readonly body?: string } | 'lose the answer'
 
 export interface Proxy {
   readonly endpoint: string
@@ -34,7 +34,9 @@ export async function startProxy(target: string): Promise<Proxy> {
     requests.push(request)
     const decided = fate(request)
     if (typeof decided === 'object') {
-      outgoing.writeHead(decided.status, { 'content-type': 'application/json' }).end('{"error":"injected"}')
+      outgoing
+        .writeHead(decided.status, { 'content-type': 'application/json' })
+        .end(decided.body ?? '{"error":"injected"}')
       return
     }
     const passed = await forward(target, request, body, incoming.headers['content-type'])

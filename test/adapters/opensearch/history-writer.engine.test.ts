@@ -1,0 +1,113 @@
+import { Client } from '@opensearch-project/opensearch'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { HistoryDocument } from '../../../functions/domain/history.ts'
+import { nextIds } from '../../../functions/domain/ids.ts'
+import { withEngines } from '../../engines/with-engines.ts'
+import { startProxy, type Proxy } from './proxy.ts'
+import { changesOf, openSearchStage, type OpenSearchStage } from './stage.ts'
+
+const ids = nextIds(undefined, 1_750_000_000_000, 5_000)
+
+function document(text: string, change: Partial<HistoryDocument> = {}): HistoryDocument {
+  return {
+    tenant: 'acme',
+    session: 's-1',
+    runId: 'run-1',
+    messageId: ids.shift() ?? '',
+    part: 'u',
+    role: 'user',
+    agent: 'default',
+    text,
+    time: 1_750_000_000_000,
+    ...change,
+  }
+}
+
+withEngines(['opensearch'], ({ opensearch }) => {
+  describe('writing the history to OpenSearch', () => {
+    let proxy: Proxy
+    let stage: OpenSearchStage
+    beforeAll(async () => {
+      proxy = await startProxy(opensearch)
+      stage = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
+    })
+    afterAll(async () => {
+      await stage.close()
+      await proxy.close()
+    })
+
+    const texts = async (text: string, session?: string): Promise<string[]> => {
+      await stage.refresh()
+      const scope = { tenant: 'acme', ...(session === undefined ? {} : { session }) }
+      return (await stage.index.search({ scope, text, filters: {}, limit: 50 })).hits.map(({ snippet }) => snippet)
+    }
+
+    test('the greatest revision stays, whatever comes late', async () => {
+      const newer = document('version two')
+      const older = { ...newer, text: 'version one' }
+      await stage.writer.write(changesOf([newer], 2))
+      expect(await stage.writer.write(changesOf([older], 1))).toEqual([{ done: true }])
+      expect(await texts('version')).toEqual(['«version» two'])
+    })
+
+    test('a removal is not undone by what is older, and is fine where nothing is', async () => {
+      const gone = document('vanishing')
+      const { key, messageId } = changesOf([gone])[0] ?? { key: { tenant: '', session: '' }, messageId: '' }
+      const removal = { key, messageId, revision: 2, documents: [], removed: ['u', 'u1'] }
+      await stage.writer.write(changesOf([gone]))
+      expect(await stage.writer.write([removal])).toEqual([{ done: true }])
+      expect(await stage.writer.write(changesOf([gone]))).toEqual([{ done: true }])
+      expect(await stage.writer.write([removal])).toEqual([{ done: true }])
+      expect(await texts('vanishing')).toEqual([])
+    })
+
+    test('what can never be stored is handed on once with its key and the reason, and holds up nothing', async () => {
+      const bad = document('impossible', { time: 1e300 })
+      const good = document('possible')
+      expect(await stage.writer.write(changesOf([bad, good]))).toEqual([{ done: true }, { done: true }])
+      expect(stage.poisoned).toHaveLength(1)
+      expect(stage.poisoned[0]).toMatchObject({ tenant: 'acme', session: 's-1', messageId: bad.messageId, part: 'u' })
+      expect(stage.poisoned[0]?.error).toContain('400')
+      expect(await texts('possible')).toHaveLength(1)
+    })
+
+    test('an engine that is down fails what was to be written, and nothing is lost by it', async () => {
+      const late = document('patience')
+      proxy.decide(() => ({ status: 503 }))
+      expect(await stage.writer.write(changesOf([late]))).toMatchObject([{ done: false }])
+      proxy.decide(() => 'pass')
+      expect(await stage.writer.write(changesOf([late]))).toEqual([{ done: true }])
+      expect(await texts('patience')).toHaveLength(1)
+    })
+
+    test('removes a session of many documents, and says how many there were', async () => {
+      const many = Array.from({ length: 2_300 }, () => document('numerous', { session: 's-many' }))
+      const other = document('numerous', { session: 's-other' })
+      const foreign = document('numerous', { session: 's-many', tenant: 'rival' })
+      await stage.writer.write(changesOf([...many, other, foreign]))
+      await stage.refresh()
+      expect(await stage.writer.removeSession({ tenant: 'acme', session: 's-many' })).toBe(2_300)
+      expect(await texts('numerous', 's-many')).toEqual([])
+      expect(await texts('numerous')).toHaveLength(1)
+      const rival = await stage.index.search({ scope: { tenant: 'rival' }, text: 'numerous', filters: {}, limit: 5 })
+      expect(rival.hits).toHaveLength(1)
+      expect(await stage.writer.removeSession({ tenant: 'acme', session: 's-many' })).toBe(0)
+    })
+
+    test('strange texts are stored and found', async () => {
+      const strange = [
+        'lone \uD800 surrogate',
+        'nul \u0000 byte',
+        `${'x'.repeat(40_000)} tail`,
+        '\u2028 line\u0085 ends',
+      ]
+      const outcomes = await stage.writer.write(
+        changesOf(strange.map((text) => document(text, { session: 's-strange' }))),
+      )
+      expect(outcomes.every(({ done }) => done)).toBe(true)
+      expect(await texts('surrogate', 's-strange')).toHaveLength(1)
+      expect(await texts('tail', 's-strange')).toHaveLength(1)
+      expect(await texts('ends', 's-strange')).toHaveLength(1)
+    })
+  })
+})

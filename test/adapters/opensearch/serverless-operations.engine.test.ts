@@ -1,0 +1,120 @@
+import { Client } from '@opensearch-project/opensearch'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createOpenSearchHistoryBuilder } from '../../../functions/adapters/opensearch/history-builder.ts'
+import { MAPPING } from '../../../functions/adapters/opensearch/indexed-document.ts'
+import type { HistoryDocument } from '../../../functions/domain/history.ts'
+import { nextIds } from '../../../functions/domain/ids.ts'
+import { withEngines } from '../../engines/with-engines.ts'
+import { startProxy, type Proxy } from './proxy.ts'
+import { changesOf, openSearchStage, type OpenSearchStage } from './stage.ts'
+
+/**
+ * Of what OpenSearch Serverless supports, by its developer guide ("Supported operations and plugins"), everything that could
+ * be of use here. Not among it: refresh, scroll, delete and update by query, reindex, point in time before its later versions.
+ */
+const PUBLISHED: readonly RegExp[] = [
+  /^PUT \/[^/_]+$/,
+  /^DELETE \/[^/_]+$/,
+  /^(GET|HEAD) \/[^/_]+$/,
+  /^GET \/_resolve\/index\/[^/]+$/,
+  /^(GET|HEAD) \/_alias\/[^/]+$/,
+  /^POST \/_aliases$/,
+  /^POST (\/[^/_]+)?\/_bulk$/,
+  /^(GET|POST) \/[^/_]+\/_(search|count)$/,
+  /^GET (\/[^/_]+)?\/_mget$/,
+  /^(GET|HEAD) \/[^/_]+\/_doc\/[^/]+$/,
+]
+
+withEngines(['opensearch'], ({ opensearch }) => {
+  describe('what the adapter asks of OpenSearch', () => {
+    let proxy: Proxy
+    let stage: OpenSearchStage
+    beforeAll(async () => {
+      proxy = await startProxy(opensearch)
+      stage = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
+      await useEverything(stage)
+    }, 60_000)
+    afterAll(async () => {
+      await stage.close()
+      await proxy.close()
+    })
+
+    test('is among the operations that OpenSearch Serverless publishes', () => {
+      const asked = new Set(proxy.requests.map(({ method, path }) => `${method} ${path}`))
+      expect(asked.size).toBeGreaterThan(8)
+      for (const operation of asked)
+        expect(
+          PUBLISHED.some((published) => published.test(operation)),
+          operation,
+        ).toBe(true)
+    })
+
+    test('needs no script, suggester, join or parameter beyond the operation', () => {
+      for (const { path, body } of proxy.requests) {
+        expect(path).not.toContain('?')
+        expect(body).not.toMatch(/"(script|script_score|suggest|rescore|has_child|percolate)"/)
+      }
+    })
+
+    test('makes indexes by their mapping alone: no settings, no analyzer of a plugin', () => {
+      const created = proxy.requests.filter(({ method }) => method === 'PUT')
+      expect(created.length).toBeGreaterThanOrEqual(2)
+      for (const { body } of created) expect(JSON.parse(body)).toEqual({ mappings: MAPPING })
+    })
+  })
+
+  test('an engine that takes an older version over a newer one is not used', async () => {
+    const proxy = await startProxy(opensearch)
+    const stage = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
+    proxy.decide(({ path, body }) =>
+      path === '/_bulk' && body.includes('probe')
+        ? { status: 200, body: JSON.stringify({ items: [201, 200, 200].map((status) => ({ index: { status } })) }) }
+        : 'pass',
+    )
+    await expect(stage.writer.write(changesOf([document()]))).rejects.toMatchObject({
+      code: 'search_unavailable',
+      message: expect.stringContaining('external versions'),
+    })
+    await stage.close()
+    await proxy.close()
+  })
+})
+
+async function useEverything({ client, alias, index, writer }: OpenSearchStage): Promise<void> {
+  const scope = { tenant: 'acme' }
+  const documents = Array.from({ length: 60 }, (_, number) => document(`some words, number ${number}`))
+  await writer.write(changesOf(documents))
+  const clock = {
+    now: () => Date.now() * 20,
+    sleep: (ms: number) => new Promise<void>((done) => setTimeout(done, ms / 20)),
+  }
+  const builder = createOpenSearchHistoryBuilder({ client, alias, clock, poison: { send: async () => {} } })
+  const build = await builder.begin()
+  await build.write(changesOf(documents))
+  await build.publish()
+  await (await builder.begin()).abandon()
+  for (const text of ['some words', 'ome', 'wrods unknownword', '???', '']) {
+    const query = { scope, text, filters: { role: 'user', since: 1 } as const, limit: 5 }
+    let page = await index.search(query)
+    for (let more = 0; page.next !== undefined && more < 12; more++)
+      page = await index.search({ ...query, after: page.next })
+  }
+  await index.locate(scope, documents[0]?.messageId ?? '')
+  await writer.removeSession({ tenant: 'acme', session: 's-1' })
+}
+
+const ids = nextIds(undefined, 1_750_000_000_000, 100)
+
+function document(text = 'words'): HistoryDocument {
+  return {
+    tenant: 'acme',
+    session: 's-1',
+    runId: 'run-1',
+    messageId: ids.shift() ?? '',
+    part: 'u',
+    role: 'user',
+    agent: 'default',
+    text,
+    time: 1_750_000_000_000,
+  }
+}
