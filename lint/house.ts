@@ -40,7 +40,7 @@ export function refusal(file: string, specifier: string): string | undefined {
 }
 
 function refusedPackage(from: Place, file: string, specifier: string): string | undefined {
-  if (from.folder === 'domain') return `domain/ imports nothing: not ${specifier}`
+  if (from.folder === 'domain' && specifier !== 'ulid') return `domain/ imports nothing but ulid: not ${specifier}`
   const mayUseCloud = from.folder.startsWith('adapters/') || file === 'functions/runtime/aws.ts'
   if (CLOUD_PACKAGE.test(specifier) && !mayUseCloud) return `${specifier} belongs to adapters/ and runtime/aws.ts`
   return undefined

@@ -5,7 +5,7 @@ import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../fun
 import { callText } from '../functions/log/call-text.ts'
 
 /** Recorded conversations lie beside the repository, where they are at hand. */
-export const DATA = join(import.meta.dirname, '../../shared/data')
+const DATA = join(import.meta.dirname, '../../shared/data')
 export const hasRecordings = (): boolean => existsSync(join(DATA, 'transcripts.jsonl.gz'))
 
 interface RecordedCall {

@@ -126,7 +126,9 @@ function print(found: readonly Found[]): void {
   process.stdout.write(
     `${[
       'queries          n   hit@1   hit@10',
-      ...[...byKind(found)].toSorted().map(([kind, queries]) => row(kind, queries)),
+      ...[...byKind(found)]
+        .toSorted(([left], [right]) => left.localeCompare(right))
+        .map(([kind, queries]) => row(kind, queries)),
       row(
         'recorded',
         found.filter((one) => !isOwn(one)),

@@ -27,7 +27,7 @@ interface Dependencies {
  * Finds what lost hints and dead processes left: due sessions get a hint, tombstones are worked off, expired sessions are
  * deleted. One session's failure is logged and does not keep the others waiting.
  */
-export async function sweep(dependencies: Dependencies): Promise<void> {
+async function sweep(dependencies: Dependencies): Promise<void> {
   const { janitor, deletion, clock, logger } = dependencies
   for (const key of await janitor.expired(clock.now(), SWEPT_AT_ONCE))
     await deletion.tombstone(key, { ifExpired: true })

@@ -31,7 +31,7 @@ export async function executeCall(
 }
 
 /** The arguments' value; no text at all means no arguments. Undefined when they are not JSON. */
-export function parseArguments(raw: string): Json | undefined {
+function parseArguments(raw: string): Json | undefined {
   if (raw.trim() === '') return {}
   try {
     return JSON.parse(raw) as Json

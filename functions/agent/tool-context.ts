@@ -9,7 +9,7 @@ import { outputText } from './output-text.ts'
 const POINTER = /^output:([0-9A-HJKMNP-TV-Z]{26})$/
 
 /** What an agent may search: decided by its policy and its session, never by what a model asks for (spec §7). */
-export function searchScope(agent: Agent, session: Session): HistoryScope {
+function searchScope(agent: Agent, session: Session): HistoryScope {
   const { tenant } = session
   if (agent.policies.searchScope === 'tenant') return { tenant }
   if (agent.policies.searchScope === 'owner' && session.owner !== undefined) return { tenant, owner: session.owner }

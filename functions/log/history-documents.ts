@@ -13,7 +13,7 @@ export const isSearched = (message: Message): boolean =>
 const CHUNK = 4_000
 const OVERLAP = 150
 /** Characters of its call that every chunk of a result carries. */
-export const CALL_IN_RESULT = 1_000
+const CALL_IN_RESULT = 1_000
 
 /** What a message says to a search: its text (a result's whole output), and its call where it is a tool message. */
 export interface SearchableText {

@@ -1,5 +1,5 @@
 /** What stands in the index for a secret. */
-export const REDACTED = '[redacted]'
+const REDACTED = '[redacted]'
 
 /**
  * What every text has in which a rule of secretlint's recommended preset finds a secret, rule by rule; loose where looseness

@@ -45,20 +45,31 @@ export interface PlannedTerm {
 
 /** A word in fewer documents than this may be a slip, or a piece of another word. */
 const RARE = 3
+/** Where nothing else answers, so may a word in fewer than this. */
+const STRETCHED = 2_000
+/** Words of one query to which that is done: it takes some lookups each. */
+const MAX_STRETCHED = 8
+/** Documents that a word's expansions may hold together. */
+const EXTENDED = 5_000
 /** Expansions of an unknown word. */
 const MAX_EXTENSIONS = 40
 const COMPOUND_IMPORTANCE = 1.2
+/** Words of a compound that are looked for; the rest is left to its text. */
+const MAX_PARTS = 8
 
 /**
  * Plans how to look for each term: the word itself, its inflections, and where it is rare, words one slip away and words that
  * it is a piece of. `stretch` looks for those of every word: what is common elsewhere may be unknown within a scope.
  */
 export function planTerms(query: SearchQuery, vocabulary: Vocabulary, stretch: boolean): PlannedTerm[] {
-  return query.terms.map((term) => planTerm(term, vocabulary, stretch))
+  let left = MAX_STRETCHED
+  const isStretched = (frequency: number): boolean =>
+    (frequency <= RARE || (stretch && frequency <= STRETCHED)) && left-- > 0
+  return query.terms.map((term) => planTerm(term, vocabulary, isStretched))
 }
 
-function planTerm(term: SearchTerm, vocabulary: Vocabulary, stretch: boolean): PlannedTerm {
-  const words = term.words.map((word) => expandWord(word, vocabulary, stretch))
+function planTerm(term: SearchTerm, vocabulary: Vocabulary, isStretched: (frequency: number) => boolean): PlannedTerm {
+  const words = term.words.slice(0, MAX_PARTS).map((word) => expandWord(word, vocabulary, isStretched))
   const wholes = term.wholes.map((whole) => [[whole]])
   const single = words.length === 1 ? words[0] : undefined
   const frequency =
@@ -81,25 +92,25 @@ function planTerm(term: SearchTerm, vocabulary: Vocabulary, stretch: boolean): P
   }
 }
 
-function expandWord(word: string, vocabulary: Vocabulary, stretch: boolean): PlannedWord {
+function expandWord(word: string, vocabulary: Vocabulary, isStretched: (frequency: number) => boolean): PlannedWord {
   const own = vocabulary.frequency(word)
   const needles: Needle[] = [{ text: word, weight: 1 }]
   const tokens = new Set([word])
   let frequency = own
   const add = (text: string, weight: number): void => {
-    const known = vocabulary.frequency(text)
-    if (known === 0 || tokens.has(text)) return
+    const known = tokens.has(text) ? 0 : vocabulary.frequency(text)
+    if (known === 0 || (weight === 0 && frequency + known > EXTENDED)) return
     tokens.add(text)
     frequency += known
     if (weight > 0) needles.push({ text, weight })
   }
   for (const form of inflections(word)) add(form, 0.8)
-  if (own <= RARE || stretch) {
+  if (isStretched(own)) {
     for (const other of slips(word, vocabulary)) add(other, /\p{N}/u.test(word) ? 0.5 : 0.8)
     // The word itself is what stands in their text: no needles of their own.
-    if (own === 0 || stretch || word.length >= 5) for (const other of holders(word, vocabulary)) add(other, 0)
+    if (word.length >= 3 || own === 0) for (const other of holders(word, vocabulary)) add(other, 0)
   }
-  return { tokens: [...tokens], needles, frequency: Math.max(frequency, own) }
+  return { tokens: [...tokens], needles, frequency }
 }
 
 /** Words one slip away: a slip leaves the first or the last half of a word as it was, or swaps the letters between. */

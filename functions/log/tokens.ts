@@ -22,7 +22,7 @@ const NUMBERED = /^(\p{L}+)(\p{N}+)$|^(\p{N}+)(\p{L}+)$/u
 const SYMBOL = /[\p{Extended_Pictographic}\p{S}]|[^\s\p{L}\p{N}\p{M}\p{C}]/gu
 const EMOJI = /\p{Extended_Pictographic}|\p{So}/u
 
-export const MAX_WHOLE = 80
+const MAX_WHOLE = 80
 /** A word longer than this (encoded data) is known by its pieces of this length. */
 export const MAX_WORD = 64
 const MAX_PARTS = 8

@@ -121,7 +121,7 @@ export async function setStage(options: {
     rebuildHistory: opened.rebuildHistory,
     async close() {
       await Promise.all(workers.map((worker) => worker.stop()))
-      opened.close()
+      await opened.close()
       rmSync(folder, { recursive: true, force: true })
     },
   }

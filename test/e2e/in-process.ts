@@ -61,7 +61,7 @@ export async function startInProcess(options: {
       await program.stop()
       server.closeAllConnections()
       server.close()
-      ports.close()
+      await ports.close()
       await rm(dataFolder, { recursive: true, force: true })
     },
   }

@@ -9,6 +9,9 @@ const credentials = {
 }
 const region = process.env['AWS_REGION'] ?? 'us-east-1'
 
+const limitedTo = (requestTimeout: number | undefined) =>
+  requestTimeout === undefined ? {} : { requestHandler: { requestTimeout, throwOnRequestTimeout: true } }
+
 /**
  * A client of a DynamoDB engine; one that gives a request up after `timeLimitMs`, and leaves it to the adapter to repeat it.
  */
@@ -17,14 +20,12 @@ export const dynamodbClient = (endpoint: string, timeLimitMs?: number): DynamoDB
     endpoint,
     region,
     credentials,
-    ...(timeLimitMs === undefined
-      ? {}
-      : { maxAttempts: 1, requestHandler: { requestTimeout: timeLimitMs, throwOnRequestTimeout: true } }),
+    ...(timeLimitMs === undefined ? {} : { maxAttempts: 1, ...limitedTo(timeLimitMs) }),
   })
 
-/** A client of an S3 engine. */
-export const s3Client = (endpoint: string): S3Client =>
-  new S3Client({ endpoint, region, credentials, forcePathStyle: true })
+/** A client of an S3 engine; one that gives a request up after `timeLimitMs`. */
+export const s3Client = (endpoint: string, timeLimitMs?: number): S3Client =>
+  new S3Client({ endpoint, region, credentials, forcePathStyle: true, ...limitedTo(timeLimitMs) })
 
 /** A client of an SQS engine. */
 export const sqsClient = (endpoint: string): SQSClient => new SQSClient({ endpoint, region, credentials })

@@ -6,7 +6,6 @@ import type { Engine } from './process.ts'
 
 export const ENGINE_NAMES = ['dynamodb', 'opensearch', 's3', 'sqs'] as const
 export type EngineName = (typeof ENGINE_NAMES)[number]
-export type Endpoints = { readonly [name in EngineName]: string }
 
 const START: { readonly [name in EngineName]: () => Promise<Engine> } = {
   dynamodb: startDynamodb,

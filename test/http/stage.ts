@@ -105,7 +105,7 @@ export async function openStage(
     },
     async close() {
       await program.stop()
-      opened.close()
+      await opened.close()
       rmSync(folder, { recursive: true, force: true })
     },
   }

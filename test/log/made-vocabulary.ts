@@ -3,7 +3,7 @@ import { parseQuery, type SearchQuery } from '../../functions/log/search-query.t
 import { tokenize } from '../../functions/log/tokens.ts'
 
 /** The vocabulary of some texts, as an index of them would have it. */
-export function vocabularyOf(texts: readonly string[]): Vocabulary {
+function vocabularyOf(texts: readonly string[]): Vocabulary {
   const counts = new Map<string, number>()
   for (const text of texts) {
     const { words, extra } = tokenize(text)

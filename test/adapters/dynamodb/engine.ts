@@ -47,7 +47,7 @@ export const dynamodbEngine = (endpoint: string, through: DynamoDBClient = dynam
 })
 
 /** All session ports of one process. */
-export const portsOn = (dependencies: DynamoDependencies): SessionPorts => ({
+const portsOn = (dependencies: DynamoDependencies): SessionPorts => ({
   sessions: createDynamoSessionStore(dependencies),
   inbox: createDynamoRunInbox(dependencies),
   lease: createDynamoRunLease(dependencies),

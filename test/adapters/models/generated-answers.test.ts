@@ -19,11 +19,9 @@ const part = fc.oneof(
   words.map((text): ScriptedPart => ({ type: 'reasoning', text, signature: 'c2ln' })),
   call.map((made): ScriptedPart => ({ type: 'tool_call', id: '', ...made })),
 )
-const answers: fc.Arbitrary<ScriptedAnswer> = fc
-  .array(part, { minLength: 1, maxLength: 6 })
-  .map((parts) => ({
-    parts: parts.map((one, index) => (one.type === 'tool_call' ? { ...one, id: `call_${index}` } : one)),
-  }))
+const answers: fc.Arbitrary<ScriptedAnswer> = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => ({
+  parts: parts.map((one, index) => (one.type === 'tool_call' ? { ...one, id: `call_${index}` } : one)),
+}))
 
 /** The answer of the provider's real package to a stream of these frames, without a network. */
 async function read(provider: Provider, answer: ScriptedAnswer): Promise<ModelAnswer> {

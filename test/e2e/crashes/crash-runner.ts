@@ -82,7 +82,7 @@ export async function isCrash(program: RunningProgram, error: unknown): Promise<
 }
 
 /** Drives a session to its end and checks everything that must hold of it. */
-export async function finishAndCheck(
+async function finishAndCheck(
   bench: CrashBench,
   program: RunningProgram,
   scenario: Scenario,

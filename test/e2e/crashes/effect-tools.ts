@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tool, ToolContext, ToolOutput } from '../../../functions/ports/tool.ts'
 
 /** Bytes of a result of `big`: it is offloaded. */
-export const BIG = 60_000
+const BIG = 60_000
 const SLOW_MS = 400
 
 type Execute = (mark: string, context: ToolContext) => Promise<ToolOutput>

@@ -44,7 +44,7 @@ export const marksOf = (word: keyof typeof PLANS & string, unique: string, tool?
   )
 
 /** What the model says at the end. */
-export const answerText = (unique: string): string => `all done with ${unique}`
+const answerText = (unique: string): string => `all done with ${unique}`
 
 /**
  * A model without memory: what it answers depends on nothing but the request, so that a request that is made again after a
