@@ -35,8 +35,8 @@ test('every npm script runs files that exist', () => {
 
 test('the configuration table of the README lists every variable that the program reads, and no other', () => {
   const table = read('README.md').split('## Configuration')[1]?.split('\n## ')[0] ?? ''
-  const listed = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell]) => cell?.match(/[A-Z][A-Z_]+/g) ?? [])
-  const known = [...read('functions/runtime/config.ts').matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(
+  const listed = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell]) => cell?.match(/[A-Z][A-Z0-9_]+/g) ?? [])
+  const known = [...read('functions/runtime/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(
     ([, name]) => name ?? '',
   )
   expect(listed.toSorted()).toEqual(known.toSorted())
