@@ -38,12 +38,7 @@ export function createHistoryAliases({ send, alias, clock }: Dependencies): Hist
   const writeAlias = `${alias}-write`
   let known: { readonly names: readonly string[]; readonly until: number } | undefined
 
-  const behind = async (name: string): Promise<readonly string[]> => {
-    const answer = await send({ method: 'GET', path: `/_alias/${name}` })
-    if (answer.status === 404) return []
-    if (answer.status >= 300) throw new TooltrailError('search_unavailable', `the alias ${name} cannot be read`)
-    return Object.keys(answer.body as object).toSorted()
-  }
+  const behind = (name: string): Promise<readonly string[]> => indexesBehind(send, name)
   const change = (actions: readonly object[]): Promise<unknown> =>
     ask(send, { method: 'POST', path: '/_aliases', body: { actions } })
   const ensure = async (): Promise<void> => {
@@ -63,7 +58,7 @@ export function createHistoryAliases({ send, alias, clock }: Dependencies): Hist
         await ensure()
         names = await behind(writeAlias)
       }
-      if (names.length === 0) throw new TooltrailError('search_unavailable', `the alias ${writeAlias} has no index`)
+      if (names.length === 0) throw unavailable(`the alias ${writeAlias} has no index`)
       known = { names, until }
       return names
     },
@@ -79,20 +74,19 @@ export function createHistoryAliases({ send, alias, clock }: Dependencies): Hist
       await createIndex(send, index)
       const written = await behind(writeAlias)
       const left = instead.filter((name) => written.includes(name))
-      await change([
-        { add: { index, alias: writeAlias } },
-        ...left.map((name) => ({ remove: { index: name, alias: writeAlias } })),
-      ])
+      await change([{ add: { index, alias: writeAlias } }, ...removals(left, writeAlias)])
       return index
     },
     async swap(name) {
       const [searched, written] = await Promise.all([behind(alias), behind(writeAlias)])
       // Another rebuild may have taken this index for a leftover.
-      if (!written.includes(name))
-        throw new TooltrailError('search_unavailable', `the index ${name} is no longer being built`)
-      const others = (names: readonly string[], of: string): object[] =>
-        names.filter((index) => index !== name).map((index) => ({ remove: { index, alias: of } }))
-      await change([{ add: { index: name, alias } }, ...others(searched, alias), ...others(written, writeAlias)])
+      if (!written.includes(name)) throw unavailable(`the index ${name} is no longer being built`)
+      const [oldSearched, oldWritten] = [searched, written].map((names) => names.filter((index) => index !== name))
+      await change([
+        { add: { index: name, alias } },
+        ...removals(oldSearched, alias),
+        ...removals(oldWritten, writeAlias),
+      ])
     },
     async drop(name) {
       await ask(send, { method: 'DELETE', path: `/${name}` }, [404])
@@ -100,11 +94,23 @@ export function createHistoryAliases({ send, alias, clock }: Dependencies): Hist
   }
 }
 
+async function indexesBehind(send: Send, alias: string): Promise<readonly string[]> {
+  const answer = await send({ method: 'GET', path: `/_alias/${alias}` })
+  if (answer.status === 404) return []
+  if (answer.status >= 300) throw unavailable(`the alias ${alias} cannot be read: ${JSON.stringify(answer.body)}`)
+  return Object.keys(answer.body as object).toSorted()
+}
+
+const unavailable = (message: string): TooltrailError =>
+  new TooltrailError('search_unavailable', message, { retryable: true })
+const removals = (indexes: readonly string[] = [], alias: string): object[] =>
+  indexes.map((index) => ({ remove: { index, alias } }))
+
 async function createIndex(send: Send, index: string): Promise<void> {
   const answer = await send({ method: 'PUT', path: `/${index}`, body: { mappings: MAPPING } })
   const exists = answer.status === 400 && JSON.stringify(answer.body).includes('resource_already_exists_exception')
   if (answer.status >= 300 && !exists)
-    throw new TooltrailError('search_unavailable', `the index ${index} cannot be made: ${JSON.stringify(answer.body)}`)
+    throw unavailable(`the index ${index} cannot be made: ${JSON.stringify(answer.body)}`)
   await probeVersions(send, index)
 }
 
@@ -123,8 +129,7 @@ async function probeVersions(send: Send, index: string): Promise<void> {
   })
   const statuses = answer.items.map((item) => Object.values(item)[0]?.status ?? 0)
   if (statuses.join() !== '201,409,200')
-    throw new TooltrailError(
-      'search_unavailable',
+    throw unavailable(
       `OpenSearch does not keep external versions in ${index}: it answered ${statuses.join()} instead of 201,409,200`,
     )
 }
