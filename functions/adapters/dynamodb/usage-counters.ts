@@ -50,10 +50,7 @@ export const sumOf = (usages: UsageByAgent): Usage => Object.values(usages).redu
 
 /** The sums of both, agent by agent. */
 export function joinUsages(left: UsageByAgent, right: UsageByAgent): Record<string, Usage> {
-  const joined: Record<string, Usage> = { ...left }
-  for (const [agent, usage] of Object.entries(right)) {
-    const before = Object.hasOwn(left, agent) ? left[agent] : undefined
-    joined[agent] = addUsage(before ?? NO_USAGE, usage)
-  }
-  return joined
+  const joined = new Map(Object.entries(left))
+  for (const [agent, usage] of Object.entries(right)) joined.set(agent, addUsage(joined.get(agent) ?? NO_USAGE, usage))
+  return Object.fromEntries(joined)
 }

@@ -4,6 +4,7 @@ import { createSystemClock } from '../../../functions/adapters/memory/system-clo
 import { createSqsRunQueue } from '../../../functions/adapters/sqs/run-queue.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
 import type { RunQueue } from '../../../functions/ports/run-queue.ts'
+import { runQueueContract } from '../../contracts/run-queue.ts'
 import { sqsClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 
@@ -26,6 +27,8 @@ withEngines(['sqs'], ({ sqs }) => {
     return (await client.send(command)).Attributes ?? {}
   }
   const EMPTY = { ApproximateNumberOfMessages: '0', ApproximateNumberOfMessagesNotVisible: '0' }
+
+  runQueueContract('SQS', async () => open(await makeQueue()))
 
   test('each hint reaches one handler, also those sent before anybody consumed, and is then gone', async () => {
     const queueUrl = await makeQueue()

@@ -1,0 +1,13 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb'
+import type { Item } from '../../../functions/adapters/dynamodb/attributes.ts'
+
+/** Bytes of an item as DynamoDB counts them: names and values in UTF-8, numbers by two digits a byte. */
+export const itemBytes = (item: Item): number =>
+  Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0)
+
+/** Bytes of one value. */
+export function valueBytes(value: AttributeValue): number {
+  if (value.S !== undefined) return Buffer.byteLength(value.S)
+  if (value.N !== undefined) return Math.ceil(value.N.length / 2) + 1
+  return 1
+}

@@ -1,0 +1,68 @@
+import { CreateBucketCommand, type S3Client } from '@aws-sdk/client-s3'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createS3OutputStore } from '../../../functions/adapters/s3/output-store.ts'
+import { nextId } from '../../../functions/domain/ids.ts'
+import type { OutputStore } from '../../../functions/ports/output-store.ts'
+import { s3Client } from '../../engines/clients.ts'
+import { withEngines } from '../../engines/with-engines.ts'
+import { startFaultProxy, type FaultProxy } from '../../faults/fault-proxy.ts'
+import { onceEach, S3_FAULTS } from '../../faults/s3-faults.ts'
+
+const MB = 1024 * 1024
+/** What the client allows a request before it takes it for lost. */
+const TIME_LIMIT_MS = 1_500
+
+withEngines(['s3'], ({ s3 }) => {
+  describe('S3 behind a bad network', { timeout: 120_000 }, () => {
+    const bucket = `faults-${crypto.randomUUID()}`
+    const key = { tenant: 'default', session: `s-${Date.now()}` }
+    let proxy: FaultProxy
+    let client: S3Client
+    let direct: OutputStore
+    let store: OutputStore
+    beforeAll(async () => {
+      const sure = s3Client(s3)
+      await sure.send(new CreateBucketCommand({ Bucket: bucket }))
+      proxy = await startFaultProxy(s3)
+      client = s3Client(proxy.endpoint, TIME_LIMIT_MS)
+      direct = createS3OutputStore({ client: sure, bucket })
+      store = createS3OutputStore({ client, bucket })
+    })
+    afterAll(async () => {
+      client.destroy()
+      await proxy.stop()
+    })
+
+    test.each(Object.entries(S3_FAULTS))(
+      'every operation comes through when each request first meets %s',
+      async (_name, fault) => {
+        const [small, large] = [nextId(undefined, Date.now()), nextId(undefined, Date.now())]
+        const bytes = Buffer.alloc(9 * MB, 'tooltrail')
+        proxy.decide(onceEach(fault))
+        await store.put(key, small, Buffer.from('small'), 'text/plain')
+        await store.put(key, large, bytes, 'text/plain')
+        expect(await store.stat(key, small)).toEqual({ bytes: 5, mediaType: 'text/plain' })
+        expect(Buffer.from(await store.read(key, small)).toString()).toBe('small')
+        proxy.decide(() => undefined)
+        expect(Buffer.compare(await direct.read(key, large), bytes)).toBe(0)
+        proxy.decide(onceEach(fault))
+        await store.removeAll(key)
+        proxy.decide(() => undefined)
+        expect(await direct.stat(key, small)).toBeUndefined()
+        expect(await direct.stat(key, large)).toBeUndefined()
+      },
+    )
+
+    test.each(Object.entries(S3_FAULTS))('a store that never gets better than %s fails', async (_name, fault) => {
+      const name = nextId(undefined, Date.now())
+      proxy.decide(() => fault)
+      const failure = { code: 'storage_failed' }
+      await expect(store.put(key, name, Buffer.from('x'), 'text/plain')).rejects.toMatchObject(failure)
+      await expect(store.read(key, name)).rejects.toMatchObject(failure)
+      await expect(store.stat(key, name)).rejects.toMatchObject(failure)
+      await expect(store.removeAll(key)).rejects.toMatchObject(failure)
+      proxy.decide(() => undefined)
+      if (fault.at === 'before') expect(await direct.stat(key, name)).toBeUndefined()
+    })
+  })
+})

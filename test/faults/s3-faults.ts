@@ -1,0 +1,29 @@
+import type { Fault, ProxiedRequest } from './fault-proxy.ts'
+
+const answer = (status: number, code: string): Fault['does'] => ({
+  kind: 'answer',
+  status,
+  type: 'application/xml',
+  body: `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>made by a test</Message></Error>`,
+})
+
+/** Whatever S3 and the network between are known to do. */
+export const S3_FAULTS: Readonly<Record<string, Fault>> = {
+  'a request to slow down': { at: 'before', does: answer(503, 'SlowDown') },
+  'an internal error before the request was done': { at: 'before', does: answer(500, 'InternalError') },
+  'an internal error after the request was done': { at: 'after', does: answer(500, 'InternalError') },
+  'a connection that is cut before the request was done': { at: 'before', does: { kind: 'cut' } },
+  'a connection that is cut after the request was done': { at: 'after', does: { kind: 'cut' } },
+  'a request that is done and never answered': { at: 'after', does: { kind: 'silence' } },
+}
+
+/** Lets each method and path fail once; the next time it passes. */
+export function onceEach(fault: Fault): (request: ProxiedRequest) => Fault | undefined {
+  const seen = new Set<string>()
+  return ({ method, path }) => {
+    const id = `${method} ${path}`
+    if (seen.has(id)) return undefined
+    seen.add(id)
+    return fault
+  }
+}
