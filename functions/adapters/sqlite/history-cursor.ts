@@ -6,14 +6,15 @@ import type { HistoryQuery } from '../../domain/history.ts'
 /**
  * Where a page ended. It carries the order of the best events as the first page found it, so that later pages go on in this
  * order whatever is written meanwhile: no event twice, none missed, none that is newer than the first page. After the best
- * come the others that match, newest first. Deleted events are left out.
+ * come the others that match, newest first; of these, one that changes between two pages (its result comes in) counts as new.
+ * Deleted events are left out.
  */
 export interface HistoryCursor {
   /** Numbers of the best events, best first. */
   readonly head: readonly number[]
   /** How many of them were shown. */
   readonly shown: number
-  /** Events with smaller numbers are left, once the best are shown. */
+  /** Documents with smaller numbers are left, once the best are shown. */
   readonly below: number
   /** Which of the ways to match found the events: the same goes on. */
   readonly stage: number

@@ -10,8 +10,9 @@ export type Stage = (typeof STAGES)[number]
 
 /** Words between the first and the last word of those that stand near each other. */
 const NEAR_WORDS = 10
-/** Documents that the widest way may look at. */
+/** Documents that the widest way may look at, but for the rarest parts, which it always looks at. */
 const MAX_ANY = 5_000
+const MIN_ANY = 3
 
 /**
  * The match expression of a query: `all` terms, all that carry `content`, or `any` of the rarest. Undefined where it would be
@@ -47,7 +48,7 @@ export function rareParts(terms: readonly PlannedTerm[]): RarePart[] {
   let documents = 0
   return parts.filter(({ frequency }, index) => {
     documents += frequency
-    return documents <= MAX_ANY || index === 0
+    return documents <= MAX_ANY || index < MIN_ANY
   })
 }
 

@@ -14,7 +14,7 @@ import {
   STAGES,
   tokensExpression,
 } from './history-match.ts'
-import { loadDocuments, matchAll, matchEvents, matchRows, matchWithin, type FoundDocument } from './history-rows.ts'
+import { firstDocument, loadDocuments, matchAll, matchRows, matchWithin, type FoundDocument } from './history-rows.ts'
 
 /** One search, on one state of the database. */
 export interface Search {
@@ -26,14 +26,16 @@ export interface Search {
 
 /** So many matching documents that they are not all looked at: those with the words near each other come first. */
 const CROWD = 200
+/** Of each way to be near. */
+const NEARER = 60
 /** Documents that are read and scored. */
-const SCORED = 200
+const SCORED = 150
 /** Where no event has this much of the query, words are stretched to what they may be a piece or a slip of. */
 const COVERED = 0.75
 /** With fewer documents than this, the next wider way of matching is tried too. */
 const ENOUGH = 40
-/** Documents that are looked through for symbols, at most, for one page. */
-const MAX_VERIFIED = 2_000
+/** Documents that are looked through for one page, at most, beyond the best. */
+const MAX_SCANNED = 2_000
 
 interface Found {
   readonly rows: readonly number[]
@@ -42,7 +44,7 @@ interface Found {
 
 /** The best events, and where to go on. */
 export function firstPage(search: Search): HistoryPage {
-  const newest = readOne<{ id: number | null }>(search.database, 'SELECT max(id) AS id FROM historyMessages')?.id ?? 0
+  const newest = readOne<{ id: number | null }>(search.database, 'SELECT max(id) AS id FROM historyDocuments')?.id ?? 0
   const start = { head: [], shown: 0, below: newest + 1, stage: 0, stretched: false }
   if (search.parsed.terms.length === 0) return unrankedPage(search, start)
   const { terms, scored, stage, stretched } = best(search)
@@ -87,48 +89,56 @@ function tailPage(
   cursor: HistoryCursor,
   hits: readonly HistoryHit[],
 ): HistoryPage {
-  const left = search.query.limit - hits.length
   const expression = stageExpression(search, terms, cursor.stage)
-  const rows = matchEvents(search.database, expression, search.query.filters, {
-    below: cursor.below,
-    without: cursor.head,
-    limit: left + 1,
-  })
-  const documents = visible(
-    search,
-    rows.slice(0, left).map(({ id }) => id),
-  )
-  const scored = scoreEvents(search.parsed, terms, documents).toSorted(
-    (one, other) => other.best.event - one.best.event,
-  )
-  const page = [...hits, ...scored.map((event) => hitOf(event, terms))]
-  if (rows.length <= left) return { hits: page }
-  return { hits: page, next: writeCursor(search.query, { ...cursor, below: rows[left - 1]?.event ?? cursor.below }) }
+  const left = search.query.limit - hits.length
+  const found = scan(search, expression, cursor, left, (documents) => scoreEvents(search.parsed, terms, documents)[0])
+  const page = [...hits, ...found.events.map((event) => hitOf(event, terms))]
+  return found.below === undefined
+    ? { hits: page }
+    : { hits: page, next: writeCursor(search.query, { ...cursor, below: found.below }) }
 }
 
 /** Without words: what holds the symbols, or everything, newest first. */
 function unrankedPage(search: Search, cursor: HistoryCursor): HistoryPage {
-  const { query, parsed, database } = search
+  const { query, parsed } = search
+  if (parsed.literal !== '' && parsed.symbols.length === 0) return { hits: [] }
   const pieces = parsed.literal === '' ? [] : parsed.literal.split(' ')
-  const expression = tokensExpression(query, parsed.symbols)
-  const hits: HistoryHit[] = []
+  const found = scan(search, tokensExpression(query, parsed.symbols), cursor, query.limit, (documents) => {
+    const best = documents.find(({ text }) => pieces.every((piece) => readable(text).lowered.includes(piece)))
+    return best && { best, score: 1, covered: 1 }
+  })
+  const hits = found.events.map((event) => hitOf(event, []))
+  return found.below === undefined ? { hits } : { hits, next: writeCursor(query, { ...cursor, below: found.below }) }
+}
+
+/**
+ * Goes through the matching documents, newest first, event by event (an event's documents stand together, for they are written
+ * together), and keeps what `judge` makes a hit of. `below`: where to go on; undefined at the end.
+ */
+function scan(
+  search: Search,
+  expression: string,
+  cursor: HistoryCursor,
+  limit: number,
+  judge: (documents: readonly FoundDocument[]) => ScoredEvent<FoundDocument> | undefined,
+): { events: ScoredEvent<FoundDocument>[]; below: number | undefined } {
+  const { database, query } = search
+  const shown = new Set(cursor.head)
+  const events: ScoredEvent<FoundDocument>[] = []
   let { below } = cursor
-  for (let looked = 0; looked < MAX_VERIFIED; looked += CROWD) {
-    const rows = matchEvents(database, expression, query.filters, { below, without: [], limit: CROWD })
-    for (const document of visible(
-      search,
-      rows.map(({ id }) => id),
-    )) {
-      if (hits.length === query.limit) return { hits, next: writeCursor(query, { ...cursor, below }) }
-      below = document.event
-      const { lowered } = readable(document.text)
-      if (pieces.every((piece) => lowered.includes(piece)))
-        hits.push(hitOf({ best: document, score: 1, covered: 1 }, []))
+  for (let looked = 0; looked < MAX_SCANNED; looked += CROWD) {
+    const rows = matchRows(database, expression, query.filters, { below, limit: CROWD })
+    for (const [event, documents] of Map.groupBy(visible(search, rows), (document) => document.event)) {
+      if (events.length === limit) return { events, below }
+      const judged = shown.has(event) ? undefined : judge(documents)
+      shown.add(event)
+      below = firstDocument(database, event)
+      if (judged !== undefined) events.push(judged)
     }
-    if (rows.length < CROWD) return { hits }
-    below = rows.at(-1)?.event ?? below
+    if (rows.length < CROWD) return { events, below: undefined }
+    below = Math.min(below, rows.at(-1) ?? below)
   }
-  return { hits, next: writeCursor(query, { ...cursor, below }) }
+  return { events, below }
 }
 
 interface Best {
@@ -139,15 +149,20 @@ interface Best {
 }
 
 function best(search: Search): Best {
-  const first = bestOf(search, false)
+  const terms = planTerms(search.parsed, search.vocabulary, false)
+  const first = bestOf(search, terms, false)
   const covered = first.scored.reduce((most, event) => Math.max(most, event.covered), 0)
   if (covered >= COVERED) return first
-  const second = bestOf(search, true)
-  return second.scored.some((event) => event.covered > covered) ? second : first
+  const wider = planTerms(search.parsed, search.vocabulary, true)
+  const second = isWider(wider, terms) ? bestOf(search, wider, true) : undefined
+  return second?.scored.some((event) => event.covered > covered) ? second : first
 }
 
-function bestOf(search: Search, stretched: boolean): Best {
-  const terms = planTerms(search.parsed, search.vocabulary, stretched)
+/** Whether words stand for more than before. */
+const isWider = (wider: readonly PlannedTerm[], terms: readonly PlannedTerm[]): boolean =>
+  wider.some((term, index) => term.alternatives.flat(2).length > (terms[index]?.alternatives.flat(2).length ?? 0))
+
+function bestOf(search: Search, terms: readonly PlannedTerm[], stretched: boolean): Best {
   const found = candidates(search, terms)
   const scored = scoreEvents(search.parsed, terms, visible(search, found.rows.slice(0, SCORED)))
   return { terms, scored, stage: found.stage, stretched }
@@ -157,20 +172,15 @@ function bestOf(search: Search, stretched: boolean): Best {
 function candidates(search: Search, terms: readonly PlannedTerm[]): Found {
   const { database, query } = search
   const rows = new Set<number>()
-  const take = (expression: string, limit: number): number => {
-    const found = matchRows(database, expression, query.filters, limit)
-    for (const id of found) rows.add(id)
-    return found.length
-  }
   let used = 0
   for (const [stage, name] of STAGES.entries()) {
     const expression = matchExpression(query, terms, name)
     if (expression === undefined) continue
     used = stage
-    const matched = name === 'any' ? bestOfAny(search, terms) : matchRows(database, expression, query.filters, CROWD)
-    if (name !== 'any' && matched.length === CROWD)
-      for (const nearer of crowdExpressions(query, terms)) take(nearer, CROWD / 2)
-    for (const id of matched) rows.add(id)
+    const newest = (match: string, limit: number): number[] => matchRows(database, match, query.filters, { limit })
+    const matched = name === 'any' ? bestOfAny(search, terms) : newest(expression, CROWD)
+    const nearer = name === 'any' || matched.length < CROWD ? [] : crowdExpressions(query, terms)
+    for (const id of [...nearer.flatMap((match) => newest(match, NEARER)), ...matched]) rows.add(id)
     if (rows.size >= ENOUGH) break
   }
   return { rows: [...rows], stage: used }

@@ -30,24 +30,39 @@ interface Row {
 }
 
 /** Documents that match, newest first. FTS5's own ranking reads every posting of every word: it is left out. */
-export function matchRows(database: Database, expression: string, filters: HistoryFilters, limit: number): number[] {
+export function matchRows(
+  database: Database,
+  expression: string,
+  filters: HistoryFilters,
+  { limit, below = Number.MAX_SAFE_INTEGER }: { readonly limit: number; readonly below?: number },
+): number[] {
   const unfiltered = filters.since === undefined && filters.until === undefined
   const rows = unfiltered
     ? readAll<{ id: number }>(
         database,
-        'SELECT rowid AS id FROM historyWords WHERE historyWords MATCH ? ORDER BY rowid DESC LIMIT ?',
+        `SELECT rowid AS id FROM historyWords WHERE historyWords MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?`,
         expression,
+        below,
         limit,
       )
     : readAll<{ id: number }>(
         database,
         `SELECT historyWords.rowid AS id FROM historyWords CROSS JOIN historyDocuments d ON d.id = historyWords.rowid
-         WHERE historyWords MATCH ? AND d.time BETWEEN ? AND ? ORDER BY historyWords.rowid DESC LIMIT ?`,
+         WHERE historyWords MATCH ? AND historyWords.rowid < ? AND d.time BETWEEN ? AND ?
+         ORDER BY historyWords.rowid DESC LIMIT ?`,
         expression,
+        below,
         ...timeRange(filters),
         limit,
       )
   return rows.map(({ id }) => id)
+}
+
+/** The first document of an event. */
+export function firstDocument(database: Database, event: number): number {
+  return (
+    readOne<{ id: number }>(database, 'SELECT min(id) AS id FROM historyDocuments WHERE message = ?', event)?.id ?? 0
+  )
 }
 
 /** All documents that match, in one value: rows would cost more than the search. */
@@ -58,28 +73,6 @@ export function matchAll(database: Database, expression: string): number[] {
     expression,
   )
   return JSON.parse(row?.ids ?? '[]') as number[]
-}
-
-/** For each event below `below` that matches, newest first: one document that does. */
-export function matchEvents(
-  database: Database,
-  expression: string,
-  filters: HistoryFilters,
-  options: { readonly below: number; readonly without: readonly number[]; readonly limit: number },
-): { event: number; id: number }[] {
-  return readAll(
-    database,
-    `SELECT d.message AS event, max(d.id) AS id
-     FROM historyWords CROSS JOIN historyDocuments d ON d.id = historyWords.rowid
-     WHERE historyWords MATCH ? AND d.time BETWEEN ? AND ? AND d.message < ?
-       AND d.message NOT IN (SELECT value FROM json_each(?))
-     GROUP BY d.message ORDER BY d.message DESC LIMIT ?`,
-    expression,
-    ...timeRange(filters),
-    options.below,
-    JSON.stringify(options.without),
-    options.limit,
-  )
 }
 
 /** Documents of these events that match. */
