@@ -36,7 +36,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     const arrived = async (name: string): Promise<void> => {
       for (let tries = 0; tries < 200 && batches.at(-1)?.at(-1) !== name; tries++) await pause(50)
     }
-    while (failures > 0) await pause(20)
+    for (let tries = 0; tries < 500 && failures > 0; tries++) await pause(20)
     await arrived('d')
     await write('e')
     await arrived('e')
