@@ -1,5 +1,5 @@
 import { TooltrailError } from '../domain/errors.ts'
-import { isBlocked, isFree } from '../domain/session.ts'
+import { isBlocked } from '../domain/session.ts'
 import type { NewRun, RunInbox } from '../ports/run-inbox.ts'
 import type { RunQueue } from '../ports/run-queue.ts'
 import type { SessionDeletion } from '../ports/session-deletion.ts'
@@ -15,6 +15,8 @@ import type { SessionWorker } from './session-worker.ts'
 
 /** How long a caller waits for a deletion before it goes on in the background, in milliseconds. */
 const DELETION_MS = 5_000
+/** How long a caller waits for a run that nobody executes to be cancelled: it takes a few writes. */
+const CANCEL_MS = 1_000
 
 export type BackendDependencies = LoopDependencies & {
   readonly inbox: RunInbox
@@ -26,14 +28,16 @@ export type BackendDependencies = LoopDependencies & {
 
 /** The backend over its ports and the worker of this process. */
 export function createBackend(dependencies: BackendDependencies): Backend {
-  const { inbox, lease, clock, deletion, worker } = dependencies
+  const { inbox, clock, deletion, worker } = dependencies
   return {
     ...acceptors(dependencies),
     async cancel(key, runId) {
       const cancelled = await inbox.cancel(key, runId)
       if (cancelled.state !== 'cancelling' || !cancelled.free) return
-      const header = await lease.look(key)
-      if (header !== undefined && isFree(header, clock.now())) await worker.serve(key)
+      // What is queued behind the cancelled run is executed then: that is not to be waited for.
+      goOn(dependencies, key, worker.serve(key))
+      const signal = AbortSignal.timeout(CANCEL_MS)
+      for await (const event of followRun(dependencies, key, runId, { signal })) void event
     },
     follow: (key, runId, options) => followRun(dependencies, key, runId, options),
     search: (query) => dependencies.search(query),
@@ -49,7 +53,7 @@ export function createBackend(dependencies: BackendDependencies): Backend {
 
 /** What makes runs start or go on. */
 function acceptors(dependencies: BackendDependencies): Pick<Backend, 'submit' | 'continue' | 'answer'> {
-  const { inbox, lease } = dependencies
+  const { inbox, lease, reader } = dependencies
   return {
     async submit(key, submission, placement) {
       const { session, agent } = await sessionAndAgent(dependencies, key)
@@ -68,6 +72,11 @@ function acceptors(dependencies: BackendDependencies): Pick<Backend, 'submit' | 
       if (header?.activeRun !== undefined && !isBlocked(header)) {
         await wake(dependencies, key, placement)
         return { runId: header.activeRun, repeated: false }
+      }
+      const [queued] = header?.activeRun === undefined ? await reader.queued(key) : []
+      if (queued !== undefined) {
+        await wake(dependencies, key, placement)
+        return { runId: queued.id, repeated: false }
       }
       const run: NewRun = { ...options, agent: session.agent, trigger: 'continue', onBusy: 'reject', clientTools: [] }
       return acceptRun(dependencies, key, run, placement)

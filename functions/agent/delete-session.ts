@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { TooltrailError } from '../domain/errors.ts'
 import type { SessionKey } from '../domain/session.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -31,6 +32,8 @@ export async function continueDeletion(
   for (let more = true; more;) {
     if (clock.now() > deadline) return stateOf(deletion, key)
     more = (await deletion.removeRows(key, ROWS_A_STEP)).more
+    // An embedded store answers without a turn of the event loop: other requests get theirs here.
+    await nextTurn()
   }
   await deletion.markRemoved(key, await outputs.removeAll(key))
   return stateOf(deletion, key)

@@ -41,22 +41,27 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
     }
     const entry = { done: Promise.resolve(), again: false }
     serving.set(name, entry)
-    entry.done = work(key, entry, started).finally(() => serving.delete(name))
+    entry.done = work(key, entry, started)
     return entry.done
   }
 
   async function work(key: SessionKey, entry: { again: boolean }, started?: Started): Promise<void> {
     let ending: LoopEnding = 'ended'
     let next = started
-    do {
-      entry.again = false
-      const held = next === undefined ? await acquire(dependencies, key) : await holdStarted(dependencies, key, next)
-      next = undefined
-      if (held === undefined) continue
-      entry.again = true
-      const state = await openRun(dependencies, held)
-      ending = state === undefined ? 'ended' : await execute(state)
-    } while (entry.again && ending !== 'lost' && !stopping.signal.aborted)
+    try {
+      do {
+        entry.again = false
+        const held = next === undefined ? await acquire(dependencies, key) : await holdStarted(dependencies, key, next)
+        next = undefined
+        if (held === undefined) continue
+        entry.again = true
+        const state = await openRun(dependencies, held)
+        ending = state === undefined ? 'ended' : await execute(state)
+      } while (entry.again && ending !== 'lost' && !stopping.signal.aborted)
+    } finally {
+      // In the same turn as the last look at `again`, so that no hint can come in between and be lost.
+      serving.delete(nameOf(key))
+    }
   }
 
   async function execute(state: NonNullable<Awaited<ReturnType<typeof openRun>>>): Promise<LoopEnding> {

@@ -133,6 +133,22 @@ describe('the running program', () => {
     expect((await client.get<RunBody>(`/v1/sessions/s/runs/${first.id}`)).status).toBe('running')
   })
 
+  test('a paused run is cancelled at once, and what waits behind it is not waited for', async () => {
+    const { client } = await start()
+    const clientTool = { name: 'client', description: 'executed by the caller', parameters: { type: 'object' } }
+    await client.send('POST', '/v1/sessions', { id: 's' })
+    const input = { content: inputText('pauses', 'u'), tools: [clientTool] }
+    const run = await client.post<RunBody>('/v1/sessions/s/messages', input, ASYNC)
+    await untilToolRuns(client)
+    const behind = await client.post<RunBody>('/v1/sessions/s/messages', { content: inputText('hang', 'v') }, ASYNC)
+    await client.runUntil('s', run.id, ['paused'])
+    const asked = Date.now()
+    const cancelled = await client.post<RunBody>(`/v1/sessions/s/runs/${run.id}/cancel`, undefined)
+    expect(cancelled.status).toBe('cancelled')
+    expect(Date.now() - asked).toBeLessThan(5_000)
+    await client.runUntil('s', behind.id, ['running'])
+  }, 60_000)
+
   async function untilToolRuns(client: Client): Promise<void> {
     for (let attempt = 0; attempt < 500; attempt++) {
       if ((await client.messages('s')).some((message) => message.role === 'tool')) return

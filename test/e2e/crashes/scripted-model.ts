@@ -23,6 +23,12 @@ const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
       ['client', 'r'],
     ],
   ],
+  pauses: [
+    [
+      ['slow', 'v'],
+      ['client', 'w'],
+    ],
+  ],
   approve: [
     [
       ['guarded', 'g'],
