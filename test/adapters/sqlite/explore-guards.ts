@@ -6,14 +6,15 @@ import { loadWithout } from './without-guard.ts'
 
 /**
  * Takes out one guard of the SQLite adapter after the other and looks for a schedule that notices:
- * `npx node test/adapters/sqlite/explore-guards.ts`. With `--guard <text> --trace`, only those whose name has the text, and
- * what happened.
+ * `npx node test/adapters/sqlite/explore-guards.ts`. One of them again, and what happened:
+ * `--guard 'pause: no cancel' --seed 1 --path 1377 --trace`.
  */
 const { values } = parseArgs({
   options: {
     guard: { type: 'string', default: '' },
     schedules: { type: 'string', default: '4000' },
     seed: { type: 'string', default: '1' },
+    path: { type: 'string' },
     trace: { type: 'boolean', default: false },
   },
 })
@@ -27,7 +28,8 @@ for (const guard of GUARDS.filter(({ name }) => name.includes(values.guard))) {
     schedules: Number(values.schedules) / (guard.backedBy === undefined ? 1 : 5),
     seed: Number(values.seed),
     steps: 120,
-    shrink: values.trace,
+    shrink: false,
+    ...(values.path === undefined ? {} : { path: values.path }),
   })
   await remove()
   const { name, backedBy } = guard
