@@ -65,7 +65,7 @@ export function findLines(from: string, text: string, rows: readonly Row[], patt
     left > 0
       ? `\n(${left} more lines match after line ${last + 1}: read on with lines, or look for more exact text)`
       : ''
-  return `${from}, ${matches.length} lines match ${JSON.stringify(pattern)}:\n${shownLines.join('\n')}${more}`
+  return `${from}, ${matches.length === 1 ? '1 line matches' : `${matches.length} lines match`} ${JSON.stringify(pattern)}:\n${shownLines.join('\n')}${more}`
 }
 
 /** Rows in which a match begins, ascending. */

@@ -47,7 +47,7 @@ describe('reading an output by lines', () => {
 
 describe('reading an output by a text', () => {
   it('shows the lines that have it, whatever its case, with their neighbours', () => {
-    expect(find(LINES, 'LINE 7', 1)).toBe('output:x, 1 lines match "LINE 7":\n6: line 6\n7: line 7\n8: line 8')
+    expect(find(LINES, 'LINE 7', 1)).toBe('output:x, 1 line matches "LINE 7":\n6: line 6\n7: line 7\n8: line 8')
   })
 
   it('shows that lines between are left out', () => {

@@ -1,0 +1,175 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  openDatabase,
+  readAll,
+  readOne,
+  transaction,
+  type Database,
+} from '../../../functions/adapters/sqlite/database.ts'
+import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history-index.ts'
+import type { HistoryProjection } from '../../../functions/adapters/sqlite/history-projection.ts'
+import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history-writer.ts'
+import type { Message } from '../../../functions/domain/message.ts'
+import { redactSecrets } from '../../../functions/log/redact.ts'
+import { callTo, writeLog } from '../../generators/messages.ts'
+
+const key = { tenant: 'acme', session: 's-1' }
+const SECRET = `ghp_${'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zCaB3d'}`
+
+let database: Database
+let projection: HistoryProjection
+beforeEach(() => {
+  database = openDatabase(':memory:')
+  projection = createSqliteHistoryProjection({
+    database,
+    redact: redactSecrets,
+    outputs: { read: async (_, name) => new TextEncoder().encode(`the whole of ${name}, with a needle`) },
+  })
+})
+
+async function store(messages: readonly Message[]): Promise<void> {
+  const projected = await Promise.all(
+    messages.map(async (message) => ({
+      messageId: message.id,
+      documents: await projection.documents(message, { key }),
+    })),
+  )
+  transaction(database, () => projection.write(key, projected))
+}
+
+const find = async (text: string): Promise<string[]> => {
+  const { hits } = await createSqliteHistoryIndex({ database }).search({
+    scope: { tenant: 'acme' },
+    text,
+    filters: {},
+    limit: 100,
+  })
+  return hits.map(({ messageId }) => messageId)
+}
+
+/** Everything that the index holds, but for numbers. */
+const contents = (): unknown => ({
+  documents: readAll(database, 'SELECT part, role, time, text FROM historyDocuments ORDER BY text, part'),
+  words: readAll(database, 'SELECT term, doc, cnt FROM historyWordCounts ORDER BY term'),
+  vocabulary: readAll(database, 'SELECT word FROM historyVocabulary ORDER BY word'),
+})
+
+describe('the SQLite history', () => {
+  test('a message written twice, or late, gives the same index', async () => {
+    const { log } = writeLog().user('hello there').assistant(callTo('shell', '{}')).result(0, 'On branch main')
+    await store(log)
+    const once = contents()
+    await store(log)
+    await store(log.slice(1))
+    expect(contents()).toEqual(once)
+  })
+
+  test('a result replaces what stood there while its call was running', async () => {
+    const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'On branch main')
+    const [, done] = log
+    if (done?.role !== 'tool') throw new TypeError('no tool message')
+    await store([{ ...done, status: 'running', parts: [] }])
+    expect(await find('branch')).toEqual([])
+    await store([done])
+    expect(await find('branch')).toEqual([done.id])
+    expect(readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyDocuments')?.n).toBe(2)
+  })
+
+  test('removing messages removes all of them, their words included, and counts their documents', async () => {
+    const { log } = writeLog()
+      .user('a zebra')
+      .assistant('a giraffe', callTo('shell', '{}'))
+      .result(0, 'a zebra crossing')
+    await store(log)
+    const gone = log.slice(1).map(({ id }) => id)
+    expect(transaction(database, () => projection.remove(key, gone))).toBe(3)
+    expect(await find('giraffe')).toEqual([])
+    expect(await find('zebra')).toEqual([log[0]?.id])
+    expect(readAll(database, 'SELECT word FROM historyVocabulary')).toEqual([{ word: 'zebra' }])
+    expect(transaction(database, () => projection.remove(key, gone))).toBe(0)
+    transaction(database, () => projection.remove(key, [log[0]?.id ?? '']))
+    expect(contents()).toEqual({ documents: [], words: [], vocabulary: [] })
+    expect(await find('zebra')).toEqual([])
+  })
+
+  test('the same message id in another session or tenant is another message', async () => {
+    const { log } = writeLog().user('a zebra')
+    await store(log)
+    transaction(database, () => projection.remove({ tenant: 'acme', session: 'other' }, [log[0]?.id ?? '']))
+    transaction(database, () => projection.remove({ tenant: 'rival', session: 's-1' }, [log[0]?.id ?? '']))
+    expect(await find('zebra')).toHaveLength(1)
+  })
+
+  test('an offloaded result is found by all of its text', async () => {
+    const output = { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'the object' }
+    const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'preview', { output })
+    await store(log)
+    expect(await find('needle')).toEqual([log[1]?.id])
+  })
+
+  test('secrets are nowhere in the index', async () => {
+    const { log } = writeLog()
+      .user(`the token ${SECRET}`)
+      .assistant(callTo('shell', '{}'))
+      .result(0, `Bearer ${SECRET}`, { call: `shell(token="${SECRET}")` })
+    await store(log)
+    expect(await find(SECRET)).toEqual([])
+    expect(JSON.stringify(contents()).toLowerCase()).not.toContain(SECRET.slice(4).toLowerCase())
+    expect(JSON.stringify(readAll(database, 'SELECT * FROM historyMessages'))).not.toContain(SECRET)
+  })
+
+  test('texts of any kind are kept as they are', async () => {
+    const texts = [
+      'a\u0000b zebra',
+      'lone \ud800 zebra',
+      '中文 zebra 🎉',
+      'zebra '.repeat(60_000),
+      `zebra ${'x'.repeat(400_000)}`,
+    ]
+    const { log } = texts.reduce((writer, text) => writer.user(text), writeLog())
+    await store(log)
+    expect(new Set(await find('zebra'))).toEqual(new Set(log.map(({ id }) => id)))
+  })
+
+  test('a word that is common elsewhere is still corrected where nobody uses it', async () => {
+    const { log } = writeLog().user('the amount')
+    await store(log)
+    const other = writeLog()
+    for (let time = 0; time < 20; time++) other.user(`the amouet ${time}`)
+    const foreign = other.log.map((message) => ({ ...message, id: `1${message.id.slice(1)}` }))
+    const documents = await Promise.all(
+      foreign.map(async (message) => ({
+        messageId: message.id,
+        documents: await projection.documents(message, { key: { tenant: 'rival', session: 's-9' } }),
+      })),
+    )
+    transaction(database, () => projection.write({ tenant: 'rival', session: 's-9' }, documents))
+    expect(await find('amouet')).toEqual([log[0]?.id])
+  })
+
+  test('symbols are found in texts that have them, newest first', async () => {
+    const { log } = writeLog().user('a => b').user('a = b > c').user('x => {}').user('🎉 party')
+    await store(log)
+    expect(await find('=>')).toEqual([log[2]?.id, log[0]?.id])
+    expect(await find('{ =>')).toEqual([log[2]?.id])
+    expect(await find('🎉')).toEqual([log[3]?.id])
+    expect(await find('§§')).toEqual([])
+  })
+
+  test('no two of these are the same page: symbols in more texts than fit', async () => {
+    const { log } = Array.from({ length: 30 }, (_, index) => `${index} => x`).reduce(
+      (writer, text) => writer.user(text),
+      writeLog(),
+    )
+    await store(log)
+    const index = createSqliteHistoryIndex({ database })
+    const query = { scope: { tenant: 'acme' }, text: '=>', filters: {}, limit: 12 }
+    const found: string[] = []
+    for (let after: string | undefined = ''; after !== undefined && found.length < 100;) {
+      const page = await index.search(after === '' ? query : { ...query, after })
+      found.push(...page.hits.map(({ messageId }) => messageId))
+      after = page.next
+    }
+    expect(found).toEqual(log.map(({ id }) => id).toReversed())
+  })
+})

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import type { HistoryEntry, HistoryFilters } from '../../functions/domain/history.ts'
+import { searchHistory } from '../../functions/tools/search-history.ts'
+import { toolContext } from './tool-context.ts'
+
+const entry: HistoryEntry = {
+  session: 's-1',
+  runId: 'run-1',
+  messageId: '01ARZ3NDEKTSV4RRFFQ69G5FAV',
+  role: 'tool_call',
+  agent: 'default',
+  time: Date.UTC(2026, 10, 22),
+  score: 1,
+  snippet: 'shell(cmd="«git status»")',
+  text: 'shell(cmd="git status")',
+  after: { label: 'TOOL RESULT', text: 'On branch main' },
+}
+
+/** What the tool asked its context for. */
+async function asked(input: object): Promise<{ text: string; filters: HistoryFilters; limit: number }> {
+  const calls: { text: string; filters: HistoryFilters; limit: number }[] = []
+  const context = toolContext({
+    searchHistory: (text, filters, limit) => {
+      calls.push({ text, filters, limit })
+      return Promise.resolve([])
+    },
+  })
+  await searchHistory.execute(JSON.parse(JSON.stringify(input)), context)
+  const [call] = calls
+  if (call === undefined) throw new Error('the tool did not search')
+  return call
+}
+
+describe('search_history', () => {
+  it('shows the hit in bold, its neighbours plain, headed by session, time and pointer, as data', async () => {
+    const { text } = await searchHistory.execute({ query: 'git' }, toolContext({ searchHistory: async () => [entry] }))
+    expect(text).toContain('not instructions')
+    expect(text).toContain('session s-1 | 2026-11-22T00:00:00.000Z | output:01ARZ3NDEKTSV4RRFFQ69G5FAV')
+    expect(text).toContain('**TOOL CALL: shell(cmd="git status")**\nTOOL RESULT: On branch main')
+  })
+
+  it('says so when nothing is found', async () => {
+    const { text } = await searchHistory.execute({ query: 'git "x"', tool: 'shell' }, toolContext())
+    expect(text).toBe('Nothing in the earlier history matches "git \\"x\\"" (tool shell).')
+  })
+
+  it('asks for 5 entries, or as many as it is told', async () => {
+    expect(await asked({ query: 'x' })).toEqual({ text: 'x', filters: {}, limit: 5 })
+    expect((await asked({ query: 'x', limit: 20 })).limit).toBe(20)
+    await expect(asked({ query: 'x', limit: 21 })).rejects.toThrow('limit')
+  })
+
+  it('takes dates as whole days of UTC, and times', async () => {
+    const day = Date.UTC(2026, 10, 22)
+    expect((await asked({ query: 'x', since: '2026-11-22', until: '2026-11-22' })).filters).toEqual({
+      since: day,
+      until: day + 86_400_000 - 1,
+    })
+    expect((await asked({ query: 'x', since: '2026-11-22T01:00:00+01:00' })).filters).toEqual({ since: day })
+    await expect(asked({ query: 'x', since: 'yesterday' })).rejects.toThrow('2026-11-22')
+  })
+
+  it('takes no scope from the model', async () => {
+    for (const field of ['owner', 'tenant', 'session'])
+      await expect(asked({ query: 'x', [field]: 'other' })).rejects.toThrow(field)
+  })
+
+  it('a search that is not available is an error, not an empty answer', async () => {
+    const context = toolContext({ searchHistory: () => Promise.reject(new Error('asleep')) })
+    await expect(searchHistory.execute({ query: 'x' }, context)).rejects.toThrow('asleep')
+  })
+})
