@@ -32,7 +32,7 @@ export async function startProgram(options: {
   const entry = options.composition ?? 'functions/handlers/local.ts'
   const child = spawn(process.execPath, [entry], {
     cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     env: {
       ...process.env,
       ...NO_MODELS,

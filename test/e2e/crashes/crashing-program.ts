@@ -20,6 +20,8 @@ const server = await startLocal(settings, {
   tools: new Map(tools.map((tool) => [tool.name, tool])),
 })
 process.stdout.write(`${server.url}\n`)
+// A test that was stopped closes its end: nobody is left to end this process.
+process.stdin.resume().once('end', () => process.exit(1))
 process.once('SIGTERM', () => {
   void server.close().then(() => process.exit(0))
 })

@@ -37,7 +37,7 @@ function randomNumbers(seed: number): () => number {
 
 test(
   `killed ${KILLS} times at any moment, also while the model streams and tools execute, every session gets to its end`,
-  { timeout: 480_000 },
+  { timeout: 900_000 },
   async () => {
     const model = await startOpenAiServer(async (request) => {
       await sleep(Math.random() * LONGEST_ANSWER_MS)
