@@ -1,0 +1,93 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { BatchWriteItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb'
+import { expect, test } from 'vitest'
+import { createDiskOutputStore } from '../../../functions/adapters/disk/output-store.ts'
+import { createTableIfAbsent } from '../../../functions/adapters/dynamodb/create-table.ts'
+import { partitionOf } from '../../../functions/adapters/dynamodb/keys.ts'
+import { putMessage, textsOfMessage } from '../../../functions/adapters/dynamodb/message-item.ts'
+import { createDynamoSessionDeletion } from '../../../functions/adapters/dynamodb/session-deletion.ts'
+import { createDynamoSessionStore } from '../../../functions/adapters/dynamodb/session-store.ts'
+import { nextIds } from '../../../functions/domain/ids.ts'
+import type { UserMessage } from '../../../functions/domain/message.ts'
+import { createManualClock } from '../../contracts/stores.ts'
+import { dynamodbClient } from '../../engines/clients.ts'
+import { withEngines } from '../../engines/with-engines.ts'
+import { operationOf } from '../../faults/dynamodb-faults.ts'
+import { startFaultProxy } from '../../faults/fault-proxy.ts'
+
+const MESSAGES = 10_000
+/** Of one `BatchWriteItem`. */
+const BATCH = 25
+/** A process dies while it makes its so many-th write; whether the write was done it never knew. */
+const DEATHS = [
+  { at: 'after', write: 20 },
+  { at: 'before', write: 35 },
+] as const
+
+withEngines(['dynamodb'], ({ dynamodb }) => {
+  test('a session of 10,000 messages whose deletion is killed twice is removed whole, each message counted once', async () => {
+    const client = dynamodbClient(dynamodb)
+    const tableName = `log-${crypto.randomUUID()}`
+    await createTableIfAbsent(client, tableName)
+    const folder = await mkdtemp(join(tmpdir(), 'tooltrail-deletion-'))
+    const rest = { tableName, outputs: createDiskOutputStore({ folder }), clock: createManualClock() }
+    const key = { tenant: 'default', session: 'large' }
+    await createDynamoSessionStore({ client, ...rest }).create({ ...key, agent: 'a', metadata: {} })
+    await fill(client, tableName, key)
+    const deletion = createDynamoSessionDeletion({ client, ...rest })
+    expect(await deletion.tombstone(key)).toBe(true)
+    for (const death of DEATHS) await dieWhileRemoving(death)
+    while ((await deletion.removeRows(key, 1_000)).more);
+    await deletion.markRemoved(key, 0)
+    expect(await deletion.state(key)).toMatchObject({ messages: MESSAGES, documents: MESSAGES, removed: true })
+    const left = await client.send(
+      new QueryCommand({
+        TableName: tableName,
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': { S: partitionOf(key) } },
+        ProjectionExpression: 'sk',
+      }),
+    )
+    expect(left.Items).toEqual([{ sk: { S: '#SESSION' } }])
+    client.destroy()
+    await rm(folder, { recursive: true, force: true })
+
+    async function dieWhileRemoving({ at, write }: (typeof DEATHS)[number]): Promise<void> {
+      const proxy = await startFaultProxy(dynamodb)
+      let writes = 0
+      proxy.decide((request) => {
+        if (operationOf(request) === 'TransactWriteItems') writes += 1
+        if (writes < write) return undefined
+        return {
+          at: writes === write && operationOf(request) === 'TransactWriteItems' ? at : 'before',
+          does: { kind: 'cut' },
+        }
+      })
+      const dying = dynamodbClient(proxy.endpoint, 10_000)
+      await expect(createDynamoSessionDeletion({ client: dying, ...rest }).removeRows(key, MESSAGES)).rejects.toThrow()
+      dying.destroy()
+      await proxy.stop()
+      expect((await deletion.state(key))?.removed).toBe(false)
+    }
+  }, 600_000)
+})
+
+async function fill(
+  client: ReturnType<typeof dynamodbClient>,
+  tableName: string,
+  key: { tenant: string; session: string },
+): Promise<void> {
+  const ids = nextIds(undefined, Date.now(), MESSAGES)
+  for (let from = 0; from < MESSAGES; from += BATCH) {
+    const requests = ids.slice(from, from + BATCH).flatMap((id) => {
+      const parts = [{ type: 'text', text: `message ${id}` }] as const
+      const message: UserMessage = { id, runId: 'run', agent: 'a', round: 0, createdAt: 1, role: 'user', parts }
+      const texts = textsOfMessage(message).map(({ attribute, text }) => ({ [attribute]: text }))
+      const action = putMessage(key, message, texts)
+      return 'put' in action ? [{ PutRequest: { Item: { ...action.put } } }] : []
+    })
+    await client.send(new BatchWriteItemCommand({ RequestItems: { [tableName]: requests } }))
+  }
+}
