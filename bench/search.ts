@@ -5,7 +5,7 @@ import { openDatabase, readAll, readOne, transaction, type Database } from '../f
 import { createSqliteHistoryIndex } from '../functions/adapters/sqlite/history-index.ts'
 import { createSqliteHistoryProjection } from '../functions/adapters/sqlite/history-writer.ts'
 import type { HistoryDocument } from '../functions/domain/history.ts'
-import { makeHistory } from './history-events.ts'
+import { makeHistory } from './made/history-events.ts'
 import { printTable, quantile, timed } from './report.ts'
 
 /**

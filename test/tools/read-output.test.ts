@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../functions/domain/json.ts'
 import { readOutput } from '../../functions/tools/read-output.ts'
 import { toolContext } from './tool-context.ts'
 
@@ -7,8 +8,7 @@ const context = toolContext({
   readOutput: async (pointer) =>
     pointer === POINTER ? { text: 'one\ntwo\nthree\nfour\nfive\nsix\n', toolName: 'shell', session: 's-1' } : undefined,
 })
-const read = async (input: object): Promise<string> =>
-  (await readOutput.execute(JSON.parse(JSON.stringify(input)), context)).text
+const read = async (input: JsonObject): Promise<string> => (await readOutput.execute(input, context)).text
 
 describe('read_output', () => {
   it('reads from the beginning', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { HistoryEntry, HistoryFilters } from '../../functions/domain/history.ts'
+import type { JsonObject } from '../../functions/domain/json.ts'
 import { searchHistory } from '../../functions/tools/search-history.ts'
 import { toolContext } from './tool-context.ts'
 
@@ -17,7 +18,7 @@ const entry: HistoryEntry = {
 }
 
 /** What the tool asked its context for. */
-async function asked(input: object): Promise<{ text: string; filters: HistoryFilters; limit: number }> {
+async function asked(input: JsonObject): Promise<{ text: string; filters: HistoryFilters; limit: number }> {
   const calls: { text: string; filters: HistoryFilters; limit: number }[] = []
   const context = toolContext({
     searchHistory: (text, filters, limit) => {
@@ -25,7 +26,7 @@ async function asked(input: object): Promise<{ text: string; filters: HistoryFil
       return Promise.resolve([])
     },
   })
-  await searchHistory.execute(JSON.parse(JSON.stringify(input)), context)
+  await searchHistory.execute(input, context)
   const [call] = calls
   if (call === undefined) throw new Error('the tool did not search')
   return call

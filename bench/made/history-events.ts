@@ -1,5 +1,5 @@
-import type { HistoryDocument } from '../functions/domain/history.ts'
-import { nextId } from '../functions/domain/ids.ts'
+import type { HistoryDocument } from '../../functions/domain/history.ts'
+import { nextId } from '../../functions/domain/ids.ts'
 
 /** Made-up history, the same in every run: conversations about files, orders, deployments and data, as agents have them. */
 export interface MadeHistory {
