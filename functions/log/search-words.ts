@@ -29,7 +29,12 @@ export const FRAME_WORDS = list(`
   discussion tool tools command invoke invoked execute executed search searched searching respond responded response
   state stated explain explained describe described suggest suggested contain contained contains containing
   appear appeared appears occur occurred one ones ever somewhere user users assistant agent bot customer model
-  write wrote written complain complained request requested like did regarding concerning there`)
+  write wrote written complain complained request requested like did regarding concerning there
+  dig dug pull pulled bring brought recollect recollection seeing noticed notice across idea ideas clue process processed deal
+  dealt handle handled check checked checking entry entries record recorded records involve involved involving relate related
+  regard other day days lately already past previous prior somewhere anywhere sometime session sessions lookup happening matter
+  kindly hey hi hello maybe perhaps wonder wondering curious figure figured learn learned learnt turn turned out anyone anybody
+  someone somebody nobody recent exact remembered recalled spoke speak spoken point pointed`)
 
 /** Commands that open a request to search. */
 export const OPENING_COMMANDS = list('find show search look tell remind recall give get list locate')

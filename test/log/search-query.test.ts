@@ -15,7 +15,7 @@ describe('reading a query', () => {
     ['what did get_weather return for Amsterdam', ['get_weather', 'amsterdam']],
     ['the result about writing and utils', ['writing', 'utils']],
     ['do you remember where we saw the invoice of Acme?', ['invoice', 'acme']],
-    ['remind me what the weather lookup for Oslo said', ['weather', 'lookup', 'oslo']],
+    ['remind me what the weather forecast for Oslo said', ['weather', 'forecast', 'oslo']],
   ])('a question is read as its subject: %s', (query, subject) => {
     expect(counted(query)).toEqual(subject)
   })
