@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Client, Message, RunBody } from '../client.ts'
+import type { Client, RunBody } from '../client.ts'
 import type { SentEvent } from '../event-text.ts'
 import { readEvents } from '../event-text.ts'
 
@@ -48,8 +48,8 @@ export interface DurableClient {
   submit(key: string, body: { readonly content: string } & object, stream: boolean): Promise<string>
   /** Reads the run's events, answering whatever it waits for, until it has ended. */
   finish(run: string): Promise<RunBody>
-  /** Waits until a message is in the log. */
-  untilMessage(fits: (message: Message) => boolean): Promise<void>
+  /** Waits until the run's first call is in the log, or it has ended without one. */
+  untilCalls(run: string): Promise<void>
   stop(run: string): Promise<void>
   readRun(run: string): Promise<RunBody>
 }
@@ -133,12 +133,13 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
         else await follow(now.id)
       }
     },
-    async untilMessage(fits) {
+    async untilCalls(run) {
       for (let attempt = 0; attempt < 500; attempt++) {
-        if ((await client.messages(knows.session)).some(fits)) return
+        if ((await client.messages(knows.session)).some((message) => message.role === 'tool')) return
+        if (ENDED.includes((await readRun(run)).status)) return
         await sleep(20)
       }
-      throw new Error(`${knows.session}: the message did not come`)
+      throw new Error(`${knows.session}: run ${run} makes no call`)
     },
     async stop(run) {
       const stopped = await client.post<RunBody>(`${base}/runs/${run}/cancel`, undefined)

@@ -42,7 +42,7 @@ export const scenarios: readonly Scenario[] = [
     async drive(client) {
       await client.openSession()
       const run = await submit(client, 'first', 'hang', {}, false)
-      await client.untilMessage((message) => message.role === 'tool')
+      await client.untilCalls(run)
       await client.stop(run)
       await client.finish(run)
     },
@@ -52,7 +52,7 @@ export const scenarios: readonly Scenario[] = [
     async drive(client) {
       await client.openSession()
       const run = await submit(client, 'first', 'wait', {}, false)
-      await client.untilMessage((message) => message.role === 'tool')
+      await client.untilCalls(run)
       const steering = await submit(client, 'second', 'say', { on_busy: 'steer' }, false)
       await client.finish(run)
       await client.finish(steering)
