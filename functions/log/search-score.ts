@@ -41,6 +41,7 @@ const LITERAL = 0.05
 /** The query stands in the text as it is, wherever in words it begins and ends: better than any similar word. */
 const LITERAL_QUALITY = 0.85
 const TOOL_EVENT = 0.06
+const TOOL_EVENT_IN_SPEECH = 0.015
 const SPEAKER = 0.12
 
 interface Row<Found> {
@@ -180,7 +181,8 @@ function toolNamed(query: SearchQuery): (toolName: string | undefined) => boolea
 function prior(query: SearchQuery, role: HistoryRole): number {
   const speaker = role === 'user' || role === 'assistant' ? role : 'tool'
   if (query.speaker !== undefined) return speaker === query.speaker ? SPEAKER : 0
-  return speaker === 'tool' && !query.natural ? TOOL_EVENT : 0
+  if (speaker !== 'tool') return 0
+  return query.natural ? TOOL_EVENT_IN_SPEECH : TOOL_EVENT
 }
 
 const compareIds = (left: number | string, right: number | string): number => (left < right ? -1 : left > right ? 1 : 0)
