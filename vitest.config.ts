@@ -5,6 +5,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/**/*.engine.test.ts', 'test/**/*.crash.test.ts'],
     testTimeout: 20_000,
+    hookTimeout: 60_000,
     fileParallelism: true,
     maxWorkers: 2,
   },

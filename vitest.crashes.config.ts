@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.crash.test.ts'],
     testTimeout: 60_000,
+    hookTimeout: 60_000,
     maxWorkers: 2,
   },
 })
