@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { HistoryDocument, HistoryFilters, HistoryScope } from '../../domain/history.ts'
+import type { HistoryDocument, HistoryFilters, HistoryRole, HistoryScope } from '../../domain/history.ts'
 
 /**
  * Filters as tokens of the full-text index, so that a match skips what they exclude. They begin with a private-use character,
@@ -15,10 +15,10 @@ const BLOCK = 32
 export function scopeTokens(document: HistoryDocument): string[] {
   const { tenant, session, owner, role, agent, runId, toolName, status } = document
   return [
-    token('t', tenant),
+    tenantToken(tenant),
     token('s', tenant, session),
     ...(owner === undefined ? [] : [token('o', tenant, owner)]),
-    token('r', role),
+    roleToken(role),
     token('a', agent),
     token('u', runId),
     ...(toolName === undefined ? [] : [token('n', toolName)]),
@@ -27,27 +27,35 @@ export function scopeTokens(document: HistoryDocument): string[] {
   ]
 }
 
-/** The part of a match expression that admits what the scope and the filters admit; times to the hour. */
-export function scopeExpression(scope: HistoryScope, filters: HistoryFilters): string {
+/**
+ * The part of a match expression that admits what the scope and the filters admit, times to the hour; undefined when that is
+ * everything. `alone`: nearly all documents are the tenant's, so that its token would cost much and exclude little.
+ */
+export function scopeExpression(scope: HistoryScope, filters: HistoryFilters, alone = false): string | undefined {
   const { tenant } = scope
   const wanted = [
     ...optional(scope.session, (session) => token('s', tenant, session)),
     ...optional(filters.session, (session) => token('s', tenant, session)),
     ...optional(scope.owner, (owner) => token('o', tenant, owner)),
     ...optional(filters.owner, (owner) => token('o', tenant, owner)),
-    ...optional(filters.role, (role) => token('r', role)),
+    ...optional(filters.role, roleToken),
     ...optional(filters.tool, (tool) => token('n', tool)),
     ...optional(filters.status, (status) => token('x', status)),
     ...optional(filters.agent, (agent) => token('a', agent)),
   ]
   // The tokens of a session and of an owner name their tenant, which is why they need no other.
   const narrow = scope.session ?? filters.session ?? scope.owner ?? filters.owner
-  const all = [...(narrow === undefined ? [token('t', tenant)] : []), ...wanted].map(quote)
+  const isTenantNeeded = narrow === undefined && !(alone && filters.notRun === undefined)
+  const all = [...(isTenantNeeded ? [tenantToken(tenant)] : []), ...wanted].map(quote)
   const times = timeTokens(filters.since, filters.until)
   if (times !== undefined) all.push(`(${times.map(quote).join(' OR ')})`)
+  if (all.length === 0) return undefined
   const not = filters.notRun === undefined ? '' : ` NOT ${quote(token('u', filters.notRun))}`
   return `(${all.join(' AND ')})${not}`
 }
+
+export const tenantToken = (tenant: string): string => token('t', tenant)
+export const roleToken = (role: HistoryRole): string => token('r', role)
 
 /** Quotes a token for a match expression. */
 export const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`
@@ -57,7 +65,7 @@ function token(kind: string, ...values: readonly string[]): string {
   return MARK + kind + createHash('sha256').update(JSON.stringify(values)).digest('hex').slice(0, 20)
 }
 
-const optional = (value: string | undefined, make: (value: string) => string): string[] =>
+const optional = <Value>(value: Value | undefined, make: (value: Value) => string): string[] =>
   value === undefined ? [] : [make(value)]
 
 const levels = (): number[] => Array.from({ length: TIME_LEVELS }, (_, level) => level)

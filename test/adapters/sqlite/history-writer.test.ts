@@ -14,6 +14,7 @@ import { redactSecrets } from '../../../functions/log/redact.ts'
 import { callTo, writeLog } from '../../generators/messages.ts'
 
 const key = { tenant: 'acme', session: 's-1' }
+const FOREIGN = { tenant: 'rival', session: 's-9' }
 const SECRET = `ghp_${'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zCaB3d'}`
 
 let database: Database
@@ -140,11 +141,25 @@ describe('the SQLite history', () => {
     const documents = await Promise.all(
       foreign.map(async (message) => ({
         messageId: message.id,
-        documents: await projection.documents(message, { key: { tenant: 'rival', session: 's-9' } }),
+        documents: await projection.documents(message, { key: FOREIGN }),
       })),
     )
-    transaction(database, () => projection.write({ tenant: 'rival', session: 's-9' }, documents))
+    transaction(database, () => projection.write(FOREIGN, documents))
     expect(await find('amouet')).toEqual([log[0]?.id])
+  })
+
+  test('a tenant that was alone at the latest count still sees its own documents only', async () => {
+    const own = Array.from({ length: 600 }, (_, number) => `zebra ${number}`)
+    await store(own.reduce((writer, text) => writer.user(text), writeLog()).log)
+    expect(await find('zebra')).toHaveLength(100)
+    const { log } = writeLog().user('zebra crossing')
+    const [message] = log
+    if (message === undefined) throw new RangeError('no message')
+    const documents = await projection.documents({ ...message, id: `1${message.id.slice(1)}` }, { key: FOREIGN })
+    const messageId = documents[0]?.messageId ?? ''
+    transaction(database, () => projection.write(FOREIGN, [{ messageId, documents }]))
+    expect(await find('zebra')).not.toContain(messageId)
+    expect(await find('zebra crossing')).not.toContain(messageId)
   })
 
   test('symbols are found in texts that have them, newest first', async () => {
