@@ -35,7 +35,7 @@ export function matchExpression({ terms, scope }: Matching, stage: Stage): strin
     return within(`(${content.map(termExpression).join(' AND ')})`, scope)
   }
   const parts = rareParts(terms, MIN_ANY)
-  if (parts.length < 2) return undefined
+  if (parts.length === 0 || (parts.length === 1 && terms.length === 1)) return undefined
   return within(`(${parts.map(({ expression }) => expression).join(' OR ')})`, scope)
 }
 
@@ -58,6 +58,7 @@ export function rareParts(terms: readonly PlannedTerm[], least: number): RarePar
       { expression: termExpression(planned), importance: planned.importance, frequency: planned.frequency },
       ...looseParts(planned),
     ])
+    .filter(({ frequency }) => frequency > 0)
     .toSorted((left, right) => left.frequency - right.frequency)
   let documents = 0
   return parts.filter(({ frequency }, index) => {

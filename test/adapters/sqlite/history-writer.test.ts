@@ -162,6 +162,13 @@ describe('the SQLite history', () => {
     expect(await find('zebra crossing')).not.toContain(messageId)
   })
 
+  test('unknown words hide nothing: what has the known ones is found', async () => {
+    const { log } = writeLog().user('the zebra crossing')
+    await store(log)
+    expect(await find('qqxx zebra yyzz wwvv')).toEqual([log[0]?.id])
+    expect(await find('zebra qqxx')).toEqual([log[0]?.id])
+  })
+
   test('symbols are found in texts that have them, newest first', async () => {
     const { log } = writeLog().user('a => b').user('a = b > c').user('x => {}').user('🎉 party')
     await store(log)
