@@ -51,7 +51,7 @@ describe('four processes on one database and one session', () => {
     )
     await untilIdle(client(1))
     await expectInOrder(client(2), accepted)
-  }, 120_000)
+  }, 240_000)
 
   test('calls are answered by several processes at once, and each run goes on exactly once', async () => {
     const accepted: RunBody[] = []
@@ -67,7 +67,7 @@ describe('four processes on one database and one session', () => {
       await client(index).runUntil(session, run.id, ['completed'])
     }
     await expectInOrder(client(3), accepted)
-  }, 120_000)
+  }, 240_000)
 
   test('when all are killed in the midst of it, no input is lost, and whoever starts next goes on in the same order', async () => {
     const accepted: RunBody[] = []
@@ -82,7 +82,7 @@ describe('four processes on one database and one session', () => {
     }
     await untilIdle(client(0))
     await expectInOrder(client(1), accepted)
-  }, 120_000)
+  }, 240_000)
 
   function post(at: Client, content: string, key: string): Promise<RunBody> {
     const headers = { prefer: 'respond-async', 'idempotency-key': key }
@@ -106,7 +106,7 @@ describe('four processes on one database and one session', () => {
     for (let attempt = 0; attempt < 2_000; attempt++) {
       const runs = await at.all<RunBody>(`/v1/sessions/${session}/runs?limit=100`)
       if (runs.every((run) => ENDED.includes(run.status))) return
-      await sleep(50)
+      await sleep(250)
     }
     throw new Error('the session does not come to rest')
   }
