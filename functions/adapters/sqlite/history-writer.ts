@@ -33,7 +33,9 @@ export function createSqliteHistoryProjection({ database, outputs, redact }: Dep
       for (const messageId of messageIds) {
         const id = findMessage(database, key, messageId)
         if (id === undefined) continue
-        removed += removeDocuments(database, vocabulary, id)
+        const { count, words } = removeDocuments(database, id)
+        vocabulary.forget(words)
+        removed += count
         write(database, 'DELETE FROM historyMessages WHERE id = ?', id)
       }
       return removed
@@ -54,14 +56,16 @@ function replace(
   documents: readonly HistoryDocument[],
 ): void {
   const known = findMessage(database, key, messageId)
-  if (known !== undefined) removeDocuments(database, vocabulary, known)
+  const removed = known === undefined ? [] : removeDocuments(database, known).words
   const first = documents[0]
-  if (first === undefined) {
-    if (known !== undefined) write(database, 'DELETE FROM historyMessages WHERE id = ?', known)
-    return
-  }
-  const id = known === undefined ? insertMessage(database, first) : updateMessage(database, known, first)
-  for (const document of documents) insertDocument(database, vocabulary, id, document)
+  const added = new Set<string>()
+  if (first !== undefined) {
+    const id = known === undefined ? insertMessage(database, first) : updateMessage(database, known, first)
+    for (const document of documents)
+      for (const word of insertDocument(database, vocabulary, id, document)) added.add(word)
+  } else if (known !== undefined) write(database, 'DELETE FROM historyMessages WHERE id = ?', known)
+  // Whether a word stands elsewhere is costly to ask, and most words are back at once: a call is written again with its result.
+  vocabulary.forget(removed.filter((word) => !added.has(word)))
 }
 
 function findMessage(database: Database, key: SessionKey, messageId: string): number | undefined {
@@ -107,12 +111,13 @@ function updateMessage(database: Database, id: number, { owner, status, call }: 
   return id
 }
 
+/** Answers the document's words. */
 function insertDocument(
   database: Database,
   vocabulary: VocabularyWriter,
   message: number,
   document: HistoryDocument,
-): void {
+): readonly string[] {
   const { lastInsertRowid } = statement(
     database,
     'INSERT INTO historyDocuments (message, part, role, time, text) VALUES (?, ?, ?, ?, ?)',
@@ -128,10 +133,12 @@ function insertDocument(
     extra.join(' '),
     scopeTokens(document).join(' '),
   )
-  vocabulary.add([...tool, ...call, ...body, ...extra])
+  const words = [...tool, ...call, ...body, ...extra]
+  vocabulary.add(words)
+  return words
 }
 
-function removeDocuments(database: Database, vocabulary: VocabularyWriter, message: number): number {
+function removeDocuments(database: Database, message: number): { count: number; words: readonly string[] } {
   const rows = readAll<{ id: number; text: string }>(
     database,
     'SELECT id, text FROM historyDocuments WHERE message = ?',
@@ -140,6 +147,6 @@ function removeDocuments(database: Database, vocabulary: VocabularyWriter, messa
   for (const { id } of rows) write(database, 'DELETE FROM historyWords WHERE rowid = ?', id)
   write(database, 'DELETE FROM historyDocuments WHERE message = ?', message)
   // A call is a document of its own, so the words of all texts are all words.
-  vocabulary.forget(rows.map(({ text }) => tokenize(text)).flatMap(({ words, extra }) => [...words, ...extra]))
-  return rows.length
+  const words = rows.map(({ text }) => tokenize(text)).flatMap((tokens) => [...tokens.words, ...tokens.extra])
+  return { count: rows.length, words }
 }
