@@ -21,11 +21,11 @@ import { dynamodbClient } from '../../engines/clients.ts'
  * DynamoDB in a table of its own, with a second client as the other process. The first may be another than the usual: one that
  * comes `through` a bad network.
  */
-export const dynamodbEngine = (endpoint: string, through: DynamoDBClient = dynamodbClient(endpoint)): Engine => ({
+export const dynamodbEngine = (endpoint: string, through?: DynamoDBClient): Engine => ({
   name: 'DynamoDB',
   timeoutFactor: 12,
   open: async (opening = {}) => {
-    const [first, second] = [through, dynamodbClient(endpoint)]
+    const [first, second] = [through ?? dynamodbClient(endpoint), dynamodbClient(endpoint)]
     const tableName = `log-${crypto.randomUUID()}`
     await createTableIfAbsent(second, tableName)
     const folder = await mkdtemp(join(tmpdir(), 'tooltrail-dynamodb-'))
