@@ -99,7 +99,8 @@ function openClients({ region, credentials, endpoints }: AwsSettings) {
     ...(credentials === undefined ? {} : { credentials }),
   }
   const at = (endpoint: string | undefined) => (endpoint === undefined ? common : { ...common, endpoint })
-  const dynamodb = new DynamoDBClient(at(endpoints.dynamodb))
+  // The adapter repeats its requests itself: repeating them here as well would multiply the waits.
+  const dynamodb = new DynamoDBClient({ ...at(endpoints.dynamodb), maxAttempts: 1 })
   const service = /\.(aoss|es)\./.exec(new URL(endpoints.opensearch).hostname)?.[1] as 'aoss' | 'es' | undefined
   const signing =
     service === undefined ? {} : { signing: { region, service, credentials: () => dynamodb.config.credentials() } }
