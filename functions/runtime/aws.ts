@@ -32,7 +32,6 @@ import type { Settings } from './config.ts'
 import { createLogger } from './logger.ts'
 import type { OpenPorts } from './program.ts'
 
-const ALIAS = 'history'
 /** Milliseconds after which a request to a store has failed. */
 const REQUEST_MS = 10_000
 
@@ -54,7 +53,7 @@ export async function openAwsPorts(
   const rows = { client: clients.dynamodb, tableName: aws.table, outputs, clock }
   const sessions = createDynamoSessionStore(rows)
   const poison = createSqsPoisonSink({ client: clients.sqs, queueUrl: poisonUrl })
-  const search = { client: clients.search, alias: ALIAS, poison, clock }
+  const search = { client: clients.search, alias: aws.index, poison, clock }
   const indexing = { sessions, outputs, poison, redact: redactSecrets }
   const writer = createOpenSearchHistoryWriter(search)
   const handle = createIndexer({ ...indexing, writer, records: createDynamoRowRecords({ outputs }), logger })

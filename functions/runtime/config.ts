@@ -19,6 +19,11 @@ const environment = z.object({
   TOOLTRAIL_BACKEND: z.enum(['local', 'aws']).default('local'),
   TOOLTRAIL_TABLE: text.default('tooltrail'),
   TOOLTRAIL_BUCKET: text.default('tooltrail-outputs'),
+  // OpenSearch takes no capitals.
+  TOOLTRAIL_INDEX: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]*$/)
+    .default('history'),
   TOOLTRAIL_QUEUE_URL: z.url().optional(),
   TOOLTRAIL_POISON_URL: z.url().optional(),
   DYNAMODB_ENDPOINT: z.url().optional(),
@@ -127,6 +132,7 @@ function awsSettings(values: z.output<typeof environment>) {
     region: values.AWS_REGION ?? 'us-east-1',
     table: values.TOOLTRAIL_TABLE,
     bucket: values.TOOLTRAIL_BUCKET,
+    index: values.TOOLTRAIL_INDEX,
     queueUrl: values.TOOLTRAIL_QUEUE_URL,
     poisonUrl: values.TOOLTRAIL_POISON_URL,
     endpoints: { dynamodb, s3, sqs, opensearch },
