@@ -146,3 +146,40 @@ function engineCredentials(values: z.output<typeof environment>) {
   if (endpoint === undefined || accessKeyId !== undefined || secretAccessKey !== undefined) return undefined
   return { accessKeyId: 'local', secretAccessKey: 'localsecret' }
 }
+
+/** Variables of each function on AWS. The stacks take these types, so that a missing one does not compile. */
+interface StoreVariables {
+  readonly TOOLTRAIL_ENVIRONMENT: string
+  readonly TOOLTRAIL_TABLE: string
+  readonly TOOLTRAIL_BUCKET: string
+  readonly LOG_LEVEL: string
+}
+
+interface LoopVariables extends StoreVariables {
+  readonly OPENSEARCH_ENDPOINT: string
+  readonly TOOLTRAIL_QUEUE_URL: string
+  /** The agents' file, beside the bundle. */
+  readonly TOOLTRAIL_AGENTS: string
+  /** Of the default agent: `provider/model`. */
+  readonly MODEL?: string
+  /** Name or ARN of the secret with the providers' keys. */
+  readonly TOOLTRAIL_MODEL_SECRET: string
+  /** How long before the function's time is over a run is handed on. */
+  readonly TOOLTRAIL_STOP_MARGIN_SECONDS: string
+}
+
+export interface ApiVariables extends LoopVariables {
+  readonly TOOLTRAIL_CORS_ORIGINS?: string
+}
+
+export type WorkerVariables = LoopVariables
+
+export interface IndexerVariables extends StoreVariables {
+  readonly OPENSEARCH_ENDPOINT: string
+  readonly TOOLTRAIL_POISON_URL: string
+  readonly TOOLTRAIL_QUEUE_URL: string
+}
+
+export interface SweeperVariables extends StoreVariables {
+  readonly TOOLTRAIL_QUEUE_URL: string
+}
