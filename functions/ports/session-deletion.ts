@@ -26,6 +26,9 @@ export interface SessionDeletion {
   markRemoved(key: SessionKey, outputs: number): Promise<void>
   /** The objects were removed once more: the tombstone is no longer due. */
   finish(key: SessionKey): Promise<void>
-  /** Undefined when the session was never deleted, or its tombstone is older than 30 days. */
-  state(key: SessionKey): Promise<DeletionState | undefined>
+  /**
+   * Undefined when the session was never deleted, or its tombstone is older than 30 days. With `owner`: also when the session
+   * was not this owner's. A tombstone keeps a hash of the owner, not the name.
+   */
+  state(key: SessionKey, owner?: string): Promise<DeletionState | undefined>
 }

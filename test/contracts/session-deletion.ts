@@ -81,6 +81,16 @@ export function sessionDeletionContract(engine: Engine): void {
       expect(await scene.deletion.state(scene.key)).toMatchObject({ removed: true })
     })
 
+    test('a tombstone still tells whose session it was, and to nobody else', async () => {
+      const owned = await openScene(stores, { owner: 'ann' })
+      const free = await openScene(stores)
+      for (const { deletion, key } of [owned, free]) await deletion.tombstone(key)
+      expect(await owned.peer.deletion.state(owned.key, 'ann')).toMatchObject({ removed: false })
+      expect(await owned.deletion.state(owned.key)).toMatchObject({ removed: false })
+      expect(await owned.deletion.state(owned.key, 'bob')).toBeUndefined()
+      expect(await free.deletion.state(free.key, 'ann')).toBeUndefined()
+    })
+
     test('an interrupted deletion goes on in another process and counts each thing once', async () => {
       const scene = await filled()
       await scene.deletion.tombstone(scene.key)

@@ -133,6 +133,21 @@ describe('a key that is bound to an owner', () => {
     expect(await found('&owner=them')).toEqual([])
     expect(await found('&session=c')).toEqual([])
   })
+
+  test('sees how far the deletion of its own session has come, and of no other', async () => {
+    const all = await stage.key()
+    const bound = await stage.key({ owner: 'me' })
+    for (const [id, owner] of [
+      ['mine', 'me'],
+      ['theirs', 'them'],
+    ])
+      await expectJson(stage, 201, 'POST', '/v1/sessions', { id, owner }, all)
+    await expectJson(stage, 404, 'DELETE', '/v1/sessions/theirs', undefined, bound)
+    const gone = await expectJson(stage, 200, 'DELETE', '/v1/sessions/mine', undefined, bound)
+    await expectJson(stage, 200, 'DELETE', '/v1/sessions/theirs', undefined, all)
+    expect(await expectJson(stage, 200, 'GET', '/v1/deletions/mine', undefined, bound)).toEqual(gone)
+    await expectJson(stage, 404, 'GET', '/v1/deletions/theirs', undefined, bound)
+  })
 })
 
 describe('caps', () => {

@@ -4,7 +4,7 @@ import { flagAt, numberAt, requiredText, textAt, type Item } from './attributes.
 import { absent, all, any, below, is, present } from './expressions.ts'
 import { seconds } from './expiry.ts'
 import { isLive, live } from './header-item.ts'
-import { expiryKey, HEADER, headerKey, partitionOf, RUN_PREFIX } from './keys.ts'
+import { expiryKey, HEADER, headerKey, partitionOf, printOf, RUN_PREFIX } from './keys.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 import type { Action } from './table.ts'
 import { counterNames } from './usage-counters.ts'
@@ -29,7 +29,7 @@ export function createDynamoSessionDeletion(dependencies: DynamoDependencies): S
     finish: async (key) => {
       await table.update(headerKey(key), is('status', 'deleted'), { remove: ['due'] })
     },
-    state: async (key) => stateOf(await table.read(headerKey(key)), clock.now()),
+    state: async (key, owner) => stateOf(await table.read(headerKey(key)), owner, clock.now()),
   }
 }
 
@@ -68,7 +68,7 @@ async function tombstone(rows: SessionRows, key: SessionKey, ifExpired: boolean)
 
 const FORGOTTEN = [
   ...['lease_owner', 'lease_until', 'active_run', 'cancel_run', 'cancel_reason', 'group', 'at'],
-  ...['owner_print', 'agent_print', 'ttl_days'],
+  ...['agent_print', 'ttl_days'],
 ]
 
 /** All that a page holds goes in one write, with its counts, so that nothing is counted twice whoever else removes. */
@@ -113,8 +113,9 @@ function countsOf(items: readonly Item[]): Record<string, number> {
   }
 }
 
-function stateOf(header: Item | undefined, now: number): DeletionState | undefined {
+function stateOf(header: Item | undefined, owner: string | undefined, now: number): DeletionState | undefined {
   if (header === undefined || isLive(header) || (numberAt(header, 'forget_at') ?? 0) <= now) return undefined
+  if (owner !== undefined && textAt(header, 'owner_print') !== printOf(owner)) return undefined
   return {
     messages: numberAt(header, 'gone_messages') ?? 0,
     runs: numberAt(header, 'gone_runs') ?? 0,

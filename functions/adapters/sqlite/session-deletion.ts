@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto'
 import { LEASE_MS, type SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { DeletionState, SessionDeletion } from '../../ports/session-deletion.ts'
 import { readAll, readOne, snapshot, transaction, write, type Database } from './database.ts'
 import type { HistoryProjection } from './history-projection.ts'
+import { toColumn } from './exact-text.ts'
 import { encodeTotals, findLiveSession, findSession, NO_TOTALS, saveSession, type SessionRow } from './session-rows.ts'
 
 const TOMBSTONE_MS = 30 * 86_400_000
@@ -22,7 +24,7 @@ export function createSqliteSessionDeletion({ database, clock, history }: Depend
     removeRows: async (key, limit) => removeRows(database, history, key, limit),
     markRemoved: async (key, outputs) => markRemoved(database, key, outputs, clock.now()),
     finish: async (key) => finish(database, key),
-    state: async (key) => state(database, key, clock.now()),
+    state: async (key, owner) => state(database, key, owner, clock.now()),
   }
 }
 
@@ -45,7 +47,7 @@ function tombstone(database: Database, key: SessionKey, ifExpired: boolean, now:
       cancelReason: null,
       due: now,
       expiresAt: now + TOMBSTONE_MS,
-      owner: null,
+      owner: row.owner === null ? null : printOf(row.owner),
       run: null,
       runStatus: null,
       totals: encodeTotals(NO_TOTALS),
@@ -127,13 +129,16 @@ function finish(database: Database, key: SessionKey): void {
   })
 }
 
-function state(database: Database, key: SessionKey, now: number): DeletionState | undefined {
+function state(database: Database, key: SessionKey, owner: string | undefined, now: number): DeletionState | undefined {
   return snapshot(database, () => {
     const row = findTombstone(database, key)
     if (row === undefined || (row.expiresAt ?? now) <= now) return undefined
+    if (owner !== undefined && row.owner !== printOf(toColumn(owner))) return undefined
     const sql = 'SELECT messages, runs, documents, outputs, removed FROM deletions WHERE session = ?'
     const counts = readOne<Record<keyof DeletionState, number>>(database, sql, row.number)
     if (counts === undefined) throw new Error(`tombstone ${row.session} has no counts`)
     return { ...counts, removed: counts.removed === 1 }
   })
 }
+
+const printOf = (owner: string): string => createHash('sha256').update(owner).digest('base64url')

@@ -25,8 +25,7 @@ export function deletionRoutes(app: App, { deletion }: AppDependencies): void {
   app.openapi(readDeletion, async (c) => {
     const caller = c.get('caller')
     const key = sessionKey(caller, c.req.valid('param').deletion)
-    // A tombstone does not say whose session it was, so a key that is bound to an owner sees none.
-    const state = caller.owner === undefined ? await deletion.state(key) : undefined
+    const state = await deletion.state(key, caller.owner)
     if (state === undefined) throw new TooltrailError('session_not_found', `there is no deletion ${key.session}`)
     return c.json(deletionResource(key, state), 200)
   })
