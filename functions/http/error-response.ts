@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { HTTPException } from 'hono/http-exception'
 import type { Context } from 'hono'
 import { TooltrailError } from '../domain/errors.ts'
@@ -69,14 +70,22 @@ export function errorResponse(error: Error, c: Context<AppEnv>, log: Logger): Re
 }
 
 /** One problem document, with the request's id and path. */
-export function problemResponse(c: Context<AppEnv>, problem: Problem): Response {
+export const problemResponse = (c: Context<AppEnv>, problem: Problem): Response =>
+  problemDocument(problem, { instance: new URL(c.req.url).pathname.slice(0, 512), request_id: c.get('requestId') })
+
+/** The answer to a request that is none: its host or address cannot be read, so that no route ever sees it. */
+export function unreadableRequest(error: unknown): Response {
+  const detail = `the request cannot be read: ${error instanceof Error ? error.message : 'it is malformed'}`
+  return problemDocument({ status: 400, code: 'malformed_request', detail }, { request_id: randomUUID() })
+}
+
+function problemDocument(problem: Problem, of: { readonly request_id: string; readonly instance?: string }): Response {
   const document = {
     type: `urn:tooltrail:problem:${problem.code}`,
     title: TITLES[problem.status] ?? 'Error',
     status: problem.status,
     detail: problem.detail.toWellFormed(),
-    instance: new URL(c.req.url).pathname.slice(0, 512),
-    request_id: c.get('requestId'),
+    ...of,
     ...(problem.errors === undefined ? {} : { errors: problem.errors }),
   }
   return new Response(JSON.stringify(document), {

@@ -1,7 +1,9 @@
-import { serve } from '@hono/node-server'
+import { getRequestListener } from '@hono/node-server'
 import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import packageJson from '../../package.json' with { type: 'json' }
+import { unreadableRequest } from '../http/error-response.ts'
 import type { ToolRegistry } from '../ports/tool.ts'
 import { readAgents } from './agents-file.ts'
 import { builtInTools, withoutHttpFetch } from './built-in-tools.ts'
@@ -65,11 +67,12 @@ export async function startLocal(settings: Settings, composition: Composition = 
   }
 }
 
-function listen(fetch: Parameters<typeof serve>[0]['fetch'], { port, host }: Settings): Promise<Server> {
+function listen(fetch: Parameters<typeof getRequestListener>[0], { port, host }: Settings): Promise<Server> {
+  const server = createServer(getRequestListener(fetch, { hostname: host, errorHandler: unreadableRequest }))
+  server.keepAliveTimeout = KEEP_ALIVE_MS
   return new Promise((resolve, reject) => {
-    const server = serve({ fetch, port, hostname: host }, () => resolve(server)) as Server
-    server.keepAliveTimeout = KEEP_ALIVE_MS
     server.once('error', reject)
+    server.listen(port, host, () => resolve(server))
   })
 }
 

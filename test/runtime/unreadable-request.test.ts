@@ -1,0 +1,47 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readSettings } from '../../functions/runtime/config.ts'
+import { startLocal } from '../../functions/runtime/local.ts'
+import type { LocalServer } from '../../functions/runtime/local.ts'
+
+describe('a request that the HTTP layer cannot read', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-unreadable-'))
+  let server: LocalServer
+  beforeAll(async () => {
+    server = await startLocal(readSettings({ PORT: '0', TOOLTRAIL_DATA: folder, LOG_LEVEL: 'silent' }))
+  })
+  afterAll(async () => {
+    await server.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  async function answerTo(head: string): Promise<string> {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    socket.end(`${head}\r\nConnection: close\r\n\r\n`)
+    let answer = ''
+    socket.setEncoding('utf8').on('data', (piece: string) => (answer += piece))
+    await once(socket, 'close')
+    return answer
+  }
+
+  test.each([
+    ['a backslash in the path', 'GET /v1\\sessions HTTP/1.1\r\nHost: 127.0.0.1'],
+    ['a host with a space', 'GET /healthz HTTP/1.1\r\nHost: a b'],
+    ['a host with a path', 'GET /healthz HTTP/1.1\r\nHost: a/b'],
+    ['an address of another scheme', 'GET ftp://127.0.0.1/healthz HTTP/1.1\r\nHost: 127.0.0.1'],
+  ])('%s gets 400 as a problem document', async (_name, head) => {
+    const answer = await answerTo(head)
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer).toMatch(/^content-type: application\/problem\+json\r$/im)
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({
+      status: 400,
+      type: 'urn:tooltrail:problem:malformed_request',
+      detail: expect.stringContaining('cannot be read'),
+      request_id: expect.any(String),
+    })
+  })
+})
