@@ -1,23 +1,22 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { serve } from '@hono/node-server'
 import type { Agent, Policies } from '../../functions/domain/agent.ts'
 import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import type { Tool } from '../../functions/ports/tool.ts'
-import { openLocalPorts } from '../../functions/runtime/local-ports.ts'
+import { readSettings } from '../../functions/runtime/config.ts'
+import { openPorts } from '../../functions/runtime/open-ports.ts'
 import { createProgram } from '../../functions/runtime/program.ts'
 import type { Ports } from '../../functions/runtime/program.ts'
+import type { Backend, Place } from './backend.ts'
 import { createClient } from './client.ts'
 import type { Client } from './client.ts'
 
 export interface InProcess {
   readonly client: Client
   readonly ports: Ports
-  readonly dataFolder: string
+  readonly place: Place
   close(): Promise<void>
 }
 
@@ -31,18 +30,16 @@ export const testAgent = (agent: Omit<Agent, 'policies' | 'modelOptions' | 'tool
 
 export const withPolicies = (policies: Partial<Policies>): Policies => ({ ...DEFAULT_POLICIES, ...policies })
 
-/** The whole program in this process, on SQLite and disk in a folder of its own, over real HTTP. */
+/** The whole program in this process, in a place of its own on the backend, over real HTTP. */
 export async function startInProcess(options: {
+  readonly backend: Backend
   readonly agents: readonly Agent[]
   readonly tools?: readonly Tool[]
   readonly modelBaseUrl: string
 }): Promise<InProcess> {
-  const dataFolder = await mkdtemp(join(tmpdir(), 'tooltrail-'))
-  const ports = openLocalPorts({
-    dataFolder,
-    logLevel: 'error',
-    modelSettings: { server: { baseUrl: options.modelBaseUrl } },
-  })
+  const place = await options.backend.open()
+  const model = { MODEL: 'openai-compatible/any', MODEL_BASE_URL: options.modelBaseUrl }
+  const ports = await openPorts(readSettings({ ...place.env, ...model, LOG_LEVEL: 'error' }))
   const program = createProgram(ports, {
     agents: new Map(options.agents.map((agent) => [agent.name, agent])),
     tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
@@ -56,13 +53,13 @@ export async function startInProcess(options: {
   return {
     client: createClient(`http://127.0.0.1:${port}`),
     ports,
-    dataFolder,
+    place,
     async close() {
       await program.stop()
       server.closeAllConnections()
       server.close()
       await ports.close()
-      await rm(dataFolder, { recursive: true, force: true })
+      await place.remove()
     },
   }
 }

@@ -24,8 +24,8 @@ export interface RunningProgram {
 
 /** Starts the real program, or a composition of it, as a process of its own on a free port. Resolves when it takes requests. */
 export async function startProgram(options: {
-  readonly dataFolder: string
-  readonly env?: Readonly<Record<string, string>>
+  /** Its settings: at least where it stands. */
+  readonly env: Readonly<Record<string, string>>
   /** A module under `test/` that starts the program with something added; left out: the program itself. */
   readonly composition?: string
 }): Promise<RunningProgram> {
@@ -38,7 +38,6 @@ export async function startProgram(options: {
       ...NO_MODELS,
       PORT: '0',
       LOG_LEVEL: 'warn',
-      TOOLTRAIL_DATA: options.dataFolder,
       ...options.env,
     },
   })

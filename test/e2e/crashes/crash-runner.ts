@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Backend, Place } from '../backend.ts'
 import type { RunningProgram } from '../program.ts'
 import { startProgram } from '../program.ts'
 import type { Knowledge } from './durable-client.ts'
@@ -16,48 +17,55 @@ const TOOLS = ['search_history', 'read_output', 'record', 'lookup', 'guarded', '
 
 /** A program that is killed and started again on the same data. */
 export interface CrashBench {
-  readonly dataFolder: string
+  readonly backend: Backend
+  readonly place: Place
   readonly effects: string
   start(fault?: Fault): Promise<RunningProgram>
   /** Whatever starts from now on has a clock that is further ahead than a lease lasts. */
   letLeasesEnd(): void
-  /** Durable steps of a session that was to be killed. */
-  stepsOf(session: string): Promise<number>
+  /** The kinds of a session's durable steps, in their order. */
+  stepsOf(session: string): Promise<string[]>
   remove(): Promise<void>
 }
 
-export async function createCrashBench(modelBaseUrl: string): Promise<CrashBench> {
-  const dataFolder = await mkdtemp(join(tmpdir(), 'tooltrail-crash-'))
-  const agents = join(dataFolder, 'agents.json')
-  const effects = join(dataFolder, 'effects.txt')
-  const trace = join(dataFolder, 'trace.txt')
+export async function createCrashBench(modelBaseUrl: string, backend: Backend): Promise<CrashBench> {
+  const place = await backend.open()
+  const folder = await mkdtemp(join(tmpdir(), 'tooltrail-crash-'))
+  const agents = join(folder, 'agents.json')
+  const effects = join(folder, 'effects.txt')
+  const trace = join(folder, 'trace.txt')
   await writeFile(agents, JSON.stringify({ agents: { default: { tools: TOOLS } } }))
-  await writeFile(effects, '')
+  await Promise.all([writeFile(effects, ''), writeFile(trace, '')])
   let shift = 0
   return {
-    dataFolder,
+    backend,
+    place,
     effects,
     start: (fault) =>
       startProgram({
-        dataFolder,
         composition: COMPOSITION,
         env: {
+          ...place.env,
           MODEL: 'scripted',
           MODEL_BASE_URL: modelBaseUrl,
           TOOLTRAIL_AGENTS: agents,
           EFFECTS: effects,
           CLOCK_SHIFT_MS: String(shift),
-          ...(fault === undefined ? {} : { FAULT: JSON.stringify(fault), TRACE: trace }),
+          TRACE: trace,
+          ...(fault === undefined ? {} : { FAULT: JSON.stringify(fault) }),
         },
       }),
     letLeasesEnd() {
       shift += SHIFT_MS
     },
     async stepsOf(session) {
-      const lines = (await readFile(trace, 'utf8')).split('\n')
-      return lines.filter((line) => line.startsWith(`${session}\t`)).length
+      const lines = (await readFile(trace, 'utf8')).split('\n').map((line) => line.split('\t'))
+      return lines.flatMap(([of, kind = '']) => (of === session ? [kind] : []))
     },
-    remove: () => rm(dataFolder, { recursive: true, force: true }),
+    async remove() {
+      await place.remove()
+      await rm(folder, { recursive: true, force: true })
+    },
   }
 }
 
@@ -100,8 +108,8 @@ export async function check(
   scenario: Scenario,
   knows: Knowledge,
 ): Promise<void> {
-  if (scenario.deletes === true) await expectGone(program.client, knows, bench.dataFolder)
-  else await expectWhole(program.client, knows, bench.effects)
+  if (scenario.deletes === true) await expectGone(program.client, knows, bench)
+  else await expectWhole(program.client, knows, bench)
 }
 
 /**
@@ -117,7 +125,7 @@ export async function crashAtEveryStep(bench: CrashBench, scenario: Scenario, wh
       if (crashed !== undefined) await finishAndCheck(bench, program, scenario, crashed)
       if (await driveUntilCrash(program, scenario, knows)) {
         await check(bench, program, scenario, knows)
-        const taken = await bench.stepsOf(knows.session)
+        const taken = (await bench.stepsOf(knows.session)).length
         if (step > taken) return taken
         // The step was begun and never ended, such as a tool that was cancelled.
         crashed = undefined

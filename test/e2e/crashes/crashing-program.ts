@@ -4,11 +4,11 @@ import { effectTools } from './effect-tools.ts'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import { builtInTools } from '../../../functions/runtime/built-in-tools.ts'
 import { readSettings } from '../../../functions/runtime/config.ts'
-import { openLocalPorts } from '../../../functions/runtime/local-ports.ts'
 import { startLocal } from '../../../functions/runtime/local.ts'
+import { openPorts } from '../../../functions/runtime/open-ports.ts'
 
 // The program with tools that leave traces, a clock that is ahead, and, where FAULT says so, a kill at one durable step.
-const { FAULT, TRACE, EFFECTS = '', CLOCK_SHIFT_MS = '0' } = process.env
+const { FAULT, TRACE = '', EFFECTS = '', CLOCK_SHIFT_MS = '0' } = process.env
 const fault = FAULT === undefined ? undefined : (JSON.parse(FAULT) as Fault)
 const points = createFaultPoints(fault, TRACE)
 const system = createSystemClock()
@@ -16,7 +16,7 @@ const clock = { ...system, now: () => system.now() + Number(CLOCK_SHIFT_MS) }
 const settings = readSettings()
 const tools = [...builtInTools().values(), ...effectTools(EFFECTS)].map((tool) => points.tool(tool))
 const server = await startLocal(settings, {
-  ports: points.ports(openLocalPorts(settings, clock)),
+  ports: points.ports(await openPorts(settings, clock)),
   tools: new Map(tools.map((tool) => [tool.name, tool])),
 })
 process.stdout.write(`${server.url}\n`)

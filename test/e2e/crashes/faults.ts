@@ -2,10 +2,11 @@ import { appendFileSync } from 'node:fs'
 import type { Ports } from '../../../functions/runtime/program.ts'
 import type { Tool } from '../../../functions/ports/tool.ts'
 
-/** Kills the process at the n-th durable step of one session, just before or just after it. */
+/** Kills the process at the n-th durable step of one session, or of one kind of them, just before or just after it. */
 export interface Fault {
   readonly session: string
   readonly step: number
+  readonly kind?: string
   readonly when: 'before' | 'after'
 }
 
@@ -27,14 +28,14 @@ export interface FaultPoints {
   tool(tool: Tool): Tool
 }
 
-/** Ports and tools that kill this process where `fault` says; `trace`: a file that gets a line for each step. */
-export function createFaultPoints(fault: Fault | undefined, trace: string | undefined): FaultPoints {
+/** Ports and tools that kill this process where `fault` says; `trace`: a file that gets session and kind of each step. */
+export function createFaultPoints(fault: Fault | undefined, trace: string): FaultPoints {
   let count = 0
 
-  function begin(session: string, name: string): number {
-    if (session !== fault?.session) return -1
+  function begin(session: string, kind: string): number {
+    appendFileSync(trace, `${session}\t${kind}\n`)
+    if (session !== fault?.session || kind !== (fault.kind ?? kind)) return -1
     count++
-    if (trace !== undefined) appendFileSync(trace, `${session}\t${count}\t${name}\n`)
     kill(count, 'before')
     return count
   }

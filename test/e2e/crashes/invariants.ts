@@ -1,16 +1,22 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import type { OpenAiMessage } from '../../../functions/log/openai-format.ts'
 import type { Client, Message, RunBody, SearchHit } from '../client.ts'
+import type { Backend, Place } from '../backend.ts'
+import { eventually } from '../eventually.ts'
 import type { Knowledge } from './durable-client.ts'
 
 const ONCE = new Set(['record', 'guarded', 'slow', 'endless'])
 
+/** Where a session was, and the file of what its tools did. */
+interface Stage {
+  readonly backend: Backend
+  readonly place: Place
+  readonly effects: string
+}
+
 /** What must hold of a session whose runs have ended, whatever happened on the way. */
-export async function expectWhole(client: Client, knows: Knowledge, effectsFile: string): Promise<void> {
+export async function expectWhole(client: Client, knows: Knowledge, stage: Stage): Promise<void> {
   const { session } = knows
   const messages = await client.messages(session)
   const runs = await client.all<RunBody>(`/v1/sessions/${session}/runs?limit=100`)
@@ -23,8 +29,8 @@ export async function expectWhole(client: Client, knows: Knowledge, effectsFile:
   }
   expectAcknowledged(knows, messages)
   expectReplayable(session, messages, await client.chat(session))
-  expectEffects(session, messages, effectsFile)
-  await expectFound(client, session, messages)
+  expectEffects(session, messages, stage.effects)
+  await eventually(stage.backend.searchLagMs, () => expectFound(client, session, messages))
 }
 
 /** Whatever a client was told is in the log, as it was told, and every input once. */
@@ -100,28 +106,17 @@ async function expectFound(client: Client, session: string, messages: readonly M
 }
 
 /** What must hold of a session that was deleted. */
-export async function expectGone(client: Client, knows: Knowledge, dataFolder: string): Promise<void> {
+export async function expectGone(client: Client, knows: Knowledge, stage: Stage): Promise<void> {
   const { session } = knows
   expect((await client.send('GET', `/v1/sessions/${session}`)).status).toBe(404)
-  const { data } = await client.get<{ data: SearchHit[] }>(`/v1/search?session=${session}&q=result`)
-  expect(data, `${session}: nothing of it is found`).toStrictEqual([])
-  const files = await objectNames(dataFolder)
+  await eventually(stage.backend.searchLagMs, async () => {
+    const { data } = await client.get<{ data: SearchHit[] }>(`/v1/search?session=${session}&q=result`)
+    expect(data, `${session}: nothing of it is found`).toStrictEqual([])
+  })
+  const objects = (await stage.place.objects()).join('\n')
   for (const { data: sent } of knows.events.values())
-    if (sent.message !== undefined) expect(files.includes(sent.message.id), `${session}: an object is left`).toBe(false)
-}
-
-/** The names of all stored objects. Folders of other sessions may go while they are being listed: then once more. */
-async function objectNames(dataFolder: string): Promise<string> {
-  const outputs = join(dataFolder, 'outputs')
-  if (!existsSync(outputs)) return ''
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return (await readdir(outputs, { recursive: true })).join('\n')
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempt === 20) throw error
-      await sleep(10)
-    }
-  }
+    if (sent.message !== undefined)
+      expect(objects.includes(sent.message.id), `${session}: an object is left`).toBe(false)
 }
 
 export const textOf = (message: Message): string =>

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { DeleteTableCommand, paginateScan } from '@aws-sdk/client-dynamodb'
+import { DeleteBucketCommand, DeleteObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3'
+import { DeleteQueueCommand, paginateListQueues } from '@aws-sdk/client-sqs'
+import { dynamodbClient, s3Client, sqsClient } from '../engines/clients.ts'
+import type { EngineName } from '../engines/engines.ts'
+import type { Backend, Place } from './backend.ts'
+
+type Endpoints = { readonly [name in EngineName]: string }
+
+/** DynamoDB, S3, SQS and OpenSearch at these endpoints, with a table, a bucket, queues and an index for each place. */
+export const awsBackend = (endpoints: Endpoints): Backend => ({
+  name: 'DynamoDB, S3, SQS and OpenSearch',
+  slower: 5,
+  searchLagMs: 30_000,
+  open: async () => openPlace(endpoints),
+})
+
+function openPlace(endpoints: Endpoints): Place {
+  const name = `e2e-${crypto.randomUUID()}`
+  const dynamodb = dynamodbClient(endpoints.dynamodb)
+  const s3 = s3Client(endpoints.s3)
+  const sqs = sqsClient(endpoints.sqs)
+
+  async function objects(): Promise<string[]> {
+    const keys: string[] = []
+    for await (const page of paginateListObjectsV2({ client: s3 }, { Bucket: name }))
+      keys.push(...(page.Contents ?? []).flatMap(({ Key }) => Key ?? []))
+    return keys
+  }
+
+  async function removeBucket(): Promise<void> {
+    for (const Key of await objects()) await s3.send(new DeleteObjectCommand({ Bucket: name, Key }))
+    await s3.send(new DeleteBucketCommand({ Bucket: name }))
+  }
+
+  async function removeQueues(): Promise<void> {
+    for await (const page of paginateListQueues({ client: sqs }, { QueueNamePrefix: name }))
+      for (const QueueUrl of page.QueueUrls ?? []) await sqs.send(new DeleteQueueCommand({ QueueUrl }))
+  }
+
+  return {
+    env: {
+      TOOLTRAIL_BACKEND: 'aws',
+      TOOLTRAIL_TABLE: name,
+      TOOLTRAIL_BUCKET: name,
+      TOOLTRAIL_INDEX: name,
+      DYNAMODB_ENDPOINT: endpoints.dynamodb,
+      OPENSEARCH_ENDPOINT: endpoints.opensearch,
+      S3_ENDPOINT: endpoints.s3,
+      SQS_ENDPOINT: endpoints.sqs,
+    },
+    objects,
+    async print() {
+      const rows: string[] = []
+      for await (const page of paginateScan({ client: dynamodb }, { TableName: name, ConsistentRead: true }))
+        rows.push(...(page.Items ?? []).map((item) => JSON.stringify(item)))
+      const all = [...rows.toSorted(), ...(await objects()).toSorted()]
+      return createHash('sha256').update(all.join('\n')).digest('hex')
+    },
+    async remove() {
+      await Promise.all([
+        dynamodb.send(new DeleteTableCommand({ TableName: name })),
+        removeBucket(),
+        removeQueues(),
+        fetch(`${endpoints.opensearch}/${name}-v*`, { method: 'DELETE' }),
+      ])
+      for (const client of [dynamodb, s3, sqs]) client.destroy()
+    },
+  }
+}

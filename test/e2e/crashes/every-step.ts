@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OpenAiServer } from '../../model-server/openai-server.ts'
+import { startOpenAiServer } from '../../model-server/openai-server.ts'
+import type { Backend } from '../backend.ts'
+import { crashAtEveryStep, createCrashBench } from './crash-runner.ts'
+import type { Scenario } from './scenarios.ts'
+import { scriptedModel } from './scripted-model.ts'
+
+/** Kills the program before and after every durable step of these scenarios. */
+export const everyStepOn = (backend: Backend, scenarios: readonly Scenario[]) =>
+  describe(`killed at every durable step, on ${backend.name}`, () => {
+    let model: OpenAiServer
+    beforeAll(async () => {
+      model = await startOpenAiServer(scriptedModel)
+    })
+    afterAll(() => model.close())
+
+    const cases = scenarios.flatMap((scenario) =>
+      (['before', 'after'] as const).map((when) => ({ scenario, when, name: scenario.name })),
+    )
+
+    test.for(cases)(
+      'scenario $name, killed $when each step: nothing acknowledged is lost, nothing is done twice, and the runs end',
+      { timeout: 300_000 * backend.slower, concurrent: true },
+      async ({ scenario, when, name }) => {
+        const bench = await createCrashBench(model.baseUrl, backend)
+        try {
+          const steps = await crashAtEveryStep(bench, scenario, when)
+          console.log(`${name}: killed ${when} each of ${steps} durable steps`)
+          expect(steps).toBeGreaterThan(3)
+        } finally {
+          await bench.remove()
+        }
+      },
+    )
+  })

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { startOpenAiServer } from '../../model-server/openai-server.ts'
+import type { Backend } from '../backend.ts'
+import type { RunningProgram } from '../program.ts'
+import type { CrashBench } from './crash-runner.ts'
+import { check, createCrashBench, driveUntilCrash, isCrash } from './crash-runner.ts'
+import type { Knowledge } from './durable-client.ts'
+import { newKnowledge } from './durable-client.ts'
+import type { Scenario } from './scenarios.ts'
+import { scenarios } from './scenarios.ts'
+import { scriptedModel } from './scripted-model.ts'
+
+const SESSIONS_AT_ONCE = 4
+/** Benches that run side by side, each with a program and a seed of its own. */
+const BENCHES = 2
+const LONGEST_LIFE_MS = 700
+const LONGEST_ANSWER_MS = 60
+const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000)
+
+interface Series {
+  readonly backend: Backend
+  readonly modelBaseUrl: string
+  readonly seed: number
+  readonly kills: number
+}
+interface Client {
+  readonly scenario: Scenario
+  readonly knows: Knowledge
+  kills: number
+}
+
+/** Uniform numbers from 0 to 1, the same for the same seed (mulberry32). */
+function randomNumbers(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+/** Kills programs at any moment, also while the model streams and tools execute: `kills` times in all. */
+export const randomKillsOn = (backend: Backend, kills: number) =>
+  test(
+    `killed ${kills} times at any moment, also while the model streams and tools execute, every session gets to its end, on ${backend.name}`,
+    { timeout: 900_000 * backend.slower },
+    async () => {
+      const model = await startOpenAiServer(async (request) => {
+        await sleep(Math.random() * LONGEST_ANSWER_MS)
+        return scriptedModel(request)
+      })
+      try {
+        const seeds = Array.from({ length: BENCHES }, (_, index) => SEED + index)
+        console.log(`random kills with CRASH_SEED=${SEED}`)
+        const counts = await Promise.all(
+          seeds.map((seed) => killAtRandom({ backend, modelBaseUrl: model.baseUrl, seed, kills: kills / BENCHES })),
+        )
+        const sum = (pick: (count: (typeof counts)[number]) => number): number =>
+          counts.reduce((total, count) => total + pick(count), 0)
+        console.log(
+          `${sum((one) => one.kills)} kills, ${sum((one) => one.sessions)} sessions checked, ${sum((one) => one.hit)} of them killed at least once`,
+        )
+        expect(sum((one) => one.kills)).toBe(kills)
+        expect(sum((one) => one.hit)).toBeGreaterThan(kills / 4)
+      } finally {
+        await model.close()
+      }
+    },
+  )
+
+/** Keeps some sessions going while their program is killed again and again; checks each session that has got to its end. */
+async function killAtRandom({
+  backend,
+  modelBaseUrl,
+  seed,
+  kills,
+}: Series): Promise<{ kills: number; sessions: number; hit: number }> {
+  const random = randomNumbers(seed)
+  const bench = await createCrashBench(modelBaseUrl, backend)
+  const ended: Client[] = []
+  let clients: Client[] = []
+  let made = 0
+  const newClient = (): Client => {
+    const scenario = scenarios[Math.floor(random() * scenarios.length)] as Scenario
+    return { scenario, knows: newKnowledge(`${scenario.name}-${seed}-${made++}`), kills: 0 }
+  }
+  try {
+    for (let kill = 0; kill <= kills; kill++) {
+      while (kill < kills && clients.length < SESSIONS_AT_ONCE) clients.push(newClient())
+      const program = await bench.start()
+      const life =
+        kill < kills ? sleep(random() * LONGEST_LIFE_MS * backend.slower).then(() => program.kill()) : undefined
+      const done = await Promise.all(clients.map((client) => live(bench, program, client)))
+      await (life ?? program.kill())
+      bench.letLeasesEnd()
+      ended.push(...clients.filter((_, index) => done[index]))
+      clients = clients.filter((_, index) => done[index] !== true)
+    }
+    expect(clients.length, 'sessions that do not get to their end').toBe(0)
+    return { kills, sessions: ended.length, hit: ended.filter((client) => client.kills > 0).length }
+  } finally {
+    await bench.remove()
+  }
+}
+
+/** One session in one life of the program: answers whether it has got to its end and was checked. */
+async function live(bench: CrashBench, program: RunningProgram, client: Client): Promise<boolean> {
+  try {
+    if (await driveUntilCrash(program, client.scenario, client.knows)) {
+      await check(bench, program, client.scenario, client.knows)
+      return true
+    }
+  } catch (error) {
+    if (!(await isCrash(program, error))) throw error
+  }
+  client.kills++
+  return false
+}

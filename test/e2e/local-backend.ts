@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { DatabaseSync } from 'node:sqlite'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Backend } from './backend.ts'
+
+/** SQLite and disk, in a folder of its own for each place. */
+export const localBackend: Backend = {
+  name: 'SQLite and disk',
+  slower: 1,
+  searchLagMs: 0,
+  async open() {
+    const folder = await mkdtemp(join(tmpdir(), 'tooltrail-'))
+    return {
+      env: { TOOLTRAIL_BACKEND: 'local', TOOLTRAIL_DATA: folder },
+      objects: () => filesIn(join(folder, 'outputs')),
+      print: () => printOf(folder),
+      remove: () => rm(folder, { recursive: true, force: true }),
+    }
+  },
+}
+
+/** Folders of other sessions may go while they are being listed: then once more. */
+async function filesIn(folder: string): Promise<string[]> {
+  if (!existsSync(folder)) return []
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await readdir(folder, { recursive: true })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempt === 20) throw error
+      await sleep(10)
+    }
+  }
+}
+
+/** Every row of every table and the name of every file. */
+async function printOf(folder: string): Promise<string> {
+  const database = new DatabaseSync(join(folder, 'tooltrail.db'), { readOnly: true })
+  const hash = createHash('sha256')
+  const tables = database.prepare(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'",
+  )
+  for (const { name } of tables.all() as { name: string }[])
+    for (const row of database.prepare(`SELECT * FROM "${name}"`).iterate())
+      for (const value of Object.values(row)) hash.update(String(value)).update('\0')
+  database.close()
+  const files = await readdir(folder, { recursive: true })
+  return hash.update(files.toSorted().join('\n')).digest('hex')
+}

@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { OpenAiServer } from '../model-server/openai-server.ts'
+import { startOpenAiServer } from '../model-server/openai-server.ts'
+import type { Backend } from './backend.ts'
+import type { Client, Message, RunBody } from './client.ts'
+import type { CrashBench } from './crashes/crash-runner.ts'
+import { createCrashBench } from './crashes/crash-runner.ts'
+import { expectReplayable, textOf } from './crashes/invariants.ts'
+import { inputText, scriptedModel } from './crashes/scripted-model.ts'
+import type { RunningProgram } from './program.ts'
+
+const PROCESSES = 4
+const INPUTS = 200
+const CLIENT_TOOL = { name: 'client', description: 'executed by the caller', parameters: { type: 'object' } }
+const ENDED: readonly string[] = ['completed', 'failed', 'cancelled']
+
+/** Four processes share one session: its log has no fork, its inputs an order. */
+export const racesOn = (backend: Backend) =>
+  describe(`four processes on one session, on ${backend.name}`, () => {
+    const session = 'shared'
+    let model: OpenAiServer
+    let bench: CrashBench
+    let programs: RunningProgram[]
+
+    beforeEach(async () => {
+      model = await startOpenAiServer(scriptedModel)
+      bench = await createCrashBench(model.baseUrl, backend)
+      programs = await startAll()
+      await client(0).post('/v1/sessions', { id: session })
+    })
+    afterEach(async () => {
+      await Promise.all(programs.map((program) => program.kill()))
+      await bench.remove()
+      await model.close()
+    })
+
+    /** They make the database, or bring it up to date, at the same time. */
+    const startAll = (): Promise<RunningProgram[]> =>
+      Promise.all(Array.from({ length: PROCESSES }, () => bench.start()))
+
+    const client = (index: number): Client => {
+      const program = programs[index % programs.length]
+      if (program === undefined) throw new Error('no program')
+      return program.client
+    }
+
+    test('every input is executed exactly once, in the order in which it was accepted, and the log has no fork', async () => {
+      const accepted = await Promise.all(
+        Array.from({ length: INPUTS }, async (_, index) => {
+          await sleep(Math.random() * 1_000)
+          const word = index % 10 === 0 ? 'parallel' : 'say'
+          return post(client(index), inputText(word, `n${index}`), `key-${index}`)
+        }),
+      )
+      await untilIdle(client(1))
+      await expectInOrder(client(2), accepted)
+    }, 240_000)
+
+    test('calls are answered by several processes at once, and each run goes on exactly once', async () => {
+      const accepted: RunBody[] = []
+      for (let index = 0; index < 10; index++) {
+        const run = await post(client(index), inputText('ask', `q${index}`), `key-${index}`)
+        accepted.push(run)
+        const paused = await client(index + 1).runUntil(session, run.id, ['paused'])
+        const answers = paused.waiting.flatMap((call) =>
+          Array.from({ length: PROCESSES }, (_, process) => answer(client(process), run.id, call.tool_call_id)),
+        )
+        const statuses = await Promise.all([...answers, goOn(client(index + 2)), goOn(client(index + 3))])
+        expect(statuses.filter((status) => status >= 500)).toStrictEqual([])
+        await client(index).runUntil(session, run.id, ['completed'])
+      }
+      await expectInOrder(client(3), accepted)
+    }, 240_000)
+
+    test('when all are killed in the midst of it, no input is lost, and whoever starts next goes on in the same order', async () => {
+      const accepted: RunBody[] = []
+      for (let round = 0; round < 3; round++) {
+        const posted = Array.from({ length: 20 }, (_, index) =>
+          post(client(index), inputText('parallel', `r${round}n${index}`), `key-${round}-${index}`),
+        )
+        accepted.push(...(await Promise.all(posted)))
+        await Promise.all(programs.map((program) => program.kill()))
+        bench.letLeasesEnd()
+        programs = await startAll()
+      }
+      await untilIdle(client(0))
+      await expectInOrder(client(1), accepted)
+    }, 240_000)
+
+    function post(at: Client, content: string, key: string): Promise<RunBody> {
+      const headers = { prefer: 'respond-async', 'idempotency-key': key }
+      return at.post(`/v1/sessions/${session}/messages`, { content, tools: [CLIENT_TOOL] }, headers)
+    }
+
+    async function answer(at: Client, run: string, call: string): Promise<number> {
+      const path = `/v1/sessions/${session}/runs/${run}/tool-results`
+      const body = { results: [{ tool_call_id: call, output: 'the same from all' }] }
+      const { status } = await at.send('POST', path, body, { prefer: 'respond-async' })
+      expect([200, 202, 404, 409]).toContain(status)
+      return status
+    }
+
+    async function goOn(at: Client): Promise<number> {
+      const headers = { prefer: 'respond-async' }
+      return (await at.send('POST', `/v1/sessions/${session}/continue`, undefined, headers)).status
+    }
+
+    async function untilIdle(at: Client): Promise<void> {
+      for (let attempt = 0; attempt < 2_000; attempt++) {
+        const runs = await at.all<RunBody>(`/v1/sessions/${session}/runs?limit=100`)
+        if (runs.every((run) => ENDED.includes(run.status))) return
+        await sleep(250)
+      }
+      throw new Error('the session does not come to rest')
+    }
+
+    async function expectInOrder(at: Client, accepted: readonly RunBody[]): Promise<void> {
+      const messages = await at.messages(session)
+      expectReplayable(session, messages, await at.chat(session))
+      const executed = messages.filter((message) => message.role === 'user').map((message) => message.run_id)
+      expect(executed).toStrictEqual(accepted.map((run) => run.id).toSorted())
+      expect(runsInTheLog(messages), 'the messages of a run stand together').toStrictEqual(executed)
+      for (const run of accepted) {
+        const last = messages.findLast((message) => message.run_id === run.id)
+        expect(last?.role === 'assistant' && textOf(last), `the answer of ${run.id}`).toMatch(/^all done with /)
+      }
+    }
+  })
+
+/** Runs in the order of their messages, each time that another run's message follows. */
+function runsInTheLog(messages: readonly Message[]): string[] {
+  const runs: string[] = []
+  for (const { run_id } of messages) if (runs.at(-1) !== run_id) runs.push(run_id)
+  return runs
+}
