@@ -7,11 +7,12 @@ import { createContextWindow } from '../log/context-window.ts'
 const PAGE = 500
 
 /**
- * The log's tail as far as it fits the context, ids ascending, read backwards from the newest message: the cost is bounded
- * by the context, not by the session's length (R7), for each page is as long as what still fits.
+ * What a run needs of the log, ids ascending: the run itself and of what was before it as much as fits the context. Read
+ * backwards from the newest message: the cost is bounded by the run and the context, not by the session's length (R7), for
+ * each page is as long as what still fits.
  */
-export async function loadLog(reader: LogReader, key: SessionKey): Promise<Message[]> {
-  const window = createContextWindow()
+export async function loadLog(reader: LogReader, key: SessionKey, run: string): Promise<Message[]> {
+  const window = createContextWindow(run)
   let before: string | undefined
   for (;;) {
     const page = await reader.messages(key, {

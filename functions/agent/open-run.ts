@@ -34,7 +34,7 @@ export async function openRun(dependencies: LoopDependencies, held: HeldRun): Pr
     emit,
   }
   try {
-    const messages = await loadLog(dependencies.reader, lease)
+    const messages = await loadLog(dependencies.reader, lease, run.id)
     if (agent === undefined)
       throw new ModelError('invalid_request', `agent ${run.agent} is not configured`, { retryable: false })
     const model = await dependencies.models.open(agent.model)

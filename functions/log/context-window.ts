@@ -14,6 +14,9 @@ const TYPICAL_COST = 8_000
 export const CUT_NOTE =
   '<system_note>Earlier messages of this conversation are left out here: they no longer fit.</system_note>'
 
+/** Messages read at a time at the least, as long as those of the current turn come in. */
+const TURN_PAGE = 100
+
 export interface ContextWindow {
   /** Takes the next page of a log read backwards, newest message first. Answers true when older ones can no longer fit. */
   add(page: readonly Message[]): boolean
@@ -24,26 +27,51 @@ export interface ContextWindow {
 }
 
 /**
- * Bounds what is loaded of a log by what a context can hold (R7). The cut never falls inside a round, and is a function of
- * the log alone: of the rounds that may come first, the one whose id has the least hash does, so that the cut stays where it
- * is while the log grows by some rounds, and the prefix of the requests with it.
+ * Bounds what is loaded of a log by what a context can hold (R7). The turn of `currentRun` is whole, whatever its size (R3):
+ * its messages, and where it has no input of its own, those of the runs that it continues. The turns before it share what
+ * the input leaves of the budget, so that a run that was taken over is sent what it was sent before.
+ *
+ * The cut never falls inside a round, and is a function of the log alone: of the rounds that may come first, the one whose
+ * id has the least hash does, so that the cut stays where it is while the log grows by some runs, and the prefix of the
+ * requests with it.
  */
-export function createContextWindow(budget = DEFAULT_BUDGET): ContextWindow {
-  const newestFirst: Message[] = []
-  let size = 0
+export function createContextWindow(currentRun: string, budget = DEFAULT_BUDGET): ContextWindow {
+  const turn: Message[] = []
+  const older: Message[] = []
+  let turnSize = 0
+  let olderSize = 0
+  let turnOpen = true
+  const room = (): number => budget - (turn.at(-1)?.role === 'user' ? cost(turn.at(-1) as Message) : 0)
+
+  /** A run without an input looks for the one that it continues as far as the budget goes. */
+  const isOfTurn = (message: Message): boolean =>
+    turnOpen && (message.runId === currentRun || (turn.at(-1)?.role !== 'user' && turnSize <= budget))
+
+  function take(message: Message): void {
+    if (isOfTurn(message)) {
+      turn.push(message)
+      turnSize += cost(message)
+    } else {
+      turnOpen = false
+      older.push(message)
+      olderSize += cost(message)
+    }
+  }
+
   return {
     add(page) {
-      newestFirst.push(...page)
-      for (const message of page) size += cost(message)
-      return size > budget && newestFirst.some(beginsRound)
+      for (const message of page) take(message)
+      return !turnOpen && olderSize > room() && older.some(beginsRound)
     },
     wanted() {
-      const average = newestFirst.length === 0 ? TYPICAL_COST : size / newestFirst.length
-      return Math.max(1, Math.ceil((budget - size) / average))
+      const count = turn.length + older.length
+      const average = count === 0 ? TYPICAL_COST : (turnSize + olderSize) / count
+      const more = Math.ceil((room() - olderSize) / average)
+      return Math.max(turnOpen ? TURN_PAGE : 1, more)
     },
     messages() {
-      if (size <= budget) return newestFirst.toReversed()
-      const kept = newestFirst.slice(0, cutAt(newestFirst, budget)).toReversed()
+      if (olderSize <= room()) return [...turn, ...older].reverse()
+      const kept = [...turn, ...older.slice(0, cutAt(older, room()))].reverse()
       return [cutMessage(kept), ...kept]
     },
   }
@@ -51,6 +79,7 @@ export function createContextWindow(budget = DEFAULT_BUDGET): ContextWindow {
 
 /** How many of the newest messages stay. */
 function cutAt(newestFirst: readonly Message[], budget: number): number {
+  if (budget <= 0) return 0
   const boundaries: { count: number; size: number; message: Message }[] = []
   let size = 0
   for (const [index, message] of newestFirst.entries()) {

@@ -4,10 +4,16 @@ import type { Message } from '../../functions/domain/message.ts'
 import { createContextWindow, CUT_NOTE } from '../../functions/log/context-window.ts'
 import { settledLog } from '../generators/logs.ts'
 import { callTo, writeLog } from '../generators/messages.ts'
+import type { LogWriter } from '../generators/messages.ts'
 
 /** Reads a log backwards, a page at a time, as the loop does; answers what fits and how much was read. */
-function load(log: readonly Message[], budget: number, page: number): { messages: Message[]; read: number } {
-  const window = createContextWindow(budget)
+function load(
+  log: readonly Message[],
+  budget: number,
+  page: number,
+  run = log.at(-1)?.runId ?? '',
+): { messages: Message[]; read: number } {
+  const window = createContextWindow(run, budget)
   let read = 0
   for (let end = log.length; end > 0; end -= page) {
     const newestFirst = log.slice(Math.max(0, end - page), end).toReversed()
@@ -17,7 +23,7 @@ function load(log: readonly Message[], budget: number, page: number): { messages
   return { messages: window.messages(), read }
 }
 
-function longLog(runs: number): Message[] {
+function longLog(runs: number): LogWriter {
   const writer = writeLog()
   for (let run = 0; run < runs; run++) {
     writer
@@ -27,7 +33,7 @@ function longLog(runs: number): Message[] {
       .result(0, 'y'.repeat(500))
       .assistant('z'.repeat(200))
   }
-  return writer.log
+  return writer
 }
 
 describe('what is loaded of a log (R7)', () => {
@@ -40,8 +46,8 @@ describe('what is loaded of a log (R7)', () => {
   })
 
   it('is bounded by the budget, not by the length of the session', () => {
-    const short = load(longLog(50), 20_000, 20)
-    const long = load(longLog(2_000), 20_000, 20)
+    const short = load(longLog(50).log, 20_000, 20)
+    const long = load(longLog(2_000).log, 20_000, 20)
     expect(long.read).toBe(short.read)
     expect(long.messages.length).toBeLessThan(100)
   })
@@ -62,13 +68,13 @@ describe('what is loaded of a log (R7)', () => {
   })
 
   it('does not depend on the size of the pages that it was read in', () => {
-    const log = longLog(100)
+    const { log } = longLog(100)
     const whole = load(log, 20_000, 1_000).messages
     for (const page of [1, 3, 7, 50]) expect(load(log, 20_000, page).messages).toEqual(whole)
   })
 
   it('begins at the same message for many runs on end, so that the prefix stays', () => {
-    const log = longLog(400)
+    const { log } = longLog(400)
     const starts = Array.from(
       { length: 300 },
       (_, index) => load(log.slice(0, (index + 100) * 4), 100_000, 200).messages[1]?.id,
@@ -76,5 +82,36 @@ describe('what is loaded of a log (R7)', () => {
     const moves = starts.filter((start, index) => index > 0 && start !== starts[index - 1]).length
     expect(moves).toBeGreaterThan(0)
     expect(moves).toBeLessThan(40)
+  })
+
+  it('holds the current run whole with its input, however little fits (R3)', () => {
+    const writer = writeLog()
+    writer.run('before').user('early').assistant('answer').run('now').user('the task')
+    for (let round = 0; round < 50; round++) writer.assistant(callTo('a', '{}')).result(0, 'y'.repeat(1_000))
+    for (const budget of [1, 500, 5_000])
+      for (const page of [1, 7, 200])
+        expect(load(writer.log, budget, page).messages.filter(({ runId }) => runId === 'now')).toEqual(
+          writer.log.filter(({ runId }) => runId === 'now'),
+        )
+  })
+
+  it('is after a takeover what it was when the run began, and the messages since (R5)', () => {
+    for (const rounds of [1, 20, 200]) {
+      const writer = longLog(60)
+      writer.run('now').user('the task')
+      const atStart = load(writer.log, 20_000, 10).messages
+      for (let round = 0; round < rounds; round++) writer.assistant(callTo('a', '{}')).result(0, 'y'.repeat(500))
+      const later = load(writer.log, 20_000, 10).messages
+      expect(later.slice(0, atStart.length)).toEqual(atStart)
+      expect(later).toHaveLength(atStart.length + 2 * rounds)
+    }
+  })
+
+  it('holds the input of the run that a run without one continues', () => {
+    const writer = longLog(20)
+    writer.run('failed').user('the task')
+    for (let round = 0; round < 5; round++) writer.assistant(callTo('a', '{}')).result(0, 'y'.repeat(1_000))
+    const { messages } = load(writer.log, 8_000, 2, 'continuing')
+    expect(messages.find((message) => message.runId === 'failed')?.parts).toEqual([{ type: 'text', text: 'the task' }])
   })
 })
