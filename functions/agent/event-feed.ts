@@ -1,6 +1,7 @@
 import { TooltrailError } from '../domain/errors.ts'
 import { isTerminal } from '../domain/events.ts'
 import type { RunEvent } from '../domain/events.ts'
+import { OPEN_STATUSES } from '../domain/message.ts'
 import type { Message } from '../domain/message.ts'
 import type { Run } from '../domain/run.ts'
 import type { SessionKey } from '../domain/session.ts'
@@ -34,11 +35,12 @@ export async function* followRun(
 ): AsyncGenerator<RunEvent> {
   const subscription = dependencies.bus.subscribe(key)
   const filter = createFilter()
+  const read = createRunReader(dependencies.reader, key)
   let target = runId
   let first = true
   try {
     while (!signal.aborted) {
-      const { run, events } = await tail(dependencies, key, target)
+      const { run, events } = await tail(dependencies, key, target, read)
       target = run.id
       for (const event of first ? eventsFrom(events, after) : events) {
         if (!filter.isNew(event)) continue
@@ -71,29 +73,35 @@ async function tail(
   dependencies: Dependencies,
   key: SessionKey,
   runId: string,
+  read: (run: Run) => Promise<readonly Message[]>,
 ): Promise<{ run: Run; events: readonly RunEvent[] }> {
   const { reader, lease } = dependencies
   const run = await reader.run(key, runId)
   if (run === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${runId}`)
-  if (run.status === 'merged' && run.mergedInto !== undefined) return tail(dependencies, key, run.mergedInto)
+  if (run.status === 'merged' && run.mergedInto !== undefined) return tail(dependencies, key, run.mergedInto, read)
   const header = run.status === 'paused' ? await lease.look(key) : undefined
-  const messages = await messagesOf(reader, key, run)
+  const messages = await read(run)
   return { run, events: storedEvents(run, messages, header !== undefined && isBlocked(header)) }
 }
 
-async function messagesOf(reader: LogReader, key: SessionKey, run: Run): Promise<Message[]> {
-  const messages: Message[] = []
-  if (run.startedAt === undefined) return messages
-  for (;;) {
-    const after = messages.at(-1)?.id
-    const page = await reader.messages(key, {
-      order: 'ascending',
-      limit: PAGE,
-      run: run.id,
-      ...(after === undefined ? {} : { after }),
-    })
-    messages.push(...page.messages)
-    if (!page.more) return messages
+/** Reads a run's messages; when asked again, only those that are new or can have changed since. */
+function createRunReader(reader: LogReader, key: SessionKey): (run: Run) => Promise<readonly Message[]> {
+  let of: string | undefined
+  let messages: Message[] = []
+  return async (run) => {
+    if (run.startedAt === undefined) return []
+    const firstOpen = messages.findIndex((one) => one.role === 'tool' && OPEN_STATUSES.includes(one.status))
+    const known = of === run.id ? messages.slice(0, firstOpen === -1 ? messages.length : firstOpen) : []
+    for (let more = true; more;) {
+      const after = known.at(-1)?.id
+      const query = { order: 'ascending', limit: PAGE, run: run.id } as const
+      const page = await reader.messages(key, after === undefined ? query : { ...query, after })
+      known.push(...page.messages)
+      more = page.more
+    }
+    of = run.id
+    messages = known
+    return messages
   }
 }
 
