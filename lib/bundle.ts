@@ -1,0 +1,85 @@
+import { buildSync, type Metafile } from 'esbuild'
+import { copyFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+
+export type Handler = 'api' | 'worker' | 'indexer' | 'sweeper'
+
+export interface BundleOptions {
+  /** A module that exports `tools`, in place of the empty list of `functions/runtime/custom-tools.ts`. */
+  readonly toolsFile?: string
+  /** Contents of the `agents.json` that stands beside the code. */
+  readonly agents?: string
+}
+
+/** A bundle's sizes. */
+export interface Bundle {
+  /** Bytes, minified, of what is loaded before the first request. */
+  readonly eagerBytes: number
+  /** Folders of `node_modules` of which something is loaded before the first request. */
+  readonly eagerPackages: readonly string[]
+}
+
+const ROOT = resolve(import.meta.dirname, '..')
+const ENTRY = 'index.mjs'
+/** CommonJS packages within call `require` for what Node itself has. */
+const BANNER = `import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);`
+
+/** The file of the handler's code. */
+export const handlerFile = (handler: Handler): string => join(ROOT, 'functions/handlers', `${handler}.ts`)
+
+/**
+ * Bundles a handler into a folder that Lambda runs as `index.handler`: one module for the start, and one for each thing that is
+ * loaded when needed, such as a model provider. Needs neither network nor Docker.
+ */
+export function bundleHandler(handler: Handler, folder: string, { toolsFile, agents }: BundleOptions = {}): Bundle {
+  const { metafile } = buildSync({
+    absWorkingDir: ROOT,
+    entryPoints: { index: handlerFile(handler) },
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    mainFields: ['module', 'main'],
+    conditions: ['module'],
+    outExtension: { '.js': '.mjs' },
+    chunkNames: 'chunks/[name]-[hash]',
+    banner: { js: BANNER },
+    minify: true,
+    sourcemap: 'external',
+    metafile: true,
+    legalComments: 'none',
+    logLevel: 'error',
+    ...(toolsFile === undefined ? {} : { alias: { '#custom-tools': resolve(toolsFile) } }),
+  })
+  if (agents !== undefined) writeFileSync(join(folder, 'agents.json'), agents)
+  if (handler === 'api') copyFileSync(docsScript(), join(folder, 'scalar.js'))
+  return measure(metafile, folder)
+}
+
+function docsScript(): string {
+  const entry = createRequire(import.meta.url).resolve('@scalar/api-reference')
+  return join(dirname(entry), 'browser/standalone.js')
+}
+
+/** Follows the static imports from the entry. */
+function measure({ outputs }: Metafile, folder: string): Bundle {
+  const entry = Object.keys(outputs).find((path) => resolve(ROOT, path) === resolve(folder, ENTRY))
+  const eager = new Set<string>(entry === undefined ? [] : [entry])
+  for (const path of eager)
+    for (const { path: next, kind } of outputs[path]?.imports ?? [])
+      if (kind === 'import-statement' && outputs[next] !== undefined) eager.add(next)
+  const reached = [...eager].flatMap((path) => outputs[path] ?? [])
+  const packages = reached.flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => {
+      const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1]
+      return name === undefined || bytesInOutput === 0 ? [] : [name]
+    }),
+  )
+  return {
+    eagerBytes: reached.reduce((sum, { bytes }) => sum + bytes, 0),
+    eagerPackages: [...new Set(packages)].toSorted(),
+  }
+}

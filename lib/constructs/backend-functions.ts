@@ -1,0 +1,149 @@
+import { Duration } from 'aws-cdk-lib'
+import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
+import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
+import type { Construct } from 'constructs'
+import type {
+  ApiVariables,
+  IndexerVariables,
+  SweeperVariables,
+  WorkerVariables,
+} from '../../functions/runtime/config.ts'
+import type { BundleOptions } from '../bundle.ts'
+import type { HistorySearch } from './history-search.ts'
+import type { LogTable } from './log-table.ts'
+import type { ModelAccess } from './model-access.ts'
+import { NodeFunction } from './node-function.ts'
+import type { OutputBucket } from './output-bucket.ts'
+import type { RunQueue } from './run-queue.ts'
+
+/** The longest that Lambda lets a function run. */
+export const LOOP_TIMEOUT = Duration.minutes(15)
+/** A run is handed on this long before, between two rounds: as long as a round may take. */
+const STOP_MARGIN = Duration.minutes(5)
+
+/** What the functions work on. */
+export interface Stores {
+  readonly table: LogTable
+  readonly outputs: OutputBucket
+  readonly search: HistorySearch
+  readonly queue: RunQueue
+  readonly models: ModelAccess
+}
+
+export interface FunctionSettings {
+  readonly name: string
+  readonly model: string
+  readonly logLevel: string
+  readonly logDays: RetentionDays
+  readonly corsOrigins: readonly string[]
+  readonly bundle: BundleOptions
+}
+
+export interface BackendFunctions {
+  readonly api: NodeFunction
+  readonly worker: NodeFunction
+  readonly indexer: NodeFunction
+  readonly sweeper: NodeFunction
+}
+
+/** Makes the four functions, each with the variables that it reads and the rights that it uses. */
+export function createFunctions(scope: Construct, stores: Stores, settings: FunctionSettings): BackendFunctions {
+  const { logDays, bundle } = settings
+  const variables = variablesOf(stores, settings)
+  const functions = {
+    api: new NodeFunction(scope, 'Api', {
+      handler: 'api',
+      description: 'Tooltrail: answers requests, and runs the loop for those that wait or watch',
+      variables: variables.api,
+      timeout: LOOP_TIMEOUT,
+      memory: 1_024,
+      logDays,
+      bundle,
+    }),
+    worker: new NodeFunction(scope, 'Worker', {
+      handler: 'worker',
+      description: 'Tooltrail: runs the loop for hints of the queue',
+      variables: variables.worker,
+      timeout: LOOP_TIMEOUT,
+      memory: 1_024,
+      logDays,
+      bundle,
+      // A long run is handed on through the queue again and again; the hint counts its own hops.
+      recursiveLoop: RecursiveLoop.ALLOW,
+    }),
+    indexer: new NodeFunction(scope, 'Indexer', {
+      handler: 'indexer',
+      description: 'Tooltrail: keeps the history index in step with the log',
+      variables: variables.indexer,
+      timeout: Duration.minutes(2),
+      memory: 512,
+      logDays,
+    }),
+    sweeper: new NodeFunction(scope, 'Sweeper', {
+      handler: 'sweeper',
+      description: 'Tooltrail: finds what lost hints and dead workers left',
+      variables: variables.sweeper,
+      timeout: Duration.minutes(2),
+      memory: 512,
+      logDays,
+    }),
+  }
+  grantRights(stores, functions)
+  return functions
+}
+
+function variablesOf({ table, outputs, search, queue, models }: Stores, settings: FunctionSettings) {
+  const { corsOrigins } = settings
+  const store = {
+    TOOLTRAIL_ENVIRONMENT: settings.name,
+    TOOLTRAIL_TABLE: table.table.tableName,
+    TOOLTRAIL_BUCKET: outputs.bucket.bucketName,
+    LOG_LEVEL: settings.logLevel,
+  }
+  const TOOLTRAIL_QUEUE_URL = queue.queue.queueUrl
+  const worker: WorkerVariables = {
+    ...store,
+    OPENSEARCH_ENDPOINT: search.endpoint,
+    TOOLTRAIL_QUEUE_URL,
+    TOOLTRAIL_AGENTS: './agents.json',
+    MODEL: settings.model,
+    TOOLTRAIL_MODEL_SECRET: models.secret.secretName,
+    TOOLTRAIL_STOP_MARGIN_SECONDS: String(STOP_MARGIN.toSeconds()),
+  }
+  const api: ApiVariables = {
+    ...worker,
+    ...(corsOrigins.length === 0 ? {} : { TOOLTRAIL_CORS_ORIGINS: corsOrigins.join(',') }),
+  }
+  const indexer: IndexerVariables = {
+    ...store,
+    OPENSEARCH_ENDPOINT: search.endpoint,
+    TOOLTRAIL_POISON_URL: queue.poison.queueUrl,
+    TOOLTRAIL_QUEUE_URL,
+  }
+  const sweeper: SweeperVariables = { ...store, TOOLTRAIL_QUEUE_URL }
+  return { api, worker, indexer, sweeper }
+}
+
+function grantRights({ table, outputs, search, queue, models }: Stores, functions: BackendFunctions): void {
+  const { api, worker, indexer, sweeper } = functions
+  for (const loop of [api, worker]) {
+    table.grantRunLog(loop)
+    outputs.grantOutputs(loop)
+    outputs.grantRemoval(loop)
+    queue.grantHints(loop)
+    search.grantSearch(loop)
+    models.grantModels(loop)
+  }
+  table.grantListing(api)
+  queue.grantWork(worker)
+
+  table.grantRunLog(indexer)
+  outputs.grantRead(indexer)
+  search.grantIndexing(indexer)
+  queue.grantPoison(indexer)
+  queue.grantHints(indexer)
+
+  table.grantSweep(sweeper)
+  outputs.grantRemoval(sweeper)
+  queue.grantHints(sweeper)
+}

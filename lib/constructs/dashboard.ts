@@ -1,0 +1,58 @@
+import { Duration } from 'aws-cdk-lib'
+import { AlarmStatusWidget, Dashboard, GraphWidget, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
+import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch'
+import { Construct } from 'constructs'
+import { indexLag, type Alarms } from './alarms.ts'
+import type { Tooltrail } from './tooltrail.ts'
+
+const MINUTE = { period: Duration.minutes(1) }
+
+/** One page for the state of an environment. */
+export class StatusDashboard extends Construct {
+  constructor(
+    scope: Construct,
+    id: string,
+    { tooltrail, alarms }: { readonly tooltrail: Tooltrail; readonly alarms: Alarms },
+  ) {
+    super(scope, id)
+    const { queue } = tooltrail.stores
+    const { rest } = tooltrail.publicApi
+    const functions = Object.values(tooltrail.functions)
+    const own = (metricName: string): Metric =>
+      new Metric({
+        ...MINUTE,
+        namespace: 'Tooltrail',
+        metricName,
+        dimensionsMap: { environment: tooltrail.name },
+        statistic: Stats.SUM,
+      })
+    const dashboard = new Dashboard(this, 'Page', { dashboardName: tooltrail.name })
+    dashboard.addWidgets(
+      new AlarmStatusWidget({ title: 'Alarms', width: 24, height: 3, alarms: [...alarms.alarms] }),
+      graph('Requests', [rest.metricCount(MINUTE), rest.metricClientError(MINUTE), rest.metricServerError(MINUTE)]),
+      graph('Milliseconds to the first byte', [
+        rest.metricIntegrationLatency({ ...MINUTE, statistic: 'p50' }),
+        rest.metricIntegrationLatency({ ...MINUTE, statistic: 'p99' }),
+      ]),
+      graph('Turns, rounds, tool errors', [own('Turns'), own('Rounds'), own('ToolErrors')]),
+      graph('Tokens', [own('InputTokens'), own('OutputTokens')]),
+      graph('Hints', [
+        queue.queue.metricApproximateNumberOfMessagesVisible(MINUTE),
+        queue.queue.metricApproximateNumberOfMessagesNotVisible(MINUTE),
+        queue.deadLetters.metricApproximateNumberOfMessagesVisible(MINUTE),
+        queue.poison.metricApproximateNumberOfMessagesVisible(MINUTE),
+      ]),
+      graph('Seconds until found', [indexLag(tooltrail.name)]),
+      graph('Functions: errors and throttles', [
+        ...functions.map((fn) => fn.metricErrors(MINUTE)),
+        ...functions.map((fn) => fn.metricThrottles(MINUTE)),
+      ]),
+      graph(
+        'Functions: at once',
+        functions.map((fn) => fn.metric('ConcurrentExecutions', { ...MINUTE, statistic: Stats.MAXIMUM })),
+      ),
+    )
+  }
+}
+
+const graph = (title: string, left: IMetric[]): GraphWidget => new GraphWidget({ title, left, width: 12, height: 6 })

@@ -1,0 +1,48 @@
+import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2'
+import { Construct } from 'constructs'
+
+export interface FirewallProps {
+  /** ARN of the API's stage. */
+  readonly resourceArn: string
+  /** Requests of one address in 5 minutes. */
+  readonly requestsPerAddress: number
+}
+
+/**
+ * Keeps floods and addresses of bad repute away. AWS's rules for bodies are left out on purpose: people talk with agents about
+ * SQL, shells and scripts, and those rules would refuse to hear it.
+ */
+export class Firewall extends Construct {
+  constructor(scope: Construct, id: string, { resourceArn, requestsPerAddress }: FirewallProps) {
+    super(scope, id)
+    const visible = (metricName: string) => ({
+      cloudWatchMetricsEnabled: true,
+      metricName,
+      sampledRequestsEnabled: true,
+    })
+    const acl = new CfnWebACL(this, 'Acl', {
+      scope: 'REGIONAL',
+      defaultAction: { allow: {} },
+      visibilityConfig: visible('firewall'),
+      rules: [
+        {
+          name: 'one-address',
+          priority: 0,
+          action: { block: { customResponse: { responseCode: 429 } } },
+          statement: { rateBasedStatement: { aggregateKeyType: 'IP', limit: requestsPerAddress } },
+          visibilityConfig: visible('one-address'),
+        },
+        {
+          name: 'bad-repute',
+          priority: 1,
+          overrideAction: { none: {} },
+          statement: {
+            managedRuleGroupStatement: { vendorName: 'AWS', name: 'AWSManagedRulesAmazonIpReputationList' },
+          },
+          visibilityConfig: visible('bad-repute'),
+        },
+      ],
+    })
+    new CfnWebACLAssociation(this, 'Association', { resourceArn, webAclArn: acl.attrArn })
+  }
+}

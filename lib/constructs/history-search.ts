@@ -1,0 +1,64 @@
+import type { IKey } from 'aws-cdk-lib/aws-kms'
+import type { Construct } from 'constructs'
+import type { NodeFunction } from './node-function.ts'
+import { SearchDomain } from './search-domain.ts'
+import { ServerlessSearch } from './serverless-search.ts'
+
+/** Where the history index is, and who may do what there. */
+export interface HistorySearch {
+  readonly kind: 'serverless' | 'domain'
+  /** With `https://`. */
+  readonly endpoint: string
+  /** Of the collection or the domain. */
+  readonly searchName: string
+  /** To find: searches, and nothing written. */
+  grantSearch(reader: NodeFunction): void
+  /** To keep the index in step with the log: makes it where it is not there, and writes documents. */
+  grantIndexing(writer: NodeFunction): void
+}
+
+export type SearchSettings =
+  | {
+      readonly kind: 'serverless'
+      /** A second copy in another availability zone. */
+      readonly standby: boolean
+      /** Most capacity units for indexing and for searching, each. */
+      readonly maxCapacity: number
+    }
+  | {
+      readonly kind: 'domain'
+      readonly instance: string
+      readonly nodes: number
+      /** GiB of each node. */
+      readonly volume: number
+      /** Three zones, one of them on standby, with master nodes of their own. */
+      readonly standby: boolean
+    }
+
+export interface HistorySearchProps {
+  /** Unique in the account and region: 3 to 22 lower case letters, digits and dashes. */
+  readonly searchName: string
+  /**
+   * Keeps the index when the stack is deleted. It can always be built again from the log.
+   * @default true
+   */
+  readonly retain?: boolean
+  /** @default - a key of AWS, without cost */
+  readonly encryptionKey?: IKey | undefined
+  /**
+   * ARNs of roles that may rebuild a serverless collection's index; a domain's are granted this by their own policies.
+   * @default - nobody
+   */
+  readonly operators?: readonly string[]
+}
+
+/** Makes the kind of search that the settings ask for. */
+export function createHistorySearch(
+  scope: Construct,
+  id: string,
+  { search, ...props }: HistorySearchProps & { readonly search: SearchSettings },
+): HistorySearch {
+  return search.kind === 'serverless'
+    ? new ServerlessSearch(scope, id, { ...props, ...search })
+    : new SearchDomain(scope, id, { ...props, ...search })
+}

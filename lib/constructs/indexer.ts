@@ -1,0 +1,81 @@
+import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib'
+import { EventSourceMapping, FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda'
+import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
+import { Construct } from 'constructs'
+import { allow } from './allow.ts'
+import type { LogTable } from './log-table.ts'
+import type { NodeFunction } from './node-function.ts'
+
+export interface IndexerStreamProps {
+  readonly table: LogTable
+  readonly indexer: NodeFunction
+}
+
+/** Days that batches are kept which could not be indexed. */
+const KEPT = Duration.days(30)
+
+/** Sends the indexer what happens to messages, and what keeps failing to a bucket, whole. */
+export class IndexerStream extends Construct {
+  /** One object a batch that was given up, with its records. */
+  readonly failures: Bucket
+
+  constructor(scope: Construct, id: string, { table, indexer }: IndexerStreamProps) {
+    super(scope, id)
+    this.failures = new Bucket(this, 'Failures', {
+      enforceSSL: true,
+      minimumTLSVersion: 1.2,
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
+      encryption: BucketEncryption.S3_MANAGED,
+      removalPolicy: RemovalPolicy.RETAIN,
+      lifecycleRules: [
+        { id: 'looked-into-by-then', expiration: KEPT, abortIncompleteMultipartUploadAfter: Duration.days(1) },
+      ],
+    })
+    Validations.of(this.failures).acknowledge({
+      id: 'AwsSolutions-S1',
+      reason: 'Lambda writes here and `npm run redrive` reads: both stand in CloudTrail. Objects live for 30 days.',
+    })
+    table.grantStream(indexer)
+    this.#grantFailures(indexer)
+    const mapping = new EventSourceMapping(this, 'Mapping', {
+      target: indexer,
+      eventSourceArn: table.streamArn,
+      startingPosition: StartingPosition.TRIM_HORIZON,
+      batchSize: 100,
+      maxBatchingWindow: Duration.seconds(0),
+      filters: FILTERS,
+      bisectBatchOnError: true,
+      reportBatchItemFailures: true,
+      // With the waits in between an index that sleeps, is full or is being replaced has hours to come back.
+      retryAttempts: 100,
+      maxRecordAge: Duration.hours(6),
+      onFailure: { bind: () => ({ destination: this.failures.bucketArn }) },
+    })
+    // Lambda looks whether the role may read the stream as it makes the mapping.
+    mapping.node.addDependency(indexer.role)
+  }
+
+  #grantFailures(indexer: NodeFunction): void {
+    allow(indexer, {
+      actions: ['s3:PutObject'],
+      resources: [this.failures.arnForObjects('*')],
+      because: 'Lambda names the objects of failed batches itself, by mapping, shard and time.',
+    })
+    allow(indexer, { actions: ['s3:ListBucket'], resources: [this.failures.bucketArn] })
+  }
+}
+
+const FILTERS = [
+  // Messages: their sort key is a ULID, which begins with 0 until the year 3084; those of all other items begin with #.
+  FilterCriteria.filter({ dynamodb: { Keys: { sk: { S: FilterRule.beginsWith('0') } } } }),
+  // Sessions that expired: what DynamoDB itself removed, not what a deletion of ours takes along.
+  FilterCriteria.filter({
+    eventName: FilterRule.isEqual('REMOVE'),
+    dynamodb: { Keys: { sk: { S: FilterRule.isEqual('#EXPIRY') } } },
+    userIdentity: {
+      type: FilterRule.isEqual('Service'),
+      principalId: FilterRule.isEqual('dynamodb.amazonaws.com'),
+    },
+  }),
+]

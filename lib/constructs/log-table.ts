@@ -1,0 +1,115 @@
+import { RemovalPolicy, Validations } from 'aws-cdk-lib'
+import {
+  AttributeType,
+  BillingMode,
+  ProjectionType,
+  StreamViewType,
+  Table,
+  TableEncryption,
+} from 'aws-cdk-lib/aws-dynamodb'
+import type { IGrantable } from 'aws-cdk-lib/aws-iam'
+import type { IKey } from 'aws-cdk-lib/aws-kms'
+import { Construct } from 'constructs'
+import { allow } from './allow.ts'
+import { grantKeyUse } from './key-use.ts'
+
+export interface LogTableProps {
+  /**
+   * Keeps the table when the stack is deleted, and refuses to delete it.
+   * @default true
+   */
+  readonly retain?: boolean
+  /**
+   * Continuous backups for 35 days.
+   * @default true
+   */
+  readonly pointInTimeRecovery?: boolean
+  /** @default - a key of AWS, without cost */
+  readonly encryptionKey?: IKey | undefined
+}
+
+const GROUP_INDEX = 'by_group'
+const DUE_INDEX = 'by_due'
+
+/** An atomic write needs the rights of the writes within it; `TransactWriteItems` itself is no right. */
+const WRITES = ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem', 'dynamodb:ConditionCheckItem']
+const READS = ['dynamodb:BatchGetItem', 'dynamodb:Query']
+
+/** The one table: logs of sessions, their headers, runs and API keys (`functions/adapters/dynamodb/create-table.ts`). */
+export class LogTable extends Construct {
+  readonly table: Table
+  /** What the table's stream is read by. */
+  readonly streamArn: string
+
+  constructor(scope: Construct, id: string, props: LogTableProps = {}) {
+    super(scope, id)
+    const { retain = true, pointInTimeRecovery = true, encryptionKey } = props
+    this.table = new Table(this, 'Table', {
+      partitionKey: { name: 'pk', type: AttributeType.STRING },
+      sortKey: { name: 'sk', type: AttributeType.STRING },
+      billingMode: BillingMode.PAY_PER_REQUEST,
+      stream: StreamViewType.NEW_AND_OLD_IMAGES,
+      timeToLiveAttribute: 'expires_at',
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: pointInTimeRecovery },
+      deletionProtection: retain,
+      removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      ...(encryptionKey === undefined ? {} : { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey }),
+    })
+    // Both are sparse: only items that carry the two attributes stand in them.
+    this.table.addGlobalSecondaryIndex({
+      indexName: GROUP_INDEX,
+      partitionKey: { name: 'group', type: AttributeType.STRING },
+      sortKey: { name: 'at', type: AttributeType.STRING },
+      projectionType: ProjectionType.INCLUDE,
+      nonKeyAttributes: ['owner_print', 'agent_print'],
+    })
+    this.table.addGlobalSecondaryIndex({
+      indexName: DUE_INDEX,
+      partitionKey: { name: 'due_shard', type: AttributeType.STRING },
+      sortKey: { name: 'due', type: AttributeType.NUMBER },
+      projectionType: ProjectionType.KEYS_ONLY,
+    })
+    if (this.table.tableStreamArn === undefined) throw new Error('the table has no stream')
+    this.streamArn = this.table.tableStreamArn
+    if (!pointInTimeRecovery)
+      Validations.of(this.table).acknowledge({
+        id: 'AwsSolutions-DDB3',
+        reason: 'An environment to try things out: what is in it can be lost.',
+      })
+  }
+
+  /** To take part in runs: reads and extends logs. */
+  grantRunLog(grantee: IGrantable): void {
+    allow(grantee, { actions: [...READS, ...WRITES], resources: [this.table.tableArn] })
+    grantKeyUse(this.table.encryptionKey, grantee)
+  }
+
+  /** To list the sessions of a tenant, and the runs of an API key that have not ended. */
+  grantListing(grantee: IGrantable): void {
+    allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(GROUP_INDEX)] })
+  }
+
+  /** To find the sessions that somebody has to look after. */
+  grantSweep(grantee: IGrantable): void {
+    this.grantRunLog(grantee)
+    allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(DUE_INDEX)] })
+  }
+
+  /** To read single rows: what the stream's records leave out. */
+  grantRead(grantee: IGrantable): void {
+    allow(grantee, { actions: ['dynamodb:BatchGetItem'], resources: [this.table.tableArn] })
+    grantKeyUse(this.table.encryptionKey, grantee)
+  }
+
+  /** To be sent the table's stream by Lambda. */
+  grantStream(grantee: IGrantable): void {
+    allow(grantee, {
+      actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator', 'dynamodb:ListStreams'],
+      resources: [this.streamArn],
+    })
+  }
+
+  #index(name: string): string {
+    return `${this.table.tableArn}/index/${name}`
+  }
+}

@@ -1,0 +1,70 @@
+import { RemovalPolicy, SecretValue, Stack, Validations } from 'aws-cdk-lib'
+import type { IGrantable } from 'aws-cdk-lib/aws-iam'
+import type { IKey } from 'aws-cdk-lib/aws-kms'
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
+import { Construct } from 'constructs'
+import { allow } from './allow.ts'
+import { grantKeyUse } from './key-use.ts'
+
+export interface ModelAccessProps {
+  /** Every `provider/model` that an agent uses. */
+  readonly models: readonly string[]
+  /**
+   * Keeps the keys when the stack is deleted.
+   * @default true
+   */
+  readonly retain?: boolean
+  /** @default - a key of AWS, without cost */
+  readonly encryptionKey?: IKey | undefined
+}
+
+/** Profiles of several regions are named by where these lie, before the model's own name. */
+const PROFILE = /^(us|us-gov|eu|apac|jp|au|ca|sa|global)\./
+
+/** Who may call which model: keys of providers in a secret, models of Bedrock by the function's role. */
+export class ModelAccess extends Construct {
+  readonly secret: Secret
+  readonly #models: readonly string[]
+  readonly #key: IKey | undefined
+
+  constructor(scope: Construct, id: string, { models, retain = true, encryptionKey }: ModelAccessProps) {
+    super(scope, id)
+    this.#models = [...new Set(models)].flatMap((model) => /^(?:amazon-)?bedrock\/(.+)$/.exec(model)?.[1] ?? [])
+    this.#key = encryptionKey
+    this.secret = new Secret(this, 'Keys', {
+      description: 'Keys of model providers: a JSON object such as {"ANTHROPIC_API_KEY": "…"}',
+      // No secret yet: people put the keys in afterwards, and deployments leave them alone.
+      secretStringValue: SecretValue.unsafePlainText('{}'),
+      removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      ...(encryptionKey === undefined ? {} : { encryptionKey }),
+    })
+    Validations.of(this.secret).acknowledge({
+      id: 'AwsSolutions-SMG4',
+      reason:
+        'Only the providers can make a new key, so people rotate it: functions read a changed secret within minutes.',
+    })
+  }
+
+  /** To call the models that agents use, and no others. */
+  grantModels(grantee: IGrantable): void {
+    allow(grantee, { actions: ['secretsmanager:GetSecretValue'], resources: [this.secret.secretArn] })
+    grantKeyUse(this.#key, grantee)
+    const resources = this.#models.flatMap((model) => this.#arns(model))
+    if (resources.length === 0) return
+    allow(grantee, {
+      actions: ['bedrock:InvokeModel', 'bedrock:InvokeModelWithResponseStream'],
+      resources,
+      because: 'An inference profile sends requests to its model in any of its regions, and AWS may add regions.',
+    })
+  }
+
+  /** A profile needs the right to itself and to its model wherever it may send the request: the region is any. */
+  #arns(model: string): string[] {
+    const { partition, region } = Stack.of(this)
+    if (!PROFILE.test(model)) return [`arn:${partition}:bedrock:${region}::foundation-model/${model}`]
+    return [
+      Stack.of(this).formatArn({ service: 'bedrock', resource: 'inference-profile', resourceName: model }),
+      `arn:${partition}:bedrock:*::foundation-model/${model.replace(PROFILE, '')}`,
+    ]
+  }
+}

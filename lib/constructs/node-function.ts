@@ -1,0 +1,88 @@
+import { DockerImage, Duration, RemovalPolicy } from 'aws-cdk-lib'
+import { Effect, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import { Architecture, AssetCode, Code, Function, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda'
+import type { RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
+import { LogGroup } from 'aws-cdk-lib/aws-logs'
+import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
+import type { Construct } from 'constructs'
+import { AssetHashType } from 'aws-cdk-lib'
+import { dirname } from 'node:path'
+import { bundleHandler, handlerFile, type BundleOptions, type Handler } from '../bundle.ts'
+
+export interface NodeFunctionProps {
+  /** Which of `functions/handlers/`. */
+  readonly handler: Handler
+  readonly description: string
+  readonly variables: object
+  readonly timeout: Duration
+  /** MiB. Lambda gives a whole processor at 1,769. */
+  readonly memory: number
+  readonly logDays: RetentionDays
+  /**
+   * What is shipped with the code.
+   * @default - neither tools nor agents of one's own
+   */
+  readonly bundle?: BundleOptions
+  /**
+   * Whether Lambda ends a chain of invocations through a queue after 16 of them.
+   * @default RecursiveLoop.TERMINATE
+   */
+  readonly recursiveLoop?: RecursiveLoop
+}
+
+/** A function of ours: arm64, Node 24, its own bundle, its own role, and a log group that forgets. */
+export class NodeFunction extends Function {
+  override readonly role: Role
+  readonly logs: LogGroup
+
+  constructor(scope: Construct, id: string, props: NodeFunctionProps) {
+    const logs = new LogGroup(scope, `${id}Logs`, {
+      retention: props.logDays,
+      // What went wrong is told by the logs of a stack that is gone, too, until their days are over.
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+    })
+    // A role of its own instead of the managed policy, which allows to write to every log group.
+    const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
+    role.addToPolicy(
+      new PolicyStatement({
+        effect: Effect.ALLOW,
+        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+        resources: [logs.logGroupArn],
+      }),
+    )
+    super(scope, id, {
+      description: props.description,
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      handler: 'index.handler',
+      code: bundledCode(props.handler, props.bundle ?? {}),
+      environment: Object.fromEntries(Object.entries(props.variables).filter(([, value]) => value !== undefined)),
+      timeout: props.timeout,
+      memorySize: props.memory,
+      loggingFormat: LoggingFormat.TEXT,
+      logGroup: logs,
+      role,
+      ...(props.recursiveLoop === undefined ? {} : { recursiveLoop: props.recursiveLoop }),
+    })
+    this.role = role
+    this.logs = logs
+  }
+}
+
+/** Bundled here by esbuild, named by what comes out of it: the same code is not deployed twice. */
+function bundledCode(handler: Handler, options: BundleOptions): AssetCode {
+  return Code.fromAsset(dirname(handlerFile(handler)), {
+    assetHashType: AssetHashType.OUTPUT,
+    bundling: {
+      // Never used, for bundling here does not fail over to it. What tells two bundles apart is the command.
+      image: DockerImage.fromRegistry('none'),
+      command: [handler, JSON.stringify(options)],
+      local: {
+        tryBundle(folder) {
+          bundleHandler(handler, folder, options)
+          return true
+        },
+      },
+    },
+  })
+}

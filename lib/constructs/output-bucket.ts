@@ -1,0 +1,100 @@
+import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib'
+import type { IGrantable } from 'aws-cdk-lib/aws-iam'
+import type { IKey } from 'aws-cdk-lib/aws-kms'
+import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
+import type { IBucket } from 'aws-cdk-lib/aws-s3'
+import { Construct } from 'constructs'
+import { allow } from './allow.ts'
+import { grantKeyUse } from './key-use.ts'
+
+export interface OutputBucketProps {
+  /**
+   * Keeps the bucket when the stack is deleted. Otherwise it has to be emptied before.
+   * @default true
+   */
+  readonly retain?: boolean
+  /**
+   * Logs each request into a second bucket, for a year.
+   * @default false
+   */
+  readonly accessLogs?: boolean
+  /** @default - a key of AWS, without cost */
+  readonly encryptionKey?: IKey | undefined
+}
+
+const HOUSE_RULES = {
+  enforceSSL: true,
+  minimumTLSVersion: 1.2,
+  blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+  objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
+}
+
+/** Outputs: one prefix a session, a hash. Whoever may write an object may never list other sessions' without its prefix. */
+export class OutputBucket extends Construct {
+  readonly bucket: Bucket
+
+  constructor(scope: Construct, id: string, props: OutputBucketProps = {}) {
+    super(scope, id)
+    const { retain = true, accessLogs = false, encryptionKey } = props
+    const removalPolicy = retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
+    this.bucket = new Bucket(this, 'Bucket', {
+      ...HOUSE_RULES,
+      removalPolicy,
+      encryption: encryptionKey === undefined ? BucketEncryption.S3_MANAGED : BucketEncryption.KMS,
+      ...(encryptionKey === undefined ? {} : { encryptionKey, bucketKeyEnabled: true }),
+      ...(accessLogs ? { serverAccessLogsBucket: this.#logBucket(removalPolicy) } : {}),
+      // Objects are never replaced and go with their session, so versions would only keep what was to be deleted.
+      lifecycleRules: [{ id: 'unfinished-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) }],
+    })
+    if (!accessLogs)
+      Validations.of(this.bucket).acknowledge({
+        id: 'AwsSolutions-S1',
+        reason:
+          'Access logs are a setting of the environment (bucketAccessLogs): on in prod, off where outputs are tests.',
+      })
+  }
+
+  /** To store and read outputs. */
+  grantOutputs(grantee: IGrantable): void {
+    this.#allowObjects(grantee, ['s3:GetObject', 's3:PutObject', 's3:AbortMultipartUpload'])
+    this.#allowList(grantee)
+    grantKeyUse(this.bucket.encryptionKey, grantee)
+  }
+
+  /** To read outputs. */
+  grantRead(grantee: IGrantable): void {
+    this.#allowObjects(grantee, ['s3:GetObject'])
+    this.#allowList(grantee)
+    grantKeyUse(this.bucket.encryptionKey, grantee)
+  }
+
+  /** To remove all outputs of a session. */
+  grantRemoval(grantee: IGrantable): void {
+    this.#allowObjects(grantee, ['s3:DeleteObject'])
+    this.#allowList(grantee)
+  }
+
+  #allowObjects(grantee: IGrantable, actions: string[]): void {
+    const because = 'Objects of every session: their prefixes are hashes, unknown before there are sessions.'
+    allow(grantee, { actions, resources: [this.bucket.arnForObjects('*')], because })
+  }
+
+  /** Without it, S3 answers 403 for an object that is not there, and absence looks like a failure. */
+  #allowList(grantee: IGrantable): void {
+    allow(grantee, { actions: ['s3:ListBucket'], resources: [this.bucket.bucketArn] })
+  }
+
+  #logBucket(removalPolicy: RemovalPolicy): IBucket {
+    const logs = new Bucket(this, 'AccessLogs', {
+      ...HOUSE_RULES,
+      removalPolicy,
+      encryption: BucketEncryption.S3_MANAGED,
+      lifecycleRules: [{ id: 'a-year', expiration: Duration.days(365) }],
+    })
+    Validations.of(logs).acknowledge({
+      id: 'AwsSolutions-S1',
+      reason: 'This is the bucket that the access logs go to.',
+    })
+    return logs as IBucket
+  }
+}

@@ -1,0 +1,146 @@
+import { Aws, Duration, Fn, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib'
+import {
+  AccessLogFormat,
+  EndpointType,
+  LambdaIntegration,
+  LogGroupLogDestination,
+  MethodLoggingLevel,
+  ResponseTransferMode,
+  RestApi,
+  SecurityPolicy,
+} from 'aws-cdk-lib/aws-apigateway'
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import { LogGroup } from 'aws-cdk-lib/aws-logs'
+import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
+import { ARecord, HostedZone, RecordTarget } from 'aws-cdk-lib/aws-route53'
+import { ApiGatewayDomain } from 'aws-cdk-lib/aws-route53-targets'
+import { Construct } from 'constructs'
+import { Firewall } from './firewall.ts'
+
+export interface CustomDomain {
+  readonly name: string
+  /** ARN of a certificate for the name, in the region of the API. */
+  readonly certificate: string
+  /** @default - the name is pointed at the API by somebody else */
+  readonly hostedZone?: { readonly id: string; readonly name: string } | undefined
+}
+
+export interface PublicApiProps {
+  readonly handler: IFunction
+  readonly apiName: string
+  readonly logDays: RetentionDays
+  /** Requests a second to the whole API, and how many may come at once. */
+  readonly throttle: { readonly rate: number; readonly burst: number }
+  /** @default - no firewall */
+  readonly firewall?: { readonly requestsPerAddress: number } | undefined
+  /** @default - an address of API Gateway */
+  readonly customDomain?: CustomDomain | undefined
+}
+
+/** The longest that API Gateway lets a stream take. */
+const LONGEST = Duration.minutes(15)
+const STAGE = 'api'
+
+/** The API in front of its function: everything is passed on, answers are passed back as they are made. */
+export class PublicApi extends Construct {
+  readonly rest: RestApi
+  /** Without a slash at the end. */
+  readonly url: string
+
+  constructor(scope: Construct, id: string, props: PublicApiProps) {
+    super(scope, id)
+    const { customDomain } = props
+    const accessLogs = new LogGroup(this, 'AccessLogs', {
+      retention: props.logDays,
+      removalPolicy: RemovalPolicy.DESTROY,
+    })
+    this.rest = new RestApi(this, 'Rest', {
+      restApiName: props.apiName,
+      endpointTypes: [EndpointType.REGIONAL],
+      // Bodies arrive in base64, a third longer whatever they hold: 4 MB stay below the 6 MB of an invocation. As text, quotes
+      // would count twice, and what is no UTF-8 would be lost.
+      binaryMediaTypes: ['*/*'],
+      // One role an account and region writes the logs of all APIs. It stays for the others when this one goes.
+      cloudWatchRole: true,
+      cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN,
+      deployOptions: {
+        stageName: STAGE,
+        throttlingRateLimit: props.throttle.rate,
+        throttlingBurstLimit: props.throttle.burst,
+        metricsEnabled: true,
+        // Errors of API Gateway itself. What is said is logged nowhere.
+        loggingLevel: MethodLoggingLevel.ERROR,
+        dataTraceEnabled: false,
+        accessLogDestination: new LogGroupLogDestination(accessLogs),
+        accessLogFormat: AccessLogFormat.custom(JSON.stringify(ACCESS)),
+      },
+      ...(customDomain === undefined ? {} : { domainName: this.#domain(customDomain) }),
+    })
+    const integration = new LambdaIntegration(props.handler, {
+      responseTransferMode: ResponseTransferMode.STREAM,
+      timeout: LONGEST,
+      scopePermissionToMethod: false,
+    })
+    // A proxy leaves `/` itself out.
+    this.rest.root.addMethod('ANY', integration)
+    this.rest.root.addProxy({ defaultIntegration: integration })
+    this.url =
+      customDomain === undefined
+        ? `https://${this.rest.restApiId}.execute-api.${Stack.of(this).region}.${Aws.URL_SUFFIX}/${STAGE}`
+        : `https://${customDomain.name}`
+    if (customDomain?.hostedZone !== undefined) this.#record(customDomain.name, customDomain.hostedZone)
+    if (props.firewall !== undefined)
+      new Firewall(this, 'Firewall', { ...props.firewall, resourceArn: this.rest.deploymentStage.stageArn })
+    acknowledge(this.rest, props.firewall !== undefined)
+  }
+
+  #domain({ name, certificate }: CustomDomain) {
+    return {
+      domainName: name,
+      certificate: Certificate.fromCertificateArn(this, 'Certificate', certificate),
+      endpointType: EndpointType.REGIONAL,
+      securityPolicy: SecurityPolicy.TLS_1_2,
+    }
+  }
+
+  #record(recordName: string, { id, name }: { readonly id: string; readonly name: string }): void {
+    if (this.rest.domainName === undefined) return
+    const zone = HostedZone.fromHostedZoneAttributes(this, 'Zone', { hostedZoneId: id, zoneName: name })
+    new ARecord(this, 'Record', {
+      zone,
+      recordName: Fn.join('', [recordName, '.']),
+      target: RecordTarget.fromAlias(new ApiGatewayDomain(this.rest.domainName)),
+    })
+  }
+}
+
+/** One line a request. No header, query or body: these may hold keys and what people said. */
+const ACCESS = {
+  requestId: '$context.requestId',
+  time: '$context.requestTime',
+  method: '$context.httpMethod',
+  path: '$context.path',
+  status: '$context.status',
+  milliseconds: '$context.responseLatency',
+  bytes: '$context.responseLength',
+  address: '$context.identity.sourceIp',
+  agent: '$context.identity.userAgent',
+  error: '$context.error.messageString',
+  integrationError: '$context.integrationErrorMessage',
+}
+
+function acknowledge(rest: RestApi, firewall: boolean): void {
+  const validations = Validations.of(rest)
+  const reasons: Record<string, string> = {
+    'AwsSolutions-APIG2': 'The app checks every request against its own schemas, and its answers name what is wrong.',
+    'AwsSolutions-APIG4': 'The app checks the API keys itself: they carry tenant, owner and scopes.',
+    'AwsSolutions-COG4': 'The app checks the API keys itself: programs call it, not users of a Cognito pool.',
+    'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]':
+      'AWS has this one policy for API Gateway to write logs with, and asks for it by name.',
+    ...(firewall
+      ? {}
+      : { 'AwsSolutions-APIG3': 'A firewall costs $8 a month: a setting of the environment, on in prod.' }),
+  }
+  for (const [id, reason] of Object.entries(reasons)) validations.acknowledge({ id, reason })
+}

@@ -1,0 +1,125 @@
+import { RemovalPolicy, Stack, Validations } from 'aws-cdk-lib'
+import { Effect, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import type { IKey } from 'aws-cdk-lib/aws-kms'
+import { LogGroup, ResourcePolicy, RetentionDays } from 'aws-cdk-lib/aws-logs'
+import { Domain, EngineVersion, TLSSecurityPolicy } from 'aws-cdk-lib/aws-opensearchservice'
+import { Construct } from 'constructs'
+import { allow } from './allow.ts'
+import type { HistorySearch } from './history-search.ts'
+import type { NodeFunction } from './node-function.ts'
+
+export interface SearchDomainProps {
+  readonly searchName: string
+  readonly instance: string
+  readonly nodes: number
+  readonly volume: number
+  readonly standby: boolean
+  readonly retain?: boolean
+  readonly encryptionKey?: IKey | undefined
+}
+
+/** Enough for the master's work in clusters of up to 30 nodes. */
+const MASTER_INSTANCE = 'm7g.medium.search'
+
+/** A managed OpenSearch domain. Requests are signed; which of them a role may send is said path by path. */
+export class SearchDomain extends Construct implements HistorySearch {
+  readonly kind = 'domain'
+  readonly endpoint: string
+  readonly searchName: string
+  readonly #arn: string
+
+  constructor(scope: Construct, id: string, props: SearchDomainProps) {
+    super(scope, id)
+    const { searchName, standby, nodes, encryptionKey, retain = true } = props
+    const logs = this.#logs(searchName)
+    const domain = new Domain(this, 'Domain', {
+      domainName: searchName,
+      version: EngineVersion.OPENSEARCH_3_3,
+      capacity: {
+        dataNodes: nodes,
+        dataNodeInstanceType: props.instance,
+        multiAzWithStandbyEnabled: standby,
+        ...(standby ? { masterNodes: 3, masterNodeInstanceType: MASTER_INSTANCE } : {}),
+      },
+      ...(standby ? { zoneAwareness: { enabled: true, availabilityZoneCount: 3 } } : {}),
+      ebs: { volumeSize: props.volume },
+      nodeToNodeEncryption: true,
+      encryptionAtRest: { enabled: true, ...(encryptionKey === undefined ? {} : { kmsKey: encryptionKey }) },
+      enforceHttps: true,
+      tlsSecurityPolicy: TLSSecurityPolicy.TLS_1_2_PFS,
+      enableAutoSoftwareUpdate: true,
+      logging: {
+        slowSearchLogEnabled: true,
+        slowSearchLogGroup: logs.search,
+        slowIndexLogEnabled: true,
+        slowIndexLogGroup: logs.index,
+      },
+      // Else a function of its own would write what `#logs` declares.
+      suppressLogsResourcePolicy: true,
+      removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    })
+    domain.node.addDependency(logs.policy)
+    this.endpoint = `https://${domain.domainEndpoint}`
+    this.searchName = searchName
+    this.#arn = domain.domainArn
+    acknowledge(domain, standby)
+  }
+
+  grantSearch(reader: NodeFunction): void {
+    this.#allow(reader, 'es:ESHttpPost', ['history/_search'])
+  }
+
+  grantIndexing(writer: NodeFunction): void {
+    const because = 'Names of indexes end in their version and the time of their making.'
+    this.#allow(writer, 'es:ESHttpGet', ['_alias/history', '_alias/history-write'])
+    this.#allow(writer, 'es:ESHttpPut', ['history-v*'], because)
+    this.#allow(writer, 'es:ESHttpPost', ['_bulk', '_aliases', 'history-v*/_search'], because)
+  }
+
+  #allow(grantee: NodeFunction, action: string, paths: readonly string[], because?: string): void {
+    const resources = paths.map((path) => `${this.#arn}/${path}`)
+    allow(grantee, { actions: [action], resources, ...(because === undefined ? {} : { because }) })
+  }
+
+  #logs(searchName: string) {
+    const [search, index] = ['SlowSearches', 'SlowIndexing'].map(
+      (name) => new LogGroup(this, name, { retention: RetentionDays.ONE_MONTH, removalPolicy: RemovalPolicy.DESTROY }),
+    ) as [LogGroup, LogGroup]
+    const policy = new ResourcePolicy(this, 'MayLog', {
+      resourcePolicyName: `${searchName}-slow-logs`,
+      policyStatements: [
+        new PolicyStatement({
+          effect: Effect.ALLOW,
+          principals: [new ServicePrincipal('es.amazonaws.com')],
+          actions: ['logs:PutLogEvents', 'logs:CreateLogStream'],
+          resources: [search.logGroupArn, index.logGroupArn],
+          conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+        }),
+      ],
+    })
+    return { search, index, policy }
+  }
+}
+
+function acknowledge(domain: Domain, standby: boolean): void {
+  const validations = Validations.of(domain)
+  validations.acknowledge({
+    id: 'AwsSolutions-OS1',
+    reason:
+      'The functions run outside of any network. Nothing is open: every request is signed, and allowed by a role.',
+  })
+  validations.acknowledge({
+    id: 'AwsSolutions-OS3',
+    reason: 'Functions have no addresses of their own to list. Roles are granted paths and verbs instead.',
+  })
+  if (standby) return
+  validations.acknowledge({
+    id: 'AwsSolutions-OS4',
+    reason:
+      'A small domain; with `standby` it has master nodes of its own. The index can always be built again from the log.',
+  })
+  validations.acknowledge({
+    id: 'AwsSolutions-OS7',
+    reason: 'A small domain; with `standby` it spans three zones. The index can always be built again from the log.',
+  })
+}

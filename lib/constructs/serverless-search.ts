@@ -1,0 +1,127 @@
+import { RemovalPolicy } from 'aws-cdk-lib'
+import type { IKey } from 'aws-cdk-lib/aws-kms'
+import {
+  CfnAccessPolicy,
+  CfnCollection,
+  CfnCollectionGroup,
+  CfnSecurityPolicy,
+} from 'aws-cdk-lib/aws-opensearchserverless'
+import { Construct } from 'constructs'
+import { allow } from './allow.ts'
+import type { HistorySearch } from './history-search.ts'
+import type { NodeFunction } from './node-function.ts'
+
+export interface ServerlessSearchProps {
+  readonly searchName: string
+  readonly standby: boolean
+  readonly maxCapacity: number
+  readonly retain?: boolean
+  readonly encryptionKey?: IKey | undefined
+  readonly operators?: readonly string[]
+}
+
+/** Every index of ours, and the two aliases (`functions/adapters/opensearch/history-aliases.ts`). */
+const INDEXES = 'history*'
+
+/** An OpenSearch Serverless collection that scales to zero: the first request after a pause takes 10 to 30 s. */
+export class ServerlessSearch extends Construct implements HistorySearch {
+  readonly kind = 'serverless'
+  readonly endpoint: string
+  readonly searchName: string
+  readonly #collection: CfnCollection
+
+  constructor(scope: Construct, id: string, props: ServerlessSearchProps) {
+    super(scope, id)
+    const { searchName: name, encryptionKey, operators = [] } = props
+    const standbyReplicas = props.standby ? 'ENABLED' : 'DISABLED'
+    const group = new CfnCollectionGroup(this, 'Group', {
+      name,
+      generation: 'NEXTGEN',
+      standbyReplicas,
+      capacityLimits: {
+        minIndexingCapacityInOcu: 0,
+        minSearchCapacityInOcu: 0,
+        maxIndexingCapacityInOcu: props.maxCapacity,
+        maxSearchCapacityInOcu: props.maxCapacity,
+      },
+    })
+    const rules = [{ ResourceType: 'collection', Resource: [`collection/${name}`] }]
+    const encryption = new CfnSecurityPolicy(this, 'Encryption', {
+      name,
+      type: 'encryption',
+      policy: JSON.stringify({
+        Rules: rules,
+        ...(encryptionKey === undefined ? { AWSOwnedKey: true } : { KmsARN: encryptionKey.keyArn }),
+      }),
+    })
+    // Reached from functions outside of any network of ours; who may do what is decided by signature and the policies below.
+    const network = new CfnSecurityPolicy(this, 'Network', {
+      name,
+      type: 'network',
+      policy: JSON.stringify([{ Rules: rules, AllowFromPublic: true }]),
+    })
+    this.#collection = new CfnCollection(this, 'Collection', {
+      name,
+      type: 'SEARCH',
+      standbyReplicas,
+      collectionGroupName: group.name,
+      deletionProtection: (props.retain ?? true) ? 'ENABLED' : 'DISABLED',
+    })
+    for (const first of [group, encryption, network]) this.#collection.addResourceDependency(first)
+    if (props.retain ?? true)
+      for (const kept of [group, encryption, network, this.#collection]) kept.applyRemovalPolicy(RemovalPolicy.RETAIN)
+    this.endpoint = this.#collection.attrCollectionEndpoint
+    this.searchName = name
+    if (operators.length > 0) this.#allow(this, 'operators', operators, OPERATING)
+  }
+
+  grantSearch(reader: NodeFunction): void {
+    this.#admit(reader, SEARCHING)
+  }
+
+  grantIndexing(writer: NodeFunction): void {
+    this.#admit(writer, INDEXING)
+  }
+
+  /** The role may talk to the collection at all; what it may do there is said by the collection's own policy. */
+  #admit(grantee: NodeFunction, rights: Rights): void {
+    allow(grantee, { actions: ['aoss:APIAccessAll'], resources: [this.#collection.attrArn] })
+    this.#allow(grantee, grantee.node.id.toLowerCase(), [grantee.role.roleArn], rights)
+  }
+
+  #allow(scope: Construct, suffix: string, principals: readonly string[], rights: Rights): void {
+    const { searchName } = this
+    const Rules = [
+      { ResourceType: 'index', Resource: [`index/${searchName}/${INDEXES}`], Permission: rights.index },
+      ...(rights.collection.length === 0
+        ? []
+        : [{ ResourceType: 'collection', Resource: [`collection/${searchName}`], Permission: rights.collection }]),
+    ]
+    new CfnAccessPolicy(scope, 'HistoryAccess', {
+      name: `${searchName}-${suffix}`,
+      type: 'data',
+      policy: this.#toJson([{ Rules, Principal: principals }]),
+    })
+  }
+
+  /** Role ARNs are known at deployment only. */
+  #toJson(policy: object): string {
+    return this.#collection.stack.toJsonString(policy)
+  }
+}
+
+interface Rights {
+  readonly index: readonly string[]
+  /** Aliases belong to the collection. */
+  readonly collection: readonly string[]
+}
+
+const SEARCHING: Rights = { index: ['aoss:ReadDocument', 'aoss:DescribeIndex'], collection: [] }
+const INDEXING: Rights = {
+  index: ['aoss:CreateIndex', 'aoss:DescribeIndex', 'aoss:UpdateIndex', 'aoss:ReadDocument', 'aoss:WriteDocument'],
+  collection: ['aoss:CreateCollectionItems', 'aoss:DescribeCollectionItems', 'aoss:UpdateCollectionItems'],
+}
+const OPERATING: Rights = {
+  index: [...INDEXING.index, 'aoss:DeleteIndex'],
+  collection: [...INDEXING.collection, 'aoss:DeleteCollectionItems'],
+}

@@ -1,0 +1,21 @@
+import { Duration } from 'aws-cdk-lib'
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
+import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import { Construct } from 'constructs'
+
+/** How long a lost hint waits at most. */
+const EVERY = Duration.minutes(1)
+
+/** Lets the sweeper look after what lost hints and dead workers left, again and again. */
+export class SweepSchedule extends Construct {
+  constructor(scope: Construct, id: string, { sweeper }: { readonly sweeper: IFunction }) {
+    super(scope, id)
+    new Rule(this, 'Rule', {
+      description: 'Looks after sessions whose hint was lost or whose worker died',
+      schedule: Schedule.rate(EVERY),
+      // A sweep that failed is not made up for: the next one sees the same.
+      targets: [new LambdaFunction(sweeper, { retryAttempts: 0, maxEventAge: EVERY })],
+    })
+  }
+}

@@ -1,0 +1,129 @@
+import { Names } from 'aws-cdk-lib'
+import type { IKey } from 'aws-cdk-lib/aws-kms'
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
+import { RetentionDays } from 'aws-cdk-lib/aws-logs'
+import { Construct } from 'constructs'
+import { shipAgents } from '../shipped-agents.ts'
+import { createFunctions, LOOP_TIMEOUT, type BackendFunctions, type Stores } from './backend-functions.ts'
+import { createHistorySearch, type HistorySearch, type SearchSettings } from './history-search.ts'
+import { IndexerStream } from './indexer.ts'
+import { LogTable } from './log-table.ts'
+import { ModelAccess } from './model-access.ts'
+import { OutputBucket } from './output-bucket.ts'
+import { PublicApi, type CustomDomain } from './public-api.ts'
+import { RunQueue } from './run-queue.ts'
+import { SweepSchedule } from './sweeper.ts'
+
+export interface TooltrailProps {
+  /**
+   * What resources that need a name are called by, and metrics told apart: up to 22 lower case letters, digits and dashes,
+   * unique in the account and region.
+   * @default - made of the construct's path
+   */
+  readonly name?: string
+  /**
+   * `provider/model` of agents that name none.
+   * @default 'demo/demo', which is no real model
+   */
+  readonly model?: string
+  /**
+   * Path of the agents' file.
+   * @default - the built-in default agent alone
+   */
+  readonly agentsFile?: string | undefined
+  /**
+   * Path of a TypeScript module that exports `tools`.
+   * @default - the built-in tools alone
+   */
+  readonly toolsFile?: string | undefined
+  /**
+   * Days without activity after which a session is deleted, for agents that say nothing else.
+   * @default - never
+   */
+  readonly sessionDays?: number | undefined
+  /** @default - a table of its own, kept when the stack is deleted */
+  readonly table?: LogTable
+  /** @default - a bucket of its own, kept when the stack is deleted */
+  readonly outputs?: OutputBucket
+  /**
+   * Where the history index is, or what to make for it.
+   * @default - a serverless collection that scales to zero
+   */
+  readonly search?: HistorySearch | SearchSettings
+  /** @default 'info' */
+  readonly logLevel?: 'debug' | 'info' | 'warn' | 'error' | 'silent'
+  /** @default RetentionDays.ONE_MONTH */
+  readonly logDays?: RetentionDays
+  /**
+   * Requests a second to the whole API, and how many may come at once.
+   * @default - 50, and 100 at once
+   */
+  readonly throttle?: { readonly rate: number; readonly burst: number }
+  /** @default - no firewall before the API */
+  readonly firewall?: { readonly requestsPerAddress: number } | undefined
+  /**
+   * Origins of web pages that may call the API.
+   * @default - none
+   */
+  readonly corsOrigins?: readonly string[]
+  /** @default - an address of API Gateway */
+  readonly customDomain?: CustomDomain | undefined
+  /**
+   * Keeps what holds data when the stack is deleted.
+   * @default true
+   */
+  readonly retain?: boolean
+  /** @default - keys of AWS, without cost */
+  readonly encryptionKey?: IKey | undefined
+}
+
+/** The whole backend: API, workers, indexer and sweeper on a table, a bucket, a queue and a search index. */
+export class Tooltrail extends Construct {
+  readonly name: string
+  readonly stores: Stores
+  readonly functions: BackendFunctions
+  readonly publicApi: PublicApi
+  readonly stream: IndexerStream
+
+  constructor(scope: Construct, id: string, props: TooltrailProps = {}) {
+    super(scope, id)
+    const { model = 'demo/demo', logDays = RetentionDays.ONE_MONTH, toolsFile } = props
+    this.name = props.name ?? Names.uniqueResourceName(this, { maxLength: 22, separator: '-' }).toLowerCase()
+    const agents = shipAgents(props.agentsFile ?? 'agents.json', props.sessionDays)
+    this.stores = this.#stores(props, [model, ...agents.models])
+    this.functions = createFunctions(this, this.stores, {
+      name: this.name,
+      model,
+      logLevel: props.logLevel ?? 'info',
+      logDays,
+      corsOrigins: props.corsOrigins ?? [],
+      bundle: { agents: agents.json, ...(toolsFile === undefined ? {} : { toolsFile }) },
+    })
+    const { api, worker, indexer, sweeper } = this.functions
+    worker.addEventSource(new SqsEventSource(this.stores.queue.queue, { batchSize: 1, reportBatchItemFailures: true }))
+    this.stream = new IndexerStream(this, 'Stream', { table: this.stores.table, indexer })
+    new SweepSchedule(this, 'Schedule', { sweeper })
+    this.publicApi = new PublicApi(this, 'PublicApi', {
+      handler: api,
+      apiName: this.name,
+      logDays,
+      throttle: props.throttle ?? { rate: 50, burst: 100 },
+      firewall: props.firewall,
+      customDomain: props.customDomain,
+    })
+  }
+
+  #stores(props: TooltrailProps, models: readonly string[]): Stores {
+    const { retain = true, encryptionKey } = props
+    const kept = { retain, encryptionKey }
+    const search = props.search ?? { kind: 'serverless', standby: false, maxCapacity: 4 }
+    return {
+      table: props.table ?? new LogTable(this, 'Log', kept),
+      outputs: props.outputs ?? new OutputBucket(this, 'Outputs', kept),
+      search:
+        'endpoint' in search ? search : createHistorySearch(this, 'Search', { ...kept, search, searchName: this.name }),
+      queue: new RunQueue(this, 'Runs', { workerTimeout: LOOP_TIMEOUT, encryptionKey }),
+      models: new ModelAccess(this, 'Models', { ...kept, models }),
+    }
+  }
+}

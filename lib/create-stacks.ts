@@ -1,0 +1,44 @@
+import { Tags, Validations } from 'aws-cdk-lib'
+import type { App, Environment as Place } from 'aws-cdk-lib'
+import { AwsSolutionsChecks } from 'cdk-nag'
+import { AppStack } from './app-stack.ts'
+import { DataStack } from './data-stack.ts'
+import type { Environment } from './environments.ts'
+import { MonitoringStack } from './monitoring-stack.ts'
+import { SearchStack } from './search-stack.ts'
+
+/** The four stacks of an environment, checked by cdk-nag as they are synthesised. */
+export function createStacks(app: App, environment: Environment, deployer: Place = {}) {
+  const account = environment.account ?? deployer.account
+  const region = environment.region ?? deployer.region
+  const env = {
+    ...(account === undefined ? {} : { account }),
+    ...(region === undefined ? {} : { region }),
+  }
+  const { name } = environment
+  const common = { environment, env, terminationProtection: environment.retain }
+  const data = new DataStack(app, `tooltrail-${name}-data`, {
+    ...common,
+    description: `Tooltrail ${name}: log and outputs`,
+  })
+  const search = new SearchStack(app, `tooltrail-${name}-search`, {
+    ...common,
+    description: `Tooltrail ${name}: history index`,
+  })
+  const main = new AppStack(app, `tooltrail-${name}-app`, {
+    ...common,
+    terminationProtection: false,
+    description: `Tooltrail ${name}: API, workers, indexer, sweeper`,
+    data,
+    search,
+  })
+  const monitoring = new MonitoringStack(app, `tooltrail-${name}-monitoring`, {
+    ...common,
+    terminationProtection: false,
+    description: `Tooltrail ${name}: dashboard and alarms`,
+    app: main,
+  })
+  Tags.of(app).add('tooltrail:environment', name)
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app))
+  return { data, search, app: main, monitoring }
+}

@@ -1,0 +1,158 @@
+import { z } from 'zod'
+
+/** Settings of an environment that cannot be used; the message names each wrong one. */
+export class EnvironmentError extends Error {
+  override readonly name = 'EnvironmentError'
+}
+
+const whole = z.int().positive()
+const arn = (service: string): z.ZodString =>
+  z.string().regex(new RegExp(`^arn:aws[a-z-]*:${service}:`), `is not an ARN of ${service}`)
+
+const serverless = z.strictObject({
+  kind: z.literal('serverless'),
+  /** A second copy in another availability zone. Doubles what the collection costs while it is awake. */
+  standby: z.boolean().default(false),
+  /** Most capacity units for indexing and for searching, each: what bounds the bill. */
+  maxCapacity: z.int().min(2).max(96).default(4),
+})
+
+const domain = z.strictObject({
+  kind: z.literal('domain'),
+  instance: z.string().regex(/^[a-z0-9]+\.[a-z0-9]+\.search$/, 'is not an instance type, such as r7g.large.search'),
+  nodes: whole.max(60),
+  /** GiB of each node. */
+  volume: z.int().min(10).max(16_384).default(20),
+  /** Three zones, one of them on standby, with master nodes of their own. Not with t3 instances. */
+  standby: z.boolean().default(false),
+})
+
+const settings = z
+  .strictObject({
+    /** Left out: the account and region of whoever deploys. */
+    account: z
+      .string()
+      .regex(/^\d{12}$/, 'is not an account number of 12 digits')
+      .optional(),
+    region: z
+      .string()
+      .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'is not a region, such as eu-central-1')
+      .optional(),
+    /** Of agents that name none. `bedrock/…` needs no key; keys of other providers go into the secret. */
+    model: z.string().regex(/^[a-z0-9-]+\/.+$/, 'is not of the form provider/model'),
+    /** The agents; where there is no such file, the built-in default agent alone. */
+    agentsFile: z.string().min(1).default('agents.json'),
+    /** A TypeScript module that exports `tools`: your own, shipped with the functions. */
+    toolsFile: z.string().min(1).optional(),
+    /** Days without activity after which a session is deleted, for agents that say nothing else. */
+    sessionDays: whole.optional(),
+    search: z.discriminatedUnion('kind', [serverless, domain]),
+    logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+    /** Of logs. A number that CloudWatch Logs knows. */
+    logDays: z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653]).default(30),
+    /** Keeps table, bucket, collection and keys when the stacks are deleted, and refuses to delete the table. */
+    retain: z.boolean().default(true),
+    /** Continuous backups of the table for 35 days. */
+    pointInTimeRecovery: z.boolean().default(true),
+    /** Logs each request to the bucket in a bucket of its own. */
+    bucketAccessLogs: z.boolean().default(false),
+    /** Where alarms go. AWS asks the address to confirm. */
+    alarmEmail: z.email().optional(),
+    /** Of the whole API: requests a second, and how many may come at once. */
+    throttle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 50, burst: 100 }),
+    /** Requests of one address in 5 minutes, and known bad addresses, are refused before the API. About $8 a month. */
+    firewall: z.strictObject({ requestsPerAddress: z.int().min(10) }).optional(),
+    /** Of web pages that may call the API; `*` for any. */
+    corsOrigins: z.array(z.union([z.literal('*'), z.url()])).default([]),
+    customDomain: z
+      .strictObject({
+        name: z.hostname(),
+        certificate: arn('acm'),
+        /** Left out: point the name at the API yourself. */
+        hostedZone: z.strictObject({ id: z.string().min(1), name: z.hostname() }).optional(),
+      })
+      .optional(),
+    /** Encrypts table, bucket, queues, secret and index. Left out: keys of AWS, without cost. */
+    encryptionKey: arn('kms').optional(),
+    /** Roles of people and pipelines that may rebuild the index of a serverless collection and look into it. */
+    operators: z.array(arn('iam')).default([]),
+  })
+  .refine(
+    (value) => value.search.kind !== 'domain' || !value.search.standby || !value.search.instance.startsWith('t3'),
+    {
+      path: ['search', 'standby'],
+      message: 'is not possible with t3 instances',
+    },
+  )
+  .refine((value) => value.search.kind !== 'domain' || !value.search.standby || value.search.nodes % 3 === 0, {
+    path: ['search', 'nodes'],
+    message: 'must be a multiple of 3 with standby',
+  })
+
+export type EnvironmentSettings = z.input<typeof settings>
+
+export type Environment = z.output<typeof settings> & {
+  /** What the names of all resources that need one begin with, after `tooltrail-`. */
+  readonly name: string
+}
+
+/**
+ * The environments that `-c env=…` may name. Copy one for your own: its name tells its resources from those of the others, also
+ * in the same account.
+ */
+const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
+  /** Costs next to nothing while nobody uses it, and goes away without a trace. */
+  dev: {
+    model: 'demo/demo',
+    search: { kind: 'serverless' },
+    logLevel: 'debug',
+    logDays: 7,
+    retain: false,
+    pointInTimeRecovery: false,
+  },
+  /** As prod, but smaller: what passes here goes there. */
+  staging: {
+    model: 'bedrock/us.anthropic.claude-sonnet-5-5',
+    search: { kind: 'serverless' },
+    logDays: 14,
+    retain: false,
+  },
+  prod: {
+    model: 'bedrock/us.anthropic.claude-sonnet-5-5',
+    search: { kind: 'domain', instance: 'r7g.large.search', nodes: 3, volume: 50, standby: true },
+    logDays: 90,
+    bucketAccessLogs: true,
+    throttle: { rate: 200, burst: 400 },
+    firewall: { requestsPerAddress: 2_000 },
+  },
+}
+
+/** Names of collections have at most 28 characters, names of their policies 32. */
+const NAME = /^[a-z][a-z0-9-]{0,11}$/
+
+/** The settings of the environment `name`, complete. Throws `EnvironmentError`, which names each wrong setting. */
+export function readEnvironment(name: unknown, environments = ENVIRONMENTS): Environment {
+  const known = Object.keys(environments).join(', ')
+  if (typeof name !== 'string' || name === '')
+    throw new EnvironmentError(
+      `name the environment: cdk deploy -c env=dev --all. There are ${known} (lib/environments.ts)`,
+    )
+  const chosen = Object.hasOwn(environments, name) ? environments[name] : undefined
+  if (chosen === undefined)
+    throw new EnvironmentError(
+      `there is no environment ${JSON.stringify(name)}; there are ${known} (lib/environments.ts)`,
+    )
+  if (!NAME.test(name))
+    throw new EnvironmentError(
+      `${name}: the name of an environment has up to 12 lower case letters, digits and dashes, a letter first`,
+    )
+  const parsed = settings.safeParse(chosen)
+  if (!parsed.success)
+    throw new EnvironmentError(
+      parsed.error.issues.map((issue) => `${[name, ...issue.path].join('.')}: ${issue.message}`).join('\n'),
+    )
+  return { name, ...parsed.data }
+}
+
+/** The names of the environments that are there to deploy. */
+export const environmentNames = (): string[] => Object.keys(ENVIRONMENTS)

@@ -1,0 +1,22 @@
+import { Stack } from 'aws-cdk-lib'
+import type { StackProps } from 'aws-cdk-lib'
+import type { Construct } from 'constructs'
+import type { AppStack } from './app-stack.ts'
+import { Alarms } from './constructs/alarms.ts'
+import { StatusDashboard } from './constructs/dashboard.ts'
+import type { Environment } from './environments.ts'
+
+export interface MonitoringStackProps extends StackProps {
+  readonly environment: Environment
+  readonly app: AppStack
+}
+
+/** What tells that something is wrong, and where to look. */
+export class MonitoringStack extends Stack {
+  constructor(scope: Construct, id: string, { environment, app, ...props }: MonitoringStackProps) {
+    super(scope, id, props)
+    const { tooltrail } = app
+    const alarms = new Alarms(this, 'Alarms', { tooltrail, email: environment.alarmEmail })
+    new StatusDashboard(this, 'Dashboard', { tooltrail, alarms })
+  }
+}

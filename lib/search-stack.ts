@@ -1,0 +1,32 @@
+import { CfnOutput, Stack } from 'aws-cdk-lib'
+import type { StackProps } from 'aws-cdk-lib'
+import { Key } from 'aws-cdk-lib/aws-kms'
+import type { Construct } from 'constructs'
+import { createHistorySearch, type HistorySearch } from './constructs/history-search.ts'
+import type { Environment } from './environments.ts'
+
+/** Where the history index is. It can always be built again from the log. */
+export class SearchStack extends Stack {
+  readonly search: HistorySearch
+
+  constructor(
+    scope: Construct,
+    id: string,
+    { environment, ...props }: StackProps & { readonly environment: Environment },
+  ) {
+    super(scope, id, props)
+    const { name, search, retain, operators } = environment
+    const encryptionKey =
+      environment.encryptionKey === undefined ? undefined : Key.fromKeyArn(this, 'Key', environment.encryptionKey)
+    this.search = createHistorySearch(this, 'Search', {
+      search,
+      searchName: `tooltrail-${name}`,
+      retain,
+      operators,
+      encryptionKey,
+    })
+    new CfnOutput(this, 'SearchEndpoint', { value: this.search.endpoint })
+    new CfnOutput(this, 'SearchKind', { value: this.search.kind })
+    new CfnOutput(this, 'SearchName', { value: this.search.searchName })
+  }
+}

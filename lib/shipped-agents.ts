@@ -1,0 +1,46 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { EnvironmentError } from './environments.ts'
+
+/** What is known of agents here; the functions check the rest. */
+const agent = z.looseObject({
+  model: z.string().optional(),
+  policies: z.looseObject({ ttl_days: z.number().nullable().optional() }).optional(),
+})
+const file = z.looseObject({ agents: z.record(z.string(), agent) })
+
+export interface ShippedAgents {
+  /** What the functions read as their `agents.json`. */
+  readonly json: string
+  /** `provider/model` of every agent that names one. */
+  readonly models: readonly string[]
+}
+
+/**
+ * The agents that go with the code: those of `path`, or the built-in default agent where there is no such file. Agents that do
+ * not say when their sessions end take `sessionDays`. Throws `EnvironmentError` for a file that cannot be read.
+ */
+export function shipAgents(path: string, sessionDays?: number): ShippedAgents {
+  const { agents, ...rest } = existsSync(path) ? parse(path) : { agents: {} }
+  const all = sessionDays === undefined ? agents : { default: {}, ...agents }
+  const shipped = Object.entries(all).map(([name, one]) => [name, withDays(one, sessionDays)] as const)
+  const models = shipped.flatMap(([, { model }]) => model ?? [])
+  return { json: `${JSON.stringify({ ...rest, agents: Object.fromEntries(shipped) }, null, 2)}\n`, models }
+}
+
+type Agent = z.output<typeof agent>
+
+function withDays(one: Agent, days: number | undefined): Agent {
+  if (days === undefined || one.policies?.ttl_days !== undefined) return one
+  return { ...one, policies: { ...one.policies, ttl_days: days } }
+}
+
+function parse(path: string): z.output<typeof file> {
+  try {
+    return file.parse(JSON.parse(readFileSync(path, 'utf8')))
+  } catch (error) {
+    const text = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message
+    throw new EnvironmentError(`agentsFile: ${resolve(path)}: ${text}`, { cause: error })
+  }
+}
