@@ -6,14 +6,29 @@ export type FieldNames = Readonly<Record<string, string>>
 
 /** The same fields under their short names; those that are undefined are left out. */
 export function shortened(fields: object, names: FieldNames): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[names[name] ?? name, value]])),
-  )
+  return renamed(fields, names)
 }
 
 /** The opposite of `shortened`. */
 export function lengthened(fields: object, names: FieldNames): Record<string, unknown> {
-  return shortened(fields, Object.fromEntries(Object.entries(names).map(([long, short]) => [short, long])))
+  return renamed(fields, longNames(names))
+}
+
+function renamed(fields: object, names: FieldNames): Record<string, unknown> {
+  const result: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) result[names[name] ?? name] = value
+  return result
+}
+
+/** Every row that is read needs them: made once. */
+const reversed = new WeakMap<FieldNames, FieldNames>()
+
+function longNames(names: FieldNames): FieldNames {
+  const known = reversed.get(names)
+  if (known !== undefined) return known
+  const made = Object.fromEntries(Object.entries(names).map(([long, short]) => [short, long]))
+  reversed.set(names, made)
+  return made
 }
 
 type Tokens = number | null

@@ -85,9 +85,21 @@ function inTransaction<T>(database: Database, begin: string, work: () => T): T {
   } catch (error) {
     // A full disk or an I/O error may have ended the transaction already.
     if (database.isOpen && database.isTransaction) database.exec('ROLLBACK')
-    throw sqliteCode(error) === undefined && database.isOpen ? error : storageError(error)
+    throw database.isOpen ? asFailure(error) : storageError(error)
   }
 }
+
+/** Runs `work`, which reads once, without a transaction of its own: one statement sees one state. */
+export function reading<T>(database: Database, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw database.isOpen ? asFailure(error) : storageError(error)
+  }
+}
+
+/** `storage_failed` for a failure of SQLite; every other error as it is. */
+export const asFailure = (error: unknown): unknown => (sqliteCode(error) === undefined ? error : storageError(error))
 
 /** SQLite's primary result code; undefined for an error that is not SQLite's. */
 function sqliteCode(error: unknown): number | undefined {

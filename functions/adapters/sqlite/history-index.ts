@@ -4,6 +4,7 @@ import type { HistoryIndex } from '../../ports/history-index.ts'
 import { readOne, snapshot, type Database } from './database.ts'
 import { readCursor } from './history-cursor.ts'
 import { firstPage, laterPage } from './history-pages.ts'
+import { mergeAll } from './history-pending.ts'
 import { createVocabulary } from './history-vocabulary.ts'
 
 /** Searches the full-text tables of the log's own database: everything acknowledged before is found. */
@@ -14,6 +15,7 @@ export function createSqliteHistoryIndex({ database }: { readonly database: Data
       return available(() => {
         const parsed = parseQuery(query.text)
         const cursor = query.after === undefined ? undefined : readCursor(query, query.after)
+        mergeAll(database)
         return snapshot(database, () => {
           const search = { database, query, parsed, vocabulary: vocabulary.now() }
           return cursor === undefined ? firstPage(search) : laterPage(search, cursor)
@@ -21,18 +23,18 @@ export function createSqliteHistoryIndex({ database }: { readonly database: Data
       })
     },
     async locate(scope, messageId) {
-      return available(
-        () =>
-          readOne<{ session: string }>(
-            database,
-            `SELECT session FROM historyMessages
-             WHERE message = ? AND tenant = ? AND owner IS coalesce(?, owner) AND session = coalesce(?, session)`,
-            messageId,
-            scope.tenant,
-            scope.owner ?? null,
-            scope.session ?? null,
-          )?.session,
-      )
+      return available(() => {
+        mergeAll(database)
+        return readOne<{ session: string }>(
+          database,
+          `SELECT session FROM historyMessages
+           WHERE message = ? AND tenant = ? AND owner IS coalesce(?, owner) AND session = coalesce(?, session)`,
+          messageId,
+          scope.tenant,
+          scope.owner ?? null,
+          scope.session ?? null,
+        )?.session
+      })
     },
   }
 }

@@ -42,3 +42,16 @@ CREATE VIRTUAL TABLE historyWordParts USING fts5 (
   content = '', columnsize = 0, detail = none, tokenize = 'trigram case_sensitive 1'
 );
 `
+
+/**
+ * Documents that are durable with their messages and not yet in the full-text tables (`history-pending.ts`): per row the
+ * messages of one commit, as JSON. Later rows replace what earlier ones, or the tables, say of the same message.
+ */
+export const HISTORY_PENDING_SCHEMA = `
+CREATE TABLE historyPending (
+  number INTEGER PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  session TEXT NOT NULL,
+  messages TEXT NOT NULL
+);
+`

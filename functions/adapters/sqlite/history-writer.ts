@@ -1,14 +1,10 @@
-import type { HistoryDocument } from '../../domain/history.ts'
 import type { ToolMessage } from '../../domain/message.ts'
-import type { SessionKey } from '../../domain/session.ts'
-import { documentTokens } from '../../log/document-tokens.ts'
 import { projectMessage } from '../../log/history-documents.ts'
-import { tokenize } from '../../log/tokens.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
-import { readAll, readOne, statement, write, type Database } from './database.ts'
+import type { Database } from './database.ts'
+import { addPending, mergeAll, mergeWhenIdle } from './history-pending.ts'
 import type { HistoryProjection } from './history-projection.ts'
-import { scopeTokens } from './history-scope.ts'
-import { createVocabularyWriter, type VocabularyWriter } from './history-vocabulary.ts'
+import { createHistoryTables } from './history-tables.ts'
 
 interface Dependencies {
   readonly database: Database
@@ -16,9 +12,10 @@ interface Dependencies {
   readonly redact: (text: string) => Promise<string>
 }
 
-/** Keeps the full-text tables in step with the log, in the log's transactions. */
+/** Keeps the history index in step with the log, in the log's transactions. */
 export function createSqliteHistoryProjection({ database, outputs, redact }: Dependencies): HistoryProjection {
-  const vocabulary = createVocabularyWriter(database)
+  const tables = createHistoryTables(database)
+  const written = mergeWhenIdle(database)
   return {
     documents: (message, session) =>
       projectMessage(message, session, {
@@ -26,19 +23,12 @@ export function createSqliteHistoryProjection({ database, outputs, redact }: Dep
         readOutput: async (tool) => new TextDecoder().decode(await outputs.read(session.key, objectOf(tool))),
       }),
     write(key, messages) {
-      for (const { messageId, documents } of messages) replace(database, vocabulary, key, messageId, documents)
+      addPending(database, key, messages)
+      written()
     },
     remove(key, messageIds) {
-      let removed = 0
-      for (const messageId of messageIds) {
-        const id = findMessage(database, key, messageId)
-        if (id === undefined) continue
-        const { count, words } = removeDocuments(database, id)
-        vocabulary.forget(words)
-        removed += count
-        write(database, 'DELETE FROM historyMessages WHERE id = ?', id)
-      }
-      return removed
+      mergeAll(database)
+      return messageIds.reduce((removed, messageId) => removed + tables.remove(key, messageId), 0)
     },
   }
 }
@@ -46,107 +36,4 @@ export function createSqliteHistoryProjection({ database, outputs, redact }: Dep
 function objectOf(message: ToolMessage): string {
   if (message.output?.object === undefined) throw new TypeError(`message ${message.id} has no offloaded output`)
   return message.output.object
-}
-
-function replace(
-  database: Database,
-  vocabulary: VocabularyWriter,
-  key: SessionKey,
-  messageId: string,
-  documents: readonly HistoryDocument[],
-): void {
-  const known = findMessage(database, key, messageId)
-  const removed = known === undefined ? [] : removeDocuments(database, known).words
-  const first = documents[0]
-  const added = new Set<string>()
-  if (first !== undefined) {
-    const id = known === undefined ? insertMessage(database, first) : updateMessage(database, known, first)
-    for (const document of documents)
-      for (const word of insertDocument(database, vocabulary, id, document)) added.add(word)
-  } else if (known !== undefined) write(database, 'DELETE FROM historyMessages WHERE id = ?', known)
-  // Whether a word stands elsewhere is costly to ask, and most words are back at once: a call is written again with its result.
-  vocabulary.forget(removed.filter((word) => !added.has(word)))
-}
-
-function findMessage(database: Database, key: SessionKey, messageId: string): number | undefined {
-  return readOne<{ id: number }>(
-    database,
-    'SELECT id FROM historyMessages WHERE message = ? AND tenant = ? AND session = ?',
-    messageId,
-    key.tenant,
-    key.session,
-  )?.id
-}
-
-function insertMessage(database: Database, document: HistoryDocument): number {
-  const { tenant, session, messageId, owner, runId, agent, toolName, toolCallId, status, call } = document
-  const { lastInsertRowid } = statement(
-    database,
-    `INSERT INTO historyMessages (tenant, session, message, owner, run, agent, tool, toolCall, status, call)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ).run(
-    tenant,
-    session,
-    messageId,
-    owner ?? null,
-    runId,
-    agent,
-    toolName ?? null,
-    toolCallId ?? null,
-    status ?? null,
-    call ?? null,
-  )
-  return Number(lastInsertRowid)
-}
-
-function updateMessage(database: Database, id: number, { owner, status, call }: HistoryDocument): number {
-  write(
-    database,
-    'UPDATE historyMessages SET owner = ?, status = ?, call = ? WHERE id = ?',
-    owner ?? null,
-    status ?? null,
-    call ?? null,
-    id,
-  )
-  return id
-}
-
-/** Answers the document's words. */
-function insertDocument(
-  database: Database,
-  vocabulary: VocabularyWriter,
-  message: number,
-  document: HistoryDocument,
-): readonly string[] {
-  const { lastInsertRowid } = statement(
-    database,
-    'INSERT INTO historyDocuments (message, part, role, time, text) VALUES (?, ?, ?, ?, ?)',
-  ).run(message, document.part, document.role, document.time, document.text)
-  const { tool, call, body, extra } = documentTokens(document)
-  write(
-    database,
-    'INSERT INTO historyWords (rowid, tool, call, body, extra, scope) VALUES (?, ?, ?, ?, ?, ?)',
-    lastInsertRowid,
-    tool.join(' '),
-    call.join(' '),
-    body.join(' '),
-    extra.join(' '),
-    scopeTokens(document).join(' '),
-  )
-  const words = [...tool, ...call, ...body, ...extra]
-  vocabulary.add(words)
-  return words
-}
-
-function removeDocuments(database: Database, message: number): { count: number; words: readonly string[] } {
-  const rows = readAll<{ id: number; text: string }>(
-    database,
-    'SELECT id, text FROM historyDocuments WHERE message = ?',
-    message,
-  )
-  for (const { id } of rows) write(database, 'DELETE FROM historyWords WHERE rowid = ?', id)
-  write(database, 'DELETE FROM historyDocuments WHERE message = ?', message)
-  // A call is a document of its own, so the words of all texts are all words.
-  const words = rows.map(({ text }) => tokenize(text)).flatMap((tokens) => [...tokens.words, ...tokens.extra])
-  return { count: rows.length, words }
 }

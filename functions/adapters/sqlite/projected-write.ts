@@ -3,10 +3,10 @@ import type { HistoryDocument } from '../../domain/history.ts'
 import type { Message } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
-import { snapshot, transaction, type Database } from './database.ts'
+import { readOne, type Database } from './database.ts'
 import { fromColumn } from './exact-text.ts'
 import type { HistoryProjection } from './history-projection.ts'
-import { findSession } from './session-rows.ts'
+import { sharedTransaction } from './shared-commit.ts'
 
 export interface LogDependencies {
   readonly database: Database
@@ -45,18 +45,14 @@ export async function writeProjected<Answer>(
   expected: readonly Message[],
   work: () => Written<Answer>,
 ): Promise<Answer> {
-  const owner = snapshot(database, () => findSession(database, key)?.owner ?? null)
-  const session = {
-    key: { tenant: key.tenant, session: key.session },
-    ...(owner === null ? {} : { owner: fromColumn(owner) }),
-  }
+  const session = { key: { tenant: key.tenant, session: key.session } }
   const known = new Map<string, readonly HistoryDocument[]>()
   let wanted = expected
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const computed = await Promise.all(wanted.map((message) => history.documents(message, session)))
     for (const [place, message] of wanted.entries()) known.set(JSON.stringify(message), computed[place] ?? [])
     try {
-      return transaction(database, () => commitProjected(history, session.key, known, work))
+      return await sharedTransaction(database, () => commitProjected(database, history, session.key, known, work))
     } catch (error) {
       if (!(error instanceof NotProjected)) throw error
       wanted = error.messages
@@ -66,6 +62,7 @@ export async function writeProjected<Answer>(
 }
 
 function commitProjected<Answer>(
+  database: Database,
   history: HistoryProjection,
   key: SessionKey,
   known: ReadonlyMap<string, readonly HistoryDocument[]>,
@@ -76,9 +73,19 @@ function commitProjected<Answer>(
   const batch = written.map((message) => ({ message, documents: known.get(JSON.stringify(message)) }))
   const missing = batch.flatMap(({ message, documents }) => (documents === undefined ? [message] : []))
   if (missing.length > 0) throw new NotProjected(missing)
+  const owned = ownerOf(database, key)
   history.write(
     key,
-    batch.map(({ message, documents }) => ({ messageId: message.id, documents: documents ?? [] })),
+    batch.map(({ message, documents = [] }) => ({
+      messageId: message.id,
+      documents: documents.map((document) => ({ ...document, ...owned })),
+    })),
   )
   return answer
+}
+
+function ownerOf(database: Database, { tenant, session }: SessionKey): { readonly owner?: string } {
+  const sql = 'SELECT owner FROM sessions WHERE tenant = ? AND session = ?'
+  const owner = readOne<{ owner: string | null }>(database, sql, tenant, session)?.owner ?? null
+  return owner === null ? {} : { owner: fromColumn(owner) }
 }

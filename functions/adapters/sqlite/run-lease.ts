@@ -2,7 +2,7 @@ import { isBlocked, isFree, type Lease, type SessionHeader, type SessionKey } fr
 import { LeaseLost } from '../../domain/errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { RunLease, Started } from '../../ports/run-lease.ts'
-import { snapshot, transaction, write, type Database } from './database.ts'
+import { reading, transaction, write, type Database } from './database.ts'
 import { firstMessage, insertMessage, openCalls } from './message-rows.ts'
 import { writeProjected, type LogDependencies } from './projected-write.ts'
 import { findRun, queuedRuns, saveRun } from './run-rows.ts'
@@ -26,7 +26,7 @@ export function createSqliteRunLease(dependencies: LogDependencies): RunLease {
 }
 
 function look(database: Database, key: SessionKey): SessionHeader | undefined {
-  return snapshot(database, () => {
+  return reading(database, () => {
     const row = findSession(database, key)
     return row && headerOf(row)
   })

@@ -2,7 +2,7 @@ import { LeaseLost, TooltrailError } from '../../domain/errors.ts'
 import { STATUS_TEXT, type Message, type ToolMessage, type UserMessage } from '../../domain/message.ts'
 import type { Lease } from '../../domain/session.ts'
 import type { CallResult, Round, RunLog } from '../../ports/run-log.ts'
-import { snapshot, type Database } from './database.ts'
+import { reading, type Database } from './database.ts'
 import { isSameMessage } from './message-codec.ts'
 import { findMessage, findToolMessage, insertMessage, updateToolMessage } from './message-rows.ts'
 import { writeProjected, type LogDependencies } from './projected-write.ts'
@@ -48,6 +48,8 @@ async function appendRound(dependencies: LogDependencies, lease: Lease, round: R
 
 /** Whether this very round is in the log; throws when its id is taken by another message. */
 function isStored(database: Database, row: SessionRow, { assistant, tools }: Round): boolean {
+  // No message has an id after the head.
+  if (row.head === null || assistant.id > row.head) return false
   const found = findMessage(database, row.number, assistant.id)
   if (found === undefined) return false
   const same =
@@ -77,10 +79,7 @@ async function completeCall(dependencies: LogDependencies, lease: Lease, result:
     if (row === undefined || call?.generation !== lease.generation) throw new LeaseLost(lease.session, lease.generation)
     return { row, call }
   }
-  const expected = closedBy(
-    snapshot(database, () => read().call),
-    result,
-  )
+  const expected = closedBy(reading(database, read).call, result)
   return writeProjected(dependencies, lease, [expected], () => {
     const { row, call } = read()
     const closed = closedBy(call, result)

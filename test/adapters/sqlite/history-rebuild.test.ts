@@ -9,6 +9,8 @@ test('a rebuild brings back what the index had lost and removes what the log no 
   const echo = makeTool('echo', async () => ({ text: 'a purple result '.repeat(5_000) }))
   const stage = await setStage({ script: [{ calls: [{ name: 'echo' }] }, { text: 'the green answer' }], tools: [echo] })
   await stage.settled(await stage.submit('an orange question'))
+  // A search takes in what is pending, so that there is something to lose.
+  expect((await stage.ports.index.search(query('purple'))).hits).toHaveLength(1)
   const database = new DatabaseSync(join(stage.folder, 'tooltrail.db'))
   database.exec(`
     DELETE FROM historyWords;

@@ -7,6 +7,7 @@ import {
   type Database,
 } from '../../../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history-index.ts'
+import { mergeAll } from '../../../functions/adapters/sqlite/history-pending.ts'
 import type { HistoryProjection } from '../../../functions/adapters/sqlite/history-projection.ts'
 import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history-writer.ts'
 import type { Message } from '../../../functions/domain/message.ts'
@@ -49,11 +50,14 @@ const find = async (text: string): Promise<string[]> => {
 }
 
 /** Everything that the index holds, but for numbers. */
-const contents = (): unknown => ({
-  documents: readAll(database, 'SELECT part, role, time, text FROM historyDocuments ORDER BY text, part'),
-  words: readAll(database, 'SELECT term, doc, cnt FROM historyWordCounts ORDER BY term'),
-  vocabulary: readAll(database, 'SELECT word FROM historyVocabulary ORDER BY word'),
-})
+function contents(): unknown {
+  mergeAll(database)
+  return {
+    documents: readAll(database, 'SELECT part, role, time, text FROM historyDocuments ORDER BY text, part'),
+    words: readAll(database, 'SELECT term, doc, cnt FROM historyWordCounts ORDER BY term'),
+    vocabulary: readAll(database, 'SELECT word FROM historyVocabulary ORDER BY word'),
+  }
+}
 
 describe('the SQLite history', () => {
   test('a message written twice, or late, gives the same index', async () => {

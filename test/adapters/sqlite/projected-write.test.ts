@@ -32,11 +32,11 @@ function record(): Recorded {
     onDocuments: async () => undefined,
     onWrite: () => undefined,
     history: {
-      documents: async (message, { key, owner }) => {
+      documents: async (message, { key }) => {
         await recorded.onDocuments(message)
         const { runId, agent, createdAt: time } = message
         const document = { ...key, runId, agent, messageId: message.id, part: 'u', role: 'user', time } as const
-        return [{ ...document, ...(owner === undefined ? {} : { owner }), text: JSON.stringify(message) }]
+        return [{ ...document, text: JSON.stringify(message) }]
       },
       write: (_key, messages) => {
         recorded.onWrite(messages)
