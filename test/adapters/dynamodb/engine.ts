@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { UpdateTableCommand } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { createDiskOutputStore } from '../../../functions/adapters/disk/output-store.ts'
 import { createTableIfAbsent } from '../../../functions/adapters/dynamodb/create-table.ts'
@@ -28,6 +29,9 @@ export const dynamodbEngine = (endpoint: string, through?: DynamoDBClient): Engi
     const [first, second] = [through ?? dynamodbClient(endpoint), dynamodbClient(endpoint)]
     const tableName = `log-${crypto.randomUUID()}`
     await createTableIfAbsent(second, tableName)
+    // Nobody reads this table's stream, and DynamoDB Local takes longer for each write the more records its streams hold.
+    const StreamSpecification = { StreamEnabled: false }
+    await second.send(new UpdateTableCommand({ TableName: tableName, StreamSpecification }))
     const folder = await mkdtemp(join(tmpdir(), 'tooltrail-dynamodb-'))
     const clock = createManualClock()
     const outputs = createDiskOutputStore({ folder })
