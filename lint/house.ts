@@ -14,6 +14,8 @@ const FLOORS: { readonly [folder: string]: number } = {
   handlers: 6,
 }
 const CLOUD_PACKAGE = /^(@aws-sdk|@smithy|@opensearch-project|@types\/aws-lambda|aws-lambda)(\/|$)/
+/** Composition on AWS. */
+const CLOUD_FILE = /^functions\/runtime\/(?:aws|lambda)(?:-[a-z-]+)?\.ts$/
 const NAMELESS = /(^|\/)(utils?|helpers?|common|misc|shared|index)(\/|\.ts$)/
 
 interface Place {
@@ -41,8 +43,9 @@ export function refusal(file: string, specifier: string): string | undefined {
 
 function refusedPackage(from: Place, file: string, specifier: string): string | undefined {
   if (from.folder === 'domain' && specifier !== 'ulid') return `domain/ imports nothing but ulid: not ${specifier}`
-  const mayUseCloud = from.folder.startsWith('adapters/') || file === 'functions/runtime/aws.ts'
-  if (CLOUD_PACKAGE.test(specifier) && !mayUseCloud) return `${specifier} belongs to adapters/ and runtime/aws.ts`
+  const mayUseCloud = from.folder.startsWith('adapters/') || CLOUD_FILE.test(file)
+  if (CLOUD_PACKAGE.test(specifier) && !mayUseCloud)
+    return `${specifier} belongs to adapters/, runtime/aws*.ts and runtime/lambda*.ts`
   return undefined
 }
 

@@ -28,7 +28,7 @@ export type BackendDependencies = LoopDependencies & {
 
 /** The backend over its ports and the worker of this process. */
 export function createBackend(dependencies: BackendDependencies): Backend {
-  const { inbox, clock, deletion, worker } = dependencies
+  const { inbox, clock, deletion, queue, worker } = dependencies
   return {
     ...acceptors(dependencies),
     async cancel(key, runId) {
@@ -45,7 +45,7 @@ export function createBackend(dependencies: BackendDependencies): Backend {
       if (!(await deletion.tombstone(key)))
         throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
       const state = await continueDeletion(dependencies, key, clock.now() + DELETION_MS)
-      if (!state.removed) goOn(dependencies, key, continueDeletion(dependencies, key, Infinity))
+      if (!state.removed) await queue.send(key)
       return state
     },
   }

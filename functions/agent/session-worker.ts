@@ -9,6 +9,8 @@ import type { HeldRun, LoopDependencies } from './loop-dependencies.ts'
 import { openRun } from './open-run.ts'
 import { executeRun } from './run-loop.ts'
 import type { LoopEnding } from './run-loop.ts'
+import { inRunSpan } from './run-span.ts'
+import type { RunState } from './run-state.ts'
 
 /** Looks after refused writes before the session is left to whoever was faster. */
 const ATTEMPTS = 5
@@ -20,7 +22,11 @@ export interface SessionWorker {
   serveStarted(key: SessionKey, started: Started): Promise<void>
   /** Whether this process is executing a run of the session now. */
   isServing(key: SessionKey): boolean
-  /** Runs stop between two rounds and are left to others; resolves when all have. */
+  /** Resolves when nothing is being executed. */
+  idle(): Promise<void>
+  /** Runs stop between two rounds and are left to others: answers whose, when all have. Then it serves again. */
+  handOver(): Promise<readonly SessionKey[]>
+  /** As `handOver`, but for good. */
   stop(): Promise<void>
 }
 
@@ -28,8 +34,8 @@ type Dependencies = LoopDependencies & { readonly janitor: SessionJanitor }
 
 /** The one place of a process that takes leases; a session is served by it once at a time. */
 export function createSessionWorker(dependencies: Dependencies): SessionWorker {
-  const serving = new Map<string, { done: Promise<void>; again: boolean }>()
-  const stopping = new AbortController()
+  const serving = new Map<string, { readonly key: SessionKey; done: Promise<void>; again: boolean }>()
+  let stopping = new AbortController()
 
   function begin(key: SessionKey, started?: Started): Promise<void> {
     const name = nameOf(key)
@@ -39,7 +45,7 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
       if (started === undefined) return current.done
       return Promise.allSettled([current.done]).then(() => begin(key, started))
     }
-    const entry = { done: Promise.resolve(), again: false }
+    const entry = { key, done: Promise.resolve(), again: false }
     serving.set(name, entry)
     entry.done = work(key, entry, started)
     return entry.done
@@ -56,7 +62,7 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
         if (held === undefined) continue
         entry.again = true
         const state = await openRun(dependencies, held)
-        ending = state === undefined ? 'ended' : await execute(state)
+        ending = state === undefined ? 'ended' : await execute(dependencies, state, stopping.signal)
       } while (entry.again && ending !== 'lost' && !stopping.signal.aborted)
     } finally {
       // In the same turn as the last look at `again`, so that no hint can come in between and be lost.
@@ -64,22 +70,35 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
     }
   }
 
-  async function execute(state: NonNullable<Awaited<ReturnType<typeof openRun>>>): Promise<LoopEnding> {
-    try {
-      return await executeRun(dependencies, state, stopping.signal)
-    } finally {
-      state.keeper.stop()
-    }
-  }
-
   return {
     serve: (key) => (stopping.signal.aborted ? Promise.resolve() : begin(key)),
     serveStarted: (key, started) => begin(key, started),
     isServing: (key) => serving.has(nameOf(key)),
-    async stop() {
-      stopping.abort()
-      await Promise.allSettled([...serving.values()].map((entry) => entry.done))
+    idle: settled,
+    async handOver() {
+      const left = [...serving.values()].map(({ key }) => ({ tenant: key.tenant, session: key.session }))
+      await stop()
+      stopping = new AbortController()
+      return left
     },
+    stop,
+  }
+
+  async function settled(): Promise<void> {
+    while (serving.size > 0) await Promise.allSettled([...serving.values()].map((entry) => entry.done))
+  }
+
+  async function stop(): Promise<void> {
+    stopping.abort()
+    await settled()
+  }
+}
+
+async function execute(dependencies: Dependencies, state: RunState, handOver: AbortSignal): Promise<LoopEnding> {
+  try {
+    return await inRunSpan(state, (traced) => executeRun(dependencies, traced, handOver))
+  } finally {
+    state.keeper.stop()
   }
 }
 

@@ -25,25 +25,31 @@ interface Dependencies {
 
 /**
  * Finds what lost hints and dead processes left: due sessions get a hint, tombstones are worked off, expired sessions are
- * deleted. One session's failure is logged and does not keep the others waiting.
+ * deleted. One session's failure is logged and does not keep the others waiting. What is left at `deadline` (milliseconds
+ * since 1970) is found by the next sweep.
  */
-async function sweep(dependencies: Dependencies): Promise<void> {
+export async function sweep(dependencies: Dependencies, deadline = Infinity): Promise<void> {
   const { janitor, deletion, clock, logger } = dependencies
-  for (const key of await janitor.expired(clock.now(), SWEPT_AT_ONCE))
-    await deletion.tombstone(key, { ifExpired: true })
-  for (const key of await janitor.due(clock.now(), SWEPT_AT_ONCE)) {
-    try {
-      await sweepSession(dependencies, key)
-    } catch (error) {
-      logger.error('sweeping a session failed', error, { tenant: key.tenant, session: key.session })
+  const each = async (keys: readonly SessionKey[], work: (key: SessionKey) => Promise<unknown>): Promise<void> => {
+    for (const key of keys) {
+      if (clock.now() > deadline) return
+      try {
+        await work(key)
+      } catch (error) {
+        logger.error('sweeping a session failed', error, { tenant: key.tenant, session: key.session })
+      }
     }
   }
+  await each(await janitor.expired(clock.now(), SWEPT_AT_ONCE), (key) => deletion.tombstone(key, { ifExpired: true }))
+  await each(await janitor.due(clock.now(), SWEPT_AT_ONCE), (key) => sweepSession(dependencies, key, deadline))
 }
 
-async function sweepSession(dependencies: Dependencies, key: SessionKey): Promise<void> {
-  const header = await dependencies.lease.look(key)
-  if (header?.status === 'deleted') await continueDeletion(dependencies, key, dependencies.clock.now() + DELETION_MS)
-  else await dependencies.queue.send(key)
+async function sweepSession(dependencies: Dependencies, key: SessionKey, deadline: number): Promise<void> {
+  const { clock, lease, queue } = dependencies
+  const header = await lease.look(key)
+  if (header?.status === 'deleted')
+    await continueDeletion(dependencies, key, Math.min(deadline, clock.now() + DELETION_MS))
+  else await queue.send(key)
 }
 
 /** Sweeps again and again until stopped; `stop` resolves when the sweep under way has ended. */

@@ -83,7 +83,7 @@ const refuseMethod = (c: Context<AppEnv>, methods: readonly string[]): Response 
 
 function refuseWhenStopping({ stopping }: AppDependencies): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
-    if (stopping.aborted && c.req.method === 'POST')
+    if (stopping().aborted && c.req.method === 'POST')
       throw new RequestError(503, 'stopping', 'this server is about to stop', { headers: { 'retry-after': '1' } })
     await next()
   }

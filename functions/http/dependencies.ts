@@ -19,6 +19,8 @@ export interface AppSettings {
   readonly openAccess: boolean
   /** Origins whose pages may call the API from a browser, `*` for all (with a key); empty: none but its own. */
   readonly corsOrigins: readonly string[]
+  /** File of the script behind `/docs`; left out: the installed package's. */
+  readonly docsScript?: string
 }
 
 /** What the HTTP API stands on; composed in `runtime/`. */
@@ -33,8 +35,8 @@ export interface AppDependencies {
   readonly clock: Clock
   readonly log: Logger
   readonly settings: AppSettings
-  /** Aborts when the process is about to stop: streams and waits end, and inputs are refused with 503. */
-  readonly stopping: AbortSignal
+  /** Asked by each request. Aborts when the process is about to stop: streams and waits end, and inputs are refused with 503. */
+  readonly stopping: () => AbortSignal
 }
 
 /** For whom a request acts. */
@@ -48,7 +50,8 @@ export interface Caller {
 }
 
 export interface AppEnv {
-  Bindings?: object
+  /** `base`: what stands before the paths in the address that the caller used. */
+  Bindings?: { readonly base?: string }
   Variables: {
     requestId: string
     /** No key was made yet, and none is asked for. */

@@ -79,12 +79,16 @@ export function followRun(
   after: string | undefined,
 ): Response {
   const { backend, reader } = dependencies
-  return eventStream(dependencies, c.get('request').signal, async function* serverSentEvents(signal) {
-    for await (const event of backend.follow(key, runId, { signal, ...(after === undefined ? {} : { after }) })) {
-      const calls = event.type === 'run.paused' ? (event.waiting ?? []) : []
-      yield serverSentEvent(event, eventResource(key.session, event, await withArguments(reader, key, calls)))
-    }
-  })
+  return eventStream(
+    { ...dependencies, stopping: dependencies.stopping() },
+    c.get('request').signal,
+    async function* serverSentEvents(signal) {
+      for await (const event of backend.follow(key, runId, { signal, ...(after === undefined ? {} : { after }) })) {
+        const calls = event.type === 'run.paused' ? (event.waiting ?? []) : []
+        yield serverSentEvent(event, eventResource(key.session, event, await withArguments(reader, key, calls)))
+      }
+    },
+  )
 }
 
 const serverSentEvent = (event: RunEvent, data: unknown): ServerSentEvent =>
@@ -98,7 +102,7 @@ async function waitForRun(
 ): Promise<RunView> {
   const { backend, clock, reader, stopping } = dependencies
   const over = new AbortController()
-  const signal = AbortSignal.any([over.signal, c.get('request').signal, stopping])
+  const signal = AbortSignal.any([over.signal, c.get('request').signal, stopping()])
   if (milliseconds === 0) over.abort()
   else
     void clock.sleep(milliseconds, signal).then(

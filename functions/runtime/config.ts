@@ -1,4 +1,5 @@
-import { z } from 'zod'
+import { resolve } from 'node:path'
+import * as z from 'zod'
 import type { ModelSettings } from '../adapters/models/model-settings.ts'
 import { LOG_LEVELS } from './logger.ts'
 
@@ -12,7 +13,7 @@ const DEFAULT_MODELS = {
 const port = z.coerce.number().int().min(0).max(65_535)
 const text = z.string().min(1)
 
-const environment = z.object({
+export const environment = z.object({
   PORT: port.default(3000),
   HOST: text.default('127.0.0.1'),
   TOOLTRAIL_DATA: text.default('./.tooltrail'),
@@ -49,6 +50,8 @@ const environment = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
 })
 
+type Variables = Readonly<Record<string, unknown>>
+
 export type Settings = ReturnType<typeof readSettings>
 
 /** A setting that cannot be used; the message names it and says what is expected. */
@@ -60,12 +63,8 @@ export class SettingsError extends Error {
  * The program's settings, from the environment (the one place that reads it). An empty variable counts as not set. Throws
  * `SettingsError`, which names every wrong variable.
  */
-export function readSettings(variables: Readonly<Record<string, string | undefined>> = process.env) {
-  const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''))
-  const parsed = environment.safeParse(set)
-  if (!parsed.success)
-    throw new SettingsError(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'))
-  const values = parsed.data
+export function readSettings(variables: Variables = process.env) {
+  const values = parse(environment, variables)
   return {
     port: values.PORT,
     host: values.HOST,
@@ -81,6 +80,15 @@ export function readSettings(variables: Readonly<Record<string, string | undefin
   }
 }
 
+/** The variables as the schema has them, without those that are empty. Throws `SettingsError`, which names every wrong one. */
+export function parse<Schema extends z.ZodType>(schema: Schema, variables: Variables): z.output<Schema> {
+  const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''))
+  const parsed = schema.safeParse(set)
+  if (parsed.success) return parsed.data
+  const text = ({ path, message }: z.core.$ZodIssue): string => [...path, message].join(': ')
+  throw new SettingsError(parsed.error.issues.map(text).join('\n'))
+}
+
 /** What the default agent uses: `provider/model`. */
 function defaultModel(values: z.output<typeof environment>): string {
   if (values.MODEL_BASE_URL !== undefined) {
@@ -94,7 +102,17 @@ function defaultModel(values: z.output<typeof environment>): string {
   return 'demo/demo'
 }
 
+type ModelKeys = Pick<
+  z.output<typeof environment>,
+  'ANTHROPIC_API_KEY' | 'OPENAI_API_KEY' | 'MODEL_BASE_URL' | 'MODEL_API_KEY'
+>
+
 function modelSettings(values: z.output<typeof environment>): ModelSettings {
+  return { ...keySettings(values), ...bedrockSettings(values) }
+}
+
+/** What these keys and addresses say of their providers. */
+export function keySettings(values: ModelKeys): ModelSettings {
   const {
     ANTHROPIC_API_KEY: anthropic,
     OPENAI_API_KEY: openai,
@@ -105,7 +123,6 @@ function modelSettings(values: z.output<typeof environment>): ModelSettings {
     ...(anthropic === undefined ? {} : { anthropic: { apiKey: anthropic } }),
     ...(openai === undefined ? {} : { openai: { apiKey: openai } }),
     ...(baseUrl === undefined ? {} : { server: { baseUrl, ...(apiKey === undefined ? {} : { apiKey }) } }),
-    ...bedrockSettings(values),
   }
 }
 
@@ -145,6 +162,82 @@ function engineCredentials(values: z.output<typeof environment>) {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, DYNAMODB_ENDPOINT: endpoint } = values
   if (endpoint === undefined || accessKeyId !== undefined || secretAccessKey !== undefined) return undefined
   return { accessKeyId: 'local', secretAccessKey: 'localsecret' }
+}
+
+const ofStore = environment
+  .pick({ TOOLTRAIL_INDEX: true, LOG_LEVEL: true })
+  .extend({ TOOLTRAIL_ENVIRONMENT: text, TOOLTRAIL_TABLE: text, TOOLTRAIL_BUCKET: text, AWS_REGION: text })
+  // The SDK reads these itself; an engine in the place of S3 wants its buckets in the path.
+  .extend({ AWS_ENDPOINT_URL_S3: z.url().optional() })
+const ofLoop = ofStore.extend({
+  OPENSEARCH_ENDPOINT: z.url(),
+  TOOLTRAIL_QUEUE_URL: z.url(),
+  TOOLTRAIL_AGENTS: text,
+  MODEL: text.default(DEFAULT_MODELS.bedrock),
+  TOOLTRAIL_MODEL_SECRET: text,
+  TOOLTRAIL_STOP_MARGIN_SECONDS: z.coerce.number().positive(),
+  TOOLTRAIL_CORS_ORIGINS: environment.shape.TOOLTRAIL_CORS_ORIGINS,
+  /** Where Lambda has put the bundle. */
+  LAMBDA_TASK_ROOT: text.default('.'),
+})
+const ofIndexer = ofStore.extend({
+  OPENSEARCH_ENDPOINT: z.url(),
+  TOOLTRAIL_POISON_URL: z.url(),
+  TOOLTRAIL_QUEUE_URL: z.url(),
+})
+const ofSweeper = ofStore.extend({ TOOLTRAIL_QUEUE_URL: z.url() })
+
+export type StoreSettings = ReturnType<typeof storeSettings>
+
+function storeSettings(values: z.output<typeof ofStore>) {
+  return {
+    environment: values.TOOLTRAIL_ENVIRONMENT,
+    region: values.AWS_REGION,
+    table: values.TOOLTRAIL_TABLE,
+    bucket: values.TOOLTRAIL_BUCKET,
+    logLevel: values.LOG_LEVEL,
+    endpoints: { s3: values.AWS_ENDPOINT_URL_S3 },
+  }
+}
+
+export type LoopSettings = ReturnType<typeof readLoopSettings>
+
+/** The settings of the functions that execute runs: api and worker. Throws `SettingsError`, which names every wrong variable. */
+export function readLoopSettings(variables: Variables = process.env) {
+  const values = parse(ofLoop, variables)
+  return {
+    ...storeSettings(values),
+    search: { endpoint: values.OPENSEARCH_ENDPOINT, index: values.TOOLTRAIL_INDEX },
+    queueUrl: values.TOOLTRAIL_QUEUE_URL,
+    agentsFile: { path: resolve(values.LAMBDA_TASK_ROOT, values.TOOLTRAIL_AGENTS), named: true },
+    /** What stands beside the bundle. */
+    folder: resolve(values.LAMBDA_TASK_ROOT),
+    model: values.MODEL,
+    modelSecret: values.TOOLTRAIL_MODEL_SECRET,
+    stopMarginMs: values.TOOLTRAIL_STOP_MARGIN_SECONDS * 1000,
+    corsOrigins: values.TOOLTRAIL_CORS_ORIGINS ?? [],
+  }
+}
+
+export type IndexerSettings = ReturnType<typeof readIndexerSettings>
+
+/** The settings of the indexer. Throws `SettingsError`, which names every wrong variable. */
+export function readIndexerSettings(variables: Variables = process.env) {
+  const values = parse(ofIndexer, variables)
+  return {
+    ...storeSettings(values),
+    search: { endpoint: values.OPENSEARCH_ENDPOINT, index: values.TOOLTRAIL_INDEX },
+    poisonUrl: values.TOOLTRAIL_POISON_URL,
+    queueUrl: values.TOOLTRAIL_QUEUE_URL,
+  }
+}
+
+export type SweeperSettings = ReturnType<typeof readSweeperSettings>
+
+/** The settings of the sweeper. Throws `SettingsError`, which names every wrong variable. */
+export function readSweeperSettings(variables: Variables = process.env) {
+  const values = parse(ofSweeper, variables)
+  return { ...storeSettings(values), queueUrl: values.TOOLTRAIL_QUEUE_URL }
 }
 
 /** Variables of each function on AWS. The stacks take these types, so that a missing one does not compile. */

@@ -1,8 +1,5 @@
-import { createBackend } from '../agent/create-backend.ts'
 import type { Backend } from '../agent/backend.ts'
-import { createEventBus } from '../agent/event-bus.ts'
-import { createHistorySearch } from '../agent/history-search.ts'
-import { createSessionWorker } from '../agent/session-worker.ts'
+import { serveHint } from '../agent/serve-hint.ts'
 import { startSweeper } from '../agent/sweeper.ts'
 import type { Agent } from '../domain/agent.ts'
 import { createApp } from '../http/app.ts'
@@ -22,6 +19,10 @@ import type { SessionDeletion } from '../ports/session-deletion.ts'
 import type { SessionJanitor } from '../ports/session-janitor.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import type { ToolRegistry } from '../ports/tool.ts'
+import { createCore } from './core.ts'
+
+/** How long one hint may work on a deletion, in milliseconds; the sweeper goes on. */
+const DELETION_MS = 60_000
 
 /** One adapter for every port: everything that a program stands on. */
 export interface Ports {
@@ -65,11 +66,7 @@ export interface Program {
 
 /** The whole program in one process, on whatever the ports stand on: API, loop, queue consumer and sweeper. */
 export function createProgram(ports: Ports, { agents, tools, app: appSettings, sweepMs }: ProgramSettings): Program {
-  const bus = createEventBus()
-  const history = createHistorySearch({ index: ports.index, reader: ports.reader })
-  const loop = { ...ports, agents, tools, search: history.search, emit: bus.emit }
-  const worker = createSessionWorker(loop)
-  const backend = createBackend({ ...loop, worker, bus })
+  const { backend, worker } = createCore(ports, { agents, tools })
   const stopping = new AbortController()
   const app = createApp({
     ...ports,
@@ -77,11 +74,11 @@ export function createProgram(ports: Ports, { agents, tools, app: appSettings, s
     agents,
     log: ports.logger,
     settings: appSettings,
-    stopping: stopping.signal,
+    stopping: () => stopping.signal,
   })
   const consumer = ports.queue.consume(async (hint) => {
     try {
-      await worker.serve(hint)
+      await serveHint({ ...ports, worker }, hint, ports.clock.now() + DELETION_MS)
     } catch (error) {
       ports.logger.error('serving a session failed', error, { tenant: hint.tenant, session: hint.session })
       throw error

@@ -110,7 +110,7 @@ describe('the docs', () => {
     const response = await stage.send('GET', '/docs')
     const html = await response.text()
     expect(response.headers.get('content-type')).toMatch(/^text\/html/)
-    expect([...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address)).toEqual(['/docs/scalar.js'])
+    expect([...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address)).toEqual(['docs/scalar.js'])
     const policy = response.headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'none'")
     expect(policy).not.toMatch(/https?:/)

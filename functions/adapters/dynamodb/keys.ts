@@ -16,7 +16,7 @@ const DUE_SHARDS = 8
 
 export const HEADER = '#SESSION'
 const DETAILS = '#DETAILS'
-const EXPIRY = '#EXPIRY'
+export const EXPIRY = '#EXPIRY'
 export const RUN_PREFIX = '#RUN#'
 const CLAIM_PREFIX = '#KEY#'
 

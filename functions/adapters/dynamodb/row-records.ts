@@ -1,10 +1,11 @@
 import { isUlid } from '../../domain/ids.ts'
 import type { Message } from '../../domain/message.ts'
+import type { SessionKey } from '../../domain/session.ts'
 import type { MessageRow, RowRecords } from '../../ports/message-rows.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import { numberAt, requiredText, textAt, type Item } from './attributes.ts'
 import { createBodies, type Bodies } from './bodies.ts'
-import { sessionOf } from './keys.ts'
+import { EXPIRY, sessionOf } from './keys.ts'
 import { messageOf } from './message-item.ts'
 
 /** A record of the table's stream, as a Lambda function and as the streams' own client get it. */
@@ -32,6 +33,12 @@ export function createDynamoRowRecords({ outputs }: { readonly outputs: OutputSt
       return { removed: { key, messageId, revision, role, documents: numberAt(before, 'documents') ?? 0 } }
     },
   }
+}
+
+/** The session whose expiry this record says was removed, by DynamoDB at its time or by a deletion; undefined for all others. */
+export function expiryRemoved({ dynamodb }: StreamRecord): SessionKey | undefined {
+  const { NewImage: now, OldImage: before } = dynamodb ?? {}
+  return now === undefined && before !== undefined && textAt(before, 'sk') === EXPIRY ? sessionOf(before) : undefined
 }
 
 /** Whether the item is a message: no other has a role, and an id where others have a name. */

@@ -1,6 +1,5 @@
 import type { Clock } from '../../ports/clock.ts'
-import type { RunQueue } from '../../ports/run-queue.ts'
-import type { SessionKey } from '../../domain/session.ts'
+import type { Hint, RunQueue } from '../../ports/run-queue.ts'
 
 /** Waits before a hint whose handler rejected is given again: doubled each time, from 250 ms up to 30 s. */
 const FIRST_RETRY_MS = 250
@@ -8,7 +7,7 @@ const LONGEST_RETRY_MS = 30_000
 
 /** One session's hint on its way. */
 interface Pending {
-  readonly hint: SessionKey
+  readonly hint: Hint
   state: 'queued' | 'handling' | 'resting'
   /** Hinted while its handler ran: handle once more, for the handler may have looked before. */
   again: boolean
@@ -57,7 +56,7 @@ interface Consumer {
 interface ConsumerParts {
   readonly clock: Clock
   readonly pending: Map<string, Pending>
-  handle(hint: SessionKey): Promise<void>
+  handle(hint: Hint): Promise<void>
 }
 
 function createConsumer({ clock, pending, handle }: ConsumerParts): Consumer {

@@ -1,16 +1,17 @@
 import { isSessionId, isTenant } from '../../domain/ids.ts'
-import type { SessionKey } from '../../domain/session.ts'
+import type { Hint } from '../../ports/run-queue.ts'
 
 /** A hint as a message body. */
-export const encodeHint = ({ tenant, session }: SessionKey): string => JSON.stringify({ tenant, session })
+export const encodeHint = ({ tenant, session, hops }: Hint): string => JSON.stringify({ tenant, session, hops })
 
 /** The hint of a message body; throws for a body that is none. */
-export function decodeHint(body: string): SessionKey {
+export function decodeHint(body: string): Hint {
   const value: unknown = JSON.parse(body)
   if (typeof value === 'object' && value !== null && 'tenant' in value && 'session' in value) {
     const { tenant, session } = value
+    const hops = 'hops' in value && Number.isSafeInteger(value.hops) ? { hops: value.hops as number } : {}
     if (typeof tenant === 'string' && typeof session === 'string' && isTenant(tenant) && isSessionId(session))
-      return { tenant, session }
+      return { tenant, session, ...hops }
   }
   throw new TypeError('the message is no hint of a tenant and a session')
 }

@@ -5,9 +5,8 @@ import {
   SendMessageCommand,
 } from '@aws-sdk/client-sqs'
 import type { Message, SQSClient } from '@aws-sdk/client-sqs'
-import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { RunQueue } from '../../ports/run-queue.ts'
+import type { Hint, RunQueue } from '../../ports/run-queue.ts'
 import { decodeHint, encodeHint } from './hint.ts'
 
 export interface SqsDependencies {
@@ -18,7 +17,7 @@ export interface SqsDependencies {
   readonly report: (error: unknown) => void
 }
 
-type Handle = (hint: SessionKey) => Promise<void>
+type Handle = (hint: Hint) => Promise<void>
 
 /** The longest that SQS lets a poll wait, in seconds. */
 const POLL_SECONDS = 20

@@ -7,7 +7,8 @@ import type { App, AppDependencies, AppEnv } from '../dependencies.ts'
 import { RunEventSchema } from '../schemas-event.ts'
 
 const SCRIPT = '/docs/scalar.js'
-const packageEntry = createRequire(import.meta.url).resolve('@scalar/api-reference')
+/** Of the page: whatever stands before its path stays. */
+const relative = (path: string): string => path.slice(1)
 
 /** The API's description, and pages for people made from it; nothing comes from another server. */
 export function docsRoutes(app: App, { settings }: AppDependencies): void {
@@ -17,11 +18,11 @@ export function docsRoutes(app: App, { settings }: AppDependencies): void {
     scheme: 'bearer',
     description: 'An API key (`tt_…`). As long as none was made, a server on your own machine asks for none.',
   })
-  const documents = new Map<boolean, object>()
+  const documents = new Map<string, object>()
   app.get('/openapi.json', (c) => {
-    const open = c.get('open')
-    const document = documents.get(open) ?? describeApi(app, settings.version, open)
-    documents.set(open, document)
+    const [open, base] = [c.get('open'), c.env?.base ?? '']
+    const document = documents.get(`${open} ${base}`) ?? describeApi(app, settings.version, open, base)
+    documents.set(`${open} ${base}`, document)
     return c.json(document)
   })
 
@@ -29,8 +30,8 @@ export function docsRoutes(app: App, { settings }: AppDependencies): void {
     const nonce = randomBytes(16).toString('base64')
     c.header('content-security-policy', docsPolicy(nonce))
     return Scalar<AppEnv>({
-      url: '/openapi.json',
-      cdn: SCRIPT,
+      url: relative('/openapi.json'),
+      cdn: relative(SCRIPT),
       nonce,
       pageTitle: 'Tooltrail API',
       withDefaultFonts: false,
@@ -45,7 +46,7 @@ export function docsRoutes(app: App, { settings }: AppDependencies): void {
 
   let script: Promise<Buffer> | undefined
   app.get(SCRIPT, async (c) => {
-    script ??= readFile(join(dirname(packageEntry), 'browser/standalone.js'))
+    script ??= readFile(settings.docsScript ?? installedScript())
     return c.body(new Uint8Array(await script), 200, {
       'content-type': 'text/javascript; charset=utf-8',
       'cache-control': 'public, max-age=3600',
@@ -53,7 +54,10 @@ export function docsRoutes(app: App, { settings }: AppDependencies): void {
   })
 }
 
-function describeApi(app: App, version: string, openAccess: boolean): object {
+const installedScript = (): string =>
+  join(dirname(createRequire(import.meta.url).resolve('@scalar/api-reference')), 'browser/standalone.js')
+
+function describeApi(app: App, version: string, openAccess: boolean, base: string): object {
   return app.getOpenAPI31Document({
     openapi: '3.1.0',
     info: {
@@ -62,6 +66,7 @@ function describeApi(app: App, version: string, openAccess: boolean): object {
       description: 'A durable agent backend: sessions, runs, a log that is never lost, and a search over it.',
       license: { name: 'Apache-2.0' },
     },
+    ...(base === '' ? {} : { servers: [{ url: base }] }),
     ...(openAccess ? {} : { security: [{ key: [] }] }),
     tags: ['Sessions', 'Messages', 'Runs', 'Search', 'Service'].map((name) => ({ name })),
   })

@@ -1,0 +1,43 @@
+import type { Backend } from '../agent/backend.ts'
+import { createBackend } from '../agent/create-backend.ts'
+import type { BackendDependencies } from '../agent/create-backend.ts'
+import { createEventBus } from '../agent/event-bus.ts'
+import { createHistorySearch } from '../agent/history-search.ts'
+import { createSessionWorker } from '../agent/session-worker.ts'
+import type { SessionWorker } from '../agent/session-worker.ts'
+import type { Agent } from '../domain/agent.ts'
+import type { RunEvent } from '../domain/events.ts'
+import type { SessionKey } from '../domain/session.ts'
+import type { SessionJanitor } from '../ports/session-janitor.ts'
+import type { ToolRegistry } from '../ports/tool.ts'
+import { traceModels, traceTools } from './tracing.ts'
+
+type CorePorts = Omit<BackendDependencies, 'agents' | 'tools' | 'search' | 'emit' | 'worker' | 'bus'> & {
+  readonly janitor: SessionJanitor
+}
+
+export interface CoreSettings {
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly tools: ToolRegistry
+  /** Sees every event of the runs that this process executes. */
+  readonly observe?: (key: SessionKey, event: RunEvent) => void
+}
+
+export interface Core {
+  readonly backend: Backend
+  readonly worker: SessionWorker
+}
+
+/** What executes runs in a process, and what hands them in, without anything that listens or goes by the clock. */
+export function createCore(ports: CorePorts, { agents, tools, observe }: CoreSettings): Core {
+  const bus = createEventBus()
+  const history = createHistorySearch({ index: ports.index, reader: ports.reader })
+  const emit = (key: SessionKey, event: RunEvent): void => {
+    observe?.(key, event)
+    bus.emit(key, event)
+  }
+  const models = traceModels(ports.models)
+  const loop = { ...ports, agents, models, tools: traceTools(tools), search: history.search, emit }
+  const worker = createSessionWorker(loop)
+  return { worker, backend: createBackend({ ...loop, worker, bus }) }
+}

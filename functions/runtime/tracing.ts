@@ -1,0 +1,89 @@
+import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import type { Attributes, Span } from '@opentelemetry/api'
+import type { ModelRequest } from '../domain/model-request.ts'
+import type { Model, ModelEvent, Models } from '../ports/model.ts'
+import { ModelError } from '../ports/model.ts'
+import type { Tool, ToolRegistry } from '../ports/tool.ts'
+
+/** Names of OpenTelemetry's conventions for generative AI, where they differ from ours. */
+const PROVIDERS: { readonly [provider: string]: string } = { bedrock: 'aws.bedrock' }
+
+/** Models whose requests are `chat` spans; nothing where no SDK is registered. Spans hold counts and names, and no content. */
+export function traceModels(models: Models): Models {
+  return { open: async (name) => traceModel(await models.open(name)) }
+}
+
+function traceModel(model: Model): Model {
+  const slash = model.name.indexOf('/')
+  const [provider, id] = [model.name.slice(0, slash), model.name.slice(slash + 1)]
+  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
+    const { temperature, maxOutputTokens } = request.options
+    const span = startSpan(`chat ${id}`, SpanKind.CLIENT, {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': PROVIDERS[provider] ?? provider,
+      'gen_ai.request.model': id,
+      ...(temperature === undefined ? {} : { 'gen_ai.request.temperature': temperature }),
+      ...(maxOutputTokens === undefined ? {} : { 'gen_ai.request.max_tokens': maxOutputTokens }),
+    })
+    try {
+      for await (const event of model.stream(request, signal)) {
+        if (event.type === 'answer') describeAnswer(span, event.answer)
+        yield event
+      }
+    } catch (error) {
+      fail(span, error)
+      throw error
+    } finally {
+      span.end()
+    }
+  }
+  return { name: model.name, stream }
+}
+
+function describeAnswer(
+  span: Span,
+  { model, finishReason, usage }: Extract<ModelEvent, { type: 'answer' }>['answer'],
+): void {
+  span.setAttribute('gen_ai.response.model', model.slice(model.indexOf('/') + 1))
+  span.setAttribute('gen_ai.response.finish_reasons', [finishReason])
+  if (usage.inputTokens !== null) span.setAttribute('gen_ai.usage.input_tokens', usage.inputTokens)
+  if (usage.outputTokens !== null) span.setAttribute('gen_ai.usage.output_tokens', usage.outputTokens)
+}
+
+/** Tools whose executions are `execute_tool` spans; nothing where no SDK is registered. */
+export function traceTools(tools: ToolRegistry): ToolRegistry {
+  return new Map(Array.from(tools, ([name, tool]) => [name, traceTool(tool)]))
+}
+
+function traceTool(tool: Tool): Tool {
+  return {
+    ...tool,
+    async execute(input, context) {
+      const span = startSpan(`execute_tool ${tool.name}`, SpanKind.INTERNAL, {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': tool.name,
+        'gen_ai.tool.type': 'function',
+        'gen_ai.tool.call.id': context.toolCallId,
+        'gen_ai.conversation.id': context.session,
+      })
+      try {
+        return await tool.execute(input, context)
+      } catch (error) {
+        fail(span, error)
+        throw error
+      } finally {
+        span.end()
+      }
+    },
+  }
+}
+
+const startSpan = (name: string, kind: SpanKind, attributes: Attributes): Span =>
+  trace.getTracer('tooltrail').startSpan(name, { kind, attributes })
+
+/** Messages of errors may quote what a model or a tool said: only their kind is told. */
+function fail(span: Span, error: unknown): void {
+  const kind = error instanceof ModelError ? error.code : error instanceof Error ? error.name : '_OTHER'
+  span.setAttribute('error.type', kind)
+  span.setStatus({ code: SpanStatusCode.ERROR })
+}
