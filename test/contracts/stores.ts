@@ -36,9 +36,12 @@ export interface Stores extends SessionPorts {
   close(): Promise<void>
 }
 
+/** Told by engines whose every write is such a request. */
+export type RequestKind = 'read' | 'write'
+
 export interface Opening {
   /** Makes every request between which another process's write can land inside one port call; schedules step in there. */
-  readonly between?: <T>(request: () => Promise<T>) => Promise<T>
+  readonly between?: <T>(request: () => Promise<T>, kind?: RequestKind) => Promise<T>
 }
 
 /** An engine under test. Suites open it once each and keep apart by tenant, so it need not start empty. */

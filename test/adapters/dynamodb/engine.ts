@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { UpdateTableCommand } from '@aws-sdk/client-dynamodb'
+import { BatchGetItemCommand, QueryCommand, UpdateTableCommand } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { createDiskOutputStore } from '../../../functions/adapters/disk/output-store.ts'
 import { createTableIfAbsent } from '../../../functions/adapters/dynamodb/create-table.ts'
@@ -62,9 +62,16 @@ const portsOn = (dependencies: DynamoDependencies): SessionPorts => ({
   keys: createDynamoKeyStore(dependencies),
 })
 
+const READS: ReadonlySet<string> = new Set([BatchGetItemCommand.name, QueryCommand.name])
+
 /** Every request is a place where another process may come between. */
 function waitBefore(client: DynamoDBClient, between: NonNullable<Opening['between']>): void {
-  client.middlewareStack.add((next) => (input) => between(() => next(input)), { step: 'initialize', name: 'between' })
+  client.middlewareStack.add(
+    (next, { commandName = '' }) =>
+      (input) =>
+        between(() => next(input), READS.has(commandName) ? 'read' : 'write'),
+    { step: 'initialize', name: 'between' },
+  )
 }
 
 /** From now on the client talks to a port that nobody listens on. */

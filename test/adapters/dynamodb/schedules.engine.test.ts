@@ -3,15 +3,17 @@ import { explore } from '../../contracts/schedules/exploration.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { dynamodbEngine } from './engine.ts'
 
-/** Runs alike everywhere; `explore-schedules.ts` beside this file looks further. */
+/** The first schedules are alike everywhere; how many there are depends on the machine. `explore-schedules.ts` looks further. */
 const SEED = 20_260_105
+const BUDGET_MS = 60_000
+const LEAST = 5
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
   test('no schedule of holders, clients, crashes and late writes breaks a promise of the session protocol', async () => {
-    const options = { schedules: 25, steps: 100, seed: SEED, shrink: false }
-    const found = await explore(dynamodbEngine(dynamodb), options)
-    const { failure } = found
+    const options = { schedules: 500, budgetMs: BUDGET_MS, steps: 100, seed: SEED, shrink: false }
+    const { failure, schedules, steps } = await explore(dynamodbEngine(dynamodb), options)
+    process.stdout.write(`${schedules} schedules on DynamoDB, ${steps} steps, seed ${SEED}\n`)
     expect(failure === undefined ? '' : `${failure.message}\n${failure.trace.join('\n')}\nseed ${SEED}`).toBe('')
-    expect(found.schedules).toBe(options.schedules)
-  }, 600_000)
+    expect(schedules).toBeGreaterThanOrEqual(LEAST)
+  }, 300_000)
 })

@@ -21,6 +21,8 @@ export interface Exploration {
 
 export interface Options {
   readonly schedules: number
+  /** No schedule is begun after so many milliseconds. */
+  readonly budgetMs?: number
   readonly seed: number
   /** Steps that a schedule chooses, at most. */
   readonly steps: number
@@ -34,9 +36,12 @@ export async function explore(engine: Engine, options: Options): Promise<Explora
   const processes = createProcesses()
   const stores = await engine.open({ between: processes.between })
   let last: Outcome = { violation: undefined, trace: [] }
-  let steps = 0
+  const end = performance.now() + (options.budgetMs ?? Infinity)
+  let [ran, steps] = [0, 0]
   const property = fc.asyncProperty(schedules(options.steps), async (schedule) => {
+    if (performance.now() > end) return
     const outcome = await runSchedule(stores, processes, schedule)
+    ran += 1
     steps += outcome.trace.length
     if (outcome.violation === undefined) return
     last = outcome
@@ -49,7 +54,7 @@ export async function explore(engine: Engine, options: Options): Promise<Explora
       endOnFailure: !options.shrink,
       ...(options.path === undefined ? {} : { path: options.path }),
     })
-    const done = { seed: details.seed, schedules: details.numRuns, steps }
+    const done = { seed: details.seed, schedules: options.shrink ? details.numRuns : ran, steps }
     if (!details.failed) return done
     const [schedule] = details.counterexample ?? []
     if (schedule === undefined || last.violation === undefined) throw details.errorInstance

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { RequestKind } from '../stores.ts'
 
 /** What the scheduler decides about a write at the moment when it is sent. */
 export type Fate =
@@ -67,7 +68,9 @@ export interface Processes {
   /** It never goes on, nor does any part of it: what it had not sent is never sent. */
   kill(state: ProcessState): void
   /** Where a port call lets other writes in: the process stops before each such request, and makes one at a time. */
-  between<T>(request: () => Promise<T>): Promise<T>
+  between<T>(request: () => Promise<T>, kind?: RequestKind): Promise<T>
+  /** Whether something may have been written since this was last asked. */
+  mayHaveWritten(): boolean
 }
 
 /** Runs processes one step at a time, none beside another. */
@@ -75,6 +78,8 @@ export function createProcesses(): Processes {
   const all = new Set<ProcessState>()
   const flights: Flight[] = []
   const running = new AsyncLocalStorage<ProcessState>()
+  // An engine whose requests are not seen here may have written at any step.
+  let [seesRequests, wrote] = [false, false]
 
   function park(state: ProcessState, label: string, act?: Act, enabled = () => true): Promise<Fate> {
     return new Promise((resume) => {
@@ -160,12 +165,19 @@ export function createProcesses(): Processes {
       for (const one of parked) one.resume(fate)
       await state.stopped.promise
     },
-    between(request) {
+    mayHaveWritten() {
+      const answer = wrote || !seesRequests
+      wrote = false
+      return answer
+    },
+    between(request, kind) {
       const state = running.getStore()
       // What reads the store to check it is no process.
       if (state === undefined) return request()
+      seesRequests ||= kind !== undefined
       const made = state.requests.then(async () => {
         await park(state, 'inside')
+        wrote ||= kind === 'write'
         return request()
       })
       state.requests = made.catch(() => {})

@@ -164,7 +164,7 @@ async function step(world: World, state: ProcessState, fate: Fate): Promise<void
   await world.processes.resume(state, fate)
   if (fate === 'lands late') replace(world, state)
   // Without a write there is nothing new to see.
-  if (act !== undefined) await look(world, act)
+  if (act !== undefined && world.processes.mayHaveWritten()) await look(world, act)
   if (state.failure instanceof Violation) throw state.failure
   if (state.failure !== undefined) {
     const what = state.failure instanceof Error ? state.failure.message : typeof state.failure
