@@ -23,6 +23,7 @@ export class AppStack extends Stack {
     this.tooltrail = new Tooltrail(this, 'Tooltrail', {
       ...settings,
       name: `tooltrail-${name}`,
+      environmentName: name,
       table: data.table,
       outputs: data.outputs,
       search: search.search,

@@ -1,4 +1,5 @@
-import { buildSync, type Metafile } from 'esbuild'
+import { build } from 'esbuild'
+import type { Metafile, Plugin } from 'esbuild'
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
@@ -32,8 +33,12 @@ export const handlerFile = (handler: Handler): string => join(ROOT, 'functions/h
  * Bundles a handler into a folder that Lambda runs as `index.handler`: one module for the start, and one for each thing that is
  * loaded when needed, such as a model provider. Needs neither network nor Docker.
  */
-export function bundleHandler(handler: Handler, folder: string, { toolsFile, agents }: BundleOptions = {}): Bundle {
-  const { metafile } = buildSync({
+export async function bundleHandler(
+  handler: Handler,
+  folder: string,
+  { toolsFile, agents }: BundleOptions = {},
+): Promise<Bundle> {
+  const { metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: { index: handlerFile(handler) },
     outdir: folder,
@@ -52,12 +57,27 @@ export function bundleHandler(handler: Handler, folder: string, { toolsFile, age
     metafile: true,
     legalComments: 'none',
     logLevel: 'error',
-    ...(toolsFile === undefined ? {} : { alias: { '#custom-tools': resolve(toolsFile) } }),
+    plugins: [oneLocale, ...(toolsFile === undefined ? [] : [shipTools(resolve(toolsFile))])],
   })
   if (agents !== undefined) writeFileSync(join(folder, 'agents.json'), agents)
   if (handler === 'api') copyFileSync(docsScript(), join(folder, 'scalar.js'))
   return measure(metafile, folder)
 }
+
+/** Messages of zod in 50 languages are a third of a function, and nobody sees them. */
+const oneLocale: Plugin = {
+  name: 'one-locale',
+  setup({ onLoad }) {
+    onLoad({ filter: /zod\/v4\/locales\/index\.js$/ }, () => ({ contents: `export { default as en } from './en.js'` }))
+  },
+}
+
+const shipTools = (toolsFile: string): Plugin => ({
+  name: 'ship-tools',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/custom-tools\.ts$/ }, () => ({ path: toolsFile }))
+  },
+})
 
 function docsScript(): string {
   const entry = createRequire(import.meta.url).resolve('@scalar/api-reference')

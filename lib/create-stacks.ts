@@ -1,7 +1,7 @@
 import { Tags, Validations } from 'aws-cdk-lib'
 import type { App, Environment as Place } from 'aws-cdk-lib'
-import { AwsSolutionsChecks } from 'cdk-nag'
 import { AppStack } from './app-stack.ts'
+import { HouseChecks } from './checks.ts'
 import { DataStack } from './data-stack.ts'
 import type { Environment } from './environments.ts'
 import { MonitoringStack } from './monitoring-stack.ts'
@@ -39,6 +39,6 @@ export function createStacks(app: App, environment: Environment, deployer: Place
     app: main,
   })
   Tags.of(app).add('tooltrail:environment', name)
-  Validations.of(app).addPlugins(new AwsSolutionsChecks(app))
+  Validations.of(app).addPlugins(new HouseChecks(app))
   return { data, search, app: main, monitoring }
 }

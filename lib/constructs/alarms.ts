@@ -55,12 +55,12 @@ export class Alarms extends Construct {
   }
 }
 
-/** Seconds between a message's storing and its indexing, as the indexer reports it. */
+/** Milliseconds between a message's storing and its indexing, as `functions/runtime/metrics.ts` tells it. */
 export const indexLag = (environment: string): Metric =>
   new Metric({
     namespace: 'Tooltrail',
     metricName: 'IndexLag',
-    dimensionsMap: { environment },
+    dimensionsMap: { service: 'tooltrail', environment },
     statistic: Stats.MAXIMUM,
     period: EVERY,
   })
@@ -104,8 +104,8 @@ function rules(tooltrail: Tooltrail): Rule[] {
     },
     {
       name: 'index-lag',
-      metric: indexLag(tooltrail.name),
-      at: 300,
+      metric: indexLag(tooltrail.environmentName),
+      at: Duration.minutes(5).toMilliseconds(),
       minutes: 5,
       description:
         "Messages are found more than 5 minutes after they were stored. Look at the search index (npm run status) and the indexer's log.",

@@ -31,7 +31,7 @@ export interface Stores {
 }
 
 export interface FunctionSettings {
-  readonly name: string
+  readonly environmentName: string
   readonly model: string
   readonly logLevel: string
   readonly logDays: RetentionDays
@@ -95,7 +95,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
 function variablesOf({ table, outputs, search, queue, models }: Stores, settings: FunctionSettings) {
   const { corsOrigins } = settings
   const store = {
-    TOOLTRAIL_ENVIRONMENT: settings.name,
+    TOOLTRAIL_ENVIRONMENT: settings.environmentName,
     TOOLTRAIL_TABLE: table.table.tableName,
     TOOLTRAIL_BUCKET: outputs.bucket.bucketName,
     LOG_LEVEL: settings.logLevel,

@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib'
-import { AlarmStatusWidget, Dashboard, GraphWidget, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
+import { AlarmStatusWidget, Dashboard, GraphWidget, MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch'
 import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch'
 import { Construct } from 'constructs'
 import { indexLag, type Alarms } from './alarms.ts'
@@ -18,13 +18,13 @@ export class StatusDashboard extends Construct {
     const { queue } = tooltrail.stores
     const { rest } = tooltrail.publicApi
     const functions = Object.values(tooltrail.functions)
-    const own = (metricName: string): Metric =>
-      new Metric({
+    const { environmentName: environment } = tooltrail
+    /** Of all agents together: each is counted by itself. */
+    const ofAgents = (metricName: string): MathExpression =>
+      new MathExpression({
         ...MINUTE,
-        namespace: 'Tooltrail',
-        metricName,
-        dimensionsMap: { environment: tooltrail.name },
-        statistic: Stats.SUM,
+        label: metricName,
+        expression: `SUM(SEARCH('{Tooltrail,agent,environment,service} MetricName="${metricName}" environment="${environment}"', 'Sum', 60))`,
       })
     const dashboard = new Dashboard(this, 'Page', { dashboardName: tooltrail.name })
     dashboard.addWidgets(
@@ -34,15 +34,15 @@ export class StatusDashboard extends Construct {
         rest.metricIntegrationLatency({ ...MINUTE, statistic: 'p50' }),
         rest.metricIntegrationLatency({ ...MINUTE, statistic: 'p99' }),
       ]),
-      graph('Turns, rounds, tool errors', [own('Turns'), own('Rounds'), own('ToolErrors')]),
-      graph('Tokens', [own('InputTokens'), own('OutputTokens')]),
+      graph('Turns, rounds, tool errors', [ofAgents('Turns'), ofAgents('Rounds'), ofAgents('ToolErrors')]),
+      graph('Tokens', [ofAgents('InputTokens'), ofAgents('OutputTokens')]),
       graph('Hints', [
         queue.queue.metricApproximateNumberOfMessagesVisible(MINUTE),
         queue.queue.metricApproximateNumberOfMessagesNotVisible(MINUTE),
         queue.deadLetters.metricApproximateNumberOfMessagesVisible(MINUTE),
         queue.poison.metricApproximateNumberOfMessagesVisible(MINUTE),
       ]),
-      graph('Seconds until found', [indexLag(tooltrail.name)]),
+      graph('Milliseconds until found', [indexLag(environment)]),
       graph('Functions: errors and throttles', [
         ...functions.map((fn) => fn.metricErrors(MINUTE)),
         ...functions.map((fn) => fn.metricThrottles(MINUTE)),

@@ -6,8 +6,9 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { AssetHashType } from 'aws-cdk-lib'
-import { dirname } from 'node:path'
-import { bundleHandler, handlerFile, type BundleOptions, type Handler } from '../bundle.ts'
+import { dirname, resolve } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { handlerFile, type BundleOptions, type Handler } from '../bundle.ts'
 
 export interface NodeFunctionProps {
   /** Which of `functions/handlers/`. */
@@ -69,7 +70,7 @@ export class NodeFunction extends Function {
   }
 }
 
-/** Bundled here by esbuild, named by what comes out of it: the same code is not deployed twice. */
+/** Bundled by esbuild, here and not in Docker; named by what comes out of it: the same code is not deployed twice. */
 function bundledCode(handler: Handler, options: BundleOptions): AssetCode {
   return Code.fromAsset(dirname(handlerFile(handler)), {
     assetHashType: AssetHashType.OUTPUT,
@@ -79,7 +80,8 @@ function bundledCode(handler: Handler, options: BundleOptions): AssetCode {
       command: [handler, JSON.stringify(options)],
       local: {
         tryBundle(folder) {
-          bundleHandler(handler, folder, options)
+          const program = resolve(import.meta.dirname, '../bundle-command.ts')
+          execFileSync(process.execPath, [program, handler, folder, JSON.stringify(options)], { stdio: 'inherit' })
           return true
         },
       },

@@ -112,6 +112,11 @@ function acknowledge(domain: Domain, standby: boolean): void {
     id: 'AwsSolutions-OS3',
     reason: 'Functions have no addresses of their own to list. Roles are granted paths and verbs instead.',
   })
+  validations.acknowledge({
+    id: 'AwsSolutions-OS5',
+    reason:
+      'The domain has no policy of its own, so unsigned requests are refused: only the policies of roles allow any.',
+  })
   if (standby) return
   validations.acknowledge({
     id: 'AwsSolutions-OS4',

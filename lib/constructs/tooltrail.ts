@@ -16,11 +16,16 @@ import { SweepSchedule } from './sweeper.ts'
 
 export interface TooltrailProps {
   /**
-   * What resources that need a name are called by, and metrics told apart: up to 22 lower case letters, digits and dashes,
-   * unique in the account and region.
+   * What resources that need a name are called by: up to 22 lower case letters, digits and dashes, unique in the account and
+   * region.
    * @default - made of the construct's path
    */
   readonly name?: string
+  /**
+   * What metrics and logs are told apart by.
+   * @default - the name
+   */
+  readonly environmentName?: string
   /**
    * `provider/model` of agents that name none.
    * @default 'demo/demo', which is no real model
@@ -80,6 +85,7 @@ export interface TooltrailProps {
 /** The whole backend: API, workers, indexer and sweeper on a table, a bucket, a queue and a search index. */
 export class Tooltrail extends Construct {
   readonly name: string
+  readonly environmentName: string
   readonly stores: Stores
   readonly functions: BackendFunctions
   readonly publicApi: PublicApi
@@ -89,10 +95,11 @@ export class Tooltrail extends Construct {
     super(scope, id)
     const { model = 'demo/demo', logDays = RetentionDays.ONE_MONTH, toolsFile } = props
     this.name = props.name ?? Names.uniqueResourceName(this, { maxLength: 22, separator: '-' }).toLowerCase()
+    this.environmentName = props.environmentName ?? this.name
     const agents = shipAgents(props.agentsFile ?? 'agents.json', props.sessionDays)
     this.stores = this.#stores(props, [model, ...agents.models])
     this.functions = createFunctions(this, this.stores, {
-      name: this.name,
+      environmentName: this.environmentName,
       model,
       logLevel: props.logLevel ?? 'info',
       logDays,

@@ -1,0 +1,44 @@
+import { Validations } from 'aws-cdk-lib'
+import { AwsSolutionsChecks } from 'cdk-nag'
+import type { IApplyRule } from 'cdk-nag'
+import type { IConstruct } from 'constructs'
+
+/** Stands for the part of a resource's name that is known at deployment only. */
+const UNKNOWN = '…'
+const WILDCARD = 'AwsSolutions-IAM5'
+
+/** What to acknowledge for a resource with a `*`: exactly what stands in it after the last part that is not known yet. */
+export const wildcardId = (resource: string): string =>
+  `${WILDCARD}[Resource::${resource.replace(/^.*\$\{Token\[[^\]]*\]\}/, UNKNOWN)}]`
+
+/**
+ * The rules of AwsSolutions. A resource with a `*` can be acknowledged by how its name ends, for how it begins (the output of
+ * another stack) is written into the template too late for the construct that grants it.
+ */
+export class HouseChecks extends AwsSolutionsChecks {
+  protected override applyRule(params: IApplyRule): void {
+    const suffix = params.ruleSuffixOverride ?? params.rule.name
+    super.applyRule({
+      ...params,
+      ruleSuffixOverride: suffix,
+      rule(node) {
+        const result = params.rule(node)
+        if (!Array.isArray(result) || !WILDCARD.endsWith(suffix)) return result
+        const endings = acknowledgedEndings(node)
+        return result.filter((finding) => !endings.some((ending) => finding.endsWith(ending)))
+      },
+    })
+  }
+}
+
+function acknowledgedEndings(node: IConstruct): string[] {
+  const prefix = `${WILDCARD}[Resource::${UNKNOWN}`
+  return node.node.scopes
+    .flatMap((scope) => scope.node.metadata)
+    .filter(({ type }) => type === Validations.ACKNOWLEDGED_RULES_METADATA_KEY)
+    .flatMap(({ data }) => Object.keys(data as object))
+    .flatMap((id) => {
+      const at = id.indexOf(prefix)
+      return at === -1 ? [] : [id.slice(at + prefix.length, -1)]
+    })
+}
