@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Policies } from '../domain/agent.ts'
 import type { MediaPart, Output, ToolPart } from '../domain/message.ts'
 
@@ -25,7 +25,7 @@ export function fitContent(
   const output = {
     bytes: bytes.length,
     lines: countLines(content.text),
-    sha256: createHash('sha256').update(bytes).digest('hex'),
+    sha256: hash('sha256', bytes),
     mediaType,
   }
   if (bytes.length <= policies.offloadBytes)

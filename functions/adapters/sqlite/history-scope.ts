@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { HistoryDocument, HistoryFilters, HistoryRole, HistoryScope } from '../../domain/history.ts'
 
 /**
@@ -62,7 +62,7 @@ export const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
 /** Ids may hold anything: a hash is always one token. 80 bits, and the rows found are compared with the ids themselves. */
 function token(kind: string, ...values: readonly string[]): string {
-  return MARK + kind + createHash('sha256').update(JSON.stringify(values)).digest('hex').slice(0, 20)
+  return MARK + kind + hash('sha256', JSON.stringify(values)).slice(0, 20)
 }
 
 const optional = <Value>(value: Value | undefined, make: (value: Value) => string): string[] =>

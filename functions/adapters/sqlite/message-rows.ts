@@ -1,4 +1,5 @@
 import type { Message, ToolMessage } from '../../domain/message.ts'
+import type { SessionKey } from '../../domain/session.ts'
 import { roleCode, roleOf, toolStatusCode, toolStatusOf } from './codes.ts'
 import { fromColumn, toColumn } from './exact-text.ts'
 import { readAll, readOne, write, type Database } from './database.ts'
@@ -18,6 +19,9 @@ export interface MessageRow {
 /** What every read of messages selects, as `MessageRow`. */
 export const SELECT_MESSAGES = `SELECT m.id, r.id AS runId, m.role, m.agent, m.status, m.generation, m.body
   FROM messages m JOIN runs r ON r.number = m.run`
+
+const SELECT_LIVE_MESSAGE = `${SELECT_MESSAGES.replace('SELECT', 'SELECT m.session,')}
+  WHERE m.session = (SELECT number FROM sessions WHERE tenant = ? AND session = ? AND live = 1) AND m.id = ?`
 
 /** The message that a row holds. */
 export function messageOf(row: MessageRow): Message {
@@ -61,6 +65,17 @@ export function updateToolMessage(database: Database, session: number, message: 
 export function findMessage(database: Database, session: number, id: string): Message | undefined {
   const row = readOne<MessageRow>(database, `${SELECT_MESSAGES} WHERE m.session = ? AND m.id = ?`, session, id)
   return row && messageOf(row)
+}
+
+/** The tool message of this id in a live session, by one statement, and the session's number. */
+export function findLiveCall(
+  database: Database,
+  { tenant, session }: SessionKey,
+  id: string,
+): { readonly session: number; readonly call: ToolMessage } | undefined {
+  const row = readOne<MessageRow & { readonly session: number }>(database, SELECT_LIVE_MESSAGE, tenant, session, id)
+  const call = row && messageOf(row)
+  return row !== undefined && call?.role === 'tool' ? { session: row.session, call } : undefined
 }
 
 /** The tool message of this id in this session. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { HistoryDocument } from '../../domain/history.ts'
 import type { Message } from '../../domain/message.ts'
@@ -18,6 +19,12 @@ export interface Written<Answer> {
   readonly answer: Answer
   /** Messages added or changed: their documents are replaced in the same transaction. */
   readonly written: readonly Message[]
+}
+
+/** A message and the documents that it makes. */
+interface Projected {
+  readonly message: Message
+  readonly documents: readonly HistoryDocument[]
 }
 
 /** Each attempt fails only when another process has written to this very session meanwhile. */
@@ -46,11 +53,12 @@ export async function writeProjected<Answer>(
   work: () => Written<Answer>,
 ): Promise<Answer> {
   const session = { key: { tenant: key.tenant, session: key.session } }
-  const known = new Map<string, readonly HistoryDocument[]>()
+  const known = new Map<string, Projected>()
   let wanted = expected
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const computed = await Promise.all(wanted.map((message) => history.documents(message, session)))
-    for (const [place, message] of wanted.entries()) known.set(JSON.stringify(message), computed[place] ?? [])
+    for (const [place, message] of wanted.entries())
+      known.set(message.id, { message, documents: computed[place] ?? [] })
     try {
       return await sharedTransaction(database, () => commitProjected(database, history, session.key, known, work))
     } catch (error) {
@@ -65,12 +73,12 @@ function commitProjected<Answer>(
   database: Database,
   history: HistoryProjection,
   key: SessionKey,
-  known: ReadonlyMap<string, readonly HistoryDocument[]>,
+  known: ReadonlyMap<string, Projected>,
   work: () => Written<Answer>,
 ): Answer {
   const { answer, written } = work()
   if (written.length === 0) return answer
-  const batch = written.map((message) => ({ message, documents: known.get(JSON.stringify(message)) }))
+  const batch = written.map((message) => ({ message, documents: documentsOf(known, message) }))
   const missing = batch.flatMap(({ message, documents }) => (documents === undefined ? [message] : []))
   if (missing.length > 0) throw new NotProjected(missing)
   const owned = ownerOf(database, key)
@@ -82,6 +90,12 @@ function commitProjected<Answer>(
     })),
   )
   return answer
+}
+
+/** Undefined when the message is another than the one whose documents were made. */
+function documentsOf(known: ReadonlyMap<string, Projected>, message: Message): readonly HistoryDocument[] | undefined {
+  const projected = known.get(message.id)
+  return projected !== undefined && isDeepStrictEqual(projected.message, message) ? projected.documents : undefined
 }
 
 function ownerOf(database: Database, { tenant, session }: SessionKey): { readonly owner?: string } {

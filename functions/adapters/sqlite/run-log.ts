@@ -4,12 +4,12 @@ import type { Lease } from '../../domain/session.ts'
 import type { CallResult, Round, RunLog } from '../../ports/run-log.ts'
 import { reading, type Database } from './database.ts'
 import { isSameMessage } from './message-codec.ts'
-import { findMessage, findToolMessage, insertMessage, updateToolMessage } from './message-rows.ts'
+import { findLiveCall, findMessage, findToolMessage, insertMessage, updateToolMessage } from './message-rows.ts'
 import { writeProjected, type LogDependencies } from './projected-write.ts'
 import { endRun, pause } from './run-endings.ts'
 import { findRun, saveRun, type StoredRun } from './run-rows.ts'
 import { heldSession, messageOfInput, withAnswer, withRun } from './session-changes.ts'
-import { findLiveSession, saveSession, type SessionRow } from './session-rows.ts'
+import { saveSession, type SessionRow } from './session-rows.ts'
 
 /** Extends one session's log, on SQLite. */
 export function createSqliteRunLog(dependencies: LogDependencies): RunLog {
@@ -73,18 +73,17 @@ function runOfLease(database: Database, row: SessionRow, lease: Lease): StoredRu
 async function completeCall(dependencies: LogDependencies, lease: Lease, result: CallResult): Promise<ToolMessage> {
   const { database } = dependencies
   // Does not ask who holds the lease, so that parallel calls need not wait for each other: the row's own generation tells.
-  const read = (): { row: SessionRow; call: ToolMessage } => {
-    const row = findLiveSession(database, lease)
-    const call = row && findToolMessage(database, row.number, result.messageId)
-    if (row === undefined || call?.generation !== lease.generation) throw new LeaseLost(lease.session, lease.generation)
-    return { row, call }
+  const read = (): { session: number; call: ToolMessage } => {
+    const found = findLiveCall(database, lease, result.messageId)
+    if (found?.call.generation !== lease.generation) throw new LeaseLost(lease.session, lease.generation)
+    return found
   }
   const expected = closedBy(reading(database, read).call, result)
   return writeProjected(dependencies, lease, [expected], () => {
-    const { row, call } = read()
+    const { session, call } = read()
     const closed = closedBy(call, result)
     if (call.status === 'running') {
-      updateToolMessage(database, row.number, closed)
+      updateToolMessage(database, session, closed)
       return { answer: closed, written: [closed] }
     }
     if (isSameMessage(call, closed)) return { answer: call, written: [] }

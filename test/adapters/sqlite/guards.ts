@@ -139,8 +139,8 @@ export const GUARDS: readonly Guard[] = [
   one(
     'complete: the row is of my generation',
     'run-log.ts',
-    'call?.generation !== lease.generation',
-    'call === undefined',
+    'found?.call.generation !== lease.generation',
+    'found === undefined',
   ),
   one(
     'complete: the call is running',
