@@ -39,8 +39,8 @@ export interface Client {
   runUntil(session: string, run: string, states: readonly RunBody['status'][], milliseconds?: number): Promise<RunBody>
 }
 
-/** A client of the program at `url`. */
-export function createClient(url: string): Client {
+/** A client of the program at `url`, which sends these headers with every request. */
+export function createClient(url: string, always: Headers_ = {}): Client {
   async function send<Body>(
     method: string,
     path: string,
@@ -49,7 +49,7 @@ export function createClient(url: string): Client {
   ): Promise<Reply<Body>> {
     const sent = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
-    const response = await fetch(url + path, { method, headers: { ...type, ...headers }, ...sent })
+    const response = await fetch(url + path, { method, headers: { ...type, ...always, ...headers }, ...sent })
     const text = await response.text()
     const isJson = /json/.test(response.headers.get('content-type') ?? '')
     return {

@@ -1,4 +1,5 @@
 import { startDynamodb } from './dynamodb.ts'
+import { installLambda } from './lambda.ts'
 import { startOpensearch } from './opensearch.ts'
 import { startS3 } from './s3.ts'
 import { startSqs } from './sqs.ts'
@@ -6,19 +7,23 @@ import type { Engine } from './process.ts'
 
 export const ENGINE_NAMES = ['dynamodb', 'opensearch', 's3', 'sqs'] as const
 export type EngineName = (typeof ENGINE_NAMES)[number]
+/** What suites can ask for: the servers, and the program that runs functions as Lambda does. */
+export const NEED_NAMES = [...ENGINE_NAMES, 'lambda'] as const
+export type NeedName = (typeof NEED_NAMES)[number]
 
-const START: { readonly [name in EngineName]: () => Promise<Engine> } = {
+const START: { readonly [name in NeedName]: () => Promise<Engine> } = {
   dynamodb: startDynamodb,
+  lambda: installLambda,
   opensearch: startOpensearch,
   s3: startS3,
   sqs: startSqs,
 }
 
 /** `DYNAMODB_ENDPOINT` and its like: an engine that is already there. */
-export const endpointVariable = (name: EngineName): string => `${name.toUpperCase()}_ENDPOINT`
+export const endpointVariable = (name: NeedName): string => `${name.toUpperCase()}_ENDPOINT`
 
 /** The engine that its variable names, or one started here; rejects with the reason when it cannot be had. */
-export async function startEngine(name: EngineName): Promise<Engine> {
+export async function startEngine(name: NeedName): Promise<Engine> {
   const given = process.env[endpointVariable(name)]
   if (given === undefined || given === '') return START[name]()
   return { endpoint: given, stop: () => Promise.resolve() }

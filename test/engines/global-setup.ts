@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { relative } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { ENGINE_NAMES, startEngine } from './engines.ts'
-import type { EngineName } from './engines.ts'
+import { NEED_NAMES, startEngine } from './engines.ts'
+import type { NeedName } from './engines.ts'
 import type { Engine } from './process.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     /** Undefined: the engine cannot be had here. */
-    readonly endpoints: { readonly [name in EngineName]?: string }
+    readonly endpoints: { readonly [name in NeedName]?: string }
   }
 }
 
@@ -22,9 +22,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const suites = await Promise.all(
     testFiles.map(async (file) => ({ file, engines: enginesOf(await readFile(file, 'utf8')) })),
   )
-  const wanted = ENGINE_NAMES.filter((name) => suites.some((suite) => suite.engines.includes(name)))
+  const wanted = NEED_NAMES.filter((name) => suites.some((suite) => suite.engines.includes(name)))
   const outcomes = await Promise.allSettled(wanted.map(startEngine))
-  const running = new Map<EngineName, Engine>()
+  const running = new Map<NeedName, Engine>()
   const missing: string[] = []
   for (const [index, outcome] of outcomes.entries()) {
     const name = wanted[index]
@@ -47,9 +47,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return stopAll
 }
 
-function enginesOf(text: string): EngineName[] {
+function enginesOf(text: string): NeedName[] {
   const calls = [...text.matchAll(/withEngines\(\[([^\]]*)\]/g)].map((match) => match[1] ?? '')
-  return ENGINE_NAMES.filter((name) => calls.some((call) => call.includes(`'${name}'`)))
+  return NEED_NAMES.filter((name) => calls.some((call) => call.includes(`'${name}'`)))
 }
 
 const reasonOf = (reason: unknown): string =>

@@ -1,9 +1,9 @@
 import { inject, test } from 'vitest'
-import type { EngineName } from './engines.ts'
+import type { NeedName } from './engines.ts'
 import type {} from './global-setup.ts'
 
 /** Declares tests that need these engines, with their endpoints; where one cannot be had they show as skipped. */
-export function withEngines<Name extends EngineName>(
+export function withEngines<Name extends NeedName>(
   names: readonly Name[],
   declare: (endpoints: { readonly [name in Name]: string }) => void,
 ): void {
@@ -12,8 +12,8 @@ export function withEngines<Name extends EngineName>(
   else test.skip(`needs ${names.join(', ')}`, () => {})
 }
 
-function hasAll<Name extends EngineName>(
-  endpoints: { readonly [name in EngineName]?: string },
+function hasAll<Name extends NeedName>(
+  endpoints: { readonly [name in NeedName]?: string },
   names: readonly Name[],
 ): endpoints is { readonly [name in Name]: string } {
   return names.every((name) => endpoints[name] !== undefined)

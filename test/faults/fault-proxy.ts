@@ -25,6 +25,8 @@ export interface FaultProxy {
   readonly endpoint: string
   /** Decides for each request from now on. */
   decide(choose: (request: ProxiedRequest) => Fault | undefined): void
+  /** Requests that have come and are not answered yet. */
+  underWay(): number
   stop(): Promise<void>
 }
 
@@ -37,7 +39,10 @@ interface Answer {
 /** Stands between a client and an engine, passes everything on unchanged, and makes the faults that it is told to. */
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   let choose: (request: ProxiedRequest) => Fault | undefined = () => undefined
+  let underWay = 0
   const server = createServer((incoming, response) => {
+    underWay++
+    response.once('close', () => underWay--)
     const handle = async (): Promise<void> => {
       const { method = 'GET', url: path = '/', headers } = incoming
       const sent = { method, path, headers, body: await bodyOf(incoming) }
@@ -56,6 +61,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   return {
     endpoint: `http://127.0.0.1:${address.port}`,
     decide: (next) => void (choose = next),
+    underWay: () => underWay,
     async stop() {
       server.closeAllConnections()
       server.close()
