@@ -27,19 +27,15 @@ export const dynamodbEngine = (endpoint: string, through?: DynamoDBClient): Engi
   timeoutFactor: 12,
   open: async (opening = {}) => {
     const [first, second] = [through ?? dynamodbClient(endpoint), dynamodbClient(endpoint)]
-    const tableName = `log-${crypto.randomUUID()}`
-    await createTableIfAbsent(second, tableName)
-    // Nobody reads this table's stream, and DynamoDB Local takes longer for each write the more records its streams hold.
-    const StreamSpecification = { StreamEnabled: false }
-    await second.send(new UpdateTableCommand({ TableName: tableName, StreamSpecification }))
+    const tableName = await createTestTable(second)
     const folder = await mkdtemp(join(tmpdir(), 'tooltrail-dynamodb-'))
     const clock = createManualClock()
     const outputs = createDiskOutputStore({ folder })
     const { between } = opening
     if (between !== undefined) for (const client of [first, second]) waitBefore(client, between)
     return {
-      ...portsOn({ client: first, tableName, outputs, clock }),
-      peer: portsOn({ client: second, tableName, outputs, clock }),
+      ...dynamodbPorts({ client: first, tableName, outputs, clock }),
+      peer: dynamodbPorts({ client: second, tableName, outputs, clock }),
       clock,
       breakDown: async () => closePort(first),
       close: async () => {
@@ -50,8 +46,19 @@ export const dynamodbEngine = (endpoint: string, through?: DynamoDBClient): Engi
   },
 })
 
+/**
+ * A new table without a stream: DynamoDB Local takes the longer for each write the more records its streams hold. Answers its
+ * name.
+ */
+export async function createTestTable(client: DynamoDBClient): Promise<string> {
+  const TableName = `log-${crypto.randomUUID()}`
+  await createTableIfAbsent(client, TableName)
+  await client.send(new UpdateTableCommand({ TableName, StreamSpecification: { StreamEnabled: false } }))
+  return TableName
+}
+
 /** All session ports of one process. */
-const portsOn = (dependencies: DynamoDependencies): SessionPorts => ({
+export const dynamodbPorts = (dependencies: DynamoDependencies): SessionPorts => ({
   sessions: createDynamoSessionStore(dependencies),
   inbox: createDynamoRunInbox(dependencies),
   lease: createDynamoRunLease(dependencies),

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { BatchWriteItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb'
 import { expect, test } from 'vitest'
 import { createDiskOutputStore } from '../../../functions/adapters/disk/output-store.ts'
-import { createTableIfAbsent } from '../../../functions/adapters/dynamodb/create-table.ts'
 import { partitionOf } from '../../../functions/adapters/dynamodb/keys.ts'
 import { putMessage, textsOfMessage } from '../../../functions/adapters/dynamodb/message-item.ts'
 import { createDynamoSessionDeletion } from '../../../functions/adapters/dynamodb/session-deletion.ts'
@@ -16,6 +15,7 @@ import { dynamodbClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { operationOf } from '../../faults/dynamodb-faults.ts'
 import { startFaultProxy } from '../../faults/fault-proxy.ts'
+import { createTestTable } from './engine.ts'
 
 const MESSAGES = 10_000
 /** Of one `BatchWriteItem`. */
@@ -29,8 +29,7 @@ const DEATHS = [
 withEngines(['dynamodb'], ({ dynamodb }) => {
   test('a session of 10,000 messages whose deletion is killed twice is removed whole, each message counted once', async () => {
     const client = dynamodbClient(dynamodb)
-    const tableName = `log-${crypto.randomUUID()}`
-    await createTableIfAbsent(client, tableName)
+    const tableName = await createTestTable(client)
     const folder = await mkdtemp(join(tmpdir(), 'tooltrail-deletion-'))
     const rest = { tableName, outputs: createDiskOutputStore({ folder }), clock: createManualClock() }
     const key = { tenant: 'default', session: 'large' }
