@@ -1,16 +1,18 @@
 import { KeyCommandError, KEYS_USAGE, runKeyCommand } from '../http/key-command.ts'
-import { readSettings, SettingsError } from '../runtime/config.ts'
+import { runCommand, UsageError } from '../runtime/command.ts'
+import { readOperationSettings, readSettings } from '../runtime/config.ts'
 import { openPorts } from '../runtime/open-ports.ts'
 
-try {
-  const ports = await openPorts(readSettings())
+await runCommand(KEYS_USAGE, async ({ environment, words }) => {
+  const ports =
+    environment === undefined
+      ? await openPorts(readSettings())
+      : await (await import('../runtime/aws-operations.ts')).openOperations(environment, readOperationSettings())
   try {
-    process.stdout.write(await runKeyCommand(ports, process.argv.slice(2)))
+    return await runKeyCommand(ports, words)
+  } catch (error) {
+    throw error instanceof KeyCommandError ? new UsageError(error.message, { cause: error }) : error
   } finally {
     await ports.close()
   }
-} catch (error) {
-  if (!(error instanceof KeyCommandError) && !(error instanceof SettingsError)) throw error
-  process.stderr.write(`${error.message}\n${error instanceof KeyCommandError ? `\n${KEYS_USAGE}` : ''}`)
-  process.exitCode = 1
-}
+})

@@ -1,27 +1,30 @@
-import { readSettings, SettingsError } from '../runtime/config.ts'
+import { readFlags, runCommand } from '../runtime/command.ts'
+import { readOperationSettings, readSettings } from '../runtime/config.ts'
 import { openPorts } from '../runtime/open-ports.ts'
 
 const USAGE = `Makes the history index again from the log, while the program may go on.
 
-  npm run rebuild
+  npm run rebuild                         of this machine
+  npm run rebuild -- --env <environment>  of a deployed environment
 `
 
-if (process.argv.includes('--help')) process.stdout.write(USAGE)
-else if (process.argv.length > 2) {
-  process.stderr.write(`unknown argument ${process.argv[2]}\n\n${USAGE}`)
-  process.exitCode = 1
-} else {
-  try {
+await runCommand(USAGE, async ({ environment, words }) => {
+  readFlags(words, [])
+  if (environment === undefined) {
     const ports = await openPorts(readSettings())
     try {
       const { messages, removed } = await ports.rebuildHistory()
-      process.stdout.write(`indexed ${messages} messages again, removed the documents of ${removed} that are gone\n`)
+      return `indexed ${messages} messages again, removed the documents of ${removed} that are gone\n`
     } finally {
       await ports.close()
     }
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error
-    process.stderr.write(`${error.message}\n`)
-    process.exitCode = 1
   }
-}
+  const { openOperations } = await import('../runtime/aws-operations.ts')
+  const operations = await openOperations(environment, readOperationSettings())
+  try {
+    const { messages } = await operations.rebuildHistory()
+    return `indexed ${messages} messages anew; searches now read the new index\n`
+  } finally {
+    await operations.close()
+  }
+})

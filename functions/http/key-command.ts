@@ -12,6 +12,8 @@ export const KEYS_USAGE = `Usage:
   npm run keys -- list [--tenant <tenant>]
   npm run keys -- revoke <id>
 
+--env <environment> does it for a deployed environment, else for this machine.
+
 create prints the key once; only its hash is kept. read: GET requests. write: all others. admin: both.
 --owner binds the key to the sessions of one owner, --rps caps its requests per second, --active-runs its runs at a time.
 `

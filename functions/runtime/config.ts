@@ -232,6 +232,21 @@ export function readIndexerSettings(variables: Variables = process.env) {
   }
 }
 
+export type OperationSettings = ReturnType<typeof readOperationSettings>
+
+/** The settings of commands about a deployed environment. The region may also come from the SDK's own configuration files. */
+export function readOperationSettings(variables: Variables = process.env) {
+  const values = parse(
+    environment.pick({ AWS_REGION: true, TOOLTRAIL_INDEX: true }).extend({ AWS_ENDPOINT_URL_S3: z.url().optional() }),
+    variables,
+  )
+  return {
+    region: values.AWS_REGION,
+    index: values.TOOLTRAIL_INDEX,
+    endpoints: { s3: values.AWS_ENDPOINT_URL_S3 },
+  }
+}
+
 export type SweeperSettings = ReturnType<typeof readSweeperSettings>
 
 /** The settings of the sweeper. Throws `SettingsError`, which names every wrong variable. */

@@ -68,7 +68,8 @@ export async function startLocal(settings: Settings, composition: Composition = 
 }
 
 function listen(fetch: Parameters<typeof getRequestListener>[0], { port, host }: Settings): Promise<Server> {
-  const server = createServer(getRequestListener(fetch, { hostname: host, errorHandler: unreadableRequest }))
+  const answer = getRequestListener(fetch, { hostname: host, errorHandler: unreadableRequest })
+  const server = createServer((request, response) => void answer(request, response))
   server.keepAliveTimeout = KEEP_ALIVE_MS
   return new Promise((resolve, reject) => {
     server.once('error', reject)

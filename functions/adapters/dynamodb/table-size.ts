@@ -1,0 +1,31 @@
+import { DescribeTableCommand, paginateScan } from '@aws-sdk/client-dynamodb'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+
+/** Parts of the table that are read side by side. */
+const SEGMENTS = 4
+
+/** What DynamoDB says of the table's size; it counts about every six hours. */
+export async function tableSize(
+  client: DynamoDBClient,
+  tableName: string,
+): Promise<{ readonly items: number; readonly bytes: number }> {
+  const { Table: table } = await client.send(new DescribeTableCommand({ TableName: tableName }))
+  return { items: table?.ItemCount ?? 0, bytes: table?.TableSizeBytes ?? 0 }
+}
+
+/** How many history documents the messages of the table make at most. Reads all of the table, which costs its size. */
+export async function documentsOfTable(client: DynamoDBClient, tableName: string): Promise<number> {
+  const counts = await Promise.all(
+    Array.from({ length: SEGMENTS }, async (_, segment) => {
+      let count = 0
+      const pages = paginateScan(
+        { client },
+        { TableName: tableName, Segment: segment, TotalSegments: SEGMENTS, ProjectionExpression: 'documents' },
+      )
+      for await (const { Items: items = [] } of pages)
+        for (const { documents } of items) count += Number(documents?.N ?? 0)
+      return count
+    }),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}

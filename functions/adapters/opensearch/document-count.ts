@@ -1,0 +1,17 @@
+import { ask, createSend } from './requests.ts'
+import type { SearchClient } from './requests.ts'
+
+/** How many documents are searched under an alias; undefined before anything was ever indexed. */
+export async function countDocuments(client: SearchClient, alias: string): Promise<number | undefined> {
+  const request = {
+    method: 'POST',
+    path: `/${alias}/_search`,
+    body: { size: 0, track_total_hits: true, query: { match_all: {} } },
+  } as const
+  const answer = await ask<{ readonly hits?: { readonly total: { readonly value: number } } }>(
+    createSend(client),
+    request,
+    [404],
+  )
+  return answer.hits?.total.value
+}

@@ -1,0 +1,40 @@
+import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
+import type { SQSClient } from '@aws-sdk/client-sqs'
+import { z } from 'zod'
+import type { FailedBatches } from '../../ports/failed-indexing.ts'
+
+/** Seconds for which nobody else gets what is being looked at; what is not forgotten by then comes back. */
+const VISIBILITY_SECONDS = 300
+const AT_ONCE = 10
+
+const Body = z.object({ tenant: z.string(), session: z.string(), messageId: z.string() })
+
+/** What was put aside as never to be indexed, one message a batch. Ends when the queue gives none. */
+export async function* poisonedMessages({
+  client,
+  queueUrl,
+}: {
+  readonly client: SQSClient
+  readonly queueUrl: string
+}): FailedBatches {
+  for (;;) {
+    const { Messages: received = [] } = await client.send(
+      new ReceiveMessageCommand({
+        QueueUrl: queueUrl,
+        MaxNumberOfMessages: AT_ONCE,
+        VisibilityTimeout: VISIBILITY_SECONDS,
+        WaitTimeSeconds: 1,
+      }),
+    )
+    if (received.length === 0) return
+    for (const { Body: body, ReceiptHandle: receipt } of received) {
+      const { tenant, session, messageId } = Body.parse(JSON.parse(body ?? ''))
+      yield {
+        changes: [{ key: { tenant, session }, messageId }],
+        async forget() {
+          await client.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: receipt }))
+        },
+      }
+    }
+  }
+}

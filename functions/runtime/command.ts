@@ -1,0 +1,73 @@
+import { parseArgs } from 'node:util'
+import { SettingsError } from './config.ts'
+
+/** Words of the command line that cannot be understood; the message says which. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+export interface CommandLine {
+  /** Of `--env`; absent: this machine. */
+  readonly environment?: string
+  /** The other words. */
+  readonly words: readonly string[]
+}
+
+/**
+ * Runs a command: prints what `work` answers, or its usage where that is asked for. What the person at the terminal can put
+ * right is told in a line, with exit code 1; only what nobody expected comes with its stack.
+ */
+export async function runCommand(usage: string, work: (line: CommandLine) => Promise<string>): Promise<void> {
+  const words = process.argv.slice(2)
+  try {
+    const help = words.includes('--help') || words.includes('-h')
+    process.stdout.write(help ? usage : await work(takeEnvironment(words)))
+  } catch (error) {
+    const told = tellable(error)
+    if (told === undefined) throw error
+    process.stderr.write(`${told}\n${error instanceof UsageError ? `\n${usage}` : ''}`)
+    process.exitCode = 1
+  }
+}
+
+/** The flags that were given of those that there are. Throws `UsageError` for any other word. */
+export function readFlags<Flag extends string>(words: readonly string[], flags: readonly Flag[]): ReadonlySet<Flag> {
+  const unknown = words.find((word) => !flags.some((flag) => word === `--${flag}`))
+  if (unknown !== undefined) throw new UsageError(`not understood: ${unknown}`)
+  return new Set(flags.filter((flag) => words.includes(`--${flag}`)))
+}
+
+/** The environment that a command is about which is about nothing else. Throws `UsageError` when none was named. */
+export function environmentOf({ environment }: CommandLine): string {
+  if (environment === undefined) throw new UsageError('say which environment: --env <environment>')
+  return environment
+}
+
+function takeEnvironment(words: readonly string[]): CommandLine {
+  const { tokens } = parseArgs({
+    args: [...words],
+    options: { env: { type: 'string' } },
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  })
+  const given = tokens.filter((token) => token.kind === 'option').filter(({ name }) => name === 'env')
+  const [option, second] = given
+  if (option === undefined) return { words }
+  if (second !== undefined) throw new UsageError('--env was given twice')
+  if (option.value === undefined || !/^[a-z][a-z0-9-]*$/.test(option.value))
+    throw new UsageError('--env needs the name of an environment, such as dev')
+  const rest = words.filter((_, place) => place !== option.index && (option.inlineValue || place !== option.index + 1))
+  return { environment: option.value, words: rest }
+}
+
+/** What to tell of an error that the person can do something about: settings, credentials, permissions, the network. */
+function tellable(error: unknown): string | undefined {
+  if (error instanceof SettingsError || error instanceof UsageError) return error.message
+  if (!(error instanceof Error)) return undefined
+  if (error.name === 'CredentialsProviderError')
+    return `No AWS credentials were found: set AWS_PROFILE, or log in. (${error.message})`
+  if (error.message === 'Region is missing') return 'No AWS region was found: set AWS_REGION.'
+  if ('$fault' in error) return `AWS refused: ${error.name}: ${error.message}`
+  return undefined
+}
