@@ -1,4 +1,3 @@
-import { fileTypeFromBuffer } from 'file-type'
 import { nextId } from '../domain/ids.ts'
 import type { MediaPart, TextPart, UserPart } from '../domain/message.ts'
 import type { SessionKey } from '../domain/session.ts'
@@ -25,6 +24,8 @@ export async function storeMedia(
       continue
     }
     id = nextId(id, clock.now())
+    // Large, and few inputs have media: loaded when one does.
+    const { fileTypeFromBuffer } = await import('file-type')
     const mediaType = (await fileTypeFromBuffer(part.data))?.mime ?? part.mediaType
     await outputs.put(key, id, part.data, mediaType)
     stored.push({

@@ -1,5 +1,4 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { S3Client } from '@aws-sdk/client-s3'
 import { SQSClient } from '@aws-sdk/client-sqs'
 import type { Signing } from '../adapters/opensearch/client.ts'
 
@@ -32,13 +31,6 @@ export function clientOptions({ region, credentials }: ClientSettings, endpoint:
 export const openDynamo = (settings: ClientSettings): DynamoDBClient =>
   // The adapter repeats its requests itself: repeating them here as well would multiply the waits.
   new DynamoDBClient({ ...clientOptions(settings, settings.endpoints.dynamodb), maxAttempts: 1 })
-
-/** The client of the outputs' bucket. Engines know no host names of buckets. */
-export const openS3 = (settings: ClientSettings): S3Client =>
-  new S3Client({
-    ...clientOptions(settings, settings.endpoints.s3),
-    forcePathStyle: settings.endpoints.s3 !== undefined,
-  })
 
 /** The client of the queues. A poll waits up to 20 s for a message, so it must not be cut off before. */
 export const openSqs = (settings: ClientSettings): SQSClient =>

@@ -10,13 +10,15 @@ import { createOpenSearchHistoryBuilder } from '../adapters/opensearch/history-b
 import { createOpenSearchHistoryIndex } from '../adapters/opensearch/history-index.ts'
 import { createOpenSearchHistoryWriter } from '../adapters/opensearch/history-writer.ts'
 import { createBucketIfAbsent } from '../adapters/s3/create-bucket.ts'
+import { createS3OutputStore } from '../adapters/s3/output-store.ts'
 import { createQueueIfAbsent } from '../adapters/sqs/create-queue.ts'
 import { createSqsPoisonSink } from '../adapters/sqs/poison-sink.ts'
 import { createSqsRunQueue } from '../adapters/sqs/run-queue.ts'
 import { rebuildIndex } from '../agent/rebuild-index.ts'
 import { redactSecrets } from '../log/redact.ts'
-import { clientOptions, openDynamo, openS3, openSqs, signingOf } from './aws-clients.ts'
+import { clientOptions, openDynamo, openSqs, signingOf } from './aws-clients.ts'
 import { createStreamHandler } from './aws-indexing.ts'
+import { openS3 } from './aws-outputs.ts'
 import { createAwsStores } from './aws-stores.ts'
 import type { Settings } from './config.ts'
 import { createLogger } from './logger.ts'
@@ -36,7 +38,12 @@ export async function openAwsPorts(
   const logger = createLogger(settings.logLevel, (line) => process.stderr.write(`${line}\n`))
   const clients = openClients(aws)
   const { queueUrl, poisonUrl } = await prepare(aws, clients)
-  const { rows, ports } = createAwsStores({ ...aws, ...clients, clock })
+  const { rows, ports } = createAwsStores({
+    ...aws,
+    ...clients,
+    outputs: createS3OutputStore({ client: clients.s3, bucket: aws.bucket }),
+    clock,
+  })
   const { sessions, deletion, outputs } = ports
   const poison = createSqsPoisonSink({ client: clients.sqs, queueUrl: poisonUrl })
   const search = { client: clients.search, alias: aws.index, poison, clock }

@@ -5,11 +5,11 @@ import { createDynamoSessionStore } from '../adapters/dynamodb/session-store.ts'
 import { createSystemClock } from '../adapters/memory/system-clock.ts'
 import { createOpenSearchClient } from '../adapters/opensearch/client.ts'
 import { createOpenSearchHistoryWriter } from '../adapters/opensearch/history-writer.ts'
-import { createS3OutputStore } from '../adapters/s3/output-store.ts'
 import { createSqsPoisonSink } from '../adapters/sqs/poison-sink.ts'
 import { createSqsRunQueue } from '../adapters/sqs/run-queue.ts'
-import { openDynamo, openS3, openSqs, signingOf } from './aws-clients.ts'
+import { openDynamo, openSqs, signingOf } from './aws-clients.ts'
 import { createStreamHandler } from './aws-indexing.ts'
+import { openOutputsLate } from './aws-late-outputs.ts'
 import type { IndexerSettings } from './config.ts'
 import { createLambdaLogger } from './lambda-logger.ts'
 import { createLagMetric } from './metrics.ts'
@@ -44,7 +44,7 @@ function openStores(
   const { region, search } = settings
   const dynamodb = openDynamo(settings)
   const sqs = openSqs(settings)
-  const outputs = createS3OutputStore({ client: openS3(settings), bucket: settings.bucket })
+  const outputs = openOutputsLate(settings)
   const rows = { client: dynamodb, tableName: settings.table, outputs, clock }
   const poison = createSqsPoisonSink({ client: sqs, queueUrl: settings.poisonUrl })
   const signing = signingOf(search.endpoint, region, () => dynamodb.config.credentials())

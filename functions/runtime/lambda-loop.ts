@@ -5,7 +5,8 @@ import { createOpenSearchClient } from '../adapters/opensearch/client.ts'
 import { createOpenSearchHistoryIndex } from '../adapters/opensearch/history-index.ts'
 import { createSqsRunQueue } from '../adapters/sqs/run-queue.ts'
 import { readAgents } from './agents-file.ts'
-import { clientOptions, openDynamo, openS3, openSqs, signingOf } from './aws-clients.ts'
+import { clientOptions, openDynamo, openSqs, signingOf } from './aws-clients.ts'
+import { openOutputsLate } from './aws-late-outputs.ts'
 import { createSecretModels } from './aws-secrets.ts'
 import { createAwsStores } from './aws-stores.ts'
 import { builtInTools, withoutHttpFetch } from './built-in-tools.ts'
@@ -26,7 +27,7 @@ export function openLoop(settings: LoopSettings) {
   const logger = createLambdaLogger(settings.logLevel, environment)
   const dynamodb = openDynamo(settings)
   const credentials = () => dynamodb.config.credentials()
-  const { rows, ports } = createAwsStores({ ...settings, dynamodb, s3: openS3(settings), clock })
+  const { rows, ports } = createAwsStores({ ...settings, dynamodb, outputs: openOutputsLate(settings), clock })
   const client = createOpenSearchClient({
     endpoint: search.endpoint,
     ...signingOf(search.endpoint, region, credentials),

@@ -2,7 +2,8 @@ import type { Context } from 'aws-lambda'
 import { createSystemClock } from '../adapters/memory/system-clock.ts'
 import { createSqsRunQueue } from '../adapters/sqs/run-queue.ts'
 import { sweep } from '../agent/sweeper.ts'
-import { openDynamo, openS3, openSqs } from './aws-clients.ts'
+import { openDynamo, openSqs } from './aws-clients.ts'
+import { openOutputsLate } from './aws-late-outputs.ts'
 import { createAwsStores } from './aws-stores.ts'
 import type { SweeperSettings } from './config.ts'
 import { createLambdaLogger } from './lambda-logger.ts'
@@ -14,7 +15,12 @@ const MARGIN_MS = 15_000
 export function createSweeperHandler(settings: SweeperSettings): (event: unknown, context: Context) => Promise<void> {
   const clock = createSystemClock()
   const logger = createLambdaLogger(settings.logLevel, settings.environment)
-  const { ports } = createAwsStores({ ...settings, dynamodb: openDynamo(settings), s3: openS3(settings), clock })
+  const { ports } = createAwsStores({
+    ...settings,
+    dynamodb: openDynamo(settings),
+    outputs: openOutputsLate(settings),
+    clock,
+  })
   const report = (error: unknown): void => logger.warn('the run queue failed', { error: String(error) })
   const queue = createSqsRunQueue({ client: openSqs(settings), queueUrl: settings.queueUrl, clock, report })
   return async (_event, context) => {

@@ -1,4 +1,3 @@
-import type { Client } from '@opensearch-project/opensearch'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { HistoryBuilder } from '../../ports/history-build.ts'
@@ -6,10 +5,10 @@ import type { HistoryChange, PoisonSink } from '../../ports/history-writer.ts'
 import { createHistoryAliases, KNOWN_MS } from './history-aliases.ts'
 import { writeTo } from './history-writer.ts'
 import { documentId } from './indexed-document.ts'
-import { ask, createSend, type Send } from './requests.ts'
+import { ask, createSend, type Send, type SearchClient } from './requests.ts'
 
 interface Dependencies {
-  readonly client: Client
+  readonly client: SearchClient
   readonly alias: string
   readonly poison: PoisonSink
   readonly clock: Clock

@@ -1,4 +1,3 @@
-import type { Client } from '@opensearch-project/opensearch'
 import { TooltrailError } from '../../domain/errors.ts'
 import { parseQuery } from '../../log/search-query.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -7,10 +6,11 @@ import { createHistoryAliases } from './history-aliases.ts'
 import { readCursor } from './history-cursor.ts'
 import { firstPage, laterPage } from './history-pages.ts'
 import { ask, createSend, OpenSearchError } from './requests.ts'
+import type { SearchClient } from './requests.ts'
 import type { SearchAnswer } from './search-bodies.ts'
 
 interface Dependencies {
-  readonly client: Client
+  readonly client: SearchClient
   /** What is searched; the indexes behind it come and go. */
   readonly alias: string
   readonly clock: Clock

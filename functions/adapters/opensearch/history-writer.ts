@@ -1,4 +1,3 @@
-import type { Client } from '@opensearch-project/opensearch'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -6,10 +5,10 @@ import type { HistoryChange, HistoryWriter, PoisonSink, WriteOutcome } from '../
 import { bulk, type Operation } from './bulk.ts'
 import { createHistoryAliases } from './history-aliases.ts'
 import { documentId, indexedDocument } from './indexed-document.ts'
-import { ask, createSend, type Send } from './requests.ts'
+import { ask, createSend, type Send, type SearchClient } from './requests.ts'
 
 export interface WriterDependencies {
-  readonly client: Client
+  readonly client: SearchClient
   readonly alias: string
   readonly poison: PoisonSink
   readonly clock: Clock

@@ -1,4 +1,13 @@
-import type { Client } from '@opensearch-project/opensearch'
+/** What this adapter needs of a client: its own, and the official one, which tests look behind it with. */
+export interface SearchClient {
+  readonly transport: {
+    request(
+      request: { method: string; path: string; body?: object; bulkBody?: string },
+      options: { ignore: number[] },
+    ): PromiseLike<{ readonly statusCode: number | null; readonly body: unknown }>
+  }
+  close(): Promise<void>
+}
 
 export interface Request {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
@@ -30,11 +39,11 @@ export class OpenSearchError extends Error {
 const ERRORS = Array.from({ length: 200 }, (_, index) => 400 + index)
 
 /** The one way in which this adapter talks to OpenSearch. */
-export function createSend(client: Client): Send {
+export function createSend(client: SearchClient): Send {
   return async ({ method, path, body, lines }) => {
     const content = lines === undefined ? body && { body } : { bulkBody: `${lines.join('\n')}\n` }
     const answer = await client.transport.request({ method, path, ...content }, { ignore: ERRORS })
-    return { status: answer.statusCode ?? 0, body: answer.body as unknown }
+    return { status: answer.statusCode ?? 0, body: answer.body }
   }
 }
 

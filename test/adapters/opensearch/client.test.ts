@@ -79,3 +79,33 @@ test('without signing nothing is signed', async () => {
   await client.close()
   expect(seen[0]?.headers.authorization).toBeUndefined()
 })
+
+test('a kept connection that was closed meanwhile is replaced, and the request sent once more', async () => {
+  const paths: string[] = []
+  let requests = 0
+  const listener = createServer((request, response) => {
+    requests++
+    // The second request comes over the connection of the first.
+    if (requests === 2) return void request.socket.resetAndDestroy()
+    paths.push(request.url ?? '')
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  }).listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  closing.push(async () => {
+    listener.closeAllConnections()
+    listener.close()
+    await once(listener, 'close')
+  })
+  const client = createOpenSearchClient({ endpoint: `http://127.0.0.1:${(listener.address() as AddressInfo).port}` })
+  const send = createSend(client)
+  await send({ method: 'GET', path: '/first' })
+  expect(await send({ method: 'GET', path: '/second' })).toEqual({ status: 200, body: {} })
+  await client.close()
+  expect([paths, requests]).toEqual([['/first', '/second'], 3])
+})
+
+test('a server that does not answer is an error that says which request', async () => {
+  const client = createOpenSearchClient({ endpoint: 'http://127.0.0.1:1' })
+  await expect(createSend(client)({ method: 'GET', path: '/_alias/history' })).rejects.toThrow('GET /_alias/history')
+  await client.close()
+})
