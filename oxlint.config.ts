@@ -68,6 +68,21 @@ export default defineConfig({
       },
     },
     {
+      files: ['bin/**', 'lib/**'],
+      rules: {
+        'house/layers': 'error',
+        'house/no-re-export': 'error',
+        'house/telling-name': 'error',
+        'eslint/max-lines-per-function': ['error', LINES_PER_FUNCTION],
+        'eslint/no-console': 'error',
+        'import/no-default-export': 'error',
+      },
+    },
+    {
+      files: ['lib/**'],
+      rules: { 'node/no-process-env': 'error' },
+    },
+    {
       // vitest's matchers inside of an expectation are `any`.
       files: ['test/**'],
       rules: { 'typescript/no-unsafe-assignment': 'off' },

@@ -75,7 +75,9 @@ const oneLocale: Plugin = {
 const shipTools = (toolsFile: string): Plugin => ({
   name: 'ship-tools',
   setup({ onResolve }) {
-    onResolve({ filter: /\/custom-tools\.ts$/ }, () => ({ path: toolsFile }))
+    onResolve({ filter: /^\.\/custom-tools\.ts$/ }, ({ importer }) =>
+      importer === join(ROOT, 'functions/runtime/built-in-tools.ts') ? { path: toolsFile } : undefined,
+    )
   },
 })
 

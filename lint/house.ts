@@ -24,8 +24,9 @@ interface Place {
   readonly floor: number
 }
 
-/** Why a file of `functions/` may not import `specifier`; undefined when it may. Paths are relative to the root, with `/`. */
-export function refusal(file: string, specifier: string): string | undefined {
+/** Why a file may not import `specifier`; undefined when it may. Paths are relative to the root, with `/`. */
+export function refusal(file: string, specifier: string, typeOnly = false): string | undefined {
+  if (/^(bin|lib)\//.test(file)) return refusedInfrastructure(file, specifier, typeOnly)
   const from = placeOf(file)
   if (from === undefined) return undefined
   if (!specifier.startsWith('.')) return refusedPackage(from, file, specifier)
@@ -41,11 +42,21 @@ export function refusal(file: string, specifier: string): string | undefined {
   return `${from.folder} (floor ${from.floor}) must not import ${to.folder} (floor ${to.floor}): ${target}`
 }
 
+/** What describes the system knows nothing of its code but which variables that reads. */
+function refusedInfrastructure(file: string, specifier: string, typeOnly: boolean): string | undefined {
+  if (!specifier.startsWith('.')) return undefined
+  const target = relativePath(resolve('/', file, '..', specifier))
+  if (target.startsWith('lib/')) return undefined
+  if (file.startsWith('lib/') && target === 'functions/runtime/config.ts' && typeOnly) return undefined
+  return `${file.slice(0, 3)}/ imports lib/${file.startsWith('lib/') ? ', and types of functions/runtime/config.ts' : ''}: not ${target}`
+}
+
 function refusedPackage(from: Place, file: string, specifier: string): string | undefined {
   if (from.folder === 'domain' && specifier !== 'ulid') return `domain/ imports nothing but ulid: not ${specifier}`
   const mayUseCloud = from.folder.startsWith('adapters/') || CLOUD_FILE.test(file)
   if (CLOUD_PACKAGE.test(specifier) && !mayUseCloud)
     return `${specifier} belongs to adapters/, runtime/aws*.ts and runtime/lambda*.ts`
+  if (/^(aws-cdk-lib|constructs|cdk-nag|esbuild)(\/|$)/.test(specifier)) return `${specifier} belongs to lib/`
   return undefined
 }
 
@@ -60,6 +71,7 @@ const relativePath = (absolute: string): string => relative('/', absolute).split
 
 interface Node {
   readonly source?: { readonly value?: unknown } | null
+  readonly importKind?: string
 }
 interface Context {
   readonly cwd: string
@@ -74,7 +86,7 @@ const layers = {
   create(context: Context) {
     const check = (node: Node): void => {
       if (typeof node.source?.value !== 'string') return
-      const message = refusal(fileOf(context), node.source.value)
+      const message = refusal(fileOf(context), node.source.value, node.importKind === 'type')
       if (message !== undefined) context.report({ message, node })
     }
     return {

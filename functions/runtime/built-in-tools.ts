@@ -3,10 +3,14 @@ import { currentTime } from '../tools/current-time.ts'
 import { createHttpFetchTool } from '../tools/http-fetch.ts'
 import { readOutput } from '../tools/read-output.ts'
 import { searchHistory } from '../tools/search-history.ts'
+import { tools as customTools } from './custom-tools.ts'
 
-/** The tools that agents may name, in the order in which the default agent declares them. Add your own here. */
+/**
+ * The tools that agents may name, in the order in which the default agent declares them: the built-in ones, then those that were
+ * shipped with them. One that has a built-in tool's name takes its place.
+ */
 export function builtInTools(): ToolRegistry {
-  const tools: Tool[] = [searchHistory, readOutput, currentTime, createHttpFetchTool()]
+  const tools: Tool[] = [searchHistory, readOutput, currentTime, createHttpFetchTool(), ...customTools]
   return new Map(tools.map((tool) => [tool.name, tool]))
 }
 

@@ -8,7 +8,7 @@ import type {
   SweeperVariables,
   WorkerVariables,
 } from '../../functions/runtime/config.ts'
-import type { BundleOptions } from '../bundle.ts'
+import type { BundleOptions, Handler } from '../bundle.ts'
 import type { HistorySearch } from './history-search.ts'
 import type { LogTable } from './log-table.ts'
 import type { ModelAccess } from './model-access.ts'
@@ -39,12 +39,7 @@ export interface FunctionSettings {
   readonly bundle: BundleOptions
 }
 
-export interface BackendFunctions {
-  readonly api: NodeFunction
-  readonly worker: NodeFunction
-  readonly indexer: NodeFunction
-  readonly sweeper: NodeFunction
-}
+export type BackendFunctions = Readonly<Record<Handler, NodeFunction>>
 
 /** Makes the four functions, each with the variables that it reads and the rights that it uses. */
 export function createFunctions(scope: Construct, stores: Stores, settings: FunctionSettings): BackendFunctions {

@@ -2,7 +2,8 @@ import { Duration } from 'aws-cdk-lib'
 import { AlarmStatusWidget, Dashboard, GraphWidget, MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch'
 import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch'
 import { Construct } from 'constructs'
-import { indexLag, type Alarms } from './alarms.ts'
+import { indexLag } from './alarm-rules.ts'
+import type { Alarms } from './alarms.ts'
 import type { Tooltrail } from './tooltrail.ts'
 
 const MINUTE = { period: Duration.minutes(1) }

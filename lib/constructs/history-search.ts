@@ -1,8 +1,5 @@
 import type { IKey } from 'aws-cdk-lib/aws-kms'
-import type { Construct } from 'constructs'
 import type { NodeFunction } from './node-function.ts'
-import { SearchDomain } from './search-domain.ts'
-import { ServerlessSearch } from './serverless-search.ts'
 
 /** Where the history index is, and who may do what there. */
 export interface HistorySearch {
@@ -50,15 +47,4 @@ export interface HistorySearchProps {
    * @default - nobody
    */
   readonly operators?: readonly string[]
-}
-
-/** Makes the kind of search that the settings ask for. */
-export function createHistorySearch(
-  scope: Construct,
-  id: string,
-  { search, ...props }: HistorySearchProps & { readonly search: SearchSettings },
-): HistorySearch {
-  return search.kind === 'serverless'
-    ? new ServerlessSearch(scope, id, { ...props, ...search })
-    : new SearchDomain(scope, id, { ...props, ...search })
 }

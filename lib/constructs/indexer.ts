@@ -1,5 +1,5 @@
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib'
-import { EventSourceMapping, FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda'
+import { EventSourceMapping, StartingPosition } from 'aws-cdk-lib/aws-lambda'
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
 import { Construct } from 'constructs'
 import { allow } from './allow.ts'
@@ -66,16 +66,15 @@ export class IndexerStream extends Construct {
   }
 }
 
+const pattern = (filter: object): { pattern: string } => ({ pattern: JSON.stringify(filter) })
+
 const FILTERS = [
   // Messages: their sort key is a ULID, which begins with 0 until the year 3084; those of all other items begin with #.
-  FilterCriteria.filter({ dynamodb: { Keys: { sk: { S: FilterRule.beginsWith('0') } } } }),
+  pattern({ dynamodb: { Keys: { sk: { S: [{ prefix: '0' }] } } } }),
   // Sessions that expired: what DynamoDB itself removed, not what a deletion of ours takes along.
-  FilterCriteria.filter({
-    eventName: FilterRule.isEqual('REMOVE'),
-    dynamodb: { Keys: { sk: { S: FilterRule.isEqual('#EXPIRY') } } },
-    userIdentity: {
-      type: FilterRule.isEqual('Service'),
-      principalId: FilterRule.isEqual('dynamodb.amazonaws.com'),
-    },
+  pattern({
+    eventName: ['REMOVE'],
+    dynamodb: { Keys: { sk: { S: ['#EXPIRY'] } } },
+    userIdentity: { type: ['Service'], principalId: ['dynamodb.amazonaws.com'] },
   }),
 ]

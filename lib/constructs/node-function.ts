@@ -1,13 +1,13 @@
-import { DockerImage, Duration, RemovalPolicy } from 'aws-cdk-lib'
+import { AssetHashType, DockerImage, RemovalPolicy } from 'aws-cdk-lib'
+import type { Duration } from 'aws-cdk-lib'
 import { Effect, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
-import { Architecture, AssetCode, Code, Function, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda'
-import type { RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
+import { Architecture, Code, Function, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda'
+import type { AssetCode, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
-import { AssetHashType } from 'aws-cdk-lib'
-import { dirname, resolve } from 'node:path'
 import { execFileSync } from 'node:child_process'
+import { dirname, resolve } from 'node:path'
 import { handlerFile, type BundleOptions, type Handler } from '../bundle.ts'
 
 export interface NodeFunctionProps {
