@@ -1,0 +1,89 @@
+import { DatabaseSync } from 'node:sqlite'
+import { callText } from '../../functions/log/call-text.ts'
+import { documentTokens } from '../../functions/log/document-tokens.ts'
+import type { HistoryDocument } from '../../functions/domain/history.ts'
+
+/** Something whose rounds are timed. */
+export interface Contender {
+  readonly name: string
+  /** Milliseconds of each round of one run. */
+  run(): number[] | Promise<number[]>
+  close(): void | Promise<void>
+}
+
+interface Content {
+  readonly argumentsText: string
+  readonly result: string
+  readonly rounds: number
+}
+
+const SAID = 'Looking.'
+const TABLES = `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+  CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT);
+  CREATE VIRTUAL TABLE words USING fts5 (tool, call, body, extra, content = '', contentless_delete = 1)`
+const INSERT_ROW = 'INSERT INTO rows (id, body) VALUES (?, ?)'
+const UPDATE_ROW = 'UPDATE rows SET body = ? WHERE id = ?'
+const INSERT_WORDS = 'INSERT INTO words (tool, call, body, extra) VALUES (?, ?, ?, ?)'
+
+/**
+ * The bytes of a round in bare SQLite: an answer with two calls in one transaction, their results in one more, or in one each
+ * (`apart`); with `words`, also what they are found by, ready-made, in a bare FTS5 table.
+ */
+export function openRaw(
+  path: string,
+  content: Content,
+  { name, apart = false, words = false }: { name: string; apart?: boolean; words?: boolean },
+): Contender {
+  const database = new DatabaseSync(path)
+  database.exec(TABLES)
+  const [begin, commit, insert, update, index] = [
+    'BEGIN IMMEDIATE',
+    'COMMIT',
+    INSERT_ROW,
+    UPDATE_ROW,
+    INSERT_WORDS,
+  ].map((sql) => database.prepare(sql))
+  const { said, called, answered } = wordsOf(content)
+  let last = 0
+  const transaction = (work: () => void): void => {
+    begin?.run()
+    work()
+    commit?.run()
+  }
+  const store = (body: string, columns: readonly string[], id: number): void => {
+    insert?.run(id, body)
+    if (words) index?.run(...columns)
+  }
+  const complete = (id: number): void => {
+    update?.run(content.result, id)
+    if (words) index?.run(...answered)
+  }
+  const round = (): number => {
+    const begun = performance.now()
+    const [first, second] = [last + 2, last + 3]
+    transaction(() => {
+      store(SAID + content.argumentsText + content.argumentsText, said, last + 1)
+      for (const id of [first, second]) store(content.argumentsText, called, id)
+    })
+    if (!apart) transaction(() => [first, second].forEach(complete))
+    else for (const id of [first, second]) transaction(() => complete(id))
+    last = second
+    return performance.now() - begun
+  }
+  return { name, run: () => Array.from({ length: content.rounds }, round), close: () => database.close() }
+}
+
+/** The columns of each document, as the history index has them. */
+function wordsOf({ argumentsText, result }: Content): Record<'said' | 'called' | 'answered', string[]> {
+  const call = callText({ name: 'work', arguments: argumentsText })
+  const base = { tenant: 't', session: 's', runId: 'r', messageId: 'm', part: 'u', agent: 'a', time: 0 }
+  const columns = (document: Pick<HistoryDocument, 'role' | 'text' | 'toolName' | 'call'>): string[] => {
+    const tokens = documentTokens({ ...base, ...document })
+    return [tokens.tool, tokens.call, tokens.body, tokens.extra].map((list) => list.join(' '))
+  }
+  return {
+    said: columns({ role: 'assistant', text: SAID }),
+    called: columns({ role: 'tool_call', text: call, toolName: 'work', call }),
+    answered: columns({ role: 'tool_result', text: result, toolName: 'work', call }),
+  }
+}
