@@ -85,10 +85,9 @@ export async function invoke<Result>(
       () => undefined,
     )
   try {
-    const result = await work()
-    await worker.idle()
-    return result
+    return await work()
   } finally {
+    await worker.idle()
     over.abort()
     await handedOver
     metrics.flush()

@@ -29,8 +29,8 @@ export function createStreamingHandler(
     const { event, context } = c.env
     const { base, path } = placeOf(event)
     const url = new URL(c.req.url)
-    const inner = new Request(new URL(path + url.search, url), c.req.raw)
-    return withBase(await answer(inner, base, context), base)
+    url.pathname = path
+    return withBase(await answer(new Request(url, c.req.raw), base, context), base)
   })
   const respond = streamHandle(outer) as unknown as StreamingHandler
   return lambda.streamifyResponse((event, stream, context) =>
@@ -57,12 +57,12 @@ export function placeOf(event: Pick<APIGatewayProxyEvent, 'path' | 'pathParamete
 
 /** What stands before `route`, which API Gateway gives decoded. */
 function beginning(path: string, route: string): string {
-  const decoded = decode(path)
-  if (decoded.endsWith(route)) return trimmed(path.slice(0, decoded.length - route.length))
-  return route === '/' ? trimmed(path) : ''
+  const whole = trimmed(decode(path))
+  // A base is made of letters, digits and `_.-`, so that it is as long decoded as it was sent.
+  return whole.endsWith(trimmed(route)) ? path.slice(0, whole.length - trimmed(route).length) : ''
 }
 
-const trimmed = (base: string): string => (base.endsWith('/') ? base.slice(0, -1) : base)
+const trimmed = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path)
 
 function decode(path: string): string {
   try {

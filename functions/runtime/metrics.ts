@@ -47,7 +47,7 @@ export function createRunMetrics(environment: string, agents: ReadonlyMap<string
       }
     },
     flush() {
-      for (const metrics of byAgent.values()) metrics.publishStoredMetrics()
+      for (const metrics of byAgent.values()) if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics()
     },
   }
 }
