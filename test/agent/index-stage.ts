@@ -21,6 +21,7 @@ import { redactSecrets } from '../../functions/log/redact.ts'
 import type { Clock } from '../../functions/ports/clock.ts'
 import type { PoisonedMessage } from '../../functions/ports/history-writer.ts'
 import { startProxy } from '../adapters/opensearch/proxy.ts'
+import { indexContents } from './index-contents.ts'
 
 /** How much faster than the machine's the clock of the indexes goes: they wait for seconds, the tests do not. */
 const SPEED = 20
@@ -79,29 +80,7 @@ export async function indexStage(endpoints: { readonly dynamodb: string; readonl
     poll: (handle: (records: readonly StreamRecord[]) => Promise<{ failed: readonly string[] }>) =>
       startStreamPoller({ client: streams, tableName, handle, clock: table.clock, logger: quiet }),
     /** Everything that the index has, by id: version and content. */
-    async contents(): Promise<Map<string, unknown>> {
-      await direct.indices.refresh({ index: alias })
-      const found = new Map<string, unknown>()
-      let after: unknown[] | undefined
-      for (;;) {
-        const { body } = await direct.transport.request({
-          method: 'POST',
-          path: `/${alias}/_search`,
-          body: {
-            size: 2_000,
-            version: true,
-            sort: [{ event: 'asc' }, { part: 'asc' }],
-            ...(after === undefined ? {} : { search_after: after }),
-          },
-        })
-        const { hits } = (
-          body as { hits: { hits: { _id: string; _version: number; _source: object; sort: unknown[] }[] } }
-        ).hits
-        for (const { _id, _version, _source } of hits) found.set(_id, { _version, ..._source })
-        if (hits.length === 0) return found
-        after = hits.at(-1)?.sort
-      }
-    },
+    contents: (): Promise<Map<string, unknown>> => indexContents(endpoints.opensearch, alias),
     async stop() {
       await direct.indices.delete({ index: `${alias}*`, expand_wildcards: 'all' })
       await Promise.all([searchClient.close(), direct.close(), proxy.close()])

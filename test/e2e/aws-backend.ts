@@ -3,10 +3,9 @@ import { DeleteTableCommand, paginateScan } from '@aws-sdk/client-dynamodb'
 import { DeleteBucketCommand, DeleteObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3'
 import { DeleteQueueCommand, paginateListQueues } from '@aws-sdk/client-sqs'
 import { dynamodbClient, s3Client, sqsClient } from '../engines/clients.ts'
-import type { EngineName } from '../engines/engines.ts'
 import type { Backend, Place } from './backend.ts'
 
-type Endpoints = { readonly [name in EngineName]: string }
+type Endpoints = { readonly [name in 'dynamodb' | 'opensearch' | 's3' | 'sqs']: string }
 
 /** DynamoDB, S3, SQS and OpenSearch at these endpoints, with a table, a bucket, queues and an index for each place. */
 export const awsBackend = (endpoints: Endpoints): Backend => ({

@@ -1,4 +1,4 @@
 import { localBackend } from './local-backend.ts'
 import { racesOn } from './races.ts'
 
-racesOn(localBackend)
+racesOn(localBackend, { inputs: 200, perKill: 20 })

@@ -1,7 +1,11 @@
 import { withEngines } from '../engines/with-engines.ts'
 import { awsBackend } from './aws-backend.ts'
 import { transcriptsOn } from './transcripts.ts'
+import { oddest } from './transcripts/oddest.ts'
+
+/** `WHOLE=1 npm run test:engines -- test/e2e/transcripts` for all conversations. */
+const CONVERSATIONS = process.env['WHOLE'] === '1' ? Infinity : 60
 
 withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {
-  transcriptsOn(awsBackend(endpoints))
+  transcriptsOn(awsBackend(endpoints), (all) => oddest(all, CONVERSATIONS))
 })

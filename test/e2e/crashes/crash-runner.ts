@@ -136,3 +136,44 @@ export async function crashAtEveryStep(bench: CrashBench, scenario: Scenario, wh
     }
   }
 }
+
+/** A session whose program is killed at the first of these steps, and then, as it goes on, at the next. */
+export interface Crash {
+  readonly scenario: Scenario
+  readonly faults: readonly Omit<Fault, 'session'>[]
+}
+
+/**
+ * Kills the program at one crash after the other, each in a session of its own, which the next start continues and checks.
+ * Answers the faults that were met.
+ */
+export async function crashOneByOne(bench: CrashBench, crashes: readonly Crash[]): Promise<Crash['faults']> {
+  const met: Omit<Fault, 'session'>[] = []
+  let crashed: { readonly scenario: Scenario; readonly knows: Knowledge } | undefined
+  const live = async (fault: Fault | undefined, work: (program: RunningProgram) => Promise<void>): Promise<void> => {
+    const program = await bench.start(fault)
+    try {
+      if (crashed !== undefined) await finishAndCheck(bench, program, crashed.scenario, crashed.knows)
+      crashed = undefined
+      await work(program)
+    } finally {
+      await program.kill()
+      bench.letLeasesEnd()
+    }
+  }
+  for (const [place, { scenario, faults }] of crashes.entries()) {
+    const knows = newKnowledge(`${scenario.name}-crash-${place}`)
+    let isDriven = false
+    for (const fault of faults) {
+      if (isDriven) break
+      await live({ ...fault, session: knows.session }, async (program) => {
+        isDriven = await driveUntilCrash(program, scenario, knows)
+        if (isDriven) await check(bench, program, scenario, knows)
+        else met.push(fault)
+      })
+    }
+    if (!isDriven) crashed = { scenario, knows }
+  }
+  await live(undefined, async () => {})
+  return met
+}

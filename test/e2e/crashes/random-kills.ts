@@ -7,6 +7,7 @@ import type { CrashBench } from './crash-runner.ts'
 import { check, createCrashBench, driveUntilCrash, isCrash } from './crash-runner.ts'
 import type { Knowledge } from './durable-client.ts'
 import { newKnowledge } from './durable-client.ts'
+import { randomNumbers } from './random-numbers.ts'
 import type { Scenario } from './scenarios.ts'
 import { scenarios } from './scenarios.ts'
 import { scriptedModel } from './scripted-model.ts'
@@ -28,17 +29,6 @@ interface Client {
   readonly scenario: Scenario
   readonly knows: Knowledge
   kills: number
-}
-
-/** Uniform numbers from 0 to 1, the same for the same seed (mulberry32). */
-function randomNumbers(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }
 
 /** Kills programs at any moment, also while the model streams and tools execute: `kills` times in all. */
