@@ -15,7 +15,7 @@ await runCommand(USAGE, async (line) => {
     const { done, failed, deadLetters } = await operations.redrive()
     if (failed.length > 0) process.exitCode = 2
     const failures = failed.map(({ messageId, error }) => `  ${messageId}: ${error}\n`).join('')
-    return `indexed ${done} messages, ${failed.length} failed again, sent ${deadLetters} dead letters back\n${failures}`
+    return `brought ${done} messages up to date, ${failed.length} failed again, sent ${deadLetters} dead letters back\n${failures}`
   } finally {
     await operations.close()
   }

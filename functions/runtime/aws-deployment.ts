@@ -25,11 +25,9 @@ export type Deployment = Awaited<ReturnType<typeof readDeployment>>
 
 /** Reads an environment's stacks. Rejects with `SettingsError` when they are not deployed, or not by this version. */
 export async function readDeployment(client: CloudFormationClient, environment: string) {
-  const [data, search, app] = await Promise.all([
-    outputsOf(client, environment, 'data'),
-    outputsOf(client, environment, 'search'),
-    outputsOf(client, environment, 'app'),
-  ])
+  const data = await outputsOf(client, environment, 'data')
+  const search = await outputsOf(client, environment, 'search')
+  const app = await outputsOf(client, environment, 'app')
   return {
     environment,
     table: data.TableName,

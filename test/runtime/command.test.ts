@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+
+function run(...words: readonly string[]): Promise<{ code: number; out: string; error: string }> {
+  const env = { PATH: process.env['PATH'], HOME: '/nonexistent', AWS_EC2_METADATA_DISABLED: 'true' }
+  const [command, ...rest] = words
+  return new Promise((resolve) => {
+    execFile(process.execPath, [`functions/handlers/${command}.ts`, ...rest], { env }, (failure, out, error) => {
+      resolve({ code: failure === null ? 0 : Number(failure.code ?? -1), out, error })
+    })
+  })
+}
+
+describe('a command about an environment', { timeout: 30_000 }, () => {
+  test.each(['keys', 'rebuild', 'redrive', 'status'])('%s tells its usage and does nothing', async (command) => {
+    const { code, out, error } = await run(command, '--env', 'dev', '--help')
+    expect({ code, error }).toEqual({ code: 0, error: '' })
+    expect(out).toContain(`npm run ${command} --`)
+    expect(out).toContain('--env <environment>')
+  })
+
+  test.each([
+    ['names no environment', ['status'], 'say which environment: --env <environment>'],
+    ['leaves its name out', ['rebuild', '--env'], '--env needs the name of an environment, such as dev'],
+    ['gives it a name that none can have', ['redrive', '--env=../x'], '--env needs the name of an environment'],
+    ['names two', ['status', '--env', 'dev', '--env', 'prod'], '--env was given twice'],
+    ['has a word that is not known', ['status', '--env', 'dev', '--cuont'], 'not understood: --cuont'],
+    ['has no region to look in', ['status', '--env', 'dev'], 'No AWS region was found: set AWS_REGION.'],
+  ])('that %s is told what is wrong in a line', async (_name, words, told) => {
+    const { code, out, error } = await run(...words)
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(error.split('\n')[0]).toContain(told)
+    expect(error).not.toMatch(/^ +at /m)
+  })
+})

@@ -1,0 +1,207 @@
+import { CreateBucketCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
+import {
+  CreateQueueCommand,
+  GetQueueAttributesCommand,
+  PurgeQueueCommand,
+  SendMessageCommand,
+} from '@aws-sdk/client-sqs'
+import { execFile } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTableIfAbsent } from '../../functions/adapters/dynamodb/create-table.ts'
+import { createDynamoKeyStore } from '../../functions/adapters/dynamodb/key-store.ts'
+import { createDynamoLogReader } from '../../functions/adapters/dynamodb/log-reader.ts'
+import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
+import { createS3OutputStore } from '../../functions/adapters/s3/output-store.ts'
+import { nextId } from '../../functions/domain/ids.ts'
+import type { SessionKey } from '../../functions/domain/session.ts'
+import { hashKeySecret } from '../../functions/http/key-secret.ts'
+import { indexContents } from '../agent/index-contents.ts'
+import { writeCorpus } from '../agent/index-corpus.ts'
+import { dynamodbClient, s3Client, sqsClient } from '../engines/clients.ts'
+import { withEngines } from '../engines/with-engines.ts'
+import { startControlPlane } from './control-plane.ts'
+import type { ControlPlane } from './control-plane.ts'
+
+const SLOW = 120_000
+
+withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
+  describe('the commands about a deployed environment', { timeout: SLOW }, () => {
+    const id = crypto.randomUUID().slice(0, 8)
+    const [table, index, outputs, failures] = [`ops-${id}`, `ops-${id}`, `ops-outputs-${id}`, `ops-failures-${id}`]
+    const dynamodb = dynamodbClient(endpoints.dynamodb)
+    const s3 = s3Client(endpoints.s3)
+    const sqs = sqsClient(endpoints.sqs)
+    const clock = createSystemClock()
+    const rows = {
+      client: dynamodb,
+      tableName: table,
+      outputs: createS3OutputStore({ client: s3, bucket: outputs }),
+      clock,
+    }
+    let control: ControlPlane
+    let queues: { readonly run: string; readonly dead: string; readonly poison: string }
+
+    beforeAll(async () => {
+      control = await startControlPlane()
+      await createTableIfAbsent(dynamodb, table)
+      for (const Bucket of [outputs, failures]) await s3.send(new CreateBucketCommand({ Bucket }))
+      queues = await makeQueues()
+      control.stacks.set('tooltrail-dev-data', { TableName: table, BucketName: outputs, StreamArn: 'arn' })
+      control.stacks.set('tooltrail-dev-search', {
+        SearchEndpoint: endpoints.opensearch,
+        SearchKind: 'domain',
+        SearchName: 'history',
+      })
+      control.stacks.set('tooltrail-dev-app', {
+        ApiUrl: 'https://api.test/live',
+        RunQueueUrl: queues.run,
+        RunDeadLetterUrl: queues.dead,
+        PoisonQueueUrl: queues.poison,
+        StreamFailuresBucket: failures,
+        ...Object.fromEntries(['Api', 'Worker', 'Indexer', 'Sweeper'].map((name) => [`${name}LogGroup`, `/${name}`])),
+      })
+      control.domains.set('history', { ClusterHealth: 'Green', DataNodeCount: '2', TotalUnAssignedShards: '0' })
+      await writeCorpus(rows, 40)
+    }, SLOW)
+    afterAll(async () => {
+      await fetch(`${endpoints.opensearch}/${index}*`, { method: 'DELETE' })
+      for (const client of [dynamodb, s3, sqs]) client.destroy()
+      await control.close()
+    })
+
+    async function makeQueues() {
+      const make = async (name: string, Attributes: Record<string, string> = {}): Promise<string> =>
+        (await sqs.send(new CreateQueueCommand({ QueueName: `${name}-${id}`, Attributes }))).QueueUrl ?? ''
+      const dead = await make('dead')
+      const described = await sqs.send(new GetQueueAttributesCommand({ QueueUrl: dead, AttributeNames: ['QueueArn'] }))
+      const RedrivePolicy = JSON.stringify({
+        deadLetterTargetArn: described.Attributes?.['QueueArn'],
+        maxReceiveCount: 5,
+      })
+      return { dead, poison: await make('poison'), run: await make('run', { RedrivePolicy }) }
+    }
+
+    /** Runs `npm run <command> -- --env dev <words>` as its own process. */
+    function run(command: string, ...words: readonly string[]): Promise<{ code: number; out: string; error: string }> {
+      const env = {
+        PATH: process.env['PATH'],
+        HOME: '/nonexistent',
+        AWS_REGION: 'us-east-1',
+        AWS_ACCESS_KEY_ID: 'local',
+        AWS_SECRET_ACCESS_KEY: 'localsecret',
+        AWS_ENDPOINT_URL: control.endpoint,
+        AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamodb,
+        AWS_ENDPOINT_URL_S3: endpoints.s3,
+        AWS_ENDPOINT_URL_SQS: endpoints.sqs,
+        TOOLTRAIL_INDEX: index,
+      }
+      const file = `functions/handlers/${command}.ts`
+      return new Promise((resolve) => {
+        execFile(process.execPath, [file, ...words], { env, timeout: SLOW }, (failure, out, error) => {
+          resolve({ code: failure === null ? 0 : Number(failure.code ?? -1), out, error })
+        })
+      })
+    }
+
+    const documents = async (): Promise<string> =>
+      JSON.stringify([...(await indexContents(endpoints.opensearch, index)).values()])
+
+    test('an environment that is not deployed is told with the command that deploys it', async () => {
+      const { code, error } = await run('status', '--env', 'staging')
+      expect({ code, error }).toEqual({
+        code: 1,
+        error:
+          'there is no stack tooltrail-staging-data in us-east-1. Deploy it with: npx cdk deploy -c env=staging --all\n',
+      })
+    })
+
+    test('keys makes the first key of a deployment', async () => {
+      const { code, out } = await run('keys', '--env', 'dev', 'create', '--tenant', 'acme', '--scope', 'admin')
+      const found = await createDynamoKeyStore(rows).find(hashKeySecret(out.split('\n')[0] ?? ''))
+      expect({ code, found }).toMatchObject({ code: 0, found: { tenant: 'acme', scopes: ['admin'] } })
+      expect((await run('keys', '--env=dev', 'list')).out).toContain('acme')
+    })
+
+    test('status tells an empty index, rebuild fills it, and what cannot be indexed is told', async () => {
+      const before = await run('status', '--env', 'dev')
+      expect(before.out).toContain('! The index is empty: npm run rebuild -- --env dev')
+      expect(before.code).toBe(2)
+      expect(await run('rebuild', '--env', 'dev')).toMatchObject({
+        code: 0,
+        out: 'indexed 40 messages anew; searches now read the new index\n',
+      })
+      expect(await documents()).toContain('entry 39 speaks')
+      const after = await run('status', '--env', 'dev')
+      expect(after.out).toMatch(/^! Not indexed +1 messages, 0 batches$/m)
+      expect(after.out).toMatch(/^ {2}Documents +\d\d in the index, at most \d\d in the log/m)
+      expect(after.out).toMatch(/^ {2}Search +Green, data nodes: 2, unassigned shards: 0$/m)
+    })
+
+    test('redrive indexes what was put aside from its rows as they are now, and keeps what fails again', async () => {
+      const { sessions } = await writeCorpus(rows, 3, 60)
+      const stale = (await Promise.all(sessions.map(staleRecords))).flat()
+      await s3.send(
+        new PutObjectCommand({
+          Bucket: failures,
+          Key: 'aws/lambda/1/shardId-1/2026/batch',
+          Body: JSON.stringify({ version: '1.0', payload: JSON.stringify({ Records: stale }) }),
+        }),
+      )
+      await sqs.send(
+        new SendMessageCommand({ QueueUrl: queues.dead, MessageBody: '{"tenant":"acme","session":"s-0"}' }),
+      )
+      const { code, out } = await run('redrive', '--env', 'dev')
+      expect(out).toMatch(
+        /^brought 4 messages up to date, 1 failed again, sent 1 dead letters back\n {2}[0-9A-Z]{26}: /,
+      )
+      expect(code).toBe(2)
+      expect(await documents()).toContain('entry 60 speaks')
+      expect(await documents()).not.toContain('stale')
+      expect((await s3.send(new ListObjectsV2Command({ Bucket: failures }))).KeyCount).toBe(0)
+      await expect.poll(() => depth(queues.run)).toBe(1)
+    })
+
+    test('status of a deployment that is well has one screen and nothing to do', async () => {
+      await sqs.send(new PurgeQueueCommand({ QueueUrl: queues.poison }))
+      control.metrics.set('IndexLag', [840, 1_210])
+      control.metrics.set('ApproximateAgeOfOldestMessage', [3])
+      const { code, out } = await run('status', '--env', 'dev')
+      expect(out).toMatch(/^ {2}Index lag +1,210 ms at most in 15 minutes$/m)
+      expect(out).toMatch(/^ {2}Run queue +1 waiting, 0 in work, oldest 3 s$/m)
+      expect(out).toMatch(/^ {2}Errors +none in the last hour$/m)
+      expect(out.endsWith('\nNothing needs attention.\n')).toBe(true)
+      expect(out.split('\n').length).toBeLessThan(24)
+      expect(code).toBe(0)
+    })
+
+    test('status shows the newest errors, whatever characters they hold', async () => {
+      const timestamp = Date.now()
+      control.logs.set('/Worker', [
+        { timestamp, message: '{"level":"ERROR","message":"serving a session failed"}\u001b[2J' },
+      ])
+      const { code, out } = await run('status', '--env', 'dev')
+      expect(out).toContain(`! Error            ${new Date(timestamp).toISOString()} /Worker: {"level":"ERROR"`)
+      expect(out).not.toContain('\u001b')
+      expect(code).toBe(2)
+    })
+
+    /** A record of each message as the stream told it before it changed, and one of the removal of a message. */
+    async function staleRecords(key: SessionKey): Promise<object[]> {
+      const { messages } = await createDynamoLogReader(rows).messages(key, { order: 'ascending', limit: 100 })
+      const pk = { S: `S#${key.tenant}#${key.session}` }
+      const gone = { pk, sk: { S: nextId(undefined, 1) }, role: { S: 'user' }, rev: { N: '1' }, documents: { N: '1' } }
+      return [
+        ...messages.map(({ id: sk, role }) => ({
+          eventName: 'INSERT',
+          dynamodb: { NewImage: { pk, sk: { S: sk }, role: { S: role }, rev: { N: '0' }, text: { S: 'stale' } } },
+        })),
+        { eventName: 'REMOVE', dynamodb: { OldImage: gone } },
+      ]
+    }
+
+    async function depth(url: string): Promise<number> {
+      const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['All'] }))
+      return Number(Attributes?.['ApproximateNumberOfMessages'])
+    }
+  })
+})
