@@ -1,45 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HistoryDocument, HistoryFilters, HistoryHit, HistoryScope } from '../../functions/domain/history.ts'
-import { nextIds } from '../../functions/domain/ids.ts'
-import type { HistoryIndex } from '../../functions/ports/history-index.ts'
-
-/** An index that is empty at first. */
-export interface HistoryIndexStage {
-  readonly index: HistoryIndex
-  /** Findable when it resolves. */
-  store(documents: readonly HistoryDocument[]): Promise<void>
-  /** From now on the index cannot be read. */
-  breakDown(): Promise<void>
-  stop(): Promise<void>
-}
-
-const START = 1_750_000_000_000
-const IDS = nextIds(undefined, START, 400)
-let used = 0
-
-/** A document of a message of its own, unless it is told of which. */
-function document(text: string, change: Partial<HistoryDocument> = {}): HistoryDocument {
-  used += 1
-  const role = change.role ?? 'user'
-  const part = { user: 'u', assistant: 'a', tool_call: 'c', tool_result: 'r0' }[role]
-  const tool = role.startsWith('tool')
-    ? ({ toolName: 'shell', toolCallId: 'call_1', status: 'completed' } as const)
-    : {}
-  return {
-    tenant: 'acme',
-    session: 's-1',
-    runId: 'run-1',
-    messageId: IDS[used] ?? '',
-    part,
-    role,
-    agent: 'default',
-    ...tool,
-    ...(role.startsWith('tool') ? { call: 'shell(cmd="ls")' } : {}),
-    text,
-    time: START + used * 1_000,
-    ...change,
-  }
-}
+import { document, IDS } from './history-index-stage.ts'
+import type { HistoryIndexStage } from './history-index-stage.ts'
+import { historyIndexStretchContract } from './history-index-stretch.ts'
 
 /** Every index finds the same things by the same words, within the same bounds. */
 export function historyIndexContract(name: string, start: () => Promise<HistoryIndexStage>): void {
@@ -132,6 +95,8 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         expect(Array.from(hit?.snippet ?? '').length).toBeLessThanOrEqual(300)
       })
     })
+
+    historyIndexStretchContract(() => stage)
 
     describe('bounds', () => {
       const word = 'boundary'

@@ -86,7 +86,7 @@ async function untilFindable(
 
 /** Some may have been removed, or refused. */
 async function countStored(send: Send, index: string, ids: readonly string[]): Promise<number> {
-  const body = { docs: ids.map((_id) => ({ _index: index, _id, _source: false })) }
-  const { docs } = await ask<{ docs: readonly { found?: boolean }[] }>(send, { method: 'GET', path: '/_mget', body })
+  const [path, body] = [`/${index}/_mget`, { docs: ids.map((_id) => ({ _id, _source: false })) }]
+  const { docs } = await ask<{ docs: readonly { found?: boolean }[] }>(send, { method: 'GET', path, body })
   return docs.filter(({ found }) => found === true).length
 }

@@ -25,7 +25,7 @@ const Encoded = z.tuple([
   z.string().max(10_000),
   z.int().min(0),
   z.string().max(100),
-  z.union([z.literal(0), z.literal(1), z.literal(2)]),
+  z.union([z.literal(0), z.literal(1), z.literal(2), z.literal(3)]),
 ])
 const PRINT = 8
 

@@ -7,7 +7,15 @@ import { readable } from '../../log/term-matches.ts'
 import { foundVocabulary } from './found-vocabulary.ts'
 import { writeCursor, type HistoryCursor } from './history-cursor.ts'
 import { hitFields, type Source } from './indexed-document.ts'
-import { bestBody, symbolsBody, tailBody, type Found, type Matching, type SearchAnswer } from './search-bodies.ts'
+import {
+  bestBody,
+  symbolsBody,
+  tailBody,
+  type Found,
+  type Matching,
+  type SearchAnswer,
+  type Stage,
+} from './search-bodies.ts'
 import { termGroups, type Inside, type TermGroup } from './term-groups.ts'
 
 /** One search. */
@@ -24,6 +32,10 @@ const LOOKED_AT = 200
 const MAX_LOOKED_AT = 2_000
 /** A shorter piece stands inside of too many words. */
 const LEAST_PIECE = 3
+/** Where no event has this much of the query, words are stretched to what they may be a piece or a slip of. */
+const COVERED = 0.75
+/** Words of so many documents at most are then looked for inside of others; so many words at most. */
+const STRETCHED = { documents: 2_000, words: 8 }
 /** Sorts after everything that begins as an event does. */
 const AND_AFTER = '~'
 
@@ -37,6 +49,25 @@ interface FoundDocument extends Candidate {
 export async function firstPage(search: Search): Promise<HistoryPage> {
   const start: HistoryCursor = { head: [], shown: 0, below: undefined, stage: 0 }
   if (search.parsed.terms.length === 0) return unrankedPage(search, start)
+  const { matching, answer, terms, scored, stage } = await best(search)
+  const newest = answer.aggregations?.newest.hits.hits[0]?._source.event
+  const cursor: HistoryCursor = {
+    head: scored.map((event) => event.best.source.print),
+    shown: 0,
+    below: `${newest ?? ''}${AND_AFTER}`,
+    stage,
+  }
+  return pageOf(search, { matching, terms }, cursor, scored)
+}
+
+interface Best extends Plan {
+  readonly answer: SearchAnswer
+  readonly scored: readonly ScoredEvent<FoundDocument>[]
+  readonly stage: Stage
+}
+
+/** The best events as the words are; where these have little of the query, as the words may be meant, if that is better. */
+async function best(search: Search): Promise<Best> {
   const groups = termGroups(search.parsed)
   let matching: Matching = { query: search.query, groups, inside: new Set() }
   let answer = await search.send(bestBody(matching))
@@ -45,17 +76,28 @@ export async function firstPage(search: Search): Promise<HistoryPage> {
     matching = { ...matching, inside }
     answer = await search.send(bestBody(matching))
   }
-  const terms = planTerms(search.parsed, foundVocabulary(groups, answer), false)
-  const scored = scoreEvents(search.parsed, terms, answer.hits.hits.map(document))
-  const newest = answer.aggregations?.newest.hits.hits[0]?._source.event
-  const cursor: HistoryCursor = {
-    head: scored.map(({ best }) => best.source.print),
-    shown: 0,
-    below: `${newest ?? ''}${AND_AFTER}`,
-    stage: (answer.aggregations?.all.doc_count ?? 0) >= ENOUGH ? 0 : inside.size > 0 ? 2 : 1,
-  }
-  return pageOf(search, { matching, terms }, cursor, scored)
+  const all = answer.aggregations?.all.doc_count ?? 0
+  const stage = all >= ENOUGH ? 0 : inside.size > 0 ? 2 : 1
+  const first = { matching, answer, stage, ...scoredBy(search, groups, answer, false) } as const
+  if (coveredBy(first.scored) >= COVERED) return first
+  const wider = { ...matching, inside: rareWords(groups, answer) }
+  const found = wider.inside.size > inside.size ? await search.send(bestBody(wider)) : answer
+  const second = { matching: wider, answer: found, stage: 3, ...scoredBy(search, groups, found, true) } as const
+  return coveredBy(second.scored) > coveredBy(first.scored) ? second : first
 }
+
+function scoredBy(
+  { parsed }: Search,
+  groups: readonly TermGroup[],
+  answer: SearchAnswer,
+  stretch: boolean,
+): Pick<Best, 'terms' | 'scored'> {
+  const terms = planTerms(parsed, foundVocabulary(groups, answer), stretch)
+  return { terms, scored: scoreEvents(parsed, terms, answer.hits.hits.map(document)) }
+}
+
+const coveredBy = (scored: readonly ScoredEvent<FoundDocument>[]): number =>
+  scored.reduce((most, event) => Math.max(most, event.covered), 0)
 
 /** The page that the cursor stands before. */
 export async function laterPage(search: Search, cursor: HistoryCursor): Promise<HistoryPage> {
@@ -64,14 +106,13 @@ export async function laterPage(search: Search, cursor: HistoryCursor): Promise<
   const events = cursor.head.slice(cursor.shown, cursor.shown + search.query.limit)
   let matching: Matching = { query: search.query, groups, inside: new Set() }
   let answer = await search.send(bestBody(matching, events))
-  if (cursor.stage === 2) {
-    matching = { ...matching, inside: unknownWords(groups, answer) }
+  if (cursor.stage >= 2) {
+    matching = { ...matching, inside: (cursor.stage === 3 ? rareWords : unknownWords)(groups, answer) }
     answer = await search.send(bestBody(matching, events))
   }
-  const terms = planTerms(search.parsed, foundVocabulary(groups, answer), false)
-  const scored = scoreEvents(search.parsed, terms, answer.hits.hits.map(document))
+  const { terms, scored } = scoredBy(search, groups, answer, cursor.stage === 3)
   const places = new Map(events.map((print, place) => [print, place]))
-  const place = ({ best }: ScoredEvent<FoundDocument>): number => places.get(best.source.print) ?? 0
+  const place = (event: ScoredEvent<FoundDocument>): number => places.get(event.best.source.print) ?? 0
   return pageOf(
     search,
     { matching, terms },
@@ -138,16 +179,24 @@ async function unrankedPage(search: Search, cursor: HistoryCursor): Promise<Hist
 }
 
 /** Words that no document within the scope holds, as they are or inflected: they may stand inside of others. */
-function unknownWords(groups: readonly TermGroup[], answer: SearchAnswer): Inside {
+const unknownWords = (groups: readonly TermGroup[], answer: SearchAnswer): Inside =>
+  new Set(wordsOfAtMost(0, groups, answer))
+
+/** Those, and words that not too many documents hold: what is asked for may be another word that has them inside. */
+const rareWords = (groups: readonly TermGroup[], answer: SearchAnswer): Inside =>
+  new Set([
+    ...unknownWords(groups, answer),
+    ...wordsOfAtMost(STRETCHED.documents, groups, answer).slice(0, STRETCHED.words),
+  ])
+
+function wordsOfAtMost(most: number, groups: readonly TermGroup[], answer: SearchAnswer): string[] {
   const { frequency } = foundVocabulary(groups, { ...answer, hits: { hits: [] } })
-  const words = groups.flatMap((group) => group.words)
-  return new Set(
-    words
-      .filter(
-        ({ word, forms }) => word.length >= LEAST_PIECE && [word, ...forms].every((form) => frequency(form) === 0),
-      )
-      .map(({ word }) => word),
-  )
+  return groups
+    .flatMap((group) => group.words)
+    .filter(
+      ({ word, forms }) => word.length >= LEAST_PIECE && [word, ...forms].every((form) => frequency(form) <= most),
+    )
+    .map(({ word }) => word)
 }
 
 function document({ _id, _source }: Found): FoundDocument {

@@ -25,8 +25,11 @@ const SCORED = 100
 /** Added for holding all terms: about what one rare word scores. */
 const ALL_TERMS = 10
 
-/** Ways to match, from strict to wide: all terms, any of them, any of them also inside of words. */
-export type Stage = 0 | 1 | 2
+/**
+ * Ways to match, from strict to wide: all terms, any of them, any of them also inside of words where they are unknown, and where
+ * they are rare.
+ */
+export type Stage = 0 | 1 | 2 | 3
 
 export interface Matching {
   readonly query: HistoryQuery

@@ -1,0 +1,44 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { document } from './history-index-stage.ts'
+import type { HistoryIndexStage } from './history-index-stage.ts'
+
+/** Words are taken for more than themselves where that answers better. */
+export function historyIndexStretchContract(stage: () => HistoryIndexStage): void {
+  describe('a query of which no event has more than half', () => {
+    const scope = { tenant: 'half' }
+    const kept = {
+      slip: document('the invoice of the warehouse was paid', scope),
+      piece: document('we changed planes at the airport of lisbon', scope),
+    }
+    // Each word by itself is common enough to be taken for what was meant.
+    const others = Array.from({ length: 6 }, (_, number) => [
+      document(`invoice number ${number} is open`, scope),
+      document(`wharehouse is how customer ${number} spells it`, scope),
+      document(`port number ${number} is closed`, scope),
+      document(`lisbon has hill number ${number}`, scope),
+    ])
+    beforeAll(() => stage().store([...Object.values(kept), ...others.flat()]))
+
+    test.each([
+      ['a word that may be a slip', 'invoice wharehouse', 'slip'],
+      ['a word that may be a piece of another', 'port lisbon', 'piece'],
+    ] as const)('is answered by what has all of it, taking %s for more than itself', async (_, text, wanted) => {
+      expect((await stage().index.search({ scope, text, filters: {}, limit: 20 })).hits[0]?.messageId).toBe(
+        kept[wanted].messageId,
+      )
+    })
+
+    test('still pages through everything that has some of it, once', async () => {
+      const found: string[] = []
+      let after: string | undefined
+      do {
+        const query = { scope, text: 'invoice wharehouse', filters: {}, limit: 5 }
+        const page = await stage().index.search({ ...query, ...(after === undefined ? {} : { after }) })
+        found.push(...page.hits.map(({ messageId }) => messageId))
+        after = page.next
+      } while (after !== undefined && found.length < 100)
+      const wanted = [kept.slip, ...others.flatMap(([invoice, spelling]) => [invoice, spelling])]
+      expect(found.toSorted()).toEqual(wanted.flatMap((one) => one?.messageId ?? []).toSorted())
+    })
+  })
+}
