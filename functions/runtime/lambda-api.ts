@@ -4,7 +4,8 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { createDynamoKeyStore } from '../adapters/dynamodb/key-store.ts'
 import { createApp } from '../http/app.ts'
 import type { LoopSettings } from './config.ts'
-import { invoke, openLoop } from './lambda-loop.ts'
+import { invoke } from './lambda-invocation.ts'
+import { openLoop } from './lambda-loop.ts'
 import { createStreamingHandler } from './lambda-streaming.ts'
 import type { StreamingHandler } from './lambda-streaming.ts'
 

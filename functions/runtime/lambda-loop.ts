@@ -1,5 +1,4 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
-import type { Context } from 'aws-lambda'
 import { createSystemClock } from '../adapters/memory/system-clock.ts'
 import { createOpenSearchClient } from '../adapters/opensearch/client.ts'
 import { createOpenSearchHistoryIndex } from '../adapters/opensearch/history-index.ts'
@@ -14,11 +13,6 @@ import type { LoopSettings } from './config.ts'
 import { createCore } from './core.ts'
 import { createLambdaLogger } from './lambda-logger.ts'
 import { createRunMetrics } from './metrics.ts'
-
-/** A session whose work was handed on this often without a pause waits for the next sweep, so that no chain of hints is endless. */
-const MOST_HOPS = 100
-
-export type LambdaLoop = ReturnType<typeof openLoop>
 
 /** Everything that executes runs in a function, made once for all its invocations. */
 export function openLoop(settings: LoopSettings) {
@@ -63,43 +57,4 @@ export function openLoop(settings: LoopSettings) {
     },
   })
   return { ports: all, rows, agents, metrics, logger, stopMarginMs: settings.stopMarginMs, ...core }
-}
-
-/**
- * Does the work of one invocation and all that it began: a function that ends early is frozen, and would thaw with stale work.
- * What still runs `stopMarginMs` before the function's time is over is handed on through the queue, with one hop more.
- */
-export async function invoke<Result>(
-  loop: LambdaLoop,
-  context: Context,
-  hops: number,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const { ports, worker, logger, metrics, stopMarginMs } = loop
-  const over = new AbortController()
-  logger.begin(context)
-  const handedOver = ports.clock
-    .sleep(Math.max(0, context.getRemainingTimeInMillis() - stopMarginMs), over.signal)
-    .then(
-      () => handOver(loop, hops + 1),
-      () => undefined,
-    )
-  try {
-    return await work()
-  } finally {
-    await worker.idle()
-    over.abort()
-    await handedOver
-    metrics.flush()
-  }
-}
-
-async function handOver({ ports, worker, logger }: LambdaLoop, hops: number): Promise<void> {
-  for (const key of await worker.handOver()) {
-    if (hops > MOST_HOPS) logger.warn('work was handed on often, and waits for a sweep', { ...key, hops })
-    else
-      await ports.queue.send({ ...key, hops }).catch((error: unknown) => {
-        logger.error('handing over failed, a sweep will find it', error, { ...key })
-      })
-  }
 }

@@ -3,7 +3,8 @@ import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { decodeHint } from '../adapters/sqs/hint.ts'
 import { serveHint } from '../agent/serve-hint.ts'
 import type { LoopSettings } from './config.ts'
-import { invoke, openLoop } from './lambda-loop.ts'
+import { invoke } from './lambda-invocation.ts'
+import { openLoop } from './lambda-loop.ts'
 
 /** Serves the sessions that hints from the run queue name; a hint that could not be served comes again. */
 export function createWorkerHandler(

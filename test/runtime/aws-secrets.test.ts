@@ -22,11 +22,14 @@ beforeEach(async () => {
   reads = []
   warnings = []
   keys = []
-  server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    reads.push(JSON.parse(Buffer.concat(chunks).toString()))
-    response.writeHead(answer.status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(answer.body))
+  server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()))
+    request.on('end', () => {
+      reads.push(JSON.parse(body))
+      const headers = { 'content-type': 'application/x-amz-json-1.1' }
+      response.writeHead(answer.status, headers).end(JSON.stringify(answer.body))
+    })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
 })

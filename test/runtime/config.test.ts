@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { readSettings, SettingsError } from '../../functions/runtime/config.ts'
+import {
+  readIndexerSettings,
+  readLoopSettings,
+  readSettings,
+  readSweeperSettings,
+  SettingsError,
+} from '../../functions/runtime/config.ts'
+import type { ApiVariables, IndexerVariables, SweeperVariables } from '../../functions/runtime/config.ts'
 
 describe('settings', () => {
   test('need no variable at all', () => {
@@ -47,5 +54,44 @@ describe('settings', () => {
 
   test('ask for the model name that belongs to a server', () => {
     expect(() => readSettings({ MODEL_BASE_URL: 'http://127.0.0.1:1/v1' })).toThrow(/^MODEL: /)
+  })
+})
+
+describe('settings of functions', () => {
+  const lambda = { AWS_REGION: 'eu-central-1', LAMBDA_TASK_ROOT: '/var/task' }
+  const store = { TOOLTRAIL_ENVIRONMENT: 'dev', TOOLTRAIL_TABLE: 't', TOOLTRAIL_BUCKET: 'b', LOG_LEVEL: 'info' }
+  const url = 'https://sqs.eu-central-1.amazonaws.com/1/runs'
+  const sweeper: SweeperVariables = { ...store, TOOLTRAIL_QUEUE_URL: url }
+  const indexer: IndexerVariables = {
+    ...sweeper,
+    OPENSEARCH_ENDPOINT: 'https://x.aoss.amazonaws.com',
+    TOOLTRAIL_POISON_URL: url,
+  }
+  const api: ApiVariables = {
+    ...sweeper,
+    OPENSEARCH_ENDPOINT: 'https://x.aoss.amazonaws.com',
+    TOOLTRAIL_AGENTS: './agents.json',
+    TOOLTRAIL_MODEL_SECRET: 'tooltrail-dev-models',
+    TOOLTRAIL_STOP_MARGIN_SECONDS: '300',
+  }
+
+  test('are complete with the variables that the stacks must give', () => {
+    expect(readLoopSettings({ ...lambda, ...api })).toMatchObject({
+      agentsFile: { path: '/var/task/agents.json', named: true },
+      stopMarginMs: 300_000,
+      model: expect.stringMatching(/^bedrock\//) as string,
+    })
+    expect(readIndexerSettings({ ...lambda, ...indexer })).toMatchObject({ poisonUrl: url, queueUrl: url })
+    expect(readSweeperSettings({ ...lambda, ...sweeper })).toMatchObject({ table: 't', bucket: 'b' })
+  })
+
+  test.each(Object.keys(api))('of the loop name a missing %s', (name) => {
+    if (name === 'LOG_LEVEL') return
+    expect(() => readLoopSettings({ ...lambda, ...api, [name]: '' })).toThrow(name)
+  })
+
+  test('take no key of a model from the environment', () => {
+    const settings = readLoopSettings({ ...lambda, ...api, ANTHROPIC_API_KEY: 'never' })
+    expect(JSON.stringify(settings)).not.toContain('never')
   })
 })

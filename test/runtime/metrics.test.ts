@@ -44,7 +44,7 @@ const round = (usage: AssistantMessage['usage']): RunEvent => ({
     agent: 'default',
     parts: [{ type: 'text', text: 'private' }],
     usage,
-  } as AssistantMessage,
+  } as unknown as AssistantMessage,
 })
 const call = (status: ToolMessage['status']): RunEvent => ({
   type: 'tool_call.completed',

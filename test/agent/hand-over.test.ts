@@ -1,0 +1,111 @@
+import { afterEach, expect, test } from 'vitest'
+import { expireSession } from '../../functions/agent/expire-session.ts'
+import { serveHint } from '../../functions/agent/serve-hint.ts'
+import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
+import type { SessionKey } from '../../functions/domain/session.ts'
+import { makeTool, setStage } from './stage.ts'
+import type { Stage } from './stage.ts'
+
+let stage: Stage | undefined
+afterEach(async () => {
+  await stage?.close()
+  stage = undefined
+})
+
+/** Something that is under way until it is let go. */
+function gate(): { readonly begun: Promise<void>; readonly release: () => void; readonly pass: () => Promise<void> } {
+  let begin = (): void => {}
+  let release = (): void => {}
+  const begun = new Promise<void>((resolve) => (begin = resolve))
+  const open = new Promise<void>((resolve) => (release = resolve))
+  return {
+    begun,
+    release: () => release(),
+    pass: () => {
+      begin()
+      return open
+    },
+  }
+}
+
+const oneCall = { calls: [{ name: 'slow' }] }
+
+test('handing over waits for the end of the round, says whose run it was, and another process finishes it', async () => {
+  const { begun, release, pass } = gate()
+  let ran = 0
+  const slow = makeTool('slow', async () => {
+    ran++
+    await pass()
+    return { text: 'slept' }
+  })
+  stage = await setStage({ script: [oneCall], tools: [slow] })
+  const runId = await stage.submit('go')
+  await begun
+  const left = stage.worker.handOver()
+  let over = false
+  void left.then(() => (over = true))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(over).toBe(false)
+  release()
+  expect(await left).toEqual([stage.key])
+
+  const other = stage.another([{ text: 'done' }])
+  await other.worker.serve(stage.key)
+  expect([(await other.settled(runId)).status, ran]).toEqual(['completed', 1])
+  expect(stage.requests).toHaveLength(1)
+})
+
+test('a process that handed over serves again', async () => {
+  stage = await setStage({ script: [{ text: 'one' }] })
+  expect(await stage.worker.handOver()).toEqual([])
+  expect((await stage.settled(await stage.submit('go'))).status).toBe('completed')
+})
+
+test('a process is idle only when nothing is executed any more', async () => {
+  const { begun, release, pass } = gate()
+  const slow = makeTool('slow', async () => {
+    await pass()
+    return { text: 'slept' }
+  })
+  stage = await setStage({ script: [oneCall, { text: 'done' }], tools: [slow] })
+  await stage.worker.idle()
+  await stage.submit('go')
+  await begun
+  let idle = false
+  const waiting = stage.worker.idle().then(() => (idle = true))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(idle).toBe(false)
+  release()
+  await waiting
+  expect(stage.events.at(-1)?.type).toBe('run.completed')
+})
+
+test('a hint of a deleted session removes its rows; the last step waits for late writers', async () => {
+  stage = await setStage({ script: [{ text: 'done' }] })
+  const { ports, worker, key } = stage
+  await stage.settled(await stage.submit('go'))
+  await ports.deletion.tombstone(key)
+  await serveHint({ ...ports, worker }, key, Infinity)
+  expect(await ports.deletion.state(key)).toMatchObject({ removed: true, messages: 2 })
+  await serveHint({ ...ports, worker }, key, Infinity)
+  // Due a lease's length later, still.
+  expect(await ports.janitor.due(ports.clock.now() + 61_000, 10)).toEqual([key])
+})
+
+test('a session whose expiry was removed is deleted and hinted at; one that has been used since is not', async () => {
+  let ahead = 0
+  const clock = { ...createSystemClock(), now: () => Date.now() + ahead }
+  stage = await setStage({ script: [], clock })
+  const { deletion, sessions } = stage.ports
+  const hints: SessionKey[] = []
+  const queue = { send: async (hint: SessionKey) => void hints.push(hint) }
+  const expiring = { tenant: 'default', session: 'short-lived' }
+  await sessions.create({ ...expiring, agent: 'default', metadata: {}, ttlDays: 1 })
+  await expireSession({ deletion, queue }, expiring)
+  expect([await sessions.read(expiring), hints]).toEqual([expect.anything(), []])
+  ahead = 2 * 86_400_000
+  await expireSession({ deletion, queue }, expiring)
+  expect([await sessions.read(expiring), hints]).toEqual([undefined, [expiring]])
+  await expireSession({ deletion, queue }, expiring)
+  expect(hints).toHaveLength(1)
+})
