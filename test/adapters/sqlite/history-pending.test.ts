@@ -1,0 +1,170 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  openDatabase,
+  readAll,
+  readOne,
+  transaction,
+  type Database,
+} from '../../../functions/adapters/sqlite/database.ts'
+import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history-index.ts'
+import { HISTORY_SCHEMA } from '../../../functions/adapters/sqlite/history-schema.ts'
+import { createHistoryTables } from '../../../functions/adapters/sqlite/history-tables.ts'
+import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history-writer.ts'
+import { LOG_SCHEMA } from '../../../functions/adapters/sqlite/log-schema.ts'
+import { migrate } from '../../../functions/adapters/sqlite/migrations.ts'
+import type { HistoryDocument } from '../../../functions/domain/history.ts'
+
+const key = { tenant: 'acme', session: 's-1' }
+const document = (messageId: string, text: string): HistoryDocument => ({
+  ...key,
+  messageId,
+  runId: 'r',
+  part: 'u',
+  role: 'user',
+  agent: 'default',
+  text,
+  time: 0,
+})
+
+let folder: string
+let path: string
+let opened: Database[]
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tooltrail-pending-'))
+  path = join(folder, 'history.sqlite')
+  opened = []
+})
+afterEach(async () => {
+  for (const connection of opened) if (connection.isOpen) connection.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** A connection, as a process of its own would have it. */
+function open() {
+  const database = openDatabase(path)
+  opened.push(database)
+  const projection = createSqliteHistoryProjection({
+    database,
+    outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
+    redact: (text) => Promise.resolve(text),
+  })
+  const index = createSqliteHistoryIndex({ database })
+  return {
+    database,
+    projection,
+    store: (messageId: string, ...texts: string[]) =>
+      transaction(database, () =>
+        projection.write(key, [{ messageId, documents: texts.map((text) => document(messageId, text)) }]),
+      ),
+    find: async (text: string) =>
+      (await index.search({ scope: key, text, filters: {}, limit: 10 })).hits.map(({ messageId }) => messageId),
+    locate: (messageId: string) => index.locate(key, messageId),
+    pending: () => readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyPending')?.n,
+    indexed: () => readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyDocuments')?.n,
+  }
+}
+
+describe('documents that are durable and not yet in the full-text tables', () => {
+  test('are found at once, by every process', async () => {
+    const [writer, reader] = [open(), open()]
+    writer.store('m1', 'a zebra')
+    expect(writer.pending()).toBe(1)
+    expect(await reader.find('zebra')).toEqual(['m1'])
+    expect(writer.pending()).toBe(0)
+    writer.store('m2', 'a giraffe')
+    expect(await reader.locate('m2')).toBe(key.session)
+    expect(await writer.find('giraffe')).toEqual(['m2'])
+  })
+
+  test('are found after a crash', async () => {
+    const crashed = open()
+    crashed.store('m1', 'a zebra')
+    crashed.database.close()
+    expect(await open().find('zebra')).toEqual(['m1'])
+  })
+
+  test('are not there when their transaction is undone', async () => {
+    const { database, projection, find } = open()
+    const undone = (): void =>
+      transaction(database, () => {
+        projection.write(key, [{ messageId: 'm1', documents: [document('m1', 'a zebra')] }])
+        throw new Error('undone')
+      })
+    expect(undone).toThrow('undone')
+    expect(await find('zebra')).toEqual([])
+  })
+
+  test('count by their last state only', async () => {
+    const { store, find, indexed } = open()
+    store('m1', 'a zebra')
+    store('m1', 'a giraffe')
+    expect(await find('zebra')).toEqual([])
+    expect(await find('giraffe')).toEqual(['m1'])
+    store('m1', 'a lion')
+    store('m1')
+    expect(await find('lion')).toEqual([])
+    expect(await find('giraffe')).toEqual([])
+    expect(indexed()).toBe(0)
+  })
+
+  test('are removed with their message, and counted', async () => {
+    const { database, projection, store, find, pending } = open()
+    store('m1', 'a zebra')
+    store('m2', 'another zebra')
+    expect(transaction(database, () => projection.remove(key, ['m1']))).toBe(1)
+    expect(pending()).toBe(0)
+    expect(await find('zebra')).toEqual(['m2'])
+  })
+
+  test('enter the tables by themselves once nothing is written for a moment', async () => {
+    const { store, pending, indexed } = open()
+    for (let n = 0; n < 100; n++) store(`m${n}`, `zebra number${n}`)
+    expect(pending()).toBe(100)
+    for (let waited = 0; waited < 100 && pending() !== 0; waited++) await sleep(100)
+    expect(pending()).toBe(0)
+    expect(indexed()).toBe(100)
+  })
+
+  test('do not pile up while writes go on without a pause', async () => {
+    const { store, pending } = open()
+    let most = 0
+    for (let n = 0; n < 3_000; n++) {
+      store(`m${n}`, `zebra number${n}`)
+      most = Math.max(most, pending() ?? 0)
+      if (n % 8 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(most).toBeGreaterThan(100)
+    expect(most).toBeLessThan(2_000)
+  })
+
+  test('leave a closed database alone', async () => {
+    const { database, store } = open()
+    store('m1', 'a zebra')
+    database.close()
+    await sleep(300)
+    expect(await open().find('zebra')).toEqual(['m1'])
+  })
+})
+
+test('a file of the version before, which wrote the tables with every commit, opens and goes on', async () => {
+  const before = new DatabaseSync(path)
+  before.exec('PRAGMA page_size = 8192; PRAGMA journal_mode = WAL')
+  migrate(before, [LOG_SCHEMA, HISTORY_SCHEMA])
+  createHistoryTables(before).replace(key, 'm1', [document('m1', 'an old zebra')])
+  before.close()
+
+  const { database, store, find } = open()
+
+  expect(readOne(database, 'PRAGMA user_version')).toEqual({ user_version: 3 })
+  expect(await find('zebra')).toEqual(['m1'])
+  store('m2', 'a new zebra')
+  store('m1', 'an old giraffe')
+  expect(await find('zebra')).toEqual(['m2'])
+  expect(await find('giraffe')).toEqual(['m1'])
+  expect(readAll(database, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }])
+})
