@@ -3,6 +3,7 @@ import { createTableIfAbsent } from '../adapters/dynamodb/create-table.ts'
 import { createDynamoKeyStore } from '../adapters/dynamodb/key-store.ts'
 import { createDynamoMessageRows } from '../adapters/dynamodb/message-rows.ts'
 import { startStreamPoller } from '../adapters/dynamodb/stream-poller.ts'
+import { createStreamPositions } from '../adapters/dynamodb/stream-positions.ts'
 import { createSystemClock } from '../adapters/memory/system-clock.ts'
 import { createModels } from '../adapters/models/models.ts'
 import { createOpenSearchClient } from '../adapters/opensearch/client.ts'
@@ -51,7 +52,9 @@ export async function openAwsPorts(
   const queue = createSqsRunQueue({ client: clients.sqs, queueUrl, clock, report })
   const writer = createOpenSearchHistoryWriter(search)
   const handle = createStreamHandler({ sessions, deletion, outputs, writer, poison, queue, logger })
-  const poller = startStreamPoller({ client: clients.streams, tableName: aws.table, handle, clock, logger })
+  const positions = createStreamPositions({ client: clients.dynamodb, tableName: aws.table })
+  const stream = { client: clients.streams, tableName: aws.table, positions }
+  const poller = startStreamPoller({ ...stream, handle, clock, logger })
   return {
     ...ports,
     keys: createDynamoKeyStore(rows),

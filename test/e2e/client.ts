@@ -26,6 +26,8 @@ type Headers_ = Readonly<Record<string, string>>
 /** The API of one running program, as a client over HTTP sees it. */
 export interface Client {
   readonly url: string
+  /** What it sends with every request. */
+  readonly headers: Headers_
   /** Any request; an object is sent as JSON, a string as it is. */
   send<Body = unknown>(method: string, path: string, body?: unknown, headers?: Headers_): Promise<Reply<Body>>
   /** As `send`, and throws unless the status is the expected one. */
@@ -77,6 +79,7 @@ export function createClient(url: string, always: Headers_ = {}): Client {
   }
   return {
     url,
+    headers: always,
     send,
     get: (path) => expected('GET', path),
     post: (path, body, headers) => expected('POST', path, body, headers),

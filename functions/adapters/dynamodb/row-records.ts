@@ -13,6 +13,7 @@ export interface StreamRecord {
   readonly dynamodb?:
     | {
         readonly SequenceNumber?: string | undefined
+        readonly Keys?: Item | undefined
         readonly NewImage?: Item | undefined
         readonly OldImage?: Item | undefined
       }

@@ -3,11 +3,13 @@ import {
   GetRecordsCommand,
   GetShardIteratorCommand,
   ListStreamsCommand,
+  TrimmedDataAccessException,
 } from '@aws-sdk/client-dynamodb-streams'
 import type { DynamoDBStreamsClient, Shard } from '@aws-sdk/client-dynamodb-streams'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { StreamRecord } from './row-records.ts'
+import { POSITIONS, type StreamPositions } from './stream-positions.ts'
 
 /** What Lambda does on AWS: hands the records of a stream on in order, and again from the first that failed. */
 export interface StreamPoller {
@@ -20,18 +22,22 @@ interface Dependencies {
   readonly tableName: string
   /** Names the earliest record that failed. */
   readonly handle: (records: readonly StreamRecord[]) => Promise<{ readonly failed: readonly string[] }>
+  /** Left out: it begins with the oldest record. */
+  readonly positions?: StreamPositions
   readonly clock: Clock
   readonly logger: Pick<Logger, 'warn' | 'error'>
 }
 
 const IDLE_MS = 200
 const AFTER_ERROR_MS = 1_000
+/** What a process that was killed has handled since comes to the next once more, which does no harm. */
+const KEEP_EVERY_MS = 2_000
 /** Records of one batch, as for the function on AWS. */
 const BATCH = 100
 
 /**
- * Polls the stream of a table from its oldest record, for a machine without Lambda. Shards are read side by side, each after
- * its parent. Nothing is remembered between two starts: indexing twice does no harm.
+ * Polls the stream of a table, for a machine without Lambda, from where any process has left it. Shards are read side by side,
+ * each after its parent. Several processes each read all of it: indexing twice does no harm.
  */
 export function startStreamPoller(dependencies: Dependencies): StreamPoller {
   const { clock, logger, tableName } = dependencies
@@ -62,6 +68,7 @@ interface ShardReader {
   /** Undefined: not begun. */
   iterator: string | undefined
   ended: boolean
+  keptAt: number
 }
 
 /** Reads what is there now; answers how many records it handed on or will have to hand on again. */
@@ -72,7 +79,7 @@ async function pollOnce(dependencies: Dependencies, shards: Map<string, ShardRea
   if (arn === undefined) throw new Error(`table ${tableName} has no stream`)
   for (const { ShardId, ParentShardId } of await listShards(client, arn))
     if (ShardId !== undefined && !shards.has(ShardId))
-      shards.set(ShardId, { parent: ParentShardId, iterator: undefined, ended: false })
+      shards.set(ShardId, { parent: ParentShardId, iterator: undefined, ended: false, keptAt: 0 })
   const ready = [...shards].filter(
     ([, { ended, parent }]) => !ended && (parent === undefined || (shards.get(parent)?.ended ?? true)),
   )
@@ -94,15 +101,14 @@ async function listShards(client: DynamoDBStreamsClient, StreamArn: string): Pro
 }
 
 async function readShard(
-  { client, handle, clock }: Dependencies,
+  dependencies: Dependencies,
   StreamArn: string,
   ShardId: string,
   shard: ShardReader,
 ): Promise<number> {
+  const { client, handle, clock } = dependencies
   const place = { StreamArn, ShardId }
-  shard.iterator ??= (
-    await client.send(new GetShardIteratorCommand({ ...place, ShardIteratorType: 'TRIM_HORIZON' }))
-  ).ShardIterator
+  shard.iterator ??= await begin(dependencies, place)
   let page
   try {
     page = await client.send(new GetRecordsCommand({ ShardIterator: shard.iterator, Limit: BATCH }))
@@ -116,12 +122,44 @@ async function readShard(
   if (failed === undefined) {
     shard.iterator = page.NextShardIterator
     shard.ended = page.NextShardIterator === undefined
+    await keepPosition(dependencies, ShardId, shard, records)
   } else {
     await clock.sleep(AFTER_ERROR_MS)
     const again = { ...place, ShardIteratorType: 'AT_SEQUENCE_NUMBER', SequenceNumber: failed } as const
     shard.iterator = (await client.send(new GetShardIteratorCommand(again))).ShardIterator
   }
   return records.length
+}
+
+/** An iterator at the kept position; at the oldest record when there is none, or the stream has forgotten it. */
+async function begin(
+  { client, positions }: Dependencies,
+  place: { readonly StreamArn: string; readonly ShardId: string },
+): Promise<string | undefined> {
+  const sequence = await positions?.read(place.ShardId)
+  const oldest = { ...place, ShardIteratorType: 'TRIM_HORIZON' } as const
+  if (sequence === undefined) return (await client.send(new GetShardIteratorCommand(oldest))).ShardIterator
+  try {
+    const after = { ...place, ShardIteratorType: 'AFTER_SEQUENCE_NUMBER', SequenceNumber: sequence } as const
+    return (await client.send(new GetShardIteratorCommand(after))).ShardIterator
+  } catch (error) {
+    if (!(error instanceof TrimmedDataAccessException)) throw error
+    return (await client.send(new GetShardIteratorCommand(oldest))).ShardIterator
+  }
+}
+
+/** Now and then, and never for records of positions alone: keeping one makes such a record. */
+async function keepPosition(
+  { positions, clock }: Dependencies,
+  shardId: string,
+  shard: ShardReader,
+  records: readonly StreamRecord[],
+): Promise<void> {
+  const sequence = records.findLast((record) => record.dynamodb?.Keys?.['pk']?.S !== POSITIONS)?.dynamodb
+    ?.SequenceNumber
+  if (positions === undefined || sequence === undefined || clock.now() - shard.keptAt < KEEP_EVERY_MS) return
+  await positions.keep(shardId, sequence)
+  shard.keptAt = clock.now()
 }
 
 async function pause(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,49 @@
+import { ConditionalCheckFailedException, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+
+/** How far whoever reads the table's stream has got in each shard, so that the next does not begin anew. */
+export interface StreamPositions {
+  /** The last record that was handled with all before it; undefined: none. */
+  read(shard: string): Promise<string | undefined>
+  /** Keeps a position unless a later one is kept. */
+  keep(shard: string, sequence: string): Promise<void>
+}
+
+/** No session and no key has this partition. */
+export const POSITIONS = '#STREAM'
+/** Sequence numbers have 21 to 40 digits: as wide as that, texts compare as numbers do. */
+const DIGITS = 40
+
+/** Positions in the table itself. */
+export function createStreamPositions({
+  client,
+  tableName,
+}: {
+  readonly client: DynamoDBClient
+  readonly tableName: string
+}): StreamPositions {
+  const keyOf = (shard: string) => ({ pk: { S: POSITIONS }, sk: { S: shard } })
+  return {
+    async read(shard) {
+      const { Item } = await client.send(
+        new GetItemCommand({ TableName: tableName, Key: keyOf(shard), ConsistentRead: true }),
+      )
+      return Item?.['sequence']?.S
+    },
+    async keep(shard, sequence) {
+      const place = sequence.padStart(DIGITS, '0')
+      try {
+        await client.send(
+          new PutItemCommand({
+            TableName: tableName,
+            Item: { ...keyOf(shard), sequence: { S: sequence }, place: { S: place } },
+            ConditionExpression: 'attribute_not_exists(pk) OR place < :place',
+            ExpressionAttributeValues: { ':place': { S: place } },
+          }),
+        )
+      } catch (error) {
+        if (!(error instanceof ConditionalCheckFailedException)) throw error
+      }
+    },
+  }
+}
