@@ -1,5 +1,6 @@
 import type { SessionKey } from '../../domain/session.ts'
 import { readAll, transaction, type Database } from './database.ts'
+import { mergeAll } from './history-pending.ts'
 import { findMessage, messageOf, SELECT_MESSAGES, type MessageRow } from './message-rows.ts'
 import { writeProjected, type LogDependencies } from './projected-write.ts'
 import { findLiveSession } from './session-rows.ts'
@@ -31,6 +32,7 @@ export async function rebuildSqliteHistory(dependencies: LogDependencies): Promi
       PAGE,
     )
     for (const row of rows) await reindex(dependencies, row)
+    mergeAll(database)
     messages += rows.length
     const last = rows.at(-1)
     if (last === undefined) return { messages, removed: removeOrphans(dependencies) }

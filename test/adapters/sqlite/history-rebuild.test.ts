@@ -22,6 +22,9 @@ test('a rebuild brings back what the index had lost and removes what the log no 
   const { messages, removed } = await stage.rebuildHistory()
 
   expect({ messages, removed }).toEqual({ messages: 4, removed: 1 })
+  const rebuilt = new DatabaseSync(join(stage.folder, 'tooltrail.db'))
+  expect(rebuilt.prepare('SELECT * FROM historyPending').all()).toEqual([])
+  rebuilt.close()
   for (const word of ['orange', 'purple', 'green'])
     expect((await stage.ports.index.search(query(word))).hits, word).toHaveLength(1)
   await stage.close()
