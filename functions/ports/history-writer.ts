@@ -24,8 +24,6 @@ export interface HistoryWriter {
    * to whoever looks after such cases. Rejects with `search_unavailable` when it is not known where to write.
    */
   write(changes: readonly HistoryChange[]): Promise<readonly WriteOutcome[]>
-  /** Removes what the index has of a session now; answers how many documents. Rejects with `search_unavailable`. */
-  removeSession(key: SessionKey): Promise<number>
 }
 
 /** A document, or a message, that can never be indexed as it is. */

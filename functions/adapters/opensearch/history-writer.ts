@@ -1,11 +1,9 @@
-import { TooltrailError } from '../../domain/errors.ts'
-import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { HistoryChange, HistoryWriter, PoisonSink, WriteOutcome } from '../../ports/history-writer.ts'
 import { bulk, type Operation } from './bulk.ts'
 import { createHistoryAliases } from './history-aliases.ts'
 import { documentId, indexedDocument } from './indexed-document.ts'
-import { ask, createSend, type Send, type SearchClient } from './requests.ts'
+import { createSend, type Send, type SearchClient } from './requests.ts'
 
 export interface WriterDependencies {
   readonly client: SearchClient
@@ -13,9 +11,6 @@ export interface WriterDependencies {
   readonly poison: PoisonSink
   readonly clock: Clock
 }
-
-/** Documents that one step of a session's removal finds. */
-const REMOVED_AT_ONCE = 1_000
 
 /** Writes to every index that the alias is, or is about to be. */
 export function createOpenSearchHistoryWriter({ client, alias, poison, clock }: WriterDependencies): HistoryWriter {
@@ -27,12 +22,6 @@ export function createOpenSearchHistoryWriter({ client, alias, poison, clock }: 
       const outcomes = await writeTo(await aliases.written(), changes, { send, clock, poison })
       if (outcomes.some(({ done }) => !done)) aliases.forget()
       return outcomes
-    },
-    removeSession: async (key) => {
-      const removed = new Set<string>()
-      for (const index of await aliases.written())
-        for (const id of await removeSession({ send, clock }, index, key)) removed.add(id)
-      return removed.size
     },
   }
 }
@@ -93,42 +82,4 @@ function operationsOf({ key, messageId, revision, documents, removed }: HistoryC
     })),
     ...removed.map((part) => ({ part, operation: operation(part) })),
   ]
-}
-
-interface Versioned {
-  readonly hits: {
-    readonly hits: readonly { readonly _id: string; readonly _version: number; readonly sort: readonly string[] }[]
-  }
-}
-
-/** Answers the ids of what was removed. */
-async function removeSession(
-  { send, clock }: { readonly send: Send; readonly clock: Clock },
-  index: string,
-  { tenant, session }: SessionKey,
-): Promise<string[]> {
-  const removed: string[] = []
-  // A search may still show what is removed already, so each step goes on behind the last and never looks back.
-  let after: readonly string[] | undefined
-  for (let more = true; more;) {
-    const body = {
-      size: REMOVED_AT_ONCE,
-      version: true,
-      _source: false,
-      sort: [{ event: 'asc' }, { part: 'asc' }],
-      ...(after === undefined ? {} : { search_after: after }),
-      query: { bool: { filter: [{ term: { tenant } }, { term: { session } }] } },
-    }
-    const { hits } = (await ask<Versioned>(send, { method: 'POST', path: `/${index}/_search`, body })).hits
-    const operations = hits.map(({ _id: id, _version }): Operation => ({ index, id, version: _version + 1 }))
-    const outcomes = await bulk(send, clock, operations)
-    if (outcomes.some(({ kind }) => kind !== 'done'))
-      throw new TooltrailError('search_unavailable', `not all documents of session ${session} could be removed`, {
-        retryable: true,
-      })
-    removed.push(...operations.map(({ id }) => id))
-    after = hits.at(-1)?.sort
-    more = hits.length === REMOVED_AT_ONCE
-  }
-  return removed
 }

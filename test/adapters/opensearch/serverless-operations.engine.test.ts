@@ -112,7 +112,6 @@ async function useEverything({ client, alias, index, writer }: OpenSearchStage):
       page = await index.search({ ...query, after: page.next })
   }
   await index.locate(scope, documents[0]?.messageId ?? '')
-  await writer.removeSession({ tenant: 'acme', session: 's-1' })
 }
 
 const ids = nextIds(undefined, 1_750_000_000_000, 100)

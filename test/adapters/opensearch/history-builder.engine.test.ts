@@ -1,0 +1,95 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createOpenSearchHistoryBuilder } from '../../../functions/adapters/opensearch/history-builder.ts'
+import { INDEX_VERSION, MAPPING } from '../../../functions/adapters/opensearch/indexed-document.ts'
+import type { HistoryDocument } from '../../../functions/domain/history.ts'
+import { nextIds } from '../../../functions/domain/ids.ts'
+import { withEngines } from '../../engines/with-engines.ts'
+import { changesOf, openSearchStage, type OpenSearchStage } from './stage.ts'
+
+/** How much faster than the machine's the clock goes: builders wait for seconds, the tests do not. */
+const SPEED = 20
+const [messageId = ''] = nextIds(undefined, 1_750_000_000_000, 1)
+const document: HistoryDocument = {
+  ...{ tenant: 'acme', session: 's-1', runId: 'run-1', messageId, part: 'u', role: 'user', agent: 'default' },
+  text: 'some words',
+  time: 1_750_000_000_000,
+}
+
+withEngines(['opensearch'], ({ opensearch }) => {
+  describe('the indexes of a history', { timeout: 120_000 }, () => {
+    let stage: OpenSearchStage
+    beforeEach(() => void (stage = openSearchStage(opensearch)))
+    afterEach(() => stage.close())
+
+    const search = async (): Promise<string[]> => {
+      await stage.refresh()
+      const { hits } = await stage.index.search({ scope: { tenant: 'acme' }, text: 'words', filters: {}, limit: 5 })
+      return hits.map((hit) => hit.messageId)
+    }
+    const behind = async (name: string): Promise<string[]> =>
+      Object.keys((await stage.client.indices.getAlias({ name })).body)
+    const all = async (): Promise<string[]> =>
+      Object.keys((await stage.client.indices.get({ index: `${stage.alias}-v*` })).body)
+    const rebuild = async (): Promise<void> => {
+      const clock = {
+        now: () => Date.now() * SPEED,
+        sleep: (ms: number) => new Promise<void>((done) => setTimeout(done, ms / SPEED)),
+      }
+      const builder = createOpenSearchHistoryBuilder({ ...stage, clock, poison: { send: async () => {} } })
+      const build = await builder.begin()
+      await build.write(changesOf([document]))
+      await build.publish()
+    }
+
+    test('the first use makes an index of this version, with the mapping, behind both aliases', async () => {
+      expect(await search()).toEqual([])
+      const first = [`${stage.alias}-v${INDEX_VERSION}-first`]
+      expect(await behind(stage.alias)).toEqual(first)
+      expect(await behind(`${stage.alias}-write`)).toEqual(first)
+      const { body } = await stage.client.indices.getMapping({ index: stage.alias })
+      const { properties } = Object.values(body)[0]?.mappings ?? {}
+      expect(Object.keys(properties ?? {})).toEqual(Object.keys(MAPPING.properties).toSorted())
+    })
+
+    test('an index that a dying process left without its aliases is taken into use', async () => {
+      await stage.client.indices.create({
+        index: `${stage.alias}-v${INDEX_VERSION}-first`,
+        body: { mappings: MAPPING as object },
+      })
+      await stage.writer.write(changesOf([document]))
+      expect(await search()).toEqual([messageId])
+    })
+
+    test('an index of an older mapping is searched and written until a rebuild puts one of this version in its place', async () => {
+      const index = `${stage.alias}-v0-old`
+      const { tenant, ...rest } = MAPPING.properties
+      const older = { ...MAPPING, properties: { ...rest, tenant: { ...tenant, ignore_above: 100 } } }
+      const aliases = { [stage.alias]: {}, [`${stage.alias}-write`]: {} }
+      await stage.client.indices.create({ index, body: { mappings: older as object, aliases } })
+      await stage.writer.write(changesOf([document]))
+      expect(await search()).toEqual([messageId])
+      expect(await behind(stage.alias)).toEqual([index])
+      await rebuild()
+      const now = await behind(stage.alias)
+      expect(now).toEqual([expect.stringMatching(`^${stage.alias}-v${INDEX_VERSION}-\\d+$`)])
+      expect(await behind(`${stage.alias}-write`)).toEqual(now)
+      expect(await all()).toEqual(now)
+      expect(await search()).toEqual([messageId])
+      const { body } = await stage.client.indices.getMapping({ index: stage.alias })
+      expect(Object.values(body)[0]?.mappings?.properties).toMatchObject({
+        tenant: { ignore_above: tenant.ignore_above },
+      })
+    })
+
+    test('what rebuilds that crashed left, in the aliases or outside of them, is removed by the next', async () => {
+      await search()
+      await stage.client.indices.create({ index: `${stage.alias}-v${INDEX_VERSION}-111` })
+      const half = { [`${stage.alias}-write`]: {} }
+      await stage.client.indices.create({ index: `${stage.alias}-v${INDEX_VERSION}-222`, body: { aliases: half } })
+      await rebuild()
+      expect(await all()).toEqual(await behind(stage.alias))
+      expect(await behind(`${stage.alias}-write`)).toEqual(await behind(stage.alias))
+      expect(await search()).toEqual([messageId])
+    })
+  })
+})
