@@ -9,7 +9,7 @@ export type StreamingHandler = (event: APIGatewayProxyEvent, stream: unknown, co
 export type Answer = (request: Request, base: string, context: Context) => Promise<Response>
 
 interface LambdaGlobal {
-  readonly streamifyResponse: (handler: StreamingHandler) => StreamingHandler
+  readonly streamifyResponse?: (handler: StreamingHandler) => StreamingHandler
 }
 
 type HonoStreaming = { Bindings: { event: APIGatewayProxyEvent; context: Context } }
@@ -22,8 +22,10 @@ export function createStreamingHandler(
   answer: Answer,
   around: (context: Context, respond: () => Promise<void>) => Promise<void>,
 ): StreamingHandler {
-  const lambda = (globalThis as { awslambda?: LambdaGlobal }).awslambda
-  if (lambda === undefined) return () => Promise.reject(new Error('this handler runs on Lambda only: no awslambda'))
+  // Packages of AWS make the global where there is none, without what streams.
+  const { streamifyResponse } = (globalThis as { awslambda?: LambdaGlobal }).awslambda ?? {}
+  if (streamifyResponse === undefined)
+    return () => Promise.reject(new Error('this handler runs on Lambda only: no awslambda'))
   const outer = new Hono<HonoStreaming>()
   outer.all('*', async (c) => {
     const { event, context } = c.env
@@ -33,9 +35,7 @@ export function createStreamingHandler(
     return withBase(await answer(new Request(url, c.req.raw), base, context), base)
   })
   const respond = streamHandle(outer) as unknown as StreamingHandler
-  return lambda.streamifyResponse((event, stream, context) =>
-    around(context, () => respond(readable(event), stream, context)),
-  )
+  return streamifyResponse((event, stream, context) => around(context, () => respond(readable(event), stream, context)))
 }
 
 /** A `Request` takes no body with these methods, whatever the caller sent. */
