@@ -2,11 +2,15 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Runs every bench of this folder, or those named on the command line, one after the other. */
+/** Runs every bench of this folder but the soak, or those named on the command line, one after the other. */
 const NOT_A_BENCH = new Set(['run.ts', 'report.ts'])
+const BY_NAME_ALONE = new Set(['soak.ts'])
 const wanted = process.argv.slice(2)
 const all = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.ts') && !NOT_A_BENCH.has(name))
-const chosen = wanted.length === 0 ? all : all.filter((name) => wanted.includes(name.replace(/\.ts$/, '')))
+const chosen =
+  wanted.length === 0
+    ? all.filter((name) => !BY_NAME_ALONE.has(name))
+    : all.filter((name) => wanted.includes(name.replace(/\.ts$/, '')))
 if (chosen.length === 0) {
   console.error(`no such bench: there are ${all.map((name) => name.replace(/\.ts$/, '')).join(', ')}`)
   process.exitCode = 1

@@ -4,6 +4,7 @@ import { readSettings } from '../functions/runtime/config.ts'
 import { openPorts } from '../functions/runtime/open-ports.ts'
 import { indexContents } from '../test/agent/index-contents.ts'
 import { awsBackend } from '../test/e2e/aws-backend.ts'
+import { startAwsEngines } from '../test/e2e/aws-engines.ts'
 import type { Client, RunBody } from '../test/e2e/client.ts'
 import { createCrashBench } from '../test/e2e/crashes/crash-runner.ts'
 import type { CrashBench } from '../test/e2e/crashes/crash-runner.ts'
@@ -13,7 +14,6 @@ import { audit } from '../test/e2e/soak/audit.ts'
 import { startFleet } from '../test/e2e/soak/fleet.ts'
 import { load } from '../test/e2e/soak/load.ts'
 import type { Accepted } from '../test/e2e/soak/load.ts'
-import { ENGINE_NAMES, startEngine } from '../test/engines/engines.ts'
 import { startOpenAiServer } from '../test/model-server/openai-server.ts'
 import { printTable, quantile } from './report.ts'
 
@@ -40,21 +40,22 @@ const SETTLE_MS = 300_000
 const STEADY_MS = 6_000
 const ENDED: readonly string[] = ['completed', 'failed', 'cancelled']
 
-const engines = await Promise.all(ENGINE_NAMES.map(startEngine))
-const [dynamodb = '', opensearch = '', s3 = '', sqs = ''] = engines.map(({ endpoint }) => endpoint)
+const engines = await startAwsEngines('the soak')
+if (engines === undefined) process.exit()
+const { opensearch } = engines.endpoints
 const random = randomNumbers(SEED)
 const model = await startOpenAiServer(async (request) => {
   await sleep(random() * LONGEST_ANSWER_MS)
   return scriptedModel(request)
 })
-const bench = await createCrashBench(model.baseUrl, awsBackend({ dynamodb, opensearch, s3, sqs }))
+const bench = await createCrashBench(model.baseUrl, awsBackend(engines.endpoints))
 const { env } = bench.place
 try {
   process.exitCode = (await soak()) ? 0 : 1
 } finally {
   await bench.remove()
   await model.close()
-  await Promise.all(engines.map((engine) => engine.stop()))
+  await engines.stop()
 }
 
 /** Answers whether every promise was kept. */

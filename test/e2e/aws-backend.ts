@@ -6,17 +6,18 @@ import { POSITIONS } from '../../functions/adapters/dynamodb/stream-positions.ts
 import { dynamodbClient, s3Client, sqsClient } from '../engines/clients.ts'
 import type { Backend, Place } from './backend.ts'
 
-type Endpoints = { readonly [name in 'dynamodb' | 'opensearch' | 's3' | 'sqs']: string }
+/** Where the engines are. */
+export type AwsEndpoints = { readonly [name in 'dynamodb' | 'opensearch' | 's3' | 'sqs']: string }
 
 /** DynamoDB, S3, SQS and OpenSearch at these endpoints, with a table, a bucket, queues and an index for each place. */
-export const awsBackend = (endpoints: Endpoints): Backend => ({
+export const awsBackend = (endpoints: AwsEndpoints): Backend => ({
   name: 'DynamoDB, S3, SQS and OpenSearch',
   slower: 5,
   searchLagMs: 30_000,
   open: async () => openPlace(endpoints),
 })
 
-function openPlace(endpoints: Endpoints): Place {
+function openPlace(endpoints: AwsEndpoints): Place {
   const name = `e2e-${crypto.randomUUID()}`
   const dynamodb = dynamodbClient(endpoints.dynamodb)
   const s3 = s3Client(endpoints.s3)
