@@ -1,0 +1,181 @@
+import { createTableIfAbsent } from '../functions/adapters/dynamodb/create-table.ts'
+import { createSystemClock } from '../functions/adapters/memory/system-clock.ts'
+import { createAwsStores } from '../functions/runtime/aws-stores.ts'
+import { answerOf, makeTool, setStage } from '../test/agent/stage.ts'
+import type { Turn } from '../test/agent/stage.ts'
+import { startEngine } from '../test/engines/engines.ts'
+import { createDynamoMeter } from './made/dynamo-meter.ts'
+import type { MeteredRequest } from './made/dynamo-meter.ts'
+import { words } from './made/words.ts'
+import { printTable } from './report.ts'
+
+/**
+ * What a turn costs on AWS: requests, bytes and units at turns 1 to 1,000 of one session. A turn of about 5 KB (input 200 B,
+ * two parallel calls with 2 KB results, answer 500 B) goes through the real loop and adapters to DynamoDB Local. Writes must
+ * stay flat (aim: turn 1,000 at most 1.02 x turn 1, at most 6 requests); reads are bounded by the context, which fills first.
+ */
+const TURNS = 1_000
+const SHOWN = [1, 10, 100, 1_000]
+/** The turn whose requests are listed. */
+const TRACED = 100
+const WRITES = new Set(['TransactWriteItems', 'UpdateItem', 'PutItem', 'DeleteItem'])
+/** US dollars, us-east-1, list prices on demand: per million units and requests, per GB-second, per GB-month. */
+const PRICES = {
+  writeUnits: 0.625,
+  readUnits: 0.125,
+  apiRequests: 3.5,
+  lambdaRequests: 0.2,
+  lambdaSecond: 0.0000133334,
+  storedGigabyte: 0.25,
+  logGigabyte: 0.5,
+} as const
+/** Of a function with 1 GB on arm64, for a turn: mostly waiting for the model. */
+const SECONDS_OF_A_TURN = 4
+const LOG_BYTES_OF_A_TURN = 2_048
+
+interface Mark {
+  readonly at: number
+  readonly text: string
+}
+
+const engine = await startEngine('dynamodb').catch((error: unknown) => {
+  console.log(`aws-cost left out, for DynamoDB Local cannot be had: ${String(error)}`)
+  process.exit(0)
+})
+const meter = createDynamoMeter(engine.endpoint)
+const table = `cost-${crypto.randomUUID()}`
+const marks: Mark[] = []
+const mark = (text: string): void => void marks.push({ at: meter.now(), text })
+
+await createTableIfAbsent(meter.client, table)
+const script = Array.from({ length: TURNS }, (_, turn): Turn[] => [
+  answering({
+    calls: [1, 2].map((index) => ({ id: `call-${index}`, name: 'work', arguments: `{"n":${turn * 2 + index}}` })),
+  }),
+  answering({ text: words(500, turn) }),
+]).flat()
+const work = makeTool('work', async (input) => {
+  mark('tool begins')
+  return { text: words(2_048, (input as { n: number }).n * 1_000) }
+})
+const stage = await setStage({
+  script,
+  tools: [work],
+  change(local) {
+    const stores = createAwsStores({
+      dynamodb: meter.client,
+      outputs: local.outputs,
+      table,
+      clock: createSystemClock(),
+    })
+    return { ...local, ...stores.ports }
+  },
+})
+await stage.ports.sessions.create({ ...stage.key, agent: 'default', metadata: {} })
+
+const turns: { readonly number: number; readonly requests: readonly MeteredRequest[] }[] = []
+for (let number = 1; number <= TURNS; number++) {
+  const first = meter.requests.length
+  marks.length = 0
+  const run = await stage.submit(words(200, number * 7))
+  await stage.settled(run)
+  const requests = meter.requests.slice(first)
+  if (SHOWN.includes(number)) turns.push({ number, requests })
+  if (number === TRACED) printTrace(requests)
+}
+await stage.close()
+meter.close()
+await engine.stop()
+
+printTurns()
+printCost()
+
+function answering(turn: Exclude<Turn, (...args: never[]) => unknown>): Turn {
+  return async function* () {
+    mark('model is asked')
+    if (turn.text !== undefined) yield { type: 'text.delta', part: 0, text: turn.text }
+    yield { type: 'answer', answer: answerOf(turn) }
+  }
+}
+
+/** Which requests the loop waits for before it goes on: what ended before the next mark was on the way there. */
+function printTrace(requests: readonly MeteredRequest[]): void {
+  const origin = requests[0]?.begun ?? 0
+  const lines = [
+    ...requests.map(({ name, begun, ended }) => ({
+      at: begun,
+      text: name,
+      until: ended === 0 ? undefined : ended - origin,
+    })),
+    ...marks.map(({ at, text }) => ({ at, text: `— ${text}`, until: undefined })),
+  ].toSorted((left, right) => left.at - right.at)
+  printTable(
+    `Requests of turn ${TRACED}, milliseconds since its first`,
+    ['begins', 'ends', 'request'],
+    lines.map(({ at, text, until }) => [(at - origin).toFixed(1), until?.toFixed(1) ?? '', text]),
+  )
+}
+
+function totals(requests: readonly MeteredRequest[]) {
+  const writes = requests.filter(({ name }) => WRITES.has(name))
+  const sum = (of: readonly MeteredRequest[], field: 'up' | 'down' | 'writeUnits' | 'readUnits'): number =>
+    of.reduce((total, request) => total + request[field], 0)
+  return {
+    writes: writes.length,
+    reads: requests.length - writes.length,
+    up: sum(writes, 'up'),
+    down: sum(requests, 'down'),
+    writeUnits: sum(writes, 'writeUnits'),
+    readUnits: sum(requests, 'readUnits'),
+  }
+}
+
+function printTurns(): void {
+  const rows = turns.map(({ number, requests }) => ({ number, ...totals(requests) }))
+  const [first, last] = [rows[0], rows.at(-1)]
+  if (first === undefined || last === undefined) throw new Error('no turn was measured')
+  const ratio = (field: 'writes' | 'up' | 'writeUnits'): string => `${(last[field] / first[field]).toFixed(3)} x`
+  printTable(
+    'A turn of about 5 KB on DynamoDB',
+    ['turn', 'write requests', 'bytes written up', 'write units', 'read requests', 'bytes down', 'read units'],
+    [
+      ...rows.map((row) => [row.number, row.writes, row.up, row.writeUnits, row.reads, row.down, row.readUnits]),
+      [`${last.number} : 1`, ratio('writes'), ratio('up'), ratio('writeUnits'), '', 'bounded by the context', ''],
+      ['aim', '≤ 6, ≤ 1.020 x', '≤ 1.020 x', '≤ 1.020 x', '', '', ''],
+    ],
+  )
+}
+
+function printCost(): void {
+  const middle = turns.find(({ number }) => number === TRACED)
+  if (middle === undefined) throw new Error(`turn ${TRACED} was not measured`)
+  const { writeUnits, readUnits } = totals(middle.requests)
+  const stored = Math.round(meter.storedBytes() / TURNS)
+  const rows: readonly [string, string, number][] = [
+    ['DynamoDB, writes', `${writeUnits} units x $${PRICES.writeUnits}`, writeUnits * PRICES.writeUnits],
+    ['DynamoDB, reads', `${readUnits} units x $${PRICES.readUnits}`, readUnits * PRICES.readUnits],
+    ['API Gateway, requests', `1 x $${PRICES.apiRequests}`, PRICES.apiRequests],
+    ['Lambda, requests', `api 1 + indexer ≤ 5, x $${PRICES.lambdaRequests}`, 6 * PRICES.lambdaRequests],
+    [
+      'Lambda, time',
+      `${SECONDS_OF_A_TURN} s x 1 GB x $${PRICES.lambdaSecond} x 10^6`,
+      SECONDS_OF_A_TURN * PRICES.lambdaSecond * 1e6,
+    ],
+    [
+      'logs',
+      `${LOG_BYTES_OF_A_TURN} B x 10^6 x $${PRICES.logGigabyte} a GB`,
+      (LOG_BYTES_OF_A_TURN / 1e3) * PRICES.logGigabyte,
+    ],
+    [
+      'DynamoDB, kept a month',
+      `${stored} B x 10^6 x $${PRICES.storedGigabyte} a GB`,
+      (stored / 1e3) * PRICES.storedGigabyte,
+    ],
+  ]
+  const total = rows.reduce((sum, [, , dollars]) => sum + dollars, 0)
+  printTable(
+    `US dollars for a million such turns (list prices, us-east-1), without the model and the search engine; turn ${TRACED}`,
+    ['what', 'arithmetic', 'dollars'],
+    [...rows.map(([what, how, dollars]) => [what, how, dollars.toFixed(2)]), ['all', '', total.toFixed(2)]],
+  )
+}
