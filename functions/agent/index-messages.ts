@@ -104,7 +104,7 @@ async function project({ outputs, redact }: IndexDependencies, { key, message }:
   return projectMessage(await message(), session, { redact, readOutput: (tool) => readOutput(outputs, key, tool) })
 }
 
-/** A store that is down will come back. A content that is gone or cannot be read will not: it must not hold up the others. */
+/** A store that is down says so, and will come back. What is gone or cannot be read will not: it must not hold up the others. */
 async function spoiled(
   { poison, sessions }: IndexDependencies,
   { key, messageId }: MessageRow,
@@ -112,7 +112,7 @@ async function spoiled(
 ): Promise<Prepared> {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   const gone = error instanceof TooltrailError && error.code === 'output_not_found'
-  if (!gone && !(error instanceof SyntaxError)) return { failure: { error: text } }
+  if (!gone && error instanceof TooltrailError) return { failure: { error: text } }
   try {
     // The outputs of a session go with it.
     if (gone && (await sessions.read(key)) === undefined) return {}

@@ -164,12 +164,13 @@ test('an output that is gone is poison, unless its whole session is', async () =
   expect(deleted.poisoned).toEqual([])
 })
 
-test('a row that cannot be read as a message is poison and holds up nothing', async () => {
+test.each([
+  ['is cut off', async () => JSON.parse('{') as Message],
+  ['has nothing in it', () => Promise.reject(new Error('message has no body'))],
+  ['is of no role', async () => ({ id: hello.id }) as Message],
+])('a row that %s is poison and holds up nothing', async (_, message) => {
   const { index, poisoned, written } = stage()
-  const broken: Record = {
-    sequence: '1',
-    change: { stored: { key, messageId: hello.id, revision: 1, message: async () => JSON.parse('{') as Message } },
-  }
+  const broken: Record = { sequence: '1', change: { stored: { key, messageId: hello.id, revision: 1, message } } }
   expect(await index([broken, stored('2', thanks)])).toEqual({ failed: [] })
   expect(poisoned).toMatchObject([{ messageId: hello.id }])
   expect(written).toHaveLength(1)
