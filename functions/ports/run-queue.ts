@@ -1,7 +1,7 @@
 import type { SessionKey } from '../domain/session.ts'
 
 export interface Hint extends SessionKey {
-  /** How often the work was handed from one process to the next without a pause; absent: not yet. */
+  /** How often the work was handed from one process to the next; absent: not yet, or found by the sweeper (record 13). */
   readonly hops?: number
 }
 

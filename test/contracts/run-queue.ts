@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import type { RunQueue } from '../../functions/ports/run-queue.ts'
+import type { Hint, RunQueue } from '../../functions/ports/run-queue.ts'
 import type { SessionKey } from '../../functions/domain/session.ts'
 
 const key = (session: string): SessionKey => ({ tenant: 'default', session })
@@ -13,6 +13,15 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
       const consumer = queue.consume(async (hint) => void seen.push(hint))
       await queue.send({ tenant: 'other', session: 'A:b.c-1' })
       await vi.waitFor(() => expect(seen).toEqual([{ tenant: 'other', session: 'A:b.c-1' }]))
+      await consumer.stop()
+    })
+
+    test('a hint tells how often its work was handed on', async () => {
+      const queue = await open()
+      const seen: Hint[] = []
+      const consumer = queue.consume(async (hint) => void seen.push(hint))
+      await queue.send({ ...key('handed-on'), hops: 7 })
+      await vi.waitFor(() => expect(seen).toEqual([{ ...key('handed-on'), hops: 7 }]))
       await consumer.stop()
     })
 

@@ -9,9 +9,11 @@ export function decodeHint(body: string): Hint {
   const value: unknown = JSON.parse(body)
   if (typeof value === 'object' && value !== null && 'tenant' in value && 'session' in value) {
     const { tenant, session } = value
-    const hops = 'hops' in value && Number.isSafeInteger(value.hops) ? { hops: value.hops as number } : {}
+    const hops = 'hops' in value && isCount(value.hops) ? { hops: value.hops } : {}
     if (typeof tenant === 'string' && typeof session === 'string' && isTenant(tenant) && isSessionId(session))
       return { tenant, session, ...hops }
   }
   throw new TypeError('the message is no hint of a tenant and a session')
 }
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0

@@ -1,0 +1,118 @@
+import { CreateQueueCommand, GetQueueAttributesCommand, SendMessageCommand } from '@aws-sdk/client-sqs'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
+import { encodeHint } from '../../../functions/adapters/sqs/hint.ts'
+import { createSqsRunQueue } from '../../../functions/adapters/sqs/run-queue.ts'
+import { serveHint } from '../../../functions/agent/serve-hint.ts'
+import { sweep } from '../../../functions/agent/sweeper.ts'
+import type { SessionKey } from '../../../functions/domain/session.ts'
+import type { RunQueue } from '../../../functions/ports/run-queue.ts'
+import { setStage } from '../../agent/stage.ts'
+import type { Stage } from '../../agent/stage.ts'
+import { newRun } from '../../contracts/scene.ts'
+import { sqsClient } from '../../engines/clients.ts'
+import { withEngines } from '../../engines/with-engines.ts'
+
+const SCRIPT = Array.from({ length: 6 }, (_, number) => ({ text: `answer ${number}` }))
+const A_MINUTE = 60_000
+
+withEngines(['sqs'], ({ sqs }) => {
+  describe('hints in SQS change nothing but the time', { timeout: A_MINUTE }, () => {
+    const client = sqsClient(sqs)
+    const waitFor = (check: () => Promise<void> | void): Promise<void> =>
+      vi.waitFor(check, { timeout: 20_000, interval: 50 })
+    let queueUrl: string
+    let queue: RunQueue
+    let stage: Stage
+    let reports: unknown[]
+    beforeEach(async () => {
+      reports = []
+      queueUrl = (await client.send(new CreateQueueCommand({ QueueName: `q-${crypto.randomUUID()}` }))).QueueUrl ?? ''
+      queue = createSqsRunQueue({
+        client,
+        queueUrl,
+        clock: createSystemClock(),
+        report: (error) => reports.push(error),
+      })
+      stage = await setStage({ script: SCRIPT, change: (ports) => ({ ...ports, queue }) })
+    })
+    afterEach(() => stage.close())
+
+    const consume = () =>
+      queue.consume((hint) => serveHint({ ...stage.ports, worker: stage.worker }, hint, Date.now() + A_MINUTE))
+    const isEmpty = async (): Promise<void> => {
+      const asked = new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['All'] })
+      expect((await client.send(asked)).Attributes).toMatchObject({
+        ApproximateNumberOfMessages: '0',
+        ApproximateNumberOfMessagesNotVisible: '0',
+      })
+    }
+    const session = async (name: string): Promise<SessionKey> => {
+      const key = { tenant: 'default', session: name }
+      await stage.ports.sessions.create({ ...key, agent: 'default', metadata: {} })
+      return key
+    }
+    const enqueue = async (key: SessionKey): Promise<string> =>
+      (await stage.ports.inbox.enqueue(key, newRun({ agent: 'default' }))).runId
+    const hasEnded = (key: SessionKey, runs: readonly string[]): Promise<void> =>
+      waitFor(async () => {
+        for (const run of runs) expect((await stage.ports.reader.run(key, run))?.status).toBe('completed')
+      })
+
+    test('doubled, reordered and late ones: every input is answered once, in its order', async () => {
+      const [one, two] = [await session('one'), await session('two')]
+      const runs = [await enqueue(one), await enqueue(one), await enqueue(one)]
+      const other = await enqueue(two)
+      for (const key of [two, one, one, two, one]) await queue.send(key)
+      const consumer = consume()
+      await hasEnded(one, runs)
+      await hasEnded(two, [other])
+      await queue.send({ ...one, hops: 99 })
+      await waitFor(isEmpty)
+      await consumer.stop()
+      expect(stage.requests).toHaveLength(4)
+      const { messages } = await stage.ports.reader.messages(one, { order: 'ascending', limit: 100 })
+      expect(messages.map(({ role, runId }) => [role, runId])).toEqual(
+        runs.flatMap((run) => [
+          ['user', run],
+          ['assistant', run],
+        ]),
+      )
+      expect(reports).toEqual([])
+    })
+
+    test('a lost one: the sweeper finds the session and hints again', async () => {
+      const key = await session('lost')
+      const run = await enqueue(key)
+      await sweep({ ...stage.ports, queue })
+      const consumer = consume()
+      await hasEnded(key, [run])
+      await waitFor(isEmpty)
+      await consumer.stop()
+      expect(stage.requests).toHaveLength(1)
+    })
+
+    test('one that finds a live lease, no work, or no session is acknowledged', async () => {
+      const [held, idle] = [await session('held'), await session('idle')]
+      await stage.ports.inbox.enqueue(held, newRun({ agent: 'default', startAs: 'somebody else' }))
+      const before = await stage.ports.lease.look(held)
+      for (const key of [held, idle, { tenant: 'default', session: 'never-was' }]) await queue.send(key)
+      const consumer = consume()
+      await waitFor(isEmpty)
+      await consumer.stop()
+      expect(reports).toEqual([])
+      expect(stage.requests).toEqual([])
+      expect(await stage.ports.lease.look(held)).toEqual(before)
+    })
+
+    test.each([-3, 1.5, 'many', null])('a count of hops that is none (%j) counts as none', async (hops) => {
+      const key = await session('counted')
+      const MessageBody = JSON.stringify({ ...JSON.parse(encodeHint(key)), hops })
+      await client.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))
+      const seen: unknown[] = []
+      const consumer = queue.consume(async (hint) => void seen.push(hint))
+      await waitFor(() => expect(seen).toEqual([key]))
+      await consumer.stop()
+    })
+  })
+})
