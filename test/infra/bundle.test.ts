@@ -1,0 +1,106 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { bundleHandler, type Bundle, type Handler } from '../../lib/bundle.ts'
+
+// Bundles and templates take their time where others work at the same machine.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const folder = mkdtempSync(join(tmpdir(), 'tooltrail-bundle-'))
+const agents = JSON.stringify({ agents: { clerk: { tools: ['stock_level', 'current_time'] } } })
+const toolsFile = join(import.meta.dirname, 'sample-tools.ts')
+const HANDLERS: readonly Handler[] = ['api', 'worker', 'indexer', 'sweeper']
+const bundles = new Map<string, Bundle>()
+
+beforeAll(async () => {
+  for (const handler of HANDLERS)
+    bundles.set(handler, await bundleHandler(handler, join(folder, handler), { agents, toolsFile }))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** Starts the bundle's code as Lambda does: alone in its folder, with these variables and no others. */
+function load(handler: Handler, file = join(folder, handler, 'agents.json')): string {
+  const code = `
+    globalThis.awslambda = { streamifyResponse: (run) => run, HttpResponseStream: {} }
+    const { handler } = await import(${JSON.stringify(pathToFileURL(join(folder, handler, 'index.mjs')).href)})
+    process.stdout.write(typeof handler)
+    process.exit(0)`
+  return execFileSync(process.execPath, ['--input-type=module', '-e', code], {
+    cwd: join(folder, handler),
+    encoding: 'utf8',
+    stdio: 'pipe',
+    env: {
+      AWS_REGION: 'eu-central-1',
+      AWS_ACCESS_KEY_ID: 'none',
+      AWS_SECRET_ACCESS_KEY: 'none',
+      LAMBDA_TASK_ROOT: join(folder, handler),
+      TOOLTRAIL_ENVIRONMENT: 'dev',
+      TOOLTRAIL_TABLE: 'table',
+      TOOLTRAIL_BUCKET: 'bucket',
+      TOOLTRAIL_AGENTS: file,
+      OPENSEARCH_ENDPOINT: 'https://abc.eu-central-1.aoss.amazonaws.com',
+      TOOLTRAIL_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/1/runs',
+      TOOLTRAIL_POISON_URL: 'https://sqs.eu-central-1.amazonaws.com/1/poison',
+      TOOLTRAIL_MODEL_SECRET: 'secret',
+      TOOLTRAIL_STOP_MARGIN_SECONDS: '300',
+      MODEL: 'demo/demo',
+      LOG_LEVEL: 'info',
+    },
+  })
+}
+
+describe('the bundle of', () => {
+  test.each([
+    ['api', 900],
+    ['worker', 1_400],
+    ['indexer', 600],
+    ['sweeper', 600],
+  ] as const)('%s loads at most %i KB before its first request', (handler, kilobytes) =>
+    expect(bundles.get(handler)?.eagerBytes).toBeLessThanOrEqual(kilobytes * 1_000),
+  )
+
+  test.each(HANDLERS)('%s loads no model provider before its first request', (handler) =>
+    expect(bundles.get(handler)?.eagerPackages.filter((name) => name.startsWith('@ai-sdk/'))).toEqual([]),
+  )
+
+  test.each(HANDLERS)('%s starts alone in its folder', (handler) => expect(load(handler)).toBe('function'))
+
+  test.each(HANDLERS)('%s stays far below the 250 MB that Lambda takes', (handler) => {
+    const files = readdirSync(join(folder, handler), { recursive: true, encoding: 'utf8' })
+    const bytes = files.reduce((sum, file) => sum + statSync(join(folder, handler, file)).size, 0)
+    expect(bytes).toBeLessThan(30_000_000)
+  })
+
+  test('the API brings the script of its documentation and the agents', () => {
+    expect(existsSync(join(folder, 'api/scalar.js'))).toBe(true)
+    expect(readFileSync(join(folder, 'api/agents.json'), 'utf8')).toBe(agents)
+  })
+})
+
+describe("a team's own tools", () => {
+  test.each(['api', 'worker'] as const)('are in the %s, where agents can name them', (handler) => {
+    const others = join(folder, `${handler}-others.json`)
+    writeFileSync(others, JSON.stringify({ agents: { clerk: { tools: ['no_such_tool'] } } }))
+    expect(load(handler)).toBe('function')
+    expect(() => load(handler, others)).toThrow(/there is no tool \\?"no_such_tool\\?"; there are .*stock_level/)
+  })
+
+  test('are not in a bundle that names none', async () => {
+    const plain = mkdtempSync(join(folder, 'plain-'))
+    await bundleHandler('worker', plain, { agents })
+    const code = readdirSync(plain, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.mjs'))
+      .map((file) => readFileSync(join(plain, file), 'utf8'))
+    expect(code.join('')).not.toContain('stock_level')
+  })
+})
+
+test('the program that constructs run bundles into the folder that it is given', () => {
+  const out = mkdtempSync(join(folder, 'command-'))
+  execFileSync(process.execPath, [join(ROOT, 'lib/bundle-command.ts'), 'sweeper', out, '{}'], { stdio: 'pipe' })
+  expect(existsSync(join(out, 'index.mjs'))).toBe(true)
+})

@@ -1,0 +1,114 @@
+import { CreateTableCommand, ResourceInUseException, UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { createTableIfAbsent } from '../../functions/adapters/dynamodb/create-table.ts'
+import { readEnvironment } from '../../lib/environments.ts'
+import { environmentOf, ofType, synthesise, type Synthesised } from './synthesise.ts'
+
+// Bundles and templates take their time where others work at the same machine.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
+
+let dev: Synthesised
+let prod: Synthesised
+beforeAll(() => {
+  dev = synthesise(readEnvironment('dev'))
+  prod = synthesise(readEnvironment('prod'))
+})
+
+const tableOf = (made: Synthesised) => ofType(made, 'AWS::DynamoDB::Table').map(([, table]) => table)[0]
+
+/** What the program itself asks for where it makes the table. */
+async function requested(answer: (command: object) => object): Promise<object[]> {
+  const sent: object[] = []
+  const client = {
+    config: {},
+    send: (command: { input: object }) => {
+      sent.push(command.input)
+      return Promise.resolve(answer(command))
+    },
+  } as unknown as DynamoDBClient
+  await createTableIfAbsent(client, 'log')
+  return sent
+}
+
+describe('the table', () => {
+  test('is the one that the program makes for itself: keys, indexes, stream and lifetime', async () => {
+    const table = { TableStatus: 'ACTIVE' }
+    const sent = await requested(() => ({ Table: table }))
+    const [create] = sent as [Record<string, unknown>]
+    const { TableName: _, StreamSpecification: stream, AttributeDefinitions: attributes, ...rest } = create
+    const made = tableOf(dev)?.Properties ?? {}
+    expect(made).toMatchObject(rest)
+    expect(made['StreamSpecification']).toEqual({
+      StreamViewType: (stream as { StreamViewType: string }).StreamViewType,
+    })
+    expect(new Set(made['AttributeDefinitions'] as object[])).toEqual(new Set(attributes as object[]))
+    const lifetime = sent.find((input) => 'TimeToLiveSpecification' in input)
+    expect(made['TimeToLiveSpecification']).toEqual(
+      (lifetime as { TimeToLiveSpecification: object }).TimeToLiveSpecification,
+    )
+  })
+
+  test('is kept, protected and backed up in prod', () => {
+    expect(tableOf(prod)).toMatchObject({
+      DeletionPolicy: 'Retain',
+      UpdateReplacePolicy: 'Retain',
+      Properties: {
+        DeletionProtectionEnabled: true,
+        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      },
+    })
+  })
+
+  test('goes with its stack in dev', () =>
+    expect(tableOf(dev)).toMatchObject({ DeletionPolicy: 'Delete', Properties: { DeletionProtectionEnabled: false } }))
+
+  test('is encrypted with the key of the environment', () => {
+    const key = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab'
+    const own = synthesise(environmentOf({ model: 'a/b', search: { kind: 'serverless' }, encryptionKey: key }))
+    expect(tableOf(own)?.Properties['SSESpecification']).toEqual({
+      KMSMasterKeyId: key,
+      SSEEnabled: true,
+      SSEType: 'KMS',
+    })
+  })
+})
+
+describe('every bucket', () => {
+  test.each(['dev', 'prod'])(
+    'of %s is private, refuses requests without TLS, and ends uploads that nobody finished',
+    (name) => {
+      const made = name === 'dev' ? dev : prod
+      const buckets = ofType(made, 'AWS::S3::Bucket')
+      const policies = JSON.stringify(ofType(made, 'AWS::S3::BucketPolicy'))
+      expect(buckets.length).toBeGreaterThanOrEqual(2)
+      for (const [id, { Properties }] of buckets) {
+        expect(Properties['PublicAccessBlockConfiguration'], id).toEqual({
+          BlockPublicAcls: true,
+          BlockPublicPolicy: true,
+          IgnorePublicAcls: true,
+          RestrictPublicBuckets: true,
+        })
+        expect(policies, id).toContain(`{"Bucket":{"Ref":"${id.split('/')[1]}"}`)
+        expect(Properties['LifecycleConfiguration'], id).toBeDefined()
+      }
+      for (const [, policy] of ofType(made, 'AWS::S3::BucketPolicy'))
+        expect(JSON.stringify(policy.Properties['PolicyDocument'])).toContain('"aws:SecureTransport":"false"')
+    },
+  )
+
+  test('of outputs is logged in prod, and kept', () => {
+    const [, outputs] = ofType(prod, 'AWS::S3::Bucket').find(([id]) => id.includes('OutputsBucket')) ?? []
+    expect(outputs?.DeletionPolicy).toBe('Retain')
+    expect(outputs?.Properties['LoggingConfiguration']).toBeDefined()
+  })
+})
+
+test('a table that is there already is not made again', async () => {
+  const taken = new ResourceInUseException({ message: 'there is one', $metadata: {} })
+  const sent = await requested((command) => {
+    if (command instanceof CreateTableCommand) throw taken
+    return {}
+  })
+  expect(sent.some((input) => input instanceof UpdateTimeToLiveCommand)).toBe(false)
+})

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest'
+import { environmentNames, EnvironmentError, readEnvironment } from '../../lib/environments.ts'
+import { environmentOf } from './synthesise.ts'
+
+const SERVERLESS = { kind: 'serverless' } as const
+const DOMAIN = { kind: 'domain', instance: 'r7g.large.search', nodes: 3 } as const
+
+const messageOf = (work: () => unknown): string => {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof EnvironmentError) return error.message
+    throw error
+  }
+  return ''
+}
+
+describe('the settings of an environment', () => {
+  test.each(environmentNames())('%s can be read', (name) => expect(readEnvironment(name).name).toBe(name))
+
+  test('an unknown environment is told those that there are', () => {
+    const message = messageOf(() => readEnvironment('prd'))
+    expect(message).toContain('there is no environment "prd"; there are dev, staging, prod')
+  })
+
+  test.each([undefined, ''])('no environment (%j) is told how to name one', (name) =>
+    expect(messageOf(() => readEnvironment(name))).toContain('-c env=dev'),
+  )
+
+  test('a name of every object is no environment', () =>
+    expect(messageOf(() => readEnvironment('toString'))).toContain('there is no environment'))
+
+  test.each([
+    [{ model: 'gpt', search: SERVERLESS }, 'own.model: is not of the form provider/model'],
+    [{ model: 'a/b', search: SERVERLESS, account: '12' }, 'own.account: is not an account number'],
+    [{ model: 'a/b', search: SERVERLESS, region: 'Frankfurt' }, 'own.region: is not a region'],
+    [{ model: 'a/b', search: SERVERLESS, alarmEmail: 'me' }, 'own.alarmEmail: '],
+    [{ model: 'a/b', search: SERVERLESS, logDays: 8 }, 'own.logDays: '],
+    [{ model: 'a/b', search: SERVERLESS, corsOrigins: ['example'] }, 'own.corsOrigins.0'],
+    [{ model: 'a/b', search: SERVERLESS, throttle: { rate: 0, burst: 1 } }, 'own.throttle.rate: '],
+    [{ model: 'a/b', search: SERVERLESS, encryptionKey: 'alias/mine' }, 'own.encryptionKey: is not an ARN of kms'],
+    [{ model: 'a/b', search: { kind: 'elastic' } }, 'own.search.kind: '],
+    [{ model: 'a/b', search: { ...DOMAIN, instance: 't3.small.search', standby: true } }, 'own.search.standby: '],
+    [{ model: 'a/b', search: { ...DOMAIN, nodes: 4, standby: true } }, 'own.search.nodes: must be a multiple of 3'],
+    [{ model: 'a/b', search: SERVERLESS, modle: 'x' }, 'modle'],
+  ])('%j is refused by the name of the setting', (settings, expected) =>
+    expect(messageOf(() => environmentOf(settings as Parameters<typeof environmentOf>[0]))).toContain(expected),
+  )
+
+  test('a name that is too long for a collection is refused', () =>
+    expect(messageOf(() => environmentOf({ model: 'a/b', search: SERVERLESS }, 'a-name-too-long'))).toContain(
+      'up to 12 lower case letters',
+    ))
+})

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest'
+import { readEnvironment } from '../../lib/environments.ts'
+import { environmentOf, ofType, synthesise, type Synthesised } from './synthesise.ts'
+
+interface Statement {
+  readonly Action: string | string[]
+  readonly Resource: unknown
+}
+
+const listOf = <Value>(value: Value | Value[]): Value[] => (Array.isArray(value) ? value : [value])
+
+/** What roles may do, by function: `action resource`, of which the parts that CloudFormation fills in are `…`. */
+function rightsOf(made: Synthesised): Map<string, string[]> {
+  const rights = new Map<string, string[]>()
+  for (const [, { Properties }] of ofType(made, 'AWS::IAM::Policy')) {
+    const name = /Tooltrail(\w+)RoleDefaultPolicy/.exec(String(Properties['PolicyName']))?.[1]?.toLowerCase() ?? 'other'
+    const { Statement: statements } = Properties['PolicyDocument'] as { Statement: Statement[] }
+    const allowed = statements.flatMap(({ Action, Resource }) =>
+      listOf(Action).flatMap((action) => listOf(Resource).map((resource) => `${action} ${render(resource)}`)),
+    )
+    rights.set(name, [...(rights.get(name) ?? []), ...allowed].toSorted())
+  }
+  return rights
+}
+
+function render(resource: unknown): string {
+  if (typeof resource === 'string') return resource
+  const { 'Fn::Join': join } = resource as { 'Fn::Join'?: [string, unknown[]] }
+  return join === undefined ? '…' : join[1].map(render).join(join[0])
+}
+
+const prod = synthesise(readEnvironment('prod'))
+const dev = synthesise(readEnvironment('dev'))
+
+describe('the rights of the functions', () => {
+  test('name every action: none has a *', () => {
+    for (const made of [dev, prod])
+      for (const [name, rights] of rightsOf(made))
+        expect(
+          rights.filter((right) => right.split(' ')[0]?.includes('*')),
+          name,
+        ).toEqual([])
+  })
+
+  test('name every resource, but for objects, indexes and regions whose names nobody knows before', () => {
+    const open = [...rightsOf(prod).values()].flat().filter((right) => right.includes('*'))
+    expect([...new Set(open)].toSorted()).toEqual([
+      'bedrock:InvokeModel arn:…:bedrock:*::foundation-model/anthropic.claude-sonnet-5-5',
+      'bedrock:InvokeModelWithResponseStream arn:…:bedrock:*::foundation-model/anthropic.claude-sonnet-5-5',
+      'es:ESHttpPost …/history-v*/_search',
+      'es:ESHttpPut …/history-v*',
+      's3:AbortMultipartUpload …/*',
+      's3:DeleteObject …/*',
+      's3:GetObject …/*',
+      's3:PutObject …/*',
+    ])
+  })
+
+  test('of models are those of the agents, and none where no model is of Bedrock', () => {
+    expect(JSON.stringify([...rightsOf(dev)])).not.toContain('bedrock:')
+    const { api } = Object.fromEntries(rightsOf(prod))
+    expect(
+      api?.filter((right) => right.startsWith('bedrock:InvokeModel ')).map((right) => right.split('/')[1]),
+    ).toEqual(['anthropic.claude-sonnet-5-5', 'us.anthropic.claude-sonnet-5-5'])
+    const plain = environmentOf({ model: 'bedrock/amazon.nova-pro-v1:0', search: { kind: 'serverless' } })
+    expect(rightsOf(synthesise(plain)).get('worker')).toContain(
+      'bedrock:InvokeModel arn:…:bedrock:…::foundation-model/amazon.nova-pro-v1:0',
+    )
+  })
+
+  test('let only the indexer write the index, and only the worker receive hints', () => {
+    const rights = Object.fromEntries(rightsOf(prod))
+    const holders = (action: string): string[] =>
+      Object.entries(rights)
+        .filter(([, list]) => list.some((right) => right.startsWith(`${action} `)))
+        .map(([name]) => name)
+        .toSorted()
+    expect(holders('es:ESHttpPut')).toEqual(['indexer'])
+    expect(holders('sqs:ReceiveMessage')).toEqual(['worker'])
+    expect(holders('dynamodb:GetRecords')).toEqual(['indexer'])
+    expect(holders('secretsmanager:GetSecretValue')).toEqual(['api', 'worker'])
+    expect(holders('dynamodb:Scan')).toEqual([])
+  })
+
+  test('use the key of the environment, without a *', () => {
+    const encryptionKey = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab'
+    const own = synthesise(environmentOf({ model: 'a/b', search: { kind: 'serverless' }, encryptionKey }))
+    const using = [...rightsOf(own)].filter(([, rights]) => rights.includes(`kms:GenerateDataKey ${encryptionKey}`))
+    expect(using.map(([name]) => name).toSorted()).toEqual(['api', 'indexer', 'sweeper', 'worker'])
+  })
+})

@@ -1,0 +1,94 @@
+import { App, Stack } from 'aws-cdk-lib'
+import { Template } from 'aws-cdk-lib/assertions'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test, vi } from 'vitest'
+import { Tooltrail } from '../../lib/constructs/tooltrail.ts'
+import type { TooltrailProps } from '../../lib/constructs/tooltrail.ts'
+import { shipAgents } from '../../lib/shipped-agents.ts'
+
+// Bundles and templates take their time where others work at the same machine.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
+
+const folder = mkdtempSync(join(tmpdir(), 'tooltrail-infra-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const agentsFile = (text: string): string => {
+  const path = join(folder, `${crypto.randomUUID()}.json`)
+  writeFileSync(path, text)
+  return path
+}
+
+/** In somebody else's app, without the flags of `cdk.json`. */
+function foreign(props: TooltrailProps, id = 'Agents'): Template {
+  const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'TheirStack')
+  new Tooltrail(stack, id, props)
+  return Template.fromStack(stack)
+}
+
+describe("the backend in somebody else's app", () => {
+  test('makes everything that it stands on, and keeps what holds data', () => {
+    const template = foreign({})
+    for (const [type, count] of [
+      ['AWS::Lambda::Function', 4],
+      ['AWS::SQS::Queue', 3],
+      ['AWS::DynamoDB::Table', 1],
+      ['AWS::OpenSearchServerless::Collection', 1],
+      ['AWS::ApiGateway::RestApi', 1],
+      ['AWS::Events::Rule', 1],
+    ] as const)
+      template.resourceCountIs(type, count)
+    template.hasResource('AWS::DynamoDB::Table', {
+      DeletionPolicy: 'Retain',
+      Properties: {
+        DeletionProtectionEnabled: true,
+        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      },
+    })
+    expect(JSON.stringify(template.toJSON())).toContain('"MODEL":"demo/demo"')
+  })
+
+  test('has names that its services accept, whatever the path of the construct', () => {
+    for (const id of ['Agents', 'A', 'VeryLongNamesAreNoProblemForTheConstructTree', '1st']) {
+      const resources = Object.values(
+        (foreign({}, id).toJSON() as { Resources: Record<string, { Type: string; Properties: { Name?: string } }> })
+          .Resources,
+      ).filter(({ Type }) => Type.startsWith('AWS::OpenSearchServerless'))
+      expect(resources).toHaveLength(7)
+      for (const { Type, Properties } of resources)
+        expect(Properties.Name, Type).toMatch(
+          Type.endsWith('::Collection') ? /^[a-z][a-z0-9-]{2,27}$/ : /^[a-z][a-z0-9-]{2,31}$/,
+        )
+    }
+  })
+})
+
+describe('the agents that are shipped', () => {
+  test('are the built-in one alone where there is no file', () =>
+    expect(JSON.parse(shipAgents(join(folder, 'none.json')).json)).toEqual({ agents: {} }))
+
+  test('are those of the file, whole', () => {
+    const file = { agents: { researcher: { model: 'openai/gpt-5.6', policies: { max_rounds: 3 } } } }
+    const shipped = shipAgents(agentsFile(JSON.stringify(file)))
+    expect(JSON.parse(shipped.json)).toEqual(file)
+    expect(shipped.models).toEqual(['openai/gpt-5.6'])
+  })
+
+  test('take the days of the environment unless they name their own, the default agent too', () => {
+    const agents = { agents: { a: {}, b: { policies: { ttl_days: 7 } }, c: { policies: { ttl_days: null } } } }
+    expect(JSON.parse(shipAgents(agentsFile(JSON.stringify(agents)), 90).json)).toEqual({
+      agents: {
+        default: { policies: { ttl_days: 90 } },
+        a: { policies: { ttl_days: 90 } },
+        b: { policies: { ttl_days: 7 } },
+        c: { policies: { ttl_days: null } },
+      },
+    })
+  })
+
+  test.each(['{', '{"agents": []}', '{"agents": {"a": {"model": 1}}}'])('%s is refused with the path', (text) => {
+    const path = agentsFile(text)
+    expect(() => shipAgents(path)).toThrow(`agentsFile: ${path}: `)
+  })
+})
