@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase, readAll, readOne, transaction, type Database } from '../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../functions/adapters/sqlite/history-index.ts'
+import { mergeAll } from '../functions/adapters/sqlite/history-pending.ts'
 import { createSqliteHistoryProjection } from '../functions/adapters/sqlite/history-writer.ts'
 import type { HistoryDocument } from '../functions/domain/history.ts'
 import { makeHistory } from './made/history-events.ts'
@@ -21,13 +22,13 @@ try {
   const database = openDatabase(path)
   const { documents, queries } = makeHistory(DOCUMENTS)
   const build = await timed(() => buildIndex(database, documents))
-  const writes = timeWrites(database)
+  const { writes, merge } = timeWrites(database)
   await reportSearch(database, queries)
   const bytes = documents.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
   const megabytes = (size: number): string => (size / 1_048_576).toFixed(1)
   printTable(
     `Index of ${documents.length} entries`,
-    ['build s', 'entries/s', 'text MB', 'file MB', 'one write, ms p50', 'p95'],
+    ['build s', 'entries/s', 'text MB', 'file MB', 'one write, ms p50', 'p95', 'its words later, ms'],
     [
       [
         (build / 1_000).toFixed(1),
@@ -36,6 +37,7 @@ try {
         megabytes(statSync(path).size),
         quantile(writes, 0.5),
         quantile(writes, 0.95),
+        merge,
       ],
     ],
   )
@@ -66,22 +68,28 @@ function writer(database: Database): (documents: readonly HistoryDocument[]) => 
 
 async function buildIndex(database: Database, documents: readonly HistoryDocument[]): Promise<void> {
   const write = writer(database)
-  for (let start = 0; start < documents.length; start += BATCH) write(documents.slice(start, start + BATCH))
+  for (let start = 0; start < documents.length; start += BATCH) {
+    write(documents.slice(start, start + BATCH))
+    mergeAll(database)
+  }
 }
 
-/** One tool event a transaction, as a running agent writes them. */
-function timeWrites(database: Database): number[] {
+/** One tool event a transaction, as a running agent writes them; `merge`: what one costs when their words are taken in. */
+function timeWrites(database: Database): { writes: number[]; merge: number } {
   const write = writer(database)
   const more = makeHistory(600).documents.map((document) => ({
     ...document,
     session: 'later',
     messageId: `9${document.messageId}`,
   }))
-  return Array.from(Map.groupBy(more, ({ messageId }) => messageId).values(), (event) => {
+  const writes = Array.from(Map.groupBy(more, ({ messageId }) => messageId).values(), (event) => {
     const start = performance.now()
     write(event)
     return performance.now() - start
   })
+  const start = performance.now()
+  mergeAll(database)
+  return { writes, merge: (performance.now() - start) / writes.length }
 }
 
 async function reportSearch(database: Database, queries: readonly { kind: string; text: string }[]): Promise<void> {
