@@ -24,8 +24,10 @@ export interface SessionWorker {
   isServing(key: SessionKey): boolean
   /** Resolves when nothing is being executed. */
   idle(): Promise<void>
-  /** Runs stop between two rounds and are left to others: answers whose, when all have. Then it serves again. */
+  /** Runs stop between two rounds and are left to others: answers whose, when all have. Nothing is begun until `resume`. */
   handOver(): Promise<readonly SessionKey[]>
+  /** Begins what it is asked for again. */
+  resume(): void
   /** As `handOver`, but for good. */
   stop(): Promise<void>
 }
@@ -78,8 +80,10 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
     async handOver() {
       const left = [...serving.values()].map(({ key }) => ({ tenant: key.tenant, session: key.session }))
       await stop()
-      stopping = new AbortController()
       return left
+    },
+    resume() {
+      stopping = new AbortController()
     },
     stop,
   }

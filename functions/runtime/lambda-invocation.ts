@@ -11,7 +11,7 @@ const MOST_HOPS = 100
 /** What executes runs in a function. */
 export interface Invoked {
   readonly ports: { readonly clock: Clock; readonly queue: Pick<RunQueue, 'send'> }
-  readonly worker: Pick<SessionWorker, 'idle' | 'handOver'>
+  readonly worker: Pick<SessionWorker, 'idle' | 'handOver' | 'resume'>
   readonly logger: InvocationLogger
   readonly metrics: Pick<RunMetrics, 'flush'>
   readonly stopMarginMs: number
@@ -30,6 +30,7 @@ export async function invoke<Result>(
   const { ports, worker, logger, metrics, stopMarginMs } = loop
   const over = new AbortController()
   logger.begin(context)
+  worker.resume()
   const handedOver = ports.clock
     .sleep(Math.max(0, context.getRemainingTimeInMillis() - stopMarginMs), over.signal)
     .then(

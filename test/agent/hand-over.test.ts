@@ -55,10 +55,17 @@ test('handing over waits for the end of the round, says whose run it was, and an
   expect(stage.requests).toHaveLength(1)
 })
 
-test('a process that handed over serves again', async () => {
+test('a process that handed over begins nothing until it resumes, and what it was asked meanwhile is due', async () => {
   stage = await setStage({ script: [{ text: 'one' }] })
-  expect(await stage.worker.handOver()).toEqual([])
-  expect((await stage.settled(await stage.submit('go'))).status).toBe('completed')
+  const { backend, key, ports, worker } = stage
+  expect(await worker.handOver()).toEqual([])
+  const runId = await stage.submit('go')
+  await worker.idle()
+  expect([(await ports.reader.run(key, runId))?.status, stage.requests]).toEqual(['running', []])
+  expect(await ports.janitor.due(ports.clock.now(), 10)).toEqual([key])
+  worker.resume()
+  await backend.continue(key, {}, { here: true })
+  expect((await stage.settled(runId)).status).toBe('completed')
 })
 
 test('a process is idle only when nothing is executed any more', async () => {
