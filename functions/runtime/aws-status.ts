@@ -97,7 +97,7 @@ function metricsOf({ deployment, region, clock }: Operations) {
   const lag = {
     namespace: 'Tooltrail',
     name: 'IndexLag',
-    dimensions: { service: 'tooltrail', environment: `tooltrail-${deployment.environment}` },
+    dimensions: { service: 'tooltrail', environment: deployment.environment },
   }
   const age = {
     namespace: 'AWS/SQS',

@@ -8,12 +8,23 @@ export interface ControlPlane {
   readonly endpoint: string
   /** Outputs by stack. */
   readonly stacks: Map<string, Readonly<Record<string, string>>>
-  /** Maxima by metric, newest first. */
+  /** Maxima by the metric's name and the values of its dimensions, newest first. */
   readonly metrics: Map<string, readonly number[]>
   /** Lines by log group. */
   readonly logs: Map<string, readonly { readonly timestamp: number; readonly message: string }[]>
   readonly domains: Map<string, object>
   close(): Promise<void>
+}
+
+interface MetricData {
+  readonly MetricDataQueries: readonly [
+    {
+      readonly Id: string
+      readonly MetricStat: {
+        readonly Metric: { readonly MetricName: string; readonly Dimensions: readonly { readonly Value: string }[] }
+      }
+    },
+  ]
 }
 
 /** Starts the services at wire level on loopback. */
@@ -29,10 +40,11 @@ export async function startControlPlane(): Promise<ControlPlane> {
     if (domain !== undefined)
       return json(domains.get(domain) ?? { message: 'no such domain' }, domains.has(domain) ? 200 : 409)
     if (target.endsWith('.GetMetricData')) {
-      const [query] = (
-        JSON.parse(body) as { MetricDataQueries: [{ Id: string; MetricStat: { Metric: { MetricName: string } } }] }
-      ).MetricDataQueries
-      const values = metrics.get(query.MetricStat.Metric.MetricName) ?? []
+      const {
+        MetricDataQueries: [query],
+      } = JSON.parse(body) as MetricData
+      const { MetricName: name, Dimensions: dimensions } = query.MetricStat.Metric
+      const values = metrics.get([name, ...dimensions.map(({ Value }) => Value)].join(' ')) ?? []
       return json({ MetricDataResults: [{ Id: query.Id, Values: values, StatusCode: 'Complete' }] })
     }
     if (target.endsWith('.FilterLogEvents')) {

@@ -163,8 +163,8 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
 
     test('status of a deployment that is well has one screen and nothing to do', async () => {
       await sqs.send(new PurgeQueueCommand({ QueueUrl: queues.poison }))
-      control.metrics.set('IndexLag', [840, 1_210])
-      control.metrics.set('ApproximateAgeOfOldestMessage', [3])
+      control.metrics.set('IndexLag tooltrail dev', [840, 1_210])
+      control.metrics.set(`ApproximateAgeOfOldestMessage run-${id}`, [3])
       const { code, out } = await run('status', '--env', 'dev')
       expect(out).toMatch(/^ {2}Index lag +1,210 ms at most in 15 minutes$/m)
       expect(out).toMatch(/^ {2}Run queue +1 waiting, 0 in work, oldest 3 s$/m)
