@@ -58,43 +58,56 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
       await server.close()
     })
 
-    test('every conversation enters, through the API wherever the API can make it', async () => {
-      const queue = conversations.entries()
-      const worker = async (): Promise<void> => {
-        for (const [index, conversation] of queue) {
-          if (shapesBeyondTheApi(conversation).length > 0) await importConversation(program.ports, TENANT, conversation)
-          else await driveThroughApi(program.client, conversation, index % 2 === 0)
-          const messages = await program.client.messages(sessionOf(conversation))
-          placed.set(conversation.id, { messages, rowOf: rowFinder(conversation, messages) })
+    test(
+      'every conversation enters, through the API wherever the API can make it',
+      async () => {
+        const queue = conversations.entries()
+        const worker = async (): Promise<void> => {
+          for (const [index, conversation] of queue) {
+            if (shapesBeyondTheApi(conversation).length > 0)
+              await importConversation(program.ports, TENANT, conversation)
+            else await driveThroughApi(program.client, conversation, index % 2 === 0)
+            const messages = await program.client.messages(sessionOf(conversation))
+            placed.set(conversation.id, { messages, rowOf: rowFinder(conversation, messages) })
+          }
         }
-      }
-      await Promise.all(Array.from({ length: AT_ONCE }, worker))
-      expect(placed.size).toBe(conversations.length)
-      printKinds(conversations)
-    }, 400_000)
+        await Promise.all(Array.from({ length: AT_ONCE }, worker))
+        expect(placed.size).toBe(conversations.length)
+        printKinds(conversations)
+      },
+      400_000 * backend.slower,
+    )
 
-    test('every request that the model was sent equals the record up to there', () => {
-      for (const conversation of conversations) {
-        if (shapesBeyondTheApi(conversation).length > 0) continue
-        const { id } = conversation
-        const script = scripts.get(id) ?? []
-        const sent = requests.get(id) ?? []
-        expect(sent, `requests of ${id}`).toHaveLength(script.length)
-        for (const [index, { end }] of script.entries()) {
-          const expected = expectedMessages(conversation, { end, rowOf: rowOf(id), unanswered: 'cancelled' })
-          expectSame(sent[index]?.messages ?? [], expected, `request ${index} of ${id}`)
+    test(
+      'every request that the model was sent equals the record up to there',
+      () => {
+        for (const conversation of conversations) {
+          if (shapesBeyondTheApi(conversation).length > 0) continue
+          const { id } = conversation
+          const script = scripts.get(id) ?? []
+          const sent = requests.get(id) ?? []
+          expect(sent, `requests of ${id}`).toHaveLength(script.length)
+          for (const [index, { end }] of script.entries()) {
+            const expected = expectedMessages(conversation, { end, rowOf: rowOf(id), unanswered: 'cancelled' })
+            expectSame(sent[index]?.messages ?? [], expected, `request ${index} of ${id}`)
+          }
         }
-      }
-    }, 60_000)
+      },
+      60_000 * backend.slower,
+    )
 
-    test('every conversation comes back as Chat Completions messages that equal the record', async () => {
-      for (const conversation of conversations) {
-        const { id, messages } = conversation
-        const unanswered = shapesBeyondTheApi(conversation).length > 0 ? 'left out' : 'cancelled'
-        const expected = expectedMessages(conversation, { end: messages.length, rowOf: rowOf(id), unanswered })
-        expectSame(await program.client.chat(sessionOf(conversation)), expected, id)
-      }
-    }, 60_000)
+    test(
+      'every conversation comes back as Chat Completions messages that equal the record',
+      async () => {
+        for (const conversation of conversations) {
+          const { id, messages } = conversation
+          const unanswered = shapesBeyondTheApi(conversation).length > 0 ? 'left out' : 'cancelled'
+          const expected = expectedMessages(conversation, { end: messages.length, rowOf: rowOf(id), unanswered })
+          expectSame(await program.client.chat(sessionOf(conversation)), expected, id)
+        }
+      },
+      60_000 * backend.slower,
+    )
 
     test('every offloaded result is to be had whole', async () => {
       let offloaded = 0
@@ -110,17 +123,21 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
       expect(offloaded).toBeGreaterThan(0)
     })
 
-    test('the known-item searches find their events', async () => {
-      const table = await eventually(backend.searchLagMs, async () => {
-        const ranks = await ranksOfQueries()
-        for (const [kind, found] of ranks)
-          expect(shareOf(found, isFound), `hit@10 of ${kind}`).toBeGreaterThanOrEqual(0.97)
-        return ranks
-      })
-      const lines = [...table].toSorted(([left], [right]) => left.localeCompare(right))
-      for (const [kind, found] of lines)
-        console.log([kind, found.length, shareOf(found, isFirst), shareOf(found, isFound)].join('\t'))
-    }, 120_000)
+    test(
+      'the known-item searches find their events',
+      async () => {
+        const table = await eventually(backend.searchLagMs, async () => {
+          const ranks = await ranksOfQueries()
+          for (const [kind, found] of ranks)
+            expect(shareOf(found, isFound), `hit@10 of ${kind}`).toBeGreaterThanOrEqual(0.97)
+          return ranks
+        })
+        const lines = [...table].toSorted(([left], [right]) => left.localeCompare(right))
+        for (const [kind, found] of lines)
+          console.log([kind, found.length, shareOf(found, isFirst), shareOf(found, isFound)].join('\t'))
+      },
+      60_000 * backend.slower,
+    )
 
     /** Kind of query → the rank of what it seeks, −1 for none. Only of what the chosen conversations hold. */
     async function ranksOfQueries(): Promise<Map<string, number[]>> {
