@@ -101,7 +101,7 @@ export type Environment = z.output<typeof settings> & {
  * in the same account.
  */
 const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
-  /** Costs next to nothing while nobody uses it, and goes away without a trace. */
+  /** Costs next to nothing while nobody uses it, and holds nothing back when it is deleted. */
   dev: {
     model: 'demo/demo',
     search: { kind: 'serverless' },
@@ -110,7 +110,7 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
     retain: false,
     pointInTimeRecovery: false,
   },
-  /** As prod, but smaller: what passes here goes there. */
+  /** As dev, with backups and a real model. */
   staging: {
     model: 'bedrock/us.anthropic.claude-sonnet-5-5',
     search: { kind: 'serverless' },

@@ -9,8 +9,8 @@ import { tools as customTools } from './custom-tools.ts'
  * The tools that agents may name, in the order in which the default agent declares them: the built-in ones, then those that were
  * shipped with them. One that has a built-in tool's name takes its place.
  */
-export function builtInTools(): ToolRegistry {
-  const tools: Tool[] = [searchHistory, readOutput, currentTime, createHttpFetchTool(), ...customTools]
+export function builtInTools(own: readonly Tool[] = customTools): ToolRegistry {
+  const tools: Tool[] = [searchHistory, readOutput, currentTime, createHttpFetchTool(), ...own]
   return new Map(tools.map((tool) => [tool.name, tool]))
 }
 

@@ -32,6 +32,7 @@ export const environment = z.object({
   SQS_ENDPOINT: z.url().optional(),
   OPENSEARCH_ENDPOINT: z.url().optional(),
   TOOLTRAIL_AGENTS: text.optional(),
+  TOOLTRAIL_TOOLS: text.optional(),
   TOOLTRAIL_CORS_ORIGINS: z
     .string()
     .transform((list) => list.split(',').map((origin) => origin.trim()))
@@ -71,6 +72,8 @@ export function readSettings(variables: Variables = process.env) {
     dataFolder: values.TOOLTRAIL_DATA,
     /** Whether the file was named: then it must exist. */
     agentsFile: { path: values.TOOLTRAIL_AGENTS ?? './agents.json', named: values.TOOLTRAIL_AGENTS !== undefined },
+    /** A module with tools beside the built-in ones. */
+    ...(values.TOOLTRAIL_TOOLS === undefined ? {} : { toolsFile: values.TOOLTRAIL_TOOLS }),
     corsOrigins: values.TOOLTRAIL_CORS_ORIGINS ?? [],
     model: defaultModel(values),
     modelSettings: modelSettings(values),
@@ -186,8 +189,6 @@ const ofIndexer = ofStore.extend({
   TOOLTRAIL_QUEUE_URL: z.url(),
 })
 const ofSweeper = ofStore.extend({ TOOLTRAIL_QUEUE_URL: z.url() })
-
-export type StoreSettings = ReturnType<typeof storeSettings>
 
 function storeSettings(values: z.output<typeof ofStore>) {
   return {

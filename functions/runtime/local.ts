@@ -11,6 +11,7 @@ import type { Settings } from './config.ts'
 import { SettingsError } from './config.ts'
 import { openPorts } from './open-ports.ts'
 import { createProgram } from './program.ts'
+import { readTools } from './tools-file.ts'
 import type { OpenPorts } from './program.ts'
 
 /** Finds what another process on the same database left, so it bounds how long lost work waits. */
@@ -38,7 +39,7 @@ export interface Composition {
 
 /** Starts the whole program on this machine and resolves when it takes requests. Rejects with `SettingsError`. */
 export async function startLocal(settings: Settings, composition: Composition = {}): Promise<LocalServer> {
-  const { ports = await openPorts(settings), tools = builtInTools() } = composition
+  const { ports = await openPorts(settings), tools = await toolsOf(settings) } = composition
   const defaultTools = settings.aws === undefined ? [...tools.keys()] : withoutHttpFetch(tools)
   const agents = readAgents(settings.agentsFile, { model: settings.model, tools, defaultTools })
   const openAccess = !(await ports.keys.any())
@@ -66,6 +67,10 @@ export async function startLocal(settings: Settings, composition: Composition = 
     },
   }
 }
+
+/** On AWS the module of one's own is part of the bundle. */
+const toolsOf = async ({ toolsFile }: Settings): Promise<ToolRegistry> =>
+  toolsFile === undefined ? builtInTools() : builtInTools(await readTools(toolsFile))
 
 function listen(fetch: Parameters<typeof getRequestListener>[0], { port, host }: Settings): Promise<Server> {
   const answer = getRequestListener(fetch, { hostname: host, errorHandler: unreadableRequest })
