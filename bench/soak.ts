@@ -36,7 +36,7 @@ const PROGRAMS = 3
 const GAP_MS = [5_000, 40_000] as const
 /** How long an answer of the model takes at the most. */
 const LONGEST_ANSWER_MS = 400
-const SETTLE_MS = 300_000
+const SETTLE_MS = 600_000
 const STEADY_MS = 6_000
 const ENDED: readonly string[] = ['completed', 'failed', 'cancelled']
 

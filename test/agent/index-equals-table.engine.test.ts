@@ -64,7 +64,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
     test('is exactly what a rebuild from the table gives', async () => {
       await stage.rebuild()
       expect(await stage.contents()).toEqual(settled)
-    })
+    }, 600_000)
 
     test('deleted sessions stay deleted when their records and their keys are tried once more', async () => {
       const ofDeleted = records.filter(({ dynamodb }) => {
@@ -77,7 +77,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
         for (const { dynamodb } of ofDeleted.slice(0, 20))
           expect(await indexAgain(stage.dependencies, key, dynamodb?.NewImage?.['sk']?.S ?? '')).toBe(false)
       expect(await stage.contents()).toEqual(settled)
-    })
+    }, 600_000)
   })
 })
 

@@ -6,7 +6,7 @@ import { createClient } from './client.ts'
 import type { Client } from './client.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const START_MS = 30_000
+const START_MS = 120_000
 /** Settings of this test's own surroundings that the program must not see. */
 const NO_MODELS = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', AWS_REGION: '', MODEL: '', MODEL_BASE_URL: '' }
 
