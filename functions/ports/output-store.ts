@@ -6,6 +6,9 @@ export interface ByteRange {
   readonly end: number
 }
 
+/** How long a link lives at most (spec §10). */
+export const LINK_SECONDS = 300
+
 /** Large contents and media, by session and object name (ULIDs with an optional suffix; never a path). */
 export interface OutputStore {
   /**
@@ -17,6 +20,11 @@ export interface OutputStore {
   read(key: SessionKey, name: string, range?: ByteRange): Promise<Uint8Array>
   /** Undefined when there is none. */
   stat(key: SessionKey, name: string): Promise<{ bytes: number; mediaType: string } | undefined>
+  /**
+   * An address from which whoever has it can download the object for `LINK_SECONDS` (`disposition`: the header that the download
+   * shall carry); undefined where the store can give none. It is a key to the object: never stored, logged or shown to a model.
+   */
+  link(key: SessionKey, name: string, disposition: string): Promise<string | undefined>
   /** Removes every object of the session; answers how many. */
   removeAll(key: SessionKey): Promise<number>
 }

@@ -10,6 +10,7 @@ export function openOutputsLate(settings: ClientSettings & { readonly bucket: st
     put: async (...object) => (await open()).put(...object),
     read: async (...object) => (await open()).read(...object),
     stat: async (...object) => (await open()).stat(...object),
+    link: async (...object) => (await open()).link(...object),
     removeAll: async (key) => (await open()).removeAll(key),
   }
 }

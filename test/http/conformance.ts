@@ -32,6 +32,7 @@ export async function deviations(document: OpenApiDocument, request: Request, re
     .filter(([name, header]) => header.required === true && !response.headers.has(name))
     .map(([name]) => `${operation.operationId} ${response.status} lacks the header ${name}`)
   const mediaType = (response.headers.get('content-type') ?? '').split(';')[0] ?? ''
+  if (described.content === undefined && mediaType === '') return missing
   const content = described.content?.[mediaType] ?? described.content?.['*/*']
   if (content === undefined)
     return [...missing, `${operation.operationId} ${response.status} does not describe ${mediaType}`]

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Ports } from '../../functions/runtime/program.ts'
 import { makeTool } from '../agent/stage.ts'
 import { readRange } from '../../functions/http/byte-range.ts'
 import { expectJson, openStage } from './stage.ts'
@@ -24,10 +25,20 @@ interface Message {
   }
 }
 
+const withLinks = (ports: Ports): Ports => ({
+  ...ports,
+  outputs: { ...ports.outputs, link: async (_key, name, disposition) => linked(name, disposition) },
+})
+/** What the store answers when it is asked for a link. */
+let linked: (name: string, disposition: string) => string | undefined = () => undefined
 let stage: Stage
 let messages: readonly Message[]
 beforeAll(async () => {
-  stage = await openStage({ script: [{ calls: [{ name: 'large' }, { name: 'small' }] }, { text: 'ok' }], tools })
+  stage = await openStage({
+    script: [{ calls: [{ name: 'large' }, { name: 'small' }] }, { text: 'ok' }],
+    tools,
+    change: withLinks,
+  })
   await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
   const run = await expectJson<{ messages: Message[] }>(stage, 200, 'POST', '/v1/sessions/s/messages', {
     content: 'hi',
@@ -101,6 +112,28 @@ describe('an output', () => {
     expect(response.status).toBe(200)
     expect(response.headers.get('content-length')).toBe(String(LARGE_BYTES.length))
     expect(await response.text()).toBe('')
+  })
+
+  test('asked for via a link comes by itself where the store gives no links, and by redirect where it does', async () => {
+    const through = `${urlOf('large')}?via=link`
+    const whole = await get(through)
+    expect([whole.status, (await whole.arrayBuffer()).byteLength]).toEqual([200, LARGE_BYTES.length])
+    linked = (name, disposition) => `https://store.example/${name}?${new URLSearchParams({ disposition }).toString()}`
+    const redirect = await get(through)
+    const [, small, head, plain] = await Promise.all([
+      redirect.text(),
+      get(`${urlOf('small')}?via=link`),
+      get(through, {}, 'HEAD'),
+      get(urlOf('large')),
+    ])
+    linked = () => undefined
+    expect([redirect.status, small.status, head.status, plain.status]).toEqual([307, 200, 200, 200])
+    const location = new URL(redirect.headers.get('location') ?? '')
+    expect(location.origin).toBe('https://store.example')
+    expect(location.searchParams.get('disposition')).toMatch(/^attachment; filename="/)
+    expect(redirect.headers.get('cache-control')).toBe('no-store')
+    await expectJson(stage, 400, 'GET', `${urlOf('large')}?via=carrier-pigeon`)
+    await expectJson(stage, 404, 'GET', `${through}&part=01JD2Q8N4T6W8Y0A2C4E6G8J0K`)
   })
 
   test('that does not exist answers 404', async () => {

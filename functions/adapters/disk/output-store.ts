@@ -55,6 +55,7 @@ export function createDiskOutputStore({ folder }: { readonly folder: string }): 
       const header = await storing(`stat ${name}`, () => readHeader(join(sessionFolder(root, key), name)))
       return header && { bytes: header.bytes, mediaType: header.mediaType }
     },
+    link: async () => undefined,
     removeAll: (key) => storing(`remove outputs of ${key.session}`, () => removeFolder(sessionFolder(root, key))),
   }
 }

@@ -8,8 +8,10 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3'
 import type { S3Client } from '@aws-sdk/client-s3'
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { SessionKey } from '../../domain/session.ts'
+import { LINK_SECONDS } from '../../ports/output-store.ts'
 import type { ByteRange, OutputStore } from '../../ports/output-store.ts'
 import { PART_BYTES, putInParts } from './multipart.ts'
 import type { Target } from './multipart.ts'
@@ -50,6 +52,10 @@ export function createS3OutputStore({ client, bucket }: S3Dependencies): OutputS
     async stat(key, name) {
       if (!OBJECT_NAME.test(name)) return undefined
       return storing(`stat ${name}`, () => statObject(client, bucket, prefixOf(key) + name))
+    },
+    async link(key, name, disposition) {
+      if (!OBJECT_NAME.test(name)) return undefined
+      return storing(`link ${name}`, () => linkTo(client, bucket, prefixOf(key) + name, disposition))
     },
     removeAll: (key) =>
       storing(`remove the outputs of ${key.session}`, () => removePrefix(client, bucket, prefixOf(key))),
@@ -113,6 +119,13 @@ async function statObject(
     if (isStatus(error, 404)) return undefined
     throw error
   }
+}
+
+/** Signed here: S3 is not asked, so the link says nothing about whether the object is there. */
+function linkTo(client: S3Client, bucket: string, key: string, disposition: string): Promise<string> {
+  const answers = { ResponseContentDisposition: disposition, ResponseCacheControl: 'private, no-store' }
+  const command = new GetObjectCommand({ Bucket: bucket, Key: key, ...answers })
+  return getSignedUrl(client, command, { expiresIn: LINK_SECONDS })
 }
 
 /** `prefix` ends in a slash, so no other session's prefix can begin with it. */

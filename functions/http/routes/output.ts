@@ -13,6 +13,8 @@ import { findSession } from '../session-access.ts'
 
 /** Bytes read from the store at a time. */
 const CHUNK = 1024 * 1024
+/** A link is a key: no cache keeps it, and the store does not learn where it was found. */
+const UNSHARED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 const bytes = { '*/*': { schema: z.string().openapi({ format: 'binary' }) } }
 
 const readOutput = createRoute({
@@ -23,12 +25,22 @@ const readOutput = createRoute({
   tags: ['Messages'],
   request: {
     params: messageParams,
-    query: z.strictObject({ part: ulid.optional().openapi({ description: 'The id of an image or file part.' }) }),
+    query: z.strictObject({
+      part: ulid.optional().openapi({ description: 'The id of an image or file part.' }),
+      via: z.enum(['link']).optional().openapi({
+        description:
+          'Asks for a redirect to the store of large contents, for downloads that need not pass through here. The link lives five minutes and needs no key: treat it as one. Where there is no such store, or the content is small, it comes as without this parameter.',
+      }),
+    }),
     headers: z.object({ range: z.string().optional().openapi({ example: 'bytes=0-1023' }) }),
   },
   responses: {
     200: { description: 'The content, as an attachment.', content: bytes },
     206: { description: 'The range asked for.', content: bytes },
+    307: {
+      description: 'The content is at `Location` for five minutes; only with `via=link`.',
+      headers: z.object({ location: z.string() }),
+    },
     ...READ_PROBLEMS,
     ...problems(416),
   },
@@ -40,6 +52,8 @@ interface Content {
   readonly mediaType: string
   readonly filename: string
   read(range: ByteRange): Promise<Uint8Array>
+  /** Where it can be had without passing through here; undefined: nowhere. */
+  link(disposition: string): Promise<string | undefined>
 }
 
 /** Whole outputs, as attachments that no browser executes. */
@@ -51,7 +65,11 @@ export function outputRoutes(app: App, dependencies: AppDependencies): void {
     const message = await dependencies.reader.message(key, messageId)
     if (message === undefined)
       throw new TooltrailError('message_not_found', `session ${session} has no message ${messageId}`)
-    const content = await findContent(dependencies, key, message, c.req.valid('query').part)
+    const { part, via } = c.req.valid('query')
+    const content = await findContent(dependencies, key, message, part)
+    // A link is signed for GET alone.
+    const link = via === 'link' && c.req.method === 'GET' ? await content.link(attachment(content.filename)) : undefined
+    if (link !== undefined) return c.body(null, 307, { location: link, ...UNSHARED })
     const range = readRange(c.req.header('range'), content.size)
     if (range === 'unsatisfiable')
       throw new RequestError(416, 'range_not_satisfiable', `the output has ${content.size} bytes`, {
@@ -76,7 +94,13 @@ async function findContent(
   const filename = `${message.id}.txt`
   if (object !== undefined) return stored(dependencies, key, object, mediaType, filename)
   const text = Buffer.from(textOf(message.parts))
-  return { size: text.length, mediaType, filename, read: async ({ start, end }) => text.subarray(start, end + 1) }
+  return {
+    size: text.length,
+    mediaType,
+    filename,
+    read: async ({ start, end }) => text.subarray(start, end + 1),
+    link: async () => undefined,
+  }
 }
 
 async function stored(
@@ -88,7 +112,13 @@ async function stored(
 ): Promise<Content> {
   const found = await outputs.stat(key, name)
   if (found === undefined) throw new TooltrailError('output_not_found', `output ${name} is gone`)
-  return { size: found.bytes, mediaType, filename, read: (range) => outputs.read(key, name, range) }
+  return {
+    size: found.bytes,
+    mediaType,
+    filename,
+    read: (range) => outputs.read(key, name, range),
+    link: (disposition) => outputs.link(key, name, disposition),
+  }
 }
 
 function download(content: Content, range: ByteRange | 'whole', headOnly: boolean): Response {

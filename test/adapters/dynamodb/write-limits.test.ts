@@ -80,10 +80,12 @@ const outputs: OutputStore = {
   put: async () => {},
   read: async () => new Uint8Array(),
   stat: async () => undefined,
+  link: async () => undefined,
   removeAll: async () => 0,
 }
 
-describe('an atomic write', () => {
+// Rounds of many megabytes: they take a busy machine a while.
+describe('an atomic write', { timeout: 60_000 }, () => {
   test('of a round of up to 64 calls of any size stays below 100 items, 4 MB, and 400 KB an item', async () => {
     const calls = fc.array(content, { maxLength: 64 })
     await fc.assert(

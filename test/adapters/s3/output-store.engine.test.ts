@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { CreateBucketCommand, ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { createS3OutputStore } from '../../../functions/adapters/s3/output-store.ts'
 import { nextId } from '../../../functions/domain/ids.ts'
 import { outputStoreContract } from '../../contracts/output-store.ts'
@@ -63,6 +63,54 @@ withEngines(['s3'], ({ s3 }) => {
       await Promise.all(names.slice(at, at + 50).map((name) => store.put(key, name, text('x'), 'text/plain')))
     expect(await store.removeAll(key)).toBe(1005)
     expect(await store.removeAll(key)).toBe(0)
+  })
+
+  describe('a link', () => {
+    const key = { tenant: 'default', session: 'linked' }
+    const disposition = `attachment; filename="r_sum_.html"; filename*=UTF-8''r%C3%A9sum%C3%A9.html`
+    async function linkTo(name: string): Promise<string> {
+      await store.put(key, name, text('<script>alert(1)</script>'), 'text/html')
+      return (await store.link(key, name, disposition)) ?? ''
+    }
+
+    test('downloads the object without a key, as the attachment that was asked for', async () => {
+      const response = await fetch(await linkTo(newName()))
+      expect(response.status).toBe(200)
+      expect(await response.text()).toBe('<script>alert(1)</script>')
+      expect(Object.fromEntries(response.headers)).toMatchObject({
+        'content-type': 'text/html',
+        'content-disposition': disposition,
+        'cache-control': 'private, no-store',
+      })
+    })
+
+    test('lives five minutes at the most', async () => {
+      const { searchParams } = new URL(await linkTo(newName()))
+      expect(searchParams.get('X-Amz-Expires')).toBe('300')
+      const signedAt = (searchParams.get('X-Amz-Date') ?? '').replace(
+        /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/,
+        '$1-$2-$3T$4:$5:$6Z',
+      )
+      expect(Math.abs(Date.parse(signedAt) - Date.now())).toBeLessThan(60_000)
+    })
+
+    test('opens nothing but its object, and only as it was signed', async () => {
+      const [one, other] = [newName(), newName()]
+      const link = await linkTo(one)
+      await linkTo(other)
+      const inline = new URL(link)
+      inline.searchParams.set('response-content-disposition', 'inline')
+      const longer = new URL(link)
+      longer.searchParams.set('X-Amz-Expires', '86400')
+      for (const changed of [link.replace(one, other), inline.href, longer.href])
+        expect((await fetch(changed)).status).toBe(403)
+      expect((await fetch(link, { method: 'DELETE' })).status).toBe(403)
+      expect((await fetch(link.split('?')[0] ?? '')).status).toBe(403)
+    })
+
+    test.each(['../x', '', 'a/b'])('is not given for a name that is none: %j', async (name) => {
+      expect(await store.link(key, name, disposition)).toBeUndefined()
+    })
   })
 
   test('a store that refuses the caller fails with its reason', async () => {
