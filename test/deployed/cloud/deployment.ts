@@ -1,0 +1,223 @@
+import { z } from 'zod'
+import { dynamodbClient, s3Client, sqsClient, streamsClient } from '../../engines/clients.ts'
+import { startApiGateway } from './api-gateway.ts'
+import type { Assembly } from './assembly.ts'
+import { createFunctionPool } from './function-pool.ts'
+import type { FunctionPool } from './function-pool.ts'
+import { resolve } from './intrinsics.ts'
+import type { Names } from './intrinsics.ts'
+import {
+  QueueProperties,
+  TableProperties,
+  makeBucket,
+  makeCollection,
+  makeQueue,
+  makeTable,
+  redriveTo,
+} from './provision.ts'
+import { QueueMappingProperties, startQueueMapping } from './queue-mapping.ts'
+import { nameResources } from './resource-names.ts'
+import { readApi } from './rest-api.ts'
+import { startSecrets } from './secrets.ts'
+import { StreamMappingProperties, startStreamMapping } from './stream-mapping.ts'
+import { openStream } from './stream-records.ts'
+import type { StreamRecord } from './stream-records.ts'
+
+/** The engines that stand for AWS; `lambda` is the runtime client. */
+export interface Engines {
+  readonly dynamodb: string
+  readonly s3: string
+  readonly sqs: string
+  readonly opensearch: string
+  readonly lambda: string
+}
+
+/** What the functions keep in the collection: its alias is `history`. */
+const HISTORY_INDEXES = 'history-v*'
+
+/** A resource of a type, with its properties resolved. */
+interface Found {
+  readonly stack: string
+  readonly id: string
+  readonly properties: unknown
+  readonly ref: string
+  readonly arn: string
+}
+
+/** A system that runs as its templates say. */
+export interface Deployment {
+  readonly names: Names
+  readonly apiUrl: string
+  /** By name. */
+  readonly functions: ReadonlyMap<string, FunctionPool>
+  /** The ARN of a function's role. */
+  roleOf(functionName: string): string
+  /** An output of a stack; an address of a queue is the engine's. */
+  output(stack: string, id: string): string
+  /** What the schedules do when their time has come. */
+  tick(): Promise<void>
+  remove(): Promise<void>
+}
+
+interface Options {
+  readonly engines: Engines
+  /** The value of a secret, by its name. */
+  readonly secretOf: (name: string) => string | undefined
+  /** What the engine's stream does not tell of a record, and DynamoDB would. */
+  readonly complete: (record: StreamRecord) => StreamRecord
+}
+
+const FunctionProperties = z.object({
+  Code: z.object({ S3Key: z.string() }),
+  Handler: z.string(),
+  Role: z.string(),
+  Runtime: z.literal('nodejs24.x'),
+  Environment: z.object({ Variables: z.record(z.string(), z.string()) }),
+  Timeout: z.int(),
+  MemorySize: z.int(),
+})
+const Rule = z.object({
+  ScheduleExpression: z.string(),
+  State: z.literal('ENABLED'),
+  Targets: z.array(z.object({ Arn: z.string() })),
+})
+
+type Undo = (() => Promise<unknown>)[]
+
+/** Makes what the templates describe, in the engines, and starts what they connect. What fails leaves nothing behind. */
+export async function deploy(assembly: Assembly, options: Options): Promise<Deployment> {
+  const undo: Undo = []
+  const remove = async (): Promise<void> => {
+    for (const step of undo.splice(0).toReversed()) await step()
+  }
+  try {
+    return { ...(await build(assembly, options, undo)), remove }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+async function build({ stacks, asset }: Assembly, options: Options, undo: Undo): Promise<Omit<Deployment, 'remove'>> {
+  const { engines } = options
+  const names = nameResources(stacks)
+  const all = (...types: readonly string[]): Found[] => findAll(names, types)
+  const [dynamodb, s3, sqs] = [dynamodbClient(engines.dynamodb), s3Client(engines.s3), sqsClient(engines.sqs)]
+  const streams = streamsClient(engines.dynamodb)
+  const streamArns = new Map<string, string>()
+  for (const { properties, ref, stack, id } of all('AWS::DynamoDB::Table')) {
+    const table = await makeTable(dynamodb, ref, TableProperties.parse(properties))
+    undo.push(() => table.remove())
+    const arn = names.attribute(stack, id, 'StreamArn')
+    if (table.streamArn !== undefined && arn !== undefined) streamArns.set(arn, table.streamArn)
+  }
+  for (const { ref } of all('AWS::S3::Bucket')) {
+    const bucket = await makeBucket(s3, ref)
+    undo.push(() => bucket.remove())
+  }
+  const collection = await makeCollection(engines.opensearch, HISTORY_INDEXES)
+  undo.push(() => collection.remove())
+  const queues = new Map<string, string>()
+  const queueList = all('AWS::SQS::Queue')
+  for (const { properties, ref, arn } of queueList) {
+    const queue = await makeQueue(sqs, ref.split('/').at(-1) ?? '', QueueProperties.parse(properties))
+    undo.push(() => queue.remove())
+    queues.set(arn, queue.url)
+  }
+  for (const { properties, arn } of queueList) {
+    const { RedrivePolicy } = QueueProperties.parse(properties)
+    if (RedrivePolicy !== undefined)
+      await redriveTo(
+        sqs,
+        known(queues, arn),
+        known(queues, RedrivePolicy.deadLetterTargetArn),
+        RedrivePolicy.maxReceiveCount,
+      )
+  }
+
+  const secretNames = new Map(all('AWS::SecretsManager::Secret').map(({ arn }) => [arn, nameOfSecret(arn)]))
+  const secrets = await startSecrets((id) => {
+    const name = secretNames.get(id) ?? id
+    return [...secretNames.values()].includes(name) ? options.secretOf(name) : undefined
+  })
+  undo.push(() => secrets.stop())
+  const surroundings = {
+    client: engines.lambda,
+    engines: { ...engines, secretsmanager: secrets.endpoint },
+    collection: all('AWS::OpenSearchServerless::Collection')[0]?.ref ?? '',
+  }
+  const byArn = new Map<string, FunctionPool>()
+  const byName = new Map<string, FunctionPool>()
+  const roles = new Map<string, string>()
+  for (const { properties, ref, arn } of all('AWS::Lambda::Function')) {
+    const { Code, Handler, Role, Environment, Timeout, MemorySize } = FunctionProperties.parse(properties)
+    const settings = { name: ref, arn, folder: asset(Code.S3Key), handler: Handler }
+    const limits = { timeoutMs: Timeout * 1_000, memoryMb: MemorySize, environment: Environment.Variables }
+    const pool = createFunctionPool({ ...settings, ...limits }, surroundings)
+    undo.push(() => pool.recycle())
+    byArn.set(arn, pool)
+    byName.set(ref, pool)
+    roles.set(ref, Role)
+  }
+
+  for (const { properties } of all('AWS::Lambda::EventSourceMapping')) {
+    const source = z.object({ EventSourceArn: z.string() }).parse(properties).EventSourceArn
+    if (source.startsWith('arn:aws:sqs:')) {
+      const parsed = QueueMappingProperties.parse(properties)
+      const pool = known(byName, parsed.FunctionName)
+      const mapping = startQueueMapping({ properties: parsed, pool, client: sqs, queueUrl: known(queues, source) })
+      undo.push(() => mapping.stop())
+    } else {
+      const parsed = StreamMappingProperties.parse(properties)
+      const pool = known(byName, parsed.FunctionName)
+      const stream = await openStream(streams, known(streamArns, source), source)
+      const mapping = startStreamMapping({ properties: parsed, pool, stream, s3, complete: options.complete })
+      undo.push(() => mapping.stop())
+    }
+  }
+  const api = await startApiGateway(readApi(names, byArn))
+  undo.push(() => api.stop())
+
+  return {
+    names,
+    apiUrl: api.url,
+    functions: byName,
+    roleOf: (functionName) => known(roles, functionName),
+    output(stack, id) {
+      const value = resolve(names, stack, stacks.get(stack)?.Outputs[id]?.Value, `Outputs.${id}`)
+      const queue = queueList.find(({ ref }) => ref === value)
+      return queue === undefined ? String(value) : known(queues, queue.arn)
+    },
+    async tick() {
+      for (const { properties, arn } of all('AWS::Events::Rule'))
+        for (const target of Rule.parse(properties).Targets) {
+          const event = { source: 'aws.events', 'detail-type': 'Scheduled Event', resources: [arn], detail: {} }
+          const outcome = await known(byArn, target.Arn).invoke(event)
+          if (!outcome.ok) throw new Error(`${outcome.errorType}: ${outcome.message}`)
+        }
+    },
+  }
+}
+
+function findAll(names: Names, types: readonly string[]): Found[] {
+  return [...names.stacks].flatMap(([stack, { Resources }]) =>
+    Object.entries(Resources)
+      .filter(([, { Type }]) => types.includes(Type))
+      .map(([id, { Properties }]) => ({
+        stack,
+        id,
+        properties: resolve(names, stack, Properties, `${id}.Properties`),
+        ref: names.ref(stack, id),
+        arn: names.attribute(stack, id, 'Arn') ?? '',
+      })),
+  )
+}
+
+/** An ARN ends in a dash and six characters of its own. */
+const nameOfSecret = (arn: string): string => (arn.split(':').at(-1) ?? '').slice(0, -7)
+
+function known<Value>(map: ReadonlyMap<string, Value>, key: string): Value {
+  const value = map.get(key)
+  if (value === undefined) throw new Error(`the templates name ${key}, which they do not make`)
+  return value
+}

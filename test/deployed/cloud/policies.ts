@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import type { Names } from './intrinsics.ts'
+import { resolve } from './intrinsics.ts'
+import type { RecordedCall } from './recorded-call.ts'
+
+const list = z.union([z.string().transform((one) => [one]), z.array(z.string())])
+const Statement = z.strictObject({
+  Sid: z.string().optional(),
+  Effect: z.literal('Allow'),
+  Action: list,
+  Resource: list,
+  Condition: z.unknown().optional(),
+})
+const Document = z.object({ Statement: z.array(Statement) })
+const Role = z.object({
+  ManagedPolicyArns: z.tuple([]).optional(),
+  Policies: z.array(z.object({ PolicyDocument: Document })).default([]),
+})
+const Policy = z.object({ Roles: z.array(z.string()).default([]), PolicyDocument: Document })
+const DataAccess = z.array(
+  z.object({
+    Rules: z.array(z.object({ Resource: z.array(z.string()), Permission: z.array(z.string()) })),
+    Principal: z.array(z.string()),
+  }),
+)
+
+/** One action on one resource, either with wildcards, that a role may do. */
+export type Grant = RecordedCall
+
+/**
+ * Everything that the templates grant to the role with this ARN: its policies, and the data access policies of serverless
+ * collections. Managed policies and denials are refused, for nothing here knows what they come to.
+ */
+export function grantsOf(names: Names, roleArn: string): readonly Grant[] {
+  const roleName = roleArn.split('/').at(-1) ?? ''
+  const grants: Grant[] = []
+  const add = ({ Statement: statements }: z.output<typeof Document>): void => {
+    for (const { Action, Resource } of statements)
+      for (const action of Action) for (const resource of Resource) grants.push({ action, resource })
+  }
+  for (const [stack, { Resources }] of names.stacks)
+    for (const [id, { Type, Properties }] of Object.entries(Resources)) {
+      const properties = (): unknown => resolve(names, stack, Properties, `${id}.Properties`)
+      if (Type === 'AWS::IAM::Role' && names.attribute(stack, id, 'Arn') === roleArn)
+        for (const { PolicyDocument } of Role.parse(properties()).Policies) add(PolicyDocument)
+      if (Type === 'AWS::IAM::Policy') {
+        const { Roles, PolicyDocument } = Policy.parse(properties())
+        if (Roles.includes(roleName)) add(PolicyDocument)
+      }
+      if (Type === 'AWS::OpenSearchServerless::AccessPolicy') grants.push(...dataGrants(properties(), roleArn))
+    }
+  return grants
+}
+
+function dataGrants(properties: unknown, roleArn: string): Grant[] {
+  const { Policy: text } = z.object({ Policy: z.string() }).parse(properties)
+  return DataAccess.parse(JSON.parse(text))
+    .filter(({ Principal }) => Principal.includes(roleArn))
+    .flatMap(({ Rules }) => Rules)
+    .flatMap(({ Resource, Permission }) =>
+      Permission.flatMap((action) => Resource.map((resource) => ({ action, resource }))),
+    )
+}
+
+/** Whether the grant allows the call. `*` stands for any characters, `?` for one, as in IAM. */
+export const allows = (grant: Grant, call: RecordedCall): boolean =>
+  matches(grant.action.toLowerCase(), call.action.toLowerCase()) && matches(grant.resource, call.resource)
+
+function matches(pattern: string, value: string): boolean {
+  const escaped = pattern.replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
+  return new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`, 's').test(value)
+}
+
+/** Calls that no grant allows, each once. */
+export const missingGrants = (names: Names, grants: readonly Grant[], calls: readonly RecordedCall[]): string[] =>
+  named(
+    names,
+    calls.filter((call) => !grants.some((grant) => allows(grant, call))),
+  )
+
+/** Grants that no call needed, each once. */
+export const unusedGrants = (names: Names, grants: readonly Grant[], calls: readonly RecordedCall[]): string[] =>
+  named(
+    names,
+    grants.filter((grant) => !calls.some((call) => allows(grant, call))),
+  )
+
+/** As people say it: `s3:GetObject on OutputsBucket/*`. */
+function named(names: Names, all: readonly RecordedCall[]): string[] {
+  const labels = [...names.stacks].flatMap(([stack, { Resources }]) =>
+    Object.entries(Resources).flatMap(([id, { Type }]): [string, string][] => {
+      const arn = LABELLED.has(Type) ? names.attribute(stack, id, 'Arn') : undefined
+      return arn === undefined ? [] : [[arn, id.replace(/[0-9A-F]{8}$/, '')]]
+    }),
+  )
+  const labelOf = (resource: string): string => {
+    const [arn, label] = labels.find(([start]) => resource.startsWith(start)) ?? ['', '']
+    return label + resource.slice(arn.length)
+  }
+  return [...new Set(all.map(({ action, resource }) => `${action} on ${labelOf(resource)}`))].toSorted()
+}
+
+const LABELLED = new Set([
+  'AWS::DynamoDB::Table',
+  'AWS::S3::Bucket',
+  'AWS::SQS::Queue',
+  'AWS::SecretsManager::Secret',
+  'AWS::Logs::LogGroup',
+  'AWS::OpenSearchServerless::Collection',
+])

@@ -1,0 +1,165 @@
+import {
+  CreateTableCommand,
+  DeleteTableCommand,
+  UpdateTimeToLiveCommand,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import {
+  CreateBucketCommand,
+  DeleteBucketCommand,
+  DeleteObjectsCommand,
+  ListObjectsV2Command,
+} from '@aws-sdk/client-s3'
+import type { S3Client } from '@aws-sdk/client-s3'
+import {
+  CreateQueueCommand,
+  DeleteQueueCommand,
+  GetQueueAttributesCommand,
+  SetQueueAttributesCommand,
+} from '@aws-sdk/client-sqs'
+import type { SQSClient } from '@aws-sdk/client-sqs'
+import { z } from 'zod'
+
+const KeySchema = z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) }))
+const Index = z.object({
+  IndexName: z.string(),
+  KeySchema,
+  Projection: z.object({
+    ProjectionType: z.enum(['ALL', 'INCLUDE', 'KEYS_ONLY']),
+    NonKeyAttributes: z.array(z.string()).optional(),
+  }),
+})
+
+/** What of a table's properties the engine can have. */
+export const TableProperties = z.object({
+  AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.enum(['S', 'N', 'B']) })),
+  KeySchema,
+  GlobalSecondaryIndexes: z.array(Index).optional(),
+  LocalSecondaryIndexes: z.array(Index).optional(),
+  BillingMode: z.literal('PAY_PER_REQUEST'),
+  StreamSpecification: z
+    .object({ StreamViewType: z.enum(['NEW_AND_OLD_IMAGES', 'NEW_IMAGE', 'OLD_IMAGE', 'KEYS_ONLY']) })
+    .optional(),
+  TimeToLiveSpecification: z.object({ AttributeName: z.string(), Enabled: z.boolean() }).optional(),
+})
+
+interface Provisioned {
+  remove(): Promise<void>
+}
+
+/** Makes a table as its properties say; answers the ARN of its stream in the engine. */
+export async function makeTable(
+  client: DynamoDBClient,
+  name: string,
+  properties: z.output<typeof TableProperties>,
+): Promise<Provisioned & { readonly streamArn: string | undefined }> {
+  const { TimeToLiveSpecification, StreamSpecification, GlobalSecondaryIndexes, LocalSecondaryIndexes, ...keys } =
+    properties
+  const { TableDescription } = await client.send(
+    new CreateTableCommand({
+      TableName: name,
+      ...keys,
+      ...(StreamSpecification === undefined
+        ? {}
+        : { StreamSpecification: { ...StreamSpecification, StreamEnabled: true } }),
+      ...(GlobalSecondaryIndexes === undefined
+        ? {}
+        : { GlobalSecondaryIndexes: GlobalSecondaryIndexes.map(withoutAbsent) }),
+      ...(LocalSecondaryIndexes === undefined
+        ? {}
+        : { LocalSecondaryIndexes: LocalSecondaryIndexes.map(withoutAbsent) }),
+    }),
+  )
+  await waitUntilTableExists({ client, maxWaitTime: 60, minDelay: 1 }, { TableName: name })
+  if (TimeToLiveSpecification !== undefined)
+    await client.send(new UpdateTimeToLiveCommand({ TableName: name, TimeToLiveSpecification }))
+  return {
+    streamArn: TableDescription?.LatestStreamArn,
+    async remove() {
+      await client.send(new DeleteTableCommand({ TableName: name }))
+    },
+  }
+}
+
+function withoutAbsent({ Projection, ...index }: z.output<typeof Index>) {
+  const { NonKeyAttributes, ProjectionType } = Projection
+  return {
+    ...index,
+    Projection: { ProjectionType, ...(NonKeyAttributes === undefined ? {} : { NonKeyAttributes }) },
+  }
+}
+
+/** What of a queue's properties decides how it behaves. */
+export const QueueProperties = z.object({
+  VisibilityTimeout: z.int().optional(),
+  MessageRetentionPeriod: z.int().optional(),
+  DelaySeconds: z.int().optional(),
+  ReceiveMessageWaitTimeSeconds: z.int().optional(),
+  FifoQueue: z.literal(false).optional(),
+  RedrivePolicy: z.object({ deadLetterTargetArn: z.string(), maxReceiveCount: z.int() }).optional(),
+})
+
+/** Makes a queue as its properties say, less its redrive policy; answers its address in the engine. */
+export async function makeQueue(
+  client: SQSClient,
+  name: string,
+  properties: z.output<typeof QueueProperties>,
+): Promise<Provisioned & { readonly url: string }> {
+  const { VisibilityTimeout, DelaySeconds, ReceiveMessageWaitTimeSeconds, MessageRetentionPeriod } = properties
+  const wanted = { VisibilityTimeout, DelaySeconds, ReceiveMessageWaitTimeSeconds, MessageRetentionPeriod }
+  const attributes = Object.entries(wanted).flatMap(([key, value]) => (value === undefined ? [] : [[key, `${value}`]]))
+  const { QueueUrl } = await client.send(
+    new CreateQueueCommand({ QueueName: name, Attributes: Object.fromEntries(attributes) as Record<string, string> }),
+  )
+  if (QueueUrl === undefined) throw new Error(`the queue ${name} has no address`)
+  return {
+    url: QueueUrl,
+    async remove() {
+      await client.send(new DeleteQueueCommand({ QueueUrl }))
+    },
+  }
+}
+
+/** Sends what a queue's consumers fail with so often to another queue of the engine. */
+export async function redriveTo(
+  client: SQSClient,
+  queueUrl: string,
+  deadLettersUrl: string,
+  maxReceiveCount: number,
+): Promise<void> {
+  const { Attributes } = await client.send(
+    new GetQueueAttributesCommand({ QueueUrl: deadLettersUrl, AttributeNames: ['QueueArn'] }),
+  )
+  const policy = { deadLetterTargetArn: Attributes?.['QueueArn'], maxReceiveCount }
+  await client.send(
+    new SetQueueAttributesCommand({ QueueUrl: queueUrl, Attributes: { RedrivePolicy: JSON.stringify(policy) } }),
+  )
+}
+
+/** Makes a bucket. What else its properties say (lifecycle, encryption, policies) no engine here can have. */
+export async function makeBucket(client: S3Client, name: string): Promise<Provisioned> {
+  await client.send(new CreateBucketCommand({ Bucket: name }))
+  return {
+    async remove() {
+      for (;;) {
+        const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: name }))
+        if (Contents.length === 0) break
+        const Objects = Contents.map(({ Key }) => ({ Key }))
+        await client.send(new DeleteObjectsCommand({ Bucket: name, Delete: { Objects } }))
+      }
+      await client.send(new DeleteBucketCommand({ Bucket: name }))
+    },
+  }
+}
+
+/** Indexes of a collection that is new are none: what others left in the engine under these names is removed. */
+export async function makeCollection(endpoint: string, pattern: string): Promise<Provisioned> {
+  const remove = async (): Promise<void> => {
+    const found = await fetch(`${endpoint}/_cat/indices/${pattern}?format=json`)
+    for (const { index } of (await found.json()) as { readonly index: string }[])
+      await fetch(`${endpoint}/${index}`, { method: 'DELETE' })
+  }
+  await remove()
+  return { remove }
+}

@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
+import type { Message, SQSClient } from '@aws-sdk/client-sqs'
+import { z } from 'zod'
+import type { FunctionPool } from './function-pool.ts'
+import { REGION } from './resource-names.ts'
+
+/** The properties of a mapping of a queue; one that is not known here is refused. */
+export const QueueMappingProperties = z.strictObject({
+  FunctionName: z.string(),
+  EventSourceArn: z.string(),
+  BatchSize: z.int().default(10),
+  MaximumBatchingWindowInSeconds: z.number().default(0),
+  FunctionResponseTypes: z.array(z.string()).default([]),
+  ScalingConfig: z.object({ MaximumConcurrency: z.int() }).optional(),
+  Tags: z.unknown().optional(),
+})
+type Properties = z.output<typeof QueueMappingProperties>
+
+/** Lambda begins with five pollers. */
+const POLLERS = 5
+const WAIT_SECONDS = 1
+const PAUSE_MS = 200
+
+interface Options {
+  readonly properties: Properties
+  readonly pool: Pick<FunctionPool, 'invoke'>
+  readonly client: SQSClient
+  readonly queueUrl: string
+}
+
+/** Feeds a function from a queue: what it handled is deleted, the rest comes again when the queue says so. */
+export function startQueueMapping(options: Options): { stop(): Promise<void> } {
+  const stopping = new AbortController()
+  const count = Math.min(POLLERS, options.properties.ScalingConfig?.MaximumConcurrency ?? POLLERS)
+  const pollers = Array.from({ length: count }, () => poll(options, stopping.signal))
+  // What ended one is told by `stop`.
+  for (const poller of pollers) poller.catch(() => undefined)
+  return {
+    async stop() {
+      stopping.abort()
+      await Promise.all(pollers)
+    },
+  }
+}
+
+async function poll({ properties, pool, client, queueUrl }: Options, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const { Messages = [] } = await client.send(
+      new ReceiveMessageCommand({
+        QueueUrl: queueUrl,
+        MaxNumberOfMessages: Math.min(properties.BatchSize, 10),
+        WaitTimeSeconds: WAIT_SECONDS,
+        MessageSystemAttributeNames: ['All'],
+        MessageAttributeNames: ['All'],
+      }),
+    )
+    if (Messages.length === 0) {
+      await sleep(PAUSE_MS)
+      continue
+    }
+    const outcome = await pool.invoke({ Records: Messages.map((message) => toLambda(message, properties)) })
+    const failed = outcome.ok ? failuresOf(properties, outcome.body) : Messages.map(({ MessageId }) => MessageId)
+    for (const { MessageId, ReceiptHandle } of Messages)
+      if (!failed.includes(MessageId))
+        await client.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }))
+  }
+}
+
+function failuresOf(properties: Properties, body: Buffer): readonly (string | undefined)[] {
+  if (!properties.FunctionResponseTypes.includes('ReportBatchItemFailures')) return []
+  const answer = JSON.parse(body.toString() || 'null') as {
+    batchItemFailures?: readonly { itemIdentifier?: string }[]
+  } | null
+  return (answer?.batchItemFailures ?? []).map(({ itemIdentifier }) => itemIdentifier)
+}
+
+function toLambda(message: Message, { EventSourceArn }: Properties): object {
+  const attributes = Object.entries(message.MessageAttributes ?? {}).map(([name, value]) => [
+    name,
+    { stringValue: value.StringValue, dataType: value.DataType, stringListValues: [], binaryListValues: [] },
+  ])
+  return {
+    messageId: message.MessageId,
+    receiptHandle: message.ReceiptHandle,
+    body: message.Body,
+    attributes: message.Attributes,
+    messageAttributes: Object.fromEntries(attributes) as object,
+    md5OfBody: message.MD5OfBody,
+    eventSource: 'aws:sqs',
+    eventSourceARN: EventSourceArn,
+    awsRegion: REGION,
+  }
+}

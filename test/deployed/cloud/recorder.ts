@@ -1,0 +1,48 @@
+import { startFaultProxy } from '../../faults/fault-proxy.ts'
+import type { Fault, ProxiedRequest } from '../../faults/fault-proxy.ts'
+import { SERVICES, permissionsOf } from './recorded-call.ts'
+import type { RecordedCall, Service } from './recorded-call.ts'
+
+/** Decides what goes wrong with a request of a function, if anything does. */
+export type Trouble = (service: Service, request: ProxiedRequest) => Fault['does'] | undefined
+
+/** The engines as one process of a function sees them: behind proxies that write down what it asks for. */
+export interface RecordedEngines {
+  readonly endpoints: { readonly [service in Service]: string }
+  /** Requests that wait for their answers now. */
+  underWay(): number
+  stop(): Promise<void>
+}
+
+/** Starts a proxy before each engine. `record` is told of every permission that a request takes. */
+export async function startRecording(
+  engines: { readonly [service in Service]: string },
+  record: (call: RecordedCall) => void,
+  trouble: Trouble,
+  collection: string,
+): Promise<RecordedEngines> {
+  const proxies = await Promise.all(
+    SERVICES.map(async (service) => {
+      const proxy = await startFaultProxy(engines[service])
+      proxy.decide((request) => {
+        try {
+          for (const call of permissionsOf(service, request, collection)) record(call)
+        } catch (error) {
+          // No policy allows it, so that the comparison with the policies names it.
+          record({ action: `${service}: ${String(error)}`, resource: `${request.method} ${request.path}` })
+        }
+        const does = trouble(service, request)
+        return does && { at: 'before', does }
+      })
+      return [service, proxy] as const
+    }),
+  )
+  const endpoints = Object.fromEntries(proxies.map(([service, { endpoint }]) => [service, endpoint]))
+  return {
+    endpoints: endpoints as { readonly [service in Service]: string },
+    underWay: () => proxies.reduce((sum, [, proxy]) => sum + proxy.underWay(), 0),
+    async stop() {
+      await Promise.all(proxies.map(([, proxy]) => proxy.stop()))
+    },
+  }
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod'
+
+const Head = z.object({
+  statusCode: z.int(),
+  headers: z.record(z.string(), z.string()).default({}),
+  cookies: z.array(z.string()).default([]),
+})
+/** Between the head, as JSON, and the body. */
+const SEPARATOR = Buffer.alloc(8)
+
+interface Parts {
+  head(head: z.output<typeof Head>): void
+  body(bytes: Buffer): void
+}
+
+/** Takes a streamed response apart, wherever its pieces are cut: the head first, then the body's bytes as they come. */
+export function createPreludeReader({ head, body }: Parts): { read(bytes: Buffer): void } {
+  let pending = Buffer.alloc(0)
+  let hasHead = false
+  return {
+    read(bytes) {
+      if (hasHead) return body(bytes)
+      pending = Buffer.concat([pending, bytes])
+      const at = pending.indexOf(SEPARATOR)
+      if (at < 0) return
+      hasHead = true
+      head(Head.parse(JSON.parse(pending.subarray(0, at).toString())))
+      const rest = pending.subarray(at + SEPARATOR.byteLength)
+      if (rest.byteLength > 0) body(rest)
+    },
+  }
+}

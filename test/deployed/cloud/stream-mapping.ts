@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PutObjectCommand } from '@aws-sdk/client-s3'
+import type { S3Client } from '@aws-sdk/client-s3'
+import { z } from 'zod'
+import { matchesPattern } from './event-pattern.ts'
+import type { FunctionPool } from './function-pool.ts'
+import { MOST_PAYLOAD_BYTES } from './runtime-api.ts'
+import type { Outcome } from './runtime-api.ts'
+import type { StreamRecord } from './stream-records.ts'
+
+/** The properties of a mapping of a DynamoDB stream; one that is not known here is refused. */
+export const StreamMappingProperties = z.strictObject({
+  FunctionName: z.string(),
+  EventSourceArn: z.string(),
+  StartingPosition: z.literal('TRIM_HORIZON'),
+  BatchSize: z.int().default(100),
+  MaximumBatchingWindowInSeconds: z.number().default(0),
+  FilterCriteria: z.object({ Filters: z.array(z.object({ Pattern: z.string() })) }).default({ Filters: [] }),
+  BisectBatchOnFunctionError: z.boolean().default(false),
+  MaximumRetryAttempts: z.int().default(-1),
+  MaximumRecordAgeInSeconds: z.int().default(-1),
+  FunctionResponseTypes: z.array(z.string()).default([]),
+  DestinationConfig: z.object({ OnFailure: z.object({ Destination: z.string() }) }).optional(),
+  Tags: z.unknown().optional(),
+})
+type Properties = z.output<typeof StreamMappingProperties>
+
+/** Milliseconds: Lambda looks four times a second; its waits between attempts are not documented. */
+const POLL_MS = 250
+const FIRST_RETRY_MS = 100
+const LONGEST_RETRY_MS = 1_000
+
+interface Options {
+  readonly properties: Properties
+  readonly pool: Pick<FunctionPool, 'invoke'>
+  readonly stream: { readonly shard: string; next(): Promise<readonly StreamRecord[]> }
+  readonly s3: S3Client
+  /** What the engine does not tell of a record. */
+  readonly complete: (record: StreamRecord) => StreamRecord
+}
+
+/** Feeds a function from a stream in order, as an event source mapping of Lambda does. */
+export function startStreamMapping(options: Options): { stop(): Promise<void> } {
+  const { properties, stream, complete } = options
+  const patterns = properties.FilterCriteria.Filters.map(({ Pattern }) => JSON.parse(Pattern) as unknown)
+  const passes = (record: StreamRecord): boolean =>
+    patterns.length === 0 || patterns.some((pattern) => matchesPattern(pattern, record))
+  const stopping = new AbortController()
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const records = (await stream.next()).map(complete).filter(passes)
+      for (const batch of batches(records, properties.BatchSize)) await handOver(options, batch, stopping.signal)
+      if (records.length === 0) await sleep(POLL_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
+    }
+  }
+  const done = run()
+  done.catch(() => undefined)
+  return {
+    async stop() {
+      stopping.abort()
+      await done
+    },
+  }
+}
+
+/** Batches of so many records that their events can be invoked with. */
+function batches(records: readonly StreamRecord[], size: number): StreamRecord[][] {
+  const made: StreamRecord[][] = []
+  let bytes = 0
+  for (const record of records) {
+    const more = Buffer.byteLength(JSON.stringify(record)) + 1
+    const last = made.at(-1)
+    if (last === undefined || last.length >= size || bytes + more > MOST_PAYLOAD_BYTES - 100) {
+      made.push([record])
+      bytes = more
+    } else {
+      last.push(record)
+      bytes += more
+    }
+  }
+  return made
+}
+
+/** Repeats a batch, or what is left of it, until it is done, or too old, or tried too often: then it goes to the destination. */
+async function handOver(options: Options, batch: readonly StreamRecord[], signal: AbortSignal): Promise<void> {
+  const { properties, pool } = options
+  let left = batch
+  for (let attempt = 0; left.length > 0 && !signal.aborted; attempt++) {
+    const outcome = await pool.invoke({ Records: left })
+    const failed = firstFailure(properties, left, outcome)
+    if (failed === undefined) return
+    const rest = left.slice(failed)
+    // What came before the first failure is done: the rest is a batch of its own.
+    if (failed > 0) attempt = 0
+    left = rest
+    const tooOften = properties.MaximumRetryAttempts >= 0 && attempt >= properties.MaximumRetryAttempts
+    if (tooOften || isTooOld(properties, rest)) return giveUp(options, rest, outcome, attempt + 1)
+    await sleep(Math.min(FIRST_RETRY_MS * 2 ** attempt, LONGEST_RETRY_MS))
+    if (properties.BisectBatchOnFunctionError && rest.length > 1) {
+      const middle = Math.ceil(rest.length / 2)
+      await handOver(options, rest.slice(0, middle), signal)
+      return handOver(options, rest.slice(middle), signal)
+    }
+  }
+}
+
+/** The place of the first record that has to come again; undefined when all are done. */
+function firstFailure(properties: Properties, batch: readonly StreamRecord[], outcome: Outcome): number | undefined {
+  if (!outcome.ok) return 0
+  if (!properties.FunctionResponseTypes.includes('ReportBatchItemFailures')) return undefined
+  const answer = JSON.parse(outcome.body.toString() || 'null') as {
+    batchItemFailures?: readonly { itemIdentifier?: string }[]
+  } | null
+  const places = (answer?.batchItemFailures ?? []).map(({ itemIdentifier }) =>
+    batch.findIndex(({ dynamodb }) => dynamodb.SequenceNumber === itemIdentifier),
+  )
+  if (places.length === 0) return undefined
+  // An identifier that is none of the batch's counts as the whole batch.
+  return Math.max(0, Math.min(...places))
+}
+
+const isTooOld = ({ MaximumRecordAgeInSeconds: most }: Properties, [first]: readonly StreamRecord[]): boolean =>
+  most >= 0 && Date.now() / 1_000 - (first?.dynamodb.ApproximateCreationDateTime ?? 0) > most
+
+/** An S3 destination gets the records whole; any other gets where to find them. */
+async function giveUp(
+  { properties, s3, stream }: Options,
+  batch: readonly StreamRecord[],
+  outcome: Outcome,
+  attempts: number,
+): Promise<void> {
+  const bucket = /^arn:aws:s3:::(.+)$/.exec(properties.DestinationConfig?.OnFailure.Destination ?? '')?.[1]
+  if (bucket === undefined) throw new Error('the mapping has no destination in S3 for what fails')
+  const now = new Date()
+  const day = now.toISOString().slice(0, 10).replaceAll('-', '/')
+  const sequence = (record: StreamRecord | undefined): string | undefined => record?.dynamodb.SequenceNumber
+  const body = {
+    requestContext: {
+      requestId: randomUUID(),
+      functionArn: properties.FunctionName,
+      condition: outcome.ok ? 'RetryAttemptsExhausted' : outcome.errorType,
+      approximateInvokeCount: attempts,
+    },
+    version: '1.0',
+    timestamp: now.toISOString(),
+    DDBStreamBatchInfo: {
+      shardId: stream.shard,
+      startSequenceNumber: sequence(batch[0]),
+      endSequenceNumber: sequence(batch.at(-1)),
+      batchSize: batch.length,
+      streamArn: properties.EventSourceArn,
+    },
+    payload: JSON.stringify({ Records: batch }),
+  }
+  const stamp = now.toISOString().slice(0, 19).replaceAll(':', '.')
+  const Key = `aws/lambda/${randomUUID()}/${stream.shard}/${day}/${stamp}-${randomUUID()}`
+  await s3.send(new PutObjectCommand({ Bucket: bucket, Key, Body: JSON.stringify(body) }))
+}

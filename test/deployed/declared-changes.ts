@@ -1,0 +1,65 @@
+import type { Assembly, Resource, Template } from './cloud/assembly.ts'
+
+/** What the suite has otherwise than the templates, with the reason. All else runs as it was synthesised. */
+interface Change {
+  readonly resource: RegExp
+  readonly type: string
+  readonly why: string
+  readonly apply: (properties: Resource['Properties']) => Resource['Properties']
+}
+
+/** Seconds that a worker has here, and before whose end it hands its run on; 15 and 5 minutes by the template. */
+export const WORKER_SECONDS = 30
+export const STOP_MARGIN_SECONDS = 22
+/** Attempts that a batch of the stream gets here; 100 by the template. */
+export const STREAM_ATTEMPTS = 3
+
+const variables = (
+  properties: Resource['Properties'],
+  more: Readonly<Record<string, string>>,
+): Resource['Properties'] => {
+  const environment = properties['Environment'] as { readonly Variables: object }
+  return { ...properties, Environment: { Variables: { ...environment.Variables, ...more } } }
+}
+const MODEL = { MODEL: 'openai-compatible/scripted' }
+
+export const CHANGES: readonly Change[] = [
+  {
+    resource: /^TooltrailApi[0-9A-F]{8}$/,
+    type: 'AWS::Lambda::Function',
+    why: 'a model behind HTTP, whose address and key stand in the secret, in place of the built-in one, which needs neither',
+    apply: (properties) => variables(properties, MODEL),
+  },
+  {
+    resource: /^TooltrailWorker[0-9A-F]{8}$/,
+    type: 'AWS::Lambda::Function',
+    why: 'the same model; and nobody waits for ten minutes until a run is handed on',
+    apply: (properties) => ({
+      ...variables(properties, { ...MODEL, TOOLTRAIL_STOP_MARGIN_SECONDS: String(STOP_MARGIN_SECONDS) }),
+      Timeout: WORKER_SECONDS,
+    }),
+  },
+  {
+    resource: /^TooltrailStreamMapping/,
+    type: 'AWS::Lambda::EventSourceMapping',
+    why: 'nobody waits for a hundred attempts at a record that cannot be read',
+    apply: (properties) => ({ ...properties, MaximumRetryAttempts: STREAM_ATTEMPTS - 1 }),
+  },
+]
+
+/** The assembly with the declared changes. Throws when one of them changes nothing. */
+export function withDeclaredChanges(assembly: Assembly): Assembly {
+  const changed = new Set<Change>()
+  const stacks = [...assembly.stacks].map(([name, template]): [string, Template] => {
+    const resources = Object.entries(template.Resources).map(([id, resource]): [string, Resource] => {
+      const change = CHANGES.find((one) => one.type === resource.Type && one.resource.test(id))
+      if (change === undefined) return [id, resource]
+      changed.add(change)
+      return [id, { ...resource, Properties: change.apply(resource.Properties) }]
+    })
+    return [name, { ...template, Resources: Object.fromEntries(resources) }]
+  })
+  const stale = CHANGES.find((change) => !changed.has(change))
+  if (stale !== undefined) throw new Error(`nothing in the templates is ${String(stale.resource)}`)
+  return { ...assembly, stacks: new Map(stacks) }
+}

@@ -1,0 +1,43 @@
+import type { FunctionName } from './system.ts'
+
+const LOGS = 'Lambda writes what the function prints with its role; nothing prints to CloudWatch here'
+const PARTS = 'an upload in parts is called off when one of them fails'
+const CHECKS =
+  'a tool that may not be repeated is told to be interrupted, or begins with an approval, under a check of the lease'
+const QUEUE = 'Lambda receives and deletes the hints with its role'
+const STREAM = 'Lambda reads the stream with its role'
+const FAILURES = 'Lambda writes what was given up with its role'
+
+/** What each role may do although its function never does it in this suite, with the reason. */
+export const EXPLAINED: { readonly [name in FunctionName]: Readonly<Record<string, string>> } = {
+  Api: {
+    'dynamodb:ConditionCheckItem on LogTable': CHECKS,
+    'logs:CreateLogStream on TooltrailApiLogs': LOGS,
+    'logs:PutLogEvents on TooltrailApiLogs': LOGS,
+    's3:AbortMultipartUpload on OutputsBucket/*': PARTS,
+  },
+  Worker: {
+    'dynamodb:ConditionCheckItem on LogTable': CHECKS,
+    'logs:CreateLogStream on TooltrailWorkerLogs': LOGS,
+    'logs:PutLogEvents on TooltrailWorkerLogs': LOGS,
+    's3:AbortMultipartUpload on OutputsBucket/*': PARTS,
+    'sqs:DeleteMessage on TooltrailRunsQueue': QUEUE,
+    'sqs:GetQueueAttributes on TooltrailRunsQueue': QUEUE,
+    'sqs:ReceiveMessage on TooltrailRunsQueue': QUEUE,
+  },
+  Indexer: {
+    'dynamodb:DescribeStream on LogTable/stream/1': STREAM,
+    'dynamodb:GetRecords on LogTable/stream/1': STREAM,
+    'dynamodb:GetShardIterator on LogTable/stream/1': STREAM,
+    'dynamodb:ListStreams on LogTable/stream/1': STREAM,
+    'logs:CreateLogStream on TooltrailIndexerLogs': LOGS,
+    'logs:PutLogEvents on TooltrailIndexerLogs': LOGS,
+    's3:ListBucket on OutputsBucket': 'without it S3 tells of an object that is gone as one that is forbidden',
+    's3:ListBucket on TooltrailStreamFailures': FAILURES,
+    's3:PutObject on TooltrailStreamFailures/*': FAILURES,
+  },
+  Sweeper: {
+    'logs:CreateLogStream on TooltrailSweeperLogs': LOGS,
+    'logs:PutLogEvents on TooltrailSweeperLogs': LOGS,
+  },
+}

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { planDemo } from '../../functions/adapters/models/demo-plan.ts'
+import type { ModelRequest, RequestMessage } from '../../functions/domain/model-request.ts'
+import type { OpenAiMessage } from '../../functions/log/openai-format.ts'
+import { startOpenAiServer } from '../model-server/openai-server.ts'
+import type { ChatRequest, OpenAiServer, OpenAiStep } from '../model-server/openai-server.ts'
+
+/** `work 3 rounds of 500 ms`: so many answers with a call, each after so long, and then the end. */
+const WORK = /^work (\d+) rounds of (\d+) ms$/
+
+/** A model server that understands what the demo model does, and work that takes its time. */
+export function startModel(): Promise<OpenAiServer> {
+  return startOpenAiServer(async (request, index): Promise<OpenAiStep> => {
+    const start = request.messages.findLastIndex((message) => message.role === 'user')
+    const [, rounds, milliseconds] = WORK.exec(textOf(request.messages[start]).trim()) ?? []
+    if (rounds !== undefined) {
+      await sleep(Number(milliseconds))
+      const done = request.messages.slice(start + 1).filter((message) => message.role === 'assistant').length
+      if (done >= Number(rounds)) return { answer: { parts: [{ type: 'text', text: `done after ${done} rounds` }] } }
+      const call = { type: 'tool_call', id: `call_${index}`, name: 'current_time', arguments: '{}' } as const
+      return { answer: { parts: [{ type: 'text', text: `round ${done + 1}` }, call] } }
+    }
+    const plan = planDemo(toRequest(request))
+    if (plan.kind === 'error') return { status: 500, body: { error: { message: plan.message } } }
+    const calls = plan.calls.map(
+      (call, place) => ({ type: 'tool_call', id: `call_${index}_${place}`, ...call }) as const,
+    )
+    return { answer: { parts: [{ type: 'text', text: plan.text }, ...calls] } }
+  })
+}
+
+function toRequest({ messages, tools = [] }: ChatRequest): ModelRequest {
+  const names = new Map(
+    messages.flatMap((message) =>
+      'tool_calls' in message ? (message.tool_calls ?? []).map((call) => [call.id, call.function.name] as const) : [],
+    ),
+  )
+  return {
+    messages: messages.flatMap((message): RequestMessage[] => {
+      const parts = [{ type: 'text' as const, text: textOf(message) }]
+      if (message.role === 'user' || message.role === 'assistant') return [{ role: message.role, parts }]
+      if (message.role !== 'tool') return []
+      const toolCallId = message.tool_call_id
+      return [{ role: 'tool', toolCallId, toolName: names.get(toolCallId) ?? '', isError: false, parts }]
+    }),
+    tools: tools.map(({ function: { name } }) => ({ name, description: '', parameters: {} })),
+    toolChoice: 'auto',
+    options: {},
+  }
+}
+
+function textOf(message: OpenAiMessage | undefined): string {
+  const content = message?.content
+  if (typeof content === 'string') return content
+  return (content ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+}

@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { RunBody } from '../../e2e/client.ts'
+import type { System } from '../system.ts'
+
+const MB = 1024 * 1024
+/** The largest body that the specification takes. */
+const MOST_BODY = 4 * MB
+const TOOL = { name: 'fetch_log', description: 'executed by the caller', parameters: { type: 'object' } }
+
+/** Who gets in, how much, and what comes out. */
+export function declareAccess(system: () => System): void {
+  test.each([
+    ['no key', {}],
+    ['a wrong key', { authorization: `Bearer tt_${'x'.repeat(43)}` }],
+  ])('with %s the answer is 401', async (_, headers) => {
+    const reply = await fetch(`${system().client.url}/v1/sessions/tour`, { headers })
+    expect(reply.status).toBe(401)
+    expect(reply.headers.get('content-type')).toContain('application/problem+json')
+  })
+
+  test("another tenant's session is not there, as one that never was", async () => {
+    const { stranger } = system()
+    const foreign = await stranger.send('GET', '/v1/sessions/tour')
+    const unknown = await stranger.send('GET', '/v1/sessions/never')
+    expect([foreign.status, unknown.status]).toStrictEqual([404, 404])
+    expect((await stranger.get<{ data: unknown[] }>('/v1/search?q=blue%20crate')).data).toStrictEqual([])
+  })
+
+  test('a tenant lists its own sessions, the last used first', async () => {
+    const { client, stranger } = system()
+    const list = async (of: typeof client): Promise<string[]> =>
+      (await of.get<{ data: { id: string }[] }>('/v1/sessions')).data.map(({ id }) => id)
+    expect((await list(client)).slice(0, 2)).toStrictEqual(['tour', 'killed'])
+    expect(await list(stranger)).toStrictEqual([])
+  })
+
+  test('a path outside of the stage never reaches a function', async () => {
+    const { client, functions } = system()
+    const before = functions.Api.events.length
+    const reply = await fetch(new URL('/v1/sessions/tour', client.url), { headers: client.headers })
+    expect([reply.status, functions.Api.events.length]).toStrictEqual([403, before])
+  })
+
+  test('bodies of 4 MB are taken, larger ones refused with 413', async () => {
+    const { client } = system()
+    await client.post('/v1/sessions', { id: 'large' })
+    const path = '/v1/sessions/large/messages'
+    // Quotes are escaped once here, and must not be once more on their way.
+    const filled = (bytes: number): string => `{"content": "${'\\"'.repeat((bytes - 16) / 2)}"}`
+    const taken = await client.send('POST', path, filled(MOST_BODY), { prefer: 'respond-async' })
+    expect([taken.status, taken.text.slice(0, 200)]).toStrictEqual([202, expect.any(String)])
+    const refused = await client.send<{ status: number }>('POST', path, filled(MOST_BODY + 2))
+    expect([refused.status, refused.body.status]).toStrictEqual([413, 413])
+    const farTooLarge = await client.send('POST', path, filled(11 * MB))
+    expect(farTooLarge.status).toBe(413)
+  })
+
+  test('an image comes back byte for byte, whole and in ranges', async () => {
+    const { client } = system()
+    const bytes = randomBytes(2 * MB + 17)
+    const image = { type: 'image', media_type: 'image/png', data: bytes.toString('base64') }
+    await client.post('/v1/sessions', { id: 'image' })
+    const content = [{ type: 'text', text: 'what time is it' }, image]
+    await client.post<RunBody>('/v1/sessions/image/messages', { content })
+    const [message] = await client.messages('image')
+    const part = message?.parts.find(({ type }) => type === 'image') as { readonly id: string } | undefined
+    const path = `/v1/sessions/image/messages/${message?.id}/output?part=${part?.id}`
+    const whole = await download(system(), path)
+    expect([whole.status, Buffer.compare(whole.bytes, bytes)]).toStrictEqual([200, 0])
+    const range = await download(system(), path, `bytes=1048570-${MB + 9}`)
+    expect([range.status, range.headers.get('content-range')]).toStrictEqual([
+      206,
+      `bytes 1048570-${MB + 9}/${bytes.byteLength}`,
+    ])
+    expect(Buffer.compare(range.bytes, bytes.subarray(1_048_570, MB + 10))).toBe(0)
+    await client.send('DELETE', '/v1/sessions/image')
+    expect((await download(system(), path)).status).toBe(404)
+  })
+
+  test('a large result is kept whole beside the log, and read in ranges', async () => {
+    const { client } = system()
+    await client.post('/v1/sessions', { id: 'output' })
+    const input = { content: 'use fetch_log', tools: [TOOL] }
+    const run = await client.post<RunBody>('/v1/sessions/output/messages', input)
+    const lines = Array.from({ length: 60_000 }, (_, line) => `line ${line} ä\n`).join('')
+    const results = [{ tool_call_id: run.waiting[0]?.tool_call_id, output: lines }]
+    await client.post(`/v1/sessions/output/runs/${run.id}/tool-results`, { results })
+    const tool = (await client.messages('output')).find(({ role }) => role === 'tool')
+    const path = `/v1/sessions/output/messages/${tool?.id}/output`
+    const whole = await download(system(), path)
+    expect(whole.bytes.toString()).toBe(lines)
+    const last = await download(system(), path, 'bytes=-13')
+    expect([last.status, last.bytes.toString()]).toStrictEqual([206, Buffer.from(lines).subarray(-13).toString()])
+  })
+}
+
+async function download({ client }: System, path: string, range?: string) {
+  const headers = { ...client.headers, ...(range === undefined ? {} : { range }) }
+  const response = await fetch(client.url + path, { headers })
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes: Buffer.from(await response.arrayBuffer()),
+  }
+}

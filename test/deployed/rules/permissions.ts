@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { EXPLAINED } from '../explained-grants.ts'
+import { grantsOf, missingGrants, unusedGrants } from '../cloud/policies.ts'
+import type { Grant } from '../cloud/policies.ts'
+import type { FunctionName, System } from '../system.ts'
+
+/** What the functions may do, against all that they did before in this suite. */
+export function declarePermissions(system: () => System): void {
+  test.each(['Api', 'Worker', 'Indexer', 'Sweeper'] as const)('%s may do all that it did', (name) => {
+    const { deployment, functions } = system()
+    expect(missingGrants(deployment.names, grants(system(), name), functions[name].calls)).toStrictEqual([])
+  })
+
+  test.each(['Api', 'Worker', 'Indexer', 'Sweeper'] as const)(
+    '%s may do nothing that it never did, but for what is explained',
+    (name) => {
+      const { deployment, functions } = system()
+      const unused = unusedGrants(deployment.names, grants(system(), name), functions[name].calls)
+      expect(unused).toStrictEqual(Object.keys(EXPLAINED[name]).toSorted())
+    },
+  )
+
+  test('no action is granted with a wildcard', () => {
+    const all = Object.keys(system().functions).flatMap((name) => grants(system(), name as FunctionName))
+    expect(all.filter(({ action }) => action.includes('*'))).toStrictEqual([])
+  })
+}
+
+const grants = ({ deployment, functions }: System, name: FunctionName): readonly Grant[] =>
+  grantsOf(deployment.names, deployment.roleOf(functions[name].settings.name))

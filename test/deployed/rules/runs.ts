@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import type { RunBody } from '../../e2e/client.ts'
+import { STOP_MARGIN_SECONDS, WORKER_SECONDS } from '../declared-changes.ts'
+import type { System } from '../system.ts'
+import { within } from './within.ts'
+
+const ASYNC = { prefer: 'respond-async' }
+/** A round of the long run, and how many it has: longer than a worker may work on it. */
+const ROUND_MS = 2_000
+const ROUNDS = 6
+/** A lease is 60 s long, and looked at again after at most as much. */
+const CONTINUED_MS = 150_000
+
+/** A run whose worker was killed while a tool was executed. */
+export interface KilledRun {
+  readonly id: string
+  readonly call: string
+}
+
+/** Runs that workers execute, from hints in the queue. */
+export function declareRuns(system: () => System, killed: () => KilledRun): void {
+  test('a run that nobody waits for is answered at once and executed by a worker', async () => {
+    const { client, functions } = system()
+    await client.post('/v1/sessions', { id: 'async' })
+    const reply = await client.send<RunBody>(
+      'POST',
+      '/v1/sessions/async/messages',
+      { content: 'what time is it' },
+      ASYNC,
+    )
+    expect([reply.status, reply.body.status]).toStrictEqual([202, 'queued'])
+    const ended = await client.runUntil('async', reply.body.id, ['completed'])
+    expect(ended.rounds).toBe(2)
+    expect(hintsOf(functions.Worker.events, 'async')).toHaveLength(1)
+  })
+
+  test('a run that is longer than a worker may work is handed on through the queue, between two rounds', async () => {
+    expect((ROUNDS + 1) * ROUND_MS).toBeGreaterThan((WORKER_SECONDS - STOP_MARGIN_SECONDS) * 1_000)
+    const { client, functions, model } = system()
+    await client.post('/v1/sessions', { id: 'long' })
+    const content = `work ${ROUNDS} rounds of ${ROUND_MS} ms`
+    const before = model.requests.length
+    const run = await client.post<RunBody>('/v1/sessions/long/messages', { content }, ASYNC)
+    const ended = await client.runUntil('long', run.id, ['completed', 'failed'], 60_000)
+    expect([ended.status, ended.rounds]).toStrictEqual(['completed', ROUNDS + 1])
+    const [first, second] = hintsOf(functions.Worker.events, 'long')
+    expect([first?.hops ?? 0, second?.hops]).toStrictEqual([0, 1])
+    // No round was begun twice.
+    expect(model.requests.slice(before)).toHaveLength(ROUNDS + 1)
+  })
+
+  test('what a killed worker was doing is continued by another once the sweeper has come by', async () => {
+    const { client, deployment } = system()
+    const { id, call } = killed()
+    const ended = await within(CONTINUED_MS, 'the end of the run', async () => {
+      await deployment.tick()
+      const run = await client.get<RunBody>(`/v1/sessions/killed/runs/${id}`)
+      return run.status === 'completed' && run
+    })
+    expect(ended.rounds).toBe(2)
+    const tools = (await client.messages('killed')).filter(({ role }) => role === 'tool')
+    expect(tools.map((message) => [message.id, message.status])).toStrictEqual([[call, 'completed']])
+  })
+}
+
+/** Starts a run, lets its worker hang in the middle of a tool, and kills it as a machine that goes away. */
+export async function killWorkerInTool({ client, functions: { Worker: worker } }: System): Promise<KilledRun> {
+  await client.post('/v1/sessions', { id: 'killed' })
+  worker.disturb((service) => (service === 'opensearch' ? { kind: 'silence' } : undefined))
+  const content = 'search history for anything'
+  const run = await client.post<RunBody>('/v1/sessions/killed/messages', { content }, ASYNC)
+  const call = await within(30_000, 'the tool', async () =>
+    (await client.messages('killed')).find(({ role, status }) => role === 'tool' && status === 'running'),
+  )
+  await Promise.all(worker.busy().map((pid) => worker.kill(pid)))
+  worker.disturb(() => undefined)
+  return { id: run.id, call: call.id }
+}
+
+interface Hint {
+  readonly session: string
+  readonly hops?: number
+}
+
+function hintsOf(events: readonly unknown[], session: string): Hint[] {
+  const records = (events as readonly { readonly Records: readonly { readonly body: string }[] }[]).flatMap(
+    ({ Records }) => Records,
+  )
+  return records.map(({ body }) => JSON.parse(body) as Hint).filter((hint) => hint.session === session)
+}

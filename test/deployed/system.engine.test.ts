@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { withEngines } from '../engines/with-engines.ts'
+import { synthesise } from './cloud/assembly.ts'
+import type { Assembly } from './cloud/assembly.ts'
+import { declareAccess } from './rules/access.ts'
+import { declareHistory, deleteAndWriteLate } from './rules/history.ts'
+import { declarePermissions } from './rules/permissions.ts'
+import { declareRuns, killWorkerInTool } from './rules/runs.ts'
+import type { KilledRun } from './rules/runs.ts'
+import { declareTour } from './rules/tour.ts'
+import { ENVIRONMENT, startSystem } from './system.ts'
+import type { System } from './system.ts'
+
+const START_MS = 240_000
+const TEST_MS = 180_000
+
+withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
+  describe('the system that is synthesised for dev, in its functions and on the engines', { timeout: TEST_MS }, () => {
+    let assembly: Assembly
+    let system: System
+    let killed: KilledRun
+
+    beforeAll(async () => {
+      assembly = await synthesise(ENVIRONMENT)
+      system = await startSystem(assembly, engines)
+      // A lease lasts for a minute, in which the other rules are looked at.
+      killed = await killWorkerInTool(system)
+      await deleteAndWriteLate(system)
+    }, START_MS)
+    afterAll(async () => {
+      await system?.remove()
+      await assembly?.remove()
+    }, START_MS)
+
+    describe('the tour of the README', () => declareTour(() => system))
+    describe('who gets in, how much, and what comes out', () => declareAccess(() => system))
+    describe('what follows the log', () => declareHistory(() => system))
+    describe('runs in the queue', () =>
+      declareRuns(
+        () => system,
+        () => killed,
+      ))
+
+    test('no function leaves work behind when it answers, and none fails but the one that was killed', () => {
+      for (const [name, pool] of Object.entries(system.functions)) {
+        expect([name, pool.leftBehind()]).toStrictEqual([name, 0])
+        const killedOne = { errorType: 'Runtime.ExitError', message: expect.stringContaining('SIGKILL') }
+        expect([name, pool.failures]).toMatchObject([name, name === 'Worker' ? [killedOne] : []])
+      }
+    })
+
+    describe('the permissions of the functions', () => declarePermissions(() => system))
+  })
+})

@@ -1,0 +1,89 @@
+import { createDynamoKeyStore } from '../../functions/adapters/dynamodb/key-store.ts'
+import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
+import { runKeyCommand } from '../../functions/http/key-command.ts'
+import { createClient } from '../e2e/client.ts'
+import type { Client } from '../e2e/client.ts'
+import { dynamodbClient } from '../engines/clients.ts'
+import type { OpenAiServer } from '../model-server/openai-server.ts'
+import type { Assembly } from './cloud/assembly.ts'
+import { deploy } from './cloud/deployment.ts'
+import type { Deployment, Engines } from './cloud/deployment.ts'
+import type { FunctionPool } from './cloud/function-pool.ts'
+import { withDeclaredChanges } from './declared-changes.ts'
+import { startModel } from './model-script.ts'
+
+export const ENVIRONMENT = 'dev'
+const FUNCTIONS = ['Api', 'Worker', 'Indexer', 'Sweeper'] as const
+export type FunctionName = (typeof FUNCTIONS)[number]
+
+/** The deployed system, and what its tests hold in their hands. */
+export interface System {
+  readonly deployment: Deployment
+  readonly engines: Engines
+  readonly functions: { readonly [name in FunctionName]: FunctionPool }
+  readonly model: OpenAiServer
+  /** The API with a key of the tenant. */
+  readonly client: Client
+  /** The API with a key of another tenant. */
+  readonly stranger: Client
+  readonly table: string
+  /** From now on the item's removal is told as one by DynamoDB itself, for its time was over. */
+  expires(item: { readonly pk: string; readonly sk: string }): void
+  remove(): Promise<void>
+}
+
+/** Runs what was synthesised for the environment in the engines. */
+export async function startSystem(assembly: Assembly, engines: Engines): Promise<System> {
+  const model = await startModel()
+  const expired = new Set<string>()
+  const deployment = await deploy(withDeclaredChanges(assembly), {
+    engines,
+    secretOf: () => JSON.stringify({ MODEL_BASE_URL: model.baseUrl, MODEL_API_KEY: 'from the secret' }),
+    complete(record) {
+      if (record.eventName !== 'REMOVE' || !expired.has(keyOf(record.dynamodb.Keys))) return record
+      return { ...record, userIdentity: { type: 'Service', principalId: 'dynamodb.amazonaws.com' } }
+    },
+  })
+  const table = deployment.output(`tooltrail-${ENVIRONMENT}-data`, 'TableName')
+  const clock = createSystemClock()
+  const keys = createDynamoKeyStore({ client: dynamodbClient(engines.dynamodb), tableName: table, clock })
+  const clientOf = async (tenant: string): Promise<Client> => {
+    const words = ['create', '--tenant', tenant, '--scope', 'admin']
+    const [key = ''] = (await runKeyCommand({ keys, clock }, words)).split('\n')
+    return createClient(deployment.apiUrl, { authorization: `Bearer ${key}` })
+  }
+  return {
+    deployment,
+    engines,
+    functions: functionsOf(deployment),
+    model,
+    client: await clientOf('acme'),
+    stranger: await clientOf('other'),
+    table,
+    expires: ({ pk, sk }) => void expired.add(keyOf({ pk: { S: pk }, sk: { S: sk } })),
+    async remove() {
+      await deployment.remove()
+      await model.close()
+    },
+  }
+}
+
+/** As attribute values, whatever their order. */
+function keyOf(keys: unknown): string {
+  const { pk, sk } = keys as { readonly pk?: { readonly S?: string }; readonly sk?: { readonly S?: string } }
+  return `${pk?.S} ${sk?.S}`
+}
+
+function functionsOf({ names, functions }: Deployment): System['functions'] {
+  const found = FUNCTIONS.map((name) => {
+    for (const [stack, { Resources }] of names.stacks)
+      for (const [id, { Type }] of Object.entries(Resources)) {
+        if (Type !== 'AWS::Lambda::Function' || !new RegExp(`^Tooltrail${name}[0-9A-F]{8}$`).test(id)) continue
+        const pool = functions.get(names.ref(stack, id))
+        if (pool !== undefined) return [name, pool] as const
+      }
+    throw new Error(`the templates have no function ${name}`)
+  })
+  if (found.length !== functions.size) throw new Error('the templates have functions that nobody tests')
+  return Object.fromEntries(found) as System['functions']
+}
