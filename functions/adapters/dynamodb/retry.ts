@@ -13,8 +13,10 @@ export type Refusal = readonly ({ readonly item: Item | undefined } | undefined)
 /** Repeats work that failed for a while. */
 export type Retry = <Answer>(action: string, work: () => Promise<Answer>) => Promise<Answer>
 
-/** With the waits between them about three seconds; each may itself be several attempts of the client. */
+/** With the waits between them about three seconds. The client itself makes one attempt each. */
 const ATTEMPTS = 9
+/** No attempt is begun later than this, in milliseconds: a store that never answers must not hold a caller for a lease's length. */
+const BEGUN_WITHIN_MS = 20_000
 const FIRST_WAIT_MS = 25
 const LONGEST_WAIT_MS = 1_000
 
@@ -32,12 +34,13 @@ const TRANSIENT_REASONS = new Set(['TransactionConflict', 'ThrottlingError', 'Pr
 /** Repeats work that failed for a while, with growing random waits; then rejects with `storage_failed`. */
 export function createRetry(clock: Clock): Retry {
   return async (action, work) => {
+    const begun = clock.now()
     for (let attempt = 1; ; attempt++) {
       try {
         return await work()
       } catch (error) {
         const retryable = isTransient(error)
-        if (!retryable || attempt >= ATTEMPTS) {
+        if (!retryable || attempt >= ATTEMPTS || clock.now() - begun >= BEGUN_WITHIN_MS) {
           const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
           throw new TooltrailError('storage_failed', `DynamoDB could not ${action}: ${reason}`, {
             retryable,
