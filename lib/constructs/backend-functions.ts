@@ -132,7 +132,7 @@ function grantRights({ table, outputs, search, queue, models }: Stores, function
   table.grantListing(api)
   queue.grantWork(worker)
 
-  table.grantRunLog(indexer)
+  table.grantExpiry(indexer)
   outputs.grantRead(indexer)
   search.grantIndexing(indexer)
   queue.grantPoison(indexer)

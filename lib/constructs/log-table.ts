@@ -32,7 +32,7 @@ const GROUP_INDEX = 'by_group'
 const DUE_INDEX = 'by_due'
 
 /** An atomic write needs the rights of the writes within it; `TransactWriteItems` itself is no right. */
-const WRITES = ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem', 'dynamodb:ConditionCheckItem']
+const CHANGES = ['dynamodb:UpdateItem', 'dynamodb:DeleteItem', 'dynamodb:ConditionCheckItem']
 const READS = ['dynamodb:BatchGetItem', 'dynamodb:Query']
 
 /** The one table: logs of sessions, their headers, runs and API keys (`functions/adapters/dynamodb/create-table.ts`). */
@@ -80,7 +80,7 @@ export class LogTable extends Construct {
 
   /** To take part in runs: reads and extends logs. */
   grantRunLog(grantee: IGrantable): void {
-    allow(grantee, { actions: [...READS, ...WRITES], resources: [this.table.tableArn] })
+    allow(grantee, { actions: [...READS, ...CHANGES, 'dynamodb:PutItem'], resources: [this.table.tableArn] })
     grantKeyUse(this.table.encryptionKey, grantee)
   }
 
@@ -89,15 +89,17 @@ export class LogTable extends Construct {
     allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(GROUP_INDEX)] })
   }
 
-  /** To find the sessions that somebody has to look after. */
+  /** To find the sessions that somebody has to look after, and to take deleted ones away. */
   grantSweep(grantee: IGrantable): void {
-    this.grantRunLog(grantee)
+    allow(grantee, { actions: [...READS, ...CHANGES], resources: [this.table.tableArn] })
     allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(DUE_INDEX)] })
+    grantKeyUse(this.table.encryptionKey, grantee)
   }
 
-  /** To read single rows: what the stream's records leave out. */
-  grantRead(grantee: IGrantable): void {
-    allow(grantee, { actions: ['dynamodb:BatchGetItem'], resources: [this.table.tableArn] })
+  /** To read single rows, which the stream's records point at, and to begin the deletion of sessions that expired. */
+  grantExpiry(grantee: IGrantable): void {
+    const actions = ['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:ConditionCheckItem']
+    allow(grantee, { actions, resources: [this.table.tableArn] })
     grantKeyUse(this.table.encryptionKey, grantee)
   }
 

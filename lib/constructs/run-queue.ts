@@ -57,12 +57,7 @@ export class RunQueue extends Construct {
 
   /** To be sent hints by Lambda. */
   grantWork(grantee: IGrantable): void {
-    this.#allow(grantee, this.queue, [
-      'sqs:ReceiveMessage',
-      'sqs:DeleteMessage',
-      'sqs:GetQueueAttributes',
-      'sqs:ChangeMessageVisibility',
-    ])
+    this.#allow(grantee, this.queue, ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'])
   }
 
   /** To put aside rows that can never be indexed. */

@@ -116,12 +116,13 @@ interface Rights {
   readonly collection: readonly string[]
 }
 
-const SEARCHING: Rights = { index: ['aoss:ReadDocument', 'aoss:DescribeIndex'], collection: [] }
+const SEARCHING: Rights = { index: ['aoss:ReadDocument'], collection: [] }
 const INDEXING: Rights = {
-  index: ['aoss:CreateIndex', 'aoss:DescribeIndex', 'aoss:UpdateIndex', 'aoss:ReadDocument', 'aoss:WriteDocument'],
+  // Read: what is removed is looked for where its parts are not known.
+  index: ['aoss:CreateIndex', 'aoss:ReadDocument', 'aoss:WriteDocument'],
   collection: ['aoss:CreateCollectionItems', 'aoss:DescribeCollectionItems', 'aoss:UpdateCollectionItems'],
 }
 const OPERATING: Rights = {
-  index: [...INDEXING.index, 'aoss:DeleteIndex'],
+  index: [...INDEXING.index, 'aoss:DescribeIndex', 'aoss:DeleteIndex'],
   collection: [...INDEXING.collection, 'aoss:DeleteCollectionItems'],
 }

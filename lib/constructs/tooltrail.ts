@@ -1,6 +1,6 @@
 import { Names } from 'aws-cdk-lib'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
-import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
+import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda'
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { shipAgents } from '../shipped-agents.ts'
@@ -108,7 +108,13 @@ export class Tooltrail extends Construct {
       bundle: { agents: agents.json, ...(toolsFile === undefined ? {} : { toolsFile }) },
     })
     const { api, worker, indexer, sweeper } = this.functions
-    worker.addEventSource(new SqsEventSource(this.stores.queue.queue, { batchSize: 1, reportBatchItemFailures: true }))
+    // Not the event source of the library, which grants more than Lambda asks for.
+    new EventSourceMapping(this, 'Hints', {
+      target: worker,
+      eventSourceArn: this.stores.queue.queue.queueArn,
+      batchSize: 1,
+      reportBatchItemFailures: true,
+    }).node.addDependency(worker.role)
     this.stream = new IndexerStream(this, 'Stream', { table: this.stores.table, indexer })
     new SweepSchedule(this, 'Schedule', { sweeper })
     this.publicApi = new PublicApi(this, 'PublicApi', {
