@@ -1,9 +1,9 @@
 import type { MiddlewareHandler } from 'hono'
 import type { Scope } from '../domain/api-key.ts'
+import { requestRate } from '../domain/request-rate.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import type { AppDependencies, AppEnv, Caller } from './dependencies.ts'
 import { hashKeySecret, isKeySecret } from './key-secret.ts'
-import { createRateLimit } from './rate-limit.ts'
 import { RequestError } from './request-error.ts'
 
 const BEARER = /^Bearer +(\S+) *$/i
@@ -11,21 +11,21 @@ const OPEN_CALLER: Caller = { tenant: 'default', scopes: ['read', 'write', 'admi
 
 /** Finds out for whom a request acts, and holds it to its key's scopes and request rate. */
 export function authentication(dependencies: AppDependencies): MiddlewareHandler<AppEnv> {
-  const rateLimit = createRateLimit(dependencies.clock)
   const identify = callerFinder(dependencies)
   return async (c, next) => {
     const caller = await identify(c.req.header('authorization'), c.get('open'))
     c.set('caller', caller)
     const { key } = caller
     if (key?.caps.requestsPerSecond !== undefined) {
-      const wait = rateLimit.take(key.id, key.caps.requestsPerSecond)
-      if (wait !== undefined)
+      const rate = requestRate(key.caps.requestsPerSecond)
+      const wait = await dependencies.keys.take(key.id, rate, dependencies.clock.now())
+      if (wait > 0)
         throw new RequestError(
           429,
           'too_many_requests',
           `this key may send ${key.caps.requestsPerSecond} requests a second`,
           {
-            headers: { 'retry-after': String(wait) },
+            headers: { 'retry-after': String(Math.ceil(wait / 1000)) },
           },
         )
     }

@@ -1,4 +1,5 @@
 import type { ApiKey } from '../domain/api-key.ts'
+import type { RequestRate } from '../domain/request-rate.ts'
 
 /** API keys by the SHA-256 (hex) of their secret. */
 export interface KeyStore {
@@ -10,4 +11,9 @@ export interface KeyStore {
   revoke(id: string, now: number): Promise<boolean>
   /** Whether any key, live or revoked, was ever made: then requests need one. */
   any(): Promise<boolean>
+  /**
+   * Counts a request of a key at `now` (milliseconds since 1970), whichever process it came to. Answers 0 when it keeps to
+   * the rate, else the milliseconds until one would, and counts nothing.
+   */
+  take(id: string, rate: RequestRate, now: number): Promise<number>
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { requestRate } from '../../functions/domain/request-rate.ts'
 import type { ApiKey } from '../../functions/domain/api-key.ts'
 import { fresh } from './scene.ts'
 import type { Engine, Stores } from './stores.ts'
@@ -65,6 +66,34 @@ export function keyStoreContract(engine: Engine): void {
       expect(ids(await stores.keys.list())).toEqual(expect.arrayContaining(ids(keys)))
     })
 
+    test('requests beyond the rate are told when to come back, whichever process they come to, and then may', async () => {
+      const id = fresh('key')
+      const rate = requestRate(4)
+      const now = stores.clock.now()
+      const taken = await Promise.all(
+        Array.from({ length: 12 }, (_, n) => (n % 2 ? stores : stores.peer).keys.take(id, rate, now)),
+      )
+      expect(taken.filter((wait) => wait === 0)).toHaveLength(4)
+      expect(new Set(taken.filter((wait) => wait > 0))).toEqual(new Set([250]))
+      expect(await stores.keys.take(id, rate, now + 249)).toBe(1)
+      expect(await stores.keys.take(id, rate, now + 250)).toBe(0)
+      expect(await stores.keys.take(id, rate, now + 251)).toBeGreaterThan(0)
+      expect(await stores.keys.take(fresh('other'), rate, now)).toBe(0)
+    })
+
+    test('a key that was quiet may burst a second of its rate, not more; below one a second, one request', async () => {
+      const now = stores.clock.now()
+      const burst = async (requestsPerSecond: number): Promise<number> => {
+        const id = fresh('key')
+        const rate = requestRate(requestsPerSecond)
+        await stores.keys.take(id, rate, now)
+        let allowed = 0
+        while ((await stores.keys.take(id, rate, now + 3_600_000)) === 0) allowed++
+        return allowed
+      }
+      expect([await burst(6), await burst(2.5), await burst(1), await burst(0.1)]).toEqual([6, 2, 1, 1])
+    })
+
     test('the store remembers that there was ever a key', async () => {
       const key = keyOf()
       await stores.keys.create(hashOf(key.id), key)
@@ -79,6 +108,7 @@ export function keyStoreContract(engine: Engine): void {
       await stores.breakDown()
       await expect(stores.keys.find('0'.repeat(64))).rejects.toThrow()
       await expect(stores.keys.any()).rejects.toThrow()
+      await expect(stores.keys.take('key', requestRate(1), 0)).rejects.toThrow()
       await expect(stores.keys.list()).rejects.toThrow()
       await stores.close()
     })

@@ -13,6 +13,7 @@ function scene() {
     list: async (tenant) => [...stored.values()].filter((key) => tenant === undefined || key.tenant === tenant),
     revoke: async (id) => [...stored.values()].some((key) => key.id === id),
     any: async () => stored.size > 0,
+    take: async () => 0,
   }
   const run = (line: string): Promise<string> =>
     runKeyCommand(

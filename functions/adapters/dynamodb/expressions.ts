@@ -28,6 +28,12 @@ export const above =
   (scope) =>
     `${scope.name(attribute)} > ${scope.value(value)}`
 
+/** The attribute is there and not greater than this value. */
+export const atMost =
+  (attribute: string, value: Scalar): Condition =>
+  (scope) =>
+    `${scope.name(attribute)} <= ${scope.value(value)}`
+
 /** The attribute begins with this text. */
 export const startsWith =
   (attribute: string, text: string): Condition =>

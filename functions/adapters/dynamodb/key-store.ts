@@ -1,18 +1,20 @@
 import { createHash } from 'node:crypto'
 import type { ApiKey } from '../../domain/api-key.ts'
 import { TooltrailError } from '../../domain/errors.ts'
+import type { RequestRate } from '../../domain/request-rate.ts'
 import type { KeyStore } from '../../ports/key-store.ts'
 import { given, numberAt, requiredText, textAt, toItem, type Item } from './attributes.ts'
-import { absent, all, is, present, startsWith } from './expressions.ts'
+import { above, absent, all, any, atMost, is, present, startsWith } from './expressions.ts'
 import { createTable, type Table, type TableDependencies } from './table.ts'
 
 /** Keys are found by the hash of their secret, and listed by tenant in a partition of their own. */
 const LIST = 'KEYS'
 const keyOf = (hash: string) => ({ pk: `K#${hash}`, sk: '#KEY' })
 /** Ids may hold any character. */
+const hashOf = (id: string): string => createHash('sha256').update(JSON.stringify(id)).digest('hex')
 const placeOf = (id: string, tenant: string) => ({
   pk: LIST,
-  sk: `${tenant}#${createHash('sha256').update(JSON.stringify(id)).digest('hex')}`,
+  sk: `${tenant}#${hashOf(id)}`,
 })
 
 /** API keys, on DynamoDB. */
@@ -29,6 +31,7 @@ export function createDynamoKeyStore(dependencies: TableDependencies): KeyStore 
       return keys.toSorted((left, right) => left.createdAt - right.createdAt || (left.id < right.id ? -1 : 1))
     },
     revoke: (id, now) => revoke(table, id, now),
+    take: (id, rate, now) => take(table, id, rate, now),
     any: async () => {
       for await (const _ of table.query({ keys: is('pk', LIST), pageSize: 1 })) return true
       return false
@@ -62,6 +65,20 @@ async function revoke(table: Table, id: string, now: number): Promise<boolean> {
     [keyOf(requiredText(item, 'hash')), place].map((update) => ({ update, when: present('pk'), change })),
   )
   return refusal === undefined
+}
+
+/** An item a key, beside its others. When its time has passed, it begins anew; else it is moved on. */
+async function take(table: Table, id: string, { interval, early }: RequestRate, milliseconds: number): Promise<number> {
+  const now = milliseconds * 1_000
+  const item = { pk: `R#${hashOf(id)}`, sk: '#RATE' }
+  const begun = await table.update(item, any(absent('due_at'), atMost('due_at', now)), {
+    set: { due_at: now + interval },
+  })
+  if (begun.done) return 0
+  const moved = await table.update(item, all(above('due_at', now), atMost('due_at', now + early)), {
+    add: { due_at: interval },
+  })
+  return moved.done ? 0 : Math.max(1, (numberAt(moved.item ?? {}, 'due_at') ?? now) - early - now) / 1_000
 }
 
 function apiKeyOf(item: Item): ApiKey {

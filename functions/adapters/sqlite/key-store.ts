@@ -1,6 +1,8 @@
 import type { ApiKey } from '../../domain/api-key.ts'
+import type { RequestRate } from '../../domain/request-rate.ts'
 import type { KeyStore } from '../../ports/key-store.ts'
 import { readAll, readOne, snapshot, transaction, write, type Database } from './database.ts'
+import { toColumn } from './exact-text.ts'
 
 interface KeyRow {
   readonly id: string
@@ -29,8 +31,18 @@ export function createSqliteKeyStore({ database }: { database: Database }): KeyS
       const sql = 'UPDATE api_keys SET revokedAt = coalesce(revokedAt, ?) WHERE id = ?'
       return transaction(database, () => write(database, sql, now, id)) > 0
     },
+    take: async (id, rate, now) => transaction(database, () => take(database, id, rate, now)),
     any: async () => snapshot(database, () => readOne(database, 'SELECT 1 FROM api_keys LIMIT 1')) !== undefined,
   }
+}
+
+function take(database: Database, id: string, { interval, early }: RequestRate, milliseconds: number): number {
+  const now = milliseconds * 1_000
+  const sql = `INSERT INTO request_rates (key, due) VALUES (?, ?)
+    ON CONFLICT (key) DO UPDATE SET due = max(due, ?) + ? WHERE due <= ?`
+  if (write(database, sql, toColumn(id), now + interval, now, interval, now + early) > 0) return 0
+  const row = readOne<{ due: number }>(database, 'SELECT due FROM request_rates WHERE key = ?', toColumn(id))
+  return ((row?.due ?? now) - early - now) / 1_000
 }
 
 function create(database: Database, hash: string, key: ApiKey): void {

@@ -107,3 +107,8 @@ CREATE TABLE api_keys (
   body TEXT NOT NULL
 ) WITHOUT ROWID;
 `
+
+/** When the next request of a key with a cap would be due, in microseconds since 1970. */
+export const REQUEST_RATES_SCHEMA = `
+  CREATE TABLE request_rates (key TEXT PRIMARY KEY, due INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`
