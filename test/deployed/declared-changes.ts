@@ -23,7 +23,7 @@ const variables = (
 }
 const MODEL = { MODEL: 'openai-compatible/scripted' }
 
-export const CHANGES: readonly Change[] = [
+const CHANGES: readonly Change[] = [
   {
     resource: /^TooltrailApi[0-9A-F]{8}$/,
     type: 'AWS::Lambda::Function',

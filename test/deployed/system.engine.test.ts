@@ -32,14 +32,21 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
       await assembly?.remove()
     }, START_MS)
 
-    describe('the tour of the README', () => declareTour(() => system))
-    describe('who gets in, how much, and what comes out', () => declareAccess(() => system))
-    describe('what follows the log', () => declareHistory(() => system))
-    describe('runs in the queue', () =>
+    describe('the tour of the README', () => {
+      declareTour(() => system)
+    })
+    describe('who gets in, how much, and what comes out', () => {
+      declareAccess(() => system)
+    })
+    describe('what follows the log', () => {
+      declareHistory(() => system)
+    })
+    describe('runs in the queue', () => {
       declareRuns(
         () => system,
         () => killed,
-      ))
+      )
+    })
 
     test('no function leaves work behind when it answers, and none fails but the one that was killed', () => {
       for (const [name, pool] of Object.entries(system.functions)) {
@@ -49,6 +56,8 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
       }
     })
 
-    describe('the permissions of the functions', () => declarePermissions(() => system))
+    describe('the permissions of the functions', () => {
+      declarePermissions(() => system)
+    })
   })
 })

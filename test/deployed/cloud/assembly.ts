@@ -67,7 +67,7 @@ export async function synthesise(environment: string): Promise<Assembly> {
 }
 
 /** Reads what was synthesised into `folder`. */
-export async function readAssembly(folder: string): Promise<Assembly> {
+async function readAssembly(folder: string): Promise<Assembly> {
   const read = async (file: string): Promise<unknown> => JSON.parse(await readFile(join(folder, file), 'utf8'))
   const { artifacts } = Manifest.parse(await read('manifest.json'))
   const stacks = new Map<string, Template>()

@@ -63,7 +63,7 @@ function dataGrants(properties: unknown, roleArn: string): Grant[] {
 }
 
 /** Whether the grant allows the call. `*` stands for any characters, `?` for one, as in IAM. */
-export const allows = (grant: Grant, call: RecordedCall): boolean =>
+const allows = (grant: Grant, call: RecordedCall): boolean =>
   matches(grant.action.toLowerCase(), call.action.toLowerCase()) && matches(grant.resource, call.resource)
 
 function matches(pattern: string, value: string): boolean {

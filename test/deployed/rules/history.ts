@@ -83,7 +83,7 @@ export function declareHistory(system: () => System): void {
     functions.Api.disturb(() => undefined)
     expect((await rowsOf(system(), 'torn')).length).toBeGreaterThan(0)
     expect((await client.send('GET', '/v1/sessions/torn')).status).toBe(404)
-    await gone(system(), 'torn', 'sumac')
+    await expectGone(system(), 'torn', 'sumac')
     await deployment.tick()
   })
 
@@ -94,7 +94,7 @@ export function declareHistory(system: () => System): void {
     const reply = await client.send('DELETE', '/v1/sessions/deleted')
     expect([200, 202]).toContain(reply.status)
     expect((await client.send('GET', '/v1/sessions/deleted')).status).toBe(404)
-    await gone(system(), 'deleted', 'turmeric')
+    await expectGone(system(), 'deleted', 'turmeric')
     expect((await stranger.send('GET', '/v1/deletions/deleted')).status).toBe(404)
   })
 
@@ -103,7 +103,7 @@ export function declareHistory(system: () => System): void {
     await letExpire(system(), 'swept', 'a word for a while: lavender', true)
     await deployment.tick()
     expect((await client.send('GET', '/v1/sessions/swept')).status).toBe(404)
-    await gone(system(), 'swept', 'lavender')
+    await expectGone(system(), 'swept', 'lavender')
   })
 
   test('a session whose time is over is deleted once DynamoDB has removed its expiry', async () => {
@@ -115,19 +115,19 @@ export function declareHistory(system: () => System): void {
     await within(FOUND_MS, 'the deletion', async () => {
       return (await client.send('GET', '/v1/sessions/expired')).status === 404
     })
-    await gone(system(), 'expired', 'juniper')
+    await expectGone(system(), 'expired', 'juniper')
   })
 
   test('what a late writer leaves of a deleted session is removed, too', async () => {
     const { deployment, engines } = system()
+    const objects = { Bucket: deployment.output(DATA, 'BucketName'), Prefix: prefixOf('late') }
+    const count = async (): Promise<number> =>
+      (await s3Client(engines.s3).send(new ListObjectsV2Command(objects))).Contents?.length ?? 0
     await within(LATE_MS, 'the end of the late object', async () => {
       await deployment.tick()
-      const Bucket = deployment.output(DATA, 'BucketName')
-      const { Contents = [] } = await s3Client(engines.s3).send(
-        new ListObjectsV2Command({ Bucket, Prefix: prefixOf('late') }),
-      )
-      return Contents.length === 0
+      return (await count()) === 0
     })
+    expect(await count()).toBe(0)
   })
 }
 
@@ -204,10 +204,11 @@ async function found(system: System, word: string): Promise<void> {
 }
 
 /** The deletion comes to its end, with the sweeper's help; no row and no document is left. */
-async function gone(system: System, session: string, word: string): Promise<void> {
+async function expectGone(system: System, session: string, word: string): Promise<void> {
   await within(DELETED_MS, `the end of ${session}`, async () => {
     await system.deployment.tick()
     const [rows, hits] = await Promise.all([rowsOf(system, session), hitsOf(system, word)])
     return rows.length + hits.length === 0
   })
+  expect((await system.client.send('GET', `/v1/sessions/${session}`)).status).toBe(404)
 }

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto'
+import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs'
+import { expect, test } from 'vitest'
+import { sqsClient } from '../../engines/clients.ts'
+import { withEngines } from '../../engines/with-engines.ts'
+import { QueueProperties, makeQueue, redriveTo } from './provision.ts'
+import { QueueMappingProperties, startQueueMapping } from './queue-mapping.ts'
+
+interface Received {
+  readonly Records: readonly {
+    readonly messageId: string
+    readonly body: string
+    readonly attributes: { readonly ApproximateReceiveCount: string }
+  }[]
+}
+
+withEngines(['sqs'], ({ sqs }) => {
+  test('what a function reports as failed comes again alone, and ends in the dead letters after its last attempt', async () => {
+    const client = sqsClient(sqs)
+    const name = `mapping-${randomUUID()}`
+    const deadLetters = await makeQueue(client, `${name}-dead`, QueueProperties.parse({}))
+    const queue = await makeQueue(client, name, QueueProperties.parse({ VisibilityTimeout: 1 }))
+    await redriveTo(client, queue.url, deadLetters.url, 2)
+    const events: Received[] = []
+    const properties = { FunctionName: 'f', EventSourceArn: 'arn', FunctionResponseTypes: ['ReportBatchItemFailures'] }
+    const mapping = startQueueMapping({
+      properties: QueueMappingProperties.parse({ ...properties, ScalingConfig: { MaximumConcurrency: 1 } }),
+      client,
+      queueUrl: queue.url,
+      pool: {
+        async invoke(event) {
+          events.push(event as Received)
+          const failed = (event as Received).Records.filter(({ body }) => body === 'bad')
+          const batchItemFailures = failed.map(({ messageId }) => ({ itemIdentifier: messageId }))
+          return { ok: true, body: Buffer.from(JSON.stringify({ batchItemFailures })) }
+        },
+      },
+    })
+    try {
+      for (const MessageBody of ['good', 'bad', 'good'])
+        await client.send(new SendMessageCommand({ QueueUrl: queue.url, MessageBody }))
+      const { Messages = [] } = await client.send(
+        new ReceiveMessageCommand({ QueueUrl: deadLetters.url, WaitTimeSeconds: 20 }),
+      )
+      expect(Messages.map(({ Body }) => Body)).toStrictEqual(['bad'])
+      const records = events.flatMap(({ Records }) => Records)
+      expect(records.filter(({ body }) => body === 'good')).toHaveLength(2)
+      const bad = records.filter(({ body }) => body === 'bad')
+      expect(bad.map(({ attributes }) => attributes.ApproximateReceiveCount)).toStrictEqual(['1', '2'])
+    } finally {
+      await mapping.stop()
+      await Promise.all([queue.remove(), deadLetters.remove()])
+    }
+  })
+})
