@@ -20,10 +20,10 @@ const Outputs = {
   }),
 }
 
-/** What an environment's stacks have made, as their outputs name it. */
-export type Deployment = Awaited<ReturnType<typeof readDeployment>>
-
-/** Reads an environment's stacks. Rejects with `SettingsError` when they are not deployed, or not by this version. */
+/**
+ * What an environment's stacks have made, as their outputs name it. Rejects with `SettingsError` when they are not deployed, or
+ * not by this version.
+ */
 export async function readDeployment(client: CloudFormationClient, environment: string) {
   const data = await outputsOf(client, environment, 'data')
   const search = await outputsOf(client, environment, 'search')
