@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
-import { z } from 'zod'
-import { TooltrailError } from '../../domain/errors.ts'
+import * as z from 'zod'
 import type { HistoryQuery } from '../../domain/history.ts'
+import { decodeCursor, encodeCursor } from '../../log/query-cursor.ts'
 
 /**
  * Where a page ended. It carries the order of the best events as the first page found it, so that later pages go on in this
@@ -22,9 +21,7 @@ export interface HistoryCursor {
   readonly stretched: boolean
 }
 
-const Encoded = z.tuple([
-  z.literal(1),
-  z.string(),
+const Place = z.tuple([
   z.array(z.int().min(1)).max(1_000),
   z.int().min(0),
   z.int().min(0),
@@ -33,37 +30,11 @@ const Encoded = z.tuple([
 ])
 
 /** Writes a cursor of this query. */
-export function writeCursor(query: HistoryQuery, { head, shown, below, stage, stretched }: HistoryCursor): string {
-  return Buffer.from(JSON.stringify([1, fingerprint(query), head, shown, below, stage, stretched])).toString(
-    'base64url',
-  )
-}
+export const writeCursor = (query: HistoryQuery, { head, shown, below, stage, stretched }: HistoryCursor): string =>
+  encodeCursor(query, [head, shown, below, stage, stretched])
 
 /** Reads a cursor. Throws `invalid_query` for what is no cursor, or one of another query. */
 export function readCursor(query: HistoryQuery, text: string): HistoryCursor {
-  const parsed = Encoded.safeParse(parseJson(Buffer.from(text, 'base64url').toString('utf8')))
-  if (!parsed.success) throw new TooltrailError('invalid_query', 'the cursor is not one that a search has given')
-  const [, print, head, shown, below, stage, stretched] = parsed.data
-  if (print !== fingerprint(query))
-    throw new TooltrailError('invalid_query', 'the cursor belongs to another query: ask for the first page again')
+  const [head, shown, below, stage, stretched] = decodeCursor(query, text, Place)
   return { head, shown, below, stage, stretched }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
-}
-
-function fingerprint({ scope, text, filters }: HistoryQuery): string {
-  const fields = [
-    [scope.tenant, scope.owner, scope.session],
-    text,
-    [filters.role, filters.tool, filters.status, filters.session, filters.owner, filters.agent],
-    [filters.since, filters.until, filters.notRun],
-  ]
-  return createHash('sha256').update(JSON.stringify(fields)).digest('base64url').slice(0, 12)
 }

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import * as z from 'zod'
+import { TooltrailError } from '../domain/errors.ts'
+import type { HistoryQuery } from '../domain/history.ts'
+
+const Encoded = z.tuple([z.literal(1), z.string(), z.unknown()])
+
+/** A cursor that says where a page of this query ended, and is good for no other query. `place`: anything that JSON can hold. */
+export const encodeCursor = (query: HistoryQuery, place: unknown): string =>
+  Buffer.from(JSON.stringify([1, fingerprint(query), place])).toString('base64url')
+
+/** Where the cursor says that a page ended. Throws `invalid_query` for what is no cursor, or one of another query. */
+export function decodeCursor<Place>(query: HistoryQuery, text: string, placeSchema: z.ZodType<Place>): Place {
+  const encoded = Encoded.safeParse(parseJson(Buffer.from(text, 'base64url').toString('utf8')))
+  const place = encoded.success ? placeSchema.safeParse(encoded.data[2]) : undefined
+  if (!encoded.success || place?.success !== true)
+    throw new TooltrailError('invalid_query', 'the cursor is not one that a search has given')
+  if (encoded.data[1] !== fingerprint(query))
+    throw new TooltrailError('invalid_query', 'the cursor belongs to another query: ask for the first page again')
+  return place.data
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+function fingerprint({ scope, text, filters }: HistoryQuery): string {
+  const fields = [
+    [scope.tenant, scope.owner, scope.session],
+    text,
+    [filters.role, filters.tool, filters.status, filters.session, filters.owner, filters.agent],
+    [filters.since, filters.until, filters.notRun],
+  ]
+  return createHash('sha256').update(JSON.stringify(fields)).digest('base64url').slice(0, 12)
+}
