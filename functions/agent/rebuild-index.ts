@@ -1,5 +1,4 @@
 import { TooltrailError } from '../domain/errors.ts'
-import type { SessionKey } from '../domain/session.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HistoryBuild, HistoryBuilder } from '../ports/history-build.ts'
 import type { MessageRow, MessageRows } from '../ports/message-rows.ts'
@@ -71,20 +70,4 @@ async function indexPage(dependencies: IndexDependencies, clock: Clock, page: re
     open = open.filter((_, place) => failures[place] !== undefined)
     await clock.sleep(WAIT_MS * attempt)
   }
-}
-
-/**
- * Indexes one message again from its row as it is now, after what had made it impossible was put right. Answers whether the
- * message is still there.
- */
-export async function indexAgain(
-  dependencies: IndexDependencies & { readonly rows: Pick<MessageRows, 'row'> },
-  key: SessionKey,
-  messageId: string,
-): Promise<boolean> {
-  const stored = await dependencies.rows.row(key, messageId)
-  if (stored === undefined) return false
-  const [failure] = await indexMessages(dependencies, [{ stored }])
-  if (failure !== undefined) throw new TooltrailError('search_unavailable', failure.error, { retryable: true })
-  return true
 }
