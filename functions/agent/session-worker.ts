@@ -82,9 +82,7 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
       await stop()
       return left
     },
-    resume() {
-      stopping = new AbortController()
-    },
+    resume: () => void (stopping = new AbortController()),
     stop,
   }
 
