@@ -27,6 +27,18 @@ const domain = z.strictObject({
   standby: z.boolean().default(false),
 })
 
+const restoredTable = z
+  .strictObject({
+    name: z.string().regex(/^[A-Za-z0-9_.-]{3,255}$/, 'is not the name of a table'),
+    stream: z
+      .string()
+      .regex(/^arn:aws[a-z-]*:dynamodb:[^:]+:\d{12}:table\/[^/]+\/stream\/.+$/, "is not the ARN of a table's stream"),
+  })
+  .refine(({ name, stream }) => stream.includes(`:table/${name}/stream/`), {
+    path: ['stream'],
+    message: 'is the stream of another table',
+  })
+
 const settings = z
   .strictObject({
     /** Left out: the account and region of whoever deploys. */
@@ -50,17 +62,19 @@ const settings = z
     logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
     /** Of logs. A number that CloudWatch Logs knows. */
     logDays: z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653]).default(30),
-    /** Keeps table, bucket, collection and keys when the stacks are deleted, and refuses to delete the table. */
+    /** Keeps what holds data, and logs, when the stacks are deleted, and refuses to delete the table. */
     retain: z.boolean().default(true),
     /** Continuous backups of the table for 35 days. */
     pointInTimeRecovery: z.boolean().default(true),
+    /** A table that was restored from a backup, to be used in place of the one that the stack made: docs/operations.md. */
+    restoredTable: restoredTable.optional(),
     /** Logs each request to the bucket in a bucket of its own. */
     bucketAccessLogs: z.boolean().default(false),
     /** Where alarms go. AWS asks the address to confirm. */
     alarmEmail: z.email().optional(),
     /** Of the whole API: requests a second, and how many may come at once. */
     throttle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 50, burst: 100 }),
-    /** Requests of one address in 5 minutes, and known bad addresses, are refused before the API. About $8 a month. */
+    /** Requests of one address in 5 minutes, and known bad addresses, are refused before the API. About $7 a month. */
     firewall: z.strictObject({ requestsPerAddress: z.int().min(10) }).optional(),
     /** Of web pages that may call the API; `*` for any. */
     corsOrigins: z.array(z.union([z.literal('*'), z.url()])).default([]),
@@ -97,8 +111,8 @@ export type Environment = z.output<typeof settings> & {
 }
 
 /**
- * The environments that `-c env=…` may name. Copy one for your own: its name tells its resources from those of the others, also
- * in the same account.
+ * The environments that `-c env=…` may name. Add your own, with `lib/own-environment.ts` as a template: its name tells its
+ * resources from those of the others, also in the same account.
  */
 const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
   /** Costs next to nothing while nobody uses it, and holds nothing back when it is deleted. */

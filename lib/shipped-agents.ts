@@ -18,11 +18,11 @@ export interface ShippedAgents {
 }
 
 /**
- * The agents that go with the code: those of `path`, or the built-in default agent where there is no such file. Agents that do
- * not say when their sessions end take `sessionDays`. Throws `EnvironmentError` for a file that cannot be read.
+ * The agents that go with the code: those of `path`, or the built-in default agent alone where there is no such file. Agents
+ * that do not say when their sessions end take `sessionDays`. Throws `EnvironmentError` for a file that cannot be read.
  */
-export function shipAgents(path: string, sessionDays?: number): ShippedAgents {
-  const { agents, ...rest } = existsSync(path) ? parse(path) : { agents: {} }
+export function shipAgents(path: string | undefined, sessionDays?: number): ShippedAgents {
+  const { agents, ...rest } = path !== undefined && existsSync(path) ? parse(path) : { agents: {} }
   const all = sessionDays === undefined ? agents : { default: {}, ...agents }
   const shipped = Object.entries(all).map(([name, one]) => [name, withDays(one, sessionDays)] as const)
   const models = shipped.flatMap(([, { model }]) => model ?? [])

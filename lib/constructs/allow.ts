@@ -7,7 +7,10 @@ import { wildcardId } from '../checks.ts'
 interface Right {
   readonly actions: readonly string[]
   readonly resources: readonly string[]
-  /** Why resources hold a `*`. */
+  /**
+   * Why resources hold a `*`.
+   * @default - none does
+   */
   readonly because?: string
 }
 

@@ -35,6 +35,8 @@ export interface FunctionSettings {
   readonly model: string
   readonly logLevel: string
   readonly logDays: RetentionDays
+  /** Keeps the logs when the stack is deleted. */
+  readonly retain: boolean
   readonly corsOrigins: readonly string[]
   readonly bundle: BundleOptions
 }
@@ -43,7 +45,7 @@ export type BackendFunctions = Readonly<Record<Handler, NodeFunction>>
 
 /** Makes the four functions, each with the variables that it reads and the rights that it uses. */
 export function createFunctions(scope: Construct, stores: Stores, settings: FunctionSettings): BackendFunctions {
-  const { logDays, bundle } = settings
+  const { logDays, retain, bundle } = settings
   const variables = variablesOf(stores, settings)
   const functions = {
     api: new NodeFunction(scope, 'Api', {
@@ -53,6 +55,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       timeout: LOOP_TIMEOUT,
       memory: 1_024,
       logDays,
+      retain,
       bundle,
     }),
     worker: new NodeFunction(scope, 'Worker', {
@@ -62,6 +65,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       timeout: LOOP_TIMEOUT,
       memory: 1_024,
       logDays,
+      retain,
       bundle,
       // A long run is handed on through the queue again and again; the hint counts its own hops.
       recursiveLoop: RecursiveLoop.ALLOW,
@@ -73,6 +77,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       timeout: Duration.minutes(2),
       memory: 512,
       logDays,
+      retain,
     }),
     sweeper: new NodeFunction(scope, 'Sweeper', {
       handler: 'sweeper',
@@ -81,6 +86,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       timeout: Duration.minutes(2),
       memory: 512,
       logDays,
+      retain,
     }),
   }
   grantRights(stores, functions)

@@ -9,6 +9,11 @@ import type { NodeFunction } from './node-function.ts'
 export interface IndexerStreamProps {
   readonly table: LogTable
   readonly indexer: NodeFunction
+  /**
+   * Keeps what could not be indexed when the stack is deleted. Otherwise the bucket has to be emptied before.
+   * @default true
+   */
+  readonly retain?: boolean
 }
 
 /** Days that batches are kept which could not be indexed. */
@@ -19,7 +24,7 @@ export class IndexerStream extends Construct {
   /** One object a batch that was given up, with its records. */
   readonly failures: Bucket
 
-  constructor(scope: Construct, id: string, { table, indexer }: IndexerStreamProps) {
+  constructor(scope: Construct, id: string, { table, indexer, retain = true }: IndexerStreamProps) {
     super(scope, id)
     this.failures = new Bucket(this, 'Failures', {
       enforceSSL: true,
@@ -27,7 +32,7 @@ export class IndexerStream extends Construct {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
       encryption: BucketEncryption.S3_MANAGED,
-      removalPolicy: RemovalPolicy.RETAIN,
+      removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
       lifecycleRules: [
         { id: 'looked-into-by-then', expiration: KEPT, abortIncompleteMultipartUploadAfter: Duration.days(1) },
       ],

@@ -7,6 +7,7 @@ import {
   Table,
   TableEncryption,
 } from 'aws-cdk-lib/aws-dynamodb'
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb'
 import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
 import { Construct } from 'constructs'
@@ -26,6 +27,18 @@ export interface LogTableProps {
   readonly pointInTimeRecovery?: boolean
   /** @default - a key of AWS, without cost */
   readonly encryptionKey?: IKey | undefined
+  /**
+   * A table that was restored from a backup of this one, with a stream of new and old images. It is used in place of the table
+   * that the construct makes, which stays as it is.
+   * @default - the table that the construct makes
+   */
+  readonly restored?: RestoredTable | undefined
+}
+
+export interface RestoredTable {
+  readonly name: string
+  /** ARN of its stream. */
+  readonly stream: string
 }
 
 const GROUP_INDEX = 'by_group'
@@ -37,14 +50,15 @@ const READS = ['dynamodb:BatchGetItem', 'dynamodb:Query']
 
 /** The one table: logs of sessions, their headers, runs and API keys (`functions/adapters/dynamodb/create-table.ts`). */
 export class LogTable extends Construct {
-  readonly table: Table
+  /** The one in use. */
+  readonly table: Table | ITable
   /** What the table's stream is read by. */
   readonly streamArn: string
 
   constructor(scope: Construct, id: string, props: LogTableProps = {}) {
     super(scope, id)
-    const { retain = true, pointInTimeRecovery = true, encryptionKey } = props
-    this.table = new Table(this, 'Table', {
+    const { retain = true, pointInTimeRecovery = true, encryptionKey, restored } = props
+    const made = new Table(this, 'Table', {
       partitionKey: { name: 'pk', type: AttributeType.STRING },
       sortKey: { name: 'sk', type: AttributeType.STRING },
       billingMode: BillingMode.PAY_PER_REQUEST,
@@ -56,23 +70,25 @@ export class LogTable extends Construct {
       ...(encryptionKey === undefined ? {} : { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey }),
     })
     // Both are sparse: only items that carry the two attributes stand in them.
-    this.table.addGlobalSecondaryIndex({
+    made.addGlobalSecondaryIndex({
       indexName: GROUP_INDEX,
       partitionKey: { name: 'group', type: AttributeType.STRING },
       sortKey: { name: 'at', type: AttributeType.STRING },
       projectionType: ProjectionType.INCLUDE,
       nonKeyAttributes: ['owner_print', 'agent_print'],
     })
-    this.table.addGlobalSecondaryIndex({
+    made.addGlobalSecondaryIndex({
       indexName: DUE_INDEX,
       partitionKey: { name: 'due_shard', type: AttributeType.STRING },
       sortKey: { name: 'due', type: AttributeType.NUMBER },
       projectionType: ProjectionType.KEYS_ONLY,
     })
-    if (this.table.tableStreamArn === undefined) throw new Error('the table has no stream')
-    this.streamArn = this.table.tableStreamArn
+    this.table = restored === undefined ? made : this.#restored(restored, encryptionKey)
+    const { tableStreamArn } = this.table
+    if (tableStreamArn === undefined) throw new Error('the table has no stream')
+    this.streamArn = tableStreamArn
     if (!pointInTimeRecovery)
-      Validations.of(this.table).acknowledge({
+      Validations.of(made).acknowledge({
         id: 'AwsSolutions-DDB3',
         reason: 'An environment to try things out: what is in it can be lost.',
       })
@@ -108,6 +124,14 @@ export class LogTable extends Construct {
     allow(grantee, {
       actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator', 'dynamodb:ListStreams'],
       resources: [this.streamArn],
+    })
+  }
+
+  #restored({ name, stream }: RestoredTable, encryptionKey: IKey | undefined): ITable {
+    return Table.fromTableAttributes(this, 'Restored', {
+      tableName: name,
+      tableStreamArn: stream,
+      ...(encryptionKey === undefined ? {} : { encryptionKey }),
     })
   }
 

@@ -20,6 +20,11 @@ export interface NodeFunctionProps {
   readonly memory: number
   readonly logDays: RetentionDays
   /**
+   * Keeps the logs when the stack is deleted, until their days are over.
+   * @default true
+   */
+  readonly retain?: boolean
+  /**
    * What is shipped with the code.
    * @default - neither tools nor agents of one's own
    */
@@ -39,8 +44,8 @@ export class NodeFunction extends Function {
   constructor(scope: Construct, id: string, props: NodeFunctionProps) {
     const logs = new LogGroup(scope, `${id}Logs`, {
       retention: props.logDays,
-      // What went wrong is told by the logs of a stack that is gone, too, until their days are over.
-      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+      // What went wrong is told by the logs of a stack that is gone, too.
+      removalPolicy: (props.retain ?? true) ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     })
     // A role of its own instead of the managed policy, which allows to write to every log group.
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })

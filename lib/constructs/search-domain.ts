@@ -1,21 +1,17 @@
 import { RemovalPolicy, Stack, Validations } from 'aws-cdk-lib'
 import { Effect, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
-import type { IKey } from 'aws-cdk-lib/aws-kms'
 import { LogGroup, ResourcePolicy, RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Domain, EngineVersion, TLSSecurityPolicy } from 'aws-cdk-lib/aws-opensearchservice'
 import { Construct } from 'constructs'
 import { allow } from './allow.ts'
-import type { HistorySearch } from './history-search.ts'
+import type { HistorySearch, HistorySearchProps } from './history-search.ts'
 import type { NodeFunction } from './node-function.ts'
 
-export interface SearchDomainProps {
-  readonly searchName: string
+export interface SearchDomainProps extends HistorySearchProps {
   readonly instance: string
   readonly nodes: number
   readonly volume: number
   readonly standby: boolean
-  readonly retain?: boolean
-  readonly encryptionKey?: IKey | undefined
 }
 
 /** Enough for the master's work in clusters of up to 30 nodes. */
@@ -73,7 +69,7 @@ export class SearchDomain extends Construct implements HistorySearch {
     const because = 'Names of indexes end in their version and the time of their making.'
     this.#allow(writer, 'es:ESHttpGet', ['_alias/history', '_alias/history-write'])
     this.#allow(writer, 'es:ESHttpPut', ['history-v*'], because)
-    this.#allow(writer, 'es:ESHttpPost', ['_bulk', '_aliases', 'history-v*/_search'], because)
+    this.#allow(writer, 'es:ESHttpPost', ['_bulk', '_aliases'])
   }
 
   #allow(grantee: NodeFunction, action: string, paths: readonly string[], because?: string): void {

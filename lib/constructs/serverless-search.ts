@@ -1,5 +1,4 @@
 import { RemovalPolicy } from 'aws-cdk-lib'
-import type { IKey } from 'aws-cdk-lib/aws-kms'
 import {
   CfnAccessPolicy,
   CfnCollection,
@@ -8,16 +7,12 @@ import {
 } from 'aws-cdk-lib/aws-opensearchserverless'
 import { Construct } from 'constructs'
 import { allow } from './allow.ts'
-import type { HistorySearch } from './history-search.ts'
+import type { HistorySearch, HistorySearchProps } from './history-search.ts'
 import type { NodeFunction } from './node-function.ts'
 
-export interface ServerlessSearchProps {
-  readonly searchName: string
+export interface ServerlessSearchProps extends HistorySearchProps {
   readonly standby: boolean
   readonly maxCapacity: number
-  readonly retain?: boolean
-  readonly encryptionKey?: IKey | undefined
-  readonly operators?: readonly string[]
 }
 
 /** Every index of ours, and the two aliases (`functions/adapters/opensearch/history-aliases.ts`). */
@@ -32,7 +27,7 @@ export class ServerlessSearch extends Construct implements HistorySearch {
 
   constructor(scope: Construct, id: string, props: ServerlessSearchProps) {
     super(scope, id)
-    const { searchName: name, encryptionKey, operators = [] } = props
+    const { searchName: name, encryptionKey, operators = [], retain = true } = props
     const standbyReplicas = props.standby ? 'ENABLED' : 'DISABLED'
     const group = new CfnCollectionGroup(this, 'Group', {
       name,
@@ -65,10 +60,10 @@ export class ServerlessSearch extends Construct implements HistorySearch {
       type: 'SEARCH',
       standbyReplicas,
       collectionGroupName: group.name,
-      deletionProtection: (props.retain ?? true) ? 'ENABLED' : 'DISABLED',
+      deletionProtection: retain ? 'ENABLED' : 'DISABLED',
     })
     for (const first of [group, encryption, network]) this.#collection.addResourceDependency(first)
-    if (props.retain ?? true)
+    if (retain)
       for (const kept of [group, encryption, network, this.#collection]) kept.applyRemovalPolicy(RemovalPolicy.RETAIN)
     this.endpoint = this.#collection.attrCollectionEndpoint
     this.searchName = name
@@ -118,11 +113,11 @@ interface Rights {
 
 const SEARCHING: Rights = { index: ['aoss:ReadDocument'], collection: [] }
 const INDEXING: Rights = {
-  // Read: what is removed is looked for where its parts are not known.
-  index: ['aoss:CreateIndex', 'aoss:ReadDocument', 'aoss:WriteDocument'],
+  index: ['aoss:CreateIndex', 'aoss:WriteDocument'],
   collection: ['aoss:CreateCollectionItems', 'aoss:DescribeCollectionItems', 'aoss:UpdateCollectionItems'],
 }
+/** To rebuild, redrive and count: reads documents, and removes indexes that are no longer used. */
 const OPERATING: Rights = {
-  index: [...INDEXING.index, 'aoss:DescribeIndex', 'aoss:DeleteIndex'],
+  index: [...SEARCHING.index, ...INDEXING.index, 'aoss:DescribeIndex', 'aoss:DeleteIndex'],
   collection: [...INDEXING.collection, 'aoss:DeleteCollectionItems'],
 }

@@ -33,7 +33,7 @@ export interface TooltrailProps {
    */
   readonly model?: string
   /**
-   * Path of the agents' file.
+   * Path of the agents' file. Where there is no such file, the built-in default agent alone.
    * @default - the built-in default agent alone
    */
   readonly agentsFile?: string | undefined
@@ -75,7 +75,7 @@ export interface TooltrailProps {
   /** @default - an address of API Gateway */
   readonly customDomain?: CustomDomain | undefined
   /**
-   * Keeps what holds data when the stack is deleted.
+   * Keeps what holds data, and logs, when the stack is deleted. Otherwise the buckets have to be emptied before.
    * @default true
    */
   readonly retain?: boolean
@@ -94,16 +94,17 @@ export class Tooltrail extends Construct {
 
   constructor(scope: Construct, id: string, props: TooltrailProps = {}) {
     super(scope, id)
-    const { model = 'demo/demo', logDays = RetentionDays.ONE_MONTH, toolsFile } = props
+    const { model = 'demo/demo', logDays = RetentionDays.ONE_MONTH, retain = true, toolsFile } = props
     this.name = props.name ?? Names.uniqueResourceName(this, { maxLength: 22, separator: '-' }).toLowerCase()
     this.environmentName = props.environmentName ?? this.name
-    const agents = shipAgents(props.agentsFile ?? 'agents.json', props.sessionDays)
+    const agents = shipAgents(props.agentsFile, props.sessionDays)
     this.stores = this.#stores(props, [model, ...agents.models])
     this.functions = createFunctions(this, this.stores, {
       environmentName: this.environmentName,
       model,
       logLevel: props.logLevel ?? 'info',
       logDays,
+      retain,
       corsOrigins: props.corsOrigins ?? [],
       bundle: { agents: agents.json, ...(toolsFile === undefined ? {} : { toolsFile }) },
     })
@@ -115,7 +116,7 @@ export class Tooltrail extends Construct {
       batchSize: 1,
       reportBatchItemFailures: true,
     }).node.addDependency(worker.role)
-    this.stream = new IndexerStream(this, 'Stream', { table: this.stores.table, indexer })
+    this.stream = new IndexerStream(this, 'Stream', { table: this.stores.table, indexer, retain })
     new SweepSchedule(this, 'Schedule', { sweeper })
     this.publicApi = new PublicApi(this, 'PublicApi', {
       handler: api,

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { environmentNames, EnvironmentError, readEnvironment } from '../../lib/environments.ts'
+import { OWN_ENVIRONMENT } from '../../lib/own-environment.ts'
 import { environmentOf } from './synthesise.ts'
 
 const SERVERLESS = { kind: 'serverless' } as const
 const DOMAIN = { kind: 'domain', instance: 'r7g.large.search', nodes: 3 } as const
+
+const STREAM = 'arn:aws:dynamodb:eu-central-1:111122223333:table/restored/stream/2026-11-22T05:00:00.000'
 
 const messageOf = (work: () => unknown): string => {
   try {
@@ -17,6 +20,9 @@ const messageOf = (work: () => unknown): string => {
 
 describe('the settings of an environment', () => {
   test.each(environmentNames())('%s can be read', (name) => expect(readEnvironment(name).name).toBe(name))
+
+  test('the template for one of your own can be read as it stands', () =>
+    expect(environmentOf(OWN_ENVIRONMENT, 'mine')).toEqual({ name: 'mine', ...OWN_ENVIRONMENT }))
 
   test('an unknown environment is told those that there are', () => {
     const message = messageOf(() => readEnvironment('prd'))
@@ -43,6 +49,16 @@ describe('the settings of an environment', () => {
     [{ model: 'a/b', search: { ...DOMAIN, instance: 't3.small.search', standby: true } }, 'own.search.standby: '],
     [{ model: 'a/b', search: { ...DOMAIN, nodes: 4, standby: true } }, 'own.search.nodes: must be a multiple of 3'],
     [{ model: 'a/b', search: SERVERLESS, modle: 'x' }, 'modle'],
+    [{ model: 'a/b', search: SERVERLESS, restoredTable: { name: 'a/b', stream: STREAM } }, 'own.restoredTable.name: '],
+    [{ model: 'a/b', search: SERVERLESS, restoredTable: { name: 'restored' } }, 'own.restoredTable.stream: '],
+    [
+      { model: 'a/b', search: SERVERLESS, restoredTable: { name: 'restored', stream: 'arn:aws:sqs:x' } },
+      "own.restoredTable.stream: is not the ARN of a table's stream",
+    ],
+    [
+      { model: 'a/b', search: SERVERLESS, restoredTable: { name: 'another', stream: STREAM } },
+      'own.restoredTable.stream: is the stream of another table',
+    ],
   ])('%j is refused by the name of the setting', (settings, expected) =>
     expect(messageOf(() => environmentOf(settings as Parameters<typeof environmentOf>[0]))).toContain(expected),
   )

@@ -200,6 +200,27 @@ describe('the search', () => {
   })
 })
 
+describe('deleting an environment', () => {
+  const staying = (made: Synthesised): string[] =>
+    Object.entries(made.resources)
+      .filter(([, { DeletionPolicy }]) => DeletionPolicy?.startsWith('Retain'))
+      .map(([, { Type }]) => Type)
+
+  test('leaves nothing of dev but the role that API Gateway has once in an account', () =>
+    expect(new Set(staying(dev))).toEqual(new Set(['AWS::ApiGateway::Account', 'AWS::IAM::Role'])))
+
+  test('leaves of prod what holds data, and the logs of its functions', () => {
+    const kept = staying(prod)
+    expect(kept.filter((type) => type === 'AWS::Logs::LogGroup')).toHaveLength(4)
+    expect(new Set(kept)).toEqual(
+      new Set([
+        ...['AWS::ApiGateway::Account', 'AWS::IAM::Role', 'AWS::Logs::LogGroup', 'AWS::S3::Bucket'],
+        ...['AWS::DynamoDB::Table', 'AWS::SecretsManager::Secret', 'AWS::OpenSearchService::Domain'],
+      ]),
+    )
+  })
+})
+
 describe('two environments in one account', () => {
   test('name nothing alike', () => {
     const settings = { model: 'a/b', search: { kind: 'serverless' } } as const

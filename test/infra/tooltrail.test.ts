@@ -68,6 +68,9 @@ describe('the agents that are shipped', () => {
   test('are the built-in one alone where there is no file', () =>
     expect(JSON.parse(shipAgents(join(folder, 'none.json')).json)).toEqual({ agents: {} }))
 
+  test('are the built-in one alone where no file is named, whatever lies in the working directory', () =>
+    expect(JSON.parse(shipAgents(undefined).json)).toEqual({ agents: {} }))
+
   test('are those of the file, whole', () => {
     const file = { agents: { researcher: { model: 'openai/gpt-5.6', policies: { max_rounds: 3 } } } }
     const shipped = shipAgents(agentsFile(JSON.stringify(file)))

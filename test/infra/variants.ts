@@ -1,4 +1,5 @@
 import type { Environment } from '../../lib/environments.ts'
+import { OWN_ENVIRONMENT } from '../../lib/own-environment.ts'
 import { environmentOf } from './synthesise.ts'
 
 const KEY = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab'
@@ -35,4 +36,5 @@ export const VARIANTS: readonly Environment[] = [
     },
     'full',
   ),
+  environmentOf(OWN_ENVIRONMENT, 'mine'),
 ]

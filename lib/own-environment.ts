@@ -1,0 +1,56 @@
+import type { EnvironmentSettings } from './environments.ts'
+
+/**
+ * A template for an environment of your own, with every setting there is. To use it:
+ *
+ * 1. Copy the object into `ENVIRONMENTS` in `lib/environments.ts`, under a name of up to 12 lower case letters, digits and dashes.
+ * 2. Put your own values in, and take out what you do not need: only `model` and `search` have to stay.
+ *    `lib/environments.ts` says what each setting means and what it is when it is left out.
+ * 3. Look at it with `npm run synth -- -c env=<name>`, and deploy it with `npm run deploy -- -c env=<name>`.
+ *
+ * What has to be there before: the certificate and the hosted zone, the KMS key, and the roles of operators.
+ */
+export const OWN_ENVIRONMENT = {
+  // Where. Without these two: the account and region of whoever deploys.
+  account: '111122223333',
+  region: 'eu-central-1',
+
+  // What runs. `bedrock/…` needs no key; keys of other providers go into the secret, once the stacks are there.
+  model: 'anthropic/claude-sonnet-5-5',
+  agentsFile: 'agents.json',
+  toolsFile: 'test/infra/sample-tools.ts', // your own module: CONTRIBUTING.md, "Ship a tool of your own"
+  sessionDays: 365,
+
+  // The history index: this, or `{ kind: 'serverless' }`, which sleeps when nobody uses it.
+  search: { kind: 'domain', instance: 'm7g.large.search', nodes: 2, volume: 20, standby: false },
+
+  // What is kept, and for how long.
+  retain: true,
+  pointInTimeRecovery: true,
+  bucketAccessLogs: true,
+  logLevel: 'info',
+  logDays: 30,
+
+  // Who hears of trouble.
+  alarmEmail: 'oncall@example.com',
+
+  // Who may call it, and how often.
+  throttle: { rate: 100, burst: 200 },
+  firewall: { requestsPerAddress: 2_000 },
+  corsOrigins: ['https://app.example.com'],
+  customDomain: {
+    name: 'agents.example.com',
+    certificate: 'arn:aws:acm:eu-central-1:111122223333:certificate/1234abcd-12ab-34cd-56ef-1234567890ab',
+    hostedZone: { id: 'Z0123456789ABCDEFGHIJ', name: 'example.com' },
+  },
+
+  // A key of your own, and who may operate a serverless collection.
+  encryptionKey: 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab',
+  operators: ['arn:aws:iam::111122223333:role/operators'],
+
+  // Only after a restore: docs/operations.md, "Back up and restore".
+  restoredTable: {
+    name: 'tooltrail-restored',
+    stream: 'arn:aws:dynamodb:eu-central-1:111122223333:table/tooltrail-restored/stream/2026-11-22T05:00:00.000',
+  },
+} satisfies Required<EnvironmentSettings>

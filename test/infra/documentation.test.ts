@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, describe, expect, test, vi } from 'vitest'
+import { readEnvironment } from '../../lib/environments.ts'
+import { ofType, synthesise } from './synthesise.ts'
+
+// Bundles and templates take their time where others work at the same machine.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+const folder = mkdtempSync(join(tmpdir(), 'tooltrail-own-app-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const sectionOf = (page: string, title: string): string =>
+  read(page).split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
+
+test('docs/operations.md says of every alarm what it means and what to do, and of no other', () => {
+  const rows = [...sectionOf('docs/operations.md', 'Alarms').matchAll(/^\| (`.*?) \| (.+?) \| (.+?) \|$/gm)]
+  const explained = rows.flatMap(([, names]) => [...(names ?? '').matchAll(/`([\w-]+)`/g)].map(([, name]) => name))
+  const alarms = ofType(synthesise(readEnvironment('dev')), 'AWS::CloudWatch::Alarm').map(([, { Properties }]) =>
+    String(Properties['AlarmName']).replace('tooltrail-dev-', ''),
+  )
+  expect(new Set(explained)).toEqual(new Set(alarms))
+  expect(explained).toHaveLength(alarms.length)
+})
+
+describe('the construct', () => {
+  const files = readdirSync(join(ROOT, 'lib/constructs')).map((name) => `lib/constructs/${name}`)
+
+  test('and its parts say what every prop is that is left out', () => {
+    const optional = files.flatMap((file) =>
+      [...read(file).matchAll(/(\/\*\*(?:(?!\*\/)[^])*\*\/\n)? {2}readonly (\w+)\?:/g)].map(([, comment, prop]) => ({
+        prop: `${file}: ${prop ?? ''}`,
+        comment: comment ?? '',
+      })),
+    )
+    expect(optional.length).toBeGreaterThan(30)
+    expect(optional.filter(({ comment }) => !comment.includes('@default')).map(({ prop }) => prop)).toEqual([])
+  })
+
+  test("goes into somebody else's app as the README shows it", () => {
+    const shown = /```ts\n(.*?)```/s.exec(sectionOf('README.md', 'Deploy'))?.[1] ?? ''
+    expect(shown.replace('./tooltrail/lib/', '../../lib/')).toBe(read('test/infra/own-app.ts'))
+    execFileSync(process.execPath, [join(ROOT, 'test/infra/own-app.ts')], {
+      cwd: folder,
+      stdio: 'pipe',
+      env: {
+        CDK_OUTDIR: join(folder, 'out'),
+        CDK_VALIDATION: 'false',
+        CDK_CONTEXT_JSON: JSON.stringify({ 'aws:cdk:bundling-stacks': [] }),
+      },
+    })
+    expect(readFileSync(join(folder, 'out/Assistant.template.json'), 'utf8')).toContain(
+      'AWS::OpenSearchService::Domain',
+    )
+  })
+})
