@@ -32,7 +32,53 @@ function render(resource: unknown): string {
 const prod = synthesise(readEnvironment('prod'))
 const dev = synthesise(readEnvironment('dev'))
 
+const LOGS = 'logs: CreateLogStream PutLogEvents'
+
+const RIGHTS = {
+  api: [
+    'aoss: APIAccessAll',
+    'dynamodb: BatchGetItem ConditionCheckItem DeleteItem PutItem Query Query UpdateItem',
+    LOGS,
+    's3: AbortMultipartUpload DeleteObject GetObject ListBucket PutObject',
+    'secretsmanager: GetSecretValue',
+    'sqs: SendMessage',
+  ],
+  worker: [
+    'aoss: APIAccessAll',
+    'dynamodb: BatchGetItem ConditionCheckItem DeleteItem PutItem Query UpdateItem',
+    LOGS,
+    's3: AbortMultipartUpload DeleteObject GetObject ListBucket PutObject',
+    'secretsmanager: GetSecretValue',
+    'sqs: DeleteMessage GetQueueAttributes ReceiveMessage SendMessage',
+  ],
+  indexer: [
+    'aoss: APIAccessAll',
+    'dynamodb: BatchGetItem ConditionCheckItem DescribeStream GetRecords GetShardIterator ListStreams UpdateItem',
+    LOGS,
+    's3: GetObject ListBucket ListBucket PutObject',
+    'sqs: SendMessage SendMessage',
+  ],
+  sweeper: [
+    'dynamodb: BatchGetItem ConditionCheckItem DeleteItem Query Query UpdateItem',
+    LOGS,
+    's3: DeleteObject ListBucket',
+    'sqs: SendMessage',
+  ],
+}
+
 describe('the rights of the functions', () => {
+  test('are these and no others, by service; twice where there are two resources', () => {
+    const services = [...rightsOf(dev)].map(([name, rights]) => {
+      const actions = rights.map((right) => right.split(' ')[0]?.split(':') ?? [])
+      const byService = Object.groupBy(actions, ([service]) => service ?? '')
+      return [
+        name,
+        Object.entries(byService).map(([service, of]) => `${service}: ${of?.map(([, action]) => action).join(' ')}`),
+      ]
+    })
+    expect(Object.fromEntries(services)).toEqual(RIGHTS)
+  })
+
   test('name every action: none has a *', () => {
     for (const made of [dev, prod])
       for (const [name, rights] of rightsOf(made))

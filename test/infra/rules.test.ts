@@ -177,9 +177,35 @@ describe('the search', () => {
       'tooltrail-dev-indexer',
       'tooltrail-dev-worker',
     ])
-    for (const [name, policy] of policies)
+    for (const [name, policy] of policies) {
       expect(policy.includes('aoss:WriteDocument'), String(name)).toBe(name === 'tooltrail-dev-indexer')
+      expect(policy.includes('aoss:ReadDocument'), String(name)).toBe(name !== 'tooltrail-dev-indexer')
+    }
     expect([...policies.values()].join()).not.toContain('aoss:*')
+  })
+
+  test('may be rebuilt, counted and cleared of old indexes by its operators', () => {
+    const full = VARIANTS.find(({ name }) => name === 'full')
+    if (full === undefined) throw new Error('there is no such variant')
+    const [, operators] =
+      ofType(synthesise(full), 'AWS::OpenSearchServerless::AccessPolicy').find(
+        ([, { Properties }]) => Properties['Name'] === 'tooltrail-full-operators',
+      ) ?? []
+    const [{ Rules, Principal } = { Rules: [], Principal: [] }] = JSON.parse(
+      String(operators?.Properties['Policy']),
+    ) as {
+      Rules: { Permission: string[] }[]
+      Principal: string[]
+    }[]
+    expect(Principal).toEqual(full.operators)
+    expect(new Set(Rules.flatMap(({ Permission }) => Permission))).toEqual(
+      new Set(
+        [
+          ...['ReadDocument', 'WriteDocument', 'CreateIndex', 'DescribeIndex', 'DeleteIndex'],
+          ...['Create', 'Describe', 'Update', 'Delete'].map((verb) => `${verb}CollectionItems`),
+        ].map((action) => `aoss:${action}`),
+      ),
+    )
   })
 
   test('is encrypted, spread over three zones and reached by TLS alone, where it is a domain in prod', () => {

@@ -7,15 +7,19 @@ import { createStacks } from '../../lib/create-stacks.ts'
 import { readEnvironment } from '../../lib/environments.ts'
 import type { Environment, EnvironmentSettings } from '../../lib/environments.ts'
 
-// Templates are checked by the suites below this folder, one by one. `test/infra/cfn-lint.sh` turns CDK's own checks on again.
+// Templates are checked by the suites below this folder, rule by rule. `test/infra/cfn-lint.sh` turns CDK's own checks on again.
 process.env['CDK_VALIDATION'] ??= 'false'
+const strict = process.env['CDK_VALIDATION'] !== 'false'
 
 const { context } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../cdk.json'), 'utf8')) as {
   context: Record<string, unknown>
 }
 
 /** An app with the flags of `cdk.json` that bundles no code. */
-export const createApp = (): App => new App({ context: { ...context, 'aws:cdk:bundling-stacks': [] } })
+export const createApp = (): App =>
+  new App({
+    context: { ...context, 'aws:cdk:bundling-stacks': [], '@aws-cdk/core:failSynthOnValidationErrors': strict },
+  })
 
 export interface Resource {
   readonly Type: string
