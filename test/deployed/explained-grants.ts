@@ -8,7 +8,7 @@ const QUEUE = 'Lambda receives and deletes the hints with its role'
 const STREAM = 'Lambda reads the stream with its role'
 const FAILURES = 'Lambda writes what was given up with its role'
 
-/** What each role may do although its function never does it in this suite, with the reason. */
+/** What each role may do although its function does not do it in every run of this suite, with the reason. */
 export const EXPLAINED: { readonly [name in FunctionName]: Readonly<Record<string, string>> } = {
   Api: {
     'dynamodb:ConditionCheckItem on LogTable': CHECKS,

@@ -50,7 +50,9 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
 
     test('no function leaves work behind when it answers, and none fails but the one that was killed', () => {
       for (const [name, pool] of Object.entries(system.functions)) {
-        expect([name, pool.leftBehind()]).toStrictEqual([name, 0])
+        // A look at the lease, twice a second, may be under way: a read that nobody waits for.
+        const left = pool.leftBehind.filter(({ action }) => action !== 'dynamodb:BatchGetItem')
+        expect([name, left]).toStrictEqual([name, []])
         const killedOne = { errorType: 'Runtime.ExitError', message: expect.stringContaining('SIGKILL') }
         expect([name, pool.failures]).toMatchObject([name, name === 'Worker' ? [killedOne] : []])
       }

@@ -26,7 +26,7 @@ export interface FaultProxy {
   /** Decides for each request from now on. */
   decide(choose: (request: ProxiedRequest) => Fault | undefined): void
   /** Requests that have come and are not answered yet. */
-  underWay(): number
+  underWay(): readonly ProxiedRequest[]
   stop(): Promise<void>
 }
 
@@ -39,13 +39,13 @@ interface Answer {
 /** Stands between a client and an engine, passes everything on unchanged, and makes the faults that it is told to. */
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   let choose: (request: ProxiedRequest) => Fault | undefined = () => undefined
-  let underWay = 0
+  const underWay = new Set<ProxiedRequest>()
   const server = createServer((incoming, response) => {
-    underWay++
-    response.once('close', () => underWay--)
     const handle = async (): Promise<void> => {
       const { method = 'GET', url: path = '/', headers } = incoming
       const sent = { method, path, headers, body: await bodyOf(incoming) }
+      underWay.add(sent)
+      response.once('close', () => underWay.delete(sent))
       const fault = choose(sent)
       if (fault?.at === 'before') return fail(response, fault)
       const answer = await ask(target, sent)
@@ -61,7 +61,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   return {
     endpoint: `http://127.0.0.1:${address.port}`,
     decide: (next) => void (choose = next),
-    underWay: () => underWay,
+    underWay: () => [...underWay],
     async stop() {
       server.closeAllConnections()
       server.close()

@@ -29,7 +29,7 @@ export interface FunctionPool {
   /** The most that one of its processes took, in MB. */
   peakMb(): number
   /** Calls that were under way when an invocation was over: work that a handler left behind. */
-  leftBehind(): number
+  readonly leftBehind: readonly RecordedCall[]
   /** What its invocations that failed came to. */
   readonly failures: readonly Extract<Outcome, { ok: false }>[]
 }
@@ -58,7 +58,7 @@ export function createFunctionPool(
   const events: unknown[] = []
   const failures: Extract<Outcome, { ok: false }>[] = []
   let peakMb = 0
-  let leftBehind = 0
+  const leftBehind: RecordedCall[] = []
   let trouble: Trouble = () => undefined
 
   async function start(): Promise<Member> {
@@ -72,7 +72,7 @@ export function createFunctionPool(
       client,
       environment: engineVariables(settings.environment, recording.endpoints),
       log,
-      frozen: () => void (leftBehind += recording.underWay()),
+      frozen: () => void leftBehind.push(...recording.underWay()),
       peakMb: (used) => void (peakMb = Math.max(peakMb, used)),
     })
     const member = { process, stop: recording.stop }
@@ -112,7 +112,7 @@ export function createFunctionPool(
     disturb: (next) => void (trouble = next),
     log: () => log.join(''),
     peakMb: () => peakMb,
-    leftBehind: () => leftBehind,
+    leftBehind,
   }
 }
 

@@ -9,7 +9,6 @@ const Statement = z.strictObject({
   Effect: z.literal('Allow'),
   Action: list,
   Resource: list,
-  Condition: z.unknown().optional(),
 })
 const Document = z.object({ Statement: z.array(Statement) })
 const Role = z.object({
@@ -29,7 +28,7 @@ export type Grant = RecordedCall
 
 /**
  * Everything that the templates grant to the role with this ARN: its policies, and the data access policies of serverless
- * collections. Managed policies and denials are refused, for nothing here knows what they come to.
+ * collections. Managed policies, denials and conditions are refused, for nothing here knows what they come to.
  */
 export function grantsOf(names: Names, roleArn: string): readonly Grant[] {
   const roleName = roleArn.split('/').at(-1) ?? ''
@@ -84,6 +83,9 @@ export const unusedGrants = (names: Names, grants: readonly Grant[], calls: read
     names,
     grants.filter((grant) => !calls.some((call) => allows(grant, call))),
   )
+
+/** Every grant, each once. */
+export const allGrants = (names: Names, grants: readonly Grant[]): string[] => named(names, grants)
 
 /** As people say it: `s3:GetObject on OutputsBucket/*`. */
 function named(names: Names, all: readonly RecordedCall[]): string[] {

@@ -9,8 +9,8 @@ export type Trouble = (service: Service, request: ProxiedRequest) => Fault['does
 /** The engines as one process of a function sees them: behind proxies that write down what it asks for. */
 export interface RecordedEngines {
   readonly endpoints: { readonly [service in Service]: string }
-  /** Requests that wait for their answers now. */
-  underWay(): number
+  /** The permissions of the requests that wait for their answers now. */
+  underWay(): readonly RecordedCall[]
   stop(): Promise<void>
 }
 
@@ -25,12 +25,7 @@ export async function startRecording(
     SERVICES.map(async (service) => {
       const proxy = await startFaultProxy(engines[service])
       proxy.decide((request) => {
-        try {
-          for (const call of permissionsOf(service, request, collection)) record(call)
-        } catch (error) {
-          // No policy allows it, so that the comparison with the policies names it.
-          record({ action: `${service}: ${String(error)}`, resource: `${request.method} ${request.path}` })
-        }
+        for (const call of callsOf(service, request, collection)) record(call)
         const does = trouble(service, request)
         return does && { at: 'before', does }
       })
@@ -40,9 +35,19 @@ export async function startRecording(
   const endpoints = Object.fromEntries(proxies.map(([service, { endpoint }]) => [service, endpoint]))
   return {
     endpoints: endpoints as { readonly [service in Service]: string },
-    underWay: () => proxies.reduce((sum, [, proxy]) => sum + proxy.underWay(), 0),
+    underWay: () =>
+      proxies.flatMap(([service, proxy]) => proxy.underWay().flatMap((one) => callsOf(service, one, collection))),
     async stop() {
       await Promise.all(proxies.map(([, proxy]) => proxy.stop()))
     },
+  }
+}
+
+function callsOf(service: Service, request: ProxiedRequest, collection: string): readonly RecordedCall[] {
+  try {
+    return permissionsOf(service, request, collection)
+  } catch (error) {
+    // No policy allows it, so that the comparison with the policies names it.
+    return [{ action: `${service}: ${String(error)}`, resource: `${request.method} ${request.path}` }]
   }
 }
