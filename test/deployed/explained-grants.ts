@@ -28,7 +28,6 @@ export const EXPLAINED: { readonly [name in FunctionName]: Readonly<Record<strin
   Indexer: {
     'aoss:CreateCollectionItems on collection/tooltrail-dev':
       'the first index is given its aliases by POST /_aliases, which the published list calls an update: AWS may ask for either',
-    'aoss:ReadDocument on index/tooltrail-dev/history*': 'what is removed is looked for where its parts are not known',
     'dynamodb:DescribeStream on LogTable/stream/1': STREAM,
     'dynamodb:GetRecords on LogTable/stream/1': STREAM,
     'dynamodb:GetShardIterator on LogTable/stream/1': STREAM,
