@@ -3,7 +3,7 @@ import { awsBackend } from './aws-backend.ts'
 import { racesOn } from './races.ts'
 
 /** `WHOLE=1 npm run test:engines -- test/e2e/races` for as many as on SQLite. */
-const LOAD = process.env['WHOLE'] === '1' ? { inputs: 200, perKill: 20 } : { inputs: 40, perKill: 6 }
+const LOAD = process.env['WHOLE'] === '1' ? { inputs: 200, perKill: 20 } : { inputs: 24, perKill: 4 }
 
 withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {
   racesOn(awsBackend(endpoints), LOAD)
