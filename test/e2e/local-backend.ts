@@ -7,6 +7,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Backend } from './backend.ts'
 
+/** Words follow what is stored when the program has nothing to do for a tenth of a second. */
+const LOOK_MS = 50
+const MOST_LOOKS = 200
+
 /** SQLite and disk, in a folder of its own for each place. */
 export const localBackend: Backend = {
   name: 'SQLite and disk',
@@ -36,9 +40,11 @@ async function filesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Every row of every table and the name of every file. */
+/** Every row of every table and the name of every file, once the words of what was stored stand in their tables. */
 async function printOf(folder: string): Promise<string> {
   const database = new DatabaseSync(join(folder, 'tooltrail.db'), { readOnly: true })
+  const pending = database.prepare('SELECT 1 FROM historyPending LIMIT 1')
+  for (let look = 0; pending.get() !== undefined && look < MOST_LOOKS; look++) await sleep(LOOK_MS)
   const hash = createHash('sha256')
   const tables = database.prepare(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'",
