@@ -13,5 +13,5 @@ withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {
   const backend = awsBackend(endpoints)
   if (whole) everyStepOn(backend, scenarios)
   else everyKindOn(backend, SEED)
-  randomKillsOn(backend, whole ? 200 : 20)
+  randomKillsOn(backend, whole ? 200 : 6)
 })
