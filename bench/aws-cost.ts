@@ -1,6 +1,6 @@
-import { createTableIfAbsent } from '../functions/adapters/dynamodb/create-table.ts'
 import { createSystemClock } from '../functions/adapters/memory/system-clock.ts'
 import { createAwsStores } from '../functions/runtime/aws-stores.ts'
+import { createTestTable } from '../test/adapters/dynamodb/engine.ts'
 import { answerOf, makeTool, setStage } from '../test/agent/stage.ts'
 import type { Turn } from '../test/agent/stage.ts'
 import { startEngine } from '../test/engines/engines.ts'
@@ -43,11 +43,11 @@ const engine = await startEngine('dynamodb').catch((error: unknown) => {
   process.exit(0)
 })
 const meter = createDynamoMeter(engine.endpoint)
-const table = `cost-${crypto.randomUUID()}`
 const marks: Mark[] = []
 const mark = (text: string): void => void marks.push({ at: meter.now(), text })
 
-await createTableIfAbsent(meter.client, table)
+// Without a stream, with whose records the engine slows down.
+const table = await createTestTable(meter.client)
 const script = Array.from({ length: TURNS }, (_, turn): Turn[] => [
   answering({
     calls: [1, 2].map((index) => ({ id: `call-${index}`, name: 'work', arguments: `{"n":${turn * 2 + index}}` })),
