@@ -15,7 +15,7 @@ interface LambdaGlobal {
 type HonoStreaming = { Bindings: { event: APIGatewayProxyEvent; context: Context } }
 
 /**
- * The Lambda handler that streams what `answer` gives, and then waits for `finish`. The one place that knows Lambda's global;
+ * The Lambda handler that streams what `answer` gives, each invocation within `around`. The one place that knows Lambda's global;
  * where there is none, as in a test, the module loads and its handler rejects.
  */
 export function createStreamingHandler(
