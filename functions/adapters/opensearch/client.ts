@@ -37,20 +37,21 @@ export function createOpenSearchClient({ endpoint, signing }: Dependencies): Sea
   const root = base.pathname.replace(/\/$/, '')
 
   async function send(method: string, path: string, type: string, body: string): Promise<IncomingMessage> {
-    const headers = {
-      host: base.host,
-      accept: 'application/json',
-      ...(body === '' ? {} : { 'content-type': type, 'content-length': String(Buffer.byteLength(body)) }),
-    }
+    const plain = { host: base.host, accept: 'application/json', ...(body === '' ? {} : { 'content-type': type }) }
     const signed =
       signing === undefined
-        ? headers
-        : signedHeaders({ method, path, headers, body }, { ...signing, credentials: await signing.credentials() })
+        ? plain
+        : signedHeaders(
+            { method, path, headers: plain, body },
+            { ...signing, credentials: await signing.credentials() },
+          )
+    // Never signed: OpenSearch Serverless then takes the signature for invalid (its guide, "Signing requests").
+    const headers = { ...signed, ...(body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) }) }
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     const attempt = (): Promise<IncomingMessage> =>
       new Promise((resolve, reject) => {
         const start = secure ? httpsRequest : httpRequest
-        const request = start(new URL(path, base), { method, headers: signed, agent, signal }, resolve)
+        const request = start(new URL(path, base), { method, headers, agent, signal }, resolve)
         request.on('error', (cause: NodeJS.ErrnoException) => {
           const stale = request.reusedSocket && STALE.has(cause.code ?? '')
           reject(
