@@ -1,15 +1,8 @@
-import {
-  DescribeStreamCommand,
-  GetRecordsCommand,
-  GetShardIteratorCommand,
-  ListStreamsCommand,
-  TrimmedDataAccessException,
-} from '@aws-sdk/client-dynamodb-streams'
+import { DescribeStreamCommand, ListStreamsCommand } from '@aws-sdk/client-dynamodb-streams'
 import type { DynamoDBStreamsClient, Shard } from '@aws-sdk/client-dynamodb-streams'
 import type { Clock } from '../../ports/clock.ts'
-import type { Logger } from '../../ports/logger.ts'
-import type { StreamRecord } from './row-records.ts'
-import { POSITIONS, type StreamPositions } from './stream-positions.ts'
+import { FORGOTTEN, newShard, readShard } from './stream-shard.ts'
+import type { ShardDependencies, ShardReader } from './stream-shard.ts'
 
 /** What Lambda does on AWS: hands the records of a stream on in order, and again from the first that failed. */
 export interface StreamPoller {
@@ -17,40 +10,47 @@ export interface StreamPoller {
   stop(): Promise<void>
 }
 
-interface Dependencies {
-  readonly client: DynamoDBStreamsClient
-  readonly tableName: string
-  /** Names the earliest record that failed. */
-  readonly handle: (records: readonly StreamRecord[]) => Promise<{ readonly failed: readonly string[] }>
-  /** Left out: it begins with the oldest record. */
-  readonly positions?: StreamPositions
-  readonly clock: Clock
-  readonly logger: Pick<Logger, 'warn' | 'error'>
-}
-
-const IDLE_MS = 200
-const AFTER_ERROR_MS = 1_000
-/** What a process that was killed has handled since comes to the next once more, which does no harm. */
-const KEEP_EVERY_MS = 2_000
-/** Records of one batch, as for the function on AWS. */
-const BATCH = 100
+/**
+ * Between two looks, when the last one found nothing: the wait doubles. With the second after which OpenSearch shows what it was
+ * given, a change is found within two.
+ */
+const FIRST_IDLE_MS = 200
+const LONGEST_IDLE_MS = 800
+/** After an error: the wait doubles as well. */
+const FIRST_ERROR_MS = 1_000
+const LONGEST_ERROR_MS = 10_000
+/**
+ * Shards change every few hours, and AWS takes ten of these requests a second for a whole account. What follows a shard that
+ * ends is looked for at once.
+ */
+const LIST_EVERY_MS = 10_000
 
 /**
  * Polls the stream of a table, for a machine without Lambda, from where any process has left it. Shards are read side by side,
  * each after its parent. Several processes each read all of it: indexing twice does no harm.
  */
-export function startStreamPoller(dependencies: Dependencies): StreamPoller {
+export function startStreamPoller(dependencies: ShardDependencies): StreamPoller {
   const { clock, logger, tableName } = dependencies
   const stopping = new AbortController()
-  const shards = new Map<string, ShardReader>()
+  const stream: Stream = { arn: undefined, shards: new Map(), listedAt: undefined }
   const run = async (): Promise<void> => {
+    let idle = FIRST_IDLE_MS
+    let failing = FIRST_ERROR_MS
     while (!stopping.signal.aborted) {
       try {
-        const read = await pollOnce(dependencies, shards)
-        if (read === 0) await pause(clock, IDLE_MS, stopping.signal)
+        const read = await pollOnce(dependencies, stream)
+        failing = FIRST_ERROR_MS
+        if (read > 0) {
+          idle = FIRST_IDLE_MS
+          continue
+        }
+        await pause(clock, idle, stopping.signal)
+        idle = Math.min(2 * idle, LONGEST_IDLE_MS)
       } catch (error) {
-        logger.error('reading the stream failed', error, { table: tableName })
-        await pause(clock, AFTER_ERROR_MS, stopping.signal)
+        logger.error('reading the stream failed, nothing is indexed until it works again', error, { table: tableName })
+        stream.listedAt = undefined
+        await pause(clock, failing, stopping.signal)
+        failing = Math.min(2 * failing, LONGEST_ERROR_MS)
       }
     }
   }
@@ -63,28 +63,52 @@ export function startStreamPoller(dependencies: Dependencies): StreamPoller {
   }
 }
 
-interface ShardReader {
-  readonly parent: string | undefined
-  /** Undefined: not begun. */
-  iterator: string | undefined
-  ended: boolean
-  keptAt: number
+interface Stream {
+  arn: string | undefined
+  readonly shards: Map<string, ShardReader>
+  /** Undefined: to be listed before anything else. */
+  listedAt: number | undefined
 }
 
 /** Reads what is there now; answers how many records it handed on or will have to hand on again. */
-async function pollOnce(dependencies: Dependencies, shards: Map<string, ShardReader>): Promise<number> {
-  const { client, tableName } = dependencies
-  const { Streams } = await client.send(new ListStreamsCommand({ TableName: tableName }))
-  const arn = Streams?.at(-1)?.StreamArn
-  if (arn === undefined) throw new Error(`table ${tableName} has no stream`)
-  for (const { ShardId, ParentShardId } of await listShards(client, arn))
-    if (ShardId !== undefined && !shards.has(ShardId))
-      shards.set(ShardId, { parent: ParentShardId, iterator: undefined, ended: false, keptAt: 0 })
+async function pollOnce(dependencies: ShardDependencies, stream: Stream): Promise<number> {
+  const { clock } = dependencies
+  if (stream.listedAt === undefined || clock.now() - stream.listedAt >= LIST_EVERY_MS) await list(dependencies, stream)
+  const { arn = '', shards } = stream
   const ready = [...shards].filter(
-    ([, { ended, parent }]) => !ended && (parent === undefined || (shards.get(parent)?.ended ?? true)),
+    ([, { ended, parent, waitsUntil }]) =>
+      !ended && clock.now() >= waitsUntil && (parent === undefined || (shards.get(parent)?.ended ?? true)),
   )
-  const counts = await Promise.all(ready.map(([id, shard]) => readShard(dependencies, arn, id, shard)))
-  return counts.reduce((sum, count) => sum + count, 0)
+  const outcomes = await Promise.allSettled(
+    ready.map(([ShardId, shard]) => readShard(dependencies, { StreamArn: arn, ShardId }, shard)),
+  )
+  if (ready.some(([, { ended }]) => ended)) stream.listedAt = undefined
+  let count = 0
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') throw outcome.reason
+    count += outcome.value
+  }
+  return count
+}
+
+/** Finds the table's stream and its shards. A table that was made anew under its name has another stream. */
+async function list({ client, tableName, clock, positions, logger }: ShardDependencies, stream: Stream): Promise<void> {
+  const { Streams = [] } = await client.send(new ListStreamsCommand({ TableName: tableName }))
+  const arn = Streams.toSorted((left, right) => ((left.StreamLabel ?? '') < (right.StreamLabel ?? '') ? -1 : 1)).at(
+    -1,
+  )?.StreamArn
+  if (arn === undefined) throw new Error(`table ${tableName} has no stream`)
+  const isNew = arn !== stream.arn
+  if (isNew) stream.shards.clear()
+  const listed = new Map<string, Shard>()
+  for (const shard of await listShards(client, arn)) if (shard.ShardId !== undefined) listed.set(shard.ShardId, shard)
+  for (const id of stream.shards.keys()) if (!listed.has(id)) stream.shards.delete(id)
+  for (const [id, { ParentShardId }] of listed)
+    if (!stream.shards.has(id)) stream.shards.set(id, newShard(ParentShardId))
+  if (isNew && (await positions?.areAllBehind([...listed.keys()])) === true)
+    logger.warn(FORGOTTEN, { table: tableName })
+  stream.arn = arn
+  stream.listedAt = clock.now()
 }
 
 async function listShards(client: DynamoDBStreamsClient, StreamArn: string): Promise<Shard[]> {
@@ -98,68 +122,6 @@ async function listShards(client: DynamoDBStreamsClient, StreamArn: string): Pro
     after = page?.LastEvaluatedShardId
   } while (after !== undefined)
   return shards
-}
-
-async function readShard(
-  dependencies: Dependencies,
-  StreamArn: string,
-  ShardId: string,
-  shard: ShardReader,
-): Promise<number> {
-  const { client, handle, clock } = dependencies
-  const place = { StreamArn, ShardId }
-  shard.iterator ??= await begin(dependencies, place)
-  let page
-  try {
-    page = await client.send(new GetRecordsCommand({ ShardIterator: shard.iterator, Limit: BATCH }))
-  } catch (error) {
-    // Iterators live for 15 minutes: the next poll begins anew.
-    shard.iterator = undefined
-    throw error
-  }
-  const records = page.Records ?? []
-  const [failed] = records.length === 0 ? [] : (await handle(records)).failed
-  if (failed === undefined) {
-    shard.iterator = page.NextShardIterator
-    shard.ended = page.NextShardIterator === undefined
-    await keepPosition(dependencies, ShardId, shard, records)
-  } else {
-    await clock.sleep(AFTER_ERROR_MS)
-    const again = { ...place, ShardIteratorType: 'AT_SEQUENCE_NUMBER', SequenceNumber: failed } as const
-    shard.iterator = (await client.send(new GetShardIteratorCommand(again))).ShardIterator
-  }
-  return records.length
-}
-
-/** An iterator at the kept position; at the oldest record when there is none, or the stream has forgotten it. */
-async function begin(
-  { client, positions }: Dependencies,
-  place: { readonly StreamArn: string; readonly ShardId: string },
-): Promise<string | undefined> {
-  const sequence = await positions?.read(place.ShardId)
-  const oldest = { ...place, ShardIteratorType: 'TRIM_HORIZON' } as const
-  if (sequence === undefined) return (await client.send(new GetShardIteratorCommand(oldest))).ShardIterator
-  try {
-    const after = { ...place, ShardIteratorType: 'AFTER_SEQUENCE_NUMBER', SequenceNumber: sequence } as const
-    return (await client.send(new GetShardIteratorCommand(after))).ShardIterator
-  } catch (error) {
-    if (!(error instanceof TrimmedDataAccessException)) throw error
-    return (await client.send(new GetShardIteratorCommand(oldest))).ShardIterator
-  }
-}
-
-/** Now and then, and never for records of positions alone: keeping one makes such a record. */
-async function keepPosition(
-  { positions, clock }: Dependencies,
-  shardId: string,
-  shard: ShardReader,
-  records: readonly StreamRecord[],
-): Promise<void> {
-  const sequence = records.findLast((record) => record.dynamodb?.Keys?.['pk']?.S !== POSITIONS)?.dynamodb
-    ?.SequenceNumber
-  if (positions === undefined || sequence === undefined || clock.now() - shard.keptAt < KEEP_EVERY_MS) return
-  await positions.keep(shardId, sequence)
-  shard.keptAt = clock.now()
 }
 
 async function pause(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {

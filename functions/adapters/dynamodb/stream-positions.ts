@@ -1,10 +1,17 @@
-import { ConditionalCheckFailedException, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
+import {
+  ConditionalCheckFailedException,
+  GetItemCommand,
+  paginateQuery,
+  PutItemCommand,
+} from '@aws-sdk/client-dynamodb'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 
 /** How far whoever reads the table's stream has got in each shard, so that the next does not begin anew. */
 export interface StreamPositions {
   /** The last record that was handled with all before it; undefined: none. */
   read(shard: string): Promise<string | undefined>
+  /** Whether positions are kept, and none in these shards: all that were read are gone from the stream. */
+  areAllBehind(shards: readonly string[]): Promise<boolean>
   /** Keeps a position unless a later one is kept. */
   keep(shard: string, sequence: string): Promise<void>
 }
@@ -29,6 +36,21 @@ export function createStreamPositions({
         new GetItemCommand({ TableName: tableName, Key: keyOf(shard), ConsistentRead: true }),
       )
       return Item?.['sequence']?.S
+    },
+    async areAllBehind(shards) {
+      const kept: string[] = []
+      const pages = paginateQuery(
+        { client },
+        {
+          TableName: tableName,
+          KeyConditionExpression: 'pk = :pk',
+          ExpressionAttributeValues: { ':pk': { S: POSITIONS } },
+          ProjectionExpression: 'sk',
+          ConsistentRead: true,
+        },
+      )
+      for await (const { Items = [] } of pages) kept.push(...Items.flatMap(({ sk }) => sk?.S ?? []))
+      return kept.length > 0 && !kept.some((shard) => shards.includes(shard))
     },
     async keep(shard, sequence) {
       const place = sequence.padStart(DIGITS, '0')

@@ -1,83 +1,220 @@
-import { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams'
-import { PutItemCommand } from '@aws-sdk/client-dynamodb'
-import { setTimeout as pause } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { DeleteTableCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { afterAll, describe, expect, test } from 'vitest'
 import { createTableIfAbsent } from '../../../functions/adapters/dynamodb/create-table.ts'
+import type { StreamRecord } from '../../../functions/adapters/dynamodb/row-records.ts'
 import { startStreamPoller } from '../../../functions/adapters/dynamodb/stream-poller.ts'
 import { createStreamPositions } from '../../../functions/adapters/dynamodb/stream-positions.ts'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
-import { dynamodbClient } from '../../engines/clients.ts'
+import { dynamodbClient, streamsClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
+import { startFaultProxy } from '../../faults/fault-proxy.ts'
+import type { Fault, FaultProxy, ProxiedRequest } from '../../faults/fault-proxy.ts'
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+/** So much faster goes the clock of a poller that is to wait for long. */
+const FASTER = 10
+
+/** Waits until it is so, for ten seconds at most. */
+async function until(isSo: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 500 && !isSo(); tries++) await pause(20)
+}
+
+/** `GetRecords`, `ListStreams`, … */
+const operationOf = ({ headers }: ProxiedRequest): string => String(headers['x-amz-target'] ?? '').replace(/^.*\./, '')
+
+/** What the streams answer with this error name. */
+const refusal = (name: string): Fault => ({
+  at: 'before',
+  does: {
+    kind: 'answer',
+    status: 400,
+    type: 'application/x-amz-json-1.0',
+    body: JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: `${name} made by a test` }),
+  },
+})
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  test('records come in order, again from the first that failed, and none after the poller has stopped', async () => {
+  describe('a poller of the stream', () => {
     const client = dynamodbClient(dynamodb)
-    const credentials = { accessKeyId: 'local', secretAccessKey: 'localsecret' }
-    const streams = new DynamoDBStreamsClient({ endpoint: dynamodb, region: 'us-east-1', credentials })
-    const tableName = `stream-${crypto.randomUUID()}`
-    await createTableIfAbsent(client, tableName)
-    const write = (name: string) =>
-      client.send(new PutItemCommand({ TableName: tableName, Item: { pk: { S: 'one' }, sk: { S: name } } }))
-    for (const name of ['a', 'b', 'c', 'd']) await write(name)
-
-    const batches: string[][] = []
-    let failures = 2
-    const poller = startStreamPoller({
-      client: streams,
-      tableName,
-      clock: { ...createSystemClock(), sleep: () => pause(20) },
-      logger: { warn: () => {}, error: () => {} },
-      async handle(records) {
-        batches.push(records.map(({ dynamodb: record }) => record?.NewImage?.['sk']?.S ?? ''))
-        const third = records.find(({ dynamodb: record }) => record?.NewImage?.['sk']?.S === 'c')
-        if (third === undefined || failures-- <= 0) return { failed: [] }
-        return { failed: [third.dynamodb?.SequenceNumber ?? ''] }
-      },
+    const closing: (() => Promise<void>)[] = []
+    afterAll(async () => {
+      for (const close of closing) await close()
+      client.destroy()
     })
-    const arrived = async (name: string): Promise<void> => {
-      for (let tries = 0; tries < 200 && batches.at(-1)?.at(-1) !== name; tries++) await pause(50)
-    }
-    for (let tries = 0; tries < 500 && failures > 0; tries++) await pause(20)
-    await arrived('d')
-    await write('e')
-    await arrived('e')
-    await poller.stop()
-    await write('f')
-    await pause(300)
-    expect(batches.flat().join('')).toMatch(/^abcd(cd){2}e$/)
-    client.destroy()
-    streams.destroy()
-  })
 
-  test('who comes next goes on where somebody has got to, and an earlier position never replaces a later one', async () => {
-    const client = dynamodbClient(dynamodb)
-    const credentials = { accessKeyId: 'local', secretAccessKey: 'localsecret' }
-    const streams = new DynamoDBStreamsClient({ endpoint: dynamodb, region: 'us-east-1', credentials })
-    const tableName = `stream-${crypto.randomUUID()}`
-    await createTableIfAbsent(client, tableName)
-    const positions = createStreamPositions({ client, tableName })
-    const read = async (names: readonly string[]): Promise<string> => {
+    /** A table with a stream, read over a proxy. What was warned and failed is kept. */
+    async function stage() {
+      const tableName = `stream-${crypto.randomUUID()}`
+      await createTableIfAbsent(client, tableName)
+      const proxy: FaultProxy = await startFaultProxy(dynamodb)
+      const streams = streamsClient(proxy.endpoint)
+      closing.push(async () => {
+        streams.destroy()
+        await proxy.stop()
+      })
+      const warnings: string[] = []
+      const errors: string[] = []
       const seen: string[] = []
-      const poller = startStreamPoller({
-        ...{ client: streams, tableName, positions, clock: createSystemClock() },
-        logger: { warn: () => {}, error: () => {} },
-        async handle(records) {
+      const dependencies = {
+        ...{ client: streams, tableName, clock: createSystemClock() },
+        logger: {
+          warn: (message: string) => void warnings.push(message),
+          error: (_: string, cause: unknown) => void errors.push(String(cause)),
+        },
+        async handle(records: readonly StreamRecord[]) {
           seen.push(...records.flatMap(({ dynamodb: record }) => record?.NewImage?.['sk']?.S ?? []))
           return { failed: [] }
         },
-      })
-      for (const name of names)
-        await client.send(new PutItemCommand({ TableName: tableName, Item: { pk: { S: 'one' }, sk: { S: name } } }))
-      for (let tries = 0; tries < 200 && !seen.includes(names.at(-1) ?? ''); tries++) await pause(50)
-      await poller.stop()
-      return seen.filter((name) => name.length === 1).join('')
+      }
+      const write = (name: string) => put(client, tableName, name)
+      return { tableName, proxy, dependencies, seen, warnings, errors, write }
     }
-    expect(await read(['a'])).toBe('a')
-    expect(await read(['b'])).toBe('b')
-    await positions.keep('of-a-test', '123')
-    await positions.keep('of-a-test', '99')
-    expect(await positions.read('of-a-test')).toBe('123')
-    client.destroy()
-    streams.destroy()
+
+    test('gets records in order, again from the first that failed, and none after it has stopped', async () => {
+      const { dependencies, write } = await stage()
+      for (const name of ['a', 'b', 'c', 'd']) await write(name)
+      const batches: string[][] = []
+      let failures = 2
+      const poller = startStreamPoller({
+        ...dependencies,
+        async handle(records) {
+          batches.push(records.map(({ dynamodb: record }) => record?.NewImage?.['sk']?.S ?? ''))
+          const third = records.find(({ dynamodb: record }) => record?.NewImage?.['sk']?.S === 'c')
+          if (third === undefined || failures-- <= 0) return { failed: [] }
+          return { failed: [third.dynamodb?.SequenceNumber ?? ''] }
+        },
+      })
+      await until(() => failures <= 0 && batches.at(-1)?.at(-1) === 'd')
+      await write('e')
+      await until(() => batches.at(-1)?.at(-1) === 'e')
+      await poller.stop()
+      await write('f')
+      await pause(300)
+      expect(batches.flat().join('')).toMatch(/^abcd(cd){2}e$/)
+    })
+
+    test('goes on where another has got to, and an earlier position never replaces a later one', async () => {
+      const { dependencies, tableName, write, seen } = await stage()
+      const positions = createStreamPositions({ client, tableName })
+      const read = async (name: string): Promise<string> => {
+        seen.length = 0
+        const poller = startStreamPoller({ ...dependencies, positions })
+        await write(name)
+        await until(() => seen.includes(name))
+        await poller.stop()
+        return seen.filter((one) => one.length === 1).join('')
+      }
+      expect(await read('a')).toBe('a')
+      expect(await read('b')).toBe('b')
+      await positions.keep('of-a-test', '123')
+      await positions.keep('of-a-test', '99')
+      expect(await positions.read('of-a-test')).toBe('123')
+    })
+
+    test('makes a new iterator where it was when one has expired, without a word', async () => {
+      const { dependencies, proxy, write, seen, warnings, errors } = await stage()
+      await write('a')
+      const poller = startStreamPoller(dependencies)
+      await until(() => seen.includes('a'))
+      let expired = 0
+      proxy.decide((request) =>
+        operationOf(request) === 'GetRecords' && expired++ < 3 ? refusal('ExpiredIteratorException') : undefined,
+      )
+      await write('b')
+      await until(() => seen.includes('b'))
+      await poller.stop()
+      expect([seen.join(''), warnings, errors]).toEqual(['ab', [], []])
+    })
+
+    test.each(['GetRecords', 'GetShardIterator'])(
+      'begins with the oldest record when %s says that its place was dropped, and warns once that some may be lost',
+      async (operation) => {
+        const { dependencies, proxy, write, seen, warnings, errors } = await stage()
+        await write('a')
+        const poller = startStreamPoller(dependencies)
+        await until(() => seen.includes('a'))
+        // Whatever begins after a record that is gone is refused; the oldest is not.
+        let dropped = false
+        proxy.decide((request) => {
+          const body = request.body.toString()
+          if (operation === 'GetShardIterator' && operationOf(request) === 'GetRecords' && !dropped) {
+            dropped = true
+            return refusal('ExpiredIteratorException')
+          }
+          const isPlace = operation === 'GetRecords' ? !dropped : body.includes('AFTER_SEQUENCE_NUMBER')
+          if (operationOf(request) !== operation || !isPlace) return undefined
+          dropped = true
+          return refusal('TrimmedDataAccessException')
+        })
+        await write('b')
+        await until(() => seen.includes('b'))
+        await poller.stop()
+        expect([seen.join(''), errors]).toEqual(['aab', []])
+        expect(warnings).toEqual([expect.stringContaining('npm run rebuild')])
+      },
+    )
+
+    test('warns once when every shard that was ever read has gone, and says nothing at the very first start', async () => {
+      const { dependencies, tableName, write, seen, warnings } = await stage()
+      const positions = createStreamPositions({ client, tableName })
+      const read = async (name: string): Promise<void> => {
+        const poller = startStreamPoller({ ...dependencies, positions })
+        await write(name)
+        await until(() => seen.includes(name))
+        await poller.stop()
+      }
+      await read('a')
+      expect(warnings).toEqual([])
+      const other = await stage()
+      const elsewhere = createStreamPositions({ client, tableName: other.tableName })
+      await elsewhere.keep('shardId-that-is-gone', '123')
+      const poller = startStreamPoller({ ...other.dependencies, positions: elsewhere })
+      await other.write('b')
+      await until(() => other.seen.includes('b'))
+      await poller.stop()
+      expect(other.warnings).toEqual([expect.stringContaining('npm run rebuild')])
+    })
+
+    test('asks ever less while the table is gone, and reads the stream of the one made in its place', async () => {
+      const { dependencies, tableName, proxy, write, seen, errors } = await stage()
+      await write('a')
+      let requests = 0
+      proxy.decide(() => void requests++)
+      const { clock } = dependencies
+      const sleep = (ms: number, signal?: AbortSignal) => clock.sleep(ms / FASTER, signal)
+      const poller = startStreamPoller({ ...dependencies, clock: { now: () => clock.now() * FASTER, sleep } })
+      await until(() => seen.includes('a'))
+      await client.send(new DeleteTableCommand({ TableName: tableName }))
+      await until(() => errors.length > 0)
+      requests = 0
+      // Waits of 1, 2, 4, 8 and 10 seconds.
+      await pause(25_000 / FASTER)
+      expect(requests).toBeLessThan(12)
+      expect(errors.length).toBeLessThan(7)
+      await createTableIfAbsent(client, tableName)
+      await write('b')
+      await until(() => seen.includes('b'))
+      await poller.stop()
+      expect(seen.join('')).toMatch(/^a+b$/)
+    })
+
+    test('asks a stream in which nothing happens less than twice a second', async () => {
+      const { dependencies, proxy, write, seen } = await stage()
+      await write('a')
+      const poller = startStreamPoller(dependencies)
+      await until(() => seen.includes('a'))
+      await pause(1_500)
+      let requests = 0
+      proxy.decide(() => void requests++)
+      await pause(4_000)
+      await poller.stop()
+      expect(requests).toBeLessThan(8)
+      expect(requests).toBeGreaterThan(3)
+    })
   })
 })
+
+const put = (client: DynamoDBClient, tableName: string, name: string) =>
+  client.send(new PutItemCommand({ TableName: tableName, Item: { pk: { S: 'one' }, sk: { S: name } } }))
