@@ -16,6 +16,11 @@ import type { OpenPorts } from './program.ts'
 
 /** Finds what another process on the same database left, so it bounds how long lost work waits. */
 const SWEEP_MS = 1_000
+/**
+ * On DynamoDB a sweep asks each of 16 index partitions, which costs 8 read units: a lost hint, and a session whose holder died
+ * and whose lease has ended, wait 5 s at the most, and each process pays some 50 cents a month for it.
+ */
+const AWS_SWEEP_MS = 5_000
 /** Runs that have not reached the end of a round by then are left to the next start. */
 const STOP_MS = 20_000
 /** Longer than clients and balancers keep idle connections, so that none is closed just as it is used again. */
@@ -51,7 +56,7 @@ export async function startLocal(settings: Settings, composition: Composition = 
     agents,
     tools,
     app: { version: packageJson.version, openAccess: LOOPBACK.has(settings.host), corsOrigins: settings.corsOrigins },
-    sweepMs: SWEEP_MS,
+    sweepMs: settings.aws === undefined ? SWEEP_MS : AWS_SWEEP_MS,
   })
   const server = await listen(program.app.fetch, settings)
   return {
