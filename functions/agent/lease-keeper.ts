@@ -23,6 +23,8 @@ export interface LeaseKeeper {
   readonly signal: AbortSignal
   /** Reads the header now; rejects with the signal's reason when the work must stop. */
   poll(): Promise<SessionHeader>
+  /** Throws the signal's reason when the work must stop. Knows by the clock alone when the lease's time is over. */
+  check(): void
   /** Ends the heartbeats and looks. The lease itself is given back by the write that ends the work. */
   stop(): void
 }
@@ -49,13 +51,18 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
     return header as SessionHeader
   }
 
+  function check(): void {
+    if (clock.now() > until - LEASE_MARGIN_MS) work.abort(new LeaseLost(lease.session, lease.generation))
+    work.signal.throwIfAborted()
+  }
+
   async function beat(): Promise<void> {
     const next = clock.now() + LEASE_MS
     await leases.heartbeat(lease, next)
     until = next
   }
 
-  /** Repeats `step` until stopped. A step that fails for another reason than the lease is tried again, until it is too late. */
+  /** Repeats `step` until stopped. A step that fails for another reason than the lease is tried again. */
   async function every(milliseconds: number, step: () => Promise<unknown>): Promise<void> {
     while (!stopped.signal.aborted && !work.signal.aborted) {
       try {
@@ -66,11 +73,12 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
         if (error instanceof LeaseLost) work.abort(error)
         else logger.warn('keeping a lease failed, trying again', { session: lease.session, error: String(error) })
       }
-      if (clock.now() > until - LEASE_MARGIN_MS) work.abort(new LeaseLost(lease.session, lease.generation))
     }
   }
 
   void every(POLL_MS, poll)
   void every(HEARTBEAT_MS, beat)
-  return { signal: work.signal, poll, stop: () => stopped.abort() }
+  // Apart from the others, for a store that does not answer keeps them waiting.
+  void every(POLL_MS, async () => check())
+  return { signal: work.signal, poll, check, stop: () => stopped.abort() }
 }

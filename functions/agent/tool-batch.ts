@@ -2,6 +2,7 @@ import type { Agent } from '../domain/agent.ts'
 import type { ToolCall, ToolMessage } from '../domain/message.ts'
 import type { Session } from '../domain/session.ts'
 import { fitContent } from '../log/fit-content.ts'
+import type { LeaseKeeper } from './lease-keeper.ts'
 import type { LoopDependencies } from './loop-dependencies.ts'
 import type { ResultWriter } from './result-writer.ts'
 import { executeCall } from './tool-call.ts'
@@ -20,6 +21,7 @@ export interface PendingCall {
 interface Work {
   readonly session: Session
   readonly agent: Agent
+  readonly keeper: Pick<LeaseKeeper, 'check'>
   readonly writer: ResultWriter
   readonly signal: AbortSignal
   /** Keeps two executions of one idempotent call apart. */
@@ -46,9 +48,11 @@ export async function executeBatch(
 
 async function executeOne(
   dependencies: LoopDependencies,
-  { session, agent, writer, signal, generation }: Work,
+  { session, agent, keeper, writer, signal, generation }: Work,
   { row, call, refusal }: PendingCall,
 ): Promise<ToolMessage> {
+  // A process that stood still may not have heard yet that its lease is over.
+  keeper.check()
   signal.throwIfAborted()
   const startedAt = dependencies.clock.now()
   const context = createToolContext(dependencies, { session, agent, row, signal })

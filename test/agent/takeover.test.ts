@@ -113,3 +113,21 @@ test('a cancel of a run whose holder has died ends it at once when the lease is 
   expect(await it.ports.reader.run(it.key, runId)).toMatchObject({ status: 'cancelled' })
   expect((await it.log()).at(-1)).toMatchObject({ role: 'tool', status: 'cancelled' })
 })
+
+test('a process that stood still until its lease was nearly over begins no further call', async () => {
+  const ran: string[] = []
+  const names = Array.from({ length: 9 }, (_, place) => `tool-${place}`)
+  const tools = names.map((name, place) =>
+    makeTool(name, async () => {
+      ran.push(name)
+      await clock.sleep(place === 0 ? 20 : 100)
+      // The first to end makes room for the ninth.
+      if (place === 0) ahead = 51_000
+      return { text: '' }
+    }),
+  )
+  const it = await set({ script: [{ calls: names.map((name) => ({ id: name, name })) }, { text: 'done' }], tools })
+  await it.submit('go')
+  await it.worker.idle()
+  expect(ran).toEqual(names.slice(0, 8))
+})
