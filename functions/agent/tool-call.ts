@@ -21,7 +21,8 @@ export async function executeCall(
   const signal = AbortSignal.any([context.signal, timeout])
   try {
     signal.throwIfAborted()
-    const output = await Promise.race([tool.execute(input, { ...context, signal }), rejectOnAbort(signal)])
+    const output: unknown = await Promise.race([tool.execute(input, { ...context, signal }), rejectOnAbort(signal)])
+    if (!isToolOutput(output)) return failure(`${call.name} answered no text`)
     return { status: 'completed', ...output }
   } catch (error) {
     context.signal.throwIfAborted()
@@ -39,6 +40,14 @@ function parseArguments(raw: string): Json | undefined {
     return undefined
   }
 }
+
+/** Tools come from outside this tree, too. */
+function isToolOutput(output: unknown): output is ToolOutput {
+  if (typeof output !== 'object' || output === null || !('text' in output)) return false
+  return typeof output.text === 'string' && (!('mediaType' in output) || isTextOrNothing(output.mediaType))
+}
+
+const isTextOrNothing = (value: unknown): boolean => value === undefined || typeof value === 'string'
 
 function failure(reason: string): CallOutcome {
   return { status: 'error', text: `error: ${reason}` }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelError } from '../../functions/ports/model.ts'
+import type { ToolOutput } from '../../functions/ports/tool.ts'
 import { makeTool, setStage } from './stage.ts'
 import type { Stage } from './stage.ts'
 
@@ -53,12 +54,14 @@ describe('a run', () => {
     ['malformed arguments', { name: 'echo', arguments: '{"a":' }, 'not valid JSON: {"a":'],
     ['a throwing tool', { name: 'throws' }, 'broken'],
     ['a tool that takes too long', { name: 'hangs' }, 'did not finish within'],
+    ['a tool that answers nothing', { name: 'mute' }, 'mute answered no text'],
   ])('goes on after %s: the failure is a result that the model sees', async (_name, call, text) => {
     const throws = makeTool('throws', () => Promise.reject(new Error('broken')))
     const hangs = makeTool('hangs', () => new Promise(() => undefined), { timeoutMs: 20 })
+    const mute = makeTool('mute', async () => JSON.parse('{}') as ToolOutput)
     const { submit, settled, requests } = await set({
       script: [{ calls: [call] }, { text: 'sorry' }],
-      tools: [echo, throws, hangs],
+      tools: [echo, throws, hangs, mute],
     })
     expect(await settled(await submit('go'))).toMatchObject({ status: 'completed' })
     expect(requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', isError: true })
