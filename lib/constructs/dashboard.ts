@@ -35,8 +35,8 @@ export class StatusDashboard extends Construct {
         rest.metricIntegrationLatency({ ...MINUTE, statistic: 'p50' }),
         rest.metricIntegrationLatency({ ...MINUTE, statistic: 'p99' }),
       ]),
-      graph('Turns, rounds, tool errors', [ofAgents('Turns'), ofAgents('Rounds'), ofAgents('ToolErrors')]),
-      graph('Tokens', [ofAgents('InputTokens'), ofAgents('OutputTokens')]),
+      graph('Turns, rounds, tool errors', ['Turns', 'FailedTurns', 'Rounds', 'ToolErrors'].map(ofAgents)),
+      graph('Tokens', ['InputTokens', 'OutputTokens'].map(ofAgents)),
       graph('Hints', [
         queue.queue.metricApproximateNumberOfMessagesVisible(MINUTE),
         queue.queue.metricApproximateNumberOfMessagesNotVisible(MINUTE),

@@ -1,0 +1,113 @@
+import { Match } from 'aws-cdk-lib/assertions'
+import { describe, expect, test, vi } from 'vitest'
+import { readEnvironment } from '../../lib/environments.ts'
+import { expectResource, ofType, synthesise } from './synthesise.ts'
+import { VARIANTS } from './variants.ts'
+
+// Bundles and templates take their time where others work at the same machine.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
+
+const dev = synthesise(readEnvironment('dev'))
+const prod = synthesise(readEnvironment('prod'))
+
+describe('the API', () => {
+  test('passes everything on to the function, the root too, and streams the answer for up to 15 minutes', () => {
+    const methods = ofType(dev, 'AWS::ApiGateway::Method').map(([, method]) => method.Properties)
+    expect(methods).toHaveLength(2)
+    for (const method of methods)
+      expect(method).toMatchObject({
+        HttpMethod: 'ANY',
+        Integration: { Type: 'AWS_PROXY', ResponseTransferMode: 'STREAM', TimeoutInMillis: 900_000 },
+      })
+    expect(JSON.stringify(methods.map((method) => method['ResourceId']))).toContain('RootResourceId')
+  })
+
+  test('is regional, throttled and logged, without what was said', () => {
+    expectResource(dev.app, 'AWS::ApiGateway::RestApi', { EndpointConfiguration: { Types: ['REGIONAL'] } })
+    expectResource(dev.app, 'AWS::ApiGateway::Stage', {
+      AccessLogSetting: {
+        DestinationArn: Match.anyValue(),
+        Format: Match.not(Match.stringLikeRegexp('header|querystring')),
+      },
+      MethodSettings: [
+        Match.objectLike({ DataTraceEnabled: false, ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 }),
+      ],
+    })
+  })
+
+  test('stands behind a firewall in prod, which lets people talk about SQL', () => {
+    expect(ofType(prod, 'AWS::WAFv2::WebACLAssociation')).toHaveLength(1)
+    expect(ofType(dev, 'AWS::WAFv2::WebACL')).toHaveLength(0)
+    const [, acl] = ofType(prod, 'AWS::WAFv2::WebACL')[0] ?? []
+    expect(JSON.stringify(acl)).not.toMatch(/CommonRuleSet|SQLi|KnownBadInputs/)
+  })
+})
+
+describe('the search', () => {
+  test('sleeps when nobody searches, where it is serverless', () => {
+    expectResource(dev.search, 'AWS::OpenSearchServerless::CollectionGroup', {
+      Generation: 'NEXTGEN',
+      CapacityLimits: { MinIndexingCapacityInOcu: 0, MinSearchCapacityInOcu: 0 },
+    })
+  })
+
+  test('may be written by the indexer alone, and read by whoever searches', () => {
+    const policies = new Map(
+      ofType(dev, 'AWS::OpenSearchServerless::AccessPolicy').map(([, { Properties }]) => [
+        Properties['Name'],
+        JSON.stringify(Properties['Policy']),
+      ]),
+    )
+    expect([...policies.keys()].map(String).toSorted()).toEqual([
+      'tooltrail-dev-api',
+      'tooltrail-dev-indexer',
+      'tooltrail-dev-worker',
+    ])
+    for (const [name, policy] of policies) {
+      expect(policy.includes('aoss:WriteDocument'), String(name)).toBe(name === 'tooltrail-dev-indexer')
+      expect(policy.includes('aoss:ReadDocument'), String(name)).toBe(name !== 'tooltrail-dev-indexer')
+    }
+    expect([...policies.values()].join()).not.toContain('aoss:*')
+  })
+
+  test('may be rebuilt, counted and cleared of old indexes by its operators', () => {
+    const full = VARIANTS.find(({ name }) => name === 'full')
+    if (full === undefined) throw new Error('there is no such variant')
+    const [, operators] =
+      ofType(synthesise(full), 'AWS::OpenSearchServerless::AccessPolicy').find(
+        ([, { Properties }]) => Properties['Name'] === 'tooltrail-full-operators',
+      ) ?? []
+    const [{ Rules, Principal } = { Rules: [], Principal: [] }] = JSON.parse(
+      String(operators?.Properties['Policy']),
+    ) as {
+      Rules: { Permission: string[] }[]
+      Principal: string[]
+    }[]
+    expect(Principal).toEqual(full.operators)
+    expect(new Set(Rules.flatMap(({ Permission }) => Permission))).toEqual(
+      new Set(
+        [
+          ...['ReadDocument', 'WriteDocument', 'CreateIndex', 'DescribeIndex', 'DeleteIndex'],
+          ...['Create', 'Describe', 'Update', 'Delete'].map((verb) => `${verb}CollectionItems`),
+        ].map((action) => `aoss:${action}`),
+      ),
+    )
+  })
+
+  test('is encrypted, spread over three zones and reached by TLS alone, where it is a domain in prod', () => {
+    expectResource(prod.search, 'AWS::OpenSearchService::Domain', {
+      ClusterConfig: { MultiAZWithStandbyEnabled: true, ZoneAwarenessConfig: { AvailabilityZoneCount: 3 } },
+      DomainEndpointOptions: { EnforceHTTPS: true, TLSSecurityPolicy: 'Policy-Min-TLS-1-2-PFS-2023-10' },
+      EncryptionAtRestOptions: { Enabled: true },
+      NodeToNodeEncryptionOptions: { Enabled: true },
+    })
+  })
+
+  test('of one small node asks for no standby, which t3 instances do not have', () => {
+    const [small] = VARIANTS
+    if (small === undefined) throw new Error('there is no variant')
+    expectResource(synthesise(small).search, 'AWS::OpenSearchService::Domain', {
+      ClusterConfig: { InstanceType: 't3.small.search', MultiAZWithStandbyEnabled: false },
+    })
+  })
+})

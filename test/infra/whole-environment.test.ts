@@ -1,0 +1,68 @@
+import { describe, expect, test, vi } from 'vitest'
+import { HouseChecks } from '../../lib/checks.ts'
+import { createStacks } from '../../lib/create-stacks.ts'
+import { environmentNames, readEnvironment } from '../../lib/environments.ts'
+import { createApp, environmentOf, synthesise, type Synthesised } from './synthesise.ts'
+import { VARIANTS } from './variants.ts'
+
+// Bundles and templates take their time where others work at the same machine.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
+
+const environments = [...environmentNames().map((name) => readEnvironment(name)), ...VARIANTS]
+const dev = synthesise(readEnvironment('dev'))
+const prod = synthesise(readEnvironment('prod'))
+
+describe.each(environments)('$name', (environment) => {
+  test('has no finding of AwsSolutions that is not acknowledged with its reason', () => {
+    const app = createApp()
+    createStacks(app, environment)
+    const { violations } = new HouseChecks(app).validateScope(app)
+    expect(violations.map(({ ruleName, violatingResources }) => [ruleName, violatingResources])).toEqual([])
+  })
+})
+
+describe('deleting an environment', () => {
+  const staying = (made: Synthesised): string[] =>
+    Object.entries(made.resources)
+      .filter(([, { DeletionPolicy }]) => DeletionPolicy?.startsWith('Retain'))
+      .map(([, { Type }]) => Type)
+
+  test('leaves nothing of dev but the role that API Gateway has once in an account', () =>
+    expect(new Set(staying(dev))).toEqual(new Set(['AWS::ApiGateway::Account', 'AWS::IAM::Role'])))
+
+  test('leaves of prod what holds data, and the logs of its functions', () => {
+    const kept = staying(prod)
+    expect(kept.filter((type) => type === 'AWS::Logs::LogGroup')).toHaveLength(4)
+    expect(new Set(kept)).toEqual(
+      new Set([
+        ...['AWS::ApiGateway::Account', 'AWS::IAM::Role', 'AWS::Logs::LogGroup', 'AWS::S3::Bucket'],
+        ...['AWS::DynamoDB::Table', 'AWS::SecretsManager::Secret', 'AWS::OpenSearchService::Domain'],
+      ]),
+    )
+  })
+})
+
+describe('two environments in one account', () => {
+  test('name nothing alike', () => {
+    const settings = { model: 'a/b', search: { kind: 'serverless' } } as const
+    const [one, two] = ['one', 'two'].map((name) => namesOf(synthesise(environmentOf(settings, name)))) as [
+      string[],
+      string[],
+    ]
+    expect(one.length).toBeGreaterThan(15)
+    expect(one.filter((name) => two.includes(name))).toEqual([])
+  })
+})
+
+/** Its API's own stage, its role's own policy, and metrics: their names are found within something else. */
+const NOT_UNIQUE = /^AWS::ApiGateway::Stage |^AWS::IAM::Policy | MetricName /
+
+/** Names that must be unique in an account and region, each with its type. */
+const namesOf = ({ resources }: Synthesised): string[] =>
+  Object.values(resources)
+    .flatMap(({ Type, Properties }) =>
+      Object.entries(Properties).flatMap(([key, value]) =>
+        /^([A-Z]\w*)?Name$/.test(key) && typeof value === 'string' ? [`${Type} ${key} ${value}`] : [],
+      ),
+    )
+    .filter((name) => !NOT_UNIQUE.test(name))

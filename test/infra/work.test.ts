@@ -1,0 +1,90 @@
+import { describe, expect, test, vi } from 'vitest'
+import { readEnvironment } from '../../lib/environments.ts'
+import { ofType, synthesise } from './synthesise.ts'
+
+// Bundles and templates take their time where others work at the same machine.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
+
+const dev = synthesise(readEnvironment('dev'))
+
+/** By the handler's name. */
+const functions = new Map(
+  ofType(dev, 'AWS::Lambda::Function').map(([id, { Properties }]) => [
+    /^app\/Tooltrail([A-Z][a-z]+)[0-9A-F]{8}$/.exec(id)?.[1]?.toLowerCase() ?? id,
+    Properties,
+  ]),
+)
+const mappings = ofType(dev, 'AWS::Lambda::EventSourceMapping').map(([, { Properties }]) => Properties)
+const ofStream = mappings.find((mapping) => mapping['StartingPosition'] !== undefined)
+const ofQueue = mappings.find((mapping) => mapping['StartingPosition'] === undefined)
+const queueOf = (name: string): Readonly<Record<string, unknown>> =>
+  ofType(dev, 'AWS::SQS::Queue').find(([id]) => id.includes(name))?.[1].Properties ?? {}
+
+describe('the time that things may take', () => {
+  test('a hint stays hidden for longer than its worker may run', () => {
+    const timeout = Number(functions.get('worker')?.['Timeout'])
+    expect(queueOf('RunsQueue')['VisibilityTimeout']).toBeGreaterThan(timeout)
+  })
+
+  test.each(['api', 'worker'])('the %s hands its run on well before its own end', (name) => {
+    const { Timeout, Environment } = functions.get(name) ?? {}
+    const variables = (Environment as { Variables: Record<string, string> }).Variables
+    const margin = Number(variables['TOOLTRAIL_STOP_MARGIN_SECONDS'])
+    expect(margin).toBeGreaterThanOrEqual(60)
+    expect(margin).toBeLessThan(Number(Timeout) / 2)
+  })
+
+  test('no function may run longer than Lambda lets it, nor any forget its logs never', () => {
+    for (const [name, fn] of functions) expect(fn['Timeout'], name).toBeLessThanOrEqual(900)
+    for (const [id, { Properties }] of ofType(dev, 'AWS::Logs::LogGroup'))
+      expect(Properties['RetentionInDays'], id).toBe(7)
+  })
+
+  test('what nobody could handle is kept for 14 days', () => {
+    for (const name of ['DeadLetters', 'Poison']) expect(queueOf(name)['MessageRetentionPeriod']).toBe(1_209_600)
+  })
+
+  test('records are given up long before the stream forgets them', () => {
+    expect(ofStream?.['MaximumRecordAgeInSeconds']).toBeLessThan(86_400 / 2)
+    expect(ofStream).toMatchObject({
+      BisectBatchOnFunctionError: true,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      StartingPosition: 'TRIM_HORIZON',
+    })
+    expect(ofStream?.['MaximumRetryAttempts']).toBeLessThanOrEqual(1_000)
+    expect(ofStream?.['DestinationConfig']).toBeDefined()
+  })
+})
+
+describe('what goes to whom', () => {
+  test('hints come one at a time, and only those that failed come again', () => {
+    expect(ofQueue).toMatchObject({ BatchSize: 1, FunctionResponseTypes: ['ReportBatchItemFailures'] })
+  })
+
+  test('a hint that keeps failing goes to the dead letters', () =>
+    expect(queueOf('RunsQueue')['RedrivePolicy']).toMatchObject({ maxReceiveCount: 5 }))
+
+  test('Lambda does not end a chain of hand-overs, and does end any other', () => {
+    for (const [name, fn] of functions) expect(fn['RecursiveLoop'], name).toBe(name === 'worker' ? 'Allow' : undefined)
+  })
+
+  test('the indexer is sent messages, and what expired, and nothing else', () => {
+    const { Filters } = (ofStream ?? {})['FilterCriteria'] as { Filters: { Pattern: string }[] }
+    expect(Filters.map(({ Pattern }) => JSON.parse(Pattern) as unknown)).toEqual([
+      { dynamodb: { Keys: { sk: { S: [{ prefix: '0' }] } } } },
+      {
+        eventName: ['REMOVE'],
+        dynamodb: { Keys: { sk: { S: ['#EXPIRY'] } } },
+        userIdentity: { type: ['Service'], principalId: ['dynamodb.amazonaws.com'] },
+      },
+    ])
+  })
+
+  test('every queue is encrypted and refuses requests without TLS', () => {
+    for (const [id, { Properties }] of ofType(dev, 'AWS::SQS::Queue'))
+      expect(Properties['SqsManagedSseEnabled'], id).toBe(true)
+    expect(ofType(dev, 'AWS::SQS::QueuePolicy')).toHaveLength(3)
+    for (const [, policy] of ofType(dev, 'AWS::SQS::QueuePolicy'))
+      expect(JSON.stringify(policy.Properties)).toContain('"aws:SecureTransport":"false"')
+  })
+})
