@@ -3,6 +3,7 @@ import type { ToolMessage } from '../domain/message.ts'
 import type { SessionKey } from '../domain/session.ts'
 import { documentParts } from '../log/document-parts.ts'
 import { projectMessage } from '../log/history-documents.ts'
+import { encodingOf } from '../log/output-encoding.ts'
 import type { HistoryChange, HistoryWriter, PoisonSink } from '../ports/history-writer.ts'
 import type { MessageRow, RowChange } from '../ports/message-rows.ts'
 import type { OutputStore } from '../ports/output-store.ts'
@@ -173,7 +174,7 @@ async function readOutput(
   { id, output }: ToolMessage,
 ): Promise<string> {
   if (output?.object === undefined) throw new TypeError(`message ${id} has no offloaded output`)
-  const decoder = new TextDecoder()
+  const decoder = new TextDecoder(encodingOf(output.mediaType))
   let text = ''
   for (let start = 0; start < output.bytes; start += READ_BYTES) {
     const end = Math.min(output.bytes, start + READ_BYTES) - 1

@@ -88,11 +88,12 @@ export const STATUS_TEXT = {
 
 /** The whole content of a tool result: where it is and how large. */
 export interface Output {
-  /** Bytes of UTF-8. */
+  /** As they are stored and downloaded: encoded as the media type says. */
   readonly bytes: number
   readonly lines: number
-  /** Hex. */
+  /** Of the bytes, hex. */
   readonly sha256: string
+  /** Its charset is UTF-8 unless it says otherwise (`log/output-encoding.ts`). */
   readonly mediaType: string
   /** The object's name in the output store, when offloaded; the message then keeps a preview. */
   readonly object?: string

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Policies } from '../domain/agent.ts'
 import type { MediaPart, Output, ToolPart } from '../domain/message.ts'
+import { encodeOutput } from './output-encoding.ts'
 
 export interface FittedContent {
   /** What the row keeps: the text, or its preview. */
@@ -19,8 +20,7 @@ export function fitContent(
   content: { readonly text: string; readonly mediaType?: string; readonly media?: readonly MediaPart[] },
   policies: Pick<Policies, 'offloadBytes' | 'previewChars'>,
 ): FittedContent {
-  const bytes = Buffer.from(content.text, 'utf8')
-  const mediaType = content.mediaType ?? 'text/plain; charset=utf-8'
+  const { bytes, mediaType } = encodeOutput(content.text, content.mediaType ?? 'text/plain; charset=utf-8')
   const media = content.media ?? []
   const output = {
     bytes: bytes.length,
@@ -28,7 +28,7 @@ export function fitContent(
     sha256: hash('sha256', bytes),
     mediaType,
   }
-  if (bytes.length <= policies.offloadBytes)
+  if (Buffer.byteLength(content.text) <= policies.offloadBytes)
     return { parts: content.text === '' ? media : [{ type: 'text', text: content.text }, ...media], output }
   const name = `${at.messageId}.${at.attempt}`
   const pointer = `[Full output: output:${at.messageId}, ${formatBytes(output.bytes)}, ${formatCount(output.lines)} lines]`

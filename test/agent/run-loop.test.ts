@@ -182,6 +182,23 @@ describe('large outputs', () => {
     expect(Buffer.from(await ports.outputs.read(key, object)).toString()).toBe(large)
   })
 
+  test('are read back as they were, halves of characters included', async () => {
+    const large = 'x\ud83dy\ude00z\n'.repeat(10_000)
+    const read: (string | undefined)[] = []
+    const big = makeTool('big', async () => ({ text: large }))
+    const reader = makeTool('reader', async (_input, context) => {
+      const row = (await stage?.log())?.find((message) => message.role === 'tool')
+      read.push((await context.readOutput(`output:${row?.id}`))?.text)
+      return { text: '' }
+    })
+    const { submit, settled } = await set({
+      script: [{ calls: [{ name: 'big' }] }, { calls: [{ name: 'reader' }] }, { text: 'ok' }],
+      tools: [big, reader],
+    })
+    await settled(await submit('go'))
+    expect(read).toEqual([large])
+  })
+
   test('that cannot be stored fail the run with the reason and leave the call open no longer', async () => {
     const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
     const { submit, settled, log } = await set({

@@ -1,5 +1,6 @@
-import type { ToolMessage } from '../../domain/message.ts'
+import type { Output, ToolMessage } from '../../domain/message.ts'
 import { projectMessage } from '../../log/history-documents.ts'
+import { encodingOf } from '../../log/output-encoding.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { Database } from './database.ts'
 import { addPending, mergeAll, mergeWhenIdle } from './history-pending.ts'
@@ -20,7 +21,10 @@ export function createSqliteHistoryProjection({ database, outputs, redact }: Dep
     documents: (message, session) =>
       projectMessage(message, session, {
         redact,
-        readOutput: async (tool) => new TextDecoder().decode(await outputs.read(session.key, objectOf(tool))),
+        readOutput: async (tool) => {
+          const { object, mediaType } = offloaded(tool)
+          return new TextDecoder(encodingOf(mediaType)).decode(await outputs.read(session.key, object))
+        },
       }),
     write(key, messages) {
       addPending(database, key, messages)
@@ -33,7 +37,7 @@ export function createSqliteHistoryProjection({ database, outputs, redact }: Dep
   }
 }
 
-function objectOf(message: ToolMessage): string {
-  if (message.output?.object === undefined) throw new TypeError(`message ${message.id} has no offloaded output`)
-  return message.output.object
+function offloaded({ id, output }: ToolMessage): Output & { readonly object: string } {
+  if (output?.object === undefined) throw new TypeError(`message ${id} has no offloaded output`)
+  return { ...output, object: output.object }
 }

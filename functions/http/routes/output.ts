@@ -3,6 +3,7 @@ import { TooltrailError } from '../../domain/errors.ts'
 import { textOf } from '../../domain/message.ts'
 import type { Message } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
+import { encodeOutput } from '../../log/output-encoding.ts'
 import type { ByteRange } from '../../ports/output-store.ts'
 import { readRange } from '../byte-range.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
@@ -93,12 +94,12 @@ async function findContent(
   const { object, mediaType } = message.output
   const filename = `${message.id}.txt`
   if (object !== undefined) return stored(dependencies, key, object, mediaType, filename)
-  const text = Buffer.from(textOf(message.parts))
+  const text = encodeOutput(textOf(message.parts), mediaType)
   return {
-    size: text.length,
-    mediaType,
+    size: text.bytes.length,
+    mediaType: text.mediaType,
     filename,
-    read: async ({ start, end }) => text.subarray(start, end + 1),
+    read: async ({ start, end }) => text.bytes.subarray(start, end + 1),
     link: async () => undefined,
   }
 }
