@@ -15,7 +15,7 @@ import { printTable } from './report.ts'
  * stay flat (aim: turn 1,000 at most 1.02 x turn 1, at most 6 requests); reads are bounded by the context, which fills first.
  */
 const TURNS = 1_000
-const SHOWN = [1, 10, 100, 1_000]
+const SHOWN = [1, 10, 100, 500, 1_000]
 /** The turn whose requests are listed. */
 const TRACED = 100
 const WRITES = new Set(['TransactWriteItems', 'UpdateItem', 'PutItem', 'DeleteItem'])

@@ -1,23 +1,12 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { callText } from '../../functions/log/call-text.ts'
 import { documentTokens } from '../../functions/log/document-tokens.ts'
 import type { HistoryDocument } from '../../functions/domain/history.ts'
+import type { Contender, Content } from './contender.ts'
 
-/** Something whose rounds are timed. */
-export interface Contender {
-  readonly name: string
-  /** Milliseconds of each round of one run. */
-  run(): number[] | Promise<number[]>
-  close(): void | Promise<void>
-}
-
-interface Content {
-  readonly argumentsText: string
-  readonly result: string
-  readonly rounds: number
-}
-
-const SAID = 'Looking.'
 const TABLES = `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
   CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT);
   CREATE VIRTUAL TABLE words USING fts5 (tool, call, body, extra, content = '', contentless_delete = 1)`
@@ -30,11 +19,11 @@ const INSERT_WORDS = 'INSERT INTO words (tool, call, body, extra) VALUES (?, ?, 
  * (`apart`); with `words`, also what they are found by, ready-made, in a bare FTS5 table.
  */
 export function openRaw(
-  path: string,
   content: Content,
-  { name, apart = false, words = false }: { name: string; apart?: boolean; words?: boolean },
+  { apart = false, words = false }: { apart?: boolean; words?: boolean },
 ): Contender {
-  const database = new DatabaseSync(path)
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-raw-'))
+  const database = new DatabaseSync(join(folder, 'raw.db'))
   database.exec(TABLES)
   const [begin, commit, insert, update, index] = [
     'BEGIN IMMEDIATE',
@@ -62,7 +51,7 @@ export function openRaw(
     const begun = performance.now()
     const [first, second] = [last + 2, last + 3]
     transaction(() => {
-      store(SAID + content.argumentsText + content.argumentsText, said, last + 1)
+      store(content.said + content.argumentsText + content.argumentsText, said, last + 1)
       for (const id of [first, second]) store(content.argumentsText, called, id)
     })
     if (!apart) transaction(() => [first, second].forEach(complete))
@@ -70,11 +59,18 @@ export function openRaw(
     last = second
     return performance.now() - begun
   }
-  return { name, run: () => Array.from({ length: content.rounds }, round), close: () => database.close() }
+  return {
+    run: () => Array.from({ length: content.rounds }, round),
+    later: async () => undefined,
+    close() {
+      database.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
 }
 
 /** The columns of each document, as the history index has them. */
-function wordsOf({ argumentsText, result }: Content): Record<'said' | 'called' | 'answered', string[]> {
+function wordsOf({ said, argumentsText, result }: Content): Record<'said' | 'called' | 'answered', string[]> {
   const call = callText({ name: 'work', arguments: argumentsText })
   const base = { tenant: 't', session: 's', runId: 'r', messageId: 'm', part: 'u', agent: 'a', time: 0 }
   const columns = (document: Pick<HistoryDocument, 'role' | 'text' | 'toolName' | 'call'>): string[] => {
@@ -82,7 +78,7 @@ function wordsOf({ argumentsText, result }: Content): Record<'said' | 'called' |
     return [tokens.tool, tokens.call, tokens.body, tokens.extra].map((list) => list.join(' '))
   }
   return {
-    said: columns({ role: 'assistant', text: SAID }),
+    said: columns({ role: 'assistant', text: said }),
     called: columns({ role: 'tool_call', text: call, toolName: 'work', call }),
     answered: columns({ role: 'tool_result', text: result, toolName: 'work', call }),
   }

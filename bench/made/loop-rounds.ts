@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openDatabase } from '../../functions/adapters/sqlite/database.ts'
+import { mergeAll } from '../../functions/adapters/sqlite/history-pending.ts'
+import { createSqliteLogReader } from '../../functions/adapters/sqlite/log-reader.ts'
+import { createSqliteRunInbox } from '../../functions/adapters/sqlite/run-inbox.ts'
+import { createSqliteRunLease } from '../../functions/adapters/sqlite/run-lease.ts'
+import { createSqliteRunLog } from '../../functions/adapters/sqlite/run-log.ts'
+import { createSqliteSessionJanitor } from '../../functions/adapters/sqlite/session-janitor.ts'
+import { createSqliteSessionStore } from '../../functions/adapters/sqlite/session-store.ts'
+import { makeTool, setStage } from '../../test/agent/stage.ts'
+import type { Stage, Turn } from '../../test/agent/stage.ts'
+import { timed } from '../report.ts'
+import type { Contender, Content } from './contender.ts'
+
+/** What the script of the model is long enough for. */
+const MOST_RUNS = 1_000
+
+/** The real loop on SQLite, with or without the history index; its model answers at once, and its tools end together. */
+export async function openLoop(content: Content, { indexed }: { indexed: boolean }): Promise<Contender> {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-overhead-'))
+  const stage = await setStage({
+    script: turnsOf(content),
+    tools: [makeTool('work', async () => ({ text: content.result }))],
+    ...(indexed ? {} : { change: withoutHistory(join(folder, 'bare.db')) }),
+  })
+  let starts: number[] = []
+  // The stage would keep every event of every run.
+  stage.events.push = (...events) => {
+    for (const event of events) if (event.type === 'round.started') starts.push(performance.now())
+    return 0
+  }
+  let runs = 0
+
+  /** Milliseconds between the beginnings of successive rounds of a run in a session of its own. */
+  async function run(): Promise<number[]> {
+    starts = []
+    const key = { tenant: 'default', session: `bench-${runs++}` }
+    await stage.ports.sessions.create({ ...key, agent: 'default', metadata: {} })
+    const submission = { parts: [{ type: 'text', text: 'go' }], clientTools: [] } as const
+    const { runId } = await stage.backend.submit(key, submission, { here: true })
+    for await (const event of stage.backend.follow(key, runId, { signal: AbortSignal.timeout(60_000) }))
+      if (event.type === 'run.failed') throw new Error(`the run failed: ${event.run.error?.message}`)
+    stage.requests.length = 0
+    return starts.slice(1).map((start, index) => start - (starts[index] ?? 0))
+  }
+
+  /** Of taking in what is pending in the index, after a run has left it. */
+  async function later(): Promise<number | undefined> {
+    if (!indexed) return undefined
+    const database = openDatabase(join(stage.folder, 'tooltrail.db'))
+    try {
+      mergeAll(database)
+      await run()
+      return (await timed(() => mergeAll(database))) / content.rounds
+    } finally {
+      database.close()
+    }
+  }
+
+  async function close(): Promise<void> {
+    await stage.close()
+    rmSync(folder, { recursive: true })
+  }
+
+  return { run, later, close }
+}
+
+/** What the model answers in `MOST_RUNS` runs: `rounds` times with two calls, then without. */
+function turnsOf({ said, argumentsText, rounds }: Content): readonly Turn[] {
+  const calls = [1, 2].map((index) => ({ id: `call-${index}`, name: 'work', arguments: argumentsText }))
+  const run: readonly Turn[] = [...Array.from({ length: rounds }, () => ({ text: said, calls })), { text: 'done' }]
+  return Array.from({ length: MOST_RUNS }, () => run).flat()
+}
+
+/** The same loop on rows of their own that nothing is indexed of. */
+function withoutHistory(path: string): (ports: Stage['ports']) => Stage['ports'] {
+  return (ports) => {
+    const history = { documents: async () => [], write: () => undefined, remove: () => 0 }
+    const rows = { database: openDatabase(path), clock: ports.clock, history }
+    return {
+      ...ports,
+      sessions: createSqliteSessionStore(rows),
+      inbox: createSqliteRunInbox(rows),
+      lease: createSqliteRunLease(rows),
+      log: createSqliteRunLog(rows),
+      reader: createSqliteLogReader(rows),
+      janitor: createSqliteSessionJanitor(rows),
+    }
+  }
+}
