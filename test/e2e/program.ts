@@ -22,6 +22,18 @@ export interface RunningProgram {
   kill(signal?: NodeJS.Signals): Promise<void>
 }
 
+/** A program that ended before it took requests. */
+export class EndedEarly extends Error {
+  override readonly name = 'EndedEarly'
+  /** What ended it; null: it ended by itself. */
+  readonly signal: NodeJS.Signals | null
+
+  constructor(signal: NodeJS.Signals | null, output: string) {
+    super(`the program ended before it started, ${signal === null ? 'by itself' : `by ${signal}`}: ${output}`)
+    this.signal = signal
+  }
+}
+
 /** Starts the real program, or a composition of it, as a process of its own on a free port. Resolves when it takes requests. */
 export async function startProgram(options: {
   /** Its settings: at least where it stands. */
@@ -59,7 +71,11 @@ export async function startProgram(options: {
 }
 
 /** The address in the first line that the program writes. */
-async function readUrl(child: ChildProcess, ended: Promise<unknown>, log: readonly string[]): Promise<string> {
+async function readUrl(
+  child: ChildProcess,
+  ended: Promise<NodeJS.Signals | null>,
+  log: readonly string[],
+): Promise<string> {
   let text = ''
   const found = new Promise<string>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`no start within ${START_MS} ms: ${log.join('')}`)), START_MS)
@@ -70,9 +86,9 @@ async function readUrl(child: ChildProcess, ended: Promise<unknown>, log: readon
       clearTimeout(timer)
       resolve(url)
     })
-    void ended.then(() => {
+    void ended.then((signal) => {
       clearTimeout(timer)
-      reject(new Error(`the program ended before it started: ${text}${log.join('')}`))
+      reject(new EndedEarly(signal, `${text}${log.join('')}`))
     })
   })
   return found

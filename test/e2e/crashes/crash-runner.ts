@@ -1,9 +1,10 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Backend, Place } from '../backend.ts'
 import type { RunningProgram } from '../program.ts'
-import { startProgram } from '../program.ts'
+import { EndedEarly, startProgram } from '../program.ts'
 import type { Knowledge } from './durable-client.ts'
 import { BROKEN_STREAM, createDurableClient, newKnowledge } from './durable-client.ts'
 import type { Fault } from './faults.ts'
@@ -12,6 +13,7 @@ import type { Scenario } from './scenarios.ts'
 
 /** Further than a lease lasts: whoever was killed holds nothing any more. */
 const SHIFT_MS = 70_000
+const AFTERWARDS_MS = 1_000
 const COMPOSITION = 'test/e2e/crashes/crashing-program.ts'
 const TOOLS = ['search_history', 'read_output', 'record', 'lookup', 'guarded', 'big', 'slow', 'endless']
 
@@ -144,36 +146,63 @@ export interface Crash {
 }
 
 /**
- * Kills the program at one crash after the other, each in a session of its own, which the next start continues and checks.
- * Answers the faults that were met.
+ * Kills the program at one crash after the other, each in a session of its own, which the next start continues and checks. Of
+ * the crashes that a wish lists, the first is taken whose last fault is met. Answers which crash it was, for each wish;
+ * undefined: none was met.
  */
-export async function crashOneByOne(bench: CrashBench, crashes: readonly Crash[]): Promise<Crash['faults']> {
-  const met: Omit<Fault, 'session'>[] = []
+export async function crashOneByOne(
+  bench: CrashBench,
+  wishes: readonly (readonly Crash[])[],
+): Promise<(Crash | undefined)[]> {
+  const taken: (Crash | undefined)[] = []
   let crashed: { readonly scenario: Scenario; readonly knows: Knowledge } | undefined
-  const live = async (fault: Fault | undefined, work: (program: RunningProgram) => Promise<void>): Promise<void> => {
-    const program = await bench.start(fault)
+  /** Answers whether the program was killed by its fault, which may be as soon as it starts and finds what is left to do. */
+  const live = async (
+    fault: Fault | undefined,
+    work: (program: RunningProgram) => Promise<boolean>,
+  ): Promise<boolean> => {
+    let program: RunningProgram
+    try {
+      program = await bench.start(fault)
+    } catch (error) {
+      if (fault !== undefined && error instanceof EndedEarly && error.signal === 'SIGKILL') return true
+      throw error
+    } finally {
+      bench.letLeasesEnd()
+    }
     try {
       if (crashed !== undefined) await finishAndCheck(bench, program, crashed.scenario, crashed.knows)
       crashed = undefined
-      await work(program)
+      return !(await work(program))
     } finally {
       await program.kill()
-      bench.letLeasesEnd()
     }
   }
-  for (const [place, { scenario, faults }] of crashes.entries()) {
-    const knows = newKnowledge(`${scenario.name}-crash-${place}`)
-    let isDriven = false
+  const isMet = async ({ scenario, faults }: Crash, session: string): Promise<boolean> => {
+    const knows = newKnowledge(session)
     for (const fault of faults) {
-      if (isDriven) break
-      await live({ ...fault, session: knows.session }, async (program) => {
-        isDriven = await driveUntilCrash(program, scenario, knows)
-        if (isDriven) await check(bench, program, scenario, knows)
-        else met.push(fault)
+      const isKilled = await live({ ...fault, session }, async (program) => {
+        if (!(await driveUntilCrash(program, scenario, knows))) return false
+        // What runs by the clock may come to it a moment later.
+        await Promise.race([program.ended, sleep(AFTERWARDS_MS)])
+        if (program.hasEnded()) return false
+        await check(bench, program, scenario, knows)
+        return true
       })
+      if (!isKilled) return false
     }
-    if (!isDriven) crashed = { scenario, knows }
+    crashed = { scenario, knows }
+    return true
   }
-  await live(undefined, async () => {})
-  return met
+  for (const [place, wish] of wishes.entries()) {
+    let met: Crash | undefined
+    for (const [attempt, crash] of wish.entries()) {
+      if (!(await isMet(crash, `${crash.scenario.name}-crash-${place}-${attempt}`))) continue
+      met = crash
+      break
+    }
+    taken.push(met)
+  }
+  await live(undefined, async () => true)
+  return taken
 }

@@ -99,8 +99,12 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
     const answer = call.needs === 'approval' ? true : `result of ${mark}`
     const result = answer === true ? { approve: true } : { output: answer }
     const results = [{ tool_call_id: call.tool_call_id, ...result }]
-    await client.post(`${base}/runs/${run.id}/tool-results`, { results }, { prefer: 'respond-async' })
-    knows.answers.set(call.tool_call_id, answer)
+    const path = `${base}/runs/${run.id}/tool-results`
+    const { status, text } = await client.send('POST', path, { results }, { prefer: 'respond-async' })
+    if (status === 200 || status === 202) knows.answers.set(call.tool_call_id, answer)
+    // A run that was taken over three times without a new message ends, with whatever was open in it.
+    else if (status !== 409 || (await readRun(run.id)).error?.code !== 'crashed_repeatedly')
+      throw new Error(`POST ${path}: ${status} ${text}`)
   }
 
   const readRun = (run: string): Promise<RunBody> => client.get(`${base}/runs/${run}`)

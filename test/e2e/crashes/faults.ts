@@ -23,6 +23,11 @@ const STEPS: { readonly [name in keyof StepPorts]: readonly (keyof StepPorts[nam
   outputs: ['put', 'removeAll'],
 }
 
+/** The kinds of those steps: `<port>.<method>`. */
+export const PORT_STEPS: readonly string[] = Object.entries(STEPS).flatMap(([port, methods]) =>
+  methods.map((method) => `${port}.${method}`),
+)
+
 export interface FaultPoints {
   ports<Given extends Ports>(ports: Given): Given
   tool(tool: Tool): Tool
