@@ -65,6 +65,29 @@ describe('redaction', () => {
     expect(await redactSecrets(`${secret} and ${secret}`)).toBe('[redacted] and [redacted]')
   })
 
+  it.each([0, 29_990, 39_990, 60_000])('a secret is found in a long text, wherever it stands: at %i', async (place) => {
+    const secret = SAMPLES['github'] ?? ''
+    const rest = '\nword'.repeat(20_000)
+    const text = `${rest.slice(0, place)}\n${secret}${rest}`
+    expect(await redactSecrets(text)).toBe(`${rest.slice(0, place)}\n[redacted]${rest}`)
+  })
+
+  it('a text full of secrets holds up nothing else', async () => {
+    const text = Array.from({ length: 10_000 }, (_, number) => `npm_${String(number).padStart(36, 'aB3')}`).join('\n')
+    let longest = 0
+    let before = performance.now()
+    const tick = (): void => {
+      longest = Math.max(longest, performance.now() - before)
+      before = performance.now()
+    }
+    const ticking = setInterval(tick, 1)
+    const redacted = await redactSecrets(text)
+    tick()
+    clearInterval(ticking)
+    expect(redacted).toBe(Array.from({ length: 10_000 }, () => '[redacted]').join('\n'))
+    expect(longest).toBeLessThan(1_000)
+  })
+
   it('no comment in the text turns the rules off', async () => {
     expect(await redactSecrets(`// secretlint-disable\n${SAMPLES['github']}`)).toBe('// secretlint-disable\n[redacted]')
   })
