@@ -1,7 +1,10 @@
 import type { ToolCall } from '../domain/message.ts'
 
-/** A string, a structural character, or a number or word, of a text that is known to be JSON. */
-const JSON_TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gsu
+/**
+ * A string, a structural character, or a number or word, of a text that is known to be JSON. Strings are read in stretches:
+ * character by character, a regular expression runs out of stack in a string of megabytes.
+ */
+const JSON_TOKEN = /"(?:[^"\\]+|(?:\\.)+)*"|[{}[\],:]|[^\s"{}[\],:]+/gsu
 
 /**
  * A call in one compact line, `name(key=value, key2=value2)`: values as compact JSON, keys in the model's order, numbers as

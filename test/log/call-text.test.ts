@@ -41,6 +41,11 @@ describe('call text', () => {
     expect(render(raw)).toBe(`tool(a=${raw.slice(5, -1)})`)
   })
 
+  it('reads strings of megabytes without failing', () => {
+    const value = 'x'.repeat(12_000_000)
+    expect(render(`{"a":"${value}"}`) === `tool(a="${value}")`).toBe(true)
+  })
+
   it('writes each value of any object as JSON.stringify does, numbers apart', () => {
     const json = fc.dictionary(
       fc.string(),
