@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { pipeline } from 'node:stream'
 import type { Readable, Transform } from 'node:stream'
 import { TextDecoder } from 'node:util'
-import { createBrotliDecompress, createUnzip } from 'node:zlib'
+import { constants, createBrotliDecompress, createUnzip } from 'node:zlib'
 
 const TEXTUAL =
   /^(text\/.+|application\/(.+\+)?(json|xml|yaml|x-yaml|x-ndjson|javascript|ecmascript|x-www-form-urlencoded))$/
@@ -19,12 +19,15 @@ export interface Body {
 export async function readBody(response: IncomingMessage, limit: number): Promise<Body> {
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of decoded(response) as AsyncIterable<Uint8Array>) {
-    chunks.push(chunk.subarray(0, limit - size))
-    size += chunk.byteLength
-    if (size > limit) break
+  try {
+    for await (const chunk of decoded(response) as AsyncIterable<Uint8Array>) {
+      chunks.push(chunk.subarray(0, limit - size))
+      size += chunk.byteLength
+      if (size > limit) break
+    }
+  } finally {
+    response.destroy()
   }
-  response.destroy()
   return { bytes: Buffer.concat(chunks), cut: size > limit }
 }
 
@@ -51,9 +54,11 @@ function decoded(response: IncomingMessage): Readable {
   return decoders.reduceRight<Readable>((source, decoder) => pipeline(source, decoder, () => undefined), response)
 }
 
+/** Where the compressed bytes end, the text ends: answers to HEAD have none of the body whose encoding they name. */
 function decompressor(encoding: string): Transform {
-  if (encoding === 'br') return createBrotliDecompress()
-  if (encoding === 'gzip' || encoding === 'x-gzip' || encoding === 'deflate') return createUnzip()
+  if (encoding === 'br') return createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH })
+  if (encoding === 'gzip' || encoding === 'x-gzip' || encoding === 'deflate')
+    return createUnzip({ finishFlush: constants.Z_SYNC_FLUSH })
   throw new Error(`content-encoding ${encoding} is not supported`)
 }
 
