@@ -13,6 +13,8 @@ export const WORKER_SECONDS = 30
 export const STOP_MARGIN_SECONDS = 22
 /** Attempts that a batch of the stream gets here; 100 by the template. */
 export const STREAM_ATTEMPTS = 3
+/** Seconds after which a hint that failed comes again; 16 minutes by the template, which nobody waits for. */
+export const RETRY_SECONDS = 0
 
 const variables = (
   properties: Resource['Properties'],

@@ -5,6 +5,7 @@ import type { Assembly } from './cloud/assembly.ts'
 import { declareAccess } from './rules/access.ts'
 import { declareHistory, deleteAndWriteLate } from './rules/history.ts'
 import { declarePermissions } from './rules/permissions.ts'
+import { declarePutAside } from './rules/put-aside.ts'
 import { declareRuns, killWorkerInTool } from './rules/runs.ts'
 import type { KilledRun } from './rules/runs.ts'
 import { declareTour } from './rules/tour.ts'
@@ -38,7 +39,10 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
     describe('who gets in, how much, and what comes out', () => {
       declareAccess(() => system)
     })
-    describe('what follows the log', () => {
+    describe('what cannot be done is put aside', () => {
+      declarePutAside(() => system)
+    })
+    describe('sessions that end', () => {
       declareHistory(() => system)
     })
     describe('runs in the queue', () => {

@@ -9,7 +9,7 @@ import type { Assembly } from './cloud/assembly.ts'
 import { deploy } from './cloud/deployment.ts'
 import type { Deployment, Engines } from './cloud/deployment.ts'
 import type { FunctionPool } from './cloud/function-pool.ts'
-import { withDeclaredChanges } from './declared-changes.ts'
+import { RETRY_SECONDS, withDeclaredChanges } from './declared-changes.ts'
 import { startModel } from './model-script.ts'
 
 export const ENVIRONMENT = 'dev'
@@ -38,6 +38,7 @@ export async function startSystem(assembly: Assembly, engines: Engines): Promise
   const expired = new Set<string>()
   const deployment = await deploy(withDeclaredChanges(assembly), {
     engines,
+    retrySeconds: RETRY_SECONDS,
     secretOf: () => JSON.stringify({ MODEL_BASE_URL: model.baseUrl, MODEL_API_KEY: 'from the secret' }),
     complete(record) {
       if (record.eventName !== 'REMOVE' || !expired.has(keyOf(record.dynamodb.Keys))) return record

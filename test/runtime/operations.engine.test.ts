@@ -5,7 +5,6 @@ import {
   PurgeQueueCommand,
   SendMessageCommand,
 } from '@aws-sdk/client-sqs'
-import { execFile } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTableIfAbsent } from '../../functions/adapters/dynamodb/create-table.ts'
 import { createDynamoKeyStore } from '../../functions/adapters/dynamodb/key-store.ts'
@@ -21,6 +20,7 @@ import { dynamodbClient, s3Client, sqsClient } from '../engines/clients.ts'
 import { withEngines } from '../engines/with-engines.ts'
 import { startControlPlane } from './control-plane.ts'
 import type { ControlPlane } from './control-plane.ts'
+import { runOperation } from './operation-command.ts'
 
 const SLOW = 120_000
 
@@ -81,27 +81,8 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       return { dead, poison: await make('poison'), run: await make('run', { RedrivePolicy }) }
     }
 
-    /** Runs `npm run <command> -- --env dev <words>` as its own process. */
-    function run(command: string, ...words: readonly string[]): Promise<{ code: number; out: string; error: string }> {
-      const env = {
-        PATH: process.env['PATH'],
-        HOME: '/nonexistent',
-        AWS_REGION: 'us-east-1',
-        AWS_ACCESS_KEY_ID: 'local',
-        AWS_SECRET_ACCESS_KEY: 'localsecret',
-        AWS_ENDPOINT_URL: control.endpoint,
-        AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamodb,
-        AWS_ENDPOINT_URL_S3: endpoints.s3,
-        AWS_ENDPOINT_URL_SQS: endpoints.sqs,
-        TOOLTRAIL_INDEX: index,
-      }
-      const file = `functions/handlers/${command}.ts`
-      return new Promise((resolve) => {
-        execFile(process.execPath, [file, ...words], { env, timeout: SLOW }, (failure, out, error) => {
-          resolve({ code: failure === null ? 0 : Number(failure.code ?? -1), out, error })
-        })
-      })
-    }
+    const run = (command: string, ...words: readonly string[]) =>
+      runOperation(command, words, { control: control.endpoint, engines: endpoints, index })
 
     const documents = async (): Promise<string> =>
       JSON.stringify([...(await indexContents(endpoints.opensearch, index)).values()])

@@ -6,17 +6,9 @@ import { createFunctionPool } from './function-pool.ts'
 import type { FunctionPool } from './function-pool.ts'
 import { resolve } from './intrinsics.ts'
 import type { Names } from './intrinsics.ts'
-import {
-  QueueProperties,
-  TableProperties,
-  makeBucket,
-  makeCollection,
-  makeQueue,
-  makeTable,
-  redriveTo,
-} from './provision.ts'
+import { QueueProperties, TableProperties, makeBucket, makeCollection, makeQueue, makeTable } from './provision.ts'
 import { QueueMappingProperties, startQueueMapping } from './queue-mapping.ts'
-import { nameResources } from './resource-names.ts'
+import { nameResources, SEARCH_ORIGIN } from './resource-names.ts'
 import { readApi } from './rest-api.ts'
 import { startSecrets } from './secrets.ts'
 import { StreamMappingProperties, startStreamMapping } from './stream-mapping.ts'
@@ -52,8 +44,10 @@ export interface Deployment {
   readonly functions: ReadonlyMap<string, FunctionPool>
   /** The ARN of a function's role. */
   roleOf(functionName: string): string
-  /** An output of a stack; an address of a queue is the engine's. */
+  /** An output of a stack; an address of a queue or of the collection is the engine's. */
   output(stack: string, id: string): string
+  /** All outputs of a stack. */
+  outputs(stack: string): Readonly<Record<string, string>>
   /** What the schedules do when their time has come. */
   tick(): Promise<void>
   remove(): Promise<void>
@@ -65,6 +59,8 @@ interface Options {
   readonly secretOf: (name: string) => string | undefined
   /** What the engine's stream does not tell of a record, and DynamoDB would. */
   readonly complete: (record: StreamRecord) => StreamRecord
+  /** Seconds after which a queue shows again what a function failed with, in place of its own time. */
+  readonly retrySeconds: number
 }
 
 const FunctionProperties = z.object({
@@ -83,6 +79,11 @@ const Rule = z.object({
 })
 
 type Undo = (() => Promise<unknown>)[]
+type Queue = Awaited<ReturnType<typeof makeQueue>>
+type Redriving = { readonly properties: z.output<typeof QueueProperties> }
+
+const byRedrive = (one: Redriving, other: Redriving): number =>
+  Number(one.properties.RedrivePolicy !== undefined) - Number(other.properties.RedrivePolicy !== undefined)
 
 /** Makes what the templates describe, in the engines, and starts what they connect. What fails leaves nothing behind. */
 export async function deploy(assembly: Assembly, options: Options): Promise<Deployment> {
@@ -117,22 +118,17 @@ async function build({ stacks, asset }: Assembly, options: Options, undo: Undo):
   }
   const collection = await makeCollection(engines.opensearch, HISTORY_INDEXES)
   undo.push(() => collection.remove())
-  const queues = new Map<string, string>()
-  const queueList = all('AWS::SQS::Queue')
-  for (const { properties, ref, arn } of queueList) {
-    const queue = await makeQueue(sqs, ref.split('/').at(-1) ?? '', QueueProperties.parse(properties))
+  const queues = new Map<string, Queue>()
+  const queueList = all('AWS::SQS::Queue').map(({ properties, ...found }) => ({
+    ...found,
+    properties: QueueProperties.parse(properties),
+  }))
+  // Those for dead letters come before the ones that name them.
+  for (const { properties, ref, arn } of queueList.toSorted(byRedrive)) {
+    const name = ref.split('/').at(-1) ?? ''
+    const queue = await makeQueue(sqs, name, properties, (dead) => known(queues, dead).arn)
     undo.push(() => queue.remove())
-    queues.set(arn, queue.url)
-  }
-  for (const { properties, arn } of queueList) {
-    const { RedrivePolicy } = QueueProperties.parse(properties)
-    if (RedrivePolicy !== undefined)
-      await redriveTo(
-        sqs,
-        known(queues, arn),
-        known(queues, RedrivePolicy.deadLetterTargetArn),
-        RedrivePolicy.maxReceiveCount,
-      )
+    queues.set(arn, queue)
   }
 
   const secretNames = new Map(all('AWS::SecretsManager::Secret').map(({ arn }) => [arn, nameOfSecret(arn)]))
@@ -165,7 +161,8 @@ async function build({ stacks, asset }: Assembly, options: Options, undo: Undo):
     if (source.startsWith('arn:aws:sqs:')) {
       const parsed = QueueMappingProperties.parse(properties)
       const pool = known(byName, parsed.FunctionName)
-      const mapping = startQueueMapping({ properties: parsed, pool, client: sqs, queueUrl: known(queues, source) })
+      const queueUrl = known(queues, source).url
+      const mapping = startQueueMapping({ ...options, properties: parsed, pool, client: sqs, queueUrl })
       undo.push(() => mapping.stop())
     } else {
       const parsed = StreamMappingProperties.parse(properties)
@@ -178,16 +175,20 @@ async function build({ stacks, asset }: Assembly, options: Options, undo: Undo):
   const api = await startApiGateway(readApi(names, byArn))
   undo.push(() => api.stop())
 
+  function output(stack: string, id: string): string {
+    const value = resolve(names, stack, stacks.get(stack)?.Outputs[id]?.Value, `Outputs.${id}`)
+    const queue = queueList.find(({ ref }) => ref === value)
+    return queue === undefined ? String(value).replace(SEARCH_ORIGIN, engines.opensearch) : known(queues, queue.arn).url
+  }
+
   return {
     names,
     apiUrl: api.url,
     functions: byName,
     roleOf: (functionName) => known(roles, functionName),
-    output(stack, id) {
-      const value = resolve(names, stack, stacks.get(stack)?.Outputs[id]?.Value, `Outputs.${id}`)
-      const queue = queueList.find(({ ref }) => ref === value)
-      return queue === undefined ? String(value) : known(queues, queue.arn)
-    },
+    output,
+    outputs: (stack) =>
+      Object.fromEntries(Object.keys(stacks.get(stack)?.Outputs ?? {}).map((id) => [id, output(stack, id)])),
     async tick() {
       for (const { properties, arn } of all('AWS::Events::Rule'))
         for (const target of Rule.parse(properties).Targets) {

@@ -12,12 +12,7 @@ import {
   ListObjectsV2Command,
 } from '@aws-sdk/client-s3'
 import type { S3Client } from '@aws-sdk/client-s3'
-import {
-  CreateQueueCommand,
-  DeleteQueueCommand,
-  GetQueueAttributesCommand,
-  SetQueueAttributesCommand,
-} from '@aws-sdk/client-sqs'
+import { CreateQueueCommand, DeleteQueueCommand, GetQueueAttributesCommand } from '@aws-sdk/client-sqs'
 import type { SQSClient } from '@aws-sdk/client-sqs'
 import { z } from 'zod'
 
@@ -100,41 +95,34 @@ export const QueueProperties = z.object({
   RedrivePolicy: z.object({ deadLetterTargetArn: z.string(), maxReceiveCount: z.int() }).optional(),
 })
 
-/** Makes a queue as its properties say, less its redrive policy; answers its address in the engine. */
+/**
+ * Makes a queue as its properties say; answers its address and ARN in the engine. `arnOf` knows what a queue is called there
+ * that is made already: the one for dead letters.
+ */
 export async function makeQueue(
   client: SQSClient,
   name: string,
   properties: z.output<typeof QueueProperties>,
-): Promise<Provisioned & { readonly url: string }> {
-  const { VisibilityTimeout, DelaySeconds, ReceiveMessageWaitTimeSeconds, MessageRetentionPeriod } = properties
-  const wanted = { VisibilityTimeout, DelaySeconds, ReceiveMessageWaitTimeSeconds, MessageRetentionPeriod }
-  const attributes = Object.entries(wanted).flatMap(([key, value]) => (value === undefined ? [] : [[key, `${value}`]]))
-  const { QueueUrl } = await client.send(
-    new CreateQueueCommand({ QueueName: name, Attributes: Object.fromEntries(attributes) as Record<string, string> }),
-  )
+  arnOf: (arn: string) => string = (arn) => arn,
+): Promise<Provisioned & { readonly url: string; readonly arn: string }> {
+  const { RedrivePolicy: redrive, FifoQueue: _, ...seconds } = properties
+  const attributes = Object.fromEntries(Object.entries(seconds).map(([key, value]) => [key, `${value}`]))
+  // The engine sends back to their queue only letters of one that had its policy from the beginning, as it has on AWS.
+  if (redrive !== undefined)
+    attributes['RedrivePolicy'] = JSON.stringify({
+      ...redrive,
+      deadLetterTargetArn: arnOf(redrive.deadLetterTargetArn),
+    })
+  const { QueueUrl } = await client.send(new CreateQueueCommand({ QueueName: name, Attributes: attributes }))
   if (QueueUrl === undefined) throw new Error(`the queue ${name} has no address`)
+  const { Attributes } = await client.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }))
   return {
     url: QueueUrl,
+    arn: Attributes?.QueueArn ?? '',
     async remove() {
       await client.send(new DeleteQueueCommand({ QueueUrl }))
     },
   }
-}
-
-/** Sends what a queue's consumers fail with so often to another queue of the engine. */
-export async function redriveTo(
-  client: SQSClient,
-  queueUrl: string,
-  deadLettersUrl: string,
-  maxReceiveCount: number,
-): Promise<void> {
-  const { Attributes } = await client.send(
-    new GetQueueAttributesCommand({ QueueUrl: deadLettersUrl, AttributeNames: ['QueueArn'] }),
-  )
-  const policy = { deadLetterTargetArn: Attributes?.['QueueArn'], maxReceiveCount }
-  await client.send(
-    new SetQueueAttributesCommand({ QueueUrl: queueUrl, Attributes: { RedrivePolicy: JSON.stringify(policy) } }),
-  )
 }
 
 /** Makes a bucket. What else its properties say (lifecycle, encryption, policies) no engine here can have. */

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { sqsClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { within } from '../rules/within.ts'
-import { QueueProperties, makeQueue, redriveTo } from './provision.ts'
+import { QueueProperties, makeQueue } from './provision.ts'
 import { QueueMappingProperties, startQueueMapping } from './queue-mapping.ts'
 
 interface Received {
@@ -20,8 +20,8 @@ withEngines(['sqs'], ({ sqs }) => {
     const client = sqsClient(sqs)
     const name = `mapping-${randomUUID()}`
     const deadLetters = await makeQueue(client, `${name}-dead`, QueueProperties.parse({}))
-    const queue = await makeQueue(client, name, QueueProperties.parse({ VisibilityTimeout: 1 }))
-    await redriveTo(client, queue.url, deadLetters.url, 2)
+    const RedrivePolicy = { deadLetterTargetArn: deadLetters.arn, maxReceiveCount: 2 }
+    const queue = await makeQueue(client, name, QueueProperties.parse({ VisibilityTimeout: 1, RedrivePolicy }))
     const events: Received[] = []
     const properties = { FunctionName: 'f', EventSourceArn: 'arn', FunctionResponseTypes: ['ReportBatchItemFailures'] }
     const mapping = startQueueMapping({

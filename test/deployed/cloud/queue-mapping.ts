@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
+import { ChangeMessageVisibilityCommand, DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
 import type { Message, SQSClient } from '@aws-sdk/client-sqs'
 import { z } from 'zod'
 import type { FunctionPool } from './function-pool.ts'
@@ -27,6 +27,8 @@ interface Options {
   readonly pool: Pick<FunctionPool, 'invoke'>
   readonly client: SQSClient
   readonly queueUrl: string
+  /** Seconds after which what failed comes again. Left out: when the queue says so. */
+  readonly retrySeconds?: number | undefined
 }
 
 /** Feeds a function from a queue: what it handled is deleted, the rest comes again when the queue says so. */
@@ -44,7 +46,7 @@ export function startQueueMapping(options: Options): { stop(): Promise<void> } {
   }
 }
 
-async function poll({ properties, pool, client, queueUrl }: Options, signal: AbortSignal): Promise<void> {
+async function poll({ properties, pool, client, queueUrl, retrySeconds }: Options, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const { Messages = [] } = await client.send(
       new ReceiveMessageCommand({
@@ -61,9 +63,12 @@ async function poll({ properties, pool, client, queueUrl }: Options, signal: Abo
     }
     const outcome = await pool.invoke({ Records: Messages.map((message) => toLambda(message, properties)) })
     const failed = outcome.ok ? failuresOf(properties, outcome.body) : Messages.map(({ MessageId }) => MessageId)
-    for (const { MessageId, ReceiptHandle } of Messages)
-      if (!failed.includes(MessageId))
-        await client.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }))
+    for (const { MessageId, ReceiptHandle } of Messages) {
+      const message = { QueueUrl: queueUrl, ReceiptHandle }
+      if (!failed.includes(MessageId)) await client.send(new DeleteMessageCommand(message))
+      else if (retrySeconds !== undefined)
+        await client.send(new ChangeMessageVisibilityCommand({ ...message, VisibilityTimeout: retrySeconds }))
+    }
   }
 }
 

@@ -1,20 +1,15 @@
 import { createHash } from 'node:crypto'
-import { PutItemCommand, DeleteItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb'
-import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
-import type { S3Client } from '@aws-sdk/client-s3'
-import { ReceiveMessageCommand } from '@aws-sdk/client-sqs'
+import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb'
+import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
 import { expect, test } from 'vitest'
 import { shardOf } from '../../../functions/adapters/dynamodb/keys.ts'
 import { nextId } from '../../../functions/domain/ids.ts'
-import type { SearchHit } from '../../e2e/client.ts'
-import { dynamodbClient, s3Client, sqsClient } from '../../engines/clients.ts'
-import { STREAM_ATTEMPTS } from '../declared-changes.ts'
+import { dynamodbClient, s3Client } from '../../engines/clients.ts'
 import { ENVIRONMENT } from '../system.ts'
 import type { System } from '../system.ts'
-import { FOUND_MS } from './tour.ts'
 import { within } from './within.ts'
+import { FOUND_MS, found, hitsOf, put, rowsOf, said } from './words.ts'
 
-const APP = `tooltrail-${ENVIRONMENT}-app`
 const DATA = `tooltrail-${ENVIRONMENT}-data`
 const DELETED_MS = 60_000
 /** Nobody can hold a lease any more after a minute; the sweeper comes by once a minute. */
@@ -23,54 +18,8 @@ const LATE_MS = 150_000
 /** What is kept beside the log. */
 const IMAGE = { type: 'image', media_type: 'image/png', data: Buffer.alloc(1_000, 7).toString('base64') }
 
-type Item = NonNullable<Awaited<ReturnType<typeof rowsOf>>[number]>
-
-/** What the table's stream leads to: the index, and the end of sessions. */
+/** How sessions end, and what follows in the table, the bucket and the index. */
 export function declareHistory(system: () => System): void {
-  test('a message whose text cannot be read ends in the poison queue, and holds nothing up', async () => {
-    const { client, engines, deployment } = system()
-    const pattern = await said(system(), 'spoiled', 'a first word: marzipan')
-    const id = nextId(pattern['sk']?.S, Date.now())
-    await put(system(), { ...pattern, sk: { S: id }, body: { S: '{"role": "user", "parts": [' } })
-    // The session itself fails loudly from now on.
-    await said(system(), 'behind', 'a later word: nougat')
-    await found(system(), 'nougat')
-    const sqs = sqsClient(engines.sqs)
-    const QueueUrl = deployment.output(APP, 'PoisonQueueUrl')
-    const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 5 }))
-    expect(Messages.map(({ Body }) => JSON.parse(Body ?? '') as object)).toStrictEqual([
-      { tenant: 'acme', session: 'spoiled', messageId: id, error: expect.stringContaining('SyntaxError') },
-    ])
-    await client.send('DELETE', '/v1/sessions/spoiled')
-  })
-
-  test('what no attempt can index ends in the bucket for failures, whole, and what follows it is indexed', async () => {
-    const { engines, deployment, functions } = system()
-    const before = functions.Indexer.events.length
-    functions.Indexer.disturb((service, { body }) =>
-      service === 'opensearch' && body.includes('saffron') ? { kind: 'cut' } : undefined,
-    )
-    const { pk, sk } = await said(system(), 'unlucky', 'a word that is cut off: saffron')
-    await said(system(), 'lucky', 'a word behind: cardamom')
-    await found(system(), 'cardamom')
-    const s3 = s3Client(engines.s3)
-    const Bucket = deployment.output(APP, 'StreamFailuresBucket')
-    // What the model says quotes the word, and is cut off as well.
-    const keys = await within(FOUND_MS, 'the failed batches', async () => {
-      const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket }))
-      return Contents.length >= 2 && Contents.map(({ Key }) => Key)
-    })
-    const batches = await Promise.all(keys.map((Key) => failedKeys(s3, { Bucket, Key })))
-    // Each alone: the batch was halved until nothing else was in it.
-    expect(batches.map((batch) => batch.length)).toStrictEqual([1, 1])
-    expect(batches.flat()).toContainEqual({ pk, sk })
-    const attempts = functions.Indexer.events
-      .slice(before)
-      .filter((event) => JSON.stringify(event).includes(sk?.S ?? ''))
-    expect(attempts.length).toBeGreaterThanOrEqual(STREAM_ATTEMPTS)
-    functions.Indexer.disturb(() => undefined)
-  })
-
   test('a deletion that breaks off after its first step is completed by the sweeper', async () => {
     const { client, functions, deployment } = system()
     await said(system(), 'torn', 'a word to lose: sumac')
@@ -160,47 +109,6 @@ async function letExpire(system: System, session: string, content: string, isSwe
   const bySweeper = { due_shard: { S: shardOf('expiry', { tenant: 'acme', session }) }, due: { N: String(over) } }
   await put(system, { ...Key, expires_at: { N: String(Math.floor(over / 1_000)) }, ...(isSwept ? bySweeper : {}) })
   return Key
-}
-
-/** The keys of the records of a batch that was given up. */
-async function failedKeys(s3: S3Client, object: { readonly Bucket: string; readonly Key: string | undefined }) {
-  const { Body } = await s3.send(new GetObjectCommand(object))
-  const failure = JSON.parse((await Body?.transformToString()) ?? '') as { payload: string }
-  const { Records: records } = JSON.parse(failure.payload) as { Records: { dynamodb: { Keys: object } }[] }
-  return records.map(({ dynamodb }) => dynamodb.Keys)
-}
-
-/** Says something in a session, which is made where there is none; answers the message's item. */
-async function said(system: System, session: string, content: string | readonly object[]): Promise<Item> {
-  const { client } = system
-  await client.send('POST', '/v1/sessions', { id: session })
-  await client.post(`/v1/sessions/${session}/messages`, { content })
-  const id = (await client.messages(session)).findLast(({ role }) => role === 'user')?.id
-  const item = (await rowsOf(system, session)).find(({ sk }) => sk?.S === id)
-  if (item === undefined) throw new Error('the message has no row')
-  return item
-}
-
-async function rowsOf({ table, engines }: System, session: string) {
-  const { Items = [] } = await dynamodbClient(engines.dynamodb).send(
-    new QueryCommand({
-      TableName: table,
-      KeyConditionExpression: 'pk = :pk AND sk >= :first',
-      ExpressionAttributeValues: { ':pk': { S: `S#acme#${session}` }, ':first': { S: '0' } },
-    }),
-  )
-  return Items
-}
-
-async function put({ table, engines }: System, item: Item): Promise<void> {
-  await dynamodbClient(engines.dynamodb).send(new PutItemCommand({ TableName: table, Item: item }))
-}
-
-const hitsOf = async ({ client }: System, word: string): Promise<readonly SearchHit[]> =>
-  (await client.get<{ data: readonly SearchHit[] }>(`/v1/search?q=${word}`)).data
-
-async function found(system: System, word: string): Promise<void> {
-  await within(FOUND_MS, `the history of ${word}`, async () => (await hitsOf(system, word)).length > 0)
 }
 
 /** The deletion comes to its end, with the sweeper's help; no row and no document is left. */

@@ -82,7 +82,8 @@ interface Hint {
   readonly hops?: number
 }
 
-function hintsOf(events: readonly unknown[], session: string): Hint[] {
+/** The hints of a session that workers were given, in order. */
+export function hintsOf(events: readonly unknown[], session: string): Hint[] {
   const records = (events as readonly { readonly Records: readonly { readonly body: string }[] }[]).flatMap(
     ({ Records }) => Records,
   )

@@ -3,9 +3,8 @@ import type { RunBody, SearchHit } from '../../e2e/client.ts'
 import { readEvents } from '../../e2e/event-text.ts'
 import type { System } from '../system.ts'
 import { within } from './within.ts'
+import { FOUND_MS } from './words.ts'
 
-/** What the specification promises of a serverless collection, in milliseconds. */
-export const FOUND_MS = 15_000
 const BOSS = { name: 'ask_boss', description: 'Asks the boss.', parameters: { type: 'object' } }
 
 /** The README's tour, by HTTP, through the deployed API. */

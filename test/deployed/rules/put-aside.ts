@@ -1,0 +1,143 @@
+import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3'
+import { GetQueueAttributesCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
+import { expect, test } from 'vitest'
+import { nextId } from '../../../functions/domain/ids.ts'
+import type { RunBody } from '../../e2e/client.ts'
+import { s3Client, sqsClient } from '../../engines/clients.ts'
+import { startControlPlane } from '../../runtime/control-plane.ts'
+import { runOperation } from '../../runtime/operation-command.ts'
+import { STREAM_ATTEMPTS } from '../declared-changes.ts'
+import { ENVIRONMENT } from '../system.ts'
+import type { System } from '../system.ts'
+import { hintsOf } from './runs.ts'
+import { within } from './within.ts'
+import { found, hitsOf, put, said } from './words.ts'
+
+const APP = `tooltrail-${ENVIRONMENT}-app`
+const STACKS = ['data', 'search', 'app'].map((part) => `tooltrail-${ENVIRONMENT}-${part}`)
+/** How long the attempts may take that nothing comes of: nobody promises anything of them. */
+const GIVEN_UP_MS = 60_000
+/** By the template of the queue. */
+const HINT_ATTEMPTS = 5
+const FORBIDDEN = {
+  kind: 'answer',
+  status: 400,
+  type: 'application/x-amz-json-1.0',
+  body: '{"__type": "com.amazon.coral.service#AccessDeniedException", "message": "not now"}',
+} as const
+
+/** What no function can do: where it goes, and how it comes back. */
+export function declarePutAside(system: () => System): void {
+  test('a message whose text cannot be read ends in the poison queue, and holds nothing up', async () => {
+    const { client, engines, deployment } = system()
+    const pattern = await said(system(), 'spoiled', 'a first word: marzipan')
+    const id = nextId(pattern['sk']?.S, Date.now())
+    await put(system(), { ...pattern, sk: { S: id }, body: { S: '{"role": "user", "parts": [' } })
+    // The session itself fails loudly from now on.
+    await said(system(), 'behind', 'a later word: nougat')
+    await found(system(), 'nougat')
+    const look = { QueueUrl: deployment.output(APP, 'PoisonQueueUrl'), WaitTimeSeconds: 5, VisibilityTimeout: 0 }
+    const { Messages = [] } = await sqsClient(engines.sqs).send(new ReceiveMessageCommand(look))
+    expect(Messages.map(({ Body }) => JSON.parse(Body ?? '') as object)).toStrictEqual([
+      { tenant: 'acme', session: 'spoiled', messageId: id, error: expect.stringContaining('SyntaxError') },
+    ])
+    await client.send('DELETE', '/v1/sessions/spoiled')
+  })
+
+  test('what no attempt can index ends in the bucket for failures, whole, and what follows it is indexed', async () => {
+    const { functions } = system()
+    const before = functions.Indexer.events.length
+    functions.Indexer.disturb((service, { body }) =>
+      service === 'opensearch' && body.includes('saffron') ? { kind: 'cut' } : undefined,
+    )
+    const { pk, sk } = await said(system(), 'unlucky', 'a word that is cut off: saffron')
+    await said(system(), 'lucky', 'a word behind: cardamom')
+    await found(system(), 'cardamom', GIVEN_UP_MS)
+    // What the model says quotes the word, and is cut off as well.
+    const batches = await within(GIVEN_UP_MS, 'the failed batches', async () => {
+      const all = await failedBatches(system())
+      return all.length >= 2 && all
+    })
+    // Each alone: the batch was halved until nothing else was in it.
+    expect(batches.map((batch) => batch.length)).toStrictEqual([1, 1])
+    expect(batches.flat()).toContainEqual({ pk, sk })
+    const attempts = functions.Indexer.events
+      .slice(before)
+      .filter((event) => JSON.stringify(event).includes(sk?.S ?? ''))
+    expect(attempts.length).toBeGreaterThanOrEqual(STREAM_ATTEMPTS)
+    functions.Indexer.disturb(() => undefined)
+    expect(await hitsOf(system(), 'saffron')).toStrictEqual([])
+  })
+
+  test('a hint that no worker can serve ends in the dead letters, and its run waits', async () => {
+    const { client, functions } = system()
+    functions.Worker.disturb((service, { body }) =>
+      service === 'dynamodb' && body.includes('#unserved') ? FORBIDDEN : undefined,
+    )
+    await client.post('/v1/sessions', { id: 'unserved' })
+    const path = '/v1/sessions/unserved/messages'
+    const run = await client.post<RunBody>(path, { content: 'what time is it' }, { prefer: 'respond-async' })
+    await within(GIVEN_UP_MS, 'the dead letter', async () => (await depth(system(), 'RunDeadLetterUrl')) > 0)
+    functions.Worker.disturb(() => undefined)
+    expect(hintsOf(functions.Worker.events, 'unserved')).toHaveLength(HINT_ATTEMPTS)
+    expect((await client.get<RunBody>(`/v1/sessions/unserved/runs/${run.id}`)).status).toBe('queued')
+  })
+
+  test('redrive brings all three back, by the outputs of the stacks alone, and leaves nothing aside', async () => {
+    const { client, functions } = system()
+    expect(await redrive(system())).toStrictEqual({
+      code: 0,
+      out: expect.stringMatching(/^brought [3-9] messages up to date, 0 failed again, sent 1 dead letters back\n$/),
+      error: '',
+    })
+    await found(system(), 'saffron')
+    await within(GIVEN_UP_MS, 'the end of the run', async () => {
+      const { data } = await client.get<{ data: RunBody[] }>('/v1/sessions/unserved/runs')
+      return data[0]?.status === 'completed'
+    })
+    expect(hintsOf(functions.Worker.events, 'unserved')).toHaveLength(HINT_ATTEMPTS + 1)
+    expect(await failedBatches(system())).toStrictEqual([])
+    for (const queue of ['PoisonQueueUrl', 'RunDeadLetterUrl', 'RunQueueUrl'])
+      expect([queue, await depth(system(), queue)]).toStrictEqual([queue, 0])
+    expect((await redrive(system())).out).toBe(
+      'brought 0 messages up to date, 0 failed again, sent 0 dead letters back\n',
+    )
+  })
+}
+
+/** `npm run redrive -- --env dev`, which finds everything by what the stacks say. */
+async function redrive({ deployment, engines }: System) {
+  const control = await startControlPlane()
+  try {
+    for (const stack of STACKS) control.stacks.set(stack, deployment.outputs(stack))
+    return await runOperation('redrive', ['--env', ENVIRONMENT], { control: control.endpoint, engines })
+  } finally {
+    await control.close()
+  }
+}
+
+/** The keys of the records of each batch that was given up. */
+async function failedBatches({ engines, deployment }: System) {
+  const s3 = s3Client(engines.s3)
+  const Bucket = deployment.output(APP, 'StreamFailuresBucket')
+  const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket }))
+  return Promise.all(
+    Contents.map(async ({ Key }) => {
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key }))
+      const { payload } = JSON.parse((await Body?.transformToString()) ?? '') as { payload: string }
+      const { Records: records } = JSON.parse(payload) as { Records: { dynamodb: { Keys: object } }[] }
+      return records.map(({ dynamodb }) => dynamodb.Keys)
+    }),
+  )
+}
+
+/** How many messages a queue holds, in work or not. */
+async function depth({ engines, deployment }: System, output: string): Promise<number> {
+  const { Attributes: attributes = {} } = await sqsClient(engines.sqs).send(
+    new GetQueueAttributesCommand({ QueueUrl: deployment.output(APP, output), AttributeNames: ['All'] }),
+  )
+  const counts = attributes as Readonly<Record<string, string>>
+  return ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible']
+    .map((name) => Number(counts[name]))
+    .reduce((sum, count) => sum + count)
+}

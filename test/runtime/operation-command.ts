@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process'
+
+/** What stands in for AWS: the engines, and everything else at `control`. */
+interface Surroundings {
+  readonly control: string
+  readonly engines: { readonly dynamodb: string; readonly s3: string; readonly sqs: string }
+  /** Left out: the one of a deployed environment. */
+  readonly index?: string
+}
+
+interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly error: string
+}
+
+const LONGEST_MS = 120_000
+
+/** Runs `npm run <command> -- <words>` as a process of its own, with the credentials that the engines take. */
+export function runOperation(
+  command: string,
+  words: readonly string[],
+  { control, engines, index }: Surroundings,
+): Promise<Ended> {
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: '/nonexistent',
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'localsecret',
+    AWS_ENDPOINT_URL: control,
+    AWS_ENDPOINT_URL_DYNAMODB: engines.dynamodb,
+    AWS_ENDPOINT_URL_S3: engines.s3,
+    AWS_ENDPOINT_URL_SQS: engines.sqs,
+    ...(index === undefined ? {} : { TOOLTRAIL_INDEX: index }),
+  }
+  const file = `functions/handlers/${command}.ts`
+  return new Promise((resolve) => {
+    execFile(process.execPath, [file, ...words], { env, timeout: LONGEST_MS }, (failure, out, error) => {
+      resolve({ code: failure === null ? 0 : Number(failure.code ?? -1), out, error })
+    })
+  })
+}
