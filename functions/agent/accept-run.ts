@@ -35,7 +35,22 @@ export async function acceptRun(
 /** Tells this process's worker, or whoever reads the queue, that the session may have work. */
 export async function wake(dependencies: AcceptDependencies, key: SessionKey, placement: Placement): Promise<void> {
   if (placement.here) goOn(dependencies, key, dependencies.worker.serve(key))
-  else await dependencies.queue.send(key)
+  else await hint(dependencies, key)
+}
+
+/**
+ * Hints that a session has work that is durable and due by now. A hint that cannot be sent is therefore logged and no failure
+ * of the caller's, who would hand in the same again: the sweeper finds the work.
+ */
+export async function hint(
+  { queue, logger }: Pick<AcceptDependencies, 'queue' | 'logger'>,
+  key: SessionKey,
+): Promise<void> {
+  try {
+    await queue.send(key)
+  } catch (error) {
+    logger.error('a hint could not be sent', error, { tenant: key.tenant, session: key.session })
+  }
 }
 
 /** Lets work go on after the caller has been answered. Its failure is logged; the sweeper brings the next attempt. */

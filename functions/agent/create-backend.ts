@@ -3,7 +3,7 @@ import { isBlocked } from '../domain/session.ts'
 import type { NewRun, RunInbox } from '../ports/run-inbox.ts'
 import type { RunQueue } from '../ports/run-queue.ts'
 import type { SessionDeletion } from '../ports/session-deletion.ts'
-import { acceptRun, goOn, sessionAndAgent, wake } from './accept-run.ts'
+import { acceptRun, goOn, hint, sessionAndAgent, wake } from './accept-run.ts'
 import { prepareAnswers } from './answers.ts'
 import type { Backend } from './backend.ts'
 import { continueDeletion } from './delete-session.ts'
@@ -28,7 +28,7 @@ export type BackendDependencies = LoopDependencies & {
 
 /** The backend over its ports and the worker of this process. */
 export function createBackend(dependencies: BackendDependencies): Backend {
-  const { inbox, clock, deletion, queue, worker } = dependencies
+  const { inbox, clock, deletion, worker } = dependencies
   return {
     ...acceptors(dependencies),
     async cancel(key, runId) {
@@ -45,7 +45,7 @@ export function createBackend(dependencies: BackendDependencies): Backend {
       if (!(await deletion.tombstone(key)))
         throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
       const state = await continueDeletion(dependencies, key, clock.now() + DELETION_MS)
-      if (!state.removed) await queue.send(key)
+      if (!state.removed) await hint(dependencies, key)
       return state
     },
   }

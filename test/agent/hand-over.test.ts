@@ -116,3 +116,25 @@ test('a session whose expiry was removed is deleted and hinted at; one that has 
   await expireSession({ deletion, queue }, expiring)
   expect(hints).toHaveLength(1)
 })
+
+test('an input and an answer whose hint cannot be sent are accepted all the same, and due', async () => {
+  stage = await setStage({
+    script: [{ calls: [{ id: 'ask-1', name: 'ask' }] }],
+    change: (ports) => ({
+      ...ports,
+      queue: { ...ports.queue, send: () => Promise.reject(new Error('the queue does not answer')) },
+    }),
+  })
+  const { backend, key, ports, worker } = stage
+  const elsewhere = { here: false }
+  const parts = [{ type: 'text', text: 'go' } as const]
+  const clientTools = [{ name: 'ask', description: '', parameters: {} }]
+  const due = async (): Promise<boolean> => (await ports.lease.look(key))?.due !== undefined
+
+  const { runId } = await backend.submit(key, { parts, clientTools }, elsewhere)
+  expect(await due()).toBe(true)
+  await worker.serve(key)
+  expect(await due()).toBe(false)
+  await backend.answer(key, runId, [{ toolCallId: 'ask-1', output: [{ type: 'text', text: 'yes' }] }], elsewhere)
+  expect(await due()).toBe(true)
+})
