@@ -1,5 +1,3 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams'
 import { Client } from '@opensearch-project/opensearch'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -21,6 +19,7 @@ import { redactSecrets } from '../../functions/log/redact.ts'
 import type { Clock } from '../../functions/ports/clock.ts'
 import type { PoisonedMessage } from '../../functions/ports/history-writer.ts'
 import { startProxy } from '../adapters/opensearch/proxy.ts'
+import { dynamodbClient, streamsClient } from '../engines/clients.ts'
 import { indexContents } from './index-contents.ts'
 
 /** How much faster than the machine's the clock of the indexes goes: they wait for seconds, the tests do not. */
@@ -29,10 +28,8 @@ const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** A table with its stream, an index, and everything that keeps the one in step with the other. */
 export async function indexStage(endpoints: { readonly dynamodb: string; readonly opensearch: string }) {
-  const settings = { endpoint: endpoints.dynamodb, region: 'us-east-1' }
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'localsecret' }
-  const client = new DynamoDBClient({ ...settings, credentials })
-  const streams = new DynamoDBStreamsClient({ ...settings, credentials })
+  const client = dynamodbClient(endpoints.dynamodb)
+  const streams = streamsClient(endpoints.dynamodb)
   const tableName = `index-${crypto.randomUUID()}`
   await createTableIfAbsent(client, tableName)
   const folder = await mkdtemp(join(tmpdir(), 'tooltrail-index-'))

@@ -11,6 +11,9 @@ export type EngineName = (typeof ENGINE_NAMES)[number]
 export const NEED_NAMES = [...ENGINE_NAMES, 'lambda'] as const
 export type NeedName = (typeof NEED_NAMES)[number]
 
+/** Time for an engine that is there already to answer at all. */
+const REACH_MS = 10_000
+
 const START: { readonly [name in NeedName]: () => Promise<Engine> } = {
   dynamodb: startDynamodb,
   lambda: installLambda,
@@ -26,5 +29,15 @@ export const endpointVariable = (name: NeedName): string => `${name.toUpperCase(
 export async function startEngine(name: NeedName): Promise<Engine> {
   const given = process.env[endpointVariable(name)]
   if (given === undefined || given === '') return START[name]()
+  if (name !== 'lambda') await reach(endpointVariable(name), given)
   return { endpoint: given, stop: () => Promise.resolve() }
+}
+
+/** Any answer will do: most engines refuse a request that is about nothing. */
+async function reach(variable: string, endpoint: string): Promise<void> {
+  try {
+    await fetch(endpoint, { signal: AbortSignal.timeout(REACH_MS) })
+  } catch (cause) {
+    throw new Error(`nothing answers at ${variable}=${endpoint}`, { cause })
+  }
 }

@@ -39,13 +39,16 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await Promise.all([...running.values()].map((engine) => engine.stop()))
   }
   for (const line of missing) process.stderr.write(`${line}\n`)
-  if (missing.length > 0 && process.env['CI'] === 'true') {
+  if (missing.length > 0 && isInCi()) {
     await stopAll()
     throw new Error('an engine is missing, which CI does not allow')
   }
   project.provide('endpoints', Object.fromEntries([...running].map(([name, engine]) => [name, engine.endpoint])))
   return stopAll
 }
+
+/** CI systems set it to `true` or `1`. */
+const isInCi = (): boolean => !['', '0', 'false', undefined].includes(process.env['CI'])
 
 function enginesOf(text: string): NeedName[] {
   const calls = [...text.matchAll(/withEngines\(\[([^\]]*)\]/g)].map((match) => match[1] ?? '')

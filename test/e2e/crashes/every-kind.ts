@@ -51,7 +51,7 @@ export const everyKindOn = (backend: Backend, seed: number) =>
 
     test('nothing acknowledged is lost, nothing is done twice, and the runs end', { timeout: 600_000 }, async () => {
       const [first] = benches
-      const wishes = first === undefined ? new Map() : chooseCrashes(await stepsOfScenarios(first), randomNumbers(seed))
+      const wishes = chooseCrashes(first === undefined ? new Map() : await stepsOfScenarios(first), randomNumbers(seed))
       const kinds = [...wishes.keys()]
       const taken = await Promise.all(
         benches.map((bench, place) =>
