@@ -51,6 +51,9 @@ function writer(database: Database): (documents: readonly HistoryDocument[]) => 
     database,
     outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
     redact: (text) => Promise.resolve(text),
+    report: (error) => {
+      throw error
+    },
   })
   return (documents) => {
     for (const [session, list] of Map.groupBy(documents, (document) => document.session)) {

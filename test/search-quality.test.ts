@@ -77,6 +77,9 @@ async function buildIndex(database: Database, corpus: readonly CorpusSession[]):
     database,
     outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
     redact: redactSecrets,
+    report: (error) => {
+      throw error
+    },
   })
   for (const { id, messages } of corpus) {
     const key = { tenant: TENANT, session: id }

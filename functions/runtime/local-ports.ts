@@ -30,7 +30,13 @@ export function openLocalPorts(
   mkdirSync(settings.dataFolder, { recursive: true, mode: 0o700 })
   const database = openDatabase(join(settings.dataFolder, 'tooltrail.db'))
   const outputs = createDiskOutputStore({ folder: join(settings.dataFolder, 'outputs') })
-  const history = createSqliteHistoryProjection({ database, outputs, redact: redactSecrets })
+  const logger = createLogger(settings.logLevel, (line) => process.stderr.write(`${line}\n`))
+  const history = createSqliteHistoryProjection({
+    database,
+    outputs,
+    redact: redactSecrets,
+    report: (error) => logger.warn('indexing history failed, the next search tries again', { error: String(error) }),
+  })
   const rows = { database, clock, history }
   return {
     sessions: createSqliteSessionStore(rows),
@@ -46,7 +52,7 @@ export function openLocalPorts(
     queue: createMemoryRunQueue({ clock }),
     models: createModels({ settings: settings.modelSettings }),
     clock,
-    logger: createLogger(settings.logLevel, (line) => process.stderr.write(`${line}\n`)),
+    logger,
     rebuildHistory: () => rebuildSqliteHistory(rows),
     close: () => database.close(),
   }

@@ -36,14 +36,17 @@ export function mergeAll(database: Database): void {
 const isPending = (database: Database): boolean =>
   readOne(database, 'SELECT 1 FROM historyPending LIMIT 1') !== undefined
 
-/** Answers what to call after every write, so that pending documents are taken in when the process has time. */
-export function mergeWhenIdle(database: Database): () => void {
+/**
+ * Answers what to call after every write, so that pending documents are taken in when the process has time. Nothing is lost when
+ * that fails and is reported: the documents stay, and the next search takes them in or says why it cannot.
+ */
+export function mergeWhenIdle(database: Database, report: (error: unknown) => void): () => void {
   let timer: NodeJS.Timeout | undefined
   let waiting = 0
   const merge = (): void => {
     // Once begun, further writes do not put it off.
     waiting = MOST_PENDING
-    timer = mergedSome(database) ? setTimeout(merge, 0).unref() : undefined
+    timer = mergedSome(database, report) ? setTimeout(merge, 0).unref() : undefined
     if (timer === undefined) waiting = 0
   }
   return () => {
@@ -53,16 +56,14 @@ export function mergeWhenIdle(database: Database): () => void {
   }
 }
 
-/**
- * Answers whether more is pending. Nothing is lost by a failure here: the documents stay, and the next search takes them in or
- * says why it cannot.
- */
-function mergedSome(database: Database): boolean {
+/** Answers whether more is pending and worth another try now. */
+function mergedSome(database: Database, report: (error: unknown) => void): boolean {
+  if (!database.isOpen) return false
   try {
-    if (!database.isOpen) return false
     mergeSome(database)
     return isPending(database)
-  } catch {
+  } catch (error) {
+    report(error)
     return false
   }
 }

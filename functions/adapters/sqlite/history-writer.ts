@@ -11,12 +11,14 @@ interface Dependencies {
   readonly database: Database
   readonly outputs: Pick<OutputStore, 'read'>
   readonly redact: (text: string) => Promise<string>
+  /** Is told why documents could not be taken into the full-text tables while the process was idle. */
+  readonly report: (error: unknown) => void
 }
 
 /** Keeps the history index in step with the log, in the log's transactions. */
-export function createSqliteHistoryProjection({ database, outputs, redact }: Dependencies): HistoryProjection {
+export function createSqliteHistoryProjection({ database, outputs, redact, report }: Dependencies): HistoryProjection {
   const tables = createHistoryTables(database)
-  const written = mergeWhenIdle(database)
+  const written = mergeWhenIdle(database, report)
   return {
     documents: (message, session) =>
       projectMessage(message, session, {

@@ -62,6 +62,9 @@ function sqliteIndex(documents: readonly HistoryDocument[]): HistoryIndex {
     database,
     outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
     redact: (text) => Promise.resolve(text),
+    report: (error) => {
+      throw error
+    },
   })
   for (const { key, messageId, documents: parts } of changesOf(documents))
     transaction(database, () => projection.write(key, [{ messageId, documents: parts }]))

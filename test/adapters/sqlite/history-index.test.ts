@@ -9,6 +9,9 @@ historyIndexContract('sqlite', async () => {
     database,
     outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
     redact: (text) => Promise.resolve(text),
+    report: (error) => {
+      throw error
+    },
   })
   return {
     index: createSqliteHistoryIndex({ database }),

@@ -34,12 +34,15 @@ const document = (messageId: string, text: string): HistoryDocument => ({
 let folder: string
 let path: string
 let opened: Database[]
+let reported: unknown[]
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tooltrail-pending-'))
   path = join(folder, 'history.sqlite')
   opened = []
+  reported = []
 })
 afterEach(async () => {
+  expect(reported).toEqual([])
   for (const connection of opened) if (connection.isOpen) connection.close()
   await rm(folder, { recursive: true, force: true })
 })
@@ -52,6 +55,7 @@ function open() {
     database,
     outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
     redact: (text) => Promise.resolve(text),
+    report: (error) => void reported.push(error),
   })
   const index = createSqliteHistoryIndex({ database })
   return {
@@ -140,6 +144,18 @@ describe('documents that are durable and not yet in the full-text tables', () =>
     }
     expect(most).toBeGreaterThan(100)
     expect(most).toBeLessThan(2_000)
+  })
+
+  test('say when they cannot enter the tables, and stay until they can', async () => {
+    const { database, store, find, pending } = open()
+    store('m1', 'a zebra')
+    database.exec('ALTER TABLE historyDocuments RENAME TO elsewhere')
+    for (let waited = 0; waited < 100 && reported.length === 0; waited++) await sleep(20)
+    expect(reported.splice(0)).toEqual([expect.objectContaining({ code: 'storage_failed' })])
+    await expect(find('zebra')).rejects.toMatchObject({ code: 'search_unavailable' })
+    expect(pending()).toBe(1)
+    database.exec('ALTER TABLE elsewhere RENAME TO historyDocuments')
+    expect(await find('zebra')).toEqual(['m1'])
   })
 
   test('leave a closed database alone', async () => {

@@ -26,6 +26,9 @@ beforeEach(() => {
     database,
     redact: redactSecrets,
     outputs: { read: async (_, name) => new TextEncoder().encode(`the whole of ${name}, with a needle`) },
+    report: (error) => {
+      throw error
+    },
   })
 })
 
