@@ -6,13 +6,15 @@ import { LeaseLost } from '../domain/errors.ts'
 import { keepLease } from './lease-keeper.ts'
 import { loadLog } from './load-log.ts'
 import type { HeldRun, LoopDependencies } from './loop-dependencies.ts'
+import { rejectCancelled, repairCalls } from './resume-run.ts'
 import { createResultWriter } from './result-writer.ts'
 import { endAfter, endRun } from './run-ending.ts'
 import type { RunState } from './run-state.ts'
 
 /**
- * Everything a held run needs to be executed: its agent, its model, its log, and the lease kept from now on. A run whose agent
- * or model cannot be had ends `failed` with the reason; then, and when the lease is lost meanwhile, it answers undefined.
+ * Everything a held run needs to be executed: its agent, its model, its log, repaired, and the lease kept from now on. A run
+ * whose agent or model cannot be had ends `failed` with the reason, and one that is to end `cancelled` ends; then, and when the
+ * lease is lost meanwhile, it answers undefined.
  */
 export async function openRun(dependencies: LoopDependencies, held: HeldRun): Promise<RunState | undefined> {
   const { lease, run, session } = held
@@ -34,13 +36,16 @@ export async function openRun(dependencies: LoopDependencies, held: HeldRun): Pr
     emit,
   }
   try {
-    const messages = await loadLog(dependencies.reader, lease, run.id)
+    rejectCancelled(state)
+    state.messages = await loadLog(dependencies.reader, lease, run.id)
+    await repairCalls(dependencies, state)
     if (agent === undefined)
       throw new ModelError('invalid_request', `agent ${run.agent} is not configured`, { retryable: false })
     const model = await dependencies.models.open(agent.model)
-    return { ...state, model, messages }
+    return { ...state, model }
   } catch (error) {
     try {
+      if (error instanceof LeaseLost) throw error
       await endRun(dependencies, state, endAfter(error, state, dependencies.clock.now()))
     } catch (second) {
       if (!(second instanceof LeaseLost)) throw second
