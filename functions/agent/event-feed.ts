@@ -59,7 +59,11 @@ export async function* followRun(
     for (;;) {
       const { events, gap } = await subscription.next(signal, TAIL_MS)
       for (const event of events) {
-        if (event.runId !== target || !filter.isNew(event)) continue
+        if (event.runId !== target) continue
+        // This process has lost the run and taken it up again: what had streamed of the round streams anew.
+        if (event.type === 'round.started' && filter.isStreaming(event.round))
+          yield { ...event, type: 'round.restarted', reason: 'resumed' }
+        if (!filter.isNew(event)) continue
         yield event
         if (isTerminal(event)) return true
       }
@@ -106,11 +110,12 @@ function createRunReader(reader: LogReader, key: SessionKey): (run: Run) => Prom
 }
 
 /** Tells events that a consumer has had, or that are stale because their round is stored, from new ones. */
-function createFilter(): { isNew(event: RunEvent): boolean } {
+function createFilter(): { isNew(event: RunEvent): boolean; isStreaming(round: number): boolean } {
   const known = new Set<string>()
   let storedRound = -1
   let startedRound = -1
   return {
+    isStreaming: (round) => round > storedRound && round <= startedRound,
     isNew(event) {
       if ('id' in event) {
         if (known.has(event.id)) return false

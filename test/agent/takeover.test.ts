@@ -3,6 +3,7 @@ import { createSystemClock } from '../../functions/adapters/memory/system-clock.
 import { nextIds } from '../../functions/domain/ids.ts'
 import type { ToolMessage } from '../../functions/domain/message.ts'
 import type { Lease } from '../../functions/domain/session.ts'
+import { ModelError } from '../../functions/ports/model.ts'
 import { makeTool, setStage } from './stage.ts'
 import type { Stage } from './stage.ts'
 
@@ -95,6 +96,48 @@ test('a run that is taken over three times without getting on ends failed, and t
   const next = await it.submit('still there?')
   expect(await it.settled(runId)).toMatchObject({ status: 'failed', error: { code: 'crashed_repeatedly' } })
   expect(await it.settled(next)).toMatchObject({ status: 'completed' })
+})
+
+test('a run whose model cannot be opened any more ends failed, and its cut-off call is no less interrupted', async () => {
+  const refusal = new ModelError('authentication', 'no credentials', { retryable: false })
+  const models = { open: () => Promise.reject(refusal) }
+  const it = await set({ script: [], tools: [], change: (ports) => ({ ...ports, models }) })
+  const { runId } = await leftBehind(it, ['pay'])
+  ahead = 61_000
+  await it.worker.serve(it.key)
+  expect(await it.settled(runId)).toMatchObject({ status: 'failed', error: { code: 'authentication' } })
+  expect((await it.log()).slice(2)).toMatchObject([{ status: 'interrupted' }, { round: 1, parts: [{ type: 'error' }] }])
+})
+
+test('who follows a run is told to discard what had streamed when this process loses the run and takes it up again', async () => {
+  const it = await set({
+    script: [
+      async function* (_request, signal) {
+        yield { type: 'text.delta', part: 0, text: 'lost' }
+        ahead = 51_000
+        await clock.sleep(10_000, signal)
+      },
+      { text: 'found' },
+    ],
+  })
+  const runId = await it.submit('go')
+  const seen: string[] = []
+  const following = (async () => {
+    for await (const event of it.backend.follow(it.key, runId, { signal: AbortSignal.timeout(10_000) }))
+      seen.push(event.type === 'text.delta' ? event.text : event.type)
+  })()
+  await it.worker.idle()
+  ahead = 61_000
+  await it.worker.serve(it.key)
+  await following
+  expect(seen.slice(seen.indexOf('lost'))).toEqual([
+    'lost',
+    'run.resumed',
+    'round.restarted',
+    'found',
+    'message.completed',
+    'run.completed',
+  ])
 })
 
 test('continue takes up a run whose holder has died', async () => {
