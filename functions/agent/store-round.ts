@@ -1,12 +1,10 @@
 import { eventId } from '../domain/events.ts'
+import { MOST_CALLS } from '../domain/message.ts'
 import type { AssistantMessage, ToolCall, ToolMessage } from '../domain/message.ts'
 import { callText } from '../log/call-text.ts'
 import type { LoopDependencies } from './loop-dependencies.ts'
 import { allocate, remember } from './run-state.ts'
 import type { RunState } from './run-state.ts'
-
-/** Calls of one round that are executed; replay answers the others with an error (spec §3). */
-const MOST_CALLS = 64
 
 /**
  * Stores an answer with its calls, each as an open row, in the one durable write that stands before the tools run.

@@ -1,7 +1,9 @@
-import type { Agent } from '../domain/agent.ts'
+import { DEFAULT_POLICIES } from '../domain/agent.ts'
+import type { Agent, Policies } from '../domain/agent.ts'
 import type { ToolCall, ToolMessage } from '../domain/message.ts'
 import type { Session } from '../domain/session.ts'
 import { fitContent } from '../log/fit-content.ts'
+import { READING_TOOLS } from '../log/history-documents.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 import type { LoopDependencies } from './loop-dependencies.ts'
 import type { ResultWriter } from './result-writer.ts'
@@ -61,9 +63,15 @@ async function executeOne(
     refusal === undefined
       ? await executeCall(tool, call, context)
       : ({ status: 'error', text: `error: ${refusal}` } as const)
-  const content = fitContent({ messageId: row.id, attempt: String(generation) }, outcome, agent.policies)
+  const content = fitContent({ messageId: row.id, attempt: String(generation) }, outcome, limitsOf(agent, call.name))
   const completedAt = dependencies.clock.now()
   const times = { completedAt, durationMs: Math.max(0, completedAt - startedAt) }
   writer.write({ row, status: outcome.status, content, ...times })
   return { ...row, status: outcome.status, parts: content.parts, output: content.output, ...times }
+}
+
+/** What a model reads of an output must not come back as a preview again: the tools that read bound their answers themselves. */
+function limitsOf({ policies }: Agent, toolName: string): Pick<Policies, 'offloadBytes' | 'previewChars'> {
+  if (!READING_TOOLS.includes(toolName)) return policies
+  return { ...policies, offloadBytes: Math.max(policies.offloadBytes, DEFAULT_POLICIES.offloadBytes) }
 }

@@ -77,6 +77,9 @@ export type ToolStatus =
   | 'cancelled'
   | 'denied'
 
+/** Calls of one round that are executed; what a model asks for beyond them is answered with an error (spec §3). */
+export const MOST_CALLS = 64
+
 export const OPEN_STATUSES: readonly ToolStatus[] = ['running', 'waiting', 'approved']
 
 /** What stands as the result of a call that has none of its own. */

@@ -2,12 +2,12 @@ import type { HistoryDocument, HistoryRole } from '../domain/history.ts'
 import { textOf, type Message, type ToolMessage } from '../domain/message.ts'
 import type { SessionKey } from '../domain/session.ts'
 
-/** Searching must not find itself: calls and results of these tools are not indexed. */
-const UNSEARCHED_TOOLS: readonly string[] = ['search_history', 'read_output']
+/** They show what is in the history already: searching must not find itself, so their calls and results are not indexed. */
+export const READING_TOOLS: readonly string[] = ['search_history', 'read_output']
 
 /** Whether a message is part of the searchable history. */
 export const isSearched = (message: Message): boolean =>
-  message.role !== 'tool' || !UNSEARCHED_TOOLS.includes(message.toolName)
+  message.role !== 'tool' || !READING_TOOLS.includes(message.toolName)
 
 /** Characters (UTF-16 units) of a chunk, and how many of them the next one repeats. */
 const CHUNK = 4_000

@@ -1,7 +1,8 @@
+import { MOST_CALLS } from '../domain/message.ts'
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../domain/message.ts'
 import type { RequestMedia, RequestMessage, RequestText, RequestToolCall } from '../domain/model-request.ts'
 import { groupTurns } from './turns.ts'
-import { goneText, isResult, requestMedia, toolResult } from './tool-result-text.ts'
+import { goneText, isResult, notExecuted, requestMedia, toolResult } from './tool-result-text.ts'
 
 export interface ReplayOptions {
   /** The run that the request is for; it is sent whole, with its media. */
@@ -76,7 +77,12 @@ function round(
   })
   if (message.toolCalls.length === 0) return hasFailed(message) ? textOnly(message) : answer(message)
   if (!rows.some((row) => row !== undefined && isResult(row))) return textOnly(message)
-  return [withCalls(message), ...message.toolCalls.map((call, sequence) => toolResult(call, rows[sequence], withMedia))]
+  const answers = message.toolCalls.map((call, sequence) =>
+    sequence < MOST_CALLS || rows[sequence] !== undefined
+      ? toolResult(call, rows[sequence], withMedia)
+      : notExecuted(call),
+  )
+  return [withCalls(message), ...answers]
 }
 
 const hasFailed = (message: AssistantMessage): boolean => message.parts.some((part) => part.type === 'error')

@@ -1,5 +1,5 @@
 import type { MediaPart, ToolMessage } from '../domain/message.ts'
-import { STATUS_TEXT } from '../domain/message.ts'
+import { MOST_CALLS, STATUS_TEXT } from '../domain/message.ts'
 import type { RequestMedia, RequestMessage, RequestText } from '../domain/model-request.ts'
 
 type ToolResult = Extract<RequestMessage, { role: 'tool' }>
@@ -21,6 +21,12 @@ export function toolResult(
   const own = message !== undefined && isResult(message) ? content(message, withMedia) : []
   const parts = own.length > 0 ? own : [{ type: 'text' as const, text: statusText(status) }]
   return { role: 'tool', toolCallId: call.id, toolName: call.name, isError: status !== 'completed', parts }
+}
+
+/** What the model is told of a call beyond those of a round that are executed. */
+export function notExecuted(call: { readonly id: string; readonly name: string }): ToolResult {
+  const text = `error: not executed: of one round's calls, the first ${MOST_CALLS} are`
+  return { role: 'tool', toolCallId: call.id, toolName: call.name, isError: true, parts: [{ type: 'text', text }] }
 }
 
 function statusText(status: ToolMessage['status']): string {

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelError } from '../../functions/ports/model.ts'
 import type { ToolOutput } from '../../functions/ports/tool.ts'
-import { makeTool, setStage } from './stage.ts'
+import { readOutput } from '../../functions/tools/read-output.ts'
+import { answerOf, makeTool, setStage } from './stage.ts'
 import type { Stage } from './stage.ts'
 
 let stage: Stage | undefined
@@ -104,6 +105,24 @@ describe('a run', () => {
     expect((await log()).at(-1)).toMatchObject({ role: 'tool', status: 'error' })
   })
 
+  test('executes the first 64 calls of a round and answers the others with an error', async () => {
+    let ran = 0
+    const count = makeTool('count', async () => ({ text: String(++ran) }))
+    const calls = Array.from({ length: 66 }, (_, place) => ({ id: `c${place}`, name: 'count' }))
+    const { submit, settled, requests, log } = await set({ script: [{ calls }, { text: 'ok' }], tools: [count] })
+    await settled(await submit('go'))
+    expect(ran).toBe(64)
+    const results = requests[1]?.messages.slice(2) ?? []
+    expect(results.map((result) => result.role === 'tool' && result.isError)).toEqual(
+      calls.map((_, place) => place > 63),
+    )
+    expect(results.at(-1)).toMatchObject({
+      toolCallId: 'c65',
+      parts: [{ text: expect.stringMatching(/not executed/) }],
+    })
+    expect((await log()).filter((message) => message.role === 'tool')).toHaveLength(64)
+  })
+
   test('stops when its token budget is used up, after one last answer', async () => {
     const { submit, settled, requests } = await set({
       script: [{ calls: [{ name: 'echo' }], tokens: 500 }, { text: 'that is all' }],
@@ -197,6 +216,28 @@ describe('large outputs', () => {
     })
     await settled(await submit('go'))
     expect(read).toEqual([large])
+  })
+
+  test('are read piece by piece however little an agent keeps in its log', async () => {
+    const line = 'a line of some length\n'
+    const pointer = async (): Promise<string> =>
+      `output:${(await stage?.log())?.find(({ role }) => role === 'tool')?.id}`
+    const big = makeTool('big', async () => ({ text: line.repeat(200) }))
+    const { submit, settled, requests } = await set({
+      script: [
+        { calls: [{ name: 'big' }] },
+        async function* () {
+          const call = { name: 'read_output', arguments: JSON.stringify({ pointer: await pointer() }) }
+          yield { type: 'answer', answer: answerOf({ calls: [call] }) }
+        },
+        { text: 'ok' },
+      ],
+      tools: [big, readOutput],
+      policies: { offloadBytes: 1_000 },
+    })
+    await settled(await submit('go'))
+    const read = requests[2]?.messages.at(-1)?.parts[0]
+    expect(read).toMatchObject({ type: 'text', text: expect.stringMatching(/200: a line of some length$/) })
   })
 
   test('that cannot be stored fail the run with the reason and leave the call open no longer', async () => {
