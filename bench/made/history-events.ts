@@ -1,5 +1,6 @@
 import type { HistoryDocument } from '../../functions/domain/history.ts'
 import { nextId } from '../../functions/domain/ids.ts'
+import { randomNumbers } from '../../test/e2e/crashes/random-numbers.ts'
 
 /** Made-up history, the same in every run: conversations about files, orders, deployments and data, as agents have them. */
 export interface MadeHistory {
@@ -48,7 +49,7 @@ type Random = () => number
 
 /** `count` documents: a tenth is said by people, an eighth by the assistant, the rest are calls and their results. */
 export function makeHistory(count: number): MadeHistory {
-  const random = mulberry32(20_260_101)
+  const random = randomNumbers(20_260_101)
   const documents: HistoryDocument[] = []
   const ids: string[] = []
   let last: string | undefined
@@ -160,13 +161,3 @@ const pick = <Item>(random: Random, items: readonly Item[]): Item => {
 
 const hex = (random: Random, length: number): string =>
   Array.from({ length }, () => Math.floor(random() * 16).toString(16)).join('')
-
-function mulberry32(seed: number): Random {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}

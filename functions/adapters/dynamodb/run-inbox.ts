@@ -1,8 +1,8 @@
 import { TooltrailError } from '../../domain/errors.ts'
 import { nextId } from '../../domain/ids.ts'
 import { isEnded, type Run } from '../../domain/run.ts'
+import { acceptedRun, messageOfInput, startedRun } from '../../domain/run-changes.ts'
 import { isBlocked, isFree, type SessionHeader, type SessionKey } from '../../domain/session.ts'
-import { NO_USAGE } from '../../domain/usage.ts'
 import type { Cancelled, Enqueued, NewRun, RunInbox } from '../../ports/run-inbox.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from './attributes.ts'
 import { answerCalls } from './call-answers.ts'
@@ -12,7 +12,7 @@ import { headerOf, isNotBlocked, live, liveHeader, notCancelled, woken } from '.
 import { claimKey, headerKey, runKey } from './keys.ts'
 import { putMessage, textsOfMessage } from './message-item.ts'
 import { isQueued, putRun, runIdOf, runStatusOf, textOfEnd, textsOfRun, UNCOUNTED } from './run-item.ts'
-import { headerAtStart, leaseAtStart, messageOfInput, startedRun } from './run-start.ts'
+import { headerAtStart, leaseAtStart } from './run-start.ts'
 import { createSessionRows, readResolvedRun, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 import type { Action } from './table.ts'
 
@@ -79,7 +79,7 @@ async function startAtOnce(
   const { table, bodies } = rows
   const run = startedRun(accepted, now)
   const head = textAt(header, 'head')
-  const message = messageOfInput(accepted, run, { id: nextId(head, now), now })
+  const message = messageOfInput(accepted, run, nextId(head, now), now)
   const [body = {}, ...texts] = await bodies.store(key, [
     ...textsOfRun(run),
     ...(message === undefined ? [] : textsOfMessage(message)),
@@ -137,23 +137,6 @@ function idleWhereAsked(header: SessionHeader, run: Run): Condition[] {
   if (run.trigger === 'continue') return [is('tail', header.tail ?? ''), absent('active_run'), isEmpty]
   if (run.onBusy !== 'reject') return []
   return isBlocked(header) ? [isEmpty] : [absent('active_run'), isEmpty]
-}
-
-function acceptedRun(newRun: NewRun, id: string, now: number): Run {
-  return {
-    id,
-    agent: newRun.agent,
-    status: 'queued',
-    trigger: newRun.trigger,
-    onBusy: newRun.onBusy,
-    clientTools: newRun.clientTools,
-    ...(newRun.input === undefined ? {} : { input: newRun.input }),
-    ...(newRun.keyId === undefined ? {} : { keyId: newRun.keyId }),
-    createdAt: now,
-    rounds: 0,
-    usage: NO_USAGE,
-    usageByAgent: {},
-  }
 }
 
 /** The run that was accepted before under this idempotency key. */

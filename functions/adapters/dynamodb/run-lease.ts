@@ -1,6 +1,7 @@
 import { LeaseLost } from '../../domain/errors.ts'
 import { nextId } from '../../domain/ids.ts'
 import type { ToolMessage } from '../../domain/message.ts'
+import { messageOfInput, startedRun } from '../../domain/run-changes.ts'
 import { isBlocked, isFree, LEASE_MS, type Lease, type SessionHeader } from '../../domain/session.ts'
 import type { RunLease, Started } from '../../ports/run-lease.ts'
 import { textAt, type Item } from './attributes.ts'
@@ -21,7 +22,7 @@ import {
 import { headerKey, messageKey, runKey } from './keys.ts'
 import { changeMessage, putMessage, textsOfMessage } from './message-item.ts'
 import { isQueued, runOf, startedChange } from './run-item.ts'
-import { headerAtStart, landedLease, landedStart, leaseAtStart, messageOfInput, startedRun } from './run-start.ts'
+import { headerAtStart, landedLease, landedStart, leaseAtStart } from './run-start.ts'
 import {
   createSessionRows,
   openCalls,
@@ -62,7 +63,7 @@ async function start(rows: SessionRows, seen: SessionHeader, owner: string): Pro
     return startedBefore(rows, key, header, owner)
   const before = await runOf(bodies, key, lowest, undefined)
   const run = startedRun(before, now)
-  const message = messageOfInput(before, run, { id: nextId(state.head, now), now })
+  const message = messageOfInput(before, run, nextId(state.head, now), now)
   const texts = message === undefined ? [] : await bodies.store(key, textsOfMessage(message))
   const change = { owner, now, runId: run.id, messageId: message?.id }
   const refusal = await table.write([

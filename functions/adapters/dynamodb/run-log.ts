@@ -1,5 +1,6 @@
 import { LeaseLost, TooltrailError } from '../../domain/errors.ts'
 import { STATUS_TEXT, type Message, type ToolMessage, type UserMessage } from '../../domain/message.ts'
+import { messageOfInput } from '../../domain/run-changes.ts'
 import type { Lease } from '../../domain/session.ts'
 import type { CallResult, Round, RunLog } from '../../ports/run-log.ts'
 import { numberAt, textAt } from './attributes.ts'
@@ -20,7 +21,6 @@ import {
 } from './message-item.ts'
 import { endRun, pause } from './run-endings.ts'
 import { isQueued, runOf, runStatusOf, UNCOUNTED } from './run-item.ts'
-import { messageOfInput } from './run-start.ts'
 import { namesOf } from './bodies.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 import { counted } from './usage-counters.ts'
@@ -186,7 +186,7 @@ async function steer(
     runOf(bodies, lease, activeItem, header),
     runOf(bodies, lease, queuedItem, undefined),
   ])
-  const message = messageOfInput(queued, into, { id: messageId, now: clock.now() })
+  const message = messageOfInput(queued, into, messageId, clock.now())
   if (message === undefined) return undefined
   const texts = await bodies.store(lease, textsOfMessage(message))
   const refusal = await table.write([

@@ -1,5 +1,3 @@
-import type { UserMessage } from '../../domain/message.ts'
-import type { Run } from '../../domain/run.ts'
 import { LEASE_MS, type Lease, type SessionKey } from '../../domain/session.ts'
 import type { Started } from '../../ports/run-lease.ts'
 import { numberAt, textAt, type Item } from './attributes.ts'
@@ -8,22 +6,6 @@ import { active, leased } from './header-item.ts'
 import { messageOf } from './message-item.ts'
 import { runOf } from './run-item.ts'
 import { rowsOfRun, type SessionRows } from './session-rows.ts'
-
-/** The message that a run's input becomes; undefined for a run without input. */
-export function messageOfInput(
-  queued: Run,
-  into: Run,
-  { id, now }: { readonly id: string; readonly now: number },
-): UserMessage | undefined {
-  const { input } = queued
-  if (input === undefined) return undefined
-  return { ...input, id, runId: into.id, agent: into.agent, role: 'user', round: into.rounds, createdAt: now }
-}
-
-/** A queued or new run at its start. */
-export function startedRun({ input: _, ...queued }: Run, now: number): Run {
-  return { ...queued, status: 'running', startedAt: now }
-}
 
 interface Start {
   readonly owner: string

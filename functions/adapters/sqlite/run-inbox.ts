@@ -1,7 +1,7 @@
 import { TooltrailError } from '../../domain/errors.ts'
 import { isEnded, type Run } from '../../domain/run.ts'
+import { acceptedRun, messageOfInput } from '../../domain/run-changes.ts'
 import { isBlocked, isFree, type SessionKey } from '../../domain/session.ts'
-import { NO_USAGE } from '../../domain/usage.ts'
 import type { Cancelled, Enqueued, NewRun, RunInbox } from '../../ports/run-inbox.ts'
 import { answerCalls } from './call-answers.ts'
 import { runStatusCode } from './codes.ts'
@@ -9,7 +9,7 @@ import { readOne, snapshot, transaction, write, type Database } from './database
 import { insertMessage } from './message-rows.ts'
 import { writeProjected, type LogDependencies, type Written } from './projected-write.ts'
 import { insertRun, resolvedRun, saveRun } from './run-rows.ts'
-import { messageOfInput, startedRun, steadyIds, withRun, woken, type IdMaker } from './session-changes.ts'
+import { atStart, steadyIds, withRun, woken, type IdMaker } from './session-changes.ts'
 import { findLiveSession, headerOf, liveSession, saveSession, type SessionRow } from './session-rows.ts'
 
 /** How long an idempotency key is remembered, in milliseconds. */
@@ -60,7 +60,7 @@ function startAtOnce(
   run: Run,
   options: { owner: string; now: number; idAfter: IdMaker },
 ): Written<Enqueued> {
-  const { row, started } = startedRun(accepted, run, options)
+  const { row, started } = atStart(accepted, run, options)
   const { number } = insertRun(database, row.number, started.run)
   if (started.message !== undefined) insertMessage(database, row.number, number, started.message)
   saveSession(database, before, row)
@@ -85,23 +85,6 @@ function putInQueue(
   insertRun(database, row.number, run)
   saveSession(database, before, { ...row, ...superseded })
   return { answer: { runId: run.id, repeated: false }, written: [] }
-}
-
-function acceptedRun(newRun: NewRun, id: string, now: number): Run {
-  return {
-    id,
-    agent: newRun.agent,
-    status: 'queued',
-    trigger: newRun.trigger,
-    onBusy: newRun.onBusy,
-    clientTools: newRun.clientTools,
-    ...(newRun.input === undefined ? {} : { input: newRun.input }),
-    ...(newRun.keyId === undefined ? {} : { keyId: newRun.keyId }),
-    createdAt: now,
-    rounds: 0,
-    usage: NO_USAGE,
-    usageByAgent: {},
-  }
 }
 
 /** The run that was accepted before under this idempotency key. */

@@ -6,7 +6,7 @@ import { reading, transaction, write, type Database } from './database.ts'
 import { firstMessage, insertMessage, openCalls } from './message-rows.ts'
 import { writeProjected, type LogDependencies } from './projected-write.ts'
 import { findRun, queuedRuns, saveRun } from './run-rows.ts'
-import { heldSession, leased, leaseOf, released, startedRun, steadyIds, withRun } from './session-changes.ts'
+import { heldSession, leased, leaseOf, released, atStart, steadyIds, withRun } from './session-changes.ts'
 import { findLiveSession, findSession, headerOf, saveSession, type SessionRow } from './session-rows.ts'
 
 /** A heartbeat moves `due` at most this often, in milliseconds. */
@@ -44,7 +44,7 @@ async function start(dependencies: LogDependencies, seen: SessionHeader, owner: 
       return { answer: undefined, written: [] }
     const [queued] = queuedRuns(database, row.number, 1)
     if (queued === undefined) return { answer: undefined, written: [] }
-    const { row: next, started } = startedRun(row, queued.run, { owner, now, idAfter })
+    const { row: next, started } = atStart(row, queued.run, { owner, now, idAfter })
     saveRun(database, queued, started.run)
     if (started.message !== undefined) insertMessage(database, row.number, queued.number, started.message)
     saveSession(database, row, { ...next, queued: row.queued - 1 })

@@ -1,5 +1,6 @@
 import { LeaseLost, TooltrailError } from '../../domain/errors.ts'
 import { STATUS_TEXT, type Message, type ToolMessage, type UserMessage } from '../../domain/message.ts'
+import { messageOfInput } from '../../domain/run-changes.ts'
 import type { Lease } from '../../domain/session.ts'
 import type { CallResult, Round, RunLog } from '../../ports/run-log.ts'
 import { reading, type Database } from './database.ts'
@@ -8,7 +9,7 @@ import { findLiveCall, findMessage, findToolMessage, insertMessage, updateToolMe
 import { writeProjected, type LogDependencies } from './projected-write.ts'
 import { endRun, pause } from './run-endings.ts'
 import { findRun, saveRun, type StoredRun } from './run-rows.ts'
-import { heldSession, messageOfInput, withAnswer, withRun } from './session-changes.ts'
+import { heldSession, withAnswer, withRun } from './session-changes.ts'
 import { saveSession, type SessionRow } from './session-rows.ts'
 
 /** Extends one session's log, on SQLite. */

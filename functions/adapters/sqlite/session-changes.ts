@@ -1,7 +1,8 @@
 import { LeaseLost } from '../../domain/errors.ts'
 import { nextId } from '../../domain/ids.ts'
-import type { Message, UserMessage } from '../../domain/message.ts'
+import type { Message } from '../../domain/message.ts'
 import type { Run } from '../../domain/run.ts'
+import { messageOfInput, startedRun } from '../../domain/run-changes.ts'
 import { LEASE_MS, type Lease } from '../../domain/session.ts'
 import { addUsage, NO_USAGE, type Usage } from '../../domain/usage.ts'
 import type { Started } from '../../ports/run-lease.ts'
@@ -100,22 +101,14 @@ function withUsage(usages: Readonly<Record<string, Usage>>, agent: string, usage
   return { ...usages, [agent]: addUsage(before ?? NO_USAGE, usage) }
 }
 
-/** The message that a run's input becomes; undefined for a run without input. */
-export function messageOfInput(queued: Run, into: Run, id: string, now: number): UserMessage | undefined {
-  const { input } = queued
-  if (input === undefined) return undefined
-  return { ...input, id, runId: into.id, agent: into.agent, role: 'user', round: into.rounds, createdAt: now }
-}
-
 /** A session and its run at the start of that run. The caller stores both, and the message. */
-export function startedRun(
+export function atStart(
   row: SessionRow,
   queued: Run,
   { owner, now, idAfter }: { owner: string; now: number; idAfter: IdMaker },
 ): { row: SessionRow; started: Started } {
-  const { input, ...rest } = queued
-  const run: Run = { ...rest, status: 'running', startedAt: now }
-  const message = input === undefined ? undefined : messageOfInput(queued, run, idAfter(row.head), now)
+  const run = startedRun(queued, now)
+  const message = queued.input && messageOfInput(queued, run, idAfter(row.head), now)
   const totals = totalsOf(row)
   const free: SessionRow = {
     ...row,

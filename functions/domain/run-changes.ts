@@ -1,0 +1,43 @@
+import type { UserMessage } from './message.ts'
+import type { Run } from './run.ts'
+import { NO_USAGE } from './usage.ts'
+
+type Asked = Pick<Run, 'agent' | 'trigger' | 'onBusy' | 'input' | 'clientTools' | 'keyId'>
+
+/** The queued run that an input or a `continue` makes when it is accepted. */
+export function acceptedRun(
+  { agent, trigger, onBusy, clientTools, input, keyId }: Asked,
+  id: string,
+  now: number,
+): Run {
+  return {
+    id,
+    agent,
+    status: 'queued',
+    trigger,
+    onBusy,
+    clientTools,
+    ...(input === undefined ? {} : { input }),
+    ...(keyId === undefined ? {} : { keyId }),
+    createdAt: now,
+    rounds: 0,
+    usage: NO_USAGE,
+    usageByAgent: {},
+  }
+}
+
+/** A queued run at its start: from now on its input is a message of the log. */
+export function startedRun({ input: _, ...queued }: Run, now: number): Run {
+  return { ...queued, status: 'running', startedAt: now }
+}
+
+/** The message of `into` that a queued run's input becomes; undefined for a run without input. */
+export function messageOfInput(
+  { input }: Pick<Run, 'input'>,
+  into: Pick<Run, 'id' | 'agent' | 'rounds'>,
+  id: string,
+  now: number,
+): UserMessage | undefined {
+  if (input === undefined) return undefined
+  return { ...input, id, runId: into.id, agent: into.agent, role: 'user', round: into.rounds, createdAt: now }
+}
