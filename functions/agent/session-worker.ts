@@ -8,7 +8,7 @@ import { nameOf } from './event-bus.ts'
 import type { HeldRun, LoopDependencies } from './loop-dependencies.ts'
 import { openRun } from './open-run.ts'
 import { executeRun } from './run-loop.ts'
-import type { LoopEnding } from './run-loop.ts'
+import type { HandOver, LoopEnding } from './run-loop.ts'
 import { inRunSpan } from './run-span.ts'
 import type { RunState } from './run-state.ts'
 
@@ -26,6 +26,8 @@ export interface SessionWorker {
   idle(): Promise<void>
   /** Runs stop between two rounds and are left to others: answers whose, when all have. Nothing is begun until `resume`. */
   handOver(): Promise<readonly SessionKey[]>
+  /** Makes haste with handing over: answers that models still give are cut off, to be asked for again by whoever goes on. */
+  cutOff(): void
   /** Begins what it is asked for again. */
   resume(): void
   /** As `handOver`, but for good. */
@@ -37,7 +39,7 @@ type Dependencies = LoopDependencies & { readonly janitor: SessionJanitor }
 /** The one place of a process that takes leases; a session is served by it once at a time. */
 export function createSessionWorker(dependencies: Dependencies): SessionWorker {
   const serving = new Map<string, { readonly key: SessionKey; done: Promise<void>; again: boolean }>()
-  let stopping = new AbortController()
+  let stopping = createStops()
 
   function begin(key: SessionKey, started?: Started): Promise<void> {
     const name = nameOf(key)
@@ -64,8 +66,8 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
         if (held === undefined) continue
         entry.again = true
         const state = await openRun(dependencies, held)
-        ending = state === undefined ? 'ended' : await execute(dependencies, state, stopping.signal)
-      } while (entry.again && ending !== 'lost' && !stopping.signal.aborted)
+        ending = state === undefined ? 'ended' : await execute(dependencies, state, stopping)
+      } while (entry.again && ending !== 'lost' && !stopping.afterRound.signal.aborted)
     } finally {
       // In the same turn as the last look at `again`, so that no hint can come in between and be lost.
       serving.delete(nameOf(key))
@@ -73,16 +75,16 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
   }
 
   return {
-    serve: (key) => (stopping.signal.aborted ? Promise.resolve() : begin(key)),
+    serve: (key) => (stopping.afterRound.signal.aborted ? Promise.resolve() : begin(key)),
     serveStarted: (key, started) => begin(key, started),
     isServing: (key) => serving.has(nameOf(key)),
     idle: settled,
-    async handOver() {
+    handOver() {
       const left = [...serving.values()].map(({ key }) => ({ tenant: key.tenant, session: key.session }))
-      await stop()
-      return left
+      return stop().then(() => left)
     },
-    resume: () => void (stopping = new AbortController()),
+    cutOff: () => Object.values(stopping).forEach((stop) => stop.abort()),
+    resume: () => void (stopping = createStops()),
     stop,
   }
 
@@ -90,13 +92,18 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
     while (serving.size > 0) await Promise.allSettled([...serving.values()].map((entry) => entry.done))
   }
 
-  async function stop(): Promise<void> {
-    stopping.abort()
-    await settled()
+  function stop(): Promise<void> {
+    stopping.afterRound.abort()
+    return settled()
   }
 }
 
-async function execute(dependencies: Dependencies, state: RunState, handOver: AbortSignal): Promise<LoopEnding> {
+type Stops = { readonly [when in keyof HandOver]: AbortController }
+
+const createStops = (): Stops => ({ afterRound: new AbortController(), atOnce: new AbortController() })
+
+async function execute(dependencies: Dependencies, state: RunState, stops: Stops): Promise<LoopEnding> {
+  const handOver = { afterRound: stops.afterRound.signal, atOnce: stops.atOnce.signal }
   try {
     return await inRunSpan(state, (traced) => executeRun(dependencies, traced, handOver))
   } finally {

@@ -7,11 +7,13 @@ import type { RunMetrics } from './metrics.ts'
 
 /** A session whose work was handed on this often without a pause waits for the next sweep, so that no chain of hints is endless. */
 const MOST_HOPS = 100
+/** Kept free at the end of the function's time, in milliseconds: for a lease to be given back, and a hint to be sent. */
+const CUT_OFF_MS = 10_000
 
 /** What executes runs in a function. */
 export interface Invoked {
   readonly ports: { readonly clock: Clock; readonly queue: Pick<RunQueue, 'send'> }
-  readonly worker: Pick<SessionWorker, 'idle' | 'handOver' | 'resume'>
+  readonly worker: Pick<SessionWorker, 'idle' | 'handOver' | 'cutOff' | 'resume'>
   readonly logger: InvocationLogger
   readonly metrics: Pick<RunMetrics, 'flush'>
   readonly stopMarginMs: number
@@ -19,7 +21,8 @@ export interface Invoked {
 
 /**
  * Does the work of one invocation and all that it began: a function that ends early is frozen, and would thaw with stale work.
- * What still runs `stopMarginMs` before the function's time is over is handed on through the queue, with one hop more.
+ * What still runs `stopMarginMs` before the function's time is over is handed on through the queue, with one hop more: between
+ * two rounds, or at the very end out of the middle of a model's answer.
  */
 export async function invoke<Result>(
   loop: Invoked,
@@ -31,12 +34,10 @@ export async function invoke<Result>(
   const over = new AbortController()
   logger.begin(context)
   worker.resume()
-  const handedOver = ports.clock
-    .sleep(Math.max(0, context.getRemainingTimeInMillis() - stopMarginMs), over.signal)
-    .then(
-      () => handOver(loop, hops + 1),
-      () => undefined,
-    )
+  const before = (margin: number, step: () => unknown): Promise<unknown> =>
+    ports.clock.sleep(Math.max(0, context.getRemainingTimeInMillis() - margin), over.signal).then(step, () => undefined)
+  const handedOver = before(stopMarginMs, () => handOver(loop, hops + 1))
+  void before(Math.min(CUT_OFF_MS, stopMarginMs), () => worker.cutOff())
   try {
     return await work()
   } finally {

@@ -1,5 +1,7 @@
 import type { Context } from 'aws-lambda'
 import { afterEach, expect, test } from 'vitest'
+import type { ModelRequest } from '../../functions/domain/model-request.ts'
+import type { ModelEvent } from '../../functions/ports/model.ts'
 import type { Hint } from '../../functions/ports/run-queue.ts'
 import { invoke } from '../../functions/runtime/lambda-invocation.ts'
 import { makeTool, setStage } from '../agent/stage.ts'
@@ -77,4 +79,21 @@ test('work that was handed on a hundred times without a pause is left to the swe
   expect(seen.hints).toEqual([])
   expect(seen.warnings).toHaveLength(1)
   expect(await ports.janitor.due(ports.clock.now(), 10)).toEqual([key])
+})
+
+test('a run that waits for its model at the very end of the time is cut off and handed on', async () => {
+  async function* endless(_: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
+    yield { type: 'text.delta', part: 0, text: 'Let me think' }
+    await new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    })
+  }
+  stage = await setStage({ script: [endless] })
+  const { loop, seen } = invoked(stage)
+  const { submit, another, key } = stage
+  const runId = await invoke(loop, left(1_150), 0, () => submit('go'))
+  expect([seen.hints, seen.flushed]).toEqual([[{ ...key, hops: 1 }], 1])
+  const other = another([{ text: 'done' }])
+  await other.worker.serve(key)
+  expect((await other.settled(runId)).status).toBe('completed')
 })
