@@ -127,6 +127,28 @@ describe('a tool that needs approval', () => {
   })
 })
 
+test('what is answered before the pause is not waited for, and what is allowed is executed first', async () => {
+  let release = (): void => undefined
+  const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))
+  const careful = makeTool('careful', async () => ({ text: 'ran' }), { needsApproval: true })
+  const calls = [
+    { id: 'a', name: 'ask' },
+    { id: 'b', name: 'ask' },
+    { id: 'c', name: 'careful' },
+    { id: 'd', name: 'slow' },
+  ]
+  const { submit, settled, backend, key, events, log } = await set({ script: [{ calls }], tools: [careful, slow] })
+  const runId = await submit('go', { clientTools })
+  await until(async () => statuses(await log()).includes('waiting'))
+  await backend.answer(key, runId, [{ toolCallId: 'a', output: text('now') }], here)
+  await backend.answer(key, runId, [{ toolCallId: 'c', approve: true }], here)
+  release()
+  expect(await settled(runId)).toMatchObject({ status: 'paused' })
+  expect(statuses(await log())).toEqual(['completed', 'waiting', 'completed', 'completed'])
+  const paused = events.flatMap((event) => (event.type === 'run.paused' ? [event.waiting] : []))
+  expect(paused.map((rows) => rows?.map((row) => row.toolCallId))).toEqual([['b']])
+})
+
 describe('cancel', () => {
   test('stops a streaming model within a second and keeps what it had said', async () => {
     const { submit, settled, backend, key, events, log } = await set({ script: [hang] })
