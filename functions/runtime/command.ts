@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util'
+import { OpenSearchError } from '../adapters/opensearch/requests.ts'
+import { TooltrailError } from '../domain/errors.ts'
 import { SettingsError } from './config.ts'
 
 /** Words of the command line that cannot be understood; the message says which. */
@@ -69,5 +71,9 @@ function tellable(error: unknown): string | undefined {
     return `No AWS credentials were found: set AWS_PROFILE, or log in. (${error.message})`
   if (error.message === 'Region is missing') return 'No AWS region was found: set AWS_REGION.'
   if ('$fault' in error) return `AWS refused: ${error.name}: ${error.message}`
+  if (error instanceof OpenSearchError && error.status === 403)
+    return `${error.message}\nMay your role operate the index? See "Rebuild the index" in docs/operations.md.`
+  if (error instanceof OpenSearchError || error instanceof TooltrailError) return error.message
+  if ('syscall' in error) return `A service cannot be reached: ${error.message}`
   return undefined
 }

@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 
-function run(...words: readonly string[]): Promise<{ code: number; out: string; error: string }> {
-  const env = { PATH: process.env['PATH'], HOME: '/nonexistent', AWS_EC2_METADATA_DISABLED: 'true' }
-  const [command, ...rest] = words
+function run(
+  [command, ...rest]: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<{ code: number; out: string; error: string }> {
+  const env = { PATH: process.env['PATH'], HOME: '/nonexistent', AWS_EC2_METADATA_DISABLED: 'true', ...variables }
   return new Promise((resolve) => {
     execFile(process.execPath, [`functions/handlers/${command}.ts`, ...rest], { env }, (failure, out, error) => {
       resolve({ code: failure === null ? 0 : Number(failure.code ?? -1), out, error })
@@ -11,9 +13,17 @@ function run(...words: readonly string[]): Promise<{ code: number; out: string; 
   })
 }
 
+const REGION: Readonly<Record<string, string>> = { AWS_REGION: 'eu-central-1' }
+const OFFLINE = {
+  ...REGION,
+  AWS_ACCESS_KEY_ID: 'local',
+  AWS_SECRET_ACCESS_KEY: 'local',
+  AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
+}
+
 describe('a command about an environment', { timeout: 30_000 }, () => {
   test.each(['keys', 'rebuild', 'redrive', 'status'])('%s tells its usage and does nothing', async (command) => {
-    const { code, out, error } = await run(command, '--env', 'dev', '--help')
+    const { code, out, error } = await run([command, '--env', 'dev', '--help'])
     expect({ code, error }).toEqual({ code: 0, error: '' })
     expect(out).toContain(`npm run ${command} --`)
     expect(out).toContain('--env <environment>')
@@ -26,8 +36,10 @@ describe('a command about an environment', { timeout: 30_000 }, () => {
     ['names two', ['status', '--env', 'dev', '--env', 'prod'], '--env was given twice'],
     ['has a word that is not known', ['status', '--env', 'dev', '--cuont'], 'not understood: --cuont'],
     ['has no region to look in', ['status', '--env', 'dev'], 'No AWS region was found: set AWS_REGION.'],
-  ])('that %s is told what is wrong in a line', async (_name, words, told) => {
-    const { code, out, error } = await run(...words)
+    ['has no credentials', ['keys', '--env', 'dev', 'list'], 'No AWS credentials were found: set AWS_PROFILE', REGION],
+    ['reaches nobody', ['redrive', '--env', 'dev'], 'A service cannot be reached: connect ECONNREFUSED', OFFLINE],
+  ])('that %s is told what is wrong in a line', async (_name, words, told, variables = {}) => {
+    const { code, out, error } = await run(words, variables)
     expect({ code, out }).toEqual({ code: 1, out: '' })
     expect(error.split('\n')[0]).toContain(told)
     expect(error).not.toMatch(/^ +at /m)
