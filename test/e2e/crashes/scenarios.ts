@@ -70,9 +70,9 @@ async function driveDeletion(client: DurableClient): Promise<void> {
   }
   const { status, text } = await client.client.send('DELETE', `/v1/sessions/${session}`)
   if (status !== 200 && status !== 202 && status !== 404) throw new Error(`DELETE: ${status} ${text}`)
-  for (let attempt = 0; attempt < 500; attempt++) {
-    const deletion = await client.client.get<{ status: string }>(`/v1/deletions/${session}`)
-    if (deletion.status !== 'in_progress') return
+  for (let attempt = 0; attempt < 1_500; attempt++) {
+    const deletion = await client.client.get<{ status: 'running' | 'completed' }>(`/v1/deletions/${session}`)
+    if (deletion.status === 'completed') return
     await sleep(20)
   }
   throw new Error(`${session}: the deletion does not end`)
