@@ -4,6 +4,11 @@ import { RequestError } from './request-error.ts'
 
 /** Bytes. API Gateway and Lambda take no more (architecture §6). */
 const BODY_LIMIT = 4 * 1024 * 1024
+/**
+ * Bytes. A body that is too large is read to its end all the same, and thrown away, up to here: many clients look for an answer
+ * only once they have sent everything, and would see a connection that broke off instead of the reason.
+ */
+const DISCARD_LIMIT = 16 * 1024 * 1024
 /** Brackets within brackets; deeper JSON has no honest use and would exhaust the stack further in. */
 const DEPTH_LIMIT = 64
 
@@ -15,7 +20,7 @@ export function requestBody(): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const { body } = c.req.raw
     if (c.req.method === 'GET' || c.req.method === 'HEAD') return next()
-    if (Number(c.req.header('content-length') ?? 0) > BODY_LIMIT) throw tooLarge()
+    if (Number(c.req.header('content-length') ?? 0) > DISCARD_LIMIT) throw tooLarge()
     if (body === null) return next()
     const bytes = await readBounded(body)
     if (depthOf(decode(bytes)) > DEPTH_LIMIT)
@@ -38,11 +43,14 @@ async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array
   const reader = body.getReader()
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) return Buffer.concat(chunks)
+    if (done) break
     size += value.length
-    if (size > BODY_LIMIT) throw tooLarge()
-    chunks.push(value)
+    if (size > DISCARD_LIMIT) break
+    if (size > BODY_LIMIT) chunks.length = 0
+    else chunks.push(value)
   }
+  if (size > BODY_LIMIT) throw tooLarge()
+  return Buffer.concat(chunks)
 }
 
 function decode(bytes: Uint8Array): string {

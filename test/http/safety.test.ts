@@ -182,9 +182,19 @@ describe('a request that cannot be served', () => {
       },
     })
     await expectJson(stage, 413, 'POST', '/v1/sessions/s/messages', endless)
-    expect(sent).toBeLessThan(8 * 1024 * 1024)
+    expect(sent).toBeLessThan(24 * 1024 * 1024)
     await expectJson(stage, 413, 'POST', '/v1/sessions/s/messages', 'x'.repeat(4 * 1024 * 1024 + 1))
     await expectJson(stage, 413, 'POST', '/v1/sessions/s/messages', '{}', { 'content-length': '99999999' })
+  })
+
+  test('with more than 4 MB is refused once all of it is read: who still sends does not see an answer', async () => {
+    const chunk = new TextEncoder().encode('x'.repeat(1024 * 1024))
+    let left = 9
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => (left-- > 0 ? controller.enqueue(chunk) : controller.close()),
+    })
+    await expectJson(stage, 413, 'POST', '/v1/sessions/s/messages', body, { 'content-length': String(9 * 1024 * 1024) })
+    expect(left).toBeLessThan(0)
   })
 
   test('with an empty stream for a body is one without a body', async () => {
