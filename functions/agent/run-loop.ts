@@ -1,6 +1,7 @@
 import { LeaseLost } from '../domain/errors.ts'
 import { eventId } from '../domain/events.ts'
 import type { StopReason } from '../domain/run.ts'
+import { ModelError } from '../ports/model.ts'
 import type { ModelAnswer } from '../ports/model.ts'
 import { AnswerFailed } from './answer-request.ts'
 import { declaredTools } from './build-request.ts'
@@ -9,7 +10,7 @@ import type { LoopDependencies } from './loop-dependencies.ts'
 import { lastRoundReason, nextAnswer } from './next-answer.ts'
 import { callsToExecute, endOfCrashLoop } from './resume-run.ts'
 import { endAfter, endRun } from './run-ending.ts'
-import { assistantMessage, openCalls, remember } from './run-state.ts'
+import { assistantMessage, openCalls, remember, roundsOf } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import { steerRun } from './steer-run.ts'
 import { storeRound } from './store-round.ts'
@@ -18,14 +19,20 @@ import { executeBatch } from './tool-batch.ts'
 /** How one holding of the lease ended. `lost`: somebody else goes on, or the lease's end will bring somebody. */
 export type LoopEnding = 'ended' | 'paused' | 'handed_over' | 'lost'
 
+/** What asks for a run to be handed over: after the round that it is in, or out of the middle of a model's answer. */
+export interface HandOver {
+  readonly afterRound: AbortSignal
+  readonly atOnce: AbortSignal
+}
+
 /**
  * Executes a run from wherever its log stands until it ends, pauses or is handed over; the lease is given back by the write
- * that does so. Durability is ordered as spec L4 says. `handOver` asks it to stop between two rounds.
+ * that does so. Durability is ordered as spec L4 says.
  */
 export async function executeRun(
   dependencies: LoopDependencies,
   state: RunState,
-  handOver: AbortSignal,
+  handOver: HandOver,
 ): Promise<LoopEnding> {
   try {
     return await advance(dependencies, state, handOver)
@@ -34,29 +41,60 @@ export async function executeRun(
   }
 }
 
-async function advance(dependencies: LoopDependencies, state: RunState, handOver: AbortSignal): Promise<LoopEnding> {
-  const { lease, run } = state.held
-  const tools = declaredTools(state.agent, run.clientTools, dependencies.tools)
+async function advance(dependencies: LoopDependencies, state: RunState, handOver: HandOver): Promise<LoopEnding> {
+  const tools = declaredTools(state.agent, state.held.run.clientTools, dependencies.tools)
   const crashLoop = endOfCrashLoop(state, dependencies.clock.now())
   if (crashLoop !== undefined) return finish(dependencies, state, crashLoop)
+  // Taken up for the next answer alone: it may have all of this process's time.
+  let isWhole = state.held.origin === 'resumed'
   for (;;) {
-    await executeOpenCalls(dependencies, state)
+    if (await executeOpenCalls(dependencies, state)) isWhole = false
     if (openCalls(state).length > 0) {
       if (await pauseRun(dependencies, state)) return 'paused'
       continue
     }
-    if (handOver.aborted) {
-      await state.writer.settled()
-      await dependencies.lease.release(lease)
-      return 'handed_over'
-    }
+    if (handOver.afterRound.aborted) return release(dependencies, state)
     await steerRun(dependencies, state, await state.keeper.poll())
     const last = lastRoundReason(state)
-    const answer = await nextAnswer(dependencies, state, tools, last !== undefined)
+    const ask = (signal: AbortSignal): Promise<ModelAnswer> =>
+      nextAnswer(dependencies, { ...state, signal }, tools, last !== undefined)
+    const answer = await answerUnlessCut(state, ask, { atOnce: handOver.atOnce, isWhole })
+    if (answer === undefined) return release(dependencies, state)
+    isWhole = false
     await state.writer.settled()
     if (state.signal.aborted) throw new AnswerFailed(state.signal.reason, answer.parts)
     if (await storeAnswer(dependencies, state, answer, last)) return 'ended'
   }
+}
+
+/**
+ * The model's answer, of which nothing is stored when it is cut off: then undefined, for somebody else asks again. Rejects with
+ * `AnswerFailed` where nobody would have more time for it.
+ */
+async function answerUnlessCut(
+  state: RunState,
+  ask: (signal: AbortSignal) => Promise<ModelAnswer>,
+  { atOnce, isWhole }: { readonly atOnce: AbortSignal; readonly isWhole: boolean },
+): Promise<ModelAnswer | undefined> {
+  try {
+    return await ask(AbortSignal.any([state.signal, atOnce]))
+  } catch (error) {
+    if (!(error instanceof AnswerFailed) || !atOnce.aborted || error.cause !== atOnce.reason) throw error
+    if (isWhole) {
+      const text = 'the model took longer for its answer than one process may run'
+      throw new AnswerFailed(new ModelError('timeout', text, { retryable: false, cause: error }), error.streamed)
+    }
+    const round = roundsOf(state)
+    state.emit({ type: 'round.restarted', runId: state.held.run.id, round, reason: 'handed_over' })
+    return undefined
+  }
+}
+
+/** Gives the lease back with the run still active, for somebody else to go on. */
+async function release(dependencies: LoopDependencies, state: RunState): Promise<LoopEnding> {
+  await state.writer.settled()
+  await dependencies.lease.release(state.held.lease)
+  return 'handed_over'
 }
 
 /** Stores an answer; one without calls, or that had to be the last, ends the run. Answers whether it ended. */
@@ -81,11 +119,12 @@ async function storeAnswer(
   return true
 }
 
-/** Executes what is open and can be executed; afterwards only waiting calls are open. */
-async function executeOpenCalls(dependencies: LoopDependencies, state: RunState): Promise<void> {
+/** Executes what is open and can be executed; afterwards only waiting calls are open. Answers whether there was any. */
+async function executeOpenCalls(dependencies: LoopDependencies, state: RunState): Promise<boolean> {
   const calls = await callsToExecute(dependencies, state)
-  if (calls.length === 0) return
+  if (calls.length === 0) return false
   remember(state, await executeBatch(dependencies, { ...state, generation: state.held.lease.generation }, calls))
+  return true
 }
 
 async function refuseCalls(dependencies: LoopDependencies, state: RunState, refusal: string): Promise<void> {
