@@ -31,36 +31,39 @@ export async function prepareAnswers(
   answers: readonly ToolAnswer[],
   policies: Policies,
 ): Promise<Answer[]> {
-  const rows = await waitedFor(dependencies.reader, key, runId, new Set(answers.map((answer) => answer.toolCallId)))
+  const rows = await callsOf(dependencies.reader, key, runId, new Set(answers.map((answer) => answer.toolCallId)))
   return Promise.all(
     answers.map((answer) => {
       const row = rows.get(answer.toolCallId)
-      if (row === undefined)
-        throw new TooltrailError(
-          'call_not_found',
-          `run ${runId} waits for no call ${JSON.stringify(answer.toolCallId)}`,
-        )
+      const name = JSON.stringify(answer.toolCallId)
+      if (row === undefined) throw new TooltrailError('call_not_found', `run ${runId} waits for no call ${name}`)
+      if (row.needs === undefined)
+        throw new TooltrailError('answer_conflict', `call ${name} is executed here (${row.status}): it takes no answer`)
       return prepareAnswer(dependencies, key, row, answer, policies)
     }),
   )
 }
 
-/** The run's calls of these ids that wait or waited for an answer; of a repeated id the latest. */
-async function waitedFor(
+/** The run's calls of these ids; of a repeated id the latest that waits or waited for an answer, else the latest. */
+async function callsOf(
   reader: LogReader,
   key: SessionKey,
   runId: string,
   ids: ReadonlySet<string>,
 ): Promise<Map<string, ToolMessage>> {
   const rows = new Map<string, ToolMessage>()
+  const waited = (): number => rows.values().reduce((count, row) => count + (row.needs === undefined ? 0 : 1), 0)
   for (let before: string | undefined; ;) {
     const from = before === undefined ? {} : { before }
     const page = await reader.messages(key, { order: 'descending', limit: PAGE, run: runId, roles: ['tool'], ...from })
     for (const message of page.messages)
-      if (message.role === 'tool' && message.needs !== undefined && ids.has(message.toolCallId))
-        rows.set(message.toolCallId, rows.get(message.toolCallId) ?? message)
+      if (message.role === 'tool' && ids.has(message.toolCallId)) {
+        const later = rows.get(message.toolCallId)
+        if (later === undefined || (later.needs === undefined && message.needs !== undefined))
+          rows.set(message.toolCallId, message)
+      }
     before = page.messages.at(-1)?.id
-    if (rows.size === ids.size || !page.more || before === undefined) return rows
+    if (waited() === ids.size || !page.more || before === undefined) return rows
   }
 }
 

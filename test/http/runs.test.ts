@@ -78,6 +78,31 @@ describe('a run with client tools', () => {
     await expectAnswer(run, [{ tool_call_id: 'c2', output: 'Midnight' }], 409)
   })
 
+  test('takes none for a call that is executed here, whatever other round its id has a waiting call in', async () => {
+    const here = { name: 'here', id: 'c1' }
+    await open({
+      script: [
+        {
+          calls: [
+            { name: 'weather', id: 'c1' },
+            { name: 'here', id: 'c2' },
+          ],
+        },
+        { calls: [here] },
+        { text: 'ok' },
+      ],
+      tools: [makeTool('here', async () => ({ text: 'done' }))],
+    })
+    const run = await send({ content: 'go', tools })
+    const problem = await expectJson(stage, 409, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, {
+      results: [{ tool_call_id: 'c2', output: 'mine' }],
+    })
+    expect(problem['detail']).toContain('executed here')
+    await expectAnswer(run, [{ tool_call_id: 'c1', output: 'Sunny' }])
+    await expectAnswer(run, [{ tool_call_id: 'c1', output: 'Sunny' }])
+    await expectAnswer(run, [{ tool_call_id: 'c1', output: 'Rain' }], 409)
+  })
+
   test('keeps any JSON value as its text, with the numbers as they were written', async () => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'time' }] }, { text: 'ok' }] })
     const run = await send({ content: 'go', tools })
