@@ -19,8 +19,7 @@ try {
   process.once('SIGINT', stop)
   process.once('SIGTERM', stop)
 } catch (error) {
-  const code = (error as NodeJS.ErrnoException).code
-  if (!(error instanceof SettingsError) && code !== 'EADDRINUSE' && code !== 'EACCES') throw error
-  process.stderr.write(`Tooltrail cannot start. ${(error as Error).message}\n`)
+  if (!(error instanceof SettingsError)) throw error
+  process.stderr.write(`Tooltrail cannot start. ${error.message}\n`)
   process.exitCode = 1
 }

@@ -4,7 +4,7 @@ import { createDiskOutputStore } from '../adapters/disk/output-store.ts'
 import { createMemoryRunQueue } from '../adapters/memory/run-queue.ts'
 import { createSystemClock } from '../adapters/memory/system-clock.ts'
 import { createModels } from '../adapters/models/models.ts'
-import { openDatabase } from '../adapters/sqlite/database.ts'
+import { openDatabase, type Database } from '../adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../adapters/sqlite/history-index.ts'
 import { rebuildSqliteHistory } from '../adapters/sqlite/history-rebuild.ts'
 import { createSqliteHistoryProjection } from '../adapters/sqlite/history-writer.ts'
@@ -18,17 +18,19 @@ import { createSqliteSessionJanitor } from '../adapters/sqlite/session-janitor.t
 import { createSqliteSessionStore } from '../adapters/sqlite/session-store.ts'
 import { redactSecrets } from '../log/redact.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Settings } from './config.ts'
+import { SettingsError, type Settings } from './config.ts'
 import { createLogger } from './logger.ts'
 import type { OpenPorts } from './program.ts'
 
-/** Everything on one machine: rows, queue and index in SQLite, outputs on disk, both in the data folder. */
+/**
+ * Everything on one machine: rows, queue and index in SQLite, outputs on disk, both in the data folder. Throws `SettingsError`
+ * when that cannot be used.
+ */
 export function openLocalPorts(
   settings: Pick<Settings, 'dataFolder' | 'logLevel' | 'modelSettings'>,
   clock: Clock = createSystemClock(),
 ): OpenPorts {
-  mkdirSync(settings.dataFolder, { recursive: true, mode: 0o700 })
-  const database = openDatabase(join(settings.dataFolder, 'tooltrail.db'))
+  const database = openData(settings.dataFolder)
   const outputs = createDiskOutputStore({ folder: join(settings.dataFolder, 'outputs') })
   const logger = createLogger(settings.logLevel, (line) => process.stderr.write(`${line}\n`))
   const history = createSqliteHistoryProjection({
@@ -55,5 +57,14 @@ export function openLocalPorts(
     logger,
     rebuildHistory: () => rebuildSqliteHistory(rows),
     close: () => database.close(),
+  }
+}
+
+function openData(folder: string): Database {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    return openDatabase(join(folder, 'tooltrail.db'))
+  } catch (error) {
+    throw new SettingsError(`TOOLTRAIL_DATA: ${folder} cannot be used: ${(error as Error).message}`)
   }
 }

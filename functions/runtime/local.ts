@@ -3,7 +3,11 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import packageJson from '../../package.json' with { type: 'json' }
+import { checkModel } from '../adapters/models/models.ts'
+import type { Agent } from '../domain/agent.ts'
 import { unreadableRequest } from '../http/error-response.ts'
+import type { Logger } from '../ports/logger.ts'
+import { ModelError } from '../ports/model.ts'
 import type { ToolRegistry } from '../ports/tool.ts'
 import { readAgents } from './agents-file.ts'
 import { builtInTools, withoutHttpFetch } from './built-in-tools.ts'
@@ -47,6 +51,7 @@ export async function startLocal(settings: Settings, composition: Composition = 
   const { ports = await openPorts(settings), tools = await toolsOf(settings) } = composition
   const defaultTools = settings.aws === undefined ? [...tools.keys()] : withoutHttpFetch(tools)
   const agents = readAgents(settings.agentsFile, { model: settings.model, tools, defaultTools })
+  checkModels(agents.values(), settings, ports.logger)
   const openAccess = !(await ports.keys.any())
   if (openAccess && !LOOPBACK.has(settings.host))
     throw new SettingsError(
@@ -73,6 +78,18 @@ export async function startLocal(settings: Settings, composition: Composition = 
   }
 }
 
+/** Refuses names that no model can have. What a key is missing for can wait: everything else works without it. */
+function checkModels(agents: Iterable<Agent>, { modelSettings }: Settings, logger: Logger): void {
+  for (const { name, model } of agents)
+    try {
+      checkModel(model, modelSettings)
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error
+      if (error.code !== 'authentication') throw new SettingsError(`the model of agent ${name}: ${error.message}`)
+      logger.warn(`an agent cannot run: ${error.message}`, { agent: name, model })
+    }
+}
+
 /** On AWS the module of one's own is part of the bundle. */
 const toolsOf = async ({ toolsFile }: Settings): Promise<ToolRegistry> =>
   toolsFile === undefined ? builtInTools() : builtInTools(await readTools(toolsFile))
@@ -82,7 +99,7 @@ function listen(fetch: Parameters<typeof getRequestListener>[0], { port, host }:
   const server = createServer((request, response) => void answer(request, response))
   server.keepAliveTimeout = KEEP_ALIVE_MS
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (error) => reject(new SettingsError(`PORT, HOST: ${error.message}`)))
     server.listen(port, host, () => resolve(server))
   })
 }

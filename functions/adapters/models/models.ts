@@ -8,53 +8,43 @@ interface Dependencies {
   readonly fetch?: FetchFunction
 }
 
-type Opener = (modelId: string, { settings, fetch }: Dependencies) => Promise<Model>
+/** Throws `ModelError` where a setting is missing; answers what loads the provider's package and opens its model. */
+type Opener = (modelId: string, dependencies: Dependencies) => () => Promise<Model>
 
 const NAMES = 'anthropic/<model>, openai/<model>, bedrock/<model>, openai-compatible/<model> or demo/demo'
 
 /** Providers by name. Their packages are large and loaded only when one of their models is opened. */
 const OPENERS: { readonly [provider: string]: Opener } = {
-  anthropic: async (modelId, { settings, fetch }) => {
+  anthropic: (modelId, { settings, fetch }) => {
     const known = settings.anthropic ?? missing('anthropic', 'set ANTHROPIC_API_KEY')
-    return (await import('./anthropic.ts')).openAnthropic(modelId, known, fetch)
+    return async () => (await import('./anthropic.ts')).openAnthropic(modelId, known, fetch)
   },
-  openai: async (modelId, { settings, fetch }) => {
+  openai: (modelId, { settings, fetch }) => {
     const known = settings.openai ?? missing('openai', 'set OPENAI_API_KEY')
-    return (await import('./openai.ts')).openOpenAi(modelId, known, fetch)
+    return async () => (await import('./openai.ts')).openOpenAi(modelId, known, fetch)
   },
-  bedrock: async (modelId, { settings, fetch }) => {
+  bedrock: (modelId, { settings, fetch }) => {
     const known =
       settings.bedrock ?? missing('bedrock', 'set AWS_REGION and AWS credentials, or AWS_BEARER_TOKEN_BEDROCK')
-    return (await import('./bedrock.ts')).openBedrock(modelId, known, fetch)
+    return async () => (await import('./bedrock.ts')).openBedrock(modelId, known, fetch)
   },
-  'openai-compatible': async (modelId, { settings, fetch }) => {
+  'openai-compatible': (modelId, { settings, fetch }) => {
     const known = settings.server ?? missing('openai-compatible', 'set MODEL_BASE_URL')
-    return (await import('./openai-compatible.ts')).openCompatible(modelId, known, fetch)
+    return async () => (await import('./openai-compatible.ts')).openCompatible(modelId, known, fetch)
   },
-  demo: async () => (await import('./demo.ts')).createDemoModel(),
+  demo: () => async () => (await import('./demo.ts')).createDemoModel(),
 }
 
 /**
  * Models by `provider/model`. With an OpenAI-compatible server configured, a name without a provider of ours is that server's
  * model name.
  */
-export function createModels({ settings, fetch }: Dependencies): Models {
+export function createModels(dependencies: Dependencies): Models {
   const opened = new Map<string, Promise<Model>>()
-
-  async function open(name: string): Promise<Model> {
-    const [provider, modelId] = split(name, settings)
-    const opener = OPENERS[provider]
-    if (opener === undefined || modelId === '') {
-      throw new ModelError('invalid_request', `${JSON.stringify(name)} names no model: use ${NAMES}`, {
-        retryable: false,
-      })
-    }
-    return opener(modelId, fetch === undefined ? { settings } : { settings, fetch })
-  }
 
   return {
     async open(name) {
-      const known = opened.get(name) ?? open(name)
+      const known = opened.get(name) ?? opener(name, dependencies)()
       opened.set(name, known)
       return known.catch((error: unknown) => {
         opened.delete(name)
@@ -62,6 +52,16 @@ export function createModels({ settings, fetch }: Dependencies): Models {
       })
     },
   }
+}
+
+/** Throws the `ModelError` with which a model of this name could not be opened, and loads nothing. */
+export const checkModel = (name: string, settings: ModelSettings): void => void opener(name, { settings })
+
+function opener(name: string, dependencies: Dependencies): () => Promise<Model> {
+  const [provider, modelId] = split(name, dependencies.settings)
+  const prepare = OPENERS[provider]
+  if (prepare !== undefined && modelId !== '') return prepare(modelId, dependencies)
+  throw new ModelError('invalid_request', `${JSON.stringify(name)} names no model: use ${NAMES}`, { retryable: false })
 }
 
 function split(name: string, settings: ModelSettings): [provider: string, modelId: string] {
