@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startDynamodb } from './dynamodb.ts'
 import { installLambda } from './lambda.ts'
 import { startOpensearch } from './opensearch.ts'
@@ -12,7 +13,7 @@ export const NEED_NAMES = [...ENGINE_NAMES, 'lambda'] as const
 export type NeedName = (typeof NEED_NAMES)[number]
 
 /** Time for an engine that is there already to answer at all. */
-const REACH_MS = 10_000
+const REACH_MS = 30_000
 
 const START: { readonly [name in NeedName]: () => Promise<Engine> } = {
   dynamodb: startDynamodb,
@@ -33,11 +34,16 @@ export async function startEngine(name: NeedName): Promise<Engine> {
   return { endpoint: given, stop: () => Promise.resolve() }
 }
 
-/** Any answer will do: most engines refuse a request that is about nothing. */
+/** Any answer will do: most engines refuse a request that is about nothing. One that was just started may take a moment. */
 async function reach(variable: string, endpoint: string): Promise<void> {
-  try {
-    await fetch(endpoint, { signal: AbortSignal.timeout(REACH_MS) })
-  } catch (cause) {
-    throw new Error(`nothing answers at ${variable}=${endpoint}`, { cause })
+  const deadline = Date.now() + REACH_MS
+  for (;;) {
+    try {
+      await fetch(endpoint, { signal: AbortSignal.timeout(REACH_MS) })
+      return
+    } catch (cause) {
+      if (Date.now() > deadline) throw new Error(`nothing answers at ${variable}=${endpoint}`, { cause })
+      await sleep(500)
+    }
   }
 }
