@@ -4,6 +4,8 @@ import type { Message } from '../../functions/domain/message.ts'
 import type { RequestMessage } from '../../functions/domain/model-request.ts'
 import { replay } from '../../functions/log/replay.ts'
 import { anyLog, SECRET, settledLog } from '../generators/logs.ts'
+import { requestPoints, withoutMedia } from '../generators/request-points.ts'
+import type { Point } from '../generators/request-points.ts'
 
 const RUNS = { numRuns: 500 }
 const policy = fc.constantFrom('full' as const, 'conversation' as const)
@@ -89,25 +91,6 @@ describe('replay of any log', () => {
   })
 })
 
-interface Point {
-  readonly log: readonly Message[]
-  readonly currentRun: string
-}
-
-/**
- * Every state of a log that a request was made from: after an input, after the last result of a round, and after a failure
- * that another run goes on from.
- */
-function requestPoints(log: readonly Message[]): Point[] {
-  return log.flatMap((message, index): Point[] => {
-    const next = log[index + 1]
-    const settled = message.role === 'user' || (message.role === 'tool' && next?.role !== 'tool')
-    const continued = message.role === 'assistant' && next?.role === 'assistant' && next.runId !== message.runId
-    if (!settled && !continued) return []
-    return [{ log: log.slice(0, index + 1), currentRun: continued ? next.runId : message.runId }]
-  })
-}
-
 describe('the prefix (R5)', () => {
   it('stays byte for byte while a run grows, under both policies', () => {
     fc.assert(
@@ -138,11 +121,6 @@ describe('the prefix (R5)', () => {
 
 const request = ({ log, currentRun }: Point, policy: 'full' | 'conversation'): RequestMessage[] =>
   replay(log, { currentRun, replay: policy })
-
-function withoutMedia(message: Message): Message {
-  if (message.role !== 'user') return message
-  return { ...message, parts: message.parts.filter((part) => part.type === 'text') }
-}
 
 function expectPrefix(earlier: readonly RequestMessage[], later: readonly RequestMessage[]): void {
   expect(JSON.stringify(later.slice(0, earlier.length))).toBe(JSON.stringify(earlier))

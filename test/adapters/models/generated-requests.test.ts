@@ -6,15 +6,16 @@ import type { ModelRequest } from '../../../functions/domain/model-request.ts'
 import { ModelError } from '../../../functions/ports/model.ts'
 import { toOpenAiMessages } from '../../../functions/log/openai-format.ts'
 import { replay } from '../../../functions/log/replay.ts'
-import { anyLog } from '../../generators/logs.ts'
+import { anyLog, settledLog } from '../../generators/logs.ts'
+import { requestPoints, withoutMedia } from '../../generators/request-points.ts'
 import type { Provider } from './providers.ts'
 import { PROVIDERS } from './providers.ts'
 
 const RUNS = { numRuns: 150 }
 
-function requestOf(log: readonly Message[]): ModelRequest {
+function requestOf(log: readonly Message[], currentRun = 'none of them'): ModelRequest {
   return {
-    messages: replay(log, { currentRun: 'none of them', replay: 'full' }),
+    messages: replay(log, { currentRun, replay: 'full' }),
     tools: [{ name: 'shell', description: 'Runs a command', parameters: { type: 'object', properties: {} } }],
     toolChoice: 'auto',
     options: {},
@@ -94,6 +95,39 @@ describe('for any log', () => {
     },
   )
 })
+
+describe.each(PROVIDERS)('for any session with $name', (sentTo) => {
+  it('each request begins with the one before, byte for byte (R5)', async () => {
+    await fc.assert(
+      fc.asyncProperty(settledLog, async (log) => {
+        const requests = requestPoints(log.map(withoutMedia))
+          .map((point) => requestOf(point.log, point.currentRun))
+          .filter(({ messages }) => messages.at(-1)?.role !== 'assistant')
+        const sent = await Promise.all(requests.map(async (request) => blocksOf(await bodyOf(sentTo, request))))
+        for (const [index, blocks] of sent.entries()) {
+          const later = sent[index + 1]
+          if (later !== undefined) expect(later.slice(0, blocks.length)).toEqual(blocks)
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+/** What a body says, in order: the packages put neighbours of one role into one message. */
+function blocksOf(body: string): string[] {
+  const { messages, input } = JSON.parse(body) as { messages?: readonly Sent[]; input?: readonly Sent[] }
+  return (messages ?? input ?? []).flatMap((one) =>
+    one.role === 'user' && Array.isArray(one.content)
+      ? one.content.map((block) => JSON.stringify([one.role, block]))
+      : [JSON.stringify(one)],
+  )
+}
+
+interface Sent {
+  readonly role?: string
+  readonly content?: unknown
+}
 
 interface Item {
   readonly type?: string
