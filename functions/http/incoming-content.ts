@@ -7,7 +7,7 @@ import { isObject } from './schemas-common.ts'
 import { contentParts } from './schemas-input.ts'
 import type { toolResults } from './schemas-input.ts'
 import { RequestError } from './request-error.ts'
-import { invalidFields } from './validation.ts'
+import { invalidFields, invalidRequest } from './validation.ts'
 
 const PART_TYPES = new Set<unknown>(['text', 'image', 'file'])
 
@@ -50,10 +50,7 @@ function outputParts(path: string, output: Json, exact: Json | undefined): Incom
   if (typeof output === 'string') return [{ type: 'text', text: output }]
   if (!looksLikeParts(output)) return [{ type: 'text', text: JSON.stringify(exact) }]
   const parsed = contentParts.safeParse(output)
-  if (!parsed.success)
-    throw new RequestError(400, 'invalid_request', 'the request is not valid', {
-      errors: invalidFields(path, parsed.error.issues),
-    })
+  if (!parsed.success) throw invalidRequest(invalidFields(path, parsed.error.issues))
   return parsed.data.map(incomingPart)
 }
 

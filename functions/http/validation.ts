@@ -10,12 +10,25 @@ const PLACES: { readonly [target: string]: string } = { json: 'body', query: 'qu
 const MOST_ERRORS = 20
 const MESSAGE_LENGTH = 300
 
-/** Refuses what does not fit a route's schema, with the path of each wrong field. */
+/**
+ * Refuses what does not fit a route's schema, with the path of each wrong field. An id in the address that can be none names
+ * nothing: 404, as for any other that is not known.
+ */
 export const refuseInvalid: Hook<unknown, AppEnv, string, unknown> = (result) => {
   if (result.success) return undefined
   const place = PLACES[result.target] ?? result.target
   const errors = invalidFields(place, result.error.issues)
-  throw new RequestError(400, 'invalid_request', 'the request is not valid', { errors })
+  if (result.target === 'param')
+    throw new RequestError(404, 'not_found', 'there is nothing at this address: an id in it can be none', { errors })
+  throw invalidRequest(errors)
+}
+
+/** The refusal of a request for its wrong fields; the first is told in its words, too. */
+export function invalidRequest(errors: readonly InvalidField[]): RequestError {
+  const [first] = errors
+  const detail =
+    first === undefined ? 'the request is not valid' : `the request is not valid: ${first.path} ${first.message}`
+  return new RequestError(400, 'invalid_request', detail, { errors })
 }
 
 /** Issues as fields with their paths, at most 20; of a union, the branch that came nearest. */
@@ -25,8 +38,15 @@ export function invalidFields(place: string, issues: readonly Issue[]): InvalidF
     .slice(0, MOST_ERRORS)
     .map(({ path, message }) => ({
       path: pathText(place, path),
-      message: message.slice(0, MESSAGE_LENGTH).toWellFormed(),
+      message: plainWords(place, message).slice(0, MESSAGE_LENGTH).toWellFormed(),
     }))
+}
+
+/** zod speaks of values and types where a caller has left something out, or given it twice. */
+function plainWords(place: string, message: string): string {
+  if (message.endsWith('received undefined')) return 'is missing'
+  if (place === 'query' && message.endsWith('expected string, received array')) return 'can be given once only'
+  return message
 }
 
 function expand(issue: Issue): { path: readonly PropertyKey[]; message: string }[] {

@@ -142,7 +142,7 @@ describe('an output', () => {
     await expectJson(stage, 404, 'GET', '/v1/sessions/s/messages/01JD2Q8N4T6W8Y0A2C4E6G8J0K/output')
     await expectJson(stage, 404, 'GET', `${urlOf('small')}?part=01JD2Q8N4T6W8Y0A2C4E6G8J0K`)
     await expectJson(stage, 400, 'GET', `${urlOf('small')}?part=..`)
-    await expectJson(stage, 400, 'GET', '/v1/sessions/s/messages/nothing/output')
+    await expectJson(stage, 404, 'GET', '/v1/sessions/s/messages/nothing/output')
     expect((await get(urlOf('small').replace('/s/', '/t/'))).status).toBe(404)
   })
 })

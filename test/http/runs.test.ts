@@ -223,7 +223,7 @@ describe('runs', () => {
     await expectJson(stage, 404, 'GET', `${path}/events`)
     await expectJson(stage, 404, 'POST', `${path}/cancel`)
     await expectJson(stage, 404, 'POST', `${path}/tool-results`, { results: [{ tool_call_id: 'c', output: '' }] })
-    await expectJson(stage, 400, 'GET', '/v1/sessions/s/runs/nothing')
+    await expectJson(stage, 404, 'GET', '/v1/sessions/s/runs/nothing')
   })
 
   test('steered into another report that one under their own id', async () => {

@@ -211,6 +211,6 @@ describe('deleting a session', () => {
     await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'live' })
     await expectJson(stage, 404, 'GET', '/v1/deletions/live')
     await expectJson(stage, 404, 'GET', '/v1/deletions/unknown')
-    await expectJson(stage, 400, 'GET', '/v1/deletions/-bad')
+    await expectJson(stage, 404, 'GET', '/v1/deletions/-bad')
   })
 })
