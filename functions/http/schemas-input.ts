@@ -7,6 +7,8 @@ const MOST_PARTS = 64
 const MOST_TOOLS = 128
 const MOST_ANSWERS = 64
 const MEDIA_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}$/
+/** What providers refuse as an image would fail the run, and every later one that is sent it again. */
+const IMAGE_TYPE = /^[Ii][Mm][Aa][Gg][Ee]\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}$/
 /** No control characters, no folders. */
 // eslint-disable-next-line no-control-regex
 const FILENAME = /^[^\u0000-\u001f\u007f/\\]{1,255}$/
@@ -18,13 +20,28 @@ const base64 = z
   .refine((text) => Buffer.from(text, 'base64').toString('base64') === text, 'must be base64 (RFC 4648, padded)')
   .openapi({ format: 'byte', example: 'iVBORw0KGgo=' })
 
+const upload = {
+  filename: z.string().regex(FILENAME, 'must be a file name, without a folder').optional(),
+  data: base64,
+}
+
 const contentPart = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string() }),
   z.strictObject({
-    type: z.enum(['image', 'file']),
-    media_type: z.string().regex(MEDIA_TYPE, 'must be a media type').openapi({ example: 'image/png' }),
-    filename: z.string().regex(FILENAME, 'must be a file name').optional(),
-    data: base64,
+    type: z.literal('image'),
+    media_type: z
+      .string()
+      .regex(IMAGE_TYPE, 'must be the media type of an image, such as image/png')
+      .openapi({ example: 'image/png' }),
+    ...upload,
+  }),
+  z.strictObject({
+    type: z.literal('file'),
+    media_type: z
+      .string()
+      .regex(MEDIA_TYPE, 'must be a media type, such as text/plain')
+      .openapi({ example: 'text/plain' }),
+    ...upload,
   }),
 ])
 export const contentParts = z.array(contentPart).min(1).max(MOST_PARTS)

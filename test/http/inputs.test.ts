@@ -154,6 +154,18 @@ describe('an input', () => {
     expect(problem['type']).toBe('urn:tooltrail:problem:repeated_tool')
   })
 
+  test('that is wrong is told in plain words, the first thing also in the detail', async () => {
+    await open()
+    const send = (body: unknown) => expectJson(stage, 400, 'POST', '/v1/sessions/s/messages', body)
+    const missing = await send({ content: [{ type: 'text' }] })
+    expect(missing).toMatchObject({
+      detail: 'the request is not valid: body.content[0].text is missing',
+      errors: [{ path: 'body.content[0].text', message: 'is missing' }],
+    })
+    const twice = await expectJson(stage, 400, 'GET', '/v1/sessions/s/messages?limit=1&limit=2')
+    expect(twice['errors']).toEqual([{ path: 'query.limit', message: 'can be given once only' }])
+  })
+
   test('to a session that does not exist answers 404, and nothing is made', async () => {
     await open()
     await expectJson(stage, 404, 'POST', '/v1/sessions/nothing/messages', { content: 'hi' })
@@ -182,6 +194,11 @@ describe('an input', () => {
     [
       'a wrong media type',
       { content: [{ type: 'image', media_type: 'png', data: PNG }] },
+      'body.content[0].media_type',
+    ],
+    [
+      'an image that is none',
+      { content: [{ type: 'image', media_type: 'text/html', data: PNG }] },
       'body.content[0].media_type',
     ],
     [
