@@ -6,6 +6,8 @@ export interface FirewallProps {
   readonly resourceArn: string
   /** Requests of one address in 5 minutes. */
   readonly requestsPerAddress: number
+  /** What its metrics begin with: CloudWatch tells firewalls apart by nothing else. */
+  readonly name: string
 }
 
 /**
@@ -13,11 +15,11 @@ export interface FirewallProps {
  * SQL, shells and scripts, and those rules would refuse to hear it.
  */
 export class Firewall extends Construct {
-  constructor(scope: Construct, id: string, { resourceArn, requestsPerAddress }: FirewallProps) {
+  constructor(scope: Construct, id: string, { resourceArn, requestsPerAddress, name }: FirewallProps) {
     super(scope, id)
     const visible = (metricName: string) => ({
       cloudWatchMetricsEnabled: true,
-      metricName,
+      metricName: `${name}-${metricName}`,
       sampledRequestsEnabled: true,
     })
     const acl = new CfnWebACL(this, 'Acl', {

@@ -6,6 +6,7 @@ import {
   LogGroupLogDestination,
   MethodLoggingLevel,
   ResponseTransferMode,
+  ResponseType,
   RestApi,
   SecurityPolicy,
 } from 'aws-cdk-lib/aws-apigateway'
@@ -36,6 +37,11 @@ export interface PublicApiProps {
   readonly firewall?: { readonly requestsPerAddress: number } | undefined
   /** @default - an address of API Gateway */
   readonly customDomain?: CustomDomain | undefined
+  /**
+   * Whether web pages of other origins call it.
+   * @default false
+   */
+  readonly cors?: boolean
 }
 
 /** The longest that API Gateway lets a stream take. */
@@ -89,9 +95,14 @@ export class PublicApi extends Construct {
       customDomain === undefined
         ? `https://${this.rest.restApiId}.execute-api.${Stack.of(this).region}.${Aws.URL_SUFFIX}/${STAGE}`
         : `https://${customDomain.name}`
+    if (props.cors === true) this.#tellPages()
     if (customDomain?.hostedZone !== undefined) this.#record(customDomain.name, customDomain.hostedZone)
     if (props.firewall !== undefined)
-      new Firewall(this, 'Firewall', { ...props.firewall, resourceArn: this.rest.deploymentStage.stageArn })
+      new Firewall(this, 'Firewall', {
+        ...props.firewall,
+        name: props.apiName,
+        resourceArn: this.rest.deploymentStage.stageArn,
+      })
     acknowledge(this.rest, props.firewall !== undefined)
   }
 
@@ -102,6 +113,15 @@ export class PublicApi extends Construct {
       endpointType: EndpointType.REGIONAL,
       securityPolicy: SecurityPolicy.TLS_1_2,
     }
+  }
+
+  /** What API Gateway refuses itself never reaches the app, and a page could not read it. It says nothing that is secret. */
+  #tellPages(): void {
+    for (const type of [ResponseType.DEFAULT_4XX, ResponseType.DEFAULT_5XX])
+      this.rest.addGatewayResponse(type.responseType, {
+        type,
+        responseHeaders: { 'access-control-allow-origin': "'*'" },
+      })
   }
 
   #record(recordName: string, { id, name }: { readonly id: string; readonly name: string }): void {

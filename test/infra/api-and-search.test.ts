@@ -2,7 +2,7 @@ import { Match } from 'aws-cdk-lib/assertions'
 import { describe, expect, test, vi } from 'vitest'
 import { readEnvironment } from '../../lib/environments.ts'
 import { expectResource, ofType, synthesise } from './synthesise.ts'
-import { VARIANTS } from './variants.ts'
+import { variantOf } from './variants.ts'
 
 // Bundles and templates take their time where others work at the same machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
@@ -33,6 +33,19 @@ describe('the API', () => {
         Match.objectLike({ DataTraceEnabled: false, ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 }),
       ],
     })
+  })
+
+  test('lets pages of other origins read also what it refuses itself, where there are such pages', () => {
+    const responses = (name: string) => ofType(synthesise(variantOf(name)), 'AWS::ApiGateway::GatewayResponse')
+    expect(ofType(dev, 'AWS::ApiGateway::GatewayResponse')).toEqual([])
+    expect(
+      responses('small').map(([, { Properties }]) => [Properties['ResponseType'], Properties['ResponseParameters']]),
+    ).toEqual(
+      ['DEFAULT_4XX', 'DEFAULT_5XX'].map((type) => [
+        type,
+        { 'gatewayresponse.header.access-control-allow-origin': "'*'" },
+      ]),
+    )
   })
 
   test('stands behind a firewall in prod, which lets people talk about SQL', () => {
@@ -71,8 +84,7 @@ describe('the search', () => {
   })
 
   test('may be rebuilt, counted and cleared of old indexes by its operators', () => {
-    const full = VARIANTS.find(({ name }) => name === 'full')
-    if (full === undefined) throw new Error('there is no such variant')
+    const full = variantOf('full')
     const [, operators] =
       ofType(synthesise(full), 'AWS::OpenSearchServerless::AccessPolicy').find(
         ([, { Properties }]) => Properties['Name'] === 'tooltrail-full-operators',
@@ -104,9 +116,7 @@ describe('the search', () => {
   })
 
   test('of one small node asks for no standby, which t3 instances do not have', () => {
-    const [small] = VARIANTS
-    if (small === undefined) throw new Error('there is no variant')
-    expectResource(synthesise(small).search, 'AWS::OpenSearchService::Domain', {
+    expectResource(synthesise(variantOf('small')).search, 'AWS::OpenSearchService::Domain', {
       ClusterConfig: { InstanceType: 't3.small.search', MultiAZWithStandbyEnabled: false },
     })
   })

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { HouseChecks } from '../../lib/checks.ts'
 import { createStacks } from '../../lib/create-stacks.ts'
 import { environmentNames, readEnvironment } from '../../lib/environments.ts'
-import { createApp, environmentOf, synthesise, type Synthesised } from './synthesise.ts'
+import { createApp, environmentOf, synthesise, type Resource, type Synthesised } from './synthesise.ts'
 import { VARIANTS } from './variants.ts'
 
 // Bundles and templates take their time where others work at the same machine.
@@ -44,7 +44,8 @@ describe('deleting an environment', () => {
 
 describe('two environments in one account', () => {
   test('name nothing alike', () => {
-    const settings = { model: 'a/b', search: { kind: 'serverless' } } as const
+    const firewall = { requestsPerAddress: 100 }
+    const settings = { model: 'a/b', search: { kind: 'serverless' }, firewall } as const
     const [one, two] = ['one', 'two'].map((name) => namesOf(synthesise(environmentOf(settings, name)))) as [
       string[],
       string[],
@@ -57,11 +58,15 @@ describe('two environments in one account', () => {
 /** Its API's own stage, its role's own policy, and metrics: their names are found within something else. */
 const NOT_UNIQUE = /^AWS::ApiGateway::Stage |^AWS::IAM::Policy | MetricName /
 
+/** CloudWatch tells firewalls apart by the names of their metrics. */
+const metricOf = ({ VisibilityConfig: config }: Resource['Properties']): [string, unknown][] =>
+  config === undefined ? [] : [['VisibilityConfigName', (config as { MetricName: string }).MetricName]]
+
 /** Names that must be unique in an account and region, each with its type. */
 const namesOf = ({ resources }: Synthesised): string[] =>
   Object.values(resources)
     .flatMap(({ Type, Properties }) =>
-      Object.entries(Properties).flatMap(([key, value]) =>
+      [...Object.entries(Properties), ...metricOf(Properties)].flatMap(([key, value]) =>
         /^([A-Z]\w*)?Name$/.test(key) && typeof value === 'string' ? [`${Type} ${key} ${value}`] : [],
       ),
     )
