@@ -33,8 +33,9 @@ function linesOf(status: Status): Line[] {
     })),
     line('Run queue', status.queue, ({ waiting, taken }) => ({
       text: `${number(waiting)} waiting, ${number(taken)} in work${oldest(status.oldestSeconds)}`,
-      ...(typeof status.oldestSeconds === 'number' && status.oldestSeconds > OLD_HINT_SECONDS
-        ? { todo: 'Hints wait long: are the workers throttled? See "oldest message" in docs/operations.md.' }
+      // The oldest may be one that a worker is at: a run may take its time.
+      ...(waiting > 0 && typeof status.oldestSeconds === 'number' && status.oldestSeconds > OLD_HINT_SECONDS
+        ? { todo: 'Hints wait long: are the workers throttled? See `oldest-hint` in docs/operations.md.' }
         : {}),
     })),
     line('Dead letters', status.deadLetters, ({ waiting, taken }) => ({

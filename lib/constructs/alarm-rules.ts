@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib'
-import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
+import { MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
 import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { Tooltrail } from './tooltrail.ts'
 
@@ -58,7 +58,16 @@ function queueRules({ stores: { queue } }: Tooltrail): AlarmRule[] {
     },
     {
       name: 'oldest-hint',
-      metric: queue.queue.metricApproximateAgeOfOldestMessage(most),
+      // The oldest hint may be one that a worker has been at for ten minutes, which is as it should be: none waits then.
+      metric: new MathExpression({
+        period,
+        label: 'Seconds that the oldest hint has waited',
+        expression: 'IF(waiting > 0, oldest, 0)',
+        usingMetrics: {
+          oldest: queue.queue.metricApproximateAgeOfOldestMessage(most),
+          waiting: queue.queue.metricApproximateNumberOfMessagesVisible(most),
+        },
+      }),
       at: Duration.minutes(5).toSeconds(),
       minutes: 5,
       description:
@@ -68,8 +77,17 @@ function queueRules({ stores: { queue } }: Tooltrail): AlarmRule[] {
   ]
 }
 
-function indexRules({ functions: { indexer }, environmentName }: Tooltrail): AlarmRule[] {
+function indexRules({ functions: { indexer }, environmentName, stream }: Tooltrail): AlarmRule[] {
   return [
+    {
+      name: 'given-up',
+      metric: stream.metricGivenUp(sum),
+      at: 1,
+      minutes: 1,
+      description:
+        'Changes of the table were given up after six hours or a hundred attempts: what they were about is found late or ' +
+        'not at all. Look for errors in the log of the indexer, mend them, then: npm run redrive.',
+    },
     {
       name: 'iterator-age',
       metric: indexer.metric('IteratorAge', most),

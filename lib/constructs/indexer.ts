@@ -1,8 +1,12 @@
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib'
-import { EventSourceMapping, StartingPosition } from 'aws-cdk-lib/aws-lambda'
+import { Metric } from 'aws-cdk-lib/aws-cloudwatch'
+import type { MetricOptions } from 'aws-cdk-lib/aws-cloudwatch'
+import type { IKey } from 'aws-cdk-lib/aws-kms'
+import { EventSourceMapping, MetricType, StartingPosition } from 'aws-cdk-lib/aws-lambda'
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
 import { Construct } from 'constructs'
 import { allow } from './allow.ts'
+import { grantKeyUse } from './key-use.ts'
 import type { LogTable } from './log-table.ts'
 import type { NodeFunction } from './node-function.ts'
 
@@ -14,6 +18,8 @@ export interface IndexerStreamProps {
    * @default true
    */
   readonly retain?: boolean
+  /** @default - a key of AWS, without cost */
+  readonly encryptionKey?: IKey | undefined
 }
 
 /** Days that batches are kept which could not be indexed. */
@@ -23,15 +29,17 @@ const KEPT = Duration.days(30)
 export class IndexerStream extends Construct {
   /** One object a batch that was given up, with its records. */
   readonly failures: Bucket
+  readonly #mapping: EventSourceMapping
 
-  constructor(scope: Construct, id: string, { table, indexer, retain = true }: IndexerStreamProps) {
+  constructor(scope: Construct, id: string, { table, indexer, retain = true, encryptionKey }: IndexerStreamProps) {
     super(scope, id)
     this.failures = new Bucket(this, 'Failures', {
       enforceSSL: true,
       minimumTLSVersion: 1.2,
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
-      encryption: BucketEncryption.S3_MANAGED,
+      encryption: encryptionKey === undefined ? BucketEncryption.S3_MANAGED : BucketEncryption.KMS,
+      ...(encryptionKey === undefined ? {} : { encryptionKey, bucketKeyEnabled: true }),
       removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
       lifecycleRules: [
         { id: 'looked-into-by-then', expiration: KEPT, abortIncompleteMultipartUploadAfter: Duration.days(1) },
@@ -42,8 +50,8 @@ export class IndexerStream extends Construct {
       reason: 'Lambda writes here and `npm run redrive` reads: both stand in CloudTrail. Objects live for 30 days.',
     })
     table.grantStream(indexer)
-    this.#grantFailures(indexer)
-    const mapping = new EventSourceMapping(this, 'Mapping', {
+    this.#grantFailures(indexer, encryptionKey)
+    this.#mapping = new EventSourceMapping(this, 'Mapping', {
       target: indexer,
       eventSourceArn: table.streamArn,
       startingPosition: StartingPosition.TRIM_HORIZON,
@@ -55,19 +63,31 @@ export class IndexerStream extends Construct {
       // With the waits in between an index that sleeps, is full or is being replaced has hours to come back.
       retryAttempts: 100,
       maxRecordAge: Duration.hours(6),
+      metricsConfig: { metrics: [MetricType.EVENT_COUNT] },
       onFailure: { bind: () => ({ destination: this.failures.bucketArn }) },
     })
     // Lambda looks whether the role may read the stream as it makes the mapping.
-    mapping.node.addDependency(indexer.role)
+    this.#mapping.node.addDependency(indexer.role)
   }
 
-  #grantFailures(indexer: NodeFunction): void {
+  /** Records that were given up, and lie in the bucket for failures. */
+  metricGivenUp(options: MetricOptions): Metric {
+    return new Metric({
+      ...options,
+      namespace: 'AWS/Lambda',
+      metricName: 'OnFailureDestinationDeliveredEventCount',
+      dimensionsMap: { EventSourceMappingUUID: this.#mapping.eventSourceMappingId },
+    })
+  }
+
+  #grantFailures(indexer: NodeFunction, encryptionKey: IKey | undefined): void {
     allow(indexer, {
       actions: ['s3:PutObject'],
       resources: [this.failures.arnForObjects('*')],
       because: 'Lambda names the objects of failed batches itself, by mapping, shard and time.',
     })
     allow(indexer, { actions: ['s3:ListBucket'], resources: [this.failures.bucketArn] })
+    grantKeyUse(encryptionKey, indexer)
   }
 }
 

@@ -116,7 +116,12 @@ export class Tooltrail extends Construct {
       batchSize: 1,
       reportBatchItemFailures: true,
     }).node.addDependency(worker.role)
-    this.stream = new IndexerStream(this, 'Stream', { table: this.stores.table, indexer, retain })
+    this.stream = new IndexerStream(this, 'Stream', {
+      table: this.stores.table,
+      indexer,
+      retain,
+      encryptionKey: props.encryptionKey,
+    })
     new SweepSchedule(this, 'Schedule', { sweeper })
     this.publicApi = new PublicApi(this, 'PublicApi', {
       handler: api,
@@ -125,6 +130,7 @@ export class Tooltrail extends Construct {
       throttle: props.throttle ?? { rate: 50, burst: 100 },
       firewall: props.firewall,
       customDomain: props.customDomain,
+      cors: (props.corsOrigins ?? []).length > 0,
     })
   }
 

@@ -8,6 +8,9 @@ import { environmentOf, ofType, synthesise, type Synthesised } from './synthesis
 // Bundles and templates take their time where others work at the same machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
+const SERVERLESS = { model: 'a/b', search: { kind: 'serverless' } } as const
+const KEY = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab'
+
 let dev: Synthesised
 let prod: Synthesised
 beforeAll(() => {
@@ -64,10 +67,9 @@ describe('the table', () => {
     expect(tableOf(dev)).toMatchObject({ DeletionPolicy: 'Delete', Properties: { DeletionProtectionEnabled: false } }))
 
   test('is encrypted with the key of the environment', () => {
-    const key = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab'
-    const own = synthesise(environmentOf({ model: 'a/b', search: { kind: 'serverless' }, encryptionKey: key }))
+    const own = synthesise(environmentOf({ ...SERVERLESS, encryptionKey: KEY }))
     expect(tableOf(own)?.Properties['SSESpecification']).toEqual({
-      KMSMasterKeyId: key,
+      KMSMasterKeyId: KEY,
       SSEEnabled: true,
       SSEType: 'KMS',
     })
@@ -96,6 +98,13 @@ describe('every bucket', () => {
         expect(JSON.stringify(policy.Properties['PolicyDocument'])).toContain('"aws:SecureTransport":"false"')
     },
   )
+
+  test('that holds what people said is encrypted with the key of the environment', () => {
+    const own = synthesise(environmentOf({ ...SERVERLESS, encryptionKey: KEY }))
+    const keys = ofType(own, 'AWS::S3::Bucket').map(([id, { Properties }]) => [id, JSON.stringify(Properties)] as const)
+    expect(keys).toHaveLength(2)
+    for (const [id, properties] of keys) expect(properties, id).toContain(`"KMSMasterKeyID":"${KEY}"`)
+  })
 
   test('of outputs is logged in prod, and kept', () => {
     const [, outputs] = ofType(prod, 'AWS::S3::Bucket').find(([id]) => id.includes('OutputsBucket')) ?? []

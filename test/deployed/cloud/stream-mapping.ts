@@ -22,6 +22,7 @@ export const StreamMappingProperties = z.strictObject({
   MaximumRecordAgeInSeconds: z.int().default(-1),
   FunctionResponseTypes: z.array(z.string()).default([]),
   DestinationConfig: z.object({ OnFailure: z.object({ Destination: z.string() }) }).optional(),
+  MetricsConfig: z.unknown().optional(),
   Tags: z.unknown().optional(),
 })
 type Properties = z.output<typeof StreamMappingProperties>
