@@ -53,13 +53,17 @@ function callOf(piece: string, request: ModelRequest): DemoCall | undefined {
 
 function recognise(piece: string, request: ModelRequest): DemoCall | undefined {
   const make = (name: string, input: object): DemoCall => ({ name, arguments: JSON.stringify(input) })
+  const query = /\bsearch\b(?:\s+(?:the\s+|my\s+)?history)?(?:\s+for)?\s+(.+)$/is.exec(piece)?.[1]
+  const search =
+    query === undefined ? undefined : make('search_history', { query: query.replace(/^["']|["'.?]+$/g, '') })
+  // What is searched for may read like another request.
+  if (/^(?:please\s+)?search\b/i.test(piece)) return search
   const used = /\b(?:use|call)\s+(?:the\s+)?(?:tool\s+)?([\w-]+)(?:\s+with\s+(.+))?$/is.exec(piece)
   if (used?.[1] !== undefined) return { name: used[1], arguments: used[2] ?? '{}' }
   if (/\bfail\b/i.test(piece)) return { name: request.tools[0]?.name ?? '', arguments: '{"broken": ' }
   const url = /\bfetch\s+(https?:\/\/\S+)/i.exec(piece)?.[1]
   if (url !== undefined) return make('http_fetch', { url })
-  const query = /\bsearch\b(?:\s+(?:the\s+|my\s+)?history)?(?:\s+for)?\s+(.+)$/is.exec(piece)?.[1]
-  if (query !== undefined) return make('search_history', { query: query.replace(/^["']|["'.?]+$/g, '') })
+  if (search !== undefined) return search
   if (/\bread\b/i.test(piece)) return readCall(piece, request)
   const zone = /\bin\s+([A-Z]\w+\/[A-Z]\w+)/.exec(piece)?.[1]
   return /\btime\b/i.test(piece) ? make('current_time', zone === undefined ? {} : { timezone: zone }) : undefined

@@ -44,6 +44,8 @@ describe('the demo model', () => {
     ['What time is it in Europe/Berlin?', ['current_time {"timezone":"Europe/Berlin"}']],
     ['search history for git status', ['search_history {"query":"git status"}']],
     ['Search for "invoices".', ['search_history {"query":"invoices"}']],
+    ['Search history for how to use git', ['search_history {"query":"how to use git"}']],
+    ['please search for why the tests fail', ['search_history {"query":"why the tests fail"}']],
     [`read ${POINTER}`, [`read_output {"pointer":"${POINTER}"}`]],
     [`read ${POINTER} lines 3-9`, [`read_output {"pointer":"${POINTER}","lines":"3-9"}`]],
     ['fetch https://example.com/a?b=c', ['http_fetch {"url":"https://example.com/a?b=c"}']],
