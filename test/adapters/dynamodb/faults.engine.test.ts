@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, test } from 'vitest'
 import { answerOf, newRun, openScene, startRun } from '../../contracts/scene.ts'
 import type { Scene } from '../../contracts/scene.ts'
 import type { Stores } from '../../contracts/stores.ts'
@@ -9,43 +9,64 @@ import { startFaultProxy, type FaultProxy } from '../../faults/fault-proxy.ts'
 import { dynamodbEngine } from './engine.ts'
 import { forget, liveThrough, portrait } from './story.ts'
 
-/** What the client allows a request before it takes it for lost. */
-const TIME_LIMIT_MS = 700
+/** What the client allows a request before it takes it for lost; short where every request is to be lost once. */
+const TIME_LIMIT_MS = 10_000
+const SHORT_LIMIT_MS = 500
+
+/** Those that take longest first: tests of one file run side by side. */
+const FAULTS = Object.keys(DYNAMODB_FAULTS).toSorted((left, right) => Number(isSilent(right)) - Number(isSilent(left)))
+
+interface Stage {
+  readonly proxy: FaultProxy
+  readonly stores: Stores
+  close(): Promise<void>
+}
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  describe('DynamoDB behind a bad network', { timeout: 600_000 }, () => {
-    let proxy: FaultProxy
-    let stores: Stores
+  /** A table of its own behind a network of its own. */
+  async function openStage(fault = ''): Promise<Stage> {
+    const proxy = await startFaultProxy(dynamodb)
+    const limit = isSilent(fault) ? SHORT_LIMIT_MS : TIME_LIMIT_MS
+    const stores = await dynamodbEngine(dynamodb, dynamodbClient(proxy.endpoint, limit)).open()
+    return {
+      proxy,
+      stores,
+      async close() {
+        await stores.close()
+        await proxy.stop()
+      },
+    }
+  }
+
+  async function tell(scene: Scene): Promise<{ life: unknown; deletion: unknown }> {
+    await liveThrough(scene)
+    const life = await portrait(scene)
+    return { life, deletion: await forget(scene) }
+  }
+
+  describe('DynamoDB behind a bad network', { timeout: 300_000, concurrent: true }, () => {
     let undisturbed: { readonly life: unknown; readonly deletion: unknown }
     beforeAll(async () => {
-      proxy = await startFaultProxy(dynamodb)
-      stores = await dynamodbEngine(dynamodb, dynamodbClient(proxy.endpoint, TIME_LIMIT_MS)).open()
-      undisturbed = await tell(await openScene(stores))
+      const stage = await openStage()
+      undisturbed = await tell(await openScene(stage.stores))
+      await stage.close()
     }, 120_000)
-    afterAll(async () => {
-      await stores.close()
-      await proxy.stop()
-    })
 
-    async function tell(scene: Scene): Promise<{ life: unknown; deletion: unknown }> {
-      await liveThrough(scene)
-      const life = await portrait(scene)
-      return { life, deletion: await forget(scene) }
-    }
-
-    test.each(Object.keys(DYNAMODB_FAULTS))(
+    test.for(FAULTS)(
       'nothing is lost and nothing doubled when every request first meets %s',
-      async (name) => {
+      async (name, { expect }) => {
+        const { proxy, stores, close } = await openStage(name)
         const met = new Set<string>()
-        const choose = firstTimes(1, (request) => {
-          const fault = DYNAMODB_FAULTS[name]?.(request)
-          if (fault !== undefined) met.add(operationOf(request))
-          return fault
-        })
         const scene = await openScene(stores)
-        proxy.decide(choose)
+        proxy.decide(
+          firstTimes(1, (request) => {
+            const fault = DYNAMODB_FAULTS[name]?.(request)
+            if (fault !== undefined) met.add(operationOf(request))
+            return fault
+          }),
+        )
         const told = await tell(scene)
-        proxy.decide(() => undefined)
+        await close()
         expect(told).toEqual(undisturbed)
         expect(met).toContain('TransactWriteItems')
         expect(met).toContain('UpdateItem')
@@ -53,9 +74,10 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       },
     )
 
-    test.each(Object.keys(DYNAMODB_FAULTS).filter((name) => !name.includes('never answered')))(
+    test.for(FAULTS.filter((name) => !isSilent(name)))(
       'a store that never gets better than %s fails with a clear error, and the log is as it was',
-      async (name) => {
+      async (name, { expect }) => {
+        const { proxy, stores, close } = await openStage(name)
         const scene = await openScene(stores)
         const { run } = await startRun(scene)
         const before = await portrait(scene)
@@ -71,7 +93,12 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
         )
         proxy.decide(() => undefined)
         if (!name.includes('after')) expect(await portrait(scene)).toEqual(before)
+        await close()
       },
     )
   })
 })
+
+function isSilent(fault: string): boolean {
+  return fault.includes('never answered')
+}
