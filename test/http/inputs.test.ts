@@ -196,11 +196,7 @@ describe('an input', () => {
       { content: [{ type: 'image', media_type: 'png', data: PNG }] },
       'body.content[0].media_type',
     ],
-    [
-      'an image that is none',
-      { content: [{ type: 'image', media_type: 'text/html', data: PNG }] },
-      'body.content[0].media_type',
-    ],
+    ['an image of text', { content: [{ type: 'image', media_type: 'a/b', data: PNG }] }, 'body.content[0].media_type'],
     [
       'a file name with a folder',
       { content: [{ type: 'image', media_type: 'image/png', filename: '../a', data: PNG }] },
