@@ -12,9 +12,9 @@ export interface Preferences {
 /** What `Prefer` (RFC 7240) asks for; what is not understood is ignored, a longer wait is cut to 240 s. */
 export function readPreferences(header: string | undefined): Preferences {
   const wishes = (header ?? '').split(',').map((wish) => wish.trim().toLowerCase())
-  const wait = wishes.flatMap((wish) => /^wait ?= ?"?(\d{1,9})"?$/.exec(wish)?.[1] ?? []).at(0)
+  const wait = wishes.flatMap((wish) => /^wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$/.exec(wish)?.[1] ?? []).at(0)
   const seconds = wait === undefined ? undefined : Math.min(Number(wait), LONGEST_WAIT_SECONDS)
-  const respondAsync = wishes.includes('respond-async')
+  const respondAsync = wishes.some((wish) => /^respond-async\s*(?:;.*)?$/.test(wish))
   const applied = [...(respondAsync ? ['respond-async'] : []), ...(seconds === undefined ? [] : [`wait=${seconds}`])]
   return {
     respondAsync,
