@@ -41,7 +41,11 @@ export async function checkActiveRuns({ reader }: AppDependencies, caller: Calle
   const cap = caller.key?.caps.activeRuns
   if (caller.key === undefined || cap === undefined) return
   if ((await reader.activeRuns(caller.tenant, caller.key.id)) >= cap)
-    throw new TooltrailError('too_many_active_runs', `this key may have ${cap} active runs`, { retryable: true })
+    throw new TooltrailError(
+      'too_many_active_runs',
+      `this key may have ${cap === 1 ? '1 run' : `${cap} runs`} queued, running or paused at a time: wait until one has ended, or cancel one`,
+      { retryable: true },
+    )
 }
 
 type FindCaller = (authorization: string | undefined, open: boolean) => Promise<Caller>
