@@ -70,7 +70,7 @@ export function createContextWindow(currentRun: string, budget = DEFAULT_BUDGET)
       return Math.max(turnOpen ? TURN_PAGE : 1, more)
     },
     messages() {
-      if (olderSize <= room()) return [...turn, ...older].reverse()
+      if (older.length === 0 || olderSize <= room()) return [...turn, ...older].reverse()
       const kept = [...turn, ...older.slice(0, cutAt(older, room()))].reverse()
       return [cutMessage(kept), ...kept]
     },

@@ -52,6 +52,11 @@ describe('what is loaded of a log (R7)', () => {
     expect(long.messages.length).toBeLessThan(100)
   })
 
+  it('says nothing of earlier messages where there are none, however large the input is', () => {
+    const { log } = writeLog().run('run-0').user('x'.repeat(5_000))
+    expect(load(log, 1_000, 20).messages).toEqual(log)
+  })
+
   it('never begins inside a round, says that something is missing, and keeps the newest messages', () => {
     fc.assert(
       fc.property(settledLog, fc.integer({ min: 1, max: 2_000 }), (log, budget) => {
