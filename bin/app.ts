@@ -10,7 +10,8 @@ try {
     ...(region === undefined ? {} : { region }),
   })
 } catch (error) {
-  if (!(error instanceof EnvironmentError)) throw error
-  process.stderr.write(`${error.message}\n`)
   process.exitCode = 1
+  if (error instanceof EnvironmentError) process.stderr.write(`${error.message}\n`)
+  // Why something could not be bundled was told by the program that does it.
+  else if (!(error instanceof Error) || !error.message.startsWith('Failed to bundle asset')) throw error
 }

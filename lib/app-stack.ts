@@ -6,6 +6,7 @@ import { Tooltrail } from './constructs/tooltrail.ts'
 import type { DataStack } from './data-stack.ts'
 import type { Environment } from './environments.ts'
 import type { SearchStack } from './search-stack.ts'
+import { defaultAgentsFile } from './shipped-agents.ts'
 
 export interface AppStackProps extends StackProps {
   readonly environment: Environment
@@ -22,6 +23,7 @@ export class AppStack extends Stack {
     const { name, encryptionKey, ...settings } = environment
     this.tooltrail = new Tooltrail(this, 'Tooltrail', {
       ...settings,
+      agentsFile: settings.agentsFile ?? defaultAgentsFile(),
       name: `tooltrail-${name}`,
       environmentName: name,
       table: data.table,

@@ -52,8 +52,8 @@ const settings = z
       .optional(),
     /** Of agents that name none. `bedrock/…` needs no key; keys of other providers go into the secret. */
     model: z.string().regex(/^[a-z0-9-]+\/.+$/, 'is not of the form provider/model'),
-    /** The agents; where there is no such file, the built-in default agent alone. */
-    agentsFile: z.string().min(1).default('agents.json'),
+    /** The agents. Left out: `agents.json` where there is one, else the built-in default agent alone. */
+    agentsFile: z.string().min(1).optional(),
     /** A TypeScript module that exports `tools`: your own, shipped with the functions. */
     toolsFile: z.string().min(1).optional(),
     /** Days without activity after which a session is deleted, for agents that say nothing else. */

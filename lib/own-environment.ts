@@ -17,7 +17,7 @@ export const OWN_ENVIRONMENT = {
 
   // What runs. `bedrock/…` needs no key; keys of other providers go into the secret, once the stacks are there.
   model: 'anthropic/claude-sonnet-5-5',
-  agentsFile: 'agents.json',
+  agentsFile: 'test/infra/sample-agents.json', // your own `agents.json`
   toolsFile: 'test/infra/sample-tools.ts', // your own module: CONTRIBUTING.md, "Ship a tool of your own"
   sessionDays: 365,
 

@@ -3,6 +3,8 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { EnvironmentError } from './environments.ts'
 
+const AGENTS_FILE = 'agents.json'
+
 /** What is known of agents here; the functions check the rest. */
 const agent = z.looseObject({
   model: z.string().optional(),
@@ -17,12 +19,15 @@ export interface ShippedAgents {
   readonly models: readonly string[]
 }
 
+/** The agents' file where none is named, if there is one. */
+export const defaultAgentsFile = (): string | undefined => (existsSync(AGENTS_FILE) ? AGENTS_FILE : undefined)
+
 /**
- * The agents that go with the code: those of `path`, or the built-in default agent alone where there is no such file. Agents
- * that do not say when their sessions end take `sessionDays`. Throws `EnvironmentError` for a file that cannot be read.
+ * The agents that go with the code: those of `path`, or the built-in default agent alone without one. Agents that do not say
+ * when their sessions end take `sessionDays`. Throws `EnvironmentError` for a file that is not there or cannot be read.
  */
 export function shipAgents(path: string | undefined, sessionDays?: number): ShippedAgents {
-  const { agents, ...rest } = path !== undefined && existsSync(path) ? parse(path) : { agents: {} }
+  const { agents, ...rest } = path === undefined ? { agents: {} } : parse(path)
   const all = sessionDays === undefined ? agents : { default: {}, ...agents }
   const shipped = Object.entries(all).map(([name, one]) => [name, withDays(one, sessionDays)] as const)
   const models = shipped.flatMap(([, { model }]) => model ?? [])

@@ -33,7 +33,7 @@ export interface TooltrailProps {
    */
   readonly model?: string
   /**
-   * Path of the agents' file. Where there is no such file, the built-in default agent alone.
+   * Path of the agents' file.
    * @default - the built-in default agent alone
    */
   readonly agentsFile?: string | undefined

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -99,8 +99,28 @@ describe("a team's own tools", () => {
   })
 })
 
-test('the program that constructs run bundles into the folder that it is given', () => {
-  const out = mkdtempSync(join(folder, 'command-'))
-  execFileSync(process.execPath, [join(ROOT, 'lib/bundle-command.ts'), 'sweeper', out, '{}'], { stdio: 'pipe' })
-  expect(existsSync(join(out, 'index.mjs'))).toBe(true)
+describe('the program that constructs run', () => {
+  function run(
+    handler: Handler,
+    options: object,
+  ): { readonly out: string; readonly status: number | null; said: string } {
+    const out = mkdtempSync(join(folder, 'command-'))
+    const words = [join(ROOT, 'lib/bundle-command.ts'), handler, out, JSON.stringify(options)]
+    const { status, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' })
+    return { out, status, said: stderr }
+  }
+
+  test('bundles into the folder that it is given', () => {
+    const { out, status } = run('sweeper', {})
+    expect([status, existsSync(join(out, 'index.mjs'))]).toEqual([0, true])
+  })
+
+  test('starts what a team brings along once, and tells in a line what keeps it from starting', () => {
+    expect(run('worker', { agents, toolsFile })).toMatchObject({ status: 0, said: '' })
+    const { status, said } = run('worker', { agents })
+    expect(status).toBe(1)
+    expect(said).toMatch(
+      /^worker: the functions would not start: agents.json: agents.clerk.tools.0: there is no tool "stock_level".*\n$/,
+    )
+  })
 })

@@ -65,8 +65,10 @@ describe("the backend in somebody else's app", () => {
 })
 
 describe('the agents that are shipped', () => {
-  test('are the built-in one alone where there is no file', () =>
-    expect(JSON.parse(shipAgents(join(folder, 'none.json')).json)).toEqual({ agents: {} }))
+  test('are those of a file that is there, when one is named', () => {
+    const path = join(folder, 'agnts.json')
+    expect(() => shipAgents(path)).toThrow(`agentsFile: ${path}: ENOENT`)
+  })
 
   test('are the built-in one alone where no file is named, whatever lies in the working directory', () =>
     expect(JSON.parse(shipAgents(undefined).json)).toEqual({ agents: {} }))

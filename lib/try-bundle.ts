@@ -1,0 +1,45 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { WorkerVariables } from '../functions/runtime/config.ts'
+
+const STARTED_MS = 60_000
+
+/** What a function reads as it starts. Nothing is asked for before its first event, so the values may be any. */
+const VARIABLES = {
+  TOOLTRAIL_ENVIRONMENT: 'trial',
+  TOOLTRAIL_TABLE: 'none',
+  TOOLTRAIL_BUCKET: 'none',
+  TOOLTRAIL_AGENTS: './agents.json',
+  TOOLTRAIL_QUEUE_URL: 'https://none.invalid',
+  TOOLTRAIL_MODEL_SECRET: 'none',
+  TOOLTRAIL_STOP_MARGIN_SECONDS: '1',
+  OPENSEARCH_ENDPOINT: 'https://none.invalid',
+  MODEL: 'demo/demo',
+  LOG_LEVEL: 'error',
+} satisfies WorkerVariables
+
+/**
+ * Starts the bundled worker once, as Lambda will: agents that name a tool or a member that there is not, and tools that cannot be
+ * loaded, are found here, and not by functions that do not start. Throws with what it says.
+ */
+export function tryBundle(folder: string): void {
+  const module = pathToFileURL(join(folder, 'index.mjs')).href
+  const code = `
+    try { await import(${JSON.stringify(module)}) }
+    catch (error) { process.stderr.write(String(error?.message ?? error)); process.exit(1) }
+    process.exit(0)`
+  try {
+    execFileSync(process.execPath, ['--input-type=module', '-e', code], {
+      cwd: folder,
+      timeout: STARTED_MS,
+      encoding: 'utf8',
+      stdio: 'pipe',
+      env: { ...VARIABLES, AWS_REGION: 'us-east-1', LAMBDA_TASK_ROOT: folder },
+    })
+  } catch (cause) {
+    const said = ((cause as { readonly stderr?: string }).stderr ?? '').trim()
+    const reason = said === '' ? String(cause) : said.replaceAll(join(folder, '/'), '')
+    throw new Error(`the functions would not start: ${reason}`, { cause })
+  }
+}
