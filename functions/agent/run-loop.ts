@@ -161,7 +161,6 @@ async function finish(
   state: RunState,
   end: Parameters<typeof endRun>[2],
 ): Promise<LoopEnding> {
-  await state.writer.settled()
   await endRun(dependencies, state, end)
   return 'ended'
 }
