@@ -123,6 +123,20 @@ describe('a run', () => {
     expect((await log()).filter((message) => message.role === 'tool')).toHaveLength(64)
   })
 
+  test('waits for nobody in its last round: calls of client tools get an error result as well', async () => {
+    const { submit, settled, log } = await set({
+      script: [{ calls: [{ name: 'echo' }] }, { calls: [{ name: 'ask' }] }],
+      tools: [echo],
+      policies: { maxRounds: 1 },
+    })
+    const clientTools = [{ name: 'ask', description: '', parameters: {} }]
+    expect(await settled(await submit('go', { clientTools }))).toMatchObject({ stopReason: 'max_rounds' })
+    expect((await log()).at(-1)).toMatchObject({
+      status: 'error',
+      parts: [{ text: expect.stringMatching(/last round/) }],
+    })
+  })
+
   test('stops when its token budget is used up, after one last answer', async () => {
     const { submit, settled, requests } = await set({
       script: [{ calls: [{ name: 'echo' }], tokens: 500 }, { text: 'that is all' }],
@@ -261,5 +275,27 @@ describe('large outputs', () => {
       'assistant',
     ])
     expect(JSON.stringify(await log())).not.toContain('never stored')
+  })
+
+  test('that cannot be stored keep the run from pausing', async () => {
+    const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
+    const put = (): Promise<never> => Promise.reject(new Error('the disk is full'))
+    const { submit, settled } = await set({
+      script: [
+        {
+          calls: [
+            { id: 'a', name: 'ask' },
+            { id: 'b', name: 'big' },
+          ],
+        },
+      ],
+      tools: [big],
+      change: (ports) => ({ ...ports, outputs: { ...ports.outputs, put } }),
+    })
+    const clientTools = [{ name: 'ask', description: '', parameters: {} }]
+    expect(await settled(await submit('go', { clientTools }))).toMatchObject({
+      status: 'failed',
+      error: { message: 'the disk is full' },
+    })
   })
 })

@@ -4,7 +4,7 @@ import { nextIds } from '../../functions/domain/ids.ts'
 import type { ToolMessage } from '../../functions/domain/message.ts'
 import type { Lease } from '../../functions/domain/session.ts'
 import { ModelError } from '../../functions/ports/model.ts'
-import { makeTool, setStage } from './stage.ts'
+import { answerOf, makeTool, setStage } from './stage.ts'
 import type { Stage } from './stage.ts'
 
 let stage: Stage | undefined
@@ -155,6 +155,21 @@ test('a cancel of a run whose holder has died ends it at once when the lease is 
   await it.backend.cancel(it.key, runId)
   expect(await it.ports.reader.run(it.key, runId)).toMatchObject({ status: 'cancelled' })
   expect((await it.log()).at(-1)).toMatchObject({ role: 'tool', status: 'cancelled' })
+})
+
+test('an answer that comes when the lease is nearly over is not stored: its calls would seem to have run', async () => {
+  const it = await set({
+    script: [
+      async function* () {
+        ahead = 51_000
+        await clock.sleep(700)
+        yield { type: 'answer', answer: answerOf({ calls: [{ name: 'pay' }] }) }
+      },
+    ],
+  })
+  await it.submit('go')
+  await it.worker.idle()
+  expect((await it.log()).map((message) => message.role)).toEqual(['user'])
 })
 
 test('a process that stood still until its lease was nearly over begins no further call', async () => {
