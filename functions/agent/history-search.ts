@@ -1,7 +1,7 @@
 import type { HistoryEntry, HistoryHit, HistoryNeighbour, HistoryQuery } from '../domain/history.ts'
 import type { Message } from '../domain/message.ts'
 import type { SessionKey } from '../domain/session.ts'
-import { entriesOf, neighbour, NEIGHBOUR, shorten, type LogEntry } from '../log/history-entry.ts'
+import { entriesOf, neighbour, shorten, type LogEntry } from '../log/history-entry.ts'
 import { redactSecrets } from '../log/redact.ts'
 import { withoutMarks } from '../log/snippet.ts'
 import type { HistoryIndex } from '../ports/history-index.ts'
@@ -52,7 +52,7 @@ async function entryOf(reader: LogReader, tenant: string, hit: HistoryHit): Prom
 
 /** The whole text of a short entry; of a long one, the part that matched. */
 async function hitText(hit: HistoryHit, own: LogEntry | undefined): Promise<string> {
-  if (own === undefined || Array.from(own.text).length > NEIGHBOUR) return withoutMarks(hit.snippet)
+  if (own === undefined || shorten(own.text) !== own.text) return withoutMarks(hit.snippet)
   return shorten(await redactSecrets(own.text))
 }
 
