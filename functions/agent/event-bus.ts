@@ -1,5 +1,6 @@
 import type { RunEvent } from '../domain/events.ts'
 import type { SessionKey } from '../domain/session.ts'
+import { createRoundsUnderWay } from './round-under-way.ts'
 
 /** Events that one consumer has not read yet. */
 const BUFFERED = 1_000
@@ -15,21 +16,24 @@ export interface Subscription {
 
 export interface EventBus {
   emit(key: SessionKey, event: RunEvent): void
+  /** Begins with what has already streamed of the round under way. */
   subscribe(key: SessionKey): Subscription
 }
 
 /** Hands a process's run events to its consumers. Emitting never waits: a slow or vanished consumer cannot slow a run. */
 export function createEventBus(): EventBus {
   const sessions = new Map<string, Set<(event: RunEvent) => void>>()
+  const rounds = createRoundsUnderWay()
   return {
     emit(key, event) {
+      rounds.note(nameOf(key), event)
       for (const receive of sessions.get(nameOf(key)) ?? []) receive(event)
     },
     subscribe(key) {
       const name = nameOf(key)
       const receivers = sessions.get(name) ?? new Set()
       sessions.set(name, receivers)
-      const buffer = createBuffer()
+      const buffer = createBuffer(rounds.of(name))
       receivers.add(buffer.receive)
       return {
         next: buffer.next,
@@ -42,8 +46,8 @@ export function createEventBus(): EventBus {
   }
 }
 
-function createBuffer(): Pick<Subscription, 'next'> & { receive(event: RunEvent): void } {
-  let events: RunEvent[] = []
+function createBuffer(begun: readonly RunEvent[]): Pick<Subscription, 'next'> & { receive(event: RunEvent): void } {
+  let events = [...begun]
   let gap = false
   let wake: (() => void) | undefined
   return {

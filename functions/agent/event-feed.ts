@@ -42,7 +42,10 @@ export async function* followRun(
     while (!signal.aborted) {
       const { run, events } = await tail(dependencies, key, target, read)
       target = run.id
-      for (const event of first ? eventsFrom(events, after) : events) {
+      const left = first ? eventsFrom(events, after) : events
+      // What lies before the round to go on from is known to the consumer: it must not come when the log is looked at again.
+      for (const event of events.slice(0, events.length - left.length)) filter.isNew(event)
+      for (const event of left) {
         if (!filter.isNew(event)) continue
         yield event
         if (isTerminal(event)) return

@@ -131,6 +131,39 @@ describe('a stream', () => {
     })
   })
 
+  test('that begins in the middle of a round has that round from its start, and nothing from before it', async () => {
+    const held = heldTurn()
+    await open({ script: [{ text: 'Let me see.', calls: [{ id: 'c1', name: 'echo' }] }, held.turn], tools: [echo] })
+    const headers = { prefer: 'wait=0' }
+    const { id } = await expectJson<{ id: string }>(
+      stage,
+      202,
+      'POST',
+      '/v1/sessions/s/messages',
+      { content: 'x' },
+      headers,
+    )
+    await expect.poll(() => stage.requests.length).toBe(2)
+    const log = await expectJson<{ data: { id: string }[] }>(stage, 200, 'GET', '/v1/sessions/s/messages?roles=tool')
+    const last = `${log.data[0]?.id}:tool_call.completed`
+    const late = follow(`/v1/sessions/s/runs/${id}/events`, { 'last-event-id': last })
+    // Longer than until the log is looked at again.
+    await new Promise((resolve) => setTimeout(resolve, 1_200))
+    held.letGo()
+    const frames = await late
+    expect(frames.map(({ event }) => event)).toEqual([
+      'round.started',
+      'message.completed',
+      'tool_call.started',
+      'tool_call.completed',
+      'round.started',
+      'text.delta',
+      'message.completed',
+      'run.completed',
+    ])
+    expect(frames.find(({ event }) => event === 'text.delta')?.data).toMatchObject({ round: 1, text: 'thinking' })
+  })
+
   test('that its reader leaves does not stop the run', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
