@@ -27,14 +27,18 @@ export async function expectWhole(client: Client, knows: Knowledge, stage: Stage
     expect(isEnded, `${session}: run ${JSON.stringify(run)}`).toBe(true)
     if (knows.stopped.has(run.id)) expect(run.status, `${session}: run ${run.id} was told to stop`).toBe('cancelled')
   }
-  expectAcknowledged(knows, messages)
+  const givenUp = new Set(runs.filter((run) => run.error?.code === 'crashed_repeatedly').map((run) => run.id))
+  expectAcknowledged(knows, messages, givenUp)
   expectReplayable(session, messages, await client.chat(session))
   expectEffects(session, messages, stage.effects)
   await eventually(stage.backend.searchLagMs, () => expectFound(client, session, messages))
 }
 
-/** Whatever a client was told is in the log, as it was told, and every input once. */
-function expectAcknowledged(knows: Knowledge, messages: readonly Message[]): void {
+/**
+ * Whatever a client was told is in the log, as it was told, and every input once. What was allowed has been executed, unless its
+ * run was given up first.
+ */
+function expectAcknowledged(knows: Knowledge, messages: readonly Message[], givenUp: ReadonlySet<string>): void {
   const { session } = knows
   const byId = new Map(messages.map((message) => [message.id, message]))
   for (const { id, type, data } of knows.events.values()) {
@@ -48,7 +52,10 @@ function expectAcknowledged(knows: Knowledge, messages: readonly Message[]): voi
   for (const [call, answer] of knows.answers) {
     const row = messages.find((message) => message.role === 'tool' && message.tool_call_id === call)
     if (typeof answer === 'string') expect(row && textOf(row), `${session}: answer of ${call}`).toBe(answer)
-    else expect(['completed', 'interrupted'], `${session}: allowed call ${call}`).toContain(row?.status)
+    else {
+      const ends = ['completed', 'interrupted', ...(givenUp.has(row?.run_id ?? '') ? ['cancelled'] : [])]
+      expect(ends, `${session}: allowed call ${call}`).toContain(row?.status)
+    }
   }
 }
 
