@@ -3,7 +3,8 @@ import { awsBackend } from './aws-backend.ts'
 import { racesOn } from './races.ts'
 
 /** `WHOLE=1 npm run test:engines -- test/e2e/races` for as many as on SQLite. */
-const LOAD = process.env['WHOLE'] === '1' ? { inputs: 200, perKill: 20 } : { inputs: 24, perKill: 4 }
+const LOAD =
+  process.env['WHOLE'] === '1' ? { inputs: 200, asked: 10, perKill: 20 } : { inputs: 16, asked: 3, perKill: 3 }
 
 withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {
   racesOn(awsBackend(endpoints), LOAD)

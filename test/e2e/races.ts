@@ -17,12 +17,14 @@ const ENDED: readonly string[] = ['completed', 'failed', 'cancelled']
 interface Load {
   /** Handed in to all processes within a second. */
   readonly inputs: number
+  /** Handed in one after the other, each with calls that the clients answer. */
+  readonly asked: number
   /** Handed in before each of three kills. */
   readonly perKill: number
 }
 
 /** Four processes share one session: its log has no fork, its inputs an order. */
-export const racesOn = (backend: Backend, { inputs, perKill }: Load) =>
+export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
   describe(`four processes on one session, on ${backend.name}`, () => {
     const session = 'shared'
     let model: OpenAiServer
@@ -71,7 +73,7 @@ export const racesOn = (backend: Backend, { inputs, perKill }: Load) =>
       'calls are answered by several processes at once, and each run goes on exactly once',
       async () => {
         const accepted: RunBody[] = []
-        for (let index = 0; index < 10; index++) {
+        for (let index = 0; index < asked; index++) {
           const run = await post(client(index), inputText('ask', `q${index}`), `key-${index}`)
           accepted.push(run)
           const paused = await client(index + 1).runUntil(session, run.id, ['paused'])
