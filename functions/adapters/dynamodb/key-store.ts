@@ -67,7 +67,10 @@ async function revoke(table: Table, id: string, now: number): Promise<boolean> {
   return refusal === undefined
 }
 
-/** An item a key, beside its others. When its time has passed, it begins anew; else it is moved on. */
+/**
+ * An item a key, beside its others. When its time has passed, it begins anew; else it is moved on. A request whose answer was lost
+ * may count twice: the caller waits the longer, and is never let in too early.
+ */
 async function take(table: Table, id: string, { interval, early }: RequestRate, milliseconds: number): Promise<number> {
   const now = milliseconds * 1_000
   const item = { pk: `R#${hashOf(id)}`, sk: '#RATE' }

@@ -7,6 +7,7 @@ import { createDiskOutputStore } from '../../../functions/adapters/disk/output-s
 import { createTableIfAbsent } from '../../../functions/adapters/dynamodb/create-table.ts'
 import { createDynamoKeyStore } from '../../../functions/adapters/dynamodb/key-store.ts'
 import { createDynamoLogReader } from '../../../functions/adapters/dynamodb/log-reader.ts'
+import { createDynamoMessageRows } from '../../../functions/adapters/dynamodb/message-rows.ts'
 import { createDynamoRunInbox } from '../../../functions/adapters/dynamodb/run-inbox.ts'
 import { createDynamoRunLease } from '../../../functions/adapters/dynamodb/run-lease.ts'
 import { createDynamoRunLog } from '../../../functions/adapters/dynamodb/run-log.ts'
@@ -22,29 +23,31 @@ import { dynamodbClient } from '../../engines/clients.ts'
  * DynamoDB in a table of its own, with a second client as the other process. The first may be another than the usual: one that
  * comes `through` a bad network.
  */
-export const dynamodbEngine = (endpoint: string, through?: DynamoDBClient): Engine => ({
-  name: 'DynamoDB',
-  timeoutFactor: 12,
-  open: async (opening = {}) => {
-    const [first, second] = [through ?? dynamodbClient(endpoint), dynamodbClient(endpoint)]
-    const tableName = await createTestTable(second)
-    const folder = await mkdtemp(join(tmpdir(), 'tooltrail-dynamodb-'))
-    const clock = createManualClock()
-    const outputs = createDiskOutputStore({ folder })
-    const { between } = opening
-    if (between !== undefined) for (const client of [first, second]) waitBefore(client, between)
-    return {
-      ...dynamodbPorts({ client: first, tableName, outputs, clock }),
-      peer: dynamodbPorts({ client: second, tableName, outputs, clock }),
-      clock,
-      breakDown: async () => closePort(first),
-      close: async () => {
-        for (const client of [first, second]) client.destroy()
-        await rm(folder, { recursive: true, force: true })
-      },
-    }
-  },
-})
+export const dynamodbEngine = (endpoint: string, through?: DynamoDBClient) =>
+  ({
+    name: 'DynamoDB',
+    timeoutFactor: 12,
+    open: async (opening: Opening = {}) => {
+      const [first, second] = [through ?? dynamodbClient(endpoint), dynamodbClient(endpoint)]
+      const tableName = await createTestTable(second)
+      const folder = await mkdtemp(join(tmpdir(), 'tooltrail-dynamodb-'))
+      const clock = createManualClock()
+      const outputs = createDiskOutputStore({ folder })
+      const { between } = opening
+      if (between !== undefined) for (const client of [first, second]) waitBefore(client, between)
+      return {
+        ...dynamodbPorts({ client: first, tableName, outputs, clock }),
+        rows: createDynamoMessageRows({ client: first, tableName, outputs, clock }),
+        peer: dynamodbPorts({ client: second, tableName, outputs, clock }),
+        clock,
+        breakDown: async () => closePort(first),
+        close: async () => {
+          for (const client of [first, second]) client.destroy()
+          await rm(folder, { recursive: true, force: true })
+        },
+      }
+    },
+  }) satisfies Engine
 
 /**
  * A new table without a stream: DynamoDB Local takes the longer for each write the more records its streams hold. Answers its

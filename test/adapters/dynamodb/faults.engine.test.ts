@@ -1,7 +1,7 @@
 import { beforeAll, describe, test } from 'vitest'
 import { answerOf, newRun, openScene, startRun } from '../../contracts/scene.ts'
 import type { Scene } from '../../contracts/scene.ts'
-import type { Stores } from '../../contracts/stores.ts'
+import { snapshot } from '../../contracts/snapshot.ts'
 import { dynamodbClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { DYNAMODB_FAULTS, firstTimes, operationOf } from '../../faults/dynamodb-faults.ts'
@@ -18,7 +18,7 @@ const FAULTS = Object.keys(DYNAMODB_FAULTS).toSorted((left, right) => Number(isS
 
 interface Stage {
   readonly proxy: FaultProxy
-  readonly stores: Stores
+  readonly stores: Awaited<ReturnType<ReturnType<typeof dynamodbEngine>['open']>>
   close(): Promise<void>
 }
 
@@ -94,6 +94,30 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
         proxy.decide(() => undefined)
         if (!name.includes('after')) expect(await portrait(scene)).toEqual(before)
         await close()
+      },
+    )
+
+    test.for(FAULTS.filter((name) => !name.startsWith('a conflict')))(
+      'a scan gives every row once when each of its requests first meets %s',
+      async (name, { expect }) => {
+        const { proxy, stores, close } = await openStage(name)
+        const scene = await openScene(stores)
+        await liveThrough(scene)
+        const stored = (await snapshot(scene.peer, scene.key)).messages.map(({ id }) => id)
+        let scans = 0
+        proxy.decide(
+          firstTimes(1, (request) => {
+            if (operationOf(request) !== 'Scan') return undefined
+            scans++
+            return DYNAMODB_FAULTS[name]?.(request)
+          }),
+        )
+        const scanned: string[] = []
+        for (const segment of [0, 1])
+          for await (const rows of stores.rows.scan(segment, 2)) scanned.push(...rows.map((row) => row.messageId))
+        await close()
+        expect(scanned.toSorted()).toEqual(stored)
+        expect(scans).toBe(2)
       },
     )
   })
