@@ -45,7 +45,6 @@ export async function openRun(dependencies: LoopDependencies, held: HeldRun): Pr
     return { ...state, model }
   } catch (error) {
     try {
-      if (error instanceof LeaseLost) throw error
       await endRun(dependencies, state, endAfter(error, state, dependencies.clock.now()))
     } catch (second) {
       if (!(second instanceof LeaseLost)) throw second

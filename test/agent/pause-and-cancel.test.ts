@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Message } from '../../functions/domain/message.ts'
-import { makeTool, setStage } from './stage.ts'
+import { answerOf, makeTool, setStage } from './stage.ts'
 import type { Stage, Turn } from './stage.ts'
 
 let stage: Stage | undefined
@@ -127,6 +127,14 @@ describe('a tool that needs approval', () => {
   })
 })
 
+test('a tool that the agent does not list asks nobody: there is no such tool', async () => {
+  const careful = makeTool('careful', async () => ({ text: 'ran' }), { needsApproval: true })
+  const script = [{ calls: [{ name: 'careful' }] }, { text: 'ok' }]
+  const { submit, settled, requests } = await set({ script, tools: [careful], listed: [] })
+  expect(await settled(await submit('go'))).toMatchObject({ status: 'completed' })
+  expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain('there is no tool named')
+})
+
 test('what is answered before the pause is not waited for, and what is allowed is executed first', async () => {
   let release = (): void => undefined
   const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))
@@ -159,6 +167,22 @@ describe('cancel', () => {
     expect(await settled(runId)).toMatchObject({ status: 'cancelled', stopReason: 'cancelled' })
     expect(Date.now() - begun).toBeLessThan(1_000)
     expect((await log()).at(-1)).toMatchObject({ role: 'assistant', parts: [{ text: 'thinking' }] })
+  })
+
+  test('that comes as an answer is complete keeps what it says, and none of its calls', async () => {
+    const late: Turn = async function* (_request, signal) {
+      yield { type: 'text.delta', part: 1, text: 'I will' }
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      const answer = answerOf({ text: 'I will', calls: [{ name: 'echo' }] })
+      yield { type: 'answer', answer: { ...answer, parts: [{ type: 'reasoning', text: '' }, ...answer.parts] } }
+    }
+    const { submit, settled, backend, key, events, log } = await set({ script: [late], tools: [echo] })
+    const runId = await submit('go')
+    await until(() => events.some((event) => event.type === 'text.delta'))
+    await backend.cancel(key, runId)
+    expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
+    expect((await log()).slice(1)).toMatchObject([{ role: 'assistant', toolCalls: [] }])
+    expect((await log()).at(-1)?.parts).toEqual([{ type: 'text', text: 'I will' }])
   })
 
   test('from another process stops a tool within a second, also one that ignores its signal', async () => {
@@ -231,6 +255,34 @@ describe('a busy session', () => {
     expect(await ports.reader.run(key, second)).toMatchObject({ status: 'merged', mergedInto: first })
     expect(requests[1]?.messages.at(-1)).toMatchObject({ role: 'user', parts: [{ text: 'turn left' }] })
   })
+})
+
+test('a queued input that does not steer stays behind one that does, and runs on its own', async () => {
+  let release = (): void => undefined
+  const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))
+  const { submit, settled, requests } = await set({
+    script: [{ calls: [{ name: 'slow' }] }, { text: 'left' }, { text: 'b' }],
+    tools: [slow],
+  })
+  await submit('a')
+  await until(() => requests.length === 1)
+  const queued = await submit('b')
+  await submit('turn left', { onBusy: 'steer' })
+  release()
+  expect(await settled(queued)).toMatchObject({ status: 'completed', rounds: 1 })
+  expect(requests.map((request) => request.messages.filter(({ role }) => role === 'user').length)).toEqual([1, 2, 3])
+  expect(requests[1]?.messages.at(-1)).toMatchObject({ parts: [{ text: 'turn left' }] })
+})
+
+test('a session that is due without any work is due no longer once somebody has looked', async () => {
+  const { ports, worker, key } = await set({ script: [] })
+  const input = { parts: text('never mind') }
+  const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [] } as const
+  const { runId } = await ports.inbox.enqueue(key, run)
+  await ports.inbox.cancel(key, runId)
+  expect((await ports.lease.look(key))?.due).toBeDefined()
+  await worker.serve(key)
+  expect((await ports.lease.look(key))?.due).toBeUndefined()
 })
 
 test('a stopping process hands its run over between two rounds, and another one goes on', async () => {

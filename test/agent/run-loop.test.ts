@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelError } from '../../functions/ports/model.ts'
 import type { ToolOutput } from '../../functions/ports/tool.ts'
-import { readOutput } from '../../functions/tools/read-output.ts'
-import { answerOf, makeTool, setStage } from './stage.ts'
+import { makeTool, setStage } from './stage.ts'
 import type { Stage } from './stage.ts'
 
 let stage: Stage | undefined
@@ -160,6 +159,16 @@ describe('a run', () => {
   })
 })
 
+test('a run that has not made the call that require_tool demands may end without it in its last round', async () => {
+  const { submit, settled, requests } = await set({
+    script: [{ calls: [{ name: 'echo' }] }, { calls: [{ name: 'echo' }] }, { text: 'done' }],
+    tools: [echo, makeTool('other', async () => ({ text: '' }))],
+    policies: { requireTool: { name: 'other' }, maxRounds: 1 },
+  })
+  expect(await settled(await submit('go'))).toMatchObject({ status: 'completed', stopReason: 'max_rounds' })
+  expect(requests.map((request) => request.toolChoice)).toEqual(['auto', { name: 'other' }, 'none'])
+})
+
 describe('a model that fails', () => {
   const failing = (error: ModelError) =>
     async function* () {
@@ -195,107 +204,5 @@ describe('a model that fails', () => {
     expect(await settled(runId)).toMatchObject({ status: 'completed', trigger: 'continue' })
     expect((await log()).filter((message) => message.role === 'user')).toHaveLength(1)
     await expect(backend.continue(key, {}, { here: true })).rejects.toMatchObject({ code: 'nothing_to_continue' })
-  })
-})
-
-describe('large outputs', () => {
-  test('leave a preview and a pointer in the log and in the request', async () => {
-    const large = 'line of text\n'.repeat(5_000)
-    const big = makeTool('big', async () => ({ text: large }))
-    const { submit, settled, log, requests, ports, key } = await set({
-      script: [{ calls: [{ name: 'big' }] }, { text: 'ok' }],
-      tools: [big],
-    })
-    await settled(await submit('go'))
-    const row = (await log()).find((message) => message.role === 'tool')
-    const preview = `${large.slice(0, 500)}\n\n[Full output: output:${row?.id}, 65.0 KB, 5,000 lines]`
-    expect(row).toMatchObject({ parts: [{ text: preview }], output: { bytes: large.length, lines: 5_000 } })
-    expect(requests[1]?.messages.at(-1)).toMatchObject({ parts: [{ text: preview }] })
-    const object = row?.role === 'tool' ? (row.output?.object ?? '') : ''
-    expect(Buffer.from(await ports.outputs.read(key, object)).toString()).toBe(large)
-  })
-
-  test('are read back as they were, halves of characters included', async () => {
-    const large = 'x\ud83dy\ude00z\n'.repeat(10_000)
-    const read: (string | undefined)[] = []
-    const big = makeTool('big', async () => ({ text: large }))
-    const reader = makeTool('reader', async (_input, context) => {
-      const row = (await stage?.log())?.find((message) => message.role === 'tool')
-      read.push((await context.readOutput(`output:${row?.id}`))?.text)
-      return { text: '' }
-    })
-    const { submit, settled } = await set({
-      script: [{ calls: [{ name: 'big' }] }, { calls: [{ name: 'reader' }] }, { text: 'ok' }],
-      tools: [big, reader],
-    })
-    await settled(await submit('go'))
-    expect(read).toEqual([large])
-  })
-
-  test('are read piece by piece however little an agent keeps in its log', async () => {
-    const line = 'a line of some length\n'
-    const pointer = async (): Promise<string> =>
-      `output:${(await stage?.log())?.find(({ role }) => role === 'tool')?.id}`
-    const big = makeTool('big', async () => ({ text: line.repeat(200) }))
-    const { submit, settled, requests } = await set({
-      script: [
-        { calls: [{ name: 'big' }] },
-        async function* () {
-          const call = { name: 'read_output', arguments: JSON.stringify({ pointer: await pointer() }) }
-          yield { type: 'answer', answer: answerOf({ calls: [call] }) }
-        },
-        { text: 'ok' },
-      ],
-      tools: [big, readOutput],
-      policies: { offloadBytes: 1_000 },
-    })
-    await settled(await submit('go'))
-    const read = requests[2]?.messages.at(-1)?.parts[0]
-    expect(read).toMatchObject({ type: 'text', text: expect.stringMatching(/200: a line of some length$/) })
-  })
-
-  test('that cannot be stored fail the run with the reason and leave the call open no longer', async () => {
-    const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
-    const { submit, settled, log } = await set({
-      script: [{ calls: [{ name: 'big' }] }, { text: 'never stored' }],
-      tools: [big],
-      change: (ports) => ({
-        ...ports,
-        outputs: { ...ports.outputs, put: () => Promise.reject(new Error('the disk is full')) },
-      }),
-    })
-    expect(await settled(await submit('go'))).toMatchObject({
-      status: 'failed',
-      error: { message: 'the disk is full' },
-    })
-    expect((await log()).map((message) => ('status' in message ? message.status : message.role))).toEqual([
-      'user',
-      'assistant',
-      'cancelled',
-      'assistant',
-    ])
-    expect(JSON.stringify(await log())).not.toContain('never stored')
-  })
-
-  test('that cannot be stored keep the run from pausing', async () => {
-    const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
-    const put = (): Promise<never> => Promise.reject(new Error('the disk is full'))
-    const { submit, settled } = await set({
-      script: [
-        {
-          calls: [
-            { id: 'a', name: 'ask' },
-            { id: 'b', name: 'big' },
-          ],
-        },
-      ],
-      tools: [big],
-      change: (ports) => ({ ...ports, outputs: { ...ports.outputs, put } }),
-    })
-    const clientTools = [{ name: 'ask', description: '', parameters: {} }]
-    expect(await settled(await submit('go', { clientTools }))).toMatchObject({
-      status: 'failed',
-      error: { message: 'the disk is full' },
-    })
   })
 })

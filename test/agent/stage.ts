@@ -54,6 +54,8 @@ export interface Stage {
 export async function setStage(options: {
   readonly script: readonly Turn[]
   readonly tools?: readonly Tool[]
+  /** The names of those that the agent lists; left out: all. */
+  readonly listed?: readonly string[]
   readonly policies?: Partial<Agent['policies']>
   readonly change?: (ports: Ports) => Ports
   readonly clock?: Clock
@@ -74,7 +76,7 @@ export async function setStage(options: {
       model: 'script/ed',
       modelOptions: {},
       instructions: 'Be brief.',
-      tools: [...tools.keys()],
+      tools: options.listed ?? [...tools.keys()],
       policies: { ...DEFAULT_POLICIES, ...options.policies },
     }
     const bus = createEventBus()

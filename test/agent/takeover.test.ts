@@ -69,6 +69,16 @@ test('a call that a crash cut off becomes interrupted and is not executed again,
   ])
 })
 
+test('a call of a tool that the agent no longer lists is not executed again, however repeatable', async () => {
+  const look = makeTool('look', () => Promise.reject(new Error('must not run')), { idempotent: true })
+  const it = await set({ script: [{ text: 'done' }], tools: [look], listed: [] })
+  const { runId } = await leftBehind(it, ['look'])
+  ahead = 61_000
+  await it.worker.serve(it.key)
+  await it.settled(runId)
+  expect((await it.log()).at(2)).toMatchObject({ role: 'tool', status: 'interrupted' })
+})
+
 test('what the dead holder still sends after the takeover changes nothing', async () => {
   const it = await set({ script: [{ text: 'done' }], tools: [makeTool('pay', async () => ({ text: '' }))] })
   const { lease, runId } = await leftBehind(it, ['pay'])
