@@ -85,7 +85,8 @@ async function documentsOfIndex({
 async function errorsOf({ deployment, region, clock }: Operations): Promise<readonly LoggedError[]> {
   const logs = new CloudWatchLogsClient({ region })
   try {
-    return await newestErrors(logs, deployment.logGroups, { since: clock.now() - ERRORS_MS, limit: ERRORS_SHOWN })
+    const now = clock.now()
+    return await newestErrors(logs, deployment.logGroups, { since: now - ERRORS_MS, now, limit: ERRORS_SHOWN })
   } finally {
     logs.destroy()
   }

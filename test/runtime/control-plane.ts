@@ -48,10 +48,14 @@ export async function startControlPlane(): Promise<ControlPlane> {
       return json({ MetricDataResults: [{ Id: query.Id, Values: values, StatusCode: 'Complete' }] })
     }
     if (target.endsWith('.FilterLogEvents')) {
-      const { logGroupName, startTime } = JSON.parse(body) as { logGroupName: string; startTime: number }
+      const { logGroupName, startTime, endTime } = JSON.parse(body) as {
+        logGroupName: string
+        startTime: number
+        endTime: number
+      }
       const lines = logs.get(logGroupName)
       if (lines === undefined) return json({ __type: 'ResourceNotFoundException', message: 'no such group' }, 400)
-      return json({ events: lines.filter(({ timestamp }) => timestamp >= startTime) })
+      return json({ events: lines.filter(({ timestamp }) => timestamp >= startTime && timestamp <= endTime) })
     }
     return describeStack(new URLSearchParams(body).get('StackName') ?? '')
   }

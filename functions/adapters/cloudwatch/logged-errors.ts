@@ -12,29 +12,67 @@ export interface LoggedError {
 /** What our own lines and Lambda's about a function that died have in common. */
 const PATTERN = '?ERROR ?"Task timed out" ?"Runtime exited" ?"Process exited"'
 
-/** The newest `limit` errors that these groups have logged since `since` (milliseconds since 1970), newest first. */
+/** Looked through one after the other, newest first, until there is enough: minutes before now. */
+const WINDOWS = [1, 5, 15, 60, Infinity]
+const MINUTE_MS = 60_000
+/** Of one window of one group: so many errors are trouble enough, and pages come oldest first. */
+const MOST_PAGES = 10
+
+interface Span {
+  /** Milliseconds since 1970. */
+  readonly since: number
+  readonly now: number
+}
+
+/**
+ * The newest `limit` errors that these groups have logged, newest first. A group that logs more in a minute than can be looked
+ * through shows some of that minute.
+ */
 export async function newestErrors(
   client: CloudWatchLogsClient,
   logGroups: readonly string[],
-  { since, limit }: { readonly since: number; readonly limit: number },
+  { since, now, limit }: Span & { readonly limit: number },
 ): Promise<readonly LoggedError[]> {
-  const found = await Promise.all(logGroups.map((logGroup) => errorsOf(client, logGroup, since)))
-  return found
-    .flat()
-    .toSorted((left, right) => right.at - left.at)
-    .slice(0, limit)
+  const found = await Promise.all(logGroups.map((logGroup) => errorsOf(client, logGroup, { since, now, limit })))
+  return newest(found.flat(), limit)
+}
+
+async function errorsOf(
+  client: CloudWatchLogsClient,
+  logGroup: string,
+  { since, now, limit }: Span & { readonly limit: number },
+): Promise<readonly LoggedError[]> {
+  let errors: readonly LoggedError[] = []
+  let until = now
+  for (const minutes of WINDOWS) {
+    const start = Math.max(since, now - minutes * MINUTE_MS)
+    errors = newest([...errors, ...(await errorsWithin(client, logGroup, { since: start, now: until, limit }))], limit)
+    if (errors.length === limit || start === since) break
+    until = start - 1
+  }
+  return errors
 }
 
 /** A group that nothing was ever logged to has no errors. */
-async function errorsOf(client: CloudWatchLogsClient, logGroup: string, since: number): Promise<LoggedError[]> {
-  const errors: LoggedError[] = []
+async function errorsWithin(
+  client: CloudWatchLogsClient,
+  logGroup: string,
+  { since, now, limit }: Span & { readonly limit: number },
+): Promise<readonly LoggedError[]> {
+  let errors: readonly LoggedError[] = []
+  let pages = 0
   try {
-    const query = { logGroupName: logGroup, startTime: since, filterPattern: PATTERN }
-    for await (const { events = [] } of paginateFilterLogEvents({ client }, query))
-      for (const { timestamp = 0, message = '' } of events)
-        errors.push({ at: timestamp, logGroup, line: message.trim() })
+    const query = { logGroupName: logGroup, startTime: since, endTime: now, filterPattern: PATTERN }
+    for await (const { events = [] } of paginateFilterLogEvents({ client }, query)) {
+      const more = events.map(({ timestamp = 0, message = '' }) => ({ at: timestamp, logGroup, line: message.trim() }))
+      errors = newest([...errors, ...more], limit)
+      if (++pages === MOST_PAGES) break
+    }
   } catch (error) {
     if (!(error instanceof ResourceNotFoundException)) throw error
   }
   return errors
 }
+
+const newest = (errors: readonly LoggedError[], limit: number): readonly LoggedError[] =>
+  errors.toSorted((left, right) => right.at - left.at).slice(0, limit)
