@@ -85,6 +85,10 @@ const settings = z
         /** Left out: point the name at the API yourself. */
         hostedZone: z.strictObject({ id: z.string().min(1), name: z.hostname() }).optional(),
       })
+      .refine(({ name, hostedZone }) => hostedZone === undefined || `.${name}`.endsWith(`.${hostedZone.name}`), {
+        path: ['hostedZone', 'name'],
+        message: 'is not a zone that the name lies in',
+      })
       .optional(),
     /** Encrypts table, bucket, queues, secret and index. Left out: keys of AWS, without cost. */
     encryptionKey: arn('kms').optional(),

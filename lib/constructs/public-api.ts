@@ -1,4 +1,4 @@
-import { Aws, Duration, Fn, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib'
+import { Aws, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib'
 import {
   AccessLogFormat,
   EndpointType,
@@ -129,7 +129,7 @@ export class PublicApi extends Construct {
     const zone = HostedZone.fromHostedZoneAttributes(this, 'Zone', { hostedZoneId: id, zoneName: name })
     new ARecord(this, 'Record', {
       zone,
-      recordName: Fn.join('', [recordName, '.']),
+      recordName,
       target: RecordTarget.fromAlias(new ApiGatewayDomain(this.rest.domainName)),
     })
   }

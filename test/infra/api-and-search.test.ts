@@ -35,6 +35,13 @@ describe('the API', () => {
     })
   })
 
+  test('has the name of the environment, in the zone of the environment', () => {
+    const { app } = synthesise(variantOf('full'))
+    expectResource(app, 'AWS::ApiGateway::DomainName', { DomainName: 'agents.example.com', SecurityPolicy: 'TLS_1_2' })
+    expectResource(app, 'AWS::Route53::RecordSet', { Name: 'agents.example.com.', Type: 'A' })
+    expect(app.findOutputs('ApiUrl')['ApiUrl']?.['Value']).toBe('https://agents.example.com')
+  })
+
   test('lets pages of other origins read also what it refuses itself, where there are such pages', () => {
     const responses = (name: string) => ofType(synthesise(variantOf(name)), 'AWS::ApiGateway::GatewayResponse')
     expect(ofType(dev, 'AWS::ApiGateway::GatewayResponse')).toEqual([])

@@ -6,6 +6,8 @@ import { environmentOf } from './synthesise.ts'
 const SERVERLESS = { kind: 'serverless' } as const
 const DOMAIN = { kind: 'domain', instance: 'r7g.large.search', nodes: 3 } as const
 
+const DOMAIN_NAME = { name: 'agents.example.com', certificate: 'arn:aws:acm:eu-central-1:111122223333:certificate/1' }
+
 const STREAM = 'arn:aws:dynamodb:eu-central-1:111122223333:table/restored/stream/2026-11-22T05:00:00.000'
 
 const messageOf = (work: () => unknown): string => {
@@ -48,6 +50,14 @@ describe('the settings of an environment', () => {
     [{ model: 'a/b', search: { kind: 'elastic' } }, 'own.search.kind: '],
     [{ model: 'a/b', search: { ...DOMAIN, instance: 't3.small.search', standby: true } }, 'own.search.standby: '],
     [{ model: 'a/b', search: { ...DOMAIN, nodes: 4, standby: true } }, 'own.search.nodes: must be a multiple of 3'],
+    [
+      {
+        model: 'a/b',
+        search: SERVERLESS,
+        customDomain: { ...DOMAIN_NAME, hostedZone: { id: 'Z1', name: 'ample.com' } },
+      },
+      'own.customDomain.hostedZone.name: is not a zone that the name lies in',
+    ],
     [{ model: 'a/b', search: SERVERLESS, modle: 'x' }, 'modle'],
     [{ model: 'a/b', search: SERVERLESS, restoredTable: { name: 'a/b', stream: STREAM } }, 'own.restoredTable.name: '],
     [{ model: 'a/b', search: SERVERLESS, restoredTable: { name: 'restored' } }, 'own.restoredTable.stream: '],
