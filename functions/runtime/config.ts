@@ -170,11 +170,11 @@ function engineCredentials(values: z.output<typeof environment>) {
 const ofStore = environment
   .pick({ TOOLTRAIL_INDEX: true, LOG_LEVEL: true })
   .extend({ TOOLTRAIL_ENVIRONMENT: text, TOOLTRAIL_TABLE: text, TOOLTRAIL_BUCKET: text, AWS_REGION: text })
+  .extend({ TOOLTRAIL_QUEUE_URL: z.url() })
   // The SDK reads these itself; an engine in the place of S3 wants its buckets in the path.
   .extend({ AWS_ENDPOINT_URL_S3: z.url().optional() })
-const ofLoop = ofStore.extend({
-  OPENSEARCH_ENDPOINT: z.url(),
-  TOOLTRAIL_QUEUE_URL: z.url(),
+const ofSearch = ofStore.extend({ OPENSEARCH_ENDPOINT: z.url() })
+const ofLoop = ofSearch.extend({
   TOOLTRAIL_AGENTS: text,
   MODEL: text.default(DEFAULT_MODELS.bedrock),
   TOOLTRAIL_MODEL_SECRET: text,
@@ -183,12 +183,7 @@ const ofLoop = ofStore.extend({
   /** Where Lambda has put the bundle. */
   LAMBDA_TASK_ROOT: text.default('.'),
 })
-const ofIndexer = ofStore.extend({
-  OPENSEARCH_ENDPOINT: z.url(),
-  TOOLTRAIL_POISON_URL: z.url(),
-  TOOLTRAIL_QUEUE_URL: z.url(),
-})
-const ofSweeper = ofStore.extend({ TOOLTRAIL_QUEUE_URL: z.url() })
+const ofIndexer = ofSearch.extend({ TOOLTRAIL_POISON_URL: z.url() })
 
 function storeSettings(values: z.output<typeof ofStore>) {
   return {
@@ -196,10 +191,16 @@ function storeSettings(values: z.output<typeof ofStore>) {
     region: values.AWS_REGION,
     table: values.TOOLTRAIL_TABLE,
     bucket: values.TOOLTRAIL_BUCKET,
+    queueUrl: values.TOOLTRAIL_QUEUE_URL,
     logLevel: values.LOG_LEVEL,
     endpoints: { s3: values.AWS_ENDPOINT_URL_S3 },
   }
 }
+
+const searchSettings = (values: z.output<typeof ofSearch>) => ({
+  ...storeSettings(values),
+  search: { endpoint: values.OPENSEARCH_ENDPOINT, index: values.TOOLTRAIL_INDEX },
+})
 
 export type LoopSettings = ReturnType<typeof readLoopSettings>
 
@@ -207,9 +208,7 @@ export type LoopSettings = ReturnType<typeof readLoopSettings>
 export function readLoopSettings(variables: Variables = process.env) {
   const values = parse(ofLoop, variables)
   return {
-    ...storeSettings(values),
-    search: { endpoint: values.OPENSEARCH_ENDPOINT, index: values.TOOLTRAIL_INDEX },
-    queueUrl: values.TOOLTRAIL_QUEUE_URL,
+    ...searchSettings(values),
     agentsFile: { path: resolve(values.LAMBDA_TASK_ROOT, values.TOOLTRAIL_AGENTS), named: true },
     /** What stands beside the bundle. */
     folder: resolve(values.LAMBDA_TASK_ROOT),
@@ -225,12 +224,7 @@ export type IndexerSettings = ReturnType<typeof readIndexerSettings>
 /** The settings of the indexer. Throws `SettingsError`, which names every wrong variable. */
 export function readIndexerSettings(variables: Variables = process.env) {
   const values = parse(ofIndexer, variables)
-  return {
-    ...storeSettings(values),
-    search: { endpoint: values.OPENSEARCH_ENDPOINT, index: values.TOOLTRAIL_INDEX },
-    poisonUrl: values.TOOLTRAIL_POISON_URL,
-    queueUrl: values.TOOLTRAIL_QUEUE_URL,
-  }
+  return { ...searchSettings(values), poisonUrl: values.TOOLTRAIL_POISON_URL }
 }
 
 export type OperationSettings = ReturnType<typeof readOperationSettings>
@@ -252,8 +246,7 @@ export type SweeperSettings = ReturnType<typeof readSweeperSettings>
 
 /** The settings of the sweeper. Throws `SettingsError`, which names every wrong variable. */
 export function readSweeperSettings(variables: Variables = process.env) {
-  const values = parse(ofSweeper, variables)
-  return { ...storeSettings(values), queueUrl: values.TOOLTRAIL_QUEUE_URL }
+  return storeSettings(parse(ofStore, variables))
 }
 
 /** Variables of each function on AWS. The stacks take these types, so that a missing one does not compile. */
@@ -261,12 +254,12 @@ interface StoreVariables {
   readonly TOOLTRAIL_ENVIRONMENT: string
   readonly TOOLTRAIL_TABLE: string
   readonly TOOLTRAIL_BUCKET: string
+  readonly TOOLTRAIL_QUEUE_URL: string
   readonly LOG_LEVEL: string
 }
 
 interface LoopVariables extends StoreVariables {
   readonly OPENSEARCH_ENDPOINT: string
-  readonly TOOLTRAIL_QUEUE_URL: string
   /** The agents' file, beside the bundle. */
   readonly TOOLTRAIL_AGENTS: string
   /** Of the default agent: `provider/model`. */
@@ -286,9 +279,6 @@ export type WorkerVariables = LoopVariables
 export interface IndexerVariables extends StoreVariables {
   readonly OPENSEARCH_ENDPOINT: string
   readonly TOOLTRAIL_POISON_URL: string
-  readonly TOOLTRAIL_QUEUE_URL: string
 }
 
-export interface SweeperVariables extends StoreVariables {
-  readonly TOOLTRAIL_QUEUE_URL: string
-}
+export type SweeperVariables = StoreVariables

@@ -95,17 +95,17 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
 
 function variablesOf({ table, outputs, search, queue, models }: Stores, settings: FunctionSettings) {
   const { corsOrigins } = settings
-  const store = {
+  // What every function reads, and the sweeper nothing else.
+  const sweeper: SweeperVariables = {
     TOOLTRAIL_ENVIRONMENT: settings.environmentName,
     TOOLTRAIL_TABLE: table.table.tableName,
     TOOLTRAIL_BUCKET: outputs.bucket.bucketName,
+    TOOLTRAIL_QUEUE_URL: queue.queue.queueUrl,
     LOG_LEVEL: settings.logLevel,
   }
-  const TOOLTRAIL_QUEUE_URL = queue.queue.queueUrl
   const worker: WorkerVariables = {
-    ...store,
+    ...sweeper,
     OPENSEARCH_ENDPOINT: search.endpoint,
-    TOOLTRAIL_QUEUE_URL,
     TOOLTRAIL_AGENTS: './agents.json',
     MODEL: settings.model,
     TOOLTRAIL_MODEL_SECRET: models.secret.secretName,
@@ -116,12 +116,10 @@ function variablesOf({ table, outputs, search, queue, models }: Stores, settings
     ...(corsOrigins.length === 0 ? {} : { TOOLTRAIL_CORS_ORIGINS: corsOrigins.join(',') }),
   }
   const indexer: IndexerVariables = {
-    ...store,
+    ...sweeper,
     OPENSEARCH_ENDPOINT: search.endpoint,
     TOOLTRAIL_POISON_URL: queue.poison.queueUrl,
-    TOOLTRAIL_QUEUE_URL,
   }
-  const sweeper: SweeperVariables = { ...store, TOOLTRAIL_QUEUE_URL }
   return { api, worker, indexer, sweeper }
 }
 
