@@ -88,6 +88,7 @@ describe('a run', () => {
       message.role === 'assistant' ? message.toolCalls.map(({ id }) => id) : [],
     )
     expect(new Set(calls).size).toBe(3)
+    expect(calls).not.toContain('')
     expect(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []))).toEqual(calls)
   })
 
