@@ -3,7 +3,7 @@ import { textOf, type Message } from '../domain/message.ts'
 import { isSearched } from './history-documents.ts'
 
 /** Characters (code points) of a neighbour. */
-export const NEIGHBOUR = 300
+const NEIGHBOUR = 300
 
 /** One entry of the history: a text, a call or a result. */
 export interface LogEntry {

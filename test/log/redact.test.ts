@@ -65,6 +65,11 @@ describe('redaction', () => {
     expect(await redactSecrets(`${secret} and ${secret}`)).toBe('[redacted] and [redacted]')
   })
 
+  it('a secret within a secret is gone with it, and nothing of the outer one is left', async () => {
+    const address = `mysql://root:npm_${letters(36)}@localhost/db`
+    expect(await redactSecrets(`to ${address} now`)).toBe('to [redacted] now')
+  })
+
   it.each([0, 29_990, 39_990, 60_000])('a secret is found in a long text, wherever it stands: at %i', async (place) => {
     const secret = SAMPLES['github'] ?? ''
     const rest = '\nword'.repeat(20_000)

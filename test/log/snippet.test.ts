@@ -10,6 +10,11 @@ describe('snippets', () => {
     expect(mark('refund', 'a Refund, please')).toBe('a «Refund», please')
   })
 
+  it('mark no pieces of other words where the word itself stands', () => {
+    expect(mark('art', 'art and party')).toBe('«art» and party')
+    expect(mark('art', 'a party')).toBe('a p«art»y')
+  })
+
   it('marks that touch, or have only a joiner or a space between them, are one', () => {
     expect(mark('payment method', 'the payment_method and the payment method')).toBe(
       'the «payment_method» and the «payment method»',
