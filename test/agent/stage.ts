@@ -181,3 +181,12 @@ export function makeTool(name: string, run: Tool['execute'], more: Partial<Tool>
     ...more,
   }
 }
+
+/** Waits until something has come about, at most ten seconds. */
+export async function until(check: () => Promise<boolean> | boolean): Promise<void> {
+  const end = Date.now() + 10_000
+  while (!(await check())) {
+    if (Date.now() > end) throw new Error('it did not come to that')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}

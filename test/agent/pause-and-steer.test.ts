@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Message } from '../../functions/domain/message.ts'
-import { answerOf, makeTool, setStage } from './stage.ts'
-import type { Stage, Turn } from './stage.ts'
+import { makeTool, setStage, until } from './stage.ts'
+import type { Stage } from './stage.ts'
 
 let stage: Stage | undefined
 afterEach(async () => {
@@ -15,20 +15,6 @@ const here = { here: true }
 const text = (value: string) => [{ type: 'text', text: value }] as const
 const statuses = (messages: readonly Message[]) =>
   messages.flatMap((message) => (message.role === 'tool' ? [message.status] : []))
-
-/** A model that streams one word and then hangs until it is aborted. */
-const hang: Turn = async function* (_request, signal) {
-  yield { type: 'text.delta', part: 0, text: 'thinking' }
-  await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
-}
-
-async function until(check: () => Promise<boolean> | boolean): Promise<void> {
-  const end = Date.now() + 10_000
-  while (!(await check())) {
-    if (Date.now() > end) throw new Error('it did not come to that')
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
 
 describe('a client tool', () => {
   test('pauses the run once the other calls have ended, and its answer resumes it exactly once', async () => {
@@ -155,59 +141,6 @@ test('what is answered before the pause is not waited for, and what is allowed i
   expect(statuses(await log())).toEqual(['completed', 'waiting', 'completed', 'completed'])
   const paused = events.flatMap((event) => (event.type === 'run.paused' ? [event.waiting] : []))
   expect(paused.map((rows) => rows?.map((row) => row.toolCallId))).toEqual([['b']])
-})
-
-describe('cancel', () => {
-  test('stops a streaming model within a second and keeps what it had said', async () => {
-    const { submit, settled, backend, key, events, log } = await set({ script: [hang] })
-    const runId = await submit('go')
-    await until(() => events.some((event) => event.type === 'text.delta'))
-    const begun = Date.now()
-    await backend.cancel(key, runId)
-    expect(await settled(runId)).toMatchObject({ status: 'cancelled', stopReason: 'cancelled' })
-    expect(Date.now() - begun).toBeLessThan(1_000)
-    expect((await log()).at(-1)).toMatchObject({ role: 'assistant', parts: [{ text: 'thinking' }] })
-  })
-
-  test('that comes as an answer is complete keeps what it says, and none of its calls', async () => {
-    const late: Turn = async function* (_request, signal) {
-      yield { type: 'text.delta', part: 1, text: 'I will' }
-      await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      const answer = answerOf({ text: 'I will', calls: [{ name: 'echo' }] })
-      yield { type: 'answer', answer: { ...answer, parts: [{ type: 'reasoning', text: '' }, ...answer.parts] } }
-    }
-    const { submit, settled, backend, key, events, log } = await set({ script: [late], tools: [echo] })
-    const runId = await submit('go')
-    await until(() => events.some((event) => event.type === 'text.delta'))
-    await backend.cancel(key, runId)
-    expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
-    expect((await log()).slice(1)).toMatchObject([{ role: 'assistant', toolCalls: [] }])
-    expect((await log()).at(-1)?.parts).toEqual([{ type: 'text', text: 'I will' }])
-  })
-
-  test('from another process stops a tool within a second, also one that ignores its signal', async () => {
-    const stuck = makeTool('stuck', () => new Promise(() => undefined))
-    const { submit, settled, key, log, another } = await set({
-      script: [{ calls: [{ name: 'stuck' }] }],
-      tools: [stuck],
-    })
-    const runId = await submit('go')
-    await until(async () => statuses(await log()).includes('running'))
-    const begun = Date.now()
-    await another([]).backend.cancel(key, runId)
-    expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
-    expect(Date.now() - begun).toBeLessThan(1_000)
-    expect(statuses(await log())).toEqual(['cancelled'])
-  })
-
-  test('ends a paused and a queued run at once', async () => {
-    const { submit, settled, backend, key, log } = await set({ script: [{ calls: [{ name: 'ask' }] }] })
-    const runId = await submit('go', { clientTools })
-    await settled(runId)
-    await backend.cancel(key, runId)
-    expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
-    expect(statuses(await log())).toEqual(['cancelled'])
-  })
 })
 
 describe('a busy session', () => {

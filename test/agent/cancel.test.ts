@@ -1,0 +1,101 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Message } from '../../functions/domain/message.ts'
+import { answerOf, makeTool, setStage, until } from './stage.ts'
+import type { Stage, Turn } from './stage.ts'
+
+let stage: Stage | undefined
+afterEach(async () => {
+  await stage?.close()
+  stage = undefined
+})
+const set = async (options: Parameters<typeof setStage>[0]): Promise<Stage> => (stage = await setStage(options))
+const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
+const clientTools = [{ name: 'ask', description: 'asks the caller', parameters: { type: 'object' } }]
+const statuses = (messages: readonly Message[]) =>
+  messages.flatMap((message) => (message.role === 'tool' ? [message.status] : []))
+
+/** A model that streams one word and then hangs until it is aborted. */
+const hang: Turn = async function* (_request, signal) {
+  yield { type: 'text.delta', part: 0, text: 'thinking' }
+  await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+}
+
+describe('cancel', () => {
+  test('stops a streaming model within a second and keeps what it had said', async () => {
+    const { submit, settled, backend, key, events, log } = await set({ script: [hang] })
+    const runId = await submit('go')
+    await until(() => events.some((event) => event.type === 'text.delta'))
+    const begun = Date.now()
+    await backend.cancel(key, runId)
+    expect(await settled(runId)).toMatchObject({ status: 'cancelled', stopReason: 'cancelled' })
+    expect(Date.now() - begun).toBeLessThan(1_000)
+    expect((await log()).at(-1)).toMatchObject({ role: 'assistant', parts: [{ text: 'thinking' }] })
+  })
+
+  test('that comes as an answer is complete keeps what it says, and none of its calls', async () => {
+    const late: Turn = async function* (_request, signal) {
+      yield { type: 'text.delta', part: 1, text: 'I will' }
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      const answer = answerOf({ text: 'I will', calls: [{ name: 'echo' }] })
+      yield { type: 'answer', answer: { ...answer, parts: [{ type: 'reasoning', text: '' }, ...answer.parts] } }
+    }
+    const { submit, settled, backend, key, events, log } = await set({ script: [late], tools: [echo] })
+    const runId = await submit('go')
+    await until(() => events.some((event) => event.type === 'text.delta'))
+    await backend.cancel(key, runId)
+    expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
+    expect((await log()).slice(1)).toMatchObject([{ role: 'assistant', toolCalls: [] }])
+    expect((await log()).at(-1)?.parts).toEqual([{ type: 'text', text: 'I will' }])
+  })
+
+  test('that comes while an answer waits for results to be stored keeps what it says, and none of its calls', async () => {
+    const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
+    const { submit, settled, backend, key, requests, log } = await set({
+      script: [{ calls: [{ name: 'big' }] }, { text: 'and now', calls: [{ name: 'big' }] }],
+      tools: [big],
+      change: (ports) => ({
+        ...ports,
+        outputs: {
+          ...ports.outputs,
+          async put(...object) {
+            await until(() => requests.length === 2)
+            await backend.cancel(key, runId)
+            // By then the holder has looked.
+            await new Promise((resolve) => setTimeout(resolve, 700))
+            await ports.outputs.put(...object)
+          },
+        },
+      }),
+    })
+    const runId = await submit('go')
+    expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
+    expect((await log()).slice(2)).toMatchObject([
+      { role: 'tool', status: 'completed' },
+      { role: 'assistant', toolCalls: [], parts: [{ type: 'text', text: 'and now' }] },
+    ])
+  })
+
+  test('from another process stops a tool within a second, also one that ignores its signal', async () => {
+    const stuck = makeTool('stuck', () => new Promise(() => undefined))
+    const { submit, settled, key, log, another } = await set({
+      script: [{ calls: [{ name: 'stuck' }] }],
+      tools: [stuck],
+    })
+    const runId = await submit('go')
+    await until(async () => statuses(await log()).includes('running'))
+    const begun = Date.now()
+    await another([]).backend.cancel(key, runId)
+    expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
+    expect(Date.now() - begun).toBeLessThan(1_000)
+    expect(statuses(await log())).toEqual(['cancelled'])
+  })
+
+  test('ends a paused and a queued run at once', async () => {
+    const { submit, settled, backend, key, log } = await set({ script: [{ calls: [{ name: 'ask' }] }] })
+    const runId = await submit('go', { clientTools })
+    await settled(runId)
+    await backend.cancel(key, runId)
+    expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
+    expect(statuses(await log())).toEqual(['cancelled'])
+  })
+})
