@@ -101,7 +101,7 @@ const chatMessage = z.custom<OpenAiMessage>(isObject).openapi('ChatMessage', {
 export const MessagePageSchema = page('MessagePage', MessageSchema)
 export const ChatMessagePageSchema = page('ChatMessagePage', chatMessage)
 
-const CURSOR = new RegExp(`^(?:older_)?${ULID_PATTERN.source.slice(1)}`)
+const CURSOR = new RegExp(`^(?:older_)?${ULID_PATTERN.source.slice(1, -1)}(?:_[0-9]{1,6})?$`)
 const roles = /^(?:user|assistant|tool)(?:,(?:user|assistant|tool)){0,2}$/
 
 export const messageQuery = z.strictObject({

@@ -23,25 +23,39 @@ export const CUT_OFF_NOTE = '<system_note>The answer above was cut off by an err
  * turn of the run that it continues.
  */
 export function replay(messages: readonly Message[], options: ReplayOptions): RequestMessage[] {
+  return replayEach(messages, options).flatMap(({ sent }) => sent)
+}
+
+/** A user or assistant message, and what it and its results become in a request. */
+export interface Replayed {
+  readonly message: UserMessage | AssistantMessage
+  readonly sent: readonly RequestMessage[]
+}
+
+/**
+ * As `replay`, message by message. Of a part of a log that begins with a user or assistant message, with `replay: "full"`, each
+ * becomes what it becomes in the whole log, if `currentFrom` says where the current turn begins, but for the last of the part.
+ */
+export function replayEach(
+  messages: readonly Message[],
+  options: ReplayOptions & { readonly currentFrom?: string },
+): Replayed[] {
+  const { currentRun, currentFrom } = options
   const leader = messages.filter((message) => message.parentToolCallId === undefined)
   const results = resultsByAssistant(leader)
   const turns = groupTurns(leader)
-  const current = turns.findLast((turn) => turn.some((message) => message.runId === options.currentRun)) ?? turns.at(-1)
-  const request: RequestMessage[] = []
-  for (const [index, turn] of turns.entries()) {
-    const isCurrent = turn === current
-    const whole = isCurrent || options.replay === 'full'
-    for (const [place, message] of turn.entries()) {
+  const current = turns.findLast((turn) => turn.some((message) => message.runId === currentRun)) ?? turns.at(-1)
+  return turns.flatMap((turn, index) =>
+    turn.map((message, place): Replayed => {
+      const isCurrent = currentFrom === undefined ? turn === current : message.id >= currentFrom
+      if (message.role === 'user') return { message, sent: [userRequest(message, isCurrent)] }
+      if (!isCurrent && options.replay === 'conversation')
+        return { message, sent: place === turn.length - 1 ? finalAnswer(message) : [] }
       const following = turn[place + 1] ?? turns[index + 1]?.[0]
-      if (message.role === 'user') request.push(userRequest(message, isCurrent))
-      else if (!whole) request.push(...(place === turn.length - 1 ? finalAnswer(message) : []))
-      else {
-        request.push(...round(message, results.get(message.id), isCurrent))
-        request.push(...cutOffNote(message, following, options.currentRun))
-      }
-    }
-  }
-  return request
+      const note = cutOffNote(message, following, currentRun)
+      return { message, sent: [...round(message, results.get(message.id), isCurrent), ...note] }
+    }),
+  )
 }
 
 function resultsByAssistant(messages: readonly Message[]): Map<string, Map<number, ToolMessage>> {

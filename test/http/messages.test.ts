@@ -126,7 +126,7 @@ describe('reading the log', () => {
     await expectJson(stage, 400, 'GET', `/v1/sessions/s/messages?${query}`)
   })
 
-  test('as Chat Completions messages after a message id answers 404: its pages go by position', async () => {
+  test('as Chat Completions messages after a message id answers 404: its pages have cursors of their own', async () => {
     await open()
     await expectJson(stage, 404, 'GET', '/v1/sessions/s/messages?format=openai&after=01JD2Q8N4T6W8Y0A2C4E6G8J0K')
   })

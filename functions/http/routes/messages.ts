@@ -5,7 +5,7 @@ import { definedFields } from '../defined-fields.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
 import { incomingParts, refuseSameNames } from '../incoming-content.ts'
 import { messageResource } from '../message-resource.ts'
-import { readMessageCursor, readPositionCursor, writeMessageCursor, writePositionCursor } from '../page-cursor.ts'
+import { readChatCursor, readMessageCursor, writeChatCursor, writeMessageCursor } from '../page-cursor.ts'
 import { READ_PROBLEMS } from '../responses.ts'
 import { answerWithRun, lastMessage, placementOf } from '../run-answer.ts'
 import { idempotencyOf, RUN_RESPONSES, startHeaders } from '../run-request.ts'
@@ -73,10 +73,9 @@ export function messageRoutes(app: App, dependencies: AppDependencies): void {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const { format, limit, order, after, before, roles, run, agent } = c.req.valid('query')
     if (format === 'openai') {
-      const from = readPositionCursor(after)
-      const { messages, more } = await chatMessages(dependencies, session, from, limit)
-      const next = more ? writePositionCursor(from + limit) : null
-      return c.json({ object: 'list' as const, data: messages, next, has_more: more }, 200)
+      const page = await chatMessages(dependencies, session, readChatCursor(after), limit)
+      const next = page.next === undefined ? null : writeChatCursor(page.next)
+      return c.json({ object: 'list' as const, data: page.messages, next, has_more: next !== null }, 200)
     }
     const { messages, more } = await reader.messages(session, {
       order: order === 'asc' ? 'ascending' : 'descending',
