@@ -51,7 +51,13 @@ describe('cancel', () => {
   test('that comes while an answer waits for results to be stored keeps what it says, and none of its calls', async () => {
     const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
     const { submit, settled, backend, key, requests, log } = await set({
-      script: [{ calls: [{ name: 'big' }] }, { text: 'and now', calls: [{ name: 'big' }] }],
+      script: [
+        { calls: [{ name: 'big' }] },
+        async function* () {
+          const answer = answerOf({ text: 'and now', calls: [{ name: 'big' }] })
+          yield { type: 'answer', answer: { ...answer, parts: [{ type: 'reasoning', text: '' }, ...answer.parts] } }
+        },
+      ],
       tools: [big],
       change: (ports) => ({
         ...ports,
