@@ -26,11 +26,14 @@ const HEADERS_FOR_PAGES = [
   'X-Request-Id',
   'Content-Range',
   'Accept-Ranges',
+  'ETag',
 ]
 const HEADERS_FROM_PAGES = [
   'Authorization',
   'Content-Type',
   'Idempotency-Key',
+  'If-None-Match',
+  'If-Range',
   'Last-Event-ID',
   'Prefer',
   'Range',

@@ -52,6 +52,16 @@ const get = (url: string, headers: Record<string, string> = {}, method = 'GET'):
   stage.send(method, url, undefined, headers)
 
 describe('an output', () => {
+  test('is sent once to who has it, and its range only of what is still the same', async () => {
+    const etag = `"${messages.find((message) => message.tool_name === 'large')?.output?.sha256}"`
+    const same = await get(urlOf('large'), { 'if-none-match': `"other", W/${etag}` })
+    expect([same.status, same.headers.get('etag'), await same.text()]).toEqual([304, etag, ''])
+    const other = await get(urlOf('large'), { 'if-none-match': '"other"', range: 'bytes=0-9', 'if-range': '"other"' })
+    expect([other.status, other.headers.get('content-length')]).toEqual([200, String(LARGE_BYTES.length)])
+    const part = await get(urlOf('large'), { range: 'bytes=0-9', 'if-range': etag })
+    expect([part.status, part.headers.get('etag')]).toEqual([206, etag])
+  })
+
   test('that is offloaded comes whole, as an attachment that no browser executes', async () => {
     const large = messages.find((message) => message.tool_name === 'large')
     expect(large?.output).toMatchObject({ offloaded: true, bytes: LARGE_BYTES.length })

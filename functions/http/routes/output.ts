@@ -16,6 +16,9 @@ import { findSession } from '../session-access.ts'
 const CHUNK = 1024 * 1024
 /** A link is a key: no cache keeps it, and the store does not learn where it was found. */
 const UNSHARED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
+/** A copy may be kept by who may see it, and asked about each time. */
+const KEPT = { 'cache-control': 'private, no-cache' }
+const etag = z.object({ etag: z.string() })
 const bytes = { '*/*': { schema: z.string().openapi({ format: 'binary' }) } }
 
 const readOutput = createRoute({
@@ -33,11 +36,19 @@ const readOutput = createRoute({
           'Asks for a redirect to the store of large contents, for downloads that need not pass through here. The link lives five minutes and needs no key: treat it as one. Where there is no such store, or the content is small, it comes as without this parameter.',
       }),
     }),
-    headers: z.object({ range: z.string().optional().openapi({ example: 'bytes=0-1023' }) }),
+    headers: z.object({
+      range: z.string().optional().openapi({ example: 'bytes=0-1023' }),
+      'if-range': z
+        .string()
+        .optional()
+        .openapi({ description: 'The range only if this is still the `ETag`; else the whole.' }),
+      'if-none-match': z.string().optional().openapi({ description: '304 if this is the `ETag`.' }),
+    }),
   },
   responses: {
-    200: { description: 'The content, as an attachment.', content: bytes },
-    206: { description: 'The range asked for.', content: bytes },
+    200: { description: 'The content, as an attachment.', content: bytes, headers: etag },
+    206: { description: 'The range asked for.', content: bytes, headers: etag },
+    304: { description: 'The content is the one with the `ETag` in `If-None-Match`.', headers: etag },
     307: {
       description: 'The content is at `Location` for five minutes; only with `via=link`.',
       headers: z.object({ location: z.string() }),
@@ -52,6 +63,8 @@ interface Content {
   readonly size: number
   readonly mediaType: string
   readonly filename: string
+  /** The same as long as the content is: for ever. */
+  readonly etag: string
   read(range: ByteRange): Promise<Uint8Array>
   /** Where it can be had without passing through here; undefined: nowhere. */
   link(disposition: string): Promise<string | undefined>
@@ -71,7 +84,12 @@ export function outputRoutes(app: App, dependencies: AppDependencies): void {
     // A link is signed for GET alone.
     const link = via === 'link' && c.req.method === 'GET' ? await content.link(attachment(content.filename)) : undefined
     if (link !== undefined) return c.body(null, 307, { location: link, ...UNSHARED })
-    const range = readRange(c.req.header('range'), content.size)
+    if (isNamed(c.req.header('if-none-match'), content.etag)) return c.body(null, 304, { etag: content.etag, ...KEPT })
+    const wanted = c.req.header('if-range')
+    const range = readRange(
+      wanted === undefined || wanted === content.etag ? c.req.header('range') : undefined,
+      content.size,
+    )
     if (range === 'unsatisfiable')
       throw new RequestError(416, 'range_not_satisfiable', `the output has ${content.size} bytes`, {
         headers: { 'content-range': `bytes */${content.size}` },
@@ -79,6 +97,10 @@ export function outputRoutes(app: App, dependencies: AppDependencies): void {
     return download(content, range, c.req.method === 'HEAD')
   })
 }
+
+/** Whether an `If-None-Match` names this content; weak tags count, for the bytes never change. */
+const isNamed = (header: string | undefined, tag: string): boolean =>
+  (header ?? '').split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag)
 
 async function findContent(
   dependencies: AppDependencies,
@@ -88,17 +110,21 @@ async function findContent(
 ): Promise<Content> {
   const media = message.parts.find((entry) => 'id' in entry && entry.id === part)
   if (media?.type === 'image' || media?.type === 'file')
-    return stored(dependencies, key, media.id, media.mediaType, media.filename ?? media.id)
+    return stored(dependencies, key, media.id, {
+      ...media,
+      filename: media.filename ?? media.id,
+      etag: `"${media.id}"`,
+    })
   if (part !== undefined || message.role !== 'tool' || message.output === undefined)
     throw new TooltrailError('output_not_found', `message ${message.id} has no such output`)
-  const { object, mediaType } = message.output
-  const filename = `${message.id}.txt`
-  if (object !== undefined) return stored(dependencies, key, object, mediaType, filename)
+  const { object, mediaType, sha256 } = message.output
+  const named = { filename: `${message.id}.txt`, etag: `"${sha256}"` }
+  if (object !== undefined) return stored(dependencies, key, object, { mediaType, ...named })
   const text = encodeOutput(textOf(message.parts), mediaType)
   return {
     size: text.bytes.length,
     mediaType: text.mediaType,
-    filename,
+    ...named,
     read: async ({ start, end }) => text.bytes.subarray(start, end + 1),
     link: async () => undefined,
   }
@@ -108,8 +134,7 @@ async function stored(
   { outputs }: AppDependencies,
   key: SessionKey,
   name: string,
-  mediaType: string,
-  filename: string,
+  { mediaType, filename, etag: tag }: Pick<Content, 'mediaType' | 'filename' | 'etag'>,
 ): Promise<Content> {
   const found = await outputs.stat(key, name)
   if (found === undefined) throw new TooltrailError('output_not_found', `output ${name} is gone`)
@@ -117,6 +142,7 @@ async function stored(
     size: found.bytes,
     mediaType,
     filename,
+    etag: tag,
     read: (range) => outputs.read(key, name, range),
     link: (disposition) => outputs.link(key, name, disposition),
   }
@@ -129,7 +155,8 @@ function download(content: Content, range: ByteRange | 'whole', headOnly: boolea
     'content-length': String(end - start + 1),
     'content-disposition': attachment(content.filename),
     'accept-ranges': 'bytes',
-    'cache-control': 'private, no-cache',
+    etag: content.etag,
+    ...KEPT,
     'content-security-policy': "sandbox; default-src 'none'",
     ...(range === 'whole' ? {} : { 'content-range': `bytes ${start}-${end}/${content.size}` }),
   }
