@@ -2,6 +2,8 @@ import type { Logger } from '../ports/logger.ts'
 import type { RowChange, RowRecords } from '../ports/message-rows.ts'
 import { indexMessages, type IndexDependencies } from './index-messages.ts'
 
+const AGAIN = 'records are to be indexed again'
+
 /** What a batch came to, as the sender of the records understands it: it goes on at the first of these. */
 export interface BatchResult {
   readonly failed: readonly string[]
@@ -35,12 +37,18 @@ export function createIndexer<StoreRecord>(
       const at = failures.findIndex((failure) => failure !== undefined)
       const failed = changes[at]
       if (failed === undefined) return { failed: [] }
-      logger.warn('records are to be indexed again', { from: failed.sequence, error: failures[at]?.error })
+      logger.warn(AGAIN, { ...whose(failed.change), from: failed.sequence, error: failures[at]?.error })
       return { failed: [failed.sequence] }
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error)
-      logger.warn('records are to be indexed again', { from: first.sequence, error: text })
+      logger.warn(AGAIN, { ...whose(first.change), from: first.sequence, error: text })
       return { failed: [first.sequence] }
     }
   }
+}
+
+/** The ids of what a change is about. */
+function whose(change: RowChange): { readonly tenant: string; readonly session: string; readonly message_id: string } {
+  const { key, messageId } = 'stored' in change ? change.stored : change.removed
+  return { tenant: key.tenant, session: key.session, message_id: messageId }
 }

@@ -22,7 +22,7 @@ export function createWorkerHandler(
           return serveHint({ ...ports, worker }, hint, deadline)
         })
       } catch (error) {
-        logger.error('serving a hint failed', error, { message: messageId })
+        logger.error('serving a hint failed', error, { message_id: messageId })
         throw error
       }
     }
