@@ -8,6 +8,7 @@ import { declarePermissions } from './rules/permissions.ts'
 import { declarePutAside } from './rules/put-aside.ts'
 import { declareRuns, killWorkerInTool } from './rules/runs.ts'
 import type { KilledRun } from './rules/runs.ts'
+import { declareTelling } from './rules/telling.ts'
 import { declareTour } from './rules/tour.ts'
 import { ENVIRONMENT, startSystem } from './system.ts'
 import type { System } from './system.ts'
@@ -50,6 +51,10 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
         () => system,
         () => killed,
       )
+    })
+
+    describe('what is told of it', () => {
+      declareTelling(() => system)
     })
 
     test('no function leaves work behind when it answers, and none fails but the one that was killed', () => {

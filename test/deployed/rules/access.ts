@@ -42,6 +42,13 @@ export function declareAccess(system: () => System): void {
     expect([reply.status, functions.Api.events.length]).toStrictEqual([403, before])
   })
 
+  test("the root below the stage is the app's, as all paths are", async () => {
+    const { client } = system()
+    const reply = await fetch(`${client.url}/`, { headers: client.headers })
+    expect(reply.headers.get('x-request-id')).not.toBeNull()
+    expect(reply.headers.get('content-type')).toContain('application/problem+json')
+  })
+
   test('bodies of 4 MB are taken, larger ones refused with 413', async () => {
     const { client } = system()
     await client.post('/v1/sessions', { id: 'large' })

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import type { RunBody } from '../../e2e/client.ts'
+import type { FunctionPool } from '../cloud/function-pool.ts'
+import { ENVIRONMENT } from '../system.ts'
+import type { FunctionName, System } from '../system.ts'
+import { within } from './within.ts'
+
+/** A metric is flushed when its invocation is over, which the caller does not wait for. */
+const FLUSHED_MS = 5_000
+
+/** A line of a function's log that is JSON. */
+type Line = Readonly<Record<string, unknown>>
+
+/** What the functions print for CloudWatch: a line for each thing, and metrics. */
+export function declareTelling(system: () => System): void {
+  test('a turn is counted once, with its rounds and tokens, for its agent and environment', async () => {
+    const { client, functions } = system()
+    await client.post('/v1/sessions', { id: 'told' })
+    const before = metricsOf(functions.Api).length
+    const run = await client.post<RunBody>('/v1/sessions/told/messages', { content: 'what time is it' })
+    const told = await within(FLUSHED_MS, 'the metrics', async () => {
+      const lines = metricsOf(functions.Api).slice(before)
+      return lines.length > 0 && lines
+    })
+    expect(told).toMatchObject([
+      { agent: 'default', environment: ENVIRONMENT, service: 'tooltrail', Turns: 1, Rounds: [1, 1] },
+    ])
+    const request = linesOf(functions.Api).findLast(({ message }) => message === 'request')
+    expect(request).toMatchObject({ tenant: 'acme', session: 'told', run: run.id, path: '/v1/sessions/told/messages' })
+  })
+
+  test('the indexer tells how far behind the index is, for its environment', () => {
+    const lags = metricsOf(system().functions.Indexer)
+    expect(lags.length).toBeGreaterThan(0)
+    for (const lag of lags)
+      expect(lag).toMatchObject({ environment: ENVIRONMENT, service: 'tooltrail', IndexLag: expect.any(Number) })
+  })
+
+  test.each(['Api', 'Worker', 'Indexer', 'Sweeper'] as const)(
+    '%s logs JSON alone, each line with the id of its invocation, and no metrics where there are none',
+    (name) => {
+      const { functions } = system()
+      const text = functions[name].log()
+      expect(text).not.toContain('No application metrics to publish')
+      const lines = text.split('\n').filter((line) => line !== '')
+      expect(lines.filter((line) => !line.startsWith('{'))).toStrictEqual([])
+      for (const line of linesOf(functions[name]))
+        expect([name, line]).toMatchObject([name, { service: 'tooltrail', environment: ENVIRONMENT, ...REQUEST }])
+    },
+  )
+
+  test('what goes wrong with a session is logged with its ids', () => {
+    const wrong = (['Worker', 'Indexer'] satisfies FunctionName[]).map((name) =>
+      linesOf(system().functions[name]).filter(({ level }) => level === 'ERROR' || level === 'WARN'),
+    )
+    expect(wrong.map((lines) => lines.length > 0)).toStrictEqual([true, true])
+    for (const line of wrong.flat()) expect([line, 'session' in line && 'tenant' in line]).toStrictEqual([line, true])
+  })
+}
+
+const REQUEST = { function_request_id: expect.stringMatching(/^[0-9a-f-]{36}$/) }
+
+function parsed(pool: FunctionPool): Line[] {
+  return pool
+    .log()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Line)
+}
+
+const metricsOf = (pool: FunctionPool): Line[] => parsed(pool).filter((line) => '_aws' in line)
+
+const linesOf = (pool: FunctionPool): Line[] => parsed(pool).filter((line) => !('_aws' in line))
