@@ -5,6 +5,7 @@ import { callText } from '../log/call-text.ts'
 import type { LoopDependencies } from './loop-dependencies.ts'
 import { allocate, remember } from './run-state.ts'
 import type { RunState } from './run-state.ts'
+import { parseArguments } from './tool-call.ts'
 
 /**
  * Stores an answer with its calls, each as an open row, in the one durable write that stands before the tools run.
@@ -48,8 +49,8 @@ export async function storeRound(
 
   function needsOf(call: ToolCall): ToolMessage['needs'] {
     if (run.clientTools.some((tool) => tool.name === call.name)) return 'result'
-    return state.agent.tools.includes(call.name) && tools.get(call.name)?.needsApproval === true
-      ? 'approval'
-      : undefined
+    const needsApproval = state.agent.tools.includes(call.name) && tools.get(call.name)?.needsApproval === true
+    // Nobody is asked about a call that cannot be executed: it fails, and the model may mend it.
+    return needsApproval && parseArguments(call.arguments) !== undefined ? 'approval' : undefined
   }
 }

@@ -31,8 +31,8 @@ export async function executeCall(
   }
 }
 
-/** The arguments' value; no text at all means no arguments. Undefined when they are not JSON. */
-function parseArguments(raw: string): Json | undefined {
+/** The arguments' value; no text at all means no arguments. Undefined when they are not JSON: then no tool is executed. */
+export function parseArguments(raw: string): Json | undefined {
   if (raw.trim() === '') return {}
   try {
     return JSON.parse(raw) as Json

@@ -96,6 +96,17 @@ describe('a tool that needs approval', () => {
     expect(statuses(await log())).toEqual(['completed'])
   })
 
+  test('is not asked about when its arguments are not JSON: the call fails, and the model may mend it', async () => {
+    const ran: string[] = []
+    const { submit, settled, log } = await set({
+      script: [{ calls: [{ id: 'a', name: 'careful', arguments: '{"path": ' }] }, { text: 'ok' }],
+      tools: [careful(ran)],
+    })
+    expect(await settled(await submit('go'))).toMatchObject({ status: 'completed' })
+    expect(ran).toEqual([])
+    expect(statuses(await log())).toEqual(['error'])
+  })
+
   test('never runs when it was denied, and the model is told', async () => {
     const ran: string[] = []
     const { submit, settled, backend, key, requests } = await set({
