@@ -1,4 +1,5 @@
 import type { RequestMedia, RequestMessage, RequestText, RequestToolCall } from '../domain/model-request.ts'
+import { wellFormedMessages } from './well-formed.ts'
 
 export type OpenAiPart =
   | { type: 'text'; text: string }
@@ -22,8 +23,9 @@ export type OpenAiMessage =
  * part without its bytes is shown as a line of text.
  */
 export function toOpenAiMessages(messages: readonly RequestMessage[], instructions?: string): OpenAiMessage[] {
-  const system: OpenAiMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }]
-  return [...system, ...messages.map(toOpenAiMessage)]
+  const content = instructions?.toWellFormed()
+  const system: OpenAiMessage[] = content === undefined ? [] : [{ role: 'system', content }]
+  return [...system, ...wellFormedMessages(messages).map(toOpenAiMessage)]
 }
 
 function toOpenAiMessage(message: RequestMessage): OpenAiMessage {

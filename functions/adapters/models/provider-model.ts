@@ -1,5 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { ModelRequest } from '../../domain/model-request.ts'
+import { wellFormedMessages } from '../../log/well-formed.ts'
 import type { Model, ModelEvent } from '../../ports/model.ts'
 import { readAnswer } from './answer-stream.ts'
 import { toCallOptions } from './call-options.ts'
@@ -19,7 +20,8 @@ export function createProviderModel({ provider, modelId, traits, languageModel }
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
     signal.throwIfAborted()
     try {
-      const result = await languageModel(request).doStream(toCallOptions(request, traits, signal))
+      const sent = wellFormed(request)
+      const result = await languageModel(sent).doStream(toCallOptions(sent, traits, signal))
       yield* readAnswer(result.stream, { provider, modelId })
     } catch (error) {
       if (signal.aborted) throw signal.reason
@@ -27,4 +29,9 @@ export function createProviderModel({ provider, modelId, traits, languageModel }
     }
   }
   return { name: `${provider}/${modelId}`, stream }
+}
+
+function wellFormed({ instructions, ...request }: ModelRequest): ModelRequest {
+  const system = instructions === undefined ? {} : { instructions: instructions.toWellFormed() }
+  return { ...request, ...system, messages: wellFormedMessages(request.messages) }
 }

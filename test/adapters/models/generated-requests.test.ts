@@ -97,6 +97,18 @@ describe('for any log', () => {
 })
 
 describe.each(PROVIDERS)('for any session with $name', (sentTo) => {
+  it('no half of a character is sent: providers refuse the whole request for it', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyLog, async (log) => {
+        const request = { ...requestOf(log), instructions: 'Be \ud83d brief' }
+        JSON.parse(await bodyOf(sentTo, request), (_, value: unknown) => {
+          if (typeof value === 'string') expect(value.isWellFormed()).toBe(true)
+        })
+      }),
+      { numRuns: 60 },
+    )
+  })
+
   it('each request begins with the one before, byte for byte (R5)', async () => {
     await fc.assert(
       fc.asyncProperty(settledLog, async (log) => {

@@ -1,0 +1,25 @@
+import type { RequestMessage } from '../domain/model-request.ts'
+
+type Part = RequestMessage['parts'][number]
+
+/**
+ * The messages with a replacement character for every half of a surrogate pair, which the log keeps and providers refuse: one
+ * such text would end every later run of its session with an error.
+ */
+export function wellFormedMessages(messages: readonly RequestMessage[]): readonly RequestMessage[] {
+  return messages.map((message) => {
+    if (!message.parts.some(isBroken)) return message
+    // Parts stay what they were: only their strings change.
+    return { ...message, parts: message.parts.map(mend) } as RequestMessage
+  })
+}
+
+const isBroken = (part: Part): boolean =>
+  ('text' in part && !part.text.isWellFormed()) ||
+  (part.type === 'tool_call' && !(part.arguments.isWellFormed() && part.name.isWellFormed()))
+
+function mend(part: Part): Part {
+  if (part.type === 'tool_call')
+    return { ...part, name: part.name.toWellFormed(), arguments: part.arguments.toWellFormed() }
+  return 'text' in part ? { ...part, text: part.text.toWellFormed() } : part
+}
