@@ -1,4 +1,5 @@
 import { RemovalPolicy, Stack, Validations } from 'aws-cdk-lib'
+import { EbsDeviceVolumeType } from 'aws-cdk-lib/aws-ec2'
 import { Effect, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { LogGroup, ResourcePolicy, RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Domain, EngineVersion, TLSSecurityPolicy } from 'aws-cdk-lib/aws-opensearchservice'
@@ -38,7 +39,7 @@ export class SearchDomain extends Construct implements HistorySearch {
         ...(standby ? { masterNodes: 3, masterNodeInstanceType: MASTER_INSTANCE } : {}),
       },
       ...(standby ? { zoneAwareness: { enabled: true, availabilityZoneCount: 3 } } : {}),
-      ebs: { volumeSize: props.volume },
+      ebs: { volumeSize: props.volume, volumeType: EbsDeviceVolumeType.GP3 },
       nodeToNodeEncryption: true,
       encryptionAtRest: { enabled: true, ...(encryptionKey === undefined ? {} : { kmsKey: encryptionKey }) },
       enforceHttps: true,

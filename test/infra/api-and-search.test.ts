@@ -119,6 +119,7 @@ describe('the search', () => {
       DomainEndpointOptions: { EnforceHTTPS: true, TLSSecurityPolicy: 'Policy-Min-TLS-1-2-PFS-2023-10' },
       EncryptionAtRestOptions: { Enabled: true },
       NodeToNodeEncryptionOptions: { Enabled: true },
+      EBSOptions: { VolumeSize: 50, VolumeType: 'gp3' },
     })
   })
 
