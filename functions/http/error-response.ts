@@ -51,6 +51,11 @@ const HTTP_CODES: { readonly [status: number]: string } = {
   415: 'unsupported_media_type',
 }
 
+/** Where the framework's own words do not say what to do. */
+const DETAILS: { readonly [status: number]: string } = {
+  415: 'the body must be JSON, and say so: content-type: application/json',
+}
+
 /** Seconds until a request that was refused for now may be sent again. */
 const RETRY_SECONDS = 5
 
@@ -100,7 +105,7 @@ function describe(error: Error): Problem {
   if (error instanceof TooltrailError) return describeTooltrailError(error)
   if (error instanceof HTTPException) {
     const status = error.status in TITLES ? error.status : 400
-    return { status, code: HTTP_CODES[status] ?? 'http_error', detail: error.message }
+    return { status, code: HTTP_CODES[status] ?? 'http_error', detail: DETAILS[status] ?? error.message }
   }
   return {
     status: 500,

@@ -151,7 +151,8 @@ describe('a request that cannot be served', () => {
     ['multipart/form-data; boundary=x', '--x--'],
     ['application/jsonx', '{}'],
   ])('with a body of %s answers 415', async (type, body) => {
-    await expectJson(stage, 415, 'POST', '/v1/sessions/s/messages', body, { 'content-type': type })
+    const problem = await expectJson(stage, 415, 'POST', '/v1/sessions/s/messages', body, { 'content-type': type })
+    expect(problem['detail']).toContain('content-type: application/json')
     await expectJson(stage, 415, 'POST', '/v1/sessions', body, { 'content-type': type })
     expect((await stage.send('GET', '/v1/sessions')).status).toBe(200)
   })
