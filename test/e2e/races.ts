@@ -93,11 +93,14 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
       'when all are killed in the midst of it, no input is lost, and whoever starts next goes on in the same order',
       async () => {
         const accepted: RunBody[] = []
+        let messages = 0
         for (let round = 0; round < 3; round++) {
           const posted = Array.from({ length: perKill }, (_, index) =>
             post(client(index), inputText('parallel', `r${round}n${index}`), `key-${round}-${index}`),
           )
           accepted.push(...(await Promise.all(posted)))
+          // A run that is taken over three times without a message would be given up.
+          messages = await untilMoreThan(client(0), messages)
           await Promise.all(programs.map((program) => program.kill()))
           bench.letLeasesEnd()
           programs = await startAll()
@@ -133,6 +136,16 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
         await sleep(250)
       }
       throw new Error('the session does not come to rest')
+    }
+
+    /** Answers how many messages there are, once there are more than so many. */
+    async function untilMoreThan(at: Client, before: number): Promise<number> {
+      for (let attempt = 0; attempt < 3_000; attempt++) {
+        const { length } = await at.messages(session)
+        if (length > before) return length
+        await sleep(20)
+      }
+      throw new Error('the session does not go on')
     }
 
     async function expectInOrder(at: Client, accepted: readonly RunBody[]): Promise<void> {

@@ -14,6 +14,7 @@ import type { Scenario } from './scenarios.ts'
 /** Further than a lease lasts: whoever was killed holds nothing any more. */
 const SHIFT_MS = 70_000
 const AFTERWARDS_MS = 1_000
+const SLOW_MS = 400
 const COMPOSITION = 'test/e2e/crashes/crashing-program.ts'
 const TOOLS = ['search_history', 'read_output', 'record', 'lookup', 'guarded', 'big', 'slow', 'endless']
 
@@ -54,6 +55,8 @@ export async function createCrashBench(modelBaseUrl: string, backend: Backend): 
           EFFECTS: effects,
           CLOCK_SHIFT_MS: String(shift),
           TRACE: trace,
+          // Long enough for another input to come in meanwhile.
+          SLOW_MS: String(SLOW_MS * backend.slower),
           ...(fault === undefined ? {} : { FAULT: JSON.stringify(fault) }),
         },
       }),

@@ -8,13 +8,16 @@ import { startLocal } from '../../../functions/runtime/local.ts'
 import { openPorts } from '../../../functions/runtime/open-ports.ts'
 
 // The program with tools that leave traces, a clock that is ahead, and, where FAULT says so, a kill at one durable step.
-const { FAULT, TRACE = '', EFFECTS = '', CLOCK_SHIFT_MS = '0' } = process.env
+const { FAULT, TRACE = '', EFFECTS = '', CLOCK_SHIFT_MS = '0', SLOW_MS } = process.env
 const fault = FAULT === undefined ? undefined : (JSON.parse(FAULT) as Fault)
 const points = createFaultPoints(fault, TRACE)
 const system = createSystemClock()
 const clock = { ...system, now: () => system.now() + Number(CLOCK_SHIFT_MS) }
 const settings = readSettings()
-const tools = [...builtInTools().values(), ...effectTools(EFFECTS)].map((tool) => points.tool(tool))
+const tools = [
+  ...builtInTools().values(),
+  ...effectTools(EFFECTS, SLOW_MS === undefined ? undefined : Number(SLOW_MS)),
+].map((tool) => points.tool(tool))
 const server = await startLocal(settings, {
   ports: points.ports(await openPorts(settings, clock)),
   tools: new Map(tools.map((tool) => [tool.name, tool])),

@@ -4,15 +4,16 @@ import type { Tool, ToolContext, ToolOutput } from '../../../functions/ports/too
 
 /** Bytes of a result of `big`: it is offloaded. */
 const BIG = 60_000
+/** How long `slow` takes where nothing else is said. */
 const SLOW_MS = 400
 
 type Execute = (mark: string, context: ToolContext) => Promise<ToolOutput>
 
 /**
  * Tools whose every execution leaves a line in `file`, durably, before they answer: what was executed how often can be told
- * after a crash. `mark` is the argument that names the call.
+ * after a crash. `mark` is the argument that names the call, `slowMs` how long `slow` takes.
  */
-export function effectTools(file: string): Tool[] {
+export function effectTools(file: string, slowMs = SLOW_MS): Tool[] {
   const effect = (name: string, { session, toolCallId }: ToolContext, mark: string): void => {
     const opened = openSync(file, 'a')
     writeSync(opened, `${name}\t${session}\t${mark}\t${toolCallId}\n`)
@@ -42,7 +43,7 @@ export function effectTools(file: string): Tool[] {
       text: `${'0123456789\n'.repeat(BIG / 11)}result of ${mark}`,
     })),
     tool('slow', {}, async (mark, { signal }) => {
-      await sleep(SLOW_MS, undefined, { signal })
+      await sleep(slowMs, undefined, { signal })
       return { text: `result of ${mark}` }
     }),
     tool('endless', {}, async (mark, { signal }) => {

@@ -20,13 +20,17 @@ const EVERY_KIND = [...PORT_STEPS, ...effectTools('').map(({ name }) => `tool.${
 const NEVER_ENDS = 'tool.endless'
 /** So many places are tried for a kind: a program that runs alone does not always take the steps that were seen. */
 const PLACES = 4
-/** Steps of a program that finds what a dead one has left, which is killed there in its turn: after which crash of what. */
-const IN_RECOVERY: ReadonlyMap<string, { readonly scenario: string; readonly first: string }> = new Map([
+/**
+ * Kinds for which the place is known: steps of a program that finds what a dead one has left, killed there in its turn, after
+ * which first crash; and what only one scenario leads to, if all goes well.
+ */
+const KNOWN_PLACES: ReadonlyMap<string, { readonly scenario: string; readonly first?: string }> = new Map([
   ['lease.take', { scenario: 'parallel', first: 'tool.record' }],
   ['lease.claim', { scenario: 'parallel', first: 'tool.record' }],
   ['log.repair', { scenario: 'parallel', first: 'tool.record' }],
   // It waits for a lease's length.
   ['deletion.finish', { scenario: 'deletion', first: 'deletion.markRemoved' }],
+  ['log.steer', { scenario: 'steer' }],
 ])
 /** Of all kinds of steps, those that these scenarios need not take, and why. */
 const MAY_BE_ABSENT: ReadonlyMap<string, string> = new Map([
@@ -86,7 +90,7 @@ async function stepsOfScenarios(bench: CrashBench): Promise<Map<Scenario, readon
   }
 }
 
-/** For each kind of step that was seen, some places where it may be met; for those of a recovery, after a first crash. */
+/** For each kind of step that was seen, some places where it may be met; for the others, the known one, again and again. */
 function chooseCrashes(
   seen: ReadonlyMap<Scenario, readonly string[]>,
   random: () => number,
@@ -99,17 +103,17 @@ function chooseCrashes(
   const places = new Map<string, Crash[]>()
   for (const [scenario, kinds] of seen)
     for (const [index, kind] of kinds.entries()) {
-      if (IN_RECOVERY.has(kind)) continue
+      if (KNOWN_PLACES.has(kind)) continue
       const step = kinds.slice(0, index + 1).filter((before) => before === kind).length
       places.set(kind, [...(places.get(kind) ?? []), { scenario, faults: [faultAt(kind, step)] }])
     }
-  for (const [kind, { scenario: name, first }] of IN_RECOVERY)
+  for (const [kind, { scenario: name, first }] of KNOWN_PLACES)
     for (const scenario of scenarios.filter((one) => one.name === name))
       places.set(
         kind,
         Array.from({ length: PLACES }, (): Crash => {
-          const faults = [{ kind: first, step: 1, when: 'after' } as const, faultAt(kind, 1)]
-          return { scenario, faults }
+          const before = first === undefined ? [] : [{ kind: first, step: 1, when: 'after' } as const]
+          return { scenario, faults: [...before, faultAt(kind, 1)] }
         }),
       )
   return new Map([...places].map(([kind, crashes]) => [kind, shuffled(crashes, random).slice(0, PLACES)]))
