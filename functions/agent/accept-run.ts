@@ -28,7 +28,8 @@ export async function acceptRun(
   const { inbox, worker } = dependencies
   const accepted = await inbox.enqueue(key, placement.here ? { ...run, startAs: randomUUID() } : run)
   if (accepted.started !== undefined) goOn(dependencies, key, worker.serveStarted(key, accepted.started))
-  else if (!accepted.repeated) await wake(dependencies, key, placement)
+  // Also where it was accepted before: the hint of then may be lost.
+  else await wake(dependencies, key, placement)
   return { runId: accepted.runId, repeated: accepted.repeated }
 }
 
