@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { expireSession } from '../../functions/agent/expire-session.ts'
 import { serveHint } from '../../functions/agent/serve-hint.ts'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
@@ -210,4 +210,46 @@ test('a later answer of the same holder is asked for again when it is cut off, h
   const third = stage.another([{ text: 'done' }])
   await third.worker.serve(stage.key)
   expect((await third.settled(runId)).status).toBe('completed')
+})
+
+describe('what comes while a worker looks whether there is more to do', () => {
+  /** A worker that has ended a run, and has seen nothing more, but not yet gone. */
+  async function leaving() {
+    const { begun, release, pass } = gate()
+    const opened = await setStage({
+      script: [{ text: 'one' }, { text: 'two' }],
+      change: (ports) => ({
+        ...ports,
+        lease: {
+          ...ports.lease,
+          async look(key) {
+            const seen = await ports.lease.look(key)
+            if (stage?.events.some(({ type }) => type === 'run.completed') === true) await pass()
+            return seen
+          },
+        },
+      }),
+    })
+    stage = opened
+    await opened.settled(await opened.submit('first'))
+    await begun
+    return { ...opened, release }
+  }
+
+  test('and is started at once is executed by it', async () => {
+    const { submit, settled, release } = await leaving()
+    const second = await submit('second')
+    release()
+    expect(await settled(second, 5_000)).toMatchObject({ status: 'completed' })
+  })
+
+  test('and is hinted at is looked for once more', async () => {
+    const { backend, worker, key, settled, release } = await leaving()
+    const parts = [{ type: 'text', text: 'second' } as const]
+    const { runId } = await backend.submit(key, { parts, clientTools: [] }, { here: false })
+    const served = worker.serve(key)
+    release()
+    await served
+    expect(await settled(runId, 5_000)).toMatchObject({ status: 'completed' })
+  })
 })

@@ -33,6 +33,7 @@ describe('a client tool', () => {
     const runId = await submit('go', { clientTools })
     expect(await settled(runId)).toMatchObject({ status: 'paused' })
     expect(statuses(await log())).toEqual(['waiting', 'completed'])
+    await expect(backend.continue(key, {}, here)).rejects.toMatchObject({ code: 'nothing_to_continue' })
     const answer = () => backend.answer(key, runId, [{ toolCallId: 'a', output: text('42') }], here)
     await Promise.all([answer(), answer(), answer()])
     expect(await settled(runId)).toMatchObject({ status: 'completed' })

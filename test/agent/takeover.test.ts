@@ -158,6 +158,15 @@ test('continue takes up a run whose holder has died', async () => {
   expect(await it.settled(runId)).toMatchObject({ status: 'completed' })
 })
 
+test('continue begins an input that was accepted and never begun', async () => {
+  const it = await set({ script: [{ text: 'done' }] })
+  const input = { parts: [{ type: 'text', text: 'go' } as const] }
+  const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [] } as const
+  const { runId } = await it.ports.inbox.enqueue(it.key, run)
+  expect(await it.backend.continue(it.key, {}, { here: true })).toEqual({ runId, repeated: false })
+  expect(await it.settled(runId)).toMatchObject({ status: 'completed' })
+})
+
 test('a cancel of a run whose holder has died ends it at once when the lease is over', async () => {
   const it = await set({ script: [] })
   const { runId } = await leftBehind(it, ['pay'])
