@@ -22,7 +22,7 @@ export const currentTime = defineTool({
 function inZone(now: Date, timezone: string): string {
   const parts = new Map(format(now, timezone).map(({ type, value }) => [type, value]))
   const part = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? ''
-  const offset = part('timeZoneName').replace('GMT', '') || '+00:00'
+  const offset = part('timeZoneName').replace('GMT', '')
   const date = `${part('year')}-${part('month')}-${part('day')}`
   const time = `${part('hour')}:${part('minute')}:${part('second')}`
   return `${date}T${time}${offset} ${timezone} (${part('weekday')})`

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { continueDeletion } from '../../functions/agent/delete-session.ts'
 import { expireSession } from '../../functions/agent/expire-session.ts'
 import { serveHint } from '../../functions/agent/serve-hint.ts'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
@@ -99,6 +100,18 @@ test('a hint of a deleted session removes its rows; the last step waits for late
   await serveHint({ ...ports, worker }, key, Infinity)
   // Due a lease's length later, still.
   expect(await ports.janitor.due(ports.clock.now() + 61_000, 10)).toEqual([key])
+})
+
+test('the last step of a deletion takes away what a late writer has left, and is then due no more', async () => {
+  stage = await setStage({ script: [] })
+  const { ports, key } = stage
+  await ports.deletion.tombstone(key)
+  await continueDeletion(ports, key, Infinity)
+  const late = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
+  await ports.outputs.put(key, late, Buffer.from('late'), 'text/plain')
+  expect(await continueDeletion(ports, key, Infinity)).toMatchObject({ removed: true })
+  expect(await ports.outputs.stat(key, late)).toBeUndefined()
+  expect(await ports.janitor.due(ports.clock.now() + 61_000, 10)).toEqual([])
 })
 
 test('a session whose expiry was removed is deleted and hinted at; one that has been used since is not', async () => {

@@ -118,6 +118,13 @@ describe('what is loaded of a log (R7)', () => {
     }
   })
 
+  it('looks for the input that a run without one continues only as far as the budget goes', () => {
+    const writer = longLog(20)
+    writer.run('failed').user('the task')
+    for (let round = 0; round < 200; round++) writer.assistant(callTo('a', '{}')).result(0, 'y'.repeat(1_000))
+    expect(load(writer.log, 8_000, 2, 'continuing').read).toBeLessThan(60)
+  })
+
   it('holds the input of the run that a run without one continues', () => {
     const writer = longLog(20)
     writer.run('failed').user('the task')

@@ -1,0 +1,41 @@
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import { APICallError } from '@ai-sdk/provider'
+import { expect, test } from 'vitest'
+import { readAnswer } from '../../../functions/adapters/models/answer-stream.ts'
+import { toModelError } from '../../../functions/adapters/models/model-error.ts'
+import type { ModelEvent } from '../../../functions/ports/model.ts'
+
+/** A stream that ends within a call, for this reason. */
+async function* cutWithinCall(unified: 'length' | 'tool-calls'): AsyncIterable<LanguageModelV4StreamPart> {
+  yield { type: 'tool-input-start', id: 'c', toolName: 'shell' }
+  yield { type: 'tool-input-delta', id: 'c', delta: '{"cmd":"l' }
+  const tokens = { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }
+  const usage = { inputTokens: tokens, outputTokens: { total: 1, text: 1, reasoning: 0 } }
+  yield { type: 'finish', finishReason: { unified, raw: unified }, usage }
+}
+
+async function lastEvent(stream: AsyncIterable<LanguageModelV4StreamPart>): Promise<ModelEvent | undefined> {
+  let last: ModelEvent | undefined
+  for await (const event of readAnswer(stream, { provider: 'p', modelId: 'm' })) last = event
+  return last
+}
+
+test('a call that the limit of tokens cut off is stored as far as it came', async () => {
+  expect(await lastEvent(cutWithinCall('length'))).toMatchObject({
+    type: 'answer',
+    answer: { finishReason: 'length', toolCalls: [{ id: 'c', name: 'shell', arguments: '{"cmd":"l' }] },
+  })
+})
+
+test('a call that was cut off otherwise is no answer, and asked for again', async () => {
+  await expect(lastEvent(cutWithinCall('tool-calls'))).rejects.toMatchObject({ code: 'network', retryable: true })
+})
+
+test.each([
+  ['Rate limit reached', '{"error":{"code":"rate_limit_exceeded"}}', true],
+  ['You exceeded your current quota', '{"error":{"code":"insufficient_quota"}}', false],
+  ['Your credit balance is too low', '{}', false],
+])('status 429 with "%s" and %s: waiting helps: %s', (message, responseBody, retryable) => {
+  const error = new APICallError({ message, url: '', requestBodyValues: {}, statusCode: 429, responseBody })
+  expect(toModelError(error)).toMatchObject({ code: 'rate_limited', retryable })
+})
