@@ -96,6 +96,26 @@ describe('for any log', () => {
   )
 })
 
+it.each(['anthropic', 'bedrock'])(
+  '%s is told that arguments were malformed, in an error that quotes them, whatever came of the call',
+  async (name) => {
+    const call = { id: 'c', name: 'shell', arguments: 'not json' }
+    const body = await bodyOf(provider(name), {
+      messages: [
+        { role: 'user', parts: [{ type: 'text', text: 'go' }] },
+        { role: 'assistant', parts: [{ type: 'tool_call', ...call }] },
+        { role: 'tool', toolCallId: 'c', toolName: 'shell', isError: false, parts: [{ type: 'text', text: 'fine' }] },
+      ],
+      tools: [{ name: 'shell', description: '', parameters: { type: 'object', properties: {} } }],
+      toolChoice: 'auto',
+      options: {},
+    })
+    expect(body).toMatch(/"is_error":true|"status":"error"/)
+    expect(body).toMatch(/not json[^"]*fine/)
+    expect(body).toMatch(/"input":\{\}/)
+  },
+)
+
 describe.each(PROVIDERS)('for any session with $name', (sentTo) => {
   it('no half of a character is sent: providers refuse the whole request for it', async () => {
     await fc.assert(
