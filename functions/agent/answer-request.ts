@@ -5,6 +5,7 @@ import type { ModelRequest } from '../domain/model-request.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Model, ModelAnswer } from '../ports/model.ts'
 import { ModelError } from '../ports/model.ts'
+import { limitTime } from './time-limit.ts'
 
 /** A request without any event for this long has failed. */
 const IDLE_MS = 120_000
@@ -74,25 +75,21 @@ async function streamAnswer(
   signal: AbortSignal,
   streamed: AssistantPart[],
 ): Promise<ModelAnswer> {
-  const idle = new AbortController()
-  const expire = (): void =>
-    idle.abort(new ModelError('timeout', `no answer for ${IDLE_MS / 1_000} s`, { retryable: true }))
-  let timer = setTimeout(expire, IDLE_MS)
+  const silent = (): Error => new ModelError('timeout', `no answer for ${IDLE_MS / 1_000} s`, { retryable: true })
+  const idle = limitTime(signal, IDLE_MS, silent)
   const base = { runId: target.runId, round: target.round }
   try {
-    for await (const event of target.model.stream(request, AbortSignal.any([signal, idle.signal]))) {
-      clearTimeout(timer)
-      timer = setTimeout(expire, IDLE_MS)
+    for await (const event of target.model.stream(request, idle.signal)) {
+      idle.restart()
       if (event.type === 'answer') return event.answer
       target.emit({ ...base, ...event })
       if (event.type !== 'tool_call.delta') addDelta(streamed, event)
     }
   } catch (error) {
-    signal.throwIfAborted()
     idle.signal.throwIfAborted()
     throw error
   } finally {
-    clearTimeout(timer)
+    idle.end()
   }
   throw new ModelError('network', 'the stream ended before the answer was complete', { retryable: true })
 }

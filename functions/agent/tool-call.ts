@@ -1,5 +1,6 @@
 import type { Json } from '../domain/json.ts'
 import type { Tool, ToolContext, ToolOutput } from '../ports/tool.ts'
+import { limitTime } from './time-limit.ts'
 
 export interface CallOutcome extends ToolOutput {
   readonly status: 'completed' | 'error'
@@ -17,8 +18,8 @@ export async function executeCall(
   if (tool === undefined) return failure(`there is no tool named ${JSON.stringify(call.name)}`)
   const input = parseArguments(call.arguments)
   if (input === undefined) return failure(`the arguments are not valid JSON: ${call.arguments}`)
-  const timeout = AbortSignal.timeout(tool.timeoutMs)
-  const signal = AbortSignal.any([context.signal, timeout])
+  const timedOut = `${call.name} did not finish within ${tool.timeoutMs / 1_000} s`
+  const { signal, end } = limitTime(context.signal, tool.timeoutMs, () => new DOMException(timedOut, 'TimeoutError'))
   try {
     signal.throwIfAborted()
     const output: unknown = await Promise.race([tool.execute(input, { ...context, signal }), rejectOnAbort(signal)])
@@ -26,8 +27,10 @@ export async function executeCall(
     return { status: 'completed', ...output }
   } catch (error) {
     context.signal.throwIfAborted()
-    if (timeout.aborted) return failure(`${call.name} did not finish within ${tool.timeoutMs / 1_000} s`)
+    if (signal.aborted) return failure(timedOut)
     return failure(error instanceof Error ? error.message : String(error))
+  } finally {
+    end()
   }
 }
 
