@@ -1,5 +1,6 @@
 import { readSettings, SettingsError } from '../runtime/config.ts'
 import { startLocal } from '../runtime/local.ts'
+import { stopOnSignals } from '../runtime/stop-signals.ts'
 
 try {
   const server = await startLocal(readSettings())
@@ -11,13 +12,7 @@ try {
     process.stdout.write(
       'No API key exists: requests from this machine are let in without one, for the tenant "default".\n',
     )
-  const stop = (signal: string): void => {
-    process.stdout.write(`${signal}: finishing or handing over what runs; again to stop at once\n`)
-    process.once(signal, () => process.exit(1))
-    void server.close().then(() => process.exit(0))
-  }
-  process.once('SIGINT', stop)
-  process.once('SIGTERM', stop)
+  stopOnSignals(server.close)
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error
   process.stderr.write(`Tooltrail cannot start. ${error.message}\n`)
