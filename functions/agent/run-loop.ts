@@ -1,16 +1,17 @@
 import { LeaseLost } from '../domain/errors.ts'
 import { eventId } from '../domain/events.ts'
 import type { StopReason } from '../domain/run.ts'
-import { ModelError } from '../ports/model.ts'
 import type { ModelAnswer } from '../ports/model.ts'
 import { AnswerFailed } from './answer-request.ts'
 import { declaredTools } from './build-request.ts'
 import { withUniqueCallIds } from './call-ids.ts'
+import { answerUnlessCut } from './hand-over.ts'
+import type { HandOver } from './hand-over.ts'
 import type { LoopDependencies } from './loop-dependencies.ts'
 import { lastRoundReason, nextAnswer } from './next-answer.ts'
 import { callsToExecute, endOfCrashLoop } from './resume-run.ts'
 import { endAfter, endRun } from './run-ending.ts'
-import { assistantMessage, openCalls, remember, roundsOf } from './run-state.ts'
+import { assistantMessage, openCalls, remember } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import { steerRun } from './steer-run.ts'
 import { storeRound } from './store-round.ts'
@@ -18,12 +19,6 @@ import { executeBatch } from './tool-batch.ts'
 
 /** How one holding of the lease ended. `lost`: somebody else goes on, or the lease's end will bring somebody. */
 export type LoopEnding = 'ended' | 'paused' | 'handed_over' | 'lost'
-
-/** What asks for a run to be handed over: after the round that it is in, or out of the middle of a model's answer. */
-export interface HandOver {
-  readonly afterRound: AbortSignal
-  readonly atOnce: AbortSignal
-}
 
 /**
  * Executes a run from wherever its log stands until it ends, pauses or is handed over; the lease is given back by the write
@@ -45,7 +40,7 @@ async function advance(dependencies: LoopDependencies, state: RunState, handOver
   const tools = declaredTools(state.agent, state.held.run.clientTools, dependencies.tools)
   const crashLoop = endOfCrashLoop(state, dependencies.clock.now())
   if (crashLoop !== undefined) return finish(dependencies, state, crashLoop)
-  // Taken up for the next answer alone: it may have all of this process's time.
+  // Taken up for the next answer alone: it may have all the time that a process has.
   let isWhole = state.held.origin === 'resumed'
   for (;;) {
     if (await executeOpenCalls(dependencies, state)) isWhole = false
@@ -64,29 +59,6 @@ async function advance(dependencies: LoopDependencies, state: RunState, handOver
     await state.writer.settled()
     if (state.signal.aborted) throw new AnswerFailed(state.signal.reason, answer.parts)
     if (await storeAnswer(dependencies, state, answer, last)) return 'ended'
-  }
-}
-
-/**
- * The model's answer, of which nothing is stored when it is cut off: then undefined, for somebody else asks again. Rejects with
- * `AnswerFailed` where nobody would have more time for it.
- */
-async function answerUnlessCut(
-  state: RunState,
-  ask: (signal: AbortSignal) => Promise<ModelAnswer>,
-  { atOnce, isWhole }: { readonly atOnce: AbortSignal; readonly isWhole: boolean },
-): Promise<ModelAnswer | undefined> {
-  try {
-    return await ask(AbortSignal.any([state.signal, atOnce]))
-  } catch (error) {
-    if (!(error instanceof AnswerFailed) || !atOnce.aborted || error.cause !== atOnce.reason) throw error
-    if (isWhole) {
-      const text = 'the model took longer for its answer than one process may run'
-      throw new AnswerFailed(new ModelError('timeout', text, { retryable: false, cause: error }), error.streamed)
-    }
-    const round = roundsOf(state)
-    state.emit({ type: 'round.restarted', runId: state.held.run.id, round, reason: 'handed_over' })
-    return undefined
   }
 }
 

@@ -5,10 +5,12 @@ import { isBlocked, isFree } from '../domain/session.ts'
 import type { SessionJanitor } from '../ports/session-janitor.ts'
 import type { Started } from '../ports/run-lease.ts'
 import { nameOf } from './event-bus.ts'
+import { CutOff } from './hand-over.ts'
+import type { HandOver } from './hand-over.ts'
 import type { HeldRun, LoopDependencies } from './loop-dependencies.ts'
 import { openRun } from './open-run.ts'
 import { executeRun } from './run-loop.ts'
-import type { HandOver, LoopEnding } from './run-loop.ts'
+import type { LoopEnding } from './run-loop.ts'
 import { inRunSpan } from './run-span.ts'
 import type { RunState } from './run-state.ts'
 
@@ -27,7 +29,7 @@ export interface SessionWorker {
   /** Runs stop between two rounds and are left to others: answers whose, when all have. Nothing is begun until `resume`. */
   handOver(): Promise<readonly SessionKey[]>
   /** Makes haste with handing over: answers that models still give are cut off, to be asked for again by whoever goes on. */
-  cutOff(): void
+  cutOff(why: CutOff['why']): void
   /** Begins what it is asked for again. */
   resume(): void
   /** As `handOver`, but for good. */
@@ -83,7 +85,7 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
       const left = [...serving.values()].map(({ key }) => ({ tenant: key.tenant, session: key.session }))
       return stop().then(() => left)
     },
-    cutOff: () => Object.values(stopping).forEach((stop) => stop.abort()),
+    cutOff: (why) => cutOff(stopping, why),
     resume: () => void (stopping = createStops()),
     stop,
   }
@@ -101,6 +103,11 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
 type Stops = { readonly [when in keyof HandOver]: AbortController }
 
 const createStops = (): Stops => ({ afterRound: new AbortController(), atOnce: new AbortController() })
+
+function cutOff({ afterRound, atOnce }: Stops, why: CutOff['why']): void {
+  afterRound.abort()
+  atOnce.abort(new CutOff(why))
+}
 
 async function execute(dependencies: Dependencies, state: RunState, stops: Stops): Promise<LoopEnding> {
   const handOver = { afterRound: stops.afterRound.signal, atOnce: stops.atOnce.signal }

@@ -37,7 +37,7 @@ export async function invoke<Result>(
   const before = (margin: number, step: () => unknown): Promise<unknown> =>
     ports.clock.sleep(Math.max(0, context.getRemainingTimeInMillis() - margin), over.signal).then(step, () => undefined)
   const handedOver = before(stopMarginMs, () => handOver(loop, hops + 1))
-  void before(Math.min(CUT_OFF_MS, stopMarginMs), () => worker.cutOff())
+  void before(Math.min(CUT_OFF_MS, stopMarginMs), () => worker.cutOff('out_of_time'))
   try {
     return await work()
   } finally {

@@ -3,9 +3,7 @@ import { continueDeletion } from '../../functions/agent/delete-session.ts'
 import { expireSession } from '../../functions/agent/expire-session.ts'
 import { serveHint } from '../../functions/agent/serve-hint.ts'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
-import type { ModelRequest } from '../../functions/domain/model-request.ts'
 import type { SessionKey } from '../../functions/domain/session.ts'
-import type { ModelEvent } from '../../functions/ports/model.ts'
 import { makeTool, setStage } from './stage.ts'
 import type { Stage } from './stage.ts'
 
@@ -152,77 +150,6 @@ test('an input and an answer whose hint cannot be sent are accepted all the same
   expect(await due()).toBe(false)
   await backend.answer(key, runId, [{ toolCallId: 'ask-1', output: [{ type: 'text', text: 'yes' }] }], elsewhere)
   expect(await due()).toBe(true)
-})
-
-/** A model that says something and then thinks for as long as it may. */
-async function* thinking(_: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
-  yield { type: 'text.delta', part: 0, text: 'Let me think' }
-  await new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-  })
-}
-
-const said = async ({ events }: Pick<Stage, 'events'>): Promise<void> => {
-  while (!events.some(({ type }) => type === 'text.delta')) await new Promise((resolve) => setTimeout(resolve, 5))
-}
-
-test('an answer that is cut off leaves nothing behind, is no crash, and is asked for again by the next process', async () => {
-  stage = await setStage({ script: [thinking] })
-  const { key, ports, worker, events, log } = stage
-  const runId = await stage.submit('go')
-  await said(stage)
-  const left = worker.handOver()
-  worker.cutOff()
-  expect(await left).toEqual([key])
-  expect(events.at(-1)).toMatchObject({ type: 'round.restarted', runId, round: 0, reason: 'handed_over' })
-  expect((await log()).map(({ role }) => role)).toEqual(['user'])
-  const header = await ports.lease.look(key)
-  expect(header).toMatchObject({ activeRun: runId, takeovers: 0 })
-  expect([header?.lease, await ports.janitor.due(ports.clock.now(), 10)]).toEqual([undefined, [key]])
-
-  const other = stage.another([{ text: 'done' }])
-  await other.worker.serve(key)
-  expect((await other.settled(runId)).status).toBe('completed')
-})
-
-test('an answer for which a process had all its time fails when it is cut off, with what had been said', async () => {
-  stage = await setStage({ script: [thinking] })
-  const runId = await stage.submit('go')
-  await said(stage)
-  stage.worker.cutOff()
-  await stage.worker.idle()
-
-  const other = stage.another([thinking])
-  const serving = other.worker.serve(stage.key)
-  await said(other)
-  other.worker.cutOff()
-  await serving
-  const run = await other.settled(runId)
-  expect(run).toMatchObject({ status: 'failed', error: { code: 'timeout' } })
-  expect((await stage.log()).at(-1)).toMatchObject({
-    parts: [
-      { type: 'text', text: 'Let me think' },
-      { type: 'error', code: 'timeout' },
-    ],
-  })
-})
-
-test('a later answer of the same holder is asked for again when it is cut off, however the run was taken up', async () => {
-  const quick = makeTool('quick', async () => ({ text: 'at once' }))
-  stage = await setStage({ script: [thinking], tools: [quick] })
-  const runId = await stage.submit('go')
-  await said(stage)
-  stage.worker.cutOff()
-  await stage.worker.idle()
-
-  const other = stage.another([{ calls: [{ name: 'quick' }] }, thinking])
-  const serving = other.worker.serve(stage.key)
-  await said(other)
-  other.worker.cutOff()
-  await serving
-  const third = stage.another([{ text: 'done' }])
-  await third.worker.serve(stage.key)
-  expect((await third.settled(runId)).status).toBe('completed')
 })
 
 describe('what comes while a worker looks whether there is more to do', () => {

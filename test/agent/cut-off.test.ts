@@ -1,0 +1,124 @@
+import { afterEach, expect, test } from 'vitest'
+import type { ModelRequest } from '../../functions/domain/model-request.ts'
+import { ModelError } from '../../functions/ports/model.ts'
+import type { ModelEvent } from '../../functions/ports/model.ts'
+import { makeTool, setStage, until } from './stage.ts'
+import type { Stage } from './stage.ts'
+
+let stage: Stage | undefined
+afterEach(async () => {
+  await stage?.close()
+  stage = undefined
+})
+
+/** A model that says something and then thinks for as long as it may. */
+async function* thinking(_: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
+  yield { type: 'text.delta', part: 0, text: 'Let me think' }
+  await new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  })
+}
+
+async function* failing(error: Error): AsyncIterable<ModelEvent> {
+  yield* []
+  throw error
+}
+
+const said = ({ events }: Pick<Stage, 'events'>): Promise<void> =>
+  until(() => events.some(({ type }) => type === 'text.delta'))
+
+test('an answer that is cut off leaves nothing behind, is no crash, and is asked for again by the next process', async () => {
+  stage = await setStage({ script: [thinking] })
+  const { key, ports, worker, events, log } = stage
+  const runId = await stage.submit('go')
+  await said(stage)
+  const left = worker.handOver()
+  worker.cutOff('out_of_time')
+  expect(await left).toEqual([key])
+  expect(events.at(-1)).toMatchObject({ type: 'round.restarted', runId, round: 0, reason: 'handed_over' })
+  expect((await log()).map(({ role }) => role)).toEqual(['user'])
+  const header = await ports.lease.look(key)
+  expect(header).toMatchObject({ activeRun: runId, takeovers: 0 })
+  expect([header?.lease, await ports.janitor.due(ports.clock.now(), 10)]).toEqual([undefined, [key]])
+
+  const other = stage.another([{ text: 'done' }])
+  await other.worker.serve(key)
+  expect((await other.settled(runId)).status).toBe('completed')
+})
+
+test('a stop never ends a run: an answer that it cuts off is asked for again, by however many processes', async () => {
+  stage = await setStage({ script: [thinking] })
+  const { key, ports, another, log } = stage
+  const runId = await stage.submit('go')
+  await said(stage)
+  stage.worker.cutOff('told_to_stop')
+  await stage.worker.idle()
+
+  for (let stop = 0; stop < 4; stop++) {
+    const next = another([thinking])
+    const serving = next.worker.serve(key)
+    await said(next)
+    next.worker.cutOff('told_to_stop')
+    await serving
+    expect(next.events.at(-1)).toMatchObject({ type: 'round.restarted', round: 0, reason: 'handed_over' })
+    expect(await ports.lease.look(key)).toMatchObject({ activeRun: runId, takeovers: 0 })
+  }
+  expect((await log()).map(({ role }) => role)).toEqual(['user'])
+  const last = another([{ text: 'done' }])
+  await last.worker.serve(key)
+  expect((await last.settled(runId)).status).toBe('completed')
+})
+
+test('a run that waits to ask its model again is handed over at once, too', async () => {
+  const overloaded = new ModelError('rate_limited', 'later', { retryable: true, retryAfterMs: 50_000 })
+  stage = await setStage({ script: [() => failing(overloaded)] })
+  const { key, ports, requests, worker, another } = stage
+  const runId = await stage.submit('go')
+  await until(() => requests.length === 1)
+  worker.cutOff('told_to_stop')
+  await worker.idle()
+  expect((await ports.lease.look(key))?.lease).toBeUndefined()
+  const other = another([{ text: 'done' }])
+  await other.worker.serve(key)
+  expect((await other.settled(runId)).status).toBe('completed')
+})
+
+test('an answer for which a process had all its time fails when it is cut off, with what had been said', async () => {
+  stage = await setStage({ script: [thinking] })
+  const runId = await stage.submit('go')
+  await said(stage)
+  stage.worker.cutOff('out_of_time')
+  await stage.worker.idle()
+
+  const other = stage.another([thinking])
+  const serving = other.worker.serve(stage.key)
+  await said(other)
+  other.worker.cutOff('out_of_time')
+  await serving
+  const run = await other.settled(runId)
+  expect(run).toMatchObject({ status: 'failed', error: { code: 'timeout' } })
+  expect((await stage.log()).at(-1)).toMatchObject({
+    parts: [
+      { type: 'text', text: 'Let me think' },
+      { type: 'error', code: 'timeout' },
+    ],
+  })
+})
+
+test('a later answer of the same holder is asked for again when it is cut off, however the run was taken up', async () => {
+  const quick = makeTool('quick', async () => ({ text: 'at once' }))
+  stage = await setStage({ script: [thinking], tools: [quick] })
+  const runId = await stage.submit('go')
+  await said(stage)
+  stage.worker.cutOff('out_of_time')
+  await stage.worker.idle()
+
+  const other = stage.another([{ calls: [{ name: 'quick' }] }, thinking])
+  const serving = other.worker.serve(stage.key)
+  await said(other)
+  other.worker.cutOff('out_of_time')
+  await serving
+  const third = stage.another([{ text: 'done' }])
+  await third.worker.serve(stage.key)
+  expect((await third.settled(runId)).status).toBe('completed')
+})
