@@ -1,11 +1,7 @@
-import { getRequestListener } from '@hono/node-server'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:http'
-import type { Server } from 'node:http'
 import packageJson from '../../package.json' with { type: 'json' }
 import { checkModel } from '../adapters/models/models.ts'
 import type { Agent } from '../domain/agent.ts'
-import { unreadableRequest } from '../http/error-response.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import { ModelError } from '../ports/model.ts'
 import type { ToolRegistry } from '../ports/tool.ts'
@@ -13,6 +9,7 @@ import { readAgents } from './agents-file.ts'
 import { builtInTools, withoutHttpFetch } from './built-in-tools.ts'
 import type { Settings } from './config.ts'
 import { SettingsError } from './config.ts'
+import { serveHttp } from './http-server.ts'
 import { openPorts } from './open-ports.ts'
 import { createProgram } from './program.ts'
 import { readTools } from './tools-file.ts'
@@ -25,10 +22,13 @@ const SWEEP_MS = 1_000
  * and whose lease has ended, wait 5 s at the most, and each process pays some 50 cents a month for it.
  */
 const AWS_SWEEP_MS = 5_000
-/** Runs that have not reached the end of a round by then are left to the next start. */
-const STOP_MS = 20_000
-/** Longer than clients and balancers keep idle connections, so that none is closed just as it is used again. */
-const KEEP_ALIVE_MS = 65_000
+/** How long models have for the answers that they give when the program is told to stop. */
+const CUT_OFF_MS = 15_000
+/**
+ * After that, for what is cut off to be handed over. A tool that still runs is left behind with its lease: while it is open,
+ * nobody may take the run up before that has ended.
+ */
+const HAND_OVER_MS = 5_000
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
 
 export interface LocalServer {
@@ -63,16 +63,17 @@ export async function startLocal(settings: Settings, composition: Composition = 
     app: { version: packageJson.version, openAccess: LOOPBACK.has(settings.host), corsOrigins: settings.corsOrigins },
     sweepMs: settings.aws === undefined ? SWEEP_MS : AWS_SWEEP_MS,
   })
-  const server = await listen(program.app.fetch, settings)
+  const server = await serveHttp(program.app.fetch, settings)
   return {
-    url: urlOf(server, settings.host),
+    url: server.url,
     model: agents.get('default')?.model ?? settings.model,
     openAccess,
     async close() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      await Promise.race([program.stop(), ports.clock.sleep(STOP_MS)])
-      server.closeAllConnections()
-      await closed
+      const stopped = Promise.all([program.stop(), server.drain()])
+      await within(CUT_OFF_MS, stopped, ports.clock)
+      program.cutOff()
+      await within(HAND_OVER_MS, stopped, ports.clock)
+      await server.close()
       await ports.close()
     },
   }
@@ -94,17 +95,12 @@ function checkModels(agents: Iterable<Agent>, { modelSettings }: Settings, logge
 const toolsOf = async ({ toolsFile }: Settings): Promise<ToolRegistry> =>
   toolsFile === undefined ? builtInTools() : builtInTools(await readTools(toolsFile))
 
-function listen(fetch: Parameters<typeof getRequestListener>[0], { port, host }: Settings): Promise<Server> {
-  const answer = getRequestListener(fetch, { hostname: host, errorHandler: unreadableRequest })
-  const server = createServer((request, response) => void answer(request, response))
-  server.keepAliveTimeout = KEEP_ALIVE_MS
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(new SettingsError(`PORT, HOST: ${error.message}`)))
-    server.listen(port, host, () => resolve(server))
-  })
-}
-
-function urlOf(server: Server, host: string): string {
-  const { port } = server.address() as AddressInfo
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+/** Waits for `work`, but no longer than `milliseconds`. */
+async function within(milliseconds: number, work: Promise<unknown>, clock: Clock): Promise<void> {
+  const over = new AbortController()
+  try {
+    await Promise.race([work, clock.sleep(milliseconds, over.signal)])
+  } finally {
+    over.abort()
+  }
 }

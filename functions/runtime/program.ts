@@ -62,6 +62,8 @@ export interface Program {
   readonly backend: Backend
   /** Ends streams and waits, hands over what runs between two rounds, and stops sweeping. The ports stay open. */
   stop(): Promise<void>
+  /** Makes haste with stopping: answers that models still give are cut off, and asked for again by whoever goes on. */
+  cutOff(): void
 }
 
 /** The whole program in one process, on whatever the ports stand on: API, loop, queue consumer and sweeper. */
@@ -93,5 +95,6 @@ export function createProgram(ports: Ports, { agents, tools, app: appSettings, s
       await Promise.all([sweeper.stop(), worker.stop()])
       await consumer.stop()
     },
+    cutOff: () => worker.cutOff('told_to_stop'),
   }
 }

@@ -18,6 +18,8 @@ export interface RunningProgram {
   /** Resolves when it has ended, with the signal that ended it. */
   readonly ended: Promise<NodeJS.Signals | null>
   hasEnded(): boolean
+  /** Null until it has ended, and when a signal ended it. */
+  exitCode(): number | null
   /** Ends it, by default as a crash does. */
   kill(signal?: NodeJS.Signals): Promise<void>
 }
@@ -62,6 +64,7 @@ export async function startProgram(options: {
     pid: child.pid ?? 0,
     log: () => log.join(''),
     ended,
+    exitCode: () => child.exitCode,
     hasEnded: () => child.exitCode !== null || child.signalCode !== null,
     async kill(signal = 'SIGKILL') {
       child.kill(signal)
