@@ -1,6 +1,6 @@
 import type { Agent } from '../domain/agent.ts'
 import type { Message } from '../domain/message.ts'
-import type { ModelRequest, RequestMessage } from '../domain/model-request.ts'
+import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../domain/model-request.ts'
 import type { ClientTool, Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import { replay } from '../log/replay.ts'
@@ -62,10 +62,9 @@ export async function attachMedia(
   session: Session,
   outputs: OutputStore,
 ): Promise<ModelRequest> {
-  const attach = async <Part extends { readonly type: string }>(part: Part): Promise<Part> =>
-    (part.type === 'image' || part.type === 'file') && 'id' in part
-      ? { ...part, data: await outputs.read(session, String(part.id)) }
-      : part
+  if (!request.messages.some(hasMedia)) return request
+  const attach = async (part: RequestText | RequestMedia): Promise<RequestText | RequestMedia> =>
+    part.type === 'text' ? part : { ...part, data: await outputs.read(session, part.id) }
   const messages = await Promise.all(
     request.messages.map(async (message): Promise<RequestMessage> => {
       if (message.role === 'assistant') return message
@@ -74,3 +73,6 @@ export async function attachMedia(
   )
   return { ...request, messages }
 }
+
+const hasMedia = (message: RequestMessage): boolean =>
+  message.parts.some((part) => part.type === 'image' || part.type === 'file')

@@ -1,8 +1,14 @@
-import { expect, test } from 'vitest'
-import { buildRequest, declaredTools } from '../../functions/agent/build-request.ts'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { createDiskOutputStore } from '../../functions/adapters/disk/output-store.ts'
+import { attachMedia, buildRequest, declaredTools } from '../../functions/agent/build-request.ts'
 import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import type { Agent } from '../../functions/domain/agent.ts'
+import { nextIds } from '../../functions/domain/ids.ts'
 import type { Message } from '../../functions/domain/message.ts'
+import type { ModelRequest } from '../../functions/domain/model-request.ts'
 import type { Run } from '../../functions/domain/run.ts'
 import type { Session } from '../../functions/domain/session.ts'
 import { NO_USAGE } from '../../functions/domain/usage.ts'
@@ -82,4 +88,31 @@ test("a caller's tool hides the agent's of the same name; tools that are listed 
   )
   const own = { name: 'ask', description: 'asks the caller', parameters: {} }
   expect(declaredTools({ ...agent, tools: ['look', 'ask', 'gone'] }, [own], registry)).toEqual([own, look])
+})
+
+test('a request carries the bytes of its media, of inputs and of results, and is otherwise what it was', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-request-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const outputs = createDiskOutputStore({ folder })
+  const [picture = '', sheet = ''] = nextIds(undefined, 1, 2)
+  await outputs.put(session, picture, Buffer.from('a picture'), 'image/png')
+  await outputs.put(session, sheet, Buffer.from('a sheet'), 'text/csv')
+  const text = { type: 'text', text: 'see' } as const
+  const image = { type: 'image', id: picture, mediaType: 'image/png' } as const
+  const file = { type: 'file', id: sheet, mediaType: 'text/csv' } as const
+  const assistant = { role: 'assistant', parts: [text] } as const
+  const result = { role: 'tool', toolCallId: 'c', toolName: 'shell', isError: false } as const
+  const rest = { tools: [look], toolChoice: 'auto', options: {} } as const
+  const request = (...[first, second]: readonly object[]): ModelRequest => ({
+    ...rest,
+    messages: [
+      { role: 'user', parts: [text, { ...image, ...first }] },
+      assistant,
+      { ...result, parts: [{ ...file, ...second }, text] },
+    ],
+  })
+  const attached = await attachMedia(request(), session, outputs)
+  expect(attached).toEqual(request({ data: Buffer.from('a picture') }, { data: Buffer.from('a sheet') }))
+  const plain: ModelRequest = { ...rest, messages: [assistant, { ...result, parts: [text] }] }
+  expect(await attachMedia(plain, session, outputs)).toEqual(plain)
 })
