@@ -33,28 +33,29 @@ export function allocate(state: RunState, now: number, count: number): string[] 
   return ids
 }
 
-/** Puts new messages at the end, and changed ones in their place. */
+/** Puts messages where their ids belong, each in the place of the one with its id if there is one. */
 export function remember(state: RunState, messages: readonly Message[]): void {
-  const changed = new Map(messages.map((message) => [message.id, message]))
-  state.messages = state.messages.map((message) => {
-    const newer = changed.get(message.id)
-    changed.delete(message.id)
-    return newer ?? message
-  })
-  state.messages.push(...changed.values())
+  for (const message of messages) {
+    const place = state.messages.findLastIndex(({ id }) => id <= message.id)
+    const known = state.messages[place]?.id === message.id
+    state.messages.splice(known ? place : place + 1, known ? 1 : 0, message)
+  }
 }
 
-export const runMessages = (state: RunState): Message[] =>
-  state.messages.filter((message) => message.runId === state.held.run.id && message.parentToolCallId === undefined)
+const isOfRun = ({ held }: RunState, message: Message): boolean =>
+  message.runId === held.run.id && message.parentToolCallId === undefined
+
+export const runMessages = (state: RunState): Message[] => state.messages.filter((message) => isOfRun(state, message))
 
 export const openCalls = (state: RunState): ToolMessage[] =>
-  runMessages(state).filter(
-    (message) => message.role === 'tool' && OPEN_STATUSES.includes(message.status),
-  ) as ToolMessage[]
+  state.messages.filter(
+    (message): message is ToolMessage =>
+      message.role === 'tool' && OPEN_STATUSES.includes(message.status) && isOfRun(state, message),
+  )
 
 /** Rounds that the run has stored so far. */
 export const roundsOf = (state: RunState): number =>
-  runMessages(state).filter((message) => message.role === 'assistant').length
+  state.messages.filter((message) => message.role === 'assistant' && isOfRun(state, message)).length
 
 /** The call that a row belongs to; the row alone keeps no arguments. */
 export function callOf(state: RunState, row: ToolMessage): ToolCall {
