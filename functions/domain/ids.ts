@@ -16,8 +16,9 @@ export const timeOfId = (id: string): number => decodeTime(id)
  * ahead of this one. So ids order a log whatever the clocks of its writers do (spec L1).
  */
 export function nextId(last: string | undefined, now: number): string {
-  if (last !== undefined && timeOfId(last) >= now) return incrementBase32(last)
-  return encodeTime(now, TIME_LEN) + ulid(now, nextRandom).slice(TIME_LEN)
+  const time = encodeTime(now, TIME_LEN)
+  if (last !== undefined && last >= time) return incrementBase32(last)
+  return time + ulid(now, nextRandom).slice(TIME_LEN)
 }
 
 /** Random bytes are fetched many at once: one by one, as `ulid` would, the 16 of an id cost more than a write. */
@@ -36,6 +37,6 @@ function nextRandom(): number {
 /** `count` ids in rising order, all greater than `last`. */
 export function nextIds(last: string | undefined, now: number, count: number): string[] {
   const ids: string[] = []
-  for (let previous = last; ids.length < count;) ids.push((previous = nextId(previous, now)))
+  for (let id = nextId(last, now); ids.length < count; id = incrementBase32(id)) ids.push(id)
   return ids
 }
