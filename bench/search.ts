@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase, readAll, readOne, transaction, type Database } from '../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../functions/adapters/sqlite/history-index.ts'
-import { mergeAll } from '../functions/adapters/sqlite/history-pending.ts'
-import { createSqliteHistoryProjection } from '../functions/adapters/sqlite/history-writer.ts'
+import { createHistoryTables } from '../functions/adapters/sqlite/history-tables.ts'
 import type { HistoryDocument } from '../functions/domain/history.ts'
 import { makeHistory } from './made/history-events.ts'
 import { printTable, quantile, timed } from './report.ts'
@@ -15,6 +14,8 @@ import { printTable, quantile, timed } from './report.ts'
  */
 const DOCUMENTS = 100_000
 const BATCH = 500
+/** As in `history-merge.ts`. */
+const AT_ONCE = 32
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-search-'))
 try {
@@ -22,13 +23,13 @@ try {
   const database = openDatabase(path)
   const { documents, queries } = makeHistory(DOCUMENTS)
   const build = await timed(() => buildIndex(database, documents))
-  const { writes, merge } = timeWrites(database)
+  const writes = timeWrites(database)
   await reportSearch(database, queries)
   const bytes = documents.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
   const megabytes = (size: number): string => (size / 1_048_576).toFixed(1)
   printTable(
     `Index of ${documents.length} entries`,
-    ['build s', 'entries/s', 'text MB', 'file MB', 'one write, ms p50', 'p95', 'its words later, ms'],
+    ['build s', 'entries/s', 'text MB', 'file MB', 'one more, ms p50', 'p95'],
     [
       [
         (build / 1_000).toFixed(1),
@@ -37,7 +38,6 @@ try {
         megabytes(statSync(path).size),
         quantile(writes, 0.5),
         quantile(writes, 0.95),
-        merge,
       ],
     ],
   )
@@ -46,62 +46,42 @@ try {
   rmSync(folder, { recursive: true })
 }
 
-function writer(database: Database): (documents: readonly HistoryDocument[]) => void {
-  const projection = createSqliteHistoryProjection({
-    database,
-    outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
-    redact: (text) => Promise.resolve(text),
-    report: (error) => {
-      throw error
-    },
-  })
-  return (documents) => {
-    for (const [session, list] of Map.groupBy(documents, (document) => document.session)) {
-      const messages = Array.from(
-        Map.groupBy(list, ({ messageId }) => messageId),
-        ([messageId, parts]) => ({
-          messageId,
-          documents: parts,
-        }),
-      )
-      transaction(database, () => projection.write({ tenant: 'bench', session }, messages))
+/** Puts documents into the tables in one transaction, as the program does with what was written since it last had time. */
+function index(database: Database, documents: readonly HistoryDocument[]): void {
+  const tables = createHistoryTables(database)
+  transaction(database, () => {
+    for (const parts of Map.groupBy(documents, ({ messageId }) => messageId).values()) {
+      const [first] = parts
+      if (first !== undefined) tables.replace({ tenant: 'bench', session: first.session }, first.messageId, parts)
     }
-  }
+  })
 }
 
 async function buildIndex(database: Database, documents: readonly HistoryDocument[]): Promise<void> {
-  const write = writer(database)
-  for (let start = 0; start < documents.length; start += BATCH) {
-    write(documents.slice(start, start + BATCH))
-    mergeAll(database)
-  }
+  for (let start = 0; start < documents.length; start += BATCH) index(database, documents.slice(start, start + BATCH))
 }
 
-/** One tool event a transaction, as a running agent writes them; `merge`: what one costs when their words are taken in. */
-function timeWrites(database: Database): { writes: number[]; merge: number } {
-  const write = writer(database)
-  const more = makeHistory(600).documents.map((document) => ({
+/** Milliseconds for one event more, of which `AT_ONCE` are indexed at once. */
+function timeWrites(database: Database): number[] {
+  const more = makeHistory(1_280).documents.map((document) => ({
     ...document,
     session: 'later',
     messageId: `9${document.messageId}`,
   }))
-  const writes = Array.from(Map.groupBy(more, ({ messageId }) => messageId).values(), (event) => {
+  return Array.from({ length: more.length / AT_ONCE }, (_, batch) => {
     const start = performance.now()
-    write(event)
-    return performance.now() - start
+    index(database, more.slice(batch * AT_ONCE, (batch + 1) * AT_ONCE))
+    return (performance.now() - start) / AT_ONCE
   })
-  const start = performance.now()
-  mergeAll(database)
-  return { writes, merge: (performance.now() - start) / writes.length }
 }
 
 async function reportSearch(database: Database, queries: readonly { kind: string; text: string }[]): Promise<void> {
-  const index = createSqliteHistoryIndex({ database })
+  const { search } = createSqliteHistoryIndex({ database, history: { merge: async () => undefined } })
   const scope = { tenant: 'bench' }
   const all = new Map<string, { search: number[]; scan: number[] }>()
   for (const { kind, text } of queries) {
     const times = all.get(kind) ?? { search: [], scan: [] }
-    times.search.push(await timed(() => index.search({ scope, text, filters: {}, limit: 10 })))
+    times.search.push(await timed(() => search({ scope, text, filters: {}, limit: 10 })))
     times.scan.push(await timed(() => Promise.resolve(scan(database, text))))
     all.set(kind, times)
   }

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase, transaction, type Database } from '../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../functions/adapters/sqlite/history-index.ts'
-import { createSqliteHistoryProjection } from '../functions/adapters/sqlite/history-writer.ts'
+import { createHistoryTables } from '../functions/adapters/sqlite/history-tables.ts'
+import { projectMessage } from '../functions/log/history-documents.ts'
 import { redactSecrets } from '../functions/log/redact.ts'
 import type { HistoryIndex } from '../functions/ports/history-index.ts'
 import {
@@ -48,7 +49,7 @@ describe.skipIf(!recorded)('searches over recorded conversations', () => {
     database = openDatabase(':memory:')
     const corpus = readCorpus()
     await buildIndex(database, corpus)
-    const index = createSqliteHistoryIndex({ database })
+    const index = createSqliteHistoryIndex({ database, history: { merge: async () => undefined } })
     found = await searchAll(index, corpus, readRecordedQueries())
     own = await searchAll(index, corpus, readOwnQueries())
     print([...found, ...own])
@@ -73,23 +74,19 @@ describe.skipIf(!recorded)('searches over recorded conversations', () => {
 })
 
 async function buildIndex(database: Database, corpus: readonly CorpusSession[]): Promise<void> {
-  const projection = createSqliteHistoryProjection({
-    database,
-    outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
-    redact: redactSecrets,
-    report: (error) => {
-      throw error
-    },
-  })
+  const tables = createHistoryTables(database)
+  const readOutput = () => Promise.reject(new Error('nothing here is offloaded'))
   for (const { id, messages } of corpus) {
     const key = { tenant: TENANT, session: id }
     const projected = await Promise.all(
       messages.map(async (message) => ({
         messageId: message.id,
-        documents: await projection.documents(message, { key }),
+        documents: await projectMessage(message, { key }, { redact: redactSecrets, readOutput }),
       })),
     )
-    transaction(database, () => projection.write(key, projected))
+    transaction(database, () => {
+      for (const { messageId, documents } of projected) tables.replace(key, messageId, documents)
+    })
   }
 }
 

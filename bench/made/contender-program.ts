@@ -10,7 +10,8 @@ const content = {
   rounds: Number(process.argv[3]),
 }
 const CONTENDERS: Readonly<Record<string, () => Contender | Promise<Contender>>> = {
-  indexed: () => openLoop(content, { indexed: true }),
+  indexed: () => openLoop(content, {}),
+  unsynced: () => openLoop(content, { synced: false }),
   bare: () => openLoop(content, { indexed: false }),
   raw: () => openRaw(content, {}),
   apart: () => openRaw(content, { apart: true }),

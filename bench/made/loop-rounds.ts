@@ -2,13 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase } from '../../functions/adapters/sqlite/database.ts'
-import { mergeAll } from '../../functions/adapters/sqlite/history-pending.ts'
+import { createSqliteHistoryProjection } from '../../functions/adapters/sqlite/history-projection.ts'
 import { createSqliteLogReader } from '../../functions/adapters/sqlite/log-reader.ts'
+import type { LogDependencies } from '../../functions/adapters/sqlite/log-write.ts'
 import { createSqliteRunInbox } from '../../functions/adapters/sqlite/run-inbox.ts'
 import { createSqliteRunLease } from '../../functions/adapters/sqlite/run-lease.ts'
 import { createSqliteRunLog } from '../../functions/adapters/sqlite/run-log.ts'
 import { createSqliteSessionJanitor } from '../../functions/adapters/sqlite/session-janitor.ts'
 import { createSqliteSessionStore } from '../../functions/adapters/sqlite/session-store.ts'
+import { redactSecrets } from '../../functions/log/redact.ts'
 import { makeTool, setStage } from '../../test/agent/stage.ts'
 import type { Stage, Turn } from '../../test/agent/stage.ts'
 import { timed } from '../report.ts'
@@ -17,13 +19,28 @@ import type { Contender, Content } from './contender.ts'
 /** What the script of the model is long enough for. */
 const MOST_RUNS = 1_000
 
-/** The real loop on SQLite, with or without the history index; its model answers at once, and its tools end together. */
-export async function openLoop(content: Content, { indexed }: { indexed: boolean }): Promise<Contender> {
+/**
+ * The real loop on SQLite; its model answers at once, and its tools end together. `indexed`: with the history index; `synced`:
+ * each commit reaches the disk, as it does in the program.
+ */
+export async function openLoop(
+  content: Content,
+  { indexed = true, synced = true }: { readonly indexed?: boolean; readonly synced?: boolean },
+): Promise<Contender> {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-overhead-'))
+  const database = openDatabase(join(folder, 'loop.db'))
+  if (!synced) database.exec('PRAGMA synchronous = OFF')
+  if (!indexed) database.exec('DROP TRIGGER markAdded; DROP TRIGGER markChanged; DROP TRIGGER unmarkRemoved')
+  const history = createSqliteHistoryProjection({
+    database,
+    outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
+    redact: redactSecrets,
+    report: (error) => console.error(error),
+  })
   const stage = await setStage({
     script: turnsOf(content),
     tools: [makeTool('work', async () => ({ text: content.result }))],
-    ...(indexed ? {} : { change: withoutHistory(join(folder, 'bare.db')) }),
+    change: (ports) => ({ ...ports, ...portsOn({ database, clock: ports.clock, history }) }),
   })
   let starts: number[] = []
   // The stage would keep every event of every run.
@@ -49,18 +66,14 @@ export async function openLoop(content: Content, { indexed }: { indexed: boolean
   /** Of taking in what is pending in the index, after a run has left it. */
   async function later(): Promise<number | undefined> {
     if (!indexed) return undefined
-    const database = openDatabase(join(stage.folder, 'tooltrail.db'))
-    try {
-      mergeAll(database)
-      await run()
-      return (await timed(() => mergeAll(database))) / content.rounds
-    } finally {
-      database.close()
-    }
+    await history.merge()
+    await run()
+    return (await timed(() => history.merge())) / content.rounds
   }
 
   async function close(): Promise<void> {
     await stage.close()
+    database.close()
     rmSync(folder, { recursive: true })
   }
 
@@ -74,19 +87,13 @@ function turnsOf({ said, argumentsText, rounds }: Content): readonly Turn[] {
   return Array.from({ length: MOST_RUNS }, () => run).flat()
 }
 
-/** The same loop on rows of their own that nothing is indexed of. */
-function withoutHistory(path: string): (ports: Stage['ports']) => Stage['ports'] {
-  return (ports) => {
-    const history = { documents: async () => [], write: () => undefined, remove: () => 0 }
-    const rows = { database: openDatabase(path), clock: ports.clock, history }
-    return {
-      ...ports,
-      sessions: createSqliteSessionStore(rows),
-      inbox: createSqliteRunInbox(rows),
-      lease: createSqliteRunLease(rows),
-      log: createSqliteRunLog(rows),
-      reader: createSqliteLogReader(rows),
-      janitor: createSqliteSessionJanitor(rows),
-    }
+function portsOn(rows: LogDependencies): Partial<Stage['ports']> {
+  return {
+    sessions: createSqliteSessionStore(rows),
+    inbox: createSqliteRunInbox(rows),
+    lease: createSqliteRunLease(rows),
+    log: createSqliteRunLog(rows),
+    reader: createSqliteLogReader(rows),
+    janitor: createSqliteSessionJanitor(rows),
   }
 }

@@ -7,7 +7,7 @@ import { createModels } from '../adapters/models/models.ts'
 import { openDatabase, type Database } from '../adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../adapters/sqlite/history-index.ts'
 import { rebuildSqliteHistory } from '../adapters/sqlite/history-rebuild.ts'
-import { createSqliteHistoryProjection } from '../adapters/sqlite/history-writer.ts'
+import { createSqliteHistoryProjection } from '../adapters/sqlite/history-projection.ts'
 import { createSqliteKeyStore } from '../adapters/sqlite/key-store.ts'
 import { createSqliteLogReader } from '../adapters/sqlite/log-reader.ts'
 import { createSqliteRunInbox } from '../adapters/sqlite/run-inbox.ts'
@@ -50,7 +50,7 @@ export function openLocalPorts(
     deletion: createSqliteSessionDeletion(rows),
     keys: createSqliteKeyStore(rows),
     outputs,
-    index: createSqliteHistoryIndex({ database }),
+    index: createSqliteHistoryIndex({ database, history }),
     queue: createMemoryRunQueue({ clock }),
     models: createModels({ settings: settings.modelSettings }),
     clock,

@@ -43,7 +43,7 @@ async function filesIn(folder: string): Promise<string[]> {
 /** Every row of every table and the name of every file, once the words of what was stored stand in their tables. */
 async function printOf(folder: string): Promise<string> {
   const database = new DatabaseSync(join(folder, 'tooltrail.db'), { readOnly: true })
-  const pending = database.prepare('SELECT 1 FROM historyPending LIMIT 1')
+  const pending = database.prepare('SELECT 1 FROM historyMarks LIMIT 1')
   for (let look = 0; pending.get() !== undefined && look < MOST_LOOKS; look++) await sleep(LOOK_MS)
   const hash = createHash('sha256')
   const tables = database.prepare(

@@ -3,8 +3,8 @@ import { STATUS_TEXT, type ToolMessage } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { Answer, Answered } from '../../ports/run-inbox.ts'
 import type { Database } from './database.ts'
+import { writeLog, type LogDependencies } from './log-write.ts'
 import { callsOfId, updateToolMessage } from './message-rows.ts'
-import { writeProjected, type LogDependencies } from './projected-write.ts'
 import { resolvedRun, type StoredRun } from './run-rows.ts'
 import { woken } from './session-changes.ts'
 import { liveSession, saveSession, type SessionRow } from './session-rows.ts'
@@ -18,41 +18,39 @@ export async function answerCalls(
 ): Promise<Answered> {
   const { database, clock } = dependencies
   const now = clock.now()
-  return writeProjected(dependencies, key, [], () => {
+  return writeLog(dependencies, () => {
     const row = liveSession(database, key)
     const stored = resolvedRun(database, row.number, runId)
     if (stored === undefined) throw new TooltrailError('run_not_found', `session ${row.session} has no run ${runId}`)
-    const written = answers.flatMap((answer) => storeAnswer(database, row, stored, answer, now))
-    const waiting = row.waiting - written.length
+    const added = answers.filter((answer) => storeAnswer(database, row, stored, answer, now)).length
+    const waiting = row.waiting - added
     const next = { ...row, waiting }
-    saveSession(database, row, written.length > 0 && waiting === 0 ? woken(next, now) : next)
-    const complete = row.activeRun !== stored.run.id || waiting === 0
-    return { answer: { stored: written.length, complete }, written }
+    saveSession(database, row, added > 0 && waiting === 0 ? woken(next, now) : next)
+    return { stored: added, complete: row.activeRun !== stored.run.id || waiting === 0 }
   })
 }
 
-/** The answered call; none when the same answer was stored before. */
+/** False when the same answer was stored before. */
 function storeAnswer(
   database: Database,
   row: SessionRow,
   { number, run }: StoredRun,
   answer: Answer,
   now: number,
-): ToolMessage[] {
+): boolean {
   const calls = callsOfId(database, number, answer.toolCallId)
   const call = calls.find(({ status }) => status === 'waiting') ?? calls[0]
   if (call === undefined) throw new TooltrailError('call_not_found', `run ${run.id} has no call ${answer.toolCallId}`)
   if (call.status !== 'waiting') {
-    if (calls.some(({ answerHash }) => answerHash === answer.hash)) return []
+    if (calls.some(({ answerHash }) => answerHash === answer.hash)) return false
     throw conflict(`call ${answer.toolCallId} is ${call.status} and was not answered like this`)
   }
   const needs = answer.kind === 'approval' ? 'approval' : 'result'
   if (call.needs !== needs) throw conflict(`call ${answer.toolCallId} waits for ${call.needs}, not for ${needs}`)
   if (row.activeRun !== run.id || row.cancelRun !== null)
     throw conflict(`run ${run.id} is being cancelled, call ${answer.toolCallId} takes no answer any more`)
-  const answered = answeredCall(call, answer, now)
-  updateToolMessage(database, row.number, answered)
-  return [answered]
+  updateToolMessage(database, row.number, answeredCall(call, answer, now))
+  return true
 }
 
 function answeredCall(call: ToolMessage, answer: Answer, now: number): ToolMessage {

@@ -4,27 +4,32 @@ import type { HistoryIndex } from '../../ports/history-index.ts'
 import { readOne, snapshot, type Database } from './database.ts'
 import { readCursor } from './history-cursor.ts'
 import { firstPage, laterPage } from './history-pages.ts'
-import { mergeAll } from './history-pending.ts'
+import type { HistoryProjection } from './history-projection.ts'
 import { createVocabulary } from './history-vocabulary.ts'
 
+interface Dependencies {
+  readonly database: Database
+  readonly history: Pick<HistoryProjection, 'merge'>
+}
+
 /** Searches the full-text tables of the log's own database: everything acknowledged before is found. */
-export function createSqliteHistoryIndex({ database }: { readonly database: Database }): HistoryIndex {
+export function createSqliteHistoryIndex({ database, history }: Dependencies): HistoryIndex {
   const vocabulary = createVocabulary(database)
   return {
-    async search(query) {
-      return available(() => {
+    search(query) {
+      return available(async () => {
         const parsed = parseQuery(query.text)
         const cursor = query.after === undefined ? undefined : readCursor(query, query.after)
-        mergeAll(database)
+        await history.merge()
         return snapshot(database, () => {
           const search = { database, query, parsed, vocabulary: vocabulary.now() }
           return cursor === undefined ? firstPage(search) : laterPage(search, cursor)
         })
       })
     },
-    async locate(scope, messageId) {
-      return available(() => {
-        mergeAll(database)
+    locate(scope, messageId) {
+      return available(async () => {
+        await history.merge()
         return readOne<{ session: string }>(
           database,
           `SELECT session FROM historyMessages
@@ -39,9 +44,9 @@ export function createSqliteHistoryIndex({ database }: { readonly database: Data
   }
 }
 
-function available<Answer>(work: () => Answer): Answer {
+async function available<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   try {
-    return work()
+    return await work()
   } catch (error) {
     if (error instanceof TooltrailError && error.code === 'invalid_query') throw error
     throw new TooltrailError('search_unavailable', 'the history index cannot be read now: try again later', {

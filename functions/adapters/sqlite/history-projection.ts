@@ -1,22 +1,53 @@
-import type { HistoryDocument } from '../../domain/history.ts'
-import type { Message } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
+import { mergeMarked, type MergeDependencies } from './history-merge.ts'
+import { createHistoryTables } from './history-tables.ts'
 
-/** What stands in the history index of one message. */
-export interface MessageDocuments {
-  readonly messageId: string
-  readonly documents: readonly HistoryDocument[]
-}
+/** Nothing written for so many milliseconds: a model is being waited for, or nobody is there. */
+const IDLE_MS = 100
+/** After so many writes the index is brought up to date even while others go on: bounds what a search has to do first. */
+const MOST_WRITES = 256
 
 /**
- * Keeps the history index in step with the log, in the log's own transaction. Computing is apart from writing because it may
- * read an offloaded output and redact, neither of which may happen while a transaction is open.
+ * Keeps the full-text tables in step with the log. A write of the log marks its messages in its own transaction; they are
+ * indexed many at once, which is cheap, where one at a time is dear: when nothing was written for a moment, when many wait, and
+ * always before a search reads.
  */
 export interface HistoryProjection {
-  /** A message's documents, still without an owner; none for what is not searchable. May read an offloaded output, and redacts. */
-  documents(message: Message, session: { readonly key: SessionKey }): Promise<readonly HistoryDocument[]>
-  /** Inside the caller's transaction: replaces all documents of these messages. Searches find them from its commit on. */
-  write(key: SessionKey, messages: readonly MessageDocuments[]): void
-  /** Inside the caller's transaction: removes the documents of these messages; answers how many documents. */
+  /** To be called after every write of messages. Nothing is lost when indexing fails later: the marks stay. */
+  written(): void
+  /** Indexes what was written before, by any process. Rejects when the tables cannot be written. */
+  merge(): Promise<void>
+  /** Inside the caller's transaction: removes what the tables have of these messages; answers how many documents. */
   remove(key: SessionKey, messageIds: readonly string[]): number
+}
+
+/** The projection of the log in `database`, into tables of the same database. */
+export function createSqliteHistoryProjection(dependencies: MergeDependencies): HistoryProjection {
+  const { database, report } = dependencies
+  const tables = createHistoryTables(database)
+  let merging: Promise<void> = Promise.resolve()
+  let timer: NodeJS.Timeout | undefined
+  let waiting = 0
+
+  /** One after the other: a later one has little left to do. */
+  function merge(): Promise<void> {
+    merging = merging.catch(() => undefined).then(() => mergeMarked(dependencies))
+    return merging
+  }
+
+  function mergeIdle(): void {
+    timer = undefined
+    waiting = 0
+    if (database.isOpen) merge().catch(report)
+  }
+
+  return {
+    merge,
+    written() {
+      waiting++
+      if (timer === undefined) timer = setTimeout(mergeIdle, IDLE_MS).unref()
+      else if (waiting < MOST_WRITES) timer.refresh()
+    },
+    remove: (key, messageIds) => messageIds.reduce((removed, messageId) => removed + tables.remove(key, messageId), 0),
+  }
 }

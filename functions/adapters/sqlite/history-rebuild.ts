@@ -1,12 +1,14 @@
 import type { SessionKey } from '../../domain/session.ts'
-import { readAll, transaction, type Database } from './database.ts'
-import { mergeAll } from './history-pending.ts'
-import { findMessage, messageOf, SELECT_MESSAGES, type MessageRow } from './message-rows.ts'
-import { writeProjected, type LogDependencies } from './projected-write.ts'
-import { findLiveSession } from './session-rows.ts'
+import { readAll, transaction, write, type Database } from './database.ts'
+import type { HistoryProjection } from './history-projection.ts'
 
-/** Messages read at a time. */
+/** Messages marked at a time. */
 const PAGE = 100
+
+interface Dependencies {
+  readonly database: Database
+  readonly history: HistoryProjection
+}
 
 interface Rebuilt {
   readonly messages: number
@@ -14,43 +16,33 @@ interface Rebuilt {
   readonly removed: number
 }
 
-type Row = MessageRow & SessionKey & { readonly number: number }
-
 /**
- * Makes the history index again from the log, message by message, each in one transaction that reads the message once more:
- * safe while the program writes, and every search meanwhile is answered. Documents without a message are removed.
+ * Makes the history index again from the log, some messages at a time: safe while the program writes, and every search meanwhile
+ * is answered. Documents without a message are removed.
  */
-export async function rebuildSqliteHistory(dependencies: LogDependencies): Promise<Rebuilt> {
-  const { database } = dependencies
+export async function rebuildSqliteHistory(dependencies: Dependencies): Promise<Rebuilt> {
+  const { database, history } = dependencies
   let messages = 0
   for (let after = 0; ;) {
-    const rows = readAll<Row>(
-      database,
-      `${SELECT_MESSAGES.replace('SELECT', 'SELECT m.number, s.tenant, s.session,')}
-       JOIN sessions s ON s.number = m.session WHERE m.number > ? AND s.live = 1 ORDER BY m.number LIMIT ?`,
-      after,
-      PAGE,
-    )
-    for (const row of rows) await reindex(dependencies, row)
-    mergeAll(database)
-    messages += rows.length
-    const last = rows.at(-1)
+    const numbers = transaction(database, () => markAfter(database, after))
+    const last = numbers.at(-1)
     if (last === undefined) return { messages, removed: removeOrphans(dependencies) }
-    after = last.number
+    await history.merge()
+    messages += numbers.length
+    after = last
   }
 }
 
-async function reindex(dependencies: LogDependencies, row: Row): Promise<void> {
-  const { database } = dependencies
-  const key = { tenant: row.tenant, session: row.session }
-  await writeProjected(dependencies, key, [messageOf(row)], () => {
-    const session = findLiveSession(database, key)
-    const message = session && findMessage(database, session.number, row.id)
-    return { answer: undefined, written: message === undefined ? [] : [message] }
-  })
+/** Inside a transaction: marks the next messages by number, and answers them. */
+function markAfter(database: Database, number: number): number[] {
+  const sql = `SELECT m.number FROM messages m JOIN sessions s ON s.number = m.session
+    WHERE m.number > ? AND s.live = 1 ORDER BY m.number LIMIT ?`
+  const numbers = readAll<{ number: number }>(database, sql, number, PAGE).map((row) => row.number)
+  write(database, 'INSERT OR IGNORE INTO historyMarks SELECT value FROM json_each(?)', JSON.stringify(numbers))
+  return numbers
 }
 
-function removeOrphans({ database, history }: LogDependencies): number {
+function removeOrphans({ database, history }: Dependencies): number {
   let removed = 0
   for (let orphans = findOrphans(database); orphans.length > 0; orphans = findOrphans(database)) {
     transaction(database, () => {

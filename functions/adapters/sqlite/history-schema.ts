@@ -43,10 +43,7 @@ CREATE VIRTUAL TABLE historyWordParts USING fts5 (
 );
 `
 
-/**
- * Documents that are durable with their messages and not yet in the full-text tables (`history-pending.ts`): per row the
- * messages of one commit, as JSON. Later rows replace what earlier ones, or the tables, say of the same message.
- */
+/** What the version before kept of messages whose documents were not yet in the full-text tables. */
 export const HISTORY_PENDING_SCHEMA = `
 CREATE TABLE historyPending (
   number INTEGER PRIMARY KEY,
@@ -54,4 +51,25 @@ CREATE TABLE historyPending (
   session TEXT NOT NULL,
   messages TEXT NOT NULL
 );
+`
+
+/**
+ * Messages, by number, of which the full-text tables do not say what the log says (`history-projection.ts`). Triggers mark them
+ * in the transaction that writes the message, so that none can be forgotten. A claim changes nothing that is searched.
+ */
+export const HISTORY_MARKS_SCHEMA = `
+CREATE TABLE historyMarks (message INTEGER PRIMARY KEY);
+INSERT OR IGNORE INTO historyMarks
+  SELECT m.number FROM historyPending p JOIN json_each(p.messages) w JOIN sessions s USING (tenant, session)
+  JOIN messages m ON m.session = s.number AND m.id = w.value ->> 'messageId';
+DROP TABLE historyPending;
+CREATE TRIGGER markAdded AFTER INSERT ON messages BEGIN
+  INSERT OR IGNORE INTO historyMarks VALUES (new.number);
+END;
+CREATE TRIGGER markChanged AFTER UPDATE OF status, body ON messages BEGIN
+  INSERT OR IGNORE INTO historyMarks VALUES (new.number);
+END;
+CREATE TRIGGER unmarkRemoved AFTER DELETE ON messages BEGIN
+  DELETE FROM historyMarks WHERE message = old.number;
+END;
 `

@@ -1,12 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { HISTORY_PENDING_SCHEMA, HISTORY_SCHEMA } from './history-schema.ts'
+import { HISTORY_MARKS_SCHEMA, HISTORY_PENDING_SCHEMA, HISTORY_SCHEMA } from './history-schema.ts'
 import { LOG_SCHEMA, REQUEST_RATES_SCHEMA } from './log-schema.ts'
 
 /**
  * What brings a file from version n to n + 1, in order. A version that was ever released is never changed: a change is a new
  * entry at the end.
  */
-const MIGRATIONS: readonly string[] = [LOG_SCHEMA, HISTORY_SCHEMA, HISTORY_PENDING_SCHEMA, REQUEST_RATES_SCHEMA]
+const MIGRATIONS: readonly string[] = [
+  LOG_SCHEMA,
+  HISTORY_SCHEMA,
+  HISTORY_PENDING_SCHEMA,
+  REQUEST_RATES_SCHEMA,
+  HISTORY_MARKS_SCHEMA,
+]
 
 /**
  * Brings the tables up to date, once, whoever comes first: the version is read again under the write lock. Throws for a file

@@ -4,9 +4,9 @@ import type { Run } from '../../domain/run.ts'
 import type { Lease } from '../../domain/session.ts'
 import type { RunEnd } from '../../ports/run-log.ts'
 import { transaction, type Database } from './database.ts'
+import { writeLog, type LogDependencies } from './log-write.ts'
 import { isSameMessage } from './message-codec.ts'
 import { cancelledCalls, findMessage, insertMessage, openCalls, updateToolMessage } from './message-rows.ts'
-import { writeProjected, type LogDependencies, type Written } from './projected-write.ts'
 import { findRun, saveRun } from './run-rows.ts'
 import { active, alive, heldSession, isHeld, released, withAnswer, withRun } from './session-changes.ts'
 import { findLiveSession, saveSession, type SessionRow } from './session-rows.ts'
@@ -28,14 +28,13 @@ export function pause({ database, clock }: LogDependencies, lease: Lease): Run |
 }
 
 /** Ends the run with its last message and whatever calls are open, and gives the lease back. */
-export async function endRun(dependencies: LogDependencies, lease: Lease, end: RunEnd): Promise<Ended | undefined> {
+export function endRun(dependencies: LogDependencies, lease: Lease, end: RunEnd): Promise<Ended | undefined> {
   const { database, clock } = dependencies
   const now = clock.now()
-  const expected = end.message === undefined ? [] : [end.message]
-  return writeProjected<Ended | undefined>(dependencies, lease, expected, () => {
+  return writeLog(dependencies, () => {
     const row = findLiveSession(database, lease)
-    if (!isHeld(row, lease)) return { answer: endedBefore(database, row, lease, end), written: [] }
-    if (row.cancelRun !== null && end.outcome !== 'cancelled') return { answer: undefined, written: [] }
+    if (!isHeld(row, lease)) return endedBefore(database, row, lease, end)
+    if (row.cancelRun !== null && end.outcome !== 'cancelled') return undefined
     return storeEnd(database, row, lease, end, now)
   })
 }
@@ -46,7 +45,7 @@ function storeEnd(
   lease: Lease,
   { message, outcome, stopReason, error }: RunEnd,
   now: number,
-): Written<Ended> {
+): Ended {
   const stored = findRun(database, row.number, lease.runId)
   if (stored === undefined) throw new LeaseLost(lease.session, lease.generation)
   if (message !== undefined) {
@@ -70,10 +69,7 @@ function storeEnd(
     due: row.queued > 0 ? now : null,
   }
   saveSession(database, row, withRun(active(alive(over, now), now), run))
-  return {
-    answer: { run, closed, queued: row.queued > 0 },
-    written: message === undefined ? closed : [message, ...closed],
-  }
+  return { run, closed, queued: row.queued > 0 }
 }
 
 function cancelled(call: ToolMessage, completedAt: number): ToolMessage {

@@ -1,16 +1,17 @@
 import { TooltrailError } from '../../domain/errors.ts'
+import { nextId } from '../../domain/ids.ts'
 import { isEnded, type Run } from '../../domain/run.ts'
-import { acceptedRun, messageOfInput } from '../../domain/run-changes.ts'
+import { acceptedRun } from '../../domain/run-changes.ts'
 import { isBlocked, isFree, type SessionKey } from '../../domain/session.ts'
 import type { Cancelled, Enqueued, NewRun, RunInbox } from '../../ports/run-inbox.ts'
 import { answerCalls } from './call-answers.ts'
 import { runStatusCode } from './codes.ts'
-import { readOne, snapshot, transaction, write, type Database } from './database.ts'
+import { readOne, transaction, write, type Database } from './database.ts'
+import { writeLog, type LogDependencies } from './log-write.ts'
 import { insertMessage } from './message-rows.ts'
-import { writeProjected, type LogDependencies, type Written } from './projected-write.ts'
 import { insertRun, resolvedRun, saveRun } from './run-rows.ts'
-import { atStart, steadyIds, withRun, woken, type IdMaker } from './session-changes.ts'
-import { findLiveSession, headerOf, liveSession, saveSession, type SessionRow } from './session-rows.ts'
+import { atStart, withRun, woken } from './session-changes.ts'
+import { headerOf, liveSession, saveSession, type SessionRow } from './session-rows.ts'
 
 /** How long an idempotency key is remembered, in milliseconds. */
 const CLAIM_MS = 86_400_000
@@ -25,28 +26,19 @@ export function createSqliteRunInbox(dependencies: LogDependencies): RunInbox {
   }
 }
 
-async function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: NewRun): Promise<Enqueued> {
+function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: NewRun): Promise<Enqueued> {
   const { database, clock } = dependencies
   const now = clock.now()
-  const idAfter = steadyIds(now)
-  const runIdAfter = steadyIds(now)
-  const expected = snapshot(database, () => {
-    const row = findLiveSession(database, key)
-    if (row === undefined || newRun.startAs === undefined || !isIdle(row)) return []
-    const run = acceptedRun(newRun, runIdAfter(row.tail), now)
-    const message = messageOfInput(run, run, idAfter(row.head), now)
-    return message === undefined ? [] : [message]
-  })
-  return writeProjected(dependencies, key, expected, () => {
+  return writeLog(dependencies, () => {
     const row = liveSession(database, key)
     const known = knownRun(database, row, newRun, now)
-    if (known !== undefined) return { answer: { runId: known, repeated: true }, written: [] }
+    if (known !== undefined) return { runId: known, repeated: true }
     requireAcceptable(database, row, newRun)
-    const run = acceptedRun(newRun, runIdAfter(row.tail), now)
+    const run = acceptedRun(newRun, nextId(row.tail ?? undefined, now), now)
     rememberClaim(database, row, newRun, run.id, now)
     const accepted: SessionRow = { ...row, tail: run.id, run: run.id, runStatus: runStatusCode(run.status) }
     return newRun.startAs !== undefined && isIdle(row)
-      ? startAtOnce(database, row, accepted, run, { owner: newRun.startAs, now, idAfter })
+      ? startAtOnce(database, row, accepted, run, { owner: newRun.startAs, now })
       : putInQueue(database, row, accepted, run, now)
   })
 }
@@ -58,33 +50,24 @@ function startAtOnce(
   before: SessionRow,
   accepted: SessionRow,
   run: Run,
-  options: { owner: string; now: number; idAfter: IdMaker },
-): Written<Enqueued> {
+  options: { readonly owner: string; readonly now: number },
+): Enqueued {
   const { row, started } = atStart(accepted, run, options)
   const { number } = insertRun(database, row.number, started.run)
   if (started.message !== undefined) insertMessage(database, row.number, number, started.message)
   saveSession(database, before, row)
-  return {
-    answer: { runId: run.id, repeated: false, started },
-    written: started.message === undefined ? [] : [started.message],
-  }
+  return { runId: run.id, repeated: false, started }
 }
 
 /** During a pause whose calls still wait, the paused run gives way to the new one. */
-function putInQueue(
-  database: Database,
-  before: SessionRow,
-  accepted: SessionRow,
-  run: Run,
-  now: number,
-): Written<Enqueued> {
+function putInQueue(database: Database, before: SessionRow, accepted: SessionRow, run: Run, now: number): Enqueued {
   const row = woken({ ...accepted, queued: accepted.queued + 1 }, now)
   const superseded: Partial<SessionRow> = isBlocked(headerOf(before))
     ? { cancelRun: before.activeRun, cancelReason: 'superseded' }
     : {}
   insertRun(database, row.number, run)
   saveSession(database, before, { ...row, ...superseded })
-  return { answer: { runId: run.id, repeated: false }, written: [] }
+  return { runId: run.id, repeated: false }
 }
 
 /** The run that was accepted before under this idempotency key. */

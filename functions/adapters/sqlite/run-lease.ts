@@ -3,10 +3,10 @@ import { LeaseLost } from '../../domain/errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { RunLease, Started } from '../../ports/run-lease.ts'
 import { reading, transaction, write, type Database } from './database.ts'
+import { writeLog, type LogDependencies } from './log-write.ts'
 import { firstMessage, insertMessage, openCalls } from './message-rows.ts'
-import { writeProjected, type LogDependencies } from './projected-write.ts'
 import { findRun, queuedRuns, saveRun } from './run-rows.ts'
-import { heldSession, leased, leaseOf, released, atStart, steadyIds, withRun } from './session-changes.ts'
+import { heldSession, leased, leaseOf, released, atStart, withRun } from './session-changes.ts'
 import { findLiveSession, findSession, headerOf, saveSession, type SessionRow } from './session-rows.ts'
 
 /** A heartbeat moves `due` at most this often, in milliseconds. */
@@ -32,23 +32,21 @@ function look(database: Database, key: SessionKey): SessionHeader | undefined {
   })
 }
 
-async function start(dependencies: LogDependencies, seen: SessionHeader, owner: string): Promise<Started | undefined> {
+function start(dependencies: LogDependencies, seen: SessionHeader, owner: string): Promise<Started | undefined> {
   const { database, clock } = dependencies
   const now = clock.now()
-  const idAfter = steadyIds(now)
-  return writeProjected<Started | undefined>(dependencies, seen, [], () => {
+  return writeLog(dependencies, () => {
     const row = findLiveSession(database, seen)
-    if (row === undefined) return { answer: undefined, written: [] }
-    if (isOwnedSince(row, seen, owner)) return { answer: startedBefore(database, row, owner), written: [] }
-    if (row.generation !== seen.generation || row.activeRun !== null || !isFree(headerOf(row), now))
-      return { answer: undefined, written: [] }
+    if (row === undefined) return undefined
+    if (isOwnedSince(row, seen, owner)) return startedBefore(database, row, owner)
+    if (row.generation !== seen.generation || row.activeRun !== null || !isFree(headerOf(row), now)) return undefined
     const [queued] = queuedRuns(database, row.number, 1)
-    if (queued === undefined) return { answer: undefined, written: [] }
-    const { row: next, started } = atStart(row, queued.run, { owner, now, idAfter })
+    if (queued === undefined) return undefined
+    const { row: next, started } = atStart(row, queued.run, { owner, now })
     saveRun(database, queued, started.run)
     if (started.message !== undefined) insertMessage(database, row.number, queued.number, started.message)
     saveSession(database, row, { ...next, queued: row.queued - 1 })
-    return { answer: started, written: started.message === undefined ? [] : [started.message] }
+    return started
   })
 }
 

@@ -1,12 +1,12 @@
 import { LeaseLost, TooltrailError } from '../../domain/errors.ts'
-import { STATUS_TEXT, type Message, type ToolMessage, type UserMessage } from '../../domain/message.ts'
+import { STATUS_TEXT, type ToolMessage, type UserMessage } from '../../domain/message.ts'
 import { messageOfInput } from '../../domain/run-changes.ts'
 import type { Lease } from '../../domain/session.ts'
 import type { CallResult, Round, RunLog } from '../../ports/run-log.ts'
-import { reading, type Database } from './database.ts'
+import type { Database } from './database.ts'
+import { writeLog, type LogDependencies } from './log-write.ts'
 import { isSameMessage } from './message-codec.ts'
 import { findLiveCall, findMessage, findToolMessage, insertMessage, updateToolMessage } from './message-rows.ts'
-import { writeProjected, type LogDependencies } from './projected-write.ts'
 import { endRun, pause } from './run-endings.ts'
 import { findRun, saveRun, type StoredRun } from './run-rows.ts'
 import { heldSession, withAnswer, withRun } from './session-changes.ts'
@@ -25,15 +25,14 @@ export function createSqliteRunLog(dependencies: LogDependencies): RunLog {
   }
 }
 
-async function appendRound(dependencies: LogDependencies, lease: Lease, round: Round): Promise<void> {
+function appendRound(dependencies: LogDependencies, lease: Lease, round: Round): Promise<void> {
   const { database } = dependencies
-  const written: readonly Message[] = [round.assistant, ...round.tools]
-  await writeProjected(dependencies, lease, written, () => {
+  return writeLog(dependencies, () => {
     const row = heldSession(database, lease)
-    if (isStored(database, row, round)) return { answer: undefined, written: [] }
+    if (isStored(database, row, round)) return
     const stored = runOfLease(database, row, lease)
     let head = row.head
-    for (const message of written) {
+    for (const message of [round.assistant, ...round.tools]) {
       requireGreater(message.id, head)
       insertMessage(database, row.number, stored.number, message)
       head = message.id
@@ -43,7 +42,6 @@ async function appendRound(dependencies: LogDependencies, lease: Lease, round: R
     const next = withAnswer({ ...row, head, waiting, floor, takeovers: 0 }, stored.run, round.assistant)
     saveRun(database, stored, next.run)
     saveSession(database, row, next.row)
-    return { answer: undefined, written }
   })
 }
 
@@ -71,41 +69,37 @@ function runOfLease(database: Database, row: SessionRow, lease: Lease): StoredRu
   return stored
 }
 
-async function completeCall(dependencies: LogDependencies, lease: Lease, result: CallResult): Promise<ToolMessage> {
+function completeCall(
+  dependencies: LogDependencies,
+  lease: Lease,
+  { messageId, ...result }: CallResult,
+): Promise<ToolMessage> {
   const { database } = dependencies
-  // Does not ask who holds the lease, so that parallel calls need not wait for each other: the row's own generation tells.
-  const read = (): { session: number; call: ToolMessage } => {
-    const found = findLiveCall(database, lease, result.messageId)
+  return writeLog(dependencies, () => {
+    // Does not ask who holds the lease, so that parallel calls need not wait for each other: the row's own generation tells.
+    const found = findLiveCall(database, lease, messageId)
     if (found?.call.generation !== lease.generation) throw new LeaseLost(lease.session, lease.generation)
-    return found
-  }
-  const expected = closedBy(reading(database, read).call, result)
-  return writeProjected(dependencies, lease, [expected], () => {
-    const { session, call } = read()
-    const closed = closedBy(call, result)
+    const { session, call } = found
+    const closed = { ...call, ...result }
     if (call.status === 'running') {
       updateToolMessage(database, session, closed)
-      return { answer: closed, written: [closed] }
+      return closed
     }
-    if (isSameMessage(call, closed)) return { answer: call, written: [] }
+    if (isSameMessage(call, closed)) return call
     throw new LeaseLost(lease.session, lease.generation)
   })
 }
 
-function closedBy(call: ToolMessage, { messageId: _, ...result }: CallResult): ToolMessage {
-  return { ...call, ...result }
-}
-
-async function beginApproved(dependencies: LogDependencies, lease: Lease, messageId: string): Promise<ToolMessage> {
+function beginApproved(dependencies: LogDependencies, lease: Lease, messageId: string): Promise<ToolMessage> {
   const { database } = dependencies
-  return writeProjected(dependencies, lease, [], () => {
+  return writeLog(dependencies, () => {
     const row = heldSession(database, lease)
     const call = findToolMessage(database, row.number, messageId)
-    if (call?.status === 'running' && call.generation === lease.generation) return { answer: call, written: [] }
+    if (call?.status === 'running' && call.generation === lease.generation) return call
     if (call?.status !== 'approved') throw new LeaseLost(lease.session, lease.generation)
     const begun: ToolMessage = { ...call, status: 'running', generation: lease.generation }
     updateToolMessage(database, row.number, begun)
-    return { answer: begun, written: [begun] }
+    return begun
   })
 }
 
@@ -117,13 +111,15 @@ async function repair(
   if (messageIds.length === 0) return []
   const { database, clock } = dependencies
   const completedAt = clock.now()
-  return writeProjected(dependencies, lease, [], () => {
+  return writeLog(dependencies, () => {
     const row = heldSession(database, lease)
     const calls = messageIds.map((id) => repairable(database, row, lease, id))
-    const repaired = calls.map((call) => (call.status === 'running' ? interrupted(call, completedAt) : call))
-    const written = repaired.filter((call, place) => call !== calls[place])
-    for (const call of written) updateToolMessage(database, row.number, call)
-    return { answer: repaired, written }
+    return calls.map((call) => {
+      if (call.status !== 'running') return call
+      const repaired = interrupted(call, completedAt)
+      updateToolMessage(database, row.number, repaired)
+      return repaired
+    })
   })
 }
 
@@ -139,7 +135,7 @@ function interrupted(call: ToolMessage, completedAt: number): ToolMessage {
   return { ...call, status: 'interrupted', parts: [{ type: 'text', text: STATUS_TEXT.interrupted }], completedAt }
 }
 
-async function steer(
+function steer(
   dependencies: LogDependencies,
   lease: Lease,
   queuedRunId: string,
@@ -147,15 +143,15 @@ async function steer(
 ): Promise<UserMessage | undefined> {
   const { database, clock } = dependencies
   const now = clock.now()
-  return writeProjected<UserMessage | undefined>(dependencies, lease, [], () => {
+  return writeLog(dependencies, () => {
     const row = heldSession(database, lease)
     const into = runOfLease(database, row, lease)
     const queued = findRun(database, row.number, queuedRunId)
     const before = findMessage(database, row.number, messageId)
-    if (before?.role === 'user' && queued?.run.mergedInto === into.run.id) return { answer: before, written: [] }
-    if (queued?.run.status !== 'queued') return { answer: undefined, written: [] }
+    if (before?.role === 'user' && queued?.run.mergedInto === into.run.id) return before
+    if (queued?.run.status !== 'queued') return undefined
     const message = messageOfInput(queued.run, into.run, messageId, now)
-    if (message === undefined) return { answer: undefined, written: [] }
+    if (message === undefined) return undefined
     requireGreater(messageId, row.head)
     insertMessage(database, row.number, into.number, message)
     const { input: _, ...rest } = queued.run
@@ -163,6 +159,6 @@ async function steer(
     const latest = row.run === queuedRunId ? { run: into.run.id } : {}
     const next = { ...row, ...latest, queued: row.queued - 1, head: messageId, takeovers: 0 }
     saveSession(database, row, withRun(next, into.run))
-    return { answer: message, written: [message] }
+    return message
   })
 }

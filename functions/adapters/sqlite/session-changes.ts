@@ -105,10 +105,10 @@ function withUsage(usages: Readonly<Record<string, Usage>>, agent: string, usage
 export function atStart(
   row: SessionRow,
   queued: Run,
-  { owner, now, idAfter }: { owner: string; now: number; idAfter: IdMaker },
+  { owner, now }: { readonly owner: string; readonly now: number },
 ): { row: SessionRow; started: Started } {
   const run = startedRun(queued, now)
-  const message = queued.input && messageOfInput(queued, run, idAfter(row.head), now)
+  const message = queued.input && messageOfInput(queued, run, nextId(row.head ?? undefined, now), now)
   const totals = totalsOf(row)
   const free: SessionRow = {
     ...row,
@@ -124,17 +124,4 @@ export function atStart(
   const started = withRun(active(alive(leased(free, owner, now), now), now), run)
   const lease = leaseOf(started, owner, run.id)
   return { row: started, started: { lease, run, ...(message === undefined ? {} : { message }) } }
-}
-
-/** Makes ids after the log's last one. */
-export type IdMaker = (head: string | null) => string
-
-/** An id maker that answers the same id for the same head, so that a write which is run again writes the same. */
-export function steadyIds(now: number): IdMaker {
-  const made = new Map<string | null, string>()
-  return (head) => {
-    const id = made.get(head) ?? nextId(head ?? undefined, now)
-    made.set(head, id)
-    return id
-  }
 }

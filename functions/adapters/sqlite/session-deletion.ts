@@ -21,7 +21,11 @@ interface Dependencies {
 export function createSqliteSessionDeletion({ database, clock, history }: Dependencies): SessionDeletion {
   return {
     tombstone: async (key, options) => tombstone(database, key, options?.ifExpired ?? false, clock.now()),
-    removeRows: async (key, limit) => removeRows(database, history, key, limit),
+    async removeRows(key, limit) {
+      // What was written last is counted among the documents, too.
+      await history.merge()
+      return removeRows(database, history, key, limit)
+    },
     markRemoved: async (key, outputs) => markRemoved(database, key, outputs, clock.now()),
     finish: async (key) => finish(database, key),
     state: async (key, owner) => state(database, key, owner, clock.now()),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase, transaction } from '../../../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history-index.ts'
-import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history-writer.ts'
+import { createHistoryTables } from '../../../functions/adapters/sqlite/history-tables.ts'
 import type { HistoryDocument } from '../../../functions/domain/history.ts'
 import { textOf } from '../../../functions/domain/message.ts'
 import { historyDocuments } from '../../../functions/log/history-documents.ts'
@@ -58,17 +58,11 @@ withEngines(['opensearch'], ({ opensearch }) => {
 
 function sqliteIndex(documents: readonly HistoryDocument[]): HistoryIndex {
   const database = openDatabase(':memory:')
-  const projection = createSqliteHistoryProjection({
-    database,
-    outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
-    redact: (text) => Promise.resolve(text),
-    report: (error) => {
-      throw error
-    },
+  const tables = createHistoryTables(database)
+  transaction(database, () => {
+    for (const { key, messageId, documents: parts } of changesOf(documents)) tables.replace(key, messageId, parts)
   })
-  for (const { key, messageId, documents: parts } of changesOf(documents))
-    transaction(database, () => projection.write(key, [{ messageId, documents: parts }]))
-  return createSqliteHistoryIndex({ database })
+  return createSqliteHistoryIndex({ database, history: { merge: async () => undefined } })
 }
 
 /** The place of the first right hit of each query, from 1; Infinity when it is not among the first ten. */

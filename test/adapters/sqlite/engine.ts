@@ -1,9 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { HistoryDocument } from '../../../functions/domain/history.ts'
-import type { Message } from '../../../functions/domain/message.ts'
-import type { SessionKey } from '../../../functions/domain/session.ts'
 import * as database from '../../../functions/adapters/sqlite/database.ts'
 import type { HistoryProjection } from '../../../functions/adapters/sqlite/history-projection.ts'
 import * as keys from '../../../functions/adapters/sqlite/key-store.ts'
@@ -15,7 +12,7 @@ import * as deletion from '../../../functions/adapters/sqlite/session-deletion.t
 import * as janitor from '../../../functions/adapters/sqlite/session-janitor.ts'
 import * as sessions from '../../../functions/adapters/sqlite/session-store.ts'
 import { createManualClock } from '../../contracts/stores.ts'
-import type { Engine, ManualClock, Opening, SessionPorts, Stores } from '../../contracts/stores.ts'
+import type { Engine, ManualClock, SessionPorts, Stores } from '../../contracts/stores.ts'
 
 /** The modules that make up the session store on SQLite. */
 export interface SqliteModules {
@@ -36,45 +33,39 @@ const SQLITE: SqliteModules = { database, sessions, inbox, lease, log, reader, j
 export const sqliteEngine: Engine = {
   name: 'SQLite',
   timeoutFactor: 1,
-  open: async (opening = {}) => {
+  open: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tooltrail-contract-'))
     const path = join(folder, 'log.sqlite')
-    const stores = openStores(SQLITE, path, opening.between)
+    const stores = openStores(SQLITE, path)
     return { ...stores, close: () => stores.close().then(() => rm(folder, { recursive: true, force: true })) }
   },
 }
 
-/** SQLite in memory, both processes on one connection: fast, for schedules that decide themselves where calls interleave. */
+/** SQLite in memory, both processes on one connection: fast, for schedules. Nothing comes between within a port call. */
 export const sqliteMemoryEngine = (modules: SqliteModules = SQLITE): Engine => ({
   name: 'SQLite in memory',
   timeoutFactor: 1,
-  open: async (opening = {}) => openStores(modules, ':memory:', opening.between),
+  open: async () => openStores(modules, ':memory:'),
 })
 
-function openStores(modules: SqliteModules, path: string, between: Opening['between']): Stores {
+function openStores(modules: SqliteModules, path: string): Stores {
   const clock = createManualClock()
-  const history = createCountingHistory(between)
   const first = modules.database.openDatabase(path)
   const second = path === ':memory:' ? first : modules.database.openDatabase(path)
   const shut = async (): Promise<void> => {
     for (const connection of [first, second]) if (connection.isOpen) connection.close()
   }
   return {
-    ...portsOn(modules, first, clock, history),
-    peer: portsOn(modules, second, clock, history),
+    ...portsOn(modules, first, clock),
+    peer: portsOn(modules, second, clock),
     clock,
     breakDown: async () => first.close(),
     close: shut,
   }
 }
 
-function portsOn(
-  modules: SqliteModules,
-  connection: database.Database,
-  clock: ManualClock,
-  history: HistoryProjection,
-): SessionPorts {
-  const dependencies = { database: connection, clock, history }
+function portsOn(modules: SqliteModules, connection: database.Database, clock: ManualClock): SessionPorts {
+  const dependencies = { database: connection, clock, history: COUNTED_HISTORY }
   return {
     sessions: modules.sessions.createSqliteSessionStore(dependencies),
     inbox: modules.inbox.createSqliteRunInbox(dependencies),
@@ -87,40 +78,9 @@ function portsOn(
   }
 }
 
-/**
- * One document a message, counted; what is searched has suites of its own. Documents are all that a port call waits for on
- * SQLite, so other processes come between there: once for those that are asked for together.
- */
-function createCountingHistory(between: Opening['between']): HistoryProjection {
-  let together: Promise<void> | undefined
-  const interruption = (): Promise<void> | undefined => {
-    if (together === undefined && between !== undefined) {
-      together = between(() => Promise.resolve())
-      queueMicrotask(() => (together = undefined))
-    }
-    return together
-  }
-  const documents = new Set<string>()
-  const nameOf = (key: SessionKey, messageId: string): string => `${key.tenant} ${key.session} ${messageId}`
-  return {
-    documents: async (message, { key }) => {
-      await interruption()
-      return [documentOf(message, key)]
-    },
-    write: (key, messages) => {
-      for (const { messageId } of messages) documents.add(nameOf(key, messageId))
-    },
-    remove: (key, messageIds) => messageIds.filter((id) => documents.delete(nameOf(key, id))).length,
-  }
+/** One document a message; what is searched has suites of its own. */
+const COUNTED_HISTORY: HistoryProjection = {
+  written: () => undefined,
+  merge: async () => undefined,
+  remove: (_key, messageIds) => messageIds.length,
 }
-
-const documentOf = (message: Message, key: SessionKey): HistoryDocument => ({
-  ...key,
-  runId: message.runId,
-  messageId: message.id,
-  part: message.role,
-  role: message.role === 'tool' ? 'tool_result' : message.role,
-  agent: message.agent,
-  text: '',
-  time: message.createdAt,
-})

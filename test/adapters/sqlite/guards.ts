@@ -61,8 +61,8 @@ export const GUARDS: readonly Guard[] = [
   one(
     'enqueue: the run id is greater than the last accepted',
     'run-inbox.ts',
-    'runIdAfter(row.tail), now)\n    rememberClaim',
-    'runIdAfter(null), now)\n    rememberClaim',
+    'nextId(row.tail ?? undefined, now), now)\n    rememberClaim',
+    'nextId(undefined, now), now)\n    rememberClaim',
   ),
   one(
     'enqueue: sets due',
@@ -107,7 +107,12 @@ export const GUARDS: readonly Guard[] = [
     'r.status = 0 ORDER BY r.id LIMIT',
     'r.status = 0 ORDER BY r.id DESC LIMIT',
   ),
-  one('start: the message id is greater than the head', 'session-changes.ts', 'idAfter(row.head)', 'idAfter(null)'),
+  one(
+    'start: the message id is greater than the head',
+    'session-changes.ts',
+    'nextId(row.head ?? undefined, now)',
+    'nextId(undefined, now)',
+  ),
   { name: 'take: the header is the one seen', edits: [TAKE_AS_SEEN] },
   one('take: the session is free', 'run-lease.ts', '!isFree(header, now) || isBlocked(header)', 'isBlocked(header)'),
   { name: 'take: the run is not blocked', edits: [TAKE_UNBLOCKED], backedBy: 'take: the header is the one seen' },

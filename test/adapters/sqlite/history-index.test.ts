@@ -1,26 +1,19 @@
 import { transaction, openDatabase } from '../../../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history-index.ts'
-import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history-writer.ts'
+import { createHistoryTables } from '../../../functions/adapters/sqlite/history-tables.ts'
 import { historyIndexContract } from '../../contracts/history-index.ts'
 
 historyIndexContract('sqlite', async () => {
   const database = openDatabase(':memory:')
-  const projection = createSqliteHistoryProjection({
-    database,
-    outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
-    redact: (text) => Promise.resolve(text),
-    report: (error) => {
-      throw error
-    },
-  })
+  const tables = createHistoryTables(database)
   return {
-    index: createSqliteHistoryIndex({ database }),
+    index: createSqliteHistoryIndex({ database, history: { merge: async () => undefined } }),
     async store(documents) {
       for (const parts of Map.groupBy(documents, ({ messageId }) => messageId).values()) {
         const [first] = parts
         if (first === undefined) continue
         const { tenant, session, messageId } = first
-        transaction(database, () => projection.write({ tenant, session }, [{ messageId, documents: parts }]))
+        transaction(database, () => tables.replace({ tenant, session }, messageId, parts))
       }
     },
     breakDown: async () => database.close(),

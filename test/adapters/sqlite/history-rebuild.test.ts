@@ -23,7 +23,7 @@ test('a rebuild brings back what the index had lost and removes what the log no 
 
   expect({ messages, removed }).toEqual({ messages: 4, removed: 1 })
   const rebuilt = new DatabaseSync(join(stage.folder, 'tooltrail.db'))
-  expect(rebuilt.prepare('SELECT * FROM historyPending').all()).toEqual([])
+  expect(rebuilt.prepare('SELECT * FROM historyMarks').all()).toEqual([])
   rebuilt.close()
   for (const word of ['orange', 'purple', 'green'])
     expect((await stage.ports.index.search(query(word))).hits, word).toHaveLength(1)

@@ -32,7 +32,7 @@ function textOf(bytes: number, seed: number): string {
 async function storeTurns(path: string): Promise<{ tables: { name: string; bytes: number }[]; writeMs: number }> {
   const database = openDatabase(path)
   const clock = createManualClock()
-  const history = { documents: async () => [], write: () => undefined, remove: () => 0 }
+  const history = { written: () => undefined }
   const dependencies = { database, clock, history }
   const inbox = createSqliteRunInbox(dependencies)
   const log = createSqliteRunLog(dependencies)

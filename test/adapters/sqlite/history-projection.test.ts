@@ -12,23 +12,37 @@ import {
   type Database,
 } from '../../../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history-index.ts'
-import { HISTORY_SCHEMA } from '../../../functions/adapters/sqlite/history-schema.ts'
+import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history-projection.ts'
+import { HISTORY_PENDING_SCHEMA, HISTORY_SCHEMA } from '../../../functions/adapters/sqlite/history-schema.ts'
 import { createHistoryTables } from '../../../functions/adapters/sqlite/history-tables.ts'
-import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history-writer.ts'
-import { LOG_SCHEMA } from '../../../functions/adapters/sqlite/log-schema.ts'
+import { LOG_SCHEMA, REQUEST_RATES_SCHEMA } from '../../../functions/adapters/sqlite/log-schema.ts'
 import { migrate } from '../../../functions/adapters/sqlite/migrations.ts'
 import type { HistoryDocument } from '../../../functions/domain/history.ts'
+import type { Message } from '../../../functions/domain/message.ts'
+import { dropMessages, storeMessages } from './stored-messages.ts'
 
 const key = { tenant: 'acme', session: 's-1' }
-const document = (messageId: string, text: string): HistoryDocument => ({
+/** The id of message `m1`, `m2`, …, and the name of an id. */
+const idOf = (name: string): string => `01K${name.slice(1).padStart(23, '0')}`
+const nameOf = (id: string): string => `m${Number(id.slice(3))}`
+const document = (name: string, text: string): HistoryDocument => ({
   ...key,
-  messageId,
+  messageId: idOf(name),
   runId: 'r',
   part: 'u',
   role: 'user',
   agent: 'default',
   text,
   time: 0,
+})
+const said = (name: string, text: string): Message => ({
+  id: idOf(name),
+  runId: 'r',
+  role: 'user',
+  agent: 'default',
+  round: 0,
+  createdAt: 0,
+  parts: text === '' ? [] : [{ type: 'text', text }],
 })
 
 let folder: string
@@ -57,23 +71,23 @@ function open() {
     redact: (text) => Promise.resolve(text),
     report: (error) => void reported.push(error),
   })
-  const index = createSqliteHistoryIndex({ database })
+  const index = createSqliteHistoryIndex({ database, history: projection })
   return {
     database,
     projection,
-    store: (messageId: string, ...texts: string[]) =>
-      transaction(database, () =>
-        projection.write(key, [{ messageId, documents: texts.map((text) => document(messageId, text)) }]),
-      ),
+    store(name: string, text: string) {
+      storeMessages(database, key, [said(name, text)])
+      projection.written()
+    },
     find: async (text: string) =>
-      (await index.search({ scope: key, text, filters: {}, limit: 10 })).hits.map(({ messageId }) => messageId),
-    locate: (messageId: string) => index.locate(key, messageId),
-    pending: () => readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyPending')?.n,
+      (await index.search({ scope: key, text, filters: {}, limit: 10 })).hits.map(({ messageId }) => nameOf(messageId)),
+    locate: (name: string) => index.locate(key, idOf(name)),
+    pending: () => readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyMarks')?.n,
     indexed: () => readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyDocuments')?.n,
   }
 }
 
-describe('documents that are durable and not yet in the full-text tables', () => {
+describe('messages that are durable and not yet in the full-text tables', () => {
   test('are found at once, by every process', async () => {
     const [writer, reader] = [open(), open()]
     writer.store('m1', 'a zebra')
@@ -93,10 +107,10 @@ describe('documents that are durable and not yet in the full-text tables', () =>
   })
 
   test('are not there when their transaction is undone', async () => {
-    const { database, projection, find } = open()
+    const { database, store, find } = open()
     const undone = (): void =>
       transaction(database, () => {
-        projection.write(key, [{ messageId: 'm1', documents: [document('m1', 'a zebra')] }])
+        store('m1', 'a zebra')
         throw new Error('undone')
       })
     expect(undone).toThrow('undone')
@@ -110,7 +124,7 @@ describe('documents that are durable and not yet in the full-text tables', () =>
     expect(await find('zebra')).toEqual([])
     expect(await find('giraffe')).toEqual(['m1'])
     store('m1', 'a lion')
-    store('m1')
+    store('m1', '')
     expect(await find('lion')).toEqual([])
     expect(await find('giraffe')).toEqual([])
     expect(indexed()).toBe(0)
@@ -120,7 +134,11 @@ describe('documents that are durable and not yet in the full-text tables', () =>
     const { database, projection, store, find, pending } = open()
     store('m1', 'a zebra')
     store('m2', 'another zebra')
-    expect(transaction(database, () => projection.remove(key, ['m1']))).toBe(1)
+    await projection.merge()
+    store('m1', 'a changed zebra')
+    expect(pending()).toBe(1)
+    expect(transaction(database, () => projection.remove(key, [idOf('m1')]))).toBe(1)
+    dropMessages(database, key, [idOf('m1')])
     expect(pending()).toBe(0)
     expect(await find('zebra')).toEqual(['m2'])
   })
@@ -167,20 +185,42 @@ describe('documents that are durable and not yet in the full-text tables', () =>
   })
 })
 
-test('a file of the version before, which wrote the tables with every commit, opens and goes on', async () => {
-  const before = new DatabaseSync(path)
-  before.exec('PRAGMA page_size = 8192; PRAGMA journal_mode = WAL')
-  migrate(before, [LOG_SCHEMA, HISTORY_SCHEMA])
-  createHistoryTables(before).replace(key, 'm1', [document('m1', 'an old zebra')])
-  before.close()
+describe('a file of an earlier version opens and goes on', () => {
+  /** As the program of that version left it. */
+  function writtenBefore(migrations: readonly string[], work: (database: Database) => void): void {
+    const before = new DatabaseSync(path)
+    before.exec('PRAGMA page_size = 8192; PRAGMA journal_mode = WAL')
+    migrate(before, migrations)
+    work(before)
+    before.close()
+  }
 
-  const { database, store, find } = open()
+  test('with all in the tables: it wrote them with every commit', async () => {
+    writtenBefore([LOG_SCHEMA, HISTORY_SCHEMA], (before) =>
+      createHistoryTables(before).replace(key, idOf('m1'), [document('m1', 'an old zebra')]),
+    )
+    const { database, store, find, pending } = open()
+    expect(pending()).toBe(0)
+    expect(await find('zebra')).toEqual(['m1'])
+    store('m2', 'a new zebra')
+    store('m1', 'an old giraffe')
+    expect(await find('zebra')).toEqual(['m2'])
+    expect(await find('giraffe')).toEqual(['m1'])
+    expect(readAll(database, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }])
+  })
 
-  expect(readOne(database, 'SELECT count(*) AS rows FROM historyPending')).toEqual({ rows: 0 })
-  expect(await find('zebra')).toEqual(['m1'])
-  store('m2', 'a new zebra')
-  store('m1', 'an old giraffe')
-  expect(await find('zebra')).toEqual(['m2'])
-  expect(await find('giraffe')).toEqual(['m1'])
-  expect(readAll(database, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }])
+  test('with documents that wait: it kept them apart from their messages', async () => {
+    const schemas = [LOG_SCHEMA, HISTORY_SCHEMA, HISTORY_PENDING_SCHEMA, REQUEST_RATES_SCHEMA]
+    writtenBefore(schemas, (before) => {
+      storeMessages(before, key, [said('m1', 'a zebra'), said('m2', 'a giraffe')])
+      const waiting = JSON.stringify([{ messageId: idOf('m2'), documents: [document('m2', 'a giraffe')] }])
+      const insert = 'INSERT INTO historyPending (tenant, session, messages) VALUES (?, ?, ?)'
+      before.prepare(insert).run(key.tenant, key.session, waiting)
+      before.prepare(insert).run(key.tenant, key.session, JSON.stringify([{ messageId: 'gone', documents: [] }]))
+    })
+    const { find, pending } = open()
+    expect(pending()).toBe(1)
+    expect(await find('giraffe')).toEqual(['m2'])
+    expect(pending()).toBe(0)
+  })
 })

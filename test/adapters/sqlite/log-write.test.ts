@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest'
+import { openDatabase, readAll } from '../../../functions/adapters/sqlite/database.ts'
+import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history-projection.ts'
+import { createSqliteLogReader } from '../../../functions/adapters/sqlite/log-reader.ts'
+import { createSqliteRunInbox } from '../../../functions/adapters/sqlite/run-inbox.ts'
+import { createSqliteRunLease } from '../../../functions/adapters/sqlite/run-lease.ts'
+import { createSqliteRunLog } from '../../../functions/adapters/sqlite/run-log.ts'
+import { createSqliteSessionStore } from '../../../functions/adapters/sqlite/session-store.ts'
+import { nextIds } from '../../../functions/domain/ids.ts'
+import type { Lease } from '../../../functions/domain/session.ts'
+import type { NewRun } from '../../../functions/ports/run-inbox.ts'
+import type { Round } from '../../../functions/ports/run-log.ts'
+import { projectMessage } from '../../../functions/log/history-documents.ts'
+import { createManualClock } from '../../contracts/stores.ts'
+
+const KEY = { tenant: 'default', session: 'a-session' }
+
+/** A log whose index follows it. */
+function open() {
+  const database = openDatabase(':memory:')
+  const clock = createManualClock()
+  const reported: unknown[] = []
+  const history = createSqliteHistoryProjection({
+    database,
+    outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
+    redact: (text) => Promise.resolve(text),
+    report: (error) => void reported.push(error),
+  })
+  const dependencies = { database, clock, history }
+  return {
+    sessions: createSqliteSessionStore(dependencies),
+    inbox: createSqliteRunInbox(dependencies),
+    lease: createSqliteRunLease(dependencies),
+    log: createSqliteRunLog(dependencies),
+    reader: createSqliteLogReader(dependencies),
+    database,
+    clock,
+    history,
+  }
+}
+type Opened = ReturnType<typeof open>
+
+const newRun = (run: Partial<NewRun> = {}): NewRun => ({
+  agent: 'helper',
+  trigger: 'input',
+  onBusy: 'queue',
+  clientTools: [],
+  input: { parts: [{ type: 'text', text: 'hello' }] },
+  ...run,
+})
+
+function roundOf(lease: Lease, now: number, needs?: 'approval'): Round {
+  const [id = '', toolId = ''] = nextIds(lease.head, now, 2)
+  const base = { runId: lease.runId, agent: 'helper', round: 0, createdAt: now }
+  const state = needs === undefined ? { status: 'running' as const } : { status: 'waiting' as const, needs }
+  return {
+    assistant: {
+      ...base,
+      id,
+      role: 'assistant',
+      parts: [{ type: 'tool_call', id: 'c' }],
+      toolCalls: [{ id: 'c', name: 'list', arguments: '{}' }],
+    },
+    tools: [
+      {
+        ...base,
+        ...state,
+        id: toolId,
+        role: 'tool',
+        assistantMessageId: id,
+        toolCallId: 'c',
+        toolName: 'list',
+        call: 'list()',
+        sequence: 0,
+        parts: [],
+        generation: lease.generation,
+      },
+    ],
+  }
+}
+
+/** The index says of every message what the log says. */
+async function expectInStep({ database, reader, history }: Opened): Promise<void> {
+  await history.merge()
+  const { messages } = await reader.messages(KEY, { order: 'ascending', limit: 100 })
+  const readOutput = () => Promise.reject(new Error('nothing here is offloaded'))
+  const redact = (text: string) => Promise.resolve(text)
+  const documents = await Promise.all(
+    messages.map((message) => projectMessage(message, { key: KEY }, { redact, readOutput })),
+  )
+  const wanted = documents
+    .flat()
+    .map(({ messageId, part, text, status }) => ({ messageId, part, text, status: status ?? null }))
+  const indexed = readAll(
+    database,
+    `SELECT m.message AS messageId, d.part, d.text, m.status FROM historyDocuments d JOIN historyMessages m ON m.id = d.message
+     ORDER BY m.message, d.part`,
+  )
+  expect(indexed).toEqual(wanted)
+}
+
+describe('the history index and the log', () => {
+  test('are in step after every write, with the session’s owner', async () => {
+    const opened = open()
+    const { sessions, inbox, lease, log, clock, database } = opened
+    await sessions.create({ ...KEY, agent: 'helper', owner: 'ada', metadata: {} })
+    const { started } = await inbox.enqueue(KEY, newRun({ startAs: 'me' }))
+    if (started === undefined) throw new Error('the run was not started')
+    await expectInStep(opened)
+    const round = roundOf(started.lease, clock.now(), 'approval')
+    const call = round.tools[0]?.id ?? ''
+    await log.appendRound(started.lease, round)
+    await expectInStep(opened)
+    await log.pause(started.lease)
+    await inbox.answer(KEY, started.run.id, [{ toolCallId: 'c', kind: 'approval', approved: true, hash: 'h' }])
+    await expectInStep(opened)
+    const header = await lease.look(KEY)
+    const taken = header && (await lease.take(header, 'again'))
+    if (taken === undefined) throw new Error('the run was not taken')
+    await log.beginApproved(taken, call)
+    await expectInStep(opened)
+    const result = {
+      status: 'completed',
+      parts: [{ type: 'text', text: 'one' }],
+      completedAt: 1,
+      durationMs: 1,
+    } as const
+    await log.completeCall(taken, { messageId: call, ...result })
+    await expectInStep(opened)
+    await log.endRun(taken, { outcome: 'cancelled', stopReason: 'cancelled' })
+    await expectInStep(opened)
+    expect(readAll(database, 'SELECT DISTINCT owner FROM historyMessages')).toEqual([{ owner: 'ada' }])
+  })
+
+  test('are both as before when a message cannot be marked', async () => {
+    const opened = open()
+    const { sessions, inbox, lease, reader, database } = opened
+    await sessions.create({ ...KEY, agent: 'helper', metadata: {} })
+    database.exec("CREATE TRIGGER broken BEFORE INSERT ON historyMarks BEGIN SELECT raise(ABORT, 'no marks'); END")
+    await expect(inbox.enqueue(KEY, newRun({ startAs: 'me' }))).rejects.toThrow('no marks')
+    expect((await reader.messages(KEY, { order: 'ascending', limit: 100 })).messages).toEqual([])
+    expect((await reader.runs(KEY, { limit: 10 })).runs).toEqual([])
+    expect(await lease.look(KEY)).not.toHaveProperty('activeRun')
+  })
+
+  test('an input that meets a session which another has made busy in the same moment is queued', async () => {
+    const { sessions, inbox, lease } = open()
+    await sessions.create({ ...KEY, agent: 'helper', metadata: {} })
+    const [faster, slower] = await Promise.all([
+      inbox.enqueue(KEY, newRun({ startAs: 'faster' })),
+      inbox.enqueue(KEY, newRun({ startAs: 'slower' })),
+    ])
+    expect(faster.started).toBeDefined()
+    expect(slower.started).toBeUndefined()
+    expect(await lease.look(KEY)).toMatchObject({ queued: 1, lease: { owner: 'faster' } })
+  })
+})
