@@ -7,10 +7,10 @@ const BUFFERED = 1_000
 
 export interface Subscription {
   /**
-   * The next events; waits for them at most `milliseconds`, or until `signal` aborts, and then answers none. `gap`: the
-   * consumer was too slow and events were dropped: what was stored can be read from the log.
+   * The next events; waits for them at most `milliseconds`, or until closed, and then answers none. `gap`: the consumer was
+   * too slow and events were dropped: what was stored can be read from the log.
    */
-  next(signal: AbortSignal, milliseconds: number): Promise<{ events: readonly RunEvent[]; gap: boolean }>
+  next(milliseconds: number): Promise<{ events: readonly RunEvent[]; gap: boolean }>
   close(): void
 }
 
@@ -26,8 +26,9 @@ export function createEventBus(): EventBus {
   const rounds = createRoundsUnderWay()
   return {
     emit(key, event) {
-      rounds.note(nameOf(key), event)
-      for (const receive of sessions.get(nameOf(key)) ?? []) receive(event)
+      const name = nameOf(key)
+      rounds.note(name, event)
+      for (const receive of sessions.get(name) ?? []) receive(event)
     },
     subscribe(key) {
       const name = nameOf(key)
@@ -38,6 +39,7 @@ export function createEventBus(): EventBus {
       return {
         next: buffer.next,
         close() {
+          buffer.close()
           receivers.delete(buffer.receive)
           if (receivers.size === 0 && sessions.get(name) === receivers) sessions.delete(name)
         },
@@ -46,9 +48,10 @@ export function createEventBus(): EventBus {
   }
 }
 
-function createBuffer(begun: readonly RunEvent[]): Pick<Subscription, 'next'> & { receive(event: RunEvent): void } {
+function createBuffer(begun: readonly RunEvent[]): Subscription & { receive(event: RunEvent): void } {
   let events = [...begun]
   let gap = false
+  let closed = false
   let wake: (() => void) | undefined
   return {
     receive(event) {
@@ -59,24 +62,25 @@ function createBuffer(begun: readonly RunEvent[]): Pick<Subscription, 'next'> & 
       events.push(event)
       wake?.()
     },
-    async next(signal, milliseconds) {
-      if (events.length === 0 && !gap && !signal.aborted) {
+    async next(milliseconds) {
+      if (events.length === 0 && !gap && !closed)
         await new Promise<void>((resolve) => {
           const timer = setTimeout(over, milliseconds)
           wake = over
-          signal.addEventListener('abort', over)
           function over(): void {
+            wake = undefined
             clearTimeout(timer)
-            signal.removeEventListener('abort', over)
             resolve()
           }
         })
-        wake = undefined
-      }
       const batch = { events, gap }
       events = []
       gap = false
       return batch
+    },
+    close() {
+      closed = true
+      wake?.()
     },
   }
 }

@@ -34,6 +34,7 @@ export async function* followRun(
   { after, signal }: { readonly after?: string; readonly signal: AbortSignal },
 ): AsyncGenerator<RunEvent> {
   const subscription = dependencies.bus.subscribe(key)
+  signal.addEventListener('abort', subscription.close)
   const filter = createFilter()
   const read = createRunReader(dependencies.reader, key)
   let target = runId
@@ -54,13 +55,14 @@ export async function* followRun(
       if (yield* live()) return
     }
   } finally {
+    signal.removeEventListener('abort', subscription.close)
     subscription.close()
   }
 
   /** Yields what this process emits for as long as events come; answers whether the run's terminal event was among them. */
   async function* live(): AsyncGenerator<RunEvent, boolean> {
     for (;;) {
-      const { events, gap } = await subscription.next(signal, TAIL_MS)
+      const { events, gap } = await subscription.next(TAIL_MS)
       for (const event of events) {
         if (event.runId !== target) continue
         // This process has lost the run and taken it up again: what had streamed of the round streams anew.

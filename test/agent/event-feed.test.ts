@@ -1,12 +1,15 @@
-import { afterEach, expect, test } from 'vitest'
+import { getEventListeners } from 'node:events'
+import { afterEach, expect, test, vi } from 'vitest'
 import { createEventBus } from '../../functions/agent/event-bus.ts'
 import { followRun } from '../../functions/agent/event-feed.ts'
 import type { RunEvent } from '../../functions/domain/events.ts'
-import { makeTool, setStage } from './stage.ts'
+import type { ModelEvent } from '../../functions/ports/model.ts'
+import { answerOf, makeTool, setStage } from './stage.ts'
 import type { Stage } from './stage.ts'
 
 let stage: Stage | undefined
 afterEach(async () => {
+  vi.useRealTimers()
   await stage?.close()
   stage = undefined
 })
@@ -19,11 +22,11 @@ test('a consumer that does not read loses deltas, is told so, and holds no more 
   const bus = createEventBus()
   const slow = bus.subscribe(key)
   for (let count = 0; count < 2_500; count++) bus.emit(key, delta(0, String(count)))
-  const { events, gap } = await slow.next(soon(), 1_000)
+  const { events, gap } = await slow.next(1_000)
   expect(gap).toBe(true)
   expect(events.length).toBeLessThanOrEqual(1_000)
   expect(events.at(-1)).toEqual(delta(0, '2499'))
-  expect((await slow.next(soon(), 1)).gap).toBe(false)
+  expect((await slow.next(1)).gap).toBe(false)
 })
 
 test('a consumer hears of its own session alone, and of nothing once it has closed', async () => {
@@ -32,8 +35,42 @@ test('a consumer hears of its own session alone, and of nothing once it has clos
   closed.close()
   bus.emit({ ...key, session: 'other' }, delta(0, 'other'))
   bus.emit(key, delta(0, 'mine'))
-  expect((await mine.next(soon(), 1)).events).toEqual([delta(0, 'mine')])
-  expect((await closed.next(soon(), 1)).events).toEqual([])
+  expect((await mine.next(1)).events).toEqual([delta(0, 'mine')])
+  expect((await closed.next(1)).events).toEqual([])
+})
+
+test('a consumer that waits for events goes on when one comes, when it closes, and after its time', async () => {
+  const bus = createEventBus()
+  const [told, closed, patient] = [bus.subscribe(key), bus.subscribe({ ...key, session: 'other' }), bus.subscribe(key)]
+  const waits = [told.next(60_000), closed.next(60_000)]
+  bus.emit(key, delta(0, 'a'))
+  bus.emit(key, delta(0, 'b'))
+  closed.close()
+  expect(await Promise.all(waits)).toMatchObject([{ events: [delta(0, 'a'), delta(0, 'b')] }, { events: [] }])
+  expect(await closed.next(60_000)).toEqual({ events: [], gap: false })
+  await patient.next(60_000)
+  expect(await patient.next(10)).toEqual({ events: [], gap: false })
+})
+
+test('following a run that says nothing ends as soon as its consumer leaves', async () => {
+  let answer = (): void => undefined
+  const thinks = async function* (): AsyncIterable<ModelEvent> {
+    yield { type: 'text.delta', part: 0, text: 'hm' }
+    await new Promise<void>((resolve) => (answer = resolve))
+    yield { type: 'answer', answer: answerOf({ text: 'hm' }) }
+  }
+  stage = await setStage({ script: [thinks] })
+  const left = new AbortController()
+  const following = stage.backend.follow(stage.key, await stage.submit('go'), { signal: left.signal })
+  const events = following[Symbol.asyncIterator]()
+  for (let type = ''; type !== 'text.delta';) type = ((await events.next()).value as RunEvent).type
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const next = events.next()
+  await new Promise((resolve) => setImmediate(resolve))
+  left.abort()
+  expect(await next).toEqual({ done: true, value: undefined })
+  expect(getEventListeners(left.signal, 'abort')).toEqual([])
+  answer()
 })
 
 test('what streamed of a round does not come after the round as it was stored', async () => {
