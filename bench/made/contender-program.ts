@@ -11,11 +11,11 @@ const content = {
 }
 const CONTENDERS: Readonly<Record<string, () => Contender | Promise<Contender>>> = {
   indexed: () => openLoop(content, {}),
-  unsynced: () => openLoop(content, { synced: false }),
-  bare: () => openLoop(content, { indexed: false }),
+  'indexed, unsynced': () => openLoop(content, { synced: false }),
+  'bare, unsynced': () => openLoop(content, { indexed: false, synced: false }),
   raw: () => openRaw(content, {}),
-  apart: () => openRaw(content, { apart: true }),
-  words: () => openRaw(content, { words: true }),
+  'raw, unsynced': () => openRaw(content, { synced: false }),
+  'words, unsynced': () => openRaw(content, { words: true, synced: false }),
 }
 
 const contender = await CONTENDERS[process.argv[2] ?? '']?.()

@@ -7,7 +7,7 @@ import { documentTokens } from '../../functions/log/document-tokens.ts'
 import type { HistoryDocument } from '../../functions/domain/history.ts'
 import type { Contender, Content } from './contender.ts'
 
-const TABLES = `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+const TABLES = `PRAGMA journal_mode = WAL;
   CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT);
   CREATE VIRTUAL TABLE words USING fts5 (tool, call, body, extra, content = '', contentless_delete = 1)`
 const INSERT_ROW = 'INSERT INTO rows (id, body) VALUES (?, ?)'
@@ -15,15 +15,16 @@ const UPDATE_ROW = 'UPDATE rows SET body = ? WHERE id = ?'
 const INSERT_WORDS = 'INSERT INTO words (tool, call, body, extra) VALUES (?, ?, ?, ?)'
 
 /**
- * The bytes of a round in bare SQLite: an answer with two calls in one transaction, their results in one more, or in one each
- * (`apart`); with `words`, also what they are found by, ready-made, in a bare FTS5 table.
+ * The bytes of a round in bare SQLite: an answer with two calls in one transaction, their results in one more; with `words`,
+ * also what they are found by, ready-made, in a bare FTS5 table. `synced`: each commit reaches the disk.
  */
 export function openRaw(
   content: Content,
-  { apart = false, words = false }: { apart?: boolean; words?: boolean },
+  { synced = true, words = false }: { readonly synced?: boolean; readonly words?: boolean },
 ): Contender {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-raw-'))
   const database = new DatabaseSync(join(folder, 'raw.db'))
+  database.exec(`PRAGMA synchronous = ${synced ? 'FULL' : 'OFF'}`)
   database.exec(TABLES)
   const [begin, commit, insert, update, index] = [
     'BEGIN IMMEDIATE',
@@ -54,8 +55,7 @@ export function openRaw(
       store(content.said + content.argumentsText + content.argumentsText, said, last + 1)
       for (const id of [first, second]) store(content.argumentsText, called, id)
     })
-    if (!apart) transaction(() => [first, second].forEach(complete))
-    else for (const id of [first, second]) transaction(() => complete(id))
+    transaction(() => [first, second].forEach(complete))
     last = second
     return performance.now() - begun
   }

@@ -4,19 +4,24 @@ import type { Usage } from '../../domain/usage.ts'
 /** Long field name → the short one it has in a row. Short names have one letter, long ones more, so they never meet. */
 export type FieldNames = Readonly<Record<string, string>>
 
+type Fields = Readonly<Record<string, unknown>>
+
 /** The same fields under their short names; those that are undefined are left out. */
-export function shortened(fields: object, names: FieldNames): Record<string, unknown> {
+export function shortened(fields: Fields, names: FieldNames): Record<string, unknown> {
   return renamed(fields, names)
 }
 
 /** The opposite of `shortened`. */
-export function lengthened(fields: object, names: FieldNames): Record<string, unknown> {
+export function lengthened(fields: Fields, names: FieldNames): Record<string, unknown> {
   return renamed(fields, longNames(names))
 }
 
-function renamed(fields: object, names: FieldNames): Record<string, unknown> {
+function renamed(fields: Fields, names: FieldNames): Record<string, unknown> {
   const result: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(fields)) if (value !== undefined) result[names[name] ?? name] = value
+  for (const name of Object.keys(fields)) {
+    const value = fields[name]
+    if (value !== undefined) result[names[name] ?? name] = value
+  }
   return result
 }
 

@@ -38,7 +38,9 @@ export function createSqliteHistoryProjection(dependencies: MergeDependencies): 
   function mergeIdle(): void {
     timer = undefined
     waiting = 0
-    if (database.isOpen) merge().catch(report)
+    merge().catch((error: unknown) => {
+      if (database.isOpen) report(error)
+    })
   }
 
   return {

@@ -81,7 +81,7 @@ export function encodeBody(message: Message): string {
 
 /** The message whose columns and text these are. */
 export function decodeBody(columns: MessageColumns, body: string): Message {
-  const fields = lengthened(JSON.parse(body) as object, NAMES)
+  const fields = lengthened(JSON.parse(body) as Record<string, unknown>, NAMES)
   const special: CompactSpecial = fields
   const calls = (special.toolCalls ?? []).map(wholeCall)
   const message = {

@@ -49,7 +49,7 @@ export const SELECT_RUNS = `SELECT r.number, r.id, r.status, r.apiKey, r.body, q
 
 /** The run that a row holds. */
 export function runOf(row: RunRow): StoredRun {
-  const fields = lengthened(JSON.parse(row.body) as object, NAMES)
+  const fields = lengthened(JSON.parse(row.body) as Record<string, unknown>, NAMES)
   const request =
     row.request === null ? {} : (JSON.parse(unpack(row.request)) as Partial<Pick<Run, 'input' | 'clientTools'>>)
   const run = {
