@@ -1,12 +1,12 @@
 import { defineConfig } from 'vitest/config'
+import { shared } from './vitest.shared.config.ts'
 
 /** The crash suites that take minutes; `npm test` runs a shorter one. */
 export default defineConfig({
   test: {
+    ...shared,
     include: ['test/**/*.crash.test.ts'],
     testTimeout: 60_000,
-    hookTimeout: 60_000,
-    maxWorkers: 2,
     maxConcurrency: 2,
   },
 })

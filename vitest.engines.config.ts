@@ -1,12 +1,12 @@
 import { defineConfig } from 'vitest/config'
+import { shared } from './vitest.shared.config.ts'
 
 /** The suites that need real engines; `npm test` does not run them. */
 export default defineConfig({
   test: {
+    ...shared,
     include: ['test/**/*.engine.test.ts'],
     globalSetup: ['test/engines/global-setup.ts'],
     testTimeout: 60_000,
-    hookTimeout: 60_000,
-    maxWorkers: 2,
   },
 })

@@ -5,7 +5,13 @@ function run(
   [command, ...rest]: readonly string[],
   variables: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number; out: string; error: string }> {
-  const env = { PATH: process.env['PATH'], HOME: '/nonexistent', AWS_EC2_METADATA_DISABLED: 'true', ...variables }
+  const env = {
+    PATH: process.env['PATH'],
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+    HOME: '/nonexistent',
+    AWS_EC2_METADATA_DISABLED: 'true',
+    ...variables,
+  }
   return new Promise((resolve) => {
     execFile(process.execPath, [`functions/handlers/${command}.ts`, ...rest], { env }, (failure, out, error) => {
       resolve({ code: failure === null ? 0 : Number(failure.code ?? -1), out, error })

@@ -24,6 +24,7 @@ export function runOperation(
 ): Promise<Ended> {
   const env = {
     PATH: process.env['PATH'],
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
     HOME: '/nonexistent',
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'local',

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import type { Fault } from './faults.ts'
 import { createFaultPoints } from './faults.ts'
 import { effectTools } from './effect-tools.ts'
@@ -23,6 +24,7 @@ const server = await startLocal(settings, {
   tools: new Map(tools.map((tool) => [tool.name, tool])),
 })
 process.stdout.write(`${server.url}\n`)
+flushCompileCache()
 // A test that was stopped closes its end: nobody is left to end this process.
 process.stdin.resume().once('end', () => process.exit(1))
 process.once('SIGTERM', () => {

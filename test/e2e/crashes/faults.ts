@@ -1,4 +1,5 @@
 import { appendFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import type { Ports } from '../../../functions/runtime/program.ts'
 import type { Tool } from '../../../functions/ports/tool.ts'
 
@@ -46,7 +47,10 @@ export function createFaultPoints(fault: Fault | undefined, trace: string): Faul
   }
 
   function kill(step: number, when: Fault['when']): void {
-    if (step === fault?.step && when === fault.when) process.kill(process.pid, 'SIGKILL')
+    if (step !== fault?.step || when !== fault.when) return
+    // Whoever is killed leaves nothing compiled for those that start after it. No step can come between: it takes no turn.
+    flushCompileCache()
+    process.kill(process.pid, 'SIGKILL')
   }
 
   function wrap<Port extends object>(port: Port, name: string, methods: readonly (keyof Port & string)[]): Port {
