@@ -1,8 +1,8 @@
 import { MOST_CALLS } from '../domain/message.ts'
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../domain/message.ts'
-import type { RequestMedia, RequestMessage, RequestText, RequestToolCall } from '../domain/model-request.ts'
+import type { RequestMessage, RequestText, RequestToolCall } from '../domain/model-request.ts'
 import { groupTurns } from './turns.ts'
-import { goneText, isResult, notExecuted, requestMedia, toolResult } from './tool-result-text.ts'
+import { isResult, notExecuted, requestParts, toolResult } from './tool-result-text.ts'
 
 export interface ReplayOptions {
   /** The run that the request is for; it is sent whole, with its media. */
@@ -69,13 +69,7 @@ function resultsByAssistant(messages: readonly Message[]): Map<string, Map<numbe
 }
 
 function userRequest(message: UserMessage, withMedia: boolean): RequestMessage {
-  const noted = message.parts.some((part) => part.type === 'note')
-  const parts = message.parts.flatMap((part): (RequestText | RequestMedia)[] => {
-    if (part.type === 'text') return [part]
-    if (part.type === 'note') return withMedia ? [] : [{ type: 'text', text: part.text }]
-    if (withMedia) return [requestMedia(part)]
-    return noted ? [] : [{ type: 'text', text: goneText(part) }]
-  })
+  const parts = requestParts(message.parts, withMedia)
   return { role: 'user', parts: parts.length > 0 ? parts : [{ type: 'text', text: '' }] }
 }
 
@@ -125,15 +119,12 @@ function finalAnswer(message: AssistantMessage): AssistantRequest[] {
 /** The n-th place of a call takes the n-th call; calls without a place follow at the end. */
 function withCalls(message: AssistantMessage): AssistantRequest {
   const calls = message.toolCalls.map((call): RequestToolCall => ({ type: 'tool_call', ...call }))
-  let placed = 0
-  const parts = message.parts.flatMap((part): AssistantRequest['parts'] => {
-    if (part.type === 'text' || part.type === 'reasoning') return [part]
-    const call = part.type === 'tool_call' ? calls[placed] : undefined
-    if (call === undefined) return []
-    placed++
-    return [call]
-  })
-  return { role: 'assistant', parts: [...parts, ...calls.slice(placed)] }
+  const parts: AssistantRequest['parts'][number][] = []
+  for (const part of message.parts) {
+    const sent = part.type === 'tool_call' ? calls.shift() : part
+    if (sent !== undefined && sent.type !== 'error') parts.push(sent)
+  }
+  return { role: 'assistant', parts: [...parts, ...calls] }
 }
 
 function cutOffNote(

@@ -1,4 +1,4 @@
-import type { MediaPart, ToolMessage } from '../domain/message.ts'
+import type { MediaPart, ToolMessage, ToolPart } from '../domain/message.ts'
 import { MOST_CALLS, STATUS_TEXT } from '../domain/message.ts'
 import type { RequestMedia, RequestMessage, RequestText } from '../domain/model-request.ts'
 
@@ -18,7 +18,7 @@ export function toolResult(
   withMedia: boolean,
 ): ToolResult {
   const status = message !== undefined && isResult(message) ? message.status : 'interrupted'
-  const own = message !== undefined && isResult(message) ? content(message, withMedia) : []
+  const own = message !== undefined && isResult(message) ? requestParts(message.parts, withMedia) : []
   const parts = own.length > 0 ? own : [{ type: 'text' as const, text: statusText(status) }]
   return { role: 'tool', toolCallId: call.id, toolName: call.name, isError: status !== 'completed', parts }
 }
@@ -33,9 +33,11 @@ function statusText(status: ToolMessage['status']): string {
   return status === 'interrupted' || status === 'cancelled' || status === 'denied' ? STATUS_TEXT[status] : ''
 }
 
-function content(message: ToolMessage, withMedia: boolean): (RequestText | RequestMedia)[] {
-  const noted = message.parts.some((part) => part.type === 'note')
-  return message.parts.flatMap((part): (RequestText | RequestMedia)[] => {
+/** What a request carries of the parts of an input or a result: media only `withMedia`, else a note that they are gone. */
+export function requestParts(parts: readonly ToolPart[], withMedia: boolean): readonly (RequestText | RequestMedia)[] {
+  if (parts.every((part) => part.type === 'text')) return parts
+  const noted = parts.some((part) => part.type === 'note')
+  return parts.flatMap((part): (RequestText | RequestMedia)[] => {
     if (part.type === 'text') return [part]
     if (part.type === 'note') return withMedia ? [] : [{ type: 'text', text: part.text }]
     if (withMedia) return [requestMedia(part)]
@@ -44,7 +46,7 @@ function content(message: ToolMessage, withMedia: boolean): (RequestText | Reque
 }
 
 /** A stored media part as a request carries it; its bytes are filled in just before sending. */
-export function requestMedia(part: MediaPart): RequestMedia {
+function requestMedia(part: MediaPart): RequestMedia {
   return {
     type: part.type,
     id: part.id,
@@ -54,6 +56,6 @@ export function requestMedia(part: MediaPart): RequestMedia {
 }
 
 /** Stands in for media of a past run that were stored without a note. */
-export function goneText(part: MediaPart): string {
+function goneText(part: MediaPart): string {
   return `[${part.filename ?? part.type} (${part.mediaType}) is no longer available to view]`
 }
