@@ -25,6 +25,8 @@ const work = makeTool('work', async (input) => ({ text: words(2_048, (input as {
 const stage = await setStage({ script, tools: [work] })
 const milliseconds = await timed(async () => {
   for (let turn = 0; turn < TURNS; turn++) await stage.settled(await stage.submit(words(200, turn * 7)))
+  // Indexes what is left.
+  await stage.ports.index.search({ scope: { tenant: 'default' }, text: 'anything', filters: {}, limit: 1 })
 })
 const database = new DatabaseSync(`${stage.folder}/tooltrail.db`)
 database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
