@@ -1,11 +1,20 @@
 import { defineConfig } from 'vitest/config'
 import { shared } from './vitest.shared.config.ts'
 
+/** Suites that leave nothing behind in their process: they share one, for to load the program anew takes longer than they do. */
+const SHARING = ['test/{agent,domain,http,log}/**/*.test.ts']
+const OTHERS_RUN = ['test/**/*.engine.test.ts', 'test/**/*.crash.test.ts']
+
 export default defineConfig({
   test: {
     ...shared,
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/**/*.engine.test.ts', 'test/**/*.crash.test.ts'],
+    projects: [
+      {
+        extends: true,
+        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...OTHERS_RUN, ...SHARING] },
+      },
+      { extends: true, test: { name: 'sharing', include: SHARING, exclude: OTHERS_RUN, isolate: false } },
+    ],
     testTimeout: 20_000,
   },
 })

@@ -16,6 +16,8 @@ const SESSIONS_AT_ONCE = 4
 /** Benches that run side by side, each with a program and a seed of its own. */
 const BENCHES = 2
 const LONGEST_LIFE_MS = 700
+/** Where the machine is busy, a program lives for up to so many times as long as it took to start: it would do nothing else. */
+const LONGEST_LIFE_OF_STARTS = 1.5
 const LONGEST_ANSWER_MS = 60
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000)
 
@@ -79,9 +81,11 @@ async function killAtRandom({
   try {
     for (let kill = 0; kill <= kills; kill++) {
       while (kill < kills && clients.length < SESSIONS_AT_ONCE) clients.push(newClient())
+      const begun = performance.now()
       const program = await bench.start()
-      const life =
-        kill < kills ? sleep(random() * LONGEST_LIFE_MS * backend.slower).then(() => program.kill()) : undefined
+      const startMs = performance.now() - begun
+      const longestMs = Math.max(LONGEST_LIFE_MS * backend.slower, LONGEST_LIFE_OF_STARTS * startMs)
+      const life = kill < kills ? sleep(random() * longestMs).then(() => program.kill()) : undefined
       const done = await Promise.all(clients.map((client) => live(bench, program, client)))
       await (life ?? program.kill())
       bench.letLeasesEnd()
