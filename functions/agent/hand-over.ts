@@ -21,16 +21,17 @@ export interface HandOver {
 }
 
 /**
- * The model's answer, of which nothing is stored when it is cut off: then undefined, for somebody else asks again. Rejects with
- * `AnswerFailed` where it `isWhole`, that is had all the time that any process has, and was not enough.
+ * The model's answer, asked for with a `signal` that may cut it off: then nothing of it is stored, and this is undefined, for
+ * somebody else asks again. Rejects with `AnswerFailed` where it `isWhole`, that is had all the time that any process has, and
+ * that was not enough.
  */
 export async function answerUnlessCut(
   state: RunState,
   ask: (signal: AbortSignal) => Promise<ModelAnswer>,
-  { atOnce, isWhole }: { readonly atOnce: AbortSignal; readonly isWhole: boolean },
+  { signal, isWhole }: { readonly signal: AbortSignal; readonly isWhole: boolean },
 ): Promise<ModelAnswer | undefined> {
   try {
-    return await ask(AbortSignal.any([state.signal, atOnce]))
+    return await ask(signal)
   } catch (error) {
     if (!(error instanceof AnswerFailed) || !(error.cause instanceof CutOff)) throw error
     if (isWhole && error.cause.why === 'out_of_time') {

@@ -42,6 +42,7 @@ async function advance(dependencies: LoopDependencies, state: RunState, handOver
   if (crashLoop !== undefined) return finish(dependencies, state, crashLoop)
   // Taken up for the next answer alone: it may have all the time that a process has.
   let isWhole = state.held.origin === 'resumed'
+  const cut = AbortSignal.any([state.signal, handOver.atOnce])
   for (;;) {
     if (await executeOpenCalls(dependencies, state)) isWhole = false
     if (openCalls(state).length > 0) {
@@ -53,7 +54,7 @@ async function advance(dependencies: LoopDependencies, state: RunState, handOver
     const last = lastRoundReason(state)
     const ask = (signal: AbortSignal): Promise<ModelAnswer> =>
       nextAnswer(dependencies, { ...state, signal }, tools, last !== undefined)
-    const answer = await answerUnlessCut(state, ask, { atOnce: handOver.atOnce, isWhole })
+    const answer = await answerUnlessCut(state, ask, { signal: cut, isWhole })
     if (answer === undefined) return release(dependencies, state)
     isWhole = false
     await state.writer.settled()

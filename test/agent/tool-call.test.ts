@@ -76,5 +76,7 @@ test('a call leaves no timer and no listener behind, however it ends', async () 
     work,
   )
   await execute(makeTool('work', never, { timeoutMs: 1 }), work)
-  expect([getEventListeners(work.signal, 'abort').length, timers()]).toEqual([0, before])
+  expect(getEventListeners(work.signal, 'abort')).toEqual([])
+  // Other timers of this process may have ended meanwhile.
+  expect(timers()).toBeLessThanOrEqual(before)
 })
