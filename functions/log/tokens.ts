@@ -32,7 +32,13 @@ export function tokenize(text: string): Tokens {
   const folded = fold(text)
   const words: string[] = []
   const extra = new Set<string>()
-  for (const [run] of folded.matchAll(RUN)) addRun(run, words, extra)
+  // Most words of a text come again, and say nothing new then.
+  const known = new Map<string, readonly string[]>()
+  for (const [run] of folded.matchAll(RUN)) {
+    const found = known.get(run) ?? readRun(run, extra)
+    known.set(run, found)
+    words.push(...found)
+  }
   for (const [symbol] of folded.matchAll(SYMBOL)) {
     if (EMOJI.test(symbol)) words.push(symbolToken(symbol))
     else extra.add(symbolToken(symbol))
@@ -78,19 +84,19 @@ function bigrams(text: string): string[] {
   return characters.slice(1).map((character, index) => (characters[index] ?? '') + character)
 }
 
-function addRun(run: string, words: string[], extra: Set<string>): void {
+/** Answers the words of a run, and adds its other names. */
+function readRun(run: string, extra: Set<string>): string[] {
   const pieces = run.split(JOINERS)
-  for (const piece of pieces) {
-    words.push(...pieceWords(piece))
-    addInner(piece, extra)
-  }
-  if (pieces.length === 1) return
+  const words = pieces.flatMap((piece) => pieceWords(piece))
+  for (const piece of pieces) addInner(piece, extra)
+  if (pieces.length === 1) return words
   if (run.length <= MAX_WHOLE) extra.add(lower(run))
   for (const segment of run.split(/[/:@#]+/u)) {
     if (!JOINERS.test(segment) || segment.length > MAX_WHOLE) continue
     extra.add(lower(segment))
     for (const identifier of segment.split(/[.+~]+/u)) if (/[-_]/u.test(identifier)) extra.add(joined(identifier))
   }
+  return words
 }
 
 /** `include_dirs`, `include-dirs` and `includeDirs` as one word. */
