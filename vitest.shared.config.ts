@@ -7,7 +7,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  */
 const LONGEST = [
   '/dynamodb/contracts.engine.',
-  '/dynamodb/large-deletion.',
   '/e2e/crashes/',
   '/e2e/transcripts.',
   '/agent/rebuild-index.',

@@ -21,8 +21,9 @@ export interface Exploration {
 
 export interface Options {
   readonly schedules: number
-  /** No schedule is begun after so many milliseconds. */
+  /** No schedule is begun after so many milliseconds, once `least` of them have been run. */
   readonly budgetMs?: number
+  readonly least?: number
   readonly seed: number
   /** Steps that a schedule chooses, at most. */
   readonly steps: number
@@ -39,7 +40,7 @@ export async function explore(engine: Engine, options: Options): Promise<Explora
   const end = performance.now() + (options.budgetMs ?? Infinity)
   let [ran, steps] = [0, 0]
   const property = fc.asyncProperty(schedules(options.steps), async (schedule) => {
-    if (performance.now() > end) return
+    if (ran >= (options.least ?? 0) && performance.now() > end) return
     const outcome = await runSchedule(stores, processes, schedule)
     ran += 1
     steps += outcome.trace.length
