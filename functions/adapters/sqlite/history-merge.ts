@@ -15,6 +15,8 @@ import { messageOf, SELECT_MESSAGES, type MessageRow } from './message-rows.ts'
 /** Messages, and characters of their documents, that one transaction takes: it holds up the process for some milliseconds. */
 const MESSAGES_AT_ONCE = 32
 const CHARS_AT_ONCE = 32_000
+/** Documents of one message, some KB each, that one transaction takes. */
+const DOCUMENTS_AT_ONCE = 8
 
 export interface MergeDependencies {
   readonly database: Database
@@ -38,6 +40,15 @@ interface Projected {
 
 const SELECT_MARKED = `${SELECT_MESSAGES.replace('SELECT', 'SELECT m.number, s.tenant, s.session, s.owner,')}
   JOIN sessions s ON s.number = m.session JOIN historyMarks h ON h.message = m.number WHERE m.number = ?`
+
+/** What of its documents a message that is marked has already. */
+interface Begun {
+  readonly first: number
+  readonly stored: number
+}
+
+const SELECT_BEGUN = 'SELECT first, stored FROM historyMarks WHERE message = ? AND documents = ?'
+const UPDATE_BEGUN = 'UPDATE historyMarks SET first = ?, stored = ?, documents = ? WHERE message = ?'
 
 /**
  * Indexes every message that is marked now. Documents take time to make (an output is read, secrets are looked for) and a
@@ -63,12 +74,11 @@ async function mergeThese(dependencies: MergeDependencies, numbers: readonly num
     batch.push(projected)
     chars += projected.documents.reduce((sum, { text }) => sum + text.length, 0)
     if (batch.length < MESSAGES_AT_ONCE && chars < CHARS_AT_ONCE) continue
-    changed.push(...storeUnchanged(database, batch))
+    changed.push(...(await storeUnchanged(database, batch)))
     batch = []
     chars = 0
-    await nextTurn()
   }
-  changed.push(...storeUnchanged(database, batch))
+  changed.push(...(await storeUnchanged(database, batch)))
   return changed
 }
 
@@ -106,19 +116,33 @@ async function wholeText(
   }
 }
 
-/** In one transaction; answers the messages that say something else than their documents, whose marks stay. */
-function storeUnchanged(database: Database, batch: readonly Projected[]): number[] {
-  if (batch.length === 0) return []
+/** Answers the messages that say something else than their documents, whose marks stay. */
+async function storeUnchanged(database: Database, batch: readonly Projected[]): Promise<number[]> {
+  const changed: number[] = []
+  for (let left = batch; left.length > 0; await nextTurn()) {
+    const outcomes = transaction(database, () => left.map((projected) => storeSome(database, projected)))
+    changed.push(...left.filter((_, place) => outcomes[place] === 'changed').map(({ row }) => row.number))
+    left = left.filter((_, place) => outcomes[place] === 'begun')
+  }
+  return changed
+}
+
+/**
+ * Inside a transaction: goes on where the last one ended, of whatever process. Until all documents are there the mark stays and
+ * says where they go; it forgets that when the message is changed.
+ */
+function storeSome(database: Database, { row, documents }: Projected): 'done' | 'begun' | 'changed' {
+  const now = readOne<MarkedRow>(database, SELECT_MARKED, row.number)
+  // Another process was faster, or the message is gone.
+  if (now === undefined) return 'done'
+  if (!isDeepStrictEqual(now, row)) return 'changed'
   const tables = createHistoryTables(database)
-  return transaction(database, () =>
-    batch.flatMap(({ row, documents }) => {
-      const now = readOne<MarkedRow>(database, SELECT_MARKED, row.number)
-      // Another process was faster, or the message is gone.
-      if (now === undefined) return []
-      if (!isDeepStrictEqual(now, row)) return [row.number]
-      tables.replace({ tenant: row.tenant, session: row.session }, row.id, documents)
-      write(database, 'DELETE FROM historyMarks WHERE message = ?', row.number)
-      return []
-    }),
-  )
+  const begun = readOne<Begun>(database, SELECT_BEGUN, row.number, documents.length)
+  const first = begun?.first ?? tables.reserve(documents.length)
+  const start = begun?.stored ?? 0
+  const end = start + DOCUMENTS_AT_ONCE
+  tables.replaceSome({ tenant: row.tenant, session: row.session }, row.id, documents, { first, start, end })
+  if (end >= documents.length) write(database, 'DELETE FROM historyMarks WHERE message = ?', row.number)
+  else write(database, UPDATE_BEGUN, first, end, documents.length, row.number)
+  return end >= documents.length ? 'done' : 'begun'
 }

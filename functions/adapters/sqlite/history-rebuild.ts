@@ -38,7 +38,11 @@ function markAfter(database: Database, number: number): number[] {
   const sql = `SELECT m.number FROM messages m JOIN sessions s ON s.number = m.session
     WHERE m.number > ? AND s.live = 1 ORDER BY m.number LIMIT ?`
   const numbers = readAll<{ number: number }>(database, sql, number, PAGE).map((row) => row.number)
-  write(database, 'INSERT OR IGNORE INTO historyMarks SELECT value FROM json_each(?)', JSON.stringify(numbers))
+  write(
+    database,
+    'INSERT OR REPLACE INTO historyMarks (message) SELECT value FROM json_each(?)',
+    JSON.stringify(numbers),
+  )
   return numbers
 }
 

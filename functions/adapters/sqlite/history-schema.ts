@@ -73,3 +73,24 @@ CREATE TRIGGER unmarkRemoved AFTER DELETE ON messages BEGIN
   DELETE FROM historyMarks WHERE message = old.number;
 END;
 `
+
+/**
+ * How far a marked message is indexed that has more documents than one transaction takes: the id of its first document, how many
+ * are stored and how many there will be. Nothing once the message has changed. The sequence has its row from the start, so that
+ * ids can be reserved.
+ */
+export const HISTORY_PARTS_SCHEMA = `
+ALTER TABLE historyMarks ADD COLUMN first INTEGER;
+ALTER TABLE historyMarks ADD COLUMN stored INTEGER;
+ALTER TABLE historyMarks ADD COLUMN documents INTEGER;
+DROP TRIGGER markAdded;
+DROP TRIGGER markChanged;
+CREATE TRIGGER markAdded AFTER INSERT ON messages BEGIN
+  INSERT OR REPLACE INTO historyMarks (message) VALUES (new.number);
+END;
+CREATE TRIGGER markChanged AFTER UPDATE OF status, body ON messages BEGIN
+  INSERT OR REPLACE INTO historyMarks (message) VALUES (new.number);
+END;
+INSERT INTO sqlite_sequence (name, seq) SELECT 'historyDocuments', 0
+  WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'historyDocuments');
+`

@@ -6,23 +6,43 @@ import { readAll, readOne, statement, write, type Database } from './database.ts
 import { scopeTokens } from './history-scope.ts'
 import { createVocabularyWriter, type VocabularyWriter } from './history-vocabulary.ts'
 
+/** SQLite's word for no limit. */
+const ALL = -1
+
 /** The full-text tables, written message by message inside the caller's transaction. */
 export interface HistoryTables {
   /** Puts these documents in the place of all that the tables have of the message. */
   replace(key: SessionKey, messageId: string, documents: readonly HistoryDocument[]): void
+  /** Puts some of these documents, which get the ids from `first` on, in the place of as many of those that were there before. */
+  replaceSome(key: SessionKey, messageId: string, documents: readonly HistoryDocument[], part: Part): void
+  /** Answers the first of so many ids of documents, all greater than those before, which nobody else gets. */
+  reserve(count: number): number
   /** Removes what the tables have of the message; answers how many documents. */
   remove(key: SessionKey, messageId: string): number
+}
+
+/** Documents from `start` to before `end`; `first` is the id of the first of all. */
+interface Part {
+  readonly first: number
+  readonly start: number
+  readonly end: number
 }
 
 /** Writes the full-text tables. */
 export function createHistoryTables(database: Database): HistoryTables {
   const vocabulary = createVocabularyWriter(database)
   return {
-    replace: (key, messageId, documents) => replace(database, vocabulary, key, messageId, documents),
+    replace(key, messageId, documents) {
+      const part = { first: reserve(database, documents.length), start: 0, end: documents.length }
+      replaceSome(database, vocabulary, { key, messageId, documents }, part)
+    },
+    replaceSome: (key, messageId, documents, part) =>
+      replaceSome(database, vocabulary, { key, messageId, documents }, part),
+    reserve: (count) => reserve(database, count),
     remove(key, messageId) {
       const id = findMessage(database, key, messageId)
       if (id === undefined) return 0
-      const { count, words } = removeDocuments(database, id)
+      const { count, words } = removeDocuments(database, id, { below: Number.MAX_SAFE_INTEGER, limit: ALL })
       vocabulary.forget(words)
       write(database, 'DELETE FROM historyMessages WHERE id = ?', id)
       return count
@@ -30,21 +50,28 @@ export function createHistoryTables(database: Database): HistoryTables {
   }
 }
 
-function replace(
+function reserve(database: Database, count: number): number {
+  const sql = "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'historyDocuments' RETURNING seq"
+  const last = readOne<{ seq: number }>(database, sql, count)?.seq
+  if (last === undefined) throw new Error('historyDocuments has no sequence')
+  return last - count + 1
+}
+
+function replaceSome(
   database: Database,
   vocabulary: VocabularyWriter,
-  key: SessionKey,
-  messageId: string,
-  documents: readonly HistoryDocument[],
+  { key, messageId, documents }: { key: SessionKey; messageId: string; documents: readonly HistoryDocument[] },
+  { first, start, end }: Part,
 ): void {
   const known = findMessage(database, key, messageId)
-  const removed = known === undefined ? [] : removeDocuments(database, known).words
-  const first = documents[0]
+  const replaced = end >= documents.length ? ALL : end - start
+  const removed = known === undefined ? [] : removeDocuments(database, known, { below: first, limit: replaced }).words
+  const [document] = documents
   const added = new Set<string>()
-  if (first !== undefined) {
-    const id = known === undefined ? insertMessage(database, first) : updateMessage(database, known, first)
-    for (const document of documents)
-      for (const word of insertDocument(database, vocabulary, id, document)) added.add(word)
+  if (document !== undefined) {
+    const id = known === undefined ? insertMessage(database, document) : updateMessage(database, known, document)
+    for (const [place, one] of documents.slice(start, end).entries())
+      for (const word of insertDocument(database, vocabulary, id, first + start + place, one)) added.add(word)
   } else if (known !== undefined) write(database, 'DELETE FROM historyMessages WHERE id = ?', known)
   // Whether a word stands elsewhere is costly to ask, and most words are back at once: a call is written again with its result.
   vocabulary.forget(removed.filter((word) => !added.has(word)))
@@ -98,17 +125,19 @@ function insertDocument(
   database: Database,
   vocabulary: VocabularyWriter,
   message: number,
+  id: number,
   document: HistoryDocument,
 ): readonly string[] {
-  const { lastInsertRowid } = statement(
+  write(
     database,
-    'INSERT INTO historyDocuments (message, part, role, time, text) VALUES (?, ?, ?, ?, ?)',
-  ).run(message, document.part, document.role, document.time, document.text)
+    'INSERT INTO historyDocuments (id, message, part, role, time, text) VALUES (?, ?, ?, ?, ?, ?)',
+    ...[id, message, document.part, document.role, document.time, document.text],
+  )
   const { tool, call, body, extra } = documentTokens(document)
   write(
     database,
     'INSERT INTO historyWords (rowid, tool, call, body, extra, scope) VALUES (?, ?, ?, ?, ?, ?)',
-    lastInsertRowid,
+    id,
     tool.join(' '),
     call.join(' '),
     body.join(' '),
@@ -120,14 +149,23 @@ function insertDocument(
   return words
 }
 
-function removeDocuments(database: Database, message: number): { count: number; words: readonly string[] } {
+/** Removes the oldest documents of a message, of those with ids below. */
+function removeDocuments(
+  database: Database,
+  message: number,
+  { below, limit }: { readonly below: number; readonly limit: number },
+): { count: number; words: readonly string[] } {
   const rows = readAll<{ id: number; text: string }>(
     database,
-    'SELECT id, text FROM historyDocuments WHERE message = ?',
+    'SELECT id, text FROM historyDocuments WHERE message = ? AND id < ? ORDER BY id LIMIT ?',
     message,
+    below,
+    limit,
   )
-  for (const { id } of rows) write(database, 'DELETE FROM historyWords WHERE rowid = ?', id)
-  write(database, 'DELETE FROM historyDocuments WHERE message = ?', message)
+  for (const { id } of rows) {
+    write(database, 'DELETE FROM historyWords WHERE rowid = ?', id)
+    write(database, 'DELETE FROM historyDocuments WHERE id = ?', id)
+  }
   // A call is a document of its own, so the words of all texts are all words.
   const words = rows.map(({ text }) => tokenize(text)).flatMap((tokens) => [...tokens.words, ...tokens.extra])
   return { count: rows.length, words }

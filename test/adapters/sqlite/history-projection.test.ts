@@ -167,12 +167,12 @@ describe('messages that are durable and not yet in the full-text tables', () => 
   test('say when they cannot enter the tables, and stay until they can', async () => {
     const { database, store, find, pending } = open()
     store('m1', 'a zebra')
-    database.exec('ALTER TABLE historyDocuments RENAME TO elsewhere')
+    database.exec('ALTER TABLE historyMessages RENAME TO elsewhere')
     for (let waited = 0; waited < 100 && reported.length === 0; waited++) await sleep(20)
     expect(reported.splice(0)).toEqual([expect.objectContaining({ code: 'storage_failed' })])
     await expect(find('zebra')).rejects.toMatchObject({ code: 'search_unavailable' })
     expect(pending()).toBe(1)
-    database.exec('ALTER TABLE elsewhere RENAME TO historyDocuments')
+    database.exec('ALTER TABLE elsewhere RENAME TO historyMessages')
     expect(await find('zebra')).toEqual(['m1'])
   })
 
@@ -196,9 +196,10 @@ describe('a file of an earlier version opens and goes on', () => {
   }
 
   test('with all in the tables: it wrote them with every commit', async () => {
-    writtenBefore([LOG_SCHEMA, HISTORY_SCHEMA], (before) =>
-      createHistoryTables(before).replace(key, idOf('m1'), [document('m1', 'an old zebra')]),
-    )
+    writtenBefore([LOG_SCHEMA, HISTORY_SCHEMA], (before) => {
+      before.exec("INSERT INTO sqlite_sequence (name, seq) VALUES ('historyDocuments', 41)")
+      createHistoryTables(before).replace(key, idOf('m1'), [document('m1', 'an old zebra')])
+    })
     const { database, store, find, pending } = open()
     expect(pending()).toBe(0)
     expect(await find('zebra')).toEqual(['m1'])
