@@ -7,7 +7,7 @@ import type { SessionKey } from '../../domain/session.ts'
 import { projectMessage } from '../../log/history-documents.ts'
 import { encodingOf } from '../../log/output-encoding.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
-import { readAll, readOne, transaction, write, type Database } from './database.ts'
+import { readAll, reading, readOne, transaction, write, type Database } from './database.ts'
 import { fromColumn } from './exact-text.ts'
 import { createHistoryTables } from './history-tables.ts'
 import { messageOf, SELECT_MESSAGES, type MessageRow } from './message-rows.ts'
@@ -58,7 +58,8 @@ const UPDATE_BEGUN = 'UPDATE historyMarks SET first = ?, stored = ?, documents =
  */
 export async function mergeMarked(dependencies: MergeDependencies): Promise<void> {
   const { database } = dependencies
-  let numbers = readAll<{ message: number }>(database, 'SELECT message FROM historyMarks').map(({ message }) => message)
+  const marks = reading(database, () => readAll<{ message: number }>(database, 'SELECT message FROM historyMarks'))
+  let numbers = marks.map(({ message }) => message)
   while (numbers.length > 0) numbers = await mergeThese(dependencies, numbers)
 }
 
@@ -87,7 +88,7 @@ async function projectMarked(
   { database, outputs, redact, report }: MergeDependencies,
   number: number,
 ): Promise<Projected | undefined> {
-  const row = readOne<MarkedRow>(database, SELECT_MARKED, number)
+  const row = reading(database, () => readOne<MarkedRow>(database, SELECT_MARKED, number))
   if (row === undefined) return undefined
   const key = { tenant: row.tenant, session: row.session }
   const session = row.owner === null ? { key } : { key, owner: fromColumn(row.owner) }

@@ -1,6 +1,6 @@
 import type { SessionKey } from '../../domain/session.ts'
 import { mergeMarked, type MergeDependencies } from './history-merge.ts'
-import { createHistoryTables } from './history-tables.ts'
+import { createHistoryTables, type Removed } from './history-tables.ts'
 
 /** Nothing written for so many milliseconds: a model is being waited for, or nobody is there. */
 const IDLE_MS = 100
@@ -19,6 +19,8 @@ export interface HistoryProjection {
   merge(): Promise<void>
   /** Inside the caller's transaction: removes what the tables have of these messages; answers how many documents. */
   remove(key: SessionKey, messageIds: readonly string[]): number
+  /** The same for so many documents of one message; answers whether it has more. */
+  removeSome(key: SessionKey, messageId: string, limit: number): Removed
 }
 
 /** The projection of the log in `database`, into tables of the same database. */
@@ -50,6 +52,7 @@ export function createSqliteHistoryProjection(dependencies: MergeDependencies): 
       if (timer === undefined) timer = setTimeout(mergeIdle, IDLE_MS).unref()
       else if (waiting < MOST_WRITES) timer.refresh()
     },
+    removeSome: tables.removeSome,
     remove: (key, messageIds) => messageIds.reduce((removed, messageId) => removed + tables.remove(key, messageId), 0),
   }
 }

@@ -17,8 +17,15 @@ export interface HistoryTables {
   replaceSome(key: SessionKey, messageId: string, documents: readonly HistoryDocument[], part: Part): void
   /** Answers the first of so many ids of documents, all greater than those before, which nobody else gets. */
   reserve(count: number): number
+  /** Removes so many of the message's documents; answers how many there were to remove, and whether it has more. */
+  removeSome(key: SessionKey, messageId: string, limit: number): Removed
   /** Removes what the tables have of the message; answers how many documents. */
   remove(key: SessionKey, messageId: string): number
+}
+
+export interface Removed {
+  readonly count: number
+  readonly more: boolean
 }
 
 /** Documents from `start` to before `end`; `first` is the id of the first of all. */
@@ -39,15 +46,23 @@ export function createHistoryTables(database: Database): HistoryTables {
     replaceSome: (key, messageId, documents, part) =>
       replaceSome(database, vocabulary, { key, messageId, documents }, part),
     reserve: (count) => reserve(database, count),
-    remove(key, messageId) {
-      const id = findMessage(database, key, messageId)
-      if (id === undefined) return 0
-      const { count, words } = removeDocuments(database, id, { below: Number.MAX_SAFE_INTEGER, limit: ALL })
-      vocabulary.forget(words)
-      write(database, 'DELETE FROM historyMessages WHERE id = ?', id)
-      return count
-    },
+    removeSome: (key, messageId, limit) => removeSome(database, vocabulary, { key, messageId, limit }),
+    remove: (key, messageId) => removeSome(database, vocabulary, { key, messageId, limit: ALL }).count,
   }
+}
+
+function removeSome(
+  database: Database,
+  vocabulary: VocabularyWriter,
+  { key, messageId, limit }: { readonly key: SessionKey; readonly messageId: string; readonly limit: number },
+): Removed {
+  const id = findMessage(database, key, messageId)
+  if (id === undefined) return { count: 0, more: false }
+  const { count, words } = removeDocuments(database, id, { below: Number.MAX_SAFE_INTEGER, limit })
+  const more = readOne(database, 'SELECT 1 FROM historyDocuments WHERE message = ? LIMIT 1', id) !== undefined
+  vocabulary.forget(more ? words : [...words, ...sharedWords(database, id)])
+  if (!more) write(database, 'DELETE FROM historyMessages WHERE id = ?', id)
+  return { count, more }
 }
 
 function reserve(database: Database, count: number): number {
@@ -64,12 +79,15 @@ function replaceSome(
   { first, start, end }: Part,
 ): void {
   const known = findMessage(database, key, messageId)
-  const replaced = end >= documents.length ? ALL : end - start
-  const removed = known === undefined ? [] : removeDocuments(database, known, { below: first, limit: replaced }).words
+  const whole = end >= documents.length
+  const limit = whole ? ALL : end - start
+  const removed = known === undefined ? [] : removeDocuments(database, known, { below: first, limit }).words
+  if (known !== undefined && whole) removed.push(...sharedWords(database, known))
   const [document] = documents
   const added = new Set<string>()
   if (document !== undefined) {
-    const id = known === undefined ? insertMessage(database, document) : updateMessage(database, known, document)
+    const id = known ?? insertMessage(database, document)
+    if (known !== undefined && whole) updateMessage(database, known, document)
     for (const [place, one] of documents.slice(start, end).entries())
       for (const word of insertDocument(database, vocabulary, id, first + start + place, one)) added.add(word)
   } else if (known !== undefined) write(database, 'DELETE FROM historyMessages WHERE id = ?', known)
@@ -108,7 +126,7 @@ function insertMessage(database: Database, document: HistoryDocument): number {
   return Number(lastInsertRowid)
 }
 
-function updateMessage(database: Database, id: number, { owner, status, call }: HistoryDocument): number {
+function updateMessage(database: Database, id: number, { owner, status, call }: HistoryDocument): void {
   write(
     database,
     'UPDATE historyMessages SET owner = ?, status = ?, call = ? WHERE id = ?',
@@ -117,7 +135,6 @@ function updateMessage(database: Database, id: number, { owner, status, call }: 
     call ?? null,
     id,
   )
-  return id
 }
 
 /** Answers the document's words. */
@@ -154,7 +171,7 @@ function removeDocuments(
   database: Database,
   message: number,
   { below, limit }: { readonly below: number; readonly limit: number },
-): { count: number; words: readonly string[] } {
+): { count: number; words: string[] } {
   const rows = readAll<{ id: number; text: string }>(
     database,
     'SELECT id, text FROM historyDocuments WHERE message = ? AND id < ? ORDER BY id LIMIT ?',
@@ -166,7 +183,16 @@ function removeDocuments(
     write(database, 'DELETE FROM historyWords WHERE rowid = ?', id)
     write(database, 'DELETE FROM historyDocuments WHERE id = ?', id)
   }
-  // A call is a document of its own, so the words of all texts are all words.
-  const words = rows.map(({ text }) => tokenize(text)).flatMap((tokens) => [...tokens.words, ...tokens.extra])
-  return { count: rows.length, words }
+  return { count: rows.length, words: rows.flatMap(({ text }) => wordsOf(text)) }
+}
+
+/** What every document of the message is found by, so that only the last one takes it along. */
+function sharedWords(database: Database, message: number): string[] {
+  const sql = "SELECT coalesce(tool, '') || ' ' || coalesce(call, '') AS text FROM historyMessages WHERE id = ?"
+  return wordsOf(readOne<{ text: string }>(database, sql, message)?.text ?? '')
+}
+
+function wordsOf(text: string): string[] {
+  const { words, extra } = tokenize(text)
+  return [...words, ...extra]
 }

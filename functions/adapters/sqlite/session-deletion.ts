@@ -10,6 +10,8 @@ import { encodeTotals, findLiveSession, findSession, NO_TOTALS, saveSession, typ
 const TOMBSTONE_MS = 30 * 86_400_000
 /** Old tombstones removed whenever a new one is made, so that they do not pile up. */
 const FORGOTTEN_AT_ONCE = 10
+/** Documents, some KB each, that one transaction removes: a long output has very many. */
+const DOCUMENTS_AT_ONCE = 16
 
 interface Dependencies {
   readonly database: Database
@@ -81,7 +83,8 @@ function removeRows(database: Database, history: HistoryProjection, key: Session
   return transaction(database, () => {
     const row = findTombstone(database, key)
     if (row === undefined) return { more: false }
-    const messages = removeMessages(database, history, row, limit)
+    const { removed: messages, more } = removeMessages(database, history, row, limit)
+    if (more) return { more }
     const runs = messages < limit ? removeRuns(database, row.number, limit - messages) : 0
     if (messages + runs >= limit) return { more: true }
     write(database, 'DELETE FROM claims WHERE session = ?', row.number)
@@ -90,19 +93,27 @@ function removeRows(database: Database, history: HistoryProjection, key: Session
   })
 }
 
-function removeMessages(database: Database, history: HistoryProjection, row: SessionRow, limit: number): number {
+function removeMessages(
+  database: Database,
+  history: HistoryProjection,
+  row: SessionRow,
+  limit: number,
+): { removed: number; more: boolean } {
   const sql = 'SELECT number, id FROM messages WHERE session = ? ORDER BY id LIMIT ?'
   const messages = readAll<{ number: number; id: string }>(database, sql, row.number, limit)
-  if (messages.length === 0) return 0
-  const key = { tenant: row.tenant, session: row.session }
-  const documents = history.remove(
-    key,
-    messages.map(({ id }) => id),
-  )
-  for (const { number } of messages) write(database, 'DELETE FROM messages WHERE number = ?', number)
+  let removed = 0
+  let documents = 0
+  for (const { number, id } of messages) {
+    if (documents >= DOCUMENTS_AT_ONCE) break
+    const { count, more } = history.removeSome(row, id, DOCUMENTS_AT_ONCE - documents)
+    documents += count
+    if (more) break
+    write(database, 'DELETE FROM messages WHERE number = ?', number)
+    removed++
+  }
   const count = 'UPDATE deletions SET messages = messages + ?, documents = documents + ? WHERE session = ?'
-  write(database, count, messages.length, documents, row.number)
-  return messages.length
+  write(database, count, removed, documents, row.number)
+  return { removed, more: removed < messages.length }
 }
 
 function removeRuns(database: Database, session: number, limit: number): number {

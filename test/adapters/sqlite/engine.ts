@@ -83,4 +83,5 @@ const COUNTED_HISTORY: HistoryProjection = {
   written: () => undefined,
   merge: async () => undefined,
   remove: (_key, messageIds) => messageIds.length,
+  removeSome: () => ({ count: 1, more: false }),
 }

@@ -8,7 +8,9 @@ import {
   createSqliteHistoryProjection,
   type HistoryProjection,
 } from '../../../functions/adapters/sqlite/history-projection.ts'
+import { createSqliteSessionDeletion } from '../../../functions/adapters/sqlite/session-deletion.ts'
 import type { ToolMessage } from '../../../functions/domain/message.ts'
+import { createManualClock } from '../../contracts/stores.ts'
 import { callTo, writeLog } from '../../generators/messages.ts'
 import { storeMessages } from './stored-messages.ts'
 
@@ -112,7 +114,7 @@ describe('a message of many documents', () => {
     const merged = crashed.projection.merge()
     await untilBegun(crashed)
     crashed.database.close()
-    await expect(merged).rejects.toThrow()
+    await expect(merged).rejects.toMatchObject({ code: 'storage_failed' })
     const survivor = open()
     const begun = survivor.documents()
     expect(await survivor.find('number99')).toEqual([long.id])
@@ -127,9 +129,11 @@ describe('a message of many documents', () => {
     const merged = crashed.projection.merge()
     await untilBegun(crashed)
     crashed.database.close()
-    await expect(merged).rejects.toThrow()
-    const survivor = open(`${LONG}${LONG.replaceAll('zebra', 'giraffe')}`)
+    await expect(merged).rejects.toMatchObject({ code: 'storage_failed' })
+    const survivor = open(`${LONG.replaceAll('zebra', 'giraffe')}${LONG}`)
     expect(await survivor.find('giraffe number99')).toEqual([long.id])
+    const [, first] = readAll<{ text: string }>(survivor.database, 'SELECT text FROM historyDocuments ORDER BY id')
+    expect(first?.text).toContain('giraffe number0 ')
     await expectWhole(survivor, long)
   })
 
@@ -148,6 +152,8 @@ describe('a message of many documents', () => {
     storeMessages(process.database, key, [{ ...long, call: 'another call' }])
     await merged
     expect(await process.find('another call')).toEqual([long.id])
+    const calls = "SELECT text FROM historyDocuments WHERE role = 'tool_call'"
+    expect(readAll(process.database, calls)).toEqual([{ text: 'another call' }])
     await expectWhole(process, long)
   })
 
@@ -166,5 +172,33 @@ describe('a message of many documents', () => {
     }
     await merged
     await expectWhole(process, long)
+  })
+
+  test('is removed in several transactions, and leaves nothing', async () => {
+    const process = open()
+    storeLong(process)
+    const { database, projection: history, documents } = process
+    const deletion = createSqliteSessionDeletion({ database, clock: createManualClock(), history })
+    await process.projection.merge()
+    const all = documents()
+    await deletion.tombstone(key)
+    const counts = [all]
+    for (let more = true; more && counts.length < 100; counts.push(documents()))
+      more = (await deletion.removeRows(key, 500)).more
+    expect(counts.length).toBeGreaterThan(5)
+    expect(documents()).toBe(0)
+    expect(await deletion.state(key)).toMatchObject({ messages: 2, documents: all })
+    for (const table of ['messages', 'historyMessages', 'historyWordCounts', 'historyVocabulary'])
+      expect(readAll(database, `SELECT * FROM ${table}`), table).toEqual([])
+  })
+
+  test('is counted among what a deletion removed, though nobody had searched before', async () => {
+    const process = open()
+    storeLong(process)
+    const { database, projection: history } = process
+    const deletion = createSqliteSessionDeletion({ database, clock: createManualClock(), history })
+    await deletion.tombstone(key)
+    await deletion.removeRows(key, 500)
+    expect((await deletion.state(key))?.documents).toBeGreaterThan(0)
   })
 })

@@ -177,10 +177,11 @@ describe('messages that are durable and not yet in the full-text tables', () => 
   })
 
   test('leave a closed database alone', async () => {
-    const { database, store } = open()
+    const { database, projection, store } = open()
     store('m1', 'a zebra')
     database.close()
     await sleep(300)
+    await expect(projection.merge()).rejects.toMatchObject({ code: 'storage_failed' })
     expect(await open().find('zebra')).toEqual(['m1'])
   })
 })

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { openDatabase, readAll } from '../../../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history-projection.ts'
@@ -130,6 +131,16 @@ describe('the history index and the log', () => {
     await log.endRun(taken, { outcome: 'cancelled', stopReason: 'cancelled' })
     await expectInStep(opened)
     expect(readAll(database, 'SELECT DISTINCT owner FROM historyMessages')).toEqual([{ owner: 'ada' }])
+  })
+
+  test('are in step soon after a write, though nobody searches', async () => {
+    const { sessions, inbox, database } = open()
+    await sessions.create({ ...KEY, agent: 'helper', metadata: {} })
+    await inbox.enqueue(KEY, newRun({ startAs: 'me' }))
+    const marks = (): unknown[] => readAll(database, 'SELECT * FROM historyMarks')
+    expect(marks()).toHaveLength(1)
+    for (let waited = 0; waited < 100 && marks().length > 0; waited++) await sleep(50)
+    expect(marks()).toEqual([])
   })
 
   test('are both as before when a message cannot be marked', async () => {
