@@ -1,4 +1,5 @@
 import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../domain/model-request.ts'
+import { dividedAt, outside } from './demo-pieces.ts'
 
 interface DemoCall {
   readonly name: string
@@ -28,7 +29,7 @@ export function planDemo(request: ModelRequest): DemoPlan {
   if (/^fail(?:ing)? (?:the )?model\b/i.test(input)) {
     return { kind: 'error', message: 'the demo model was asked to fail' }
   }
-  const steps = input.split(/,?\s+then\s+/i).map((step) => callsOf(step, request))
+  const steps = dividedAt(input, /,?\s+then\s+/gi).map((step) => callsOf(step, request))
   const done = since.filter((message) => message.role === 'assistant').length
   const calls = request.toolChoice === 'none' ? [] : (steps.filter((step) => step.length > 0)[done] ?? [])
   const forced = done === 0 && calls.length === 0 ? forcedCall(request) : []
@@ -41,8 +42,8 @@ export function planDemo(request: ModelRequest): DemoPlan {
 
 /** The calls that one step asks for: several only where it says that they happen at once. */
 function callsOf(step: string, request: ModelRequest): DemoCall[] {
-  const together = /\s+(?:at once|at the same time|in parallel)\W*$/i
-  const pieces = together.test(step) ? step.replace(together, '').split(/\s+and\s+|\s*,\s*/i) : [step]
+  const end = outside(step).search(/\s+(?:at once|at the same time|in parallel)\W*$/i)
+  const pieces = end < 0 ? [step] : dividedAt(step.slice(0, end), /\s+and\s+|\s*,\s*/gi)
   return pieces.flatMap((piece) => callOf(piece.trim(), request) ?? [])
 }
 

@@ -58,6 +58,26 @@ describe('the demo model', () => {
     expect(await calls(input)).toEqual(expected)
   })
 
+  it.each([
+    [
+      'use approve-me with {"a":1,"b":2} and use approve-me with {"q":"one, two and three"} at once',
+      ['approve-me {"a":1,"b":2}', 'approve-me {"q":"one, two and three"}'],
+    ],
+    [
+      'use approve-me with {"question": "Ship the blue crates, and the red ones?"}, and what time is it at once',
+      ['approve-me {"question": "Ship the blue crates, and the red ones?"}', 'current_time {}'],
+    ],
+    [
+      'use approve-me with {"a": ["{", {"b": "\\"} and "}, 3]} and what time is it in parallel.',
+      ['approve-me {"a": ["{", {"b": "\\"} and "}, 3]}', 'current_time {}'],
+    ],
+    ['use approve-me with {"do": "a, then b and c at once"}', ['approve-me {"do": "a, then b and c at once"}']],
+    ['search history for "salt and pepper, ground" at once', ['search_history {"query":"salt and pepper, ground"}']],
+    ['use approve-me with {"a": and what time is it at once', ['approve-me {"a":', 'current_time {}']],
+  ])('divides a request outside braces and quotes only: %s', async (input, expected) => {
+    expect(await calls(input)).toEqual(expected)
+  })
+
   it('calls only tools that the request declares', async () => {
     expect(await calls('what time is it', { tools: [] })).toEqual([])
     expect(await calls('use rm with {}')).toEqual([])

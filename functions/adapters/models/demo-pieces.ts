@@ -1,0 +1,34 @@
+/** A request in pieces, divided where `separator` stands; what braces, brackets or quotes hold stays whole. */
+export function dividedAt(text: string, separator: RegExp): string[] {
+  const pieces: string[] = []
+  let start = 0
+  for (const match of outside(text).matchAll(separator)) {
+    pieces.push(text.slice(start, match.index))
+    start = match.index + match[0].length
+  }
+  return [...pieces, text.slice(start)]
+}
+
+/** The text with an `x` for each character that braces, brackets or quotes hold. One that is never closed holds nothing. */
+export function outside(text: string): string {
+  let shown = ''
+  let from = 0
+  let opened = 0
+  let depth = 0
+  let quoted = false
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charAt(at)
+    const inside = quoted || depth > 0
+    if (character === '\\' && quoted) at++
+    else if (character === '"') quoted = !quoted
+    else if (!quoted && /[{[]/.test(character)) depth++
+    else if (!quoted && /[}\]]/.test(character)) depth = Math.max(0, depth - 1)
+    if (inside === (quoted || depth > 0)) continue
+    if (!inside) opened = at
+    else {
+      shown += text.slice(from, opened) + 'x'.repeat(at + 1 - opened)
+      from = at + 1
+    }
+  }
+  return shown + text.slice(from)
+}
