@@ -12,6 +12,8 @@ import { continueDeletion } from './delete-session.ts'
 const SWEPT_AT_ONCE = 100
 /** Milliseconds that one sweep spends on one deletion. */
 const DELETION_MS = 20_000
+/** A deletion that became due less than so many milliseconds ago is left to whoever has begun it, and counts what is removed. */
+const BEGUN_MS = 2_000
 
 interface Dependencies {
   readonly janitor: SessionJanitor
@@ -29,7 +31,7 @@ interface Dependencies {
  * since 1970) is found by the next sweep.
  */
 export async function sweep(dependencies: Dependencies, deadline = Infinity): Promise<void> {
-  const { janitor, deletion, clock, logger } = dependencies
+  const { janitor, lease, deletion, queue, clock, logger } = dependencies
   const each = async (keys: readonly SessionKey[], work: (key: SessionKey) => Promise<unknown>): Promise<void> => {
     for (const key of keys) {
       if (clock.now() > deadline) return
@@ -40,16 +42,15 @@ export async function sweep(dependencies: Dependencies, deadline = Infinity): Pr
       }
     }
   }
-  await each(await janitor.expired(clock.now(), SWEPT_AT_ONCE), (key) => deletion.tombstone(key, { ifExpired: true }))
-  await each(await janitor.due(clock.now(), SWEPT_AT_ONCE), (key) => sweepSession(dependencies, key, deadline))
-}
-
-async function sweepSession(dependencies: Dependencies, key: SessionKey, deadline: number): Promise<void> {
-  const { clock, lease, queue } = dependencies
-  const header = await lease.look(key)
-  if (header?.status === 'deleted')
-    await continueDeletion(dependencies, key, Math.min(deadline, clock.now() + DELETION_MS))
-  else await queue.send(key)
+  const goOn = (key: SessionKey) => continueDeletion(dependencies, key, Math.min(deadline, clock.now() + DELETION_MS))
+  await each(await janitor.expired(clock.now(), SWEPT_AT_ONCE), async (key) => {
+    if (await deletion.tombstone(key, { ifExpired: true })) await goOn(key)
+  })
+  await each(await janitor.due(clock.now(), SWEPT_AT_ONCE), async (key) => {
+    const header = await lease.look(key)
+    if (header?.status !== 'deleted') await queue.send(key)
+    else if (clock.now() - (header.due ?? 0) >= BEGUN_MS) await goOn(key)
+  })
 }
 
 /** Sweeps again and again until stopped; `stop` resolves when the sweep under way has ended. */

@@ -48,7 +48,16 @@ export interface Composition {
 
 /** Starts the whole program on this machine and resolves when it takes requests. Rejects with `SettingsError`. */
 export async function startLocal(settings: Settings, composition: Composition = {}): Promise<LocalServer> {
-  const { ports = await openPorts(settings), tools = await toolsOf(settings) } = composition
+  const { ports = await openPorts(settings) } = composition
+  try {
+    return await serve(settings, ports, composition.tools ?? (await toolsOf(settings)))
+  } catch (error) {
+    await ports.close()
+    throw error
+  }
+}
+
+async function serve(settings: Settings, ports: OpenPorts, tools: ToolRegistry): Promise<LocalServer> {
   const defaultTools = settings.aws === undefined ? [...tools.keys()] : withoutHttpFetch(tools)
   const agents = readAgents(settings.agentsFile, { model: settings.model, tools, defaultTools })
   checkModels(agents.values(), settings, ports.logger)
@@ -64,6 +73,8 @@ export async function startLocal(settings: Settings, composition: Composition = 
     sweepMs: settings.aws === undefined ? SWEEP_MS : AWS_SWEEP_MS,
   })
   const server = await serveHttp(program.app.fetch, settings)
+  // Not before: a program that cannot listen leaves others' work alone.
+  program.start()
   return {
     url: server.url,
     model: agents.get('default')?.model ?? settings.model,

@@ -2,6 +2,7 @@ import type { Backend } from '../agent/backend.ts'
 import { serveHint } from '../agent/serve-hint.ts'
 import { startSweeper } from '../agent/sweeper.ts'
 import type { Agent } from '../domain/agent.ts'
+import type { SessionKey } from '../domain/session.ts'
 import { createApp } from '../http/app.ts'
 import type { App, AppSettings } from '../http/dependencies.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -60,7 +61,9 @@ export interface ProgramSettings {
 export interface Program {
   readonly app: App
   readonly backend: Backend
-  /** Ends streams and waits, hands over what runs between two rounds, and stops sweeping. The ports stay open. */
+  /** Begins to execute what sessions have to do, whoever accepted it, and to sweep. */
+  start(): void
+  /** After `start`: ends streams and waits, hands over what runs between two rounds, and stops sweeping. The ports stay open. */
   stop(): Promise<void>
   /** Makes haste with stopping: answers that models still give are cut off, and asked for again by whoever goes on. */
   cutOff(): void
@@ -78,22 +81,27 @@ export function createProgram(ports: Ports, { agents, tools, app: appSettings, s
     settings: appSettings,
     stopping: () => stopping.signal,
   })
-  const consumer = ports.queue.consume(async (hint) => {
+  const serve = async (hint: SessionKey): Promise<void> => {
     try {
       await serveHint({ ...ports, worker }, hint, ports.clock.now() + DELETION_MS)
     } catch (error) {
       ports.logger.error('serving a session failed', error, { tenant: hint.tenant, session: hint.session })
       throw error
     }
-  })
-  const sweeper = startSweeper(ports, sweepMs)
+  }
+  let consumer: ReturnType<typeof ports.queue.consume> | undefined
+  let sweeper: ReturnType<typeof startSweeper> | undefined
   return {
     app,
     backend,
+    start() {
+      consumer = ports.queue.consume(serve)
+      sweeper = startSweeper(ports, sweepMs)
+    },
     async stop() {
       stopping.abort()
-      await Promise.all([sweeper.stop(), worker.stop()])
-      await consumer.stop()
+      await Promise.all([sweeper?.stop(), worker.stop()])
+      await consumer?.stop()
     },
     cutOff: () => worker.cutOff('told_to_stop'),
   }

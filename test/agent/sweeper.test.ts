@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { sweep } from '../../functions/agent/sweeper.ts'
 import type { SessionKey } from '../../functions/domain/session.ts'
+import { setStage } from './stage.ts'
 
 const keys: readonly SessionKey[] = ['a', 'b', 'c'].map((session) => ({ tenant: 't', session }))
 const none = (): Promise<never> => Promise.reject(new Error('not asked for here'))
@@ -43,4 +44,17 @@ test('a sweep hints at what is due, and leaves to the next one what is left at i
 
 test('a session whose sweep fails is told of, and keeps no other waiting', async () => {
   expect(await swept(Infinity, 'b')).toMatchObject({ hinted: ['a', 'c'], failed: [{ message: 'the store is down' }] })
+})
+
+test('a deletion begun a moment ago is left to whoever counts what it removes; one that stood still goes on', async () => {
+  const stage = await setStage({ script: [{ text: 'hello' }] })
+  await stage.settled(await stage.submit('hi'))
+  await stage.ports.deletion.tombstone(stage.key)
+  const sweepAfter = (milliseconds: number): Promise<void> =>
+    sweep({ ...stage.ports, clock: { ...stage.ports.clock, now: () => stage.ports.clock.now() + milliseconds } })
+  await sweepAfter(0)
+  expect(await stage.ports.deletion.state(stage.key)).toMatchObject({ removed: false, messages: 0 })
+  await sweepAfter(2_000)
+  expect(await stage.ports.deletion.state(stage.key)).toMatchObject({ removed: true, messages: 2, runs: 1 })
+  await stage.close()
 })

@@ -46,6 +46,7 @@ export async function startInProcess(options: {
     app: { version: '0.0.0', openAccess: true, corsOrigins: [] },
     sweepMs: 1_000,
   })
+  program.start()
   const server = serve({ fetch: program.app.fetch, port: 0, hostname: '127.0.0.1' }) as Server
   server.keepAliveTimeout = 65_000
   if (!server.listening) await once(server, 'listening')

@@ -72,6 +72,7 @@ export async function openStage(
     app: { version: '0.0.0', openAccess: true, corsOrigins: [], ...options.settings },
     sweepMs: 200,
   })
+  program.start()
   const document = (await (await program.app.request('http://localhost:3000/openapi.json')).json()) as OpenApiDocument
   let keys = 0
   const stage: Stage = {

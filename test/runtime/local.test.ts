@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, test } from 'vitest'
 import { readSettings } from '../../functions/runtime/config.ts'
 import { startLocal } from '../../functions/runtime/local.ts'
@@ -39,6 +42,20 @@ describe('the program does not start', () => {
       name: 'SettingsError',
       message: expect.stringContaining('PORT, HOST: listen EADDRINUSE'),
     })
+    other.close()
+  })
+
+  test('and then leaves nothing behind that goes on: the process ends by itself, with 1', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => void other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    const program = join(import.meta.dirname, '../../functions/handlers/local.ts')
+    const env = { ...process.env, PORT: String(port), TOOLTRAIL_DATA: join(folder, 'taken') }
+    const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+    const told = text(child.stderr)
+    const [code] = (await once(child, 'exit')) as [number | null]
+    expect(code).toBe(1)
+    expect(await told).toContain('Tooltrail cannot start. PORT, HOST: listen EADDRINUSE')
     other.close()
   })
 
