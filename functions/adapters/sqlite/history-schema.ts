@@ -56,40 +56,31 @@ CREATE TABLE historyPending (
 /**
  * Messages, by number, of which the full-text tables do not say what the log says (`history-projection.ts`). Triggers mark them
  * in the transaction that writes the message, so that none can be forgotten. A claim changes nothing that is searched.
+ *
+ * Of a message that has more documents than one transaction takes, the mark says how far it is indexed: the id of its first
+ * document, how many are stored and how many there will be. Nothing once the message has changed. The sequence of the ids has
+ * its row from the start, so that they can be reserved.
  */
 export const HISTORY_MARKS_SCHEMA = `
-CREATE TABLE historyMarks (message INTEGER PRIMARY KEY);
-INSERT OR IGNORE INTO historyMarks
+CREATE TABLE historyMarks (
+  message INTEGER PRIMARY KEY,
+  first INTEGER,
+  stored INTEGER,
+  documents INTEGER
+);
+INSERT OR IGNORE INTO historyMarks (message)
   SELECT m.number FROM historyPending p JOIN json_each(p.messages) w JOIN sessions s USING (tenant, session)
   JOIN messages m ON m.session = s.number AND m.id = w.value ->> 'messageId';
 DROP TABLE historyPending;
 CREATE TRIGGER markAdded AFTER INSERT ON messages BEGIN
-  INSERT OR IGNORE INTO historyMarks VALUES (new.number);
+  INSERT INTO historyMarks (message) VALUES (new.number);
 END;
 CREATE TRIGGER markChanged AFTER UPDATE OF status, body ON messages BEGIN
-  INSERT OR IGNORE INTO historyMarks VALUES (new.number);
+  INSERT INTO historyMarks (message) VALUES (new.number)
+    ON CONFLICT (message) DO UPDATE SET first = NULL, stored = NULL, documents = NULL WHERE first IS NOT NULL;
 END;
 CREATE TRIGGER unmarkRemoved AFTER DELETE ON messages BEGIN
   DELETE FROM historyMarks WHERE message = old.number;
-END;
-`
-
-/**
- * How far a marked message is indexed that has more documents than one transaction takes: the id of its first document, how many
- * are stored and how many there will be. Nothing once the message has changed. The sequence has its row from the start, so that
- * ids can be reserved.
- */
-export const HISTORY_PARTS_SCHEMA = `
-ALTER TABLE historyMarks ADD COLUMN first INTEGER;
-ALTER TABLE historyMarks ADD COLUMN stored INTEGER;
-ALTER TABLE historyMarks ADD COLUMN documents INTEGER;
-DROP TRIGGER markAdded;
-DROP TRIGGER markChanged;
-CREATE TRIGGER markAdded AFTER INSERT ON messages BEGIN
-  INSERT OR REPLACE INTO historyMarks (message) VALUES (new.number);
-END;
-CREATE TRIGGER markChanged AFTER UPDATE OF status, body ON messages BEGIN
-  INSERT OR REPLACE INTO historyMarks (message) VALUES (new.number);
 END;
 INSERT INTO sqlite_sequence (name, seq) SELECT 'historyDocuments', 0
   WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'historyDocuments');

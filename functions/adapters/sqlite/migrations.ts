@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { HISTORY_MARKS_SCHEMA, HISTORY_PARTS_SCHEMA, HISTORY_PENDING_SCHEMA, HISTORY_SCHEMA } from './history-schema.ts'
+import { HISTORY_MARKS_SCHEMA, HISTORY_PENDING_SCHEMA, HISTORY_SCHEMA } from './history-schema.ts'
 import { LOG_SCHEMA, REQUEST_RATES_SCHEMA } from './log-schema.ts'
 
 /**
@@ -12,7 +12,6 @@ const MIGRATIONS: readonly string[] = [
   HISTORY_PENDING_SCHEMA,
   REQUEST_RATES_SCHEMA,
   HISTORY_MARKS_SCHEMA,
-  HISTORY_PARTS_SCHEMA,
 ]
 
 /**

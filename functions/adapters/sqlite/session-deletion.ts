@@ -11,7 +11,7 @@ const TOMBSTONE_MS = 30 * 86_400_000
 /** Old tombstones removed whenever a new one is made, so that they do not pile up. */
 const FORGOTTEN_AT_ONCE = 10
 /** Documents, some KB each, that one transaction removes: a long output has very many. */
-const DOCUMENTS_AT_ONCE = 16
+const DOCUMENTS_AT_ONCE = 64
 
 interface Dependencies {
   readonly database: Database
