@@ -30,6 +30,9 @@ export function rowsOf(text: string): Row[] {
   return rows
 }
 
+/** A number of lines, in words. */
+export const lineCount = (count: number): string => (count === 1 ? '1 line' : `${count} lines`)
+
 /** Rows `first` to `last`, counted from 1, numbered; says where to go on when they do not fit. */
 export function pickLines(
   from: string,
@@ -63,7 +66,7 @@ export function findLines(from: string, text: string, rows: readonly Row[], patt
   const left = matches.filter((match) => match > last).length
   const more =
     left > 0
-      ? `\n(${left} more lines match after line ${last + 1}: read on with lines, or look for more exact text)`
+      ? `\n(${left === 1 ? '1 more line matches' : `${left} more lines match`} after line ${last + 1}: read on with lines, or look for more exact text)`
       : ''
   return `${from}, ${matches.length === 1 ? '1 line matches' : `${matches.length} lines match`} ${JSON.stringify(pattern)}:\n${shownLines.join('\n')}${more}`
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { findLines, pickLines, rowsOf } from '../log/output-lines.ts'
+import { findLines, lineCount, pickLines, rowsOf } from '../log/output-lines.ts'
 import { defineTool } from './define-tool.ts'
 
 const MAX_CONTEXT = 20
@@ -43,7 +43,7 @@ export const readOutput = defineTool({
         `there is no output behind ${pointer}: take the pointer from a tool result or from search_history`,
       )
     const rows = rowsOf(output.text)
-    const from = `${pointer} (${output.toolName}, ${rows.length} lines)`
+    const from = `${pointer} (${output.toolName}, ${lineCount(rows.length)})`
     if (pattern !== undefined) return { text: findLines(from, output.text, rows, pattern, around) }
     return { text: pickLines(from, rows, rangeOf(lines)) }
   },
@@ -54,5 +54,10 @@ function rangeOf(lines: string | undefined): { first: number; last: number } {
   const [first, last] = lines.split('-').map((part) => part.trim())
   const start = Math.max(1, Number(first))
   if (last === undefined) return { first: start, last: start }
-  return { first: start, last: last === '' ? Infinity : Number(last) }
+  const end = last === '' ? Infinity : Number(last)
+  if (end < start)
+    throw new RangeError(
+      `lines ${lines.trim()} end before they begin: count from 1, the smaller number first, as in 2-5`,
+    )
+  return { first: start, last: end }
 }

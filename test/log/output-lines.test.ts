@@ -62,6 +62,7 @@ describe('reading an output by a text', () => {
 
   it('says how many lines are left when not all fit', () => {
     expect(find('needle\n'.repeat(200), 'needle')).toMatch(/150 more lines match after line 50/)
+    expect(find('needle\n'.repeat(51), 'needle')).toMatch(/1 more line matches after line 50/)
   })
 
   it('takes no time even where nearly everything nearly matches', () => {

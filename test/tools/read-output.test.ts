@@ -25,6 +25,12 @@ describe('read_output', () => {
     expect((await read({ pointer: POINTER, lines })).split(':\n')[1]).toBe(expected)
   })
 
+  it('says that an output has one line, not lines', async () => {
+    const short = toolContext({ readOutput: async () => ({ text: 'one', toolName: 'shell', session: 's-1' }) })
+    const { text } = await readOutput.execute({ pointer: POINTER }, short)
+    expect(text).toBe(`${POINTER} (shell, 1 line), lines 1-1:\n1: one`)
+  })
+
   it('reads around a text', async () => {
     expect(await read({ pointer: POINTER, pattern: 'FOUR', context: 1 })).toContain('3: three\n4: four\n5: five')
   })
@@ -33,6 +39,8 @@ describe('read_output', () => {
     [{ pointer: 'output:unknown' }, 'there is no output behind output:unknown'],
     [{ pointer: POINTER, lines: '1', pattern: 'one' }, 'not both'],
     [{ pointer: POINTER, lines: 'all' }, 'lines'],
+    [{ pointer: POINTER, lines: '5-2' }, 'lines 5-2 end before they begin'],
+    [{ pointer: POINTER, lines: '0-0' }, 'lines 0-0 end before they begin'],
     [{}, 'pointer'],
   ])('tells the model what is wrong: %j', async (input, message) => {
     await expect(read(input)).rejects.toThrow(message)
