@@ -42,11 +42,12 @@ function pathParam<Schema extends z.ZodString>(name: string, schema: Schema): Sc
 
 /** A page's size, from 1 to `most`. */
 export function pageLimit(most: number, fallback: number) {
+  const wanted = `must be an integer from 1 to ${most}`
   return z
     .string()
-    .regex(/^[0-9]{1,6}$/, 'must be an integer')
+    .regex(/^[0-9]{1,6}$/, wanted)
     .transform(Number)
-    .pipe(z.number().min(1).max(most))
+    .pipe(z.number().min(1, wanted).max(most, wanted))
     .default(fallback)
     .openapi({ type: 'integer', minimum: 1, maximum: most, default: fallback, example: fallback })
 }

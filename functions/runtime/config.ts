@@ -10,7 +10,8 @@ const DEFAULT_MODELS = {
   bedrock: 'bedrock/us.anthropic.claude-sonnet-5-5',
 } as const
 
-const port = z.coerce.number().int().min(0).max(65_535)
+const portWords = 'must be a port number, 1 to 65535, or 0 for any free one'
+const port = z.coerce.number(portWords).int(portWords).min(0, portWords).max(65_535, portWords)
 const text = z.string().min(1)
 
 export const environment = z.object({

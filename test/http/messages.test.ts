@@ -126,6 +126,12 @@ describe('reading the log', () => {
     await expectJson(stage, 400, 'GET', `/v1/sessions/s/messages?${query}`)
   })
 
+  test.each(['-1', '0', '1001', 'x', '1.5'])('with limit=%s is told which ones there are', async (limit) => {
+    await open()
+    const problem = await expectJson(stage, 400, 'GET', `/v1/sessions/s/messages?limit=${limit}`)
+    expect(problem['errors']).toEqual([{ path: 'query.limit', message: 'must be an integer from 1 to 1000' }])
+  })
+
   test('as Chat Completions messages after a message id answers 404: its pages have cursors of their own', async () => {
     await open()
     await expectJson(stage, 404, 'GET', '/v1/sessions/s/messages?format=openai&after=01JD2Q8N4T6W8Y0A2C4E6G8J0K')

@@ -43,6 +43,11 @@ describe('settings', () => {
     expect(() => readSettings({ [name]: value })).toThrow(name)
   })
 
+  test.each(['abc', '-1', '65536', '80.5', 'Infinity'])('say what PORT must be, instead of %s', (value) => {
+    const message = 'PORT: must be a port number, 1 to 65535, or 0 for any free one'
+    expect(() => readSettings({ PORT: value })).toThrow(new SettingsError(message))
+  })
+
   test('of the AWS backend name what it cannot do without', () => {
     const aws = { TOOLTRAIL_BACKEND: 'aws' }
     expect(() => readSettings(aws)).toThrow('OPENSEARCH_ENDPOINT')
