@@ -52,9 +52,11 @@ export async function storeInput(
 
 /** The note on media that are no longer sent. */
 export function mediaNote(media: readonly MediaPart[]): string {
-  const names = media.map(
-    (part, index) => part.filename ?? (media.length === 1 ? part.type : `${part.type} ${index + 1}`),
-  )
+  const seen = { image: 0, file: 0 }
+  const names = media.map(({ type, filename }) => {
+    seen[type]++
+    return filename ?? `${type} ${seen[type]}`
+  })
   const [is, its] = names.length === 1 ? ['it is', 'its'] : ['they are', 'their']
   return `<system_note>The user added ${names.join(', ')} to the message, but ${is} no longer available to view: infer ${its} content from the messages before and after.</system_note>`
 }
