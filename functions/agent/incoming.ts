@@ -39,12 +39,6 @@ export async function storeMedia(
   return stored
 }
 
-/** Whether bytes of this type can be told from others, and these can be told from none. */
-export async function isNotOfType(mediaType: string, bytes: Uint8Array): Promise<boolean> {
-  const { fileTypeFromBuffer, supportedMimeTypes } = await import('file-type')
-  return supportedMimeTypes.has(mediaType) && (await fileTypeFromBuffer(bytes)) === undefined
-}
-
 /** A user's content with its media stored, and the note that stands in for them in later runs (spec §5), written once. */
 export async function storeInput(
   dependencies: Dependencies,

@@ -1,6 +1,5 @@
 import type { z } from '@hono/zod-openapi'
 import type { IncomingPart, ToolAnswer } from '../agent/backend.ts'
-import { isNotOfType } from '../agent/incoming.ts'
 import type { Json } from '../domain/json.ts'
 import type { ClientTool } from '../domain/run.ts'
 import { definedFields } from './defined-fields.ts'
@@ -8,24 +7,15 @@ import { isObject } from './schemas-common.ts'
 import { contentParts } from './schemas-input.ts'
 import type { toolResults } from './schemas-input.ts'
 import { RequestError } from './request-error.ts'
-import type { InvalidField } from './request-error.ts'
 import { invalidFields, invalidRequest } from './validation.ts'
 
 const PART_TYPES = new Set<unknown>(['text', 'image', 'file'])
 
 type ContentPart = z.output<typeof contentParts>[number]
 
-/** A message's content, which stands at `path`, as parts with their bytes. Refuses images whose bytes are none. */
-export async function incomingParts(path: string, content: string | readonly ContentPart[]): Promise<IncomingPart[]> {
-  if (typeof content === 'string') return [{ type: 'text', text: content }]
-  const parts = content.map(incomingPart)
-  const errors: InvalidField[] = []
-  for (const [index, part] of parts.entries())
-    if (part.type === 'image' && (await isNotOfType(part.mediaType, part.data)))
-      errors.push({ path: `${path}[${index}].data`, message: `must be an image: these bytes are no ${part.mediaType}` })
-  if (errors.length > 0) throw invalidRequest(errors)
-  return parts
-}
+/** A message's content as parts with their bytes. */
+export const incomingParts = (content: string | readonly ContentPart[]): IncomingPart[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(incomingPart)
 
 /** Refuses client tools of the same name. */
 export const refuseSameNames = (tools: readonly ClientTool[]): void =>
@@ -41,28 +31,27 @@ function refuseRepeats(what: string, names: readonly string[]): void {
 }
 
 /** Answers to tool calls; `text` is the body they came in, from which other JSON values keep their exact numbers. */
-export async function toolAnswers(body: z.output<typeof toolResults>, text: string): Promise<ToolAnswer[]> {
+export function toolAnswers(body: z.output<typeof toolResults>, text: string): ToolAnswer[] {
   refuseRepeats(
     'answer',
     body.results.map((result) => result.tool_call_id),
   )
   const exact = JSON.parse(text, keepNumbers) as { results: { output?: Json }[] }
-  const answers = body.results.map(async (result, index): Promise<ToolAnswer> => {
+  return body.results.map((result, index) => {
     if ('error' in result) return { toolCallId: result.tool_call_id, error: result.error }
     if ('approve' in result) return { toolCallId: result.tool_call_id, approve: result.approve }
     const { output } = result
     const path = `body.results[${index}].output`
-    return { toolCallId: result.tool_call_id, output: await outputParts(path, output, exact.results[index]?.output) }
+    return { toolCallId: result.tool_call_id, output: outputParts(path, output, exact.results[index]?.output) }
   })
-  return Promise.all(answers)
 }
 
-async function outputParts(path: string, output: Json, exact: Json | undefined): Promise<IncomingPart[]> {
+function outputParts(path: string, output: Json, exact: Json | undefined): IncomingPart[] {
   if (typeof output === 'string') return [{ type: 'text', text: output }]
   if (!looksLikeParts(output)) return [{ type: 'text', text: JSON.stringify(exact) }]
   const parsed = contentParts.safeParse(output)
   if (!parsed.success) throw invalidRequest(invalidFields(path, parsed.error.issues))
-  return incomingParts(path, parsed.data)
+  return parsed.data.map(incomingPart)
 }
 
 /** Any other list is a JSON value like any other. */

@@ -18,11 +18,12 @@ const base64 = z
   .string()
   .min(4)
   .refine((text) => Buffer.from(text, 'base64').toString('base64') === text, 'must be base64 (RFC 4648, padded)')
-  .openapi({ format: 'byte' })
-/** One pixel. */
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  .openapi({ format: 'byte', example: 'iVBORw0KGgo=' })
 
-const filename = z.string().regex(FILENAME, 'must be a file name, without a folder').optional()
+const upload = {
+  filename: z.string().regex(FILENAME, 'must be a file name, without a folder').optional(),
+  data: base64,
+}
 
 const contentPart = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string() }),
@@ -32,8 +33,7 @@ const contentPart = z.discriminatedUnion('type', [
       .string()
       .regex(IMAGE_TYPE, 'must be the media type of an image, such as image/png')
       .openapi({ example: 'image/png' }),
-    filename,
-    data: base64.openapi({ example: PNG }),
+    ...upload,
   }),
   z.strictObject({
     type: z.literal('file'),
@@ -41,8 +41,7 @@ const contentPart = z.discriminatedUnion('type', [
       .string()
       .regex(MEDIA_TYPE, 'must be a media type, such as text/plain')
       .openapi({ example: 'text/plain' }),
-    filename,
-    data: base64.openapi({ example: 'aGVsbG8=' }),
+    ...upload,
   }),
 ])
 export const contentParts = z.array(contentPart).min(1).max(MOST_PARTS)

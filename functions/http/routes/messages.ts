@@ -56,11 +56,10 @@ export function messageRoutes(app: App, dependencies: AppDependencies): void {
     const { tenant, session } = await findSession(dependencies, caller, c.req.valid('param').session)
     const key = { tenant, session }
     refuseSameNames(tools)
-    const parts = await incomingParts('body.content', content)
     await checkActiveRuns(dependencies, caller)
     const since = await lastMessage(dependencies, key)
     const submission = {
-      parts,
+      parts: incomingParts(content),
       clientTools: tools,
       ...definedFields({ user, metadata, onBusy, keyId: caller.key?.id }),
       ...(await idempotencyOf(c)),

@@ -154,7 +154,7 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
 
   app.openapi(sendToolResults, async (c) => {
     const { session, run: runId } = c.req.valid('param')
-    const answers = await toolAnswers(c.req.valid('json'), await c.req.text())
+    const answers = toolAnswers(c.req.valid('json'), await c.req.text())
     const { tenant } = await findSession(dependencies, c.get('caller'), session)
     const key = { tenant, session }
     await requireRun(dependencies, key, runId)
