@@ -22,7 +22,7 @@ export function declaredTools(
 
 /**
  * The next request of a run, media not yet attached. Without any tool of its own, a request whose history has calls declares
- * the tools of these calls: a provider may otherwise drop that history (spec §3).
+ * the tools of these calls: a provider may otherwise drop that history (promises T1).
  */
 export function buildRequest(of: {
   readonly session: Session

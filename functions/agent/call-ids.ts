@@ -4,7 +4,7 @@ import type { ModelAnswer } from '../ports/model.ts'
 
 /**
  * The answer's parts and calls with every call id present and unique within the batch: empty, missing and repeated ids get a
- * fresh one, decided once, here, before anything is stored (spec L2).
+ * fresh one, decided once, here, before anything is stored (promises L2).
  */
 export function withUniqueCallIds(answer: ModelAnswer, now: number): Pick<ModelAnswer, 'parts' | 'toolCalls'> {
   const used = new Set<string>()

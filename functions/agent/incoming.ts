@@ -39,7 +39,7 @@ export async function storeMedia(
   return stored
 }
 
-/** A user's content with its media stored, and the note that stands in for them in later runs (spec §5), written once. */
+/** A user's content with its media stored, and the note that stands in for them in later runs (promises O4). */
 export async function storeInput(
   dependencies: Dependencies,
   key: SessionKey,

@@ -7,9 +7,9 @@ import { createContextWindow } from '../log/context-window.ts'
 const PAGE = 500
 
 /**
- * What a run needs of the log, ids ascending: the run itself and of what was before it as much as fits the context. Read
- * backwards from the newest message: the cost is bounded by the run and the context, not by the session's length (R7), for
- * each page is as long as what still fits.
+ * What a run needs of the log, ids ascending: the run itself, and as much of what was before it as fits the context. Read
+ * backwards from the newest message, each page as long as what still fits: the cost is bounded by the run and the context,
+ * not by the session's length (promises R7).
  */
 export async function loadLog(reader: LogReader, key: SessionKey, run: string): Promise<Message[]> {
   const window = createContextWindow(run)

@@ -22,7 +22,7 @@ export type LoopEnding = 'ended' | 'paused' | 'handed_over' | 'lost'
 
 /**
  * Executes a run from wherever its log stands until it ends, pauses or is handed over; the lease is given back by the write
- * that does so. Durability is ordered as spec L4 says.
+ * that does so. The order of durability is promises L4.
  */
 export async function executeRun(
   dependencies: LoopDependencies,

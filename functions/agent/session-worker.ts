@@ -118,7 +118,7 @@ async function execute(dependencies: Dependencies, state: RunState, stops: Stops
   }
 }
 
-/** Look, then start or take, claim and read (session-protocol): a held run, or undefined when there is nothing to do here. */
+/** Looks, then starts or takes, claims and reads (session-protocol, Look). Undefined when there is nothing to do here. */
 async function acquire(dependencies: Dependencies, key: SessionKey): Promise<HeldRun | undefined> {
   const { lease: leases, clock, janitor, reader, sessions } = dependencies
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

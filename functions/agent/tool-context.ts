@@ -8,7 +8,7 @@ import { outputText } from './output-text.ts'
 
 const POINTER = /^output:([0-9A-HJKMNP-TV-Z]{26})$/
 
-/** What an agent may search: decided by its policy and its session, never by what a model asks for (spec §7). */
+/** What an agent may search: decided by its policy and its session, never by what a model asks for (promises H4). */
 function searchScope(agent: Agent, session: Session): HistoryScope {
   const { tenant } = session
   if (agent.policies.searchScope === 'tenant') return { tenant }

@@ -13,7 +13,7 @@ export const timeOfId = (id: string): number => decodeTime(id)
 
 /**
  * An id greater than `last`: one of the time `now` (milliseconds), or `last` plus one where the clock that made `last` was
- * ahead of this one. So ids order a log whatever the clocks of its writers do (spec L1).
+ * ahead of this one. So ids order a log whatever the clocks of its writers do (promises L1).
  */
 export function nextId(last: string | undefined, now: number): string {
   const time = encodeTime(now, TIME_LEN)

@@ -77,7 +77,7 @@ export type ToolStatus =
   | 'cancelled'
   | 'denied'
 
-/** Calls of one round that are executed; what a model asks for beyond them is answered with an error (spec §3). */
+/** Calls of one round that are executed; what a model asks for beyond them is answered with an error (promises T2). */
 export const MOST_CALLS = 64
 
 export const OPEN_STATUSES: readonly ToolStatus[] = ['running', 'waiting', 'approved']

@@ -20,8 +20,8 @@ interface ChatPage {
 }
 
 /**
- * A page of a session's log as Chat Completions messages, as the next request of its latest run would hold them (R6): system
- * message first where there are instructions. Reads what the page needs, however long the log is.
+ * A page of a session's log as Chat Completions messages, as the next request of its latest run would hold them
+ * (promises R6): the system message first where there are instructions. Reads what the page needs, however long the log is.
  */
 export async function chatMessages(
   { reader, outputs, agents }: AppDependencies,

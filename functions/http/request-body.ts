@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono'
 import type { AppEnv } from './dependencies.ts'
 import { RequestError } from './request-error.ts'
 
-/** Bytes. API Gateway and Lambda take no more (architecture §6). */
+/** Bytes. API Gateway and Lambda take no more (record 15). */
 const BODY_LIMIT = 4 * 1024 * 1024
 /**
  * Bytes. A body that is too large is read to its end all the same, and thrown away, up to here: many clients look for an answer

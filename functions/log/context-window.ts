@@ -27,13 +27,13 @@ export interface ContextWindow {
 }
 
 /**
- * Bounds what is loaded of a log by what a context can hold (R7). The turn of `currentRun` is whole, whatever its size (R3):
- * its messages, and where it has no input of its own, those of the runs that it continues. The turns before it share what
- * the input leaves of the budget, so that a run that was taken over is sent what it was sent before.
+ * Bounds what is loaded of a log by what a context can hold (promises R7). The turn of `currentRun` is whole, whatever its
+ * size (promises R3): its messages, and where it has no input of its own, those of the runs that it continues. The turns
+ * before it share what the input leaves of the budget, so that a run that was taken over is sent what it was sent before.
  *
- * The cut never falls inside a round, and is a function of the log alone: of the rounds that may come first, the one whose
- * id has the least hash does, so that the cut stays where it is while the log grows by some runs, and the prefix of the
- * requests with it.
+ * The cut never falls inside a round and is a function of the log alone: of the rounds that may come first, it takes the
+ * one whose id has the smallest hash. So the cut, and with it the prefix of the requests, stays where it is while the log
+ * grows by some runs.
  */
 export function createContextWindow(currentRun: string, budget = DEFAULT_BUDGET): ContextWindow {
   const turn: Message[] = []

@@ -13,7 +13,7 @@ export interface FittedContent {
 
 /**
  * A tool result's content as its row will keep it: whole, or above the policy's limit as a preview with a pointer. Every kind
- * of tool content passes here (spec §6). `attempt` keeps the objects of two executions of one call apart.
+ * of tool content passes here (promises O1). `attempt` keeps the objects of two executions of one call apart.
  */
 export function fitContent(
   at: { readonly messageId: string; readonly attempt: string },

@@ -19,7 +19,7 @@ export type OpenAiMessage =
   | { role: 'tool'; tool_call_id: string; content: string }
 
 /**
- * A request's messages exactly as an OpenAI-compatible server is sent them (R6): `arguments` raw, keys in this order. A media
+ * A request's messages exactly as an OpenAI-compatible server is sent them (promises R6): `arguments` raw, keys in this order. A media
  * part without its bytes is shown as a line of text.
  */
 export function toOpenAiMessages(messages: readonly RequestMessage[], instructions?: string): OpenAiMessage[] {

@@ -11,7 +11,7 @@ export interface RepairPlan {
   readonly waiting: readonly ToolMessage[]
 }
 
-/** What becomes of the calls that a former holder left open (spec §3, crash and continue), each in sequence order. */
+/** What becomes of the calls that a former holder left open (promises T5), each in sequence order. */
 export function planRepair(open: readonly ToolMessage[], isIdempotent: (toolName: string) => boolean): RepairPlan {
   const calls = open.toSorted((left, right) => left.round - right.round || left.sequence - right.sequence)
   const running = calls.filter((call) => call.status === 'running')

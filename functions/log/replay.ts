@@ -17,7 +17,7 @@ export const CUT_OFF_NOTE = '<system_note>The answer above was cut off by an err
 
 /**
  * The messages of the next model request: a pure function of the log (ascending ids), always valid, and with a stable prefix
- * (spec §4). Calls and results are matched by assistant message and sequence, never by the provider's ids.
+ * (promises R1–R7). Calls and results are matched by assistant message and sequence, never by the provider's ids.
  *
  * Of an answer that failed, its text is sent and nothing else. A run without an input of its own (`continue`) belongs to the
  * turn of the run that it continues.
@@ -73,7 +73,7 @@ function userRequest(message: UserMessage, withMedia: boolean): RequestMessage {
   return { role: 'user', parts: parts.length > 0 ? parts : [{ type: 'text', text: '' }] }
 }
 
-/** An assistant message and directly after it one result per call, in sequence order (R1, R2). */
+/** An assistant message and directly after it one result per call, in sequence order (promises R1, R2). */
 function round(
   message: AssistantMessage,
   results: ReadonlyMap<number, ToolMessage> | undefined,

@@ -6,7 +6,7 @@ export interface ByteRange {
   readonly end: number
 }
 
-/** How long a link lives at most (spec §10). */
+/** How long a link lives at most (promises O3). */
 export const LINK_SECONDS = 300
 
 /** Large contents and media, by session and object name (ULIDs with an optional suffix; never a path). */

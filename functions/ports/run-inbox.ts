@@ -55,7 +55,7 @@ export type Cancelled =
 
 /**
  * What clients hand in. Each call is one atomic write, guarded so that whatever makes work available also sets `due`
- * (session-protocol). Rejects with `session_not_found` for unknown and deleted sessions.
+ * (session-protocol, Enqueue). Rejects with `session_not_found` for unknown and deleted sessions.
  */
 export interface RunInbox {
   /**

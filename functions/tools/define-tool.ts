@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { Tool, ToolContext, ToolOutput } from '../ports/tool.ts'
 
-/** 60 s, as every tool has that says nothing else (spec §3). */
+/** 60 s, as every tool has that says nothing else (promises T3). */
 const DEFAULT_TIMEOUT_MS = 60_000
 
 export interface ToolDefinition<Input extends z.ZodType> {

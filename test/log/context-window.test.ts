@@ -36,7 +36,7 @@ function longLog(runs: number): LogWriter {
   return writer
 }
 
-describe('what is loaded of a log (R7)', () => {
+describe('what is loaded of a log (promises R7)', () => {
   it('is the whole log where it fits, and nothing else', () => {
     fc.assert(
       fc.property(settledLog, fc.integer({ min: 1, max: 9 }), (log, page) => {
@@ -95,7 +95,7 @@ describe('what is loaded of a log (R7)', () => {
     expect(moves).toBeLessThan(40)
   })
 
-  it('holds the current run whole with its input, however little fits (R3)', () => {
+  it('holds the current run whole with its input, however little fits (promises R3)', () => {
     const writer = writeLog()
     writer.run('before').user('early').assistant('answer').run('now').user('the task')
     for (let round = 0; round < 50; round++) writer.assistant(callTo('a', '{}')).result(0, 'y'.repeat(1_000))
@@ -106,7 +106,7 @@ describe('what is loaded of a log (R7)', () => {
         )
   })
 
-  it('is after a takeover what it was when the run began, and the messages since (R5)', () => {
+  it('is after a takeover what it was when the run began, and the messages since (promises R5)', () => {
     for (const rounds of [1, 20, 200]) {
       const writer = longLog(60)
       writer.run('now').user('the task')

@@ -13,7 +13,7 @@ const policy = fc.constantFrom('full' as const, 'conversation' as const)
 /** The run whose request is made: the latest, or one that has no message yet. */
 const current = (log: readonly Message[]): string => log.at(-1)?.runId ?? ''
 
-/** What no provider accepts (R1). */
+/** What no provider accepts (promises R1). */
 function faults(request: readonly RequestMessage[]): string[] {
   const found: string[] = []
   for (const [index, message] of request.entries()) {
@@ -39,7 +39,7 @@ function faults(request: readonly RequestMessage[]): string[] {
 }
 
 describe('replay of any log', () => {
-  it('is a valid request: each round is followed by one result per call, in order, and nothing else (R1, R2)', () => {
+  it('is a valid request: each round is followed by one result per call, in order, and by nothing else (promises R1, R2)', () => {
     fc.assert(
       fc.property(anyLog, policy, fc.boolean(), (log, replayed, fresh) => {
         const currentRun = fresh ? 'a run without messages' : current(log)
@@ -49,7 +49,7 @@ describe('replay of any log', () => {
     )
   })
 
-  it('never shows errors, what a failed answer thought, members or orphaned results to the model (R4)', () => {
+  it('never shows errors, what a failed answer thought, members or orphaned results to the model (promises R4)', () => {
     fc.assert(
       fc.property(anyLog, policy, (log, replayed) => {
         expect(JSON.stringify(replay(log, { currentRun: current(log), replay: replayed }))).not.toContain(SECRET)
@@ -91,7 +91,7 @@ describe('replay of any log', () => {
   })
 })
 
-describe('the prefix (R5)', () => {
+describe('the prefix (promises R5)', () => {
   it('stays byte for byte while a run grows, under both policies', () => {
     fc.assert(
       fc.property(settledLog, policy, (log, replayed) => {

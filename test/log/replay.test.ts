@@ -22,7 +22,7 @@ const results = (request: readonly RequestMessage[]) =>
   )
 const failure = { type: 'error', code: 'network', text: 'socket hang up' } as const
 
-describe('tool results (R1, R2)', () => {
+describe('tool results (promises R1, R2)', () => {
   it('stand in sequence order directly after their round, whatever ended first', () => {
     const { log } = writeLog().user('go').assistant(callTo('a', '{}'), callTo('b', '{}')).result(1, 'B').result(0, 'A')
     expect(results(full(log))).toEqual([
@@ -78,7 +78,7 @@ describe('tool results (R1, R2)', () => {
   })
 })
 
-describe('answers (L5, L6)', () => {
+describe('answers (promises L5, L6)', () => {
   it('parts keep the order in which they were produced, each with what its provider attached', () => {
     const thought = { type: 'reasoning', text: '', provider: { anthropic: { signature: 'sig' } } } as const
     const { log } = writeLog()
@@ -124,7 +124,7 @@ describe('answers (L5, L6)', () => {
   })
 })
 
-describe('replay: conversation (R3)', () => {
+describe('replay: conversation (promises R3)', () => {
   const conversation = (log: readonly Message[], currentRun: string): RequestMessage[] =>
     replay(log, { currentRun, replay: 'conversation' })
 
@@ -202,7 +202,7 @@ describe('images and files', () => {
   })
 })
 
-it("a member's messages never reach the leader's request (R4)", () => {
+it("a member's messages never reach the leader's request (promises R4)", () => {
   const { log } = writeLog().user('go').assistant('inner').assistant('done')
   const members = log.map((message) => (message === log[1] ? { ...message, parentToolCallId: 'call_1' } : message))
   expect(full(members)).toEqual([said('go'), answered('done')])

@@ -82,7 +82,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
     if (provider.name !== 'openai-compatible') expect(kept).toContain('c2lnbmVk')
   })
 
-  it('keeps text that comes after a call after the call (L5)', async () => {
+  it('keeps text that comes after a call after the call (promises L5)', async () => {
     const mixed: ScriptedAnswer = {
       parts: [
         { type: 'text', text: 'first' },

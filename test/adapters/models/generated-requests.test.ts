@@ -45,7 +45,7 @@ function provider(name: string): Provider {
 }
 
 describe('for any log', () => {
-  it('an OpenAI-compatible server is sent what format=openai shows, byte for byte (R6)', async () => {
+  it('an OpenAI-compatible server is sent what format=openai shows, byte for byte (promises R6)', async () => {
     await fc.assert(
       fc.asyncProperty(anyLog, async (log) => {
         const request = requestOf(log)
@@ -130,7 +130,7 @@ describe.each(PROVIDERS)('for any session with $name', (sentTo) => {
     )
   })
 
-  it('each request begins with the one before, byte for byte (R5)', async () => {
+  it('each request begins with the one before, byte for byte (promises R5)', async () => {
     await fc.assert(
       fc.asyncProperty(settledLog, async (log) => {
         const requests = requestPoints(log.map(withoutMedia))

@@ -150,7 +150,7 @@ describe('raw arguments', () => {
 })
 
 describe('Chat Completions', () => {
-  it('get exactly what format=openai shows (R6)', async () => {
+  it('get exactly what format=openai shows (promises R6)', async () => {
     for (const log of points(LOG)) {
       const request = requestFor(log)
       const { body } = await bodyFor(named('openai-compatible'), request)

@@ -46,7 +46,7 @@ function userContent(message: RecordedMessage, isCurrent: boolean): string | Ope
   return [...parts.filter((part) => part.type === 'text'), { type: 'text', text: note }]
 }
 
-/** An answer, and directly after it one result per call in the order of the calls (R1); empty answers are left out (L5). */
+/** A completion, directly followed by one result per call in the order of the calls (promises R1); empty ones are left out (promises L5). */
 function round(
   conversation: Conversation,
   index: number,
@@ -85,7 +85,7 @@ function round(
   ]
 }
 
-/** Chat Completions has no images in tool results; a result above 50 KB is a preview with a pointer (spec §6). */
+/** Chat Completions has no images in tool results; a result above 50 KB is a preview with a pointer (promises O1). */
 function toolContent(message: RecordedMessage, row: string, isCurrent: boolean): string {
   const texts = partsOf(message)
   const text = plainText(message) ?? texts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')

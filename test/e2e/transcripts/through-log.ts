@@ -83,7 +83,7 @@ async function storeAnswer(at: Import, index: number, message: RecordedMessage):
 
 /**
  * A call that was never answered gets no row: an import knows nothing of it. A result whose call is not known gets one at a
- * place that no call has (spec R2).
+ * place that no call has (promises R2).
  */
 async function storeRound(at: Import, lease: Lease, index: number, assistant: AssistantMessage): Promise<void> {
   const { conversation } = at
