@@ -1,5 +1,5 @@
 import { createSystemClock } from '../functions/adapters/memory/system-clock.ts'
-import { createAwsStores } from '../functions/runtime/aws-stores.ts'
+import { createAwsStores } from '../functions/runtime/aws/stores.ts'
 import { createTestTable } from '../test/adapters/dynamodb/engine.ts'
 import { answerOf, makeTool, setStage } from '../test/agent/stage.ts'
 import type { Turn } from '../test/agent/stage.ts'

@@ -1,4 +1,4 @@
-import { loadLog } from '../functions/agent/load-log.ts'
+import { loadLog } from '../functions/agent/loop/load-log.ts'
 import { setStage } from '../test/agent/stage.ts'
 import { printTable, quantile, timed } from './report.ts'
 

@@ -85,7 +85,7 @@ const inAll = (p50(whole) - p50(raw)).toFixed(3)
 console.log(`overhead: ${beside} ms a round beside the fsyncs (aim: at most 1 ms), ${inAll} ms with them`)
 
 function start(kind: string, name: string): Contender {
-  const child = fork(join(import.meta.dirname, 'made/contender-program.ts'), [kind, String(ROUNDS)])
+  const child = fork(join(import.meta.dirname, './made/contender-program.ts'), [kind, String(ROUNDS)])
   const ended = once(child, 'exit')
   return {
     name,

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase, transaction, type Database } from '../functions/adapters/sqlite/database.ts'
-import { createSqliteHistoryIndex } from '../functions/adapters/sqlite/history-index.ts'
-import { createHistoryTables } from '../functions/adapters/sqlite/history-tables.ts'
-import { projectMessage } from '../functions/log/history-documents.ts'
-import { redactSecrets } from '../functions/log/redact.ts'
+import { createSqliteHistoryIndex } from '../functions/adapters/sqlite/history/history-index.ts'
+import { createHistoryTables } from '../functions/adapters/sqlite/history/tables.ts'
+import { projectMessage } from '../functions/search/documents.ts'
+import { redactSecrets } from '../functions/search/redact.ts'
 import type { HistoryIndex } from '../functions/ports/history-index.ts'
 import {
   hasRecordings,
@@ -32,7 +32,7 @@ interface Found {
 }
 
 const readOwnQueries = (): RecordedQuery[] =>
-  readFileSync(join(import.meta.dirname, 'fixtures/search-queries.jsonl'), 'utf8')
+  readFileSync(join(import.meta.dirname, './fixtures/search-queries.jsonl'), 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as RecordedQuery)

@@ -1,6 +1,6 @@
 import { readSettings, SettingsError } from '../runtime/config.ts'
-import { startLocal } from '../runtime/local.ts'
-import { stopOnSignals } from '../runtime/stop-signals.ts'
+import { startLocal } from '../runtime/local/start.ts'
+import { stopOnSignals } from '../runtime/local/stop-signals.ts'
 
 try {
   const server = await startLocal(readSettings())

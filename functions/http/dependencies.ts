@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Agent } from '../domain/agent.ts'
 import type { ApiKey, Scope } from '../domain/api-key.ts'
-import type { Backend } from '../agent/backend.ts'
+import type { Backend } from '../agent/intake/backend.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import type { Logger } from '../ports/logger.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { findLines, lineCount, pickLines, rowsOf } from '../log/output-lines.ts'
+import { findLines, lineCount, pickLines, rowsOf } from '../search/output-lines.ts'
 import { defineTool } from './define-tool.ts'
 
 const MAX_CONTEXT = 20

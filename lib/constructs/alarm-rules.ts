@@ -27,7 +27,7 @@ export const alarmRules = (tooltrail: Tooltrail): AlarmRule[] => [
   ...functionRules(tooltrail),
 ]
 
-/** Milliseconds between a message's storing and its indexing, as `functions/runtime/metrics.ts` tells it. */
+/** Milliseconds between a message's storing and its indexing, as `functions/runtime/lambda/metrics.ts` tells it. */
 export const indexLag = (environment: string): Metric =>
   new Metric({
     ...most,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { DeleteTableCommand, paginateScan } from '@aws-sdk/client-dynamodb'
 import { DeleteBucketCommand, DeleteObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3'
 import { DeleteQueueCommand, paginateListQueues } from '@aws-sdk/client-sqs'
-import { POSITIONS } from '../../functions/adapters/dynamodb/stream-positions.ts'
+import { POSITIONS } from '../../functions/adapters/dynamodb/stream/positions.ts'
 import { dynamodbClient, s3Client, sqsClient } from '../engines/clients.ts'
 import type { Backend, Place } from './backend.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hashKeySecret, newKeySecret } from '../../functions/http/key-secret.ts'
+import { hashKeySecret, newKeySecret } from '../../functions/access/key-secret.ts'
 import type { OpenAiServer } from '../model-server/openai-server.ts'
 import { startOpenAiServer } from '../model-server/openai-server.ts'
 import type { Backend } from './backend.ts'

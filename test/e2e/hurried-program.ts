@@ -1,8 +1,8 @@
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
 import { readSettings } from '../../functions/runtime/config.ts'
-import { startLocal } from '../../functions/runtime/local.ts'
-import { openPorts } from '../../functions/runtime/open-ports.ts'
-import { stopOnSignals } from '../../functions/runtime/stop-signals.ts'
+import { startLocal } from '../../functions/runtime/local/start.ts'
+import { openPorts } from '../../functions/runtime/local/open-ports.ts'
+import { stopOnSignals } from '../../functions/runtime/local/stop-signals.ts'
 
 /** How much shorter every wait is. */
 const HURRY = 10

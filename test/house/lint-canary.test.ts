@@ -15,7 +15,7 @@ const FILES: { readonly [path: string]: string } = {
   'functions/ports/named.ts': `import type { Name } from '../domain/name.ts'\nexport interface Named {\n  name: Name\n}\n`,
   'functions/adapters/sqlite/rows.ts': `import { name } from '../../domain/name.ts'\nexport const rows = [name]\n`,
   'functions/adapters/disk/files.ts': `export const files = 1\n`,
-  'functions/runtime/local.ts': `import { rows } from '../adapters/sqlite/rows.ts'\nexport const local = rows\n`,
+  'functions/runtime/local/start.ts': `import { rows } from '../adapters/sqlite/rows.ts'\nexport const local = rows\n`,
   'functions/runtime/lambda-files.ts': `import { S3Client } from '@aws-sdk/client-s3'\nexport const files = S3Client\n`,
   'functions/runtime/config.ts': `export const port = process.env['PORT']\n`,
   'functions/http/app.ts': `export const app = 1\nexport type App = number\n`,

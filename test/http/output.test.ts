@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Ports } from '../../functions/runtime/program.ts'
 import { makeTool } from '../agent/stage.ts'
-import { readRange } from '../../functions/http/byte-range.ts'
+import { readRange } from '../../functions/http/v1/byte-range.ts'
 import { expectJson, openStage } from './stage.ts'
 import type { Stage } from './stage.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readPreferences } from '../../functions/http/preferences.ts'
+import { readPreferences } from '../../functions/http/v1/preferences.ts'
 
 test.each([
   [undefined, false, 60_000, undefined],

@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 const ROOT = resolve(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-bundle-'))
 const agents = JSON.stringify({ agents: { clerk: { tools: ['stock_level', 'current_time'] } } })
-const toolsFile = join(import.meta.dirname, 'sample-tools.ts')
+const toolsFile = join(import.meta.dirname, './sample-tools.ts')
 const HANDLERS: readonly Handler[] = ['api', 'worker', 'indexer', 'sweeper']
 const bundles = new Map<string, Bundle>()
 

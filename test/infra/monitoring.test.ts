@@ -21,9 +21,9 @@ interface Told {
   readonly values: Record<string, unknown>
 }
 
-/** What CloudWatch is told by these statements on `functions/runtime/metrics.ts`, a line each. */
+/** What CloudWatch is told by these statements on `functions/runtime/lambda/metrics.ts`, a line each. */
 function emitted(statements: string): Told[] {
-  const module = resolve(import.meta.dirname, '../../functions/runtime/metrics.ts')
+  const module = resolve(import.meta.dirname, '../../functions/runtime/lambda/metrics.ts')
   const code = `const metrics = await import(${JSON.stringify(module)}); ${statements}`
   const lines = execFileSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8', stdio: 'pipe' })
   return lines

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readSettings } from '../../functions/runtime/config.ts'
-import { startLocal } from '../../functions/runtime/local.ts'
-import type { LocalServer } from '../../functions/runtime/local.ts'
+import { startLocal } from '../../functions/runtime/local/start.ts'
+import type { LocalServer } from '../../functions/runtime/local/start.ts'
 
 describe('a request that the HTTP layer cannot read', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-unreadable-'))

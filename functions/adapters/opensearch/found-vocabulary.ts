@@ -1,5 +1,5 @@
-import type { Vocabulary } from '../../log/search-plan.ts'
-import { tokenize } from '../../log/tokens.ts'
+import type { Vocabulary } from '../../search/plan.ts'
+import { tokenize } from '../../search/tokens.ts'
 import type { Found, SearchAnswer } from './search-bodies.ts'
 import { countedTokens, type TermGroup } from './term-groups.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { HistoryQuery } from '../../domain/history.ts'
-import { decodeCursor, encodeCursor } from '../../log/query-cursor.ts'
+import { decodeCursor, encodeCursor } from '../../search/cursor.ts'
 import type { Stage } from './search-bodies.ts'
 
 /**

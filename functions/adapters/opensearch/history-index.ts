@@ -1,5 +1,5 @@
 import { TooltrailError } from '../../domain/errors.ts'
-import { parseQuery } from '../../log/search-query.ts'
+import { parseQuery } from '../../search/query.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { HistoryIndex } from '../../ports/history-index.ts'
 import { createHistoryAliases } from './history-aliases.ts'

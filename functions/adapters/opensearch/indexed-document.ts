@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { HistoryDocument, HistoryHit, HistoryRole } from '../../domain/history.ts'
 import type { ToolStatus } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
-import { documentTokens } from '../../log/document-tokens.ts'
+import { documentTokens } from '../../search/document-tokens.ts'
 
 /** Grows with every change of the mapping or of what is stored: an index of another version is migrated by a rebuild. */
 export const INDEX_VERSION = 1

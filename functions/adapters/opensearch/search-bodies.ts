@@ -1,5 +1,5 @@
 import type { HistoryQuery } from '../../domain/history.ts'
-import type { SearchQuery } from '../../log/search-query.ts'
+import type { SearchQuery } from '../../search/query.ts'
 import type { Source } from './indexed-document.ts'
 import { anyOf, countedTokens, looseClause, strictClause, type Inside, type TermGroup } from './term-groups.ts'
 

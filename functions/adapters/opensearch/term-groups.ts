@@ -1,5 +1,5 @@
-import type { SearchQuery, SearchTerm } from '../../log/search-query.ts'
-import { inflections } from '../../log/word-forms.ts'
+import type { SearchQuery, SearchTerm } from '../../search/query.ts'
+import { inflections } from '../../search/word-forms.ts'
 
 type Clause = Readonly<Record<string, unknown>>
 

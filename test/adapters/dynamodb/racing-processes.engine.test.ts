@@ -83,6 +83,6 @@ async function race(place: readonly string[]): Promise<Told[]> {
 }
 
 const startWriter = (options: readonly string[]): ChildProcessByStdio<Writable, Readable, null> =>
-  spawn(process.execPath, [join(import.meta.dirname, 'racing-writer.ts'), ...options], {
+  spawn(process.execPath, [join(import.meta.dirname, './racing-writer.ts'), ...options], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })

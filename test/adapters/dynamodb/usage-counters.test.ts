@@ -7,7 +7,7 @@ import {
   joinUsages,
   sumOf,
   usageOf,
-} from '../../../functions/adapters/dynamodb/usage-counters.ts'
+} from '../../../functions/adapters/dynamodb/log/usage-counters.ts'
 import { addUsage, NO_USAGE, type Usage } from '../../../functions/domain/usage.ts'
 
 const tokens = fc.option(fc.nat(), { nil: null })

@@ -1,6 +1,6 @@
 import { transaction, openDatabase } from '../../../functions/adapters/sqlite/database.ts'
-import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history-index.ts'
-import { createHistoryTables } from '../../../functions/adapters/sqlite/history-tables.ts'
+import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history/history-index.ts'
+import { createHistoryTables } from '../../../functions/adapters/sqlite/history/tables.ts'
 import { historyIndexContract } from '../../contracts/history-index.ts'
 
 historyIndexContract('sqlite', async () => {

@@ -7,14 +7,14 @@ import {
   write,
   type Database,
 } from '../../../functions/adapters/sqlite/database.ts'
-import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history-index.ts'
+import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history/history-index.ts'
 import {
   createSqliteHistoryProjection,
   type HistoryProjection,
-} from '../../../functions/adapters/sqlite/history-projection.ts'
+} from '../../../functions/adapters/sqlite/history/projection.ts'
 import { TooltrailError } from '../../../functions/domain/errors.ts'
 import type { Message } from '../../../functions/domain/message.ts'
-import { redactSecrets } from '../../../functions/log/redact.ts'
+import { redactSecrets } from '../../../functions/search/redact.ts'
 import type { OutputStore } from '../../../functions/ports/output-store.ts'
 import { callTo, writeLog } from '../../generators/messages.ts'
 import { dropMessages, storeMessages } from './stored-messages.ts'

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openDatabase, readAll, readOne, write, type Database } from '../../../functions/adapters/sqlite/database.ts'
-import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history-index.ts'
+import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history/history-index.ts'
 import {
   createSqliteHistoryProjection,
   type HistoryProjection,
-} from '../../../functions/adapters/sqlite/history-projection.ts'
-import { createSqliteSessionDeletion } from '../../../functions/adapters/sqlite/session-deletion.ts'
+} from '../../../functions/adapters/sqlite/history/projection.ts'
+import { createSqliteSessionDeletion } from '../../../functions/adapters/sqlite/log/session-deletion.ts'
 import type { ToolMessage } from '../../../functions/domain/message.ts'
 import { createManualClock } from '../../contracts/stores.ts'
 import { callTo, writeLog } from '../../generators/messages.ts'

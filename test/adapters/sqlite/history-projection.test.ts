@@ -11,11 +11,11 @@ import {
   transaction,
   type Database,
 } from '../../../functions/adapters/sqlite/database.ts'
-import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history-index.ts'
-import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history-projection.ts'
-import { HISTORY_PENDING_SCHEMA, HISTORY_SCHEMA } from '../../../functions/adapters/sqlite/history-schema.ts'
-import { createHistoryTables } from '../../../functions/adapters/sqlite/history-tables.ts'
-import { LOG_SCHEMA, REQUEST_RATES_SCHEMA } from '../../../functions/adapters/sqlite/log-schema.ts'
+import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history/history-index.ts'
+import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
+import { HISTORY_PENDING_SCHEMA, HISTORY_SCHEMA } from '../../../functions/adapters/sqlite/history/schema.ts'
+import { createHistoryTables } from '../../../functions/adapters/sqlite/history/tables.ts'
+import { LOG_SCHEMA, REQUEST_RATES_SCHEMA } from '../../../functions/adapters/sqlite/log/schema.ts'
 import { migrate } from '../../../functions/adapters/sqlite/migrations.ts'
 import type { HistoryDocument } from '../../../functions/domain/history.ts'
 import type { Message } from '../../../functions/domain/message.ts'

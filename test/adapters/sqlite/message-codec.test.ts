@@ -5,11 +5,11 @@ import {
   encodeBody,
   isSameMessage,
   type MessageColumns,
-} from '../../../functions/adapters/sqlite/message-codec.ts'
+} from '../../../functions/adapters/sqlite/log/message-codec.ts'
 import { openDatabase } from '../../../functions/adapters/sqlite/database.ts'
-import { findMessage, insertMessage } from '../../../functions/adapters/sqlite/message-rows.ts'
-import { insertRun } from '../../../functions/adapters/sqlite/run-rows.ts'
-import { pack, unpack } from '../../../functions/adapters/sqlite/packed-text.ts'
+import { findMessage, insertMessage } from '../../../functions/adapters/sqlite/log/message-rows.ts'
+import { insertRun } from '../../../functions/adapters/sqlite/log/run-rows.ts'
+import { pack, unpack } from '../../../functions/adapters/sqlite/log/packed-text.ts'
 import { nextId, timeOfId } from '../../../functions/domain/ids.ts'
 import type { JsonObject } from '../../../functions/domain/json.ts'
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../../../functions/domain/message.ts'

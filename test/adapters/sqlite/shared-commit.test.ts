@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openDatabase, readAll, readOne, write, type Database } from '../../../functions/adapters/sqlite/database.ts'
-import { sharedTransaction } from '../../../functions/adapters/sqlite/shared-commit.ts'
+import { sharedTransaction } from '../../../functions/adapters/sqlite/log/shared-commit.ts'
 
 const INSERT = 'INSERT INTO api_keys (hash, id, tenant, createdAt, body) VALUES (?, ?, ?, ?, ?)'
 

@@ -1,8 +1,8 @@
 import { readOne, transaction, write, type Database } from '../../../functions/adapters/sqlite/database.ts'
-import { findMessage, insertMessage } from '../../../functions/adapters/sqlite/message-rows.ts'
-import { encodeBody } from '../../../functions/adapters/sqlite/message-codec.ts'
-import { pack } from '../../../functions/adapters/sqlite/packed-text.ts'
-import { toolStatusCode } from '../../../functions/adapters/sqlite/codes.ts'
+import { findMessage, insertMessage } from '../../../functions/adapters/sqlite/log/message-rows.ts'
+import { encodeBody } from '../../../functions/adapters/sqlite/log/message-codec.ts'
+import { pack } from '../../../functions/adapters/sqlite/log/packed-text.ts'
+import { toolStatusCode } from '../../../functions/adapters/sqlite/log/codes.ts'
 import type { Message } from '../../../functions/domain/message.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
 

@@ -5,8 +5,8 @@ import { effectTools } from './effect-tools.ts'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import { builtInTools } from '../../../functions/runtime/built-in-tools.ts'
 import { readSettings } from '../../../functions/runtime/config.ts'
-import { startLocal } from '../../../functions/runtime/local.ts'
-import { openPorts } from '../../../functions/runtime/open-ports.ts'
+import { startLocal } from '../../../functions/runtime/local/start.ts'
+import { openPorts } from '../../../functions/runtime/local/open-ports.ts'
 
 // The program with tools that leave traces, a clock that is ahead, and, where FAULT says so, a kill at one durable step.
 const { FAULT, TRACE = '', EFFECTS = '', CLOCK_SHIFT_MS = '0', SLOW_MS } = process.env

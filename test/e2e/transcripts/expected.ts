@@ -1,4 +1,4 @@
-import { mediaNote } from '../../../functions/agent/incoming.ts'
+import { mediaNote } from '../../../functions/agent/intake/incoming.ts'
 import { STATUS_TEXT } from '../../../functions/domain/message.ts'
 import { fitContent } from '../../../functions/log/fit-content.ts'
 import type { OpenAiMessage, OpenAiPart } from '../../../functions/log/openai-format.ts'

@@ -1,0 +1,123 @@
+import type { Message } from '../../../domain/message.ts'
+import { isUlid } from '../../../domain/ids.ts'
+import type { Run } from '../../../domain/run.ts'
+import type { SessionKey } from '../../../domain/session.ts'
+import type { LogReader, MessageQuery } from '../../../ports/log-reader.ts'
+import { textAt, type Item } from '../attributes.ts'
+import { all, between, is, type Condition } from '../expressions.ts'
+import { isLive } from './header-item.ts'
+import { GROUP_INDEX, headerKey, messageKey, partitionOf, RUN_PREFIX, runKey, runsGroup, sessionOf } from '../keys.ts'
+import { messageOf } from './message-item.ts'
+import { runOf, runStatusOf } from './run-item.ts'
+import { createSessionRows, readHeaderAndQueue, type DynamoDependencies, type SessionRows } from './session-rows.ts'
+
+/** Ids stand between these. */
+const LOWEST = '0'
+const HIGHEST = 'Z'.repeat(27)
+/** Sorts before everything that a key can go on with. */
+const LAST = '\u{10ffff}'
+
+/** Reads sessions' logs, on DynamoDB. A deleted session reads like one that never was. */
+export function createDynamoLogReader(dependencies: DynamoDependencies): LogReader {
+  const rows = createSessionRows(dependencies)
+  const { table, bodies } = rows
+  return {
+    messages: (key, query) => readMessages(rows, key, query),
+    message: async (key, id) => {
+      if (!isUlid(id)) return undefined
+      const [header, item] = await table.readMany([headerKey(key), messageKey(key, id)])
+      return isLive(header) && item !== undefined ? messageOf(bodies, key, item) : undefined
+    },
+    run: async (key, id) => {
+      if (!isUlid(id)) return undefined
+      const [header, item] = await table.readMany([headerKey(key), runKey(key, id)])
+      return isLive(header) && item !== undefined ? runOf(bodies, key, item, header) : undefined
+    },
+    runs: (key, query) => readRuns(rows, key, query),
+    queued: async (key) => {
+      const { header, queued } = await readHeaderAndQueue(rows, key)
+      return isLive(header) ? Promise.all(queued.map((item) => runOf(bodies, key, item, header))) : []
+    },
+    activeRuns: (tenant, keyId) => countActive(rows, tenant, keyId),
+  }
+}
+
+async function readMessages(
+  rows: SessionRows,
+  key: SessionKey,
+  query: MessageQuery,
+): ReturnType<LogReader['messages']> {
+  const { table, bodies } = rows
+  const { run, limit } = query
+  const [header, runItem] = await table.readMany([
+    headerKey(key),
+    ...(run === undefined || !isUlid(run) ? [] : [runKey(key, run)]),
+  ])
+  if (!isLive(header) || (run !== undefined && runItem === undefined)) return { messages: [], more: false }
+  const found: Message[] = []
+  const filtered = query.roles !== undefined || query.agent !== undefined
+  // A run's messages come after those that stood in the log when it started.
+  const after = later(query.after, runItem && textAt(runItem, 'since'))
+  const range = {
+    keys: all(is('pk', partitionOf(key)), idsBetween(after, query.before, runItem)),
+    descending: query.order === 'descending',
+    // One more than asked for tells whether there is more.
+    ...(filtered ? {} : { pageSize: limit + 1 }),
+  }
+  for await (const item of table.query(range)) {
+    if (!isIn(after, query.before, textAt(item, 'sk') ?? '')) continue
+    if (run !== undefined && textAt(item, 'run') !== run) {
+      // And they stand together: what is not of the run comes after them.
+      if (query.order === 'ascending') break
+      continue
+    }
+    if (query.roles !== undefined && !query.roles.some((role) => role === textAt(item, 'role'))) continue
+    const message = await messageOf(bodies, key, item)
+    if (query.agent !== undefined && message.agent !== query.agent) continue
+    found.push(message)
+    if (found.length > limit) break
+  }
+  return { messages: found.slice(0, limit), more: found.length > limit }
+}
+
+const isIn = (after: string | undefined, before: string | undefined, id: string): boolean =>
+  (after === undefined || id > after) && (before === undefined || id < before)
+
+const later = (left: string | undefined, right: string | undefined): string | undefined =>
+  left === undefined || (right !== undefined && right > left) ? right : left
+
+/** At least the ids that are wanted; of a run no more than to where it ended. */
+function idsBetween(after: string | undefined, before: string | undefined, run: Item | undefined): Condition {
+  const last = (run && textAt(run, 'last')) ?? HIGHEST
+  const from = after !== undefined && after > LOWEST ? after : LOWEST
+  const to = before !== undefined && before < last ? before : last
+  return between('sk', from, to < from ? from : to)
+}
+
+async function readRuns(
+  { table, bodies }: SessionRows,
+  key: SessionKey,
+  { before, limit, status }: Parameters<LogReader['runs']>[1],
+): ReturnType<LogReader['runs']> {
+  const header = await table.read(headerKey(key))
+  if (!isLive(header)) return { runs: [], more: false }
+  const keys = all(is('pk', partitionOf(key)), between('sk', RUN_PREFIX, RUN_PREFIX + (before ?? LAST)))
+  const found: Run[] = []
+  const filtered = status === undefined ? { pageSize: limit + 2 } : {}
+  for await (const item of table.query({ keys, descending: true, ...filtered })) {
+    if (textAt(item, 'sk') === RUN_PREFIX + (before ?? LAST)) continue
+    if (status !== undefined && runStatusOf(item) !== status) continue
+    found.push(await runOf(bodies, key, item, header))
+    if (found.length > limit) break
+  }
+  return { runs: found.slice(0, limit), more: found.length > limit }
+}
+
+/** The index may be behind the table; runs of deleted sessions do not count. */
+async function countActive({ table }: SessionRows, tenant: string, keyId: string): Promise<number> {
+  const sessions: SessionKey[] = []
+  for await (const item of table.query({ index: GROUP_INDEX, keys: is('group', runsGroup(tenant, keyId)) }))
+    sessions.push(sessionOf(item))
+  const headers = await table.readMany(sessions.map(headerKey))
+  return headers.filter(isLive).length
+}

@@ -1,0 +1,140 @@
+import { isDeepStrictEqual } from 'node:util'
+import { historyDocuments } from '../../../search/documents.ts'
+import {
+  textOf,
+  type Message,
+  type Output,
+  type ToolMessage,
+  type ToolPart,
+  type ToolStatus,
+} from '../../../domain/message.ts'
+import type { SessionKey } from '../../../domain/session.ts'
+import { numberAt, requiredText, textAt, toItem, type Item } from '../attributes.ts'
+import { joined, type Bodies, type Text, type TextFields } from './bodies.ts'
+import { absent, all, is, type Change, type Condition } from '../expressions.ts'
+import { messageKey } from '../keys.ts'
+import type { Action } from '../table.ts'
+
+/** What a call came to: written once, when it ends, so that it can be stored without reading the row. */
+interface Result {
+  readonly parts: readonly ToolPart[]
+  readonly output?: Output
+  readonly completedAt?: number
+  readonly durationMs?: number
+}
+
+/** What a row says once and for all; the rest are attributes, which conditions look at, and the result. */
+type Fixed = Omit<Message, 'id' | 'status' | 'generation' | 'answerHash' | keyof Result>
+
+const RESULT_FIELDS = ['parts', 'output', 'completedAt', 'durationMs'] as const satisfies readonly (keyof Result)[]
+/** Fewer characters than a chunk of a result advances by, so that this many documents are never too few. */
+const SHORTEST_CHUNK = 2_500
+
+/** The texts of a new message, to be stored before `putMessage` is written. */
+export function textsOfMessage(message: Message): Text[] {
+  const { id } = message
+  if (message.role !== 'tool') return [{ id, attribute: 'body', text: JSON.stringify({ ...message, id: undefined }) }]
+  const apart = { id: undefined, status: undefined, generation: undefined, answerHash: undefined }
+  const noResult = Object.fromEntries(RESULT_FIELDS.map((field) => [field, undefined]))
+  const body: Text = { id, attribute: 'body', text: JSON.stringify({ ...message, ...apart, ...noResult }) }
+  const hasResult = message.parts.length > 0 || message.completedAt !== undefined || message.output !== undefined
+  return hasResult ? [body, textOfResult(id, message)] : [body]
+}
+
+/** The text of a result, to be stored before the change to the row is written. */
+export function textOfResult(id: string, { parts, output, completedAt, durationMs }: Result): Text {
+  return {
+    id,
+    attribute: 'result',
+    text: JSON.stringify({ parts, output, completedAt, durationMs } satisfies Unset<Result>),
+  }
+}
+type Unset<T> = { readonly [field in keyof T]: T[field] | undefined }
+
+/** Puts a new message whose texts are stored. */
+export function putMessage(key: SessionKey, message: Message, texts: readonly TextFields[]): Action {
+  const tool = message.role === 'tool' ? message : undefined
+  const item = toItem({
+    ...messageKey(key, message.id),
+    run: message.runId,
+    role: message.role,
+    status: tool?.status,
+    gen: tool?.generation,
+    answer_hash: tool?.answerHash,
+    rev: 1,
+    documents: countDocuments(message),
+    ...joined(texts),
+  })
+  return { put: item, when: absent('pk') }
+}
+
+/** The session's items count each change, so that a projection can tell an older state from a newer one. */
+export function changeMessage(change: Change): Change {
+  return { ...change, add: { ...change.add, rev: 1 } }
+}
+
+/** The row is a call in this state, of this holder. */
+export const isCall = (status: ToolStatus, generation: number): Condition =>
+  all(is('status', status), is('gen', generation))
+
+/** The message of an item, whole: a text that was spilled is read back. */
+export async function messageOf(bodies: Bodies, key: SessionKey, item: Item): Promise<Message> {
+  const id = requiredText(item, 'sk')
+  const [body, result] = await Promise.all([bodies.read(key, item, 'body'), bodies.read(key, item, 'result')])
+  if (body === undefined) throw new Error(`message ${id} has no body`)
+  const fixed = JSON.parse(body) as Fixed
+  if (fixed.role !== 'tool') return { id, ...fixed } as Message
+  const answerHash = textAt(item, 'answer_hash')
+  return {
+    id,
+    ...fixed,
+    parts: [],
+    ...(result === undefined ? {} : (JSON.parse(result) as Result)),
+    status: requiredText(item, 'status') as ToolStatus,
+    generation: numberAt(item, 'gen') ?? 0,
+    ...(answerHash === undefined ? {} : { answerHash }),
+  } as ToolMessage
+}
+
+/** The same for what must be a tool message. */
+export async function toolMessageOf(bodies: Bodies, key: SessionKey, item: Item): Promise<ToolMessage> {
+  const message = await messageOf(bodies, key, item)
+  if (message.role !== 'tool') throw new Error(`message ${message.id} is no call`)
+  return message
+}
+
+/** Of the 100 items of one write; the rest are the header, the run and the like. */
+const ROWS_AT_ONCE = 90
+/** Of the 4 MB of one write, which counts rows with what they hold. */
+const BYTES_AT_ONCE = 2_500_000
+
+/** As many of the calls, from the first, as one atomic write may change. */
+export function batchOf(calls: readonly ToolMessage[]): readonly ToolMessage[] {
+  let bytes = 0
+  const end = calls.findIndex((call, place) => {
+    bytes += Buffer.byteLength(JSON.stringify(call))
+    return place > 0 && (place >= ROWS_AT_ONCE || bytes > BYTES_AT_ONCE)
+  })
+  return end < 0 ? calls : calls.slice(0, end)
+}
+
+/** Whether two messages are the same as JSON: what is stored and read back. */
+export const isSame = (left: Message, right: Message): boolean =>
+  isDeepStrictEqual(left, JSON.parse(JSON.stringify(right)))
+
+/** How many documents of the history index a message has at most: kept in its row, so that they can be deleted without its texts. */
+function countDocuments(message: Message): number {
+  const tool = message.role === 'tool' ? message : undefined
+  const content = { text: textOf(message.parts), call: tool?.call ?? '' }
+  const shown = historyDocuments(message, { key: { tenant: '', session: '' } }, content).length
+  const offloaded = tool?.output?.object === undefined ? 0 : Math.ceil(tool.output.bytes / SHORTEST_CHUNK)
+  return shown + offloaded
+}
+
+/** How many more a result adds to those of its call. */
+export function documentsOfResult({ parts, output }: Result): number {
+  const [call, text] = ['', textOf(parts)]
+  const message = { role: 'tool', parts, output, call } as unknown as ToolMessage
+  const shown = historyDocuments(message, { key: { tenant: '', session: '' } }, { text, call }).length
+  return shown + (output?.object === undefined ? 0 : Math.ceil(output.bytes / SHORTEST_CHUNK))
+}

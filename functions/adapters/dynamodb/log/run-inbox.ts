@@ -1,0 +1,198 @@
+import { TooltrailError } from '../../../domain/errors.ts'
+import { nextId } from '../../../domain/ids.ts'
+import { isEnded, type Run } from '../../../domain/run.ts'
+import { acceptedRun, messageOfInput, startedRun } from '../../../domain/run-changes.ts'
+import { isBlocked, isFree, type SessionHeader, type SessionKey } from '../../../domain/session.ts'
+import type { Cancelled, Enqueued, NewRun, RunInbox } from '../../../ports/run-inbox.ts'
+import { numberAt, requiredText, textAt, toItem, type Item } from '../attributes.ts'
+import { answerCalls } from './call-answers.ts'
+import { absent, all, any, below, is, present, together, type Change, type Condition } from '../expressions.ts'
+import { renewExpiry, seconds } from './expiry.ts'
+import { headerOf, isNotBlocked, live, liveHeader, notCancelled, woken } from './header-item.ts'
+import { claimKey, headerKey, runKey } from '../keys.ts'
+import { putMessage, textsOfMessage } from './message-item.ts'
+import { isQueued, putRun, runIdOf, runStatusOf, textOfEnd, textsOfRun, UNCOUNTED } from './run-item.ts'
+import { headerAtStart, leaseAtStart } from './run-start.ts'
+import { createSessionRows, readResolvedRun, type DynamoDependencies, type SessionRows } from './session-rows.ts'
+import type { Action } from '../table.ts'
+
+/** How long an idempotency key is remembered, in milliseconds. */
+const CLAIM_MS = 86_400_000
+/** Each attempt fails only when somebody else has written to this very session meanwhile. */
+const ATTEMPTS = 64
+const LONGEST_WAIT_MS = 200
+
+/** What clients hand in, on DynamoDB. */
+export function createDynamoRunInbox(dependencies: DynamoDependencies): RunInbox {
+  const rows = createSessionRows(dependencies)
+  return {
+    enqueue: (key, run) => untilDecided(rows, key, () => enqueue(rows, key, run)),
+    answer: (key, runId, answers) => untilDecided(rows, key, () => answerCalls(rows, key, runId, answers)),
+    cancel: (key, runId) => untilDecided(rows, key, () => cancel(rows, key, runId)),
+  }
+}
+
+/** Repeats work that answers undefined because the session changed between its read and its write. */
+async function untilDecided<Answer>(
+  { clock }: SessionRows,
+  key: SessionKey,
+  work: () => Promise<Answer | undefined>,
+): Promise<Answer> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const answer = await work()
+    if (answer !== undefined) return answer
+    await clock.sleep(Math.random() * Math.min(10 * attempt, LONGEST_WAIT_MS))
+  }
+  throw new TooltrailError('storage_failed', `session ${key.session} kept changing during a write`, { retryable: true })
+}
+
+async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Promise<Enqueued | undefined> {
+  const { table, clock } = rows
+  const now = clock.now()
+  const { idempotency } = newRun
+  const claims = idempotency === undefined ? [] : [claimKey(key, idempotency.keyHash)]
+  const [found, claim] = await table.readMany([headerKey(key), ...claims])
+  const header = liveHeader(found, key)
+  const known = knownRun(claim, newRun, now)
+  if (known !== undefined) return { runId: known, repeated: true }
+  const state = headerOf(header)
+  await requireAcceptable(rows, key, state, newRun)
+  const run = acceptedRun(newRun, nextId(state.tail, now), now)
+  const claimed = claimActions(key, newRun, run.id, now)
+  return newRun.startAs !== undefined && isIdle(state)
+    ? startAtOnce(rows, key, header, run, { owner: newRun.startAs, now, claimed })
+    : putInQueue(rows, key, state, run, { now, claimed })
+}
+
+const isIdle = (header: SessionHeader): boolean =>
+  header.lease === undefined && header.activeRun === undefined && header.queued === 0
+
+const tailBelow = (id: string): Condition => any(absent('tail'), below('tail', id))
+
+async function startAtOnce(
+  rows: SessionRows,
+  key: SessionKey,
+  header: Item,
+  accepted: Run,
+  { owner, now, claimed }: { owner: string; now: number; claimed: readonly Action[] },
+): Promise<Enqueued | undefined> {
+  const { table, bodies } = rows
+  const run = startedRun(accepted, now)
+  const head = textAt(header, 'head')
+  const message = messageOfInput(accepted, run, nextId(head, now), now)
+  const [body = {}, ...texts] = await bodies.store(key, [
+    ...textsOfRun(run),
+    ...(message === undefined ? [] : textsOfMessage(message)),
+  ])
+  const start = { owner, now, runId: run.id, messageId: message?.id }
+  const refusal = await table.write([
+    {
+      update: headerKey(key),
+      when: all(
+        ...[live, is('gen', numberAt(header, 'gen') ?? 0), tailBelow(run.id)],
+        ...[absent('lease_until'), absent('active_run'), is('queued', 0)],
+      ),
+      change: together(headerAtStart(header, start), { set: { tail: run.id } }),
+    },
+    putRun(key, run, [body], head),
+    ...(message === undefined ? [] : [putMessage(key, message, texts)]),
+    ...renewExpiry(key, header, now),
+    ...claimed,
+  ])
+  if (refusal !== undefined) return undefined
+  const lease = leaseAtStart(key, header, start)
+  const started = { lease, run, ...(message === undefined ? {} : { message }) }
+  return { runId: run.id, repeated: false, started }
+}
+
+/** During a pause whose calls still wait, the paused run gives way to the new one. */
+async function putInQueue(
+  { table, bodies }: SessionRows,
+  key: SessionKey,
+  header: SessionHeader,
+  run: Run,
+  { now, claimed }: { now: number; claimed: readonly Action[] },
+): Promise<Enqueued | undefined> {
+  const texts = await bodies.store(key, textsOfRun(run))
+  const blocked = isBlocked(header) && header.activeRun !== undefined
+  const superseded: Change = blocked ? { set: { cancel_run: header.activeRun, cancel_reason: 'superseded' } } : {}
+  const refusal = await table.write([
+    {
+      update: headerKey(key),
+      when: all(live, tailBelow(run.id), blocked ? isBlockedBy(header) : isNotBlocked, ...idleWhereAsked(header, run)),
+      change: together(woken(now), superseded, { set: { tail: run.id, ...superseded.set }, add: { queued: 1 } }),
+    },
+    putRun(key, run, texts),
+    ...claimed,
+  ])
+  return refusal === undefined ? { runId: run.id, repeated: false } : undefined
+}
+
+const isBlockedBy = ({ activeRun = '' }: SessionHeader): Condition =>
+  all(is('active_run', activeRun), is('paused', true), notCancelled, (scope) => `NOT (${is('waiting', 0)(scope)})`)
+
+/** What `requireAcceptable` has read must still hold when it is written. */
+function idleWhereAsked(header: SessionHeader, run: Run): Condition[] {
+  const isEmpty = is('queued', 0)
+  if (run.trigger === 'continue') return [is('tail', header.tail ?? ''), absent('active_run'), isEmpty]
+  if (run.onBusy !== 'reject') return []
+  return isBlocked(header) ? [isEmpty] : [absent('active_run'), isEmpty]
+}
+
+/** The run that was accepted before under this idempotency key. */
+function knownRun(claim: Item | undefined, { idempotency }: NewRun, now: number): string | undefined {
+  if (claim === undefined || idempotency === undefined || (numberAt(claim, 'until') ?? 0) < now) return undefined
+  const run = requiredText(claim, 'run')
+  if (textAt(claim, 'body_hash') !== idempotency.bodyHash)
+    throw new TooltrailError('idempotency_conflict', `the idempotency key was used for another body, run ${run}`)
+  return run
+}
+
+function claimActions(key: SessionKey, { idempotency }: NewRun, run: string, now: number): Action[] {
+  if (idempotency === undefined) return []
+  const until = now + CLAIM_MS
+  const fields = { body_hash: idempotency.bodyHash, run, until, expires_at: seconds(until) }
+  const put = toItem({ ...claimKey(key, idempotency.keyHash), ...fields })
+  return [{ put, when: any(absent('pk'), below('until', now)) }]
+}
+
+async function requireAcceptable(
+  rows: SessionRows,
+  key: SessionKey,
+  header: SessionHeader,
+  { trigger, onBusy }: NewRun,
+): Promise<void> {
+  const busy = header.activeRun !== undefined || header.queued > 0
+  if (trigger === 'continue') {
+    const latest = busy || header.tail === undefined ? undefined : await readResolvedRun(rows, key, header.tail)
+    if (latest === undefined || runStatusOf(latest) !== 'failed')
+      throw new TooltrailError('nothing_to_continue', `session ${key.session} has no failed run to continue`)
+    return
+  }
+  const gives = isBlocked(header) && header.queued === 0
+  if (onBusy === 'reject' && busy && !gives)
+    throw new TooltrailError('session_busy', `session ${key.session} has a run that has not ended`, { retryable: true })
+}
+
+async function cancel(rows: SessionRows, key: SessionKey, runId: string): Promise<Cancelled | undefined> {
+  const { table, bodies, clock } = rows
+  const now = clock.now()
+  liveHeader(await table.read(headerKey(key)), key)
+  const run = await readResolvedRun(rows, key, runId)
+  if (run === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${runId}`)
+  const status = runStatusOf(run)
+  const id = runIdOf(run)
+  if (isEnded(status)) return { state: 'ended' }
+  if (status === 'queued') {
+    const [end = {}] = await bodies.store(key, [textOfEnd(id, { stopReason: 'cancelled' })])
+    const ended: Change = { set: { status: 'cancelled', ended_at: now, ...end } }
+    const refusal = await table.write([
+      { update: headerKey(key), when: all(live, present('tail')), change: { add: { queued: -1 } } },
+      { update: runKey(key, id), when: isQueued, change: together(UNCOUNTED, ended) },
+    ])
+    return refusal === undefined ? { state: 'cancelled' } : undefined
+  }
+  const flagged = together(woken(now), { set: { cancel_run: id, cancel_reason: 'user' } })
+  const updated = await table.update(headerKey(key), all(live, is('active_run', id)), flagged)
+  return updated.done ? { state: 'cancelling', free: isFree(headerOf(updated.item), now) } : undefined
+}

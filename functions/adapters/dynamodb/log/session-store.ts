@@ -1,0 +1,232 @@
+import { TooltrailError } from '../../../domain/errors.ts'
+import type { Session, SessionKey, SessionTotals } from '../../../domain/session.ts'
+import type { NewSession, SessionChange, SessionFilter, SessionStore } from '../../../ports/session-store.ts'
+import { given, numberAt, requiredText, textAt, toItem, type Item } from '../attributes.ts'
+import { absent, all, any, below, is, type Condition } from '../expressions.ts'
+import { putExpiry } from './expiry.ts'
+import { active, isLive, live, liveHeader, updatedAt } from './header-item.ts'
+import {
+  detailsKey,
+  GROUP_INDEX,
+  headerKey,
+  partitionOf,
+  placeAt,
+  printOf,
+  runKey,
+  sessionOf,
+  sessionsGroup,
+  shardOf,
+  HEADER,
+} from '../keys.ts'
+import { runIdOf, runStatusOf } from './run-item.ts'
+import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
+import { joinUsages, sumOf, usageOf } from './usage-counters.ts'
+
+/** What people say about a session, as the details keep it. */
+type Details = Pick<Session, 'agent' | 'owner' | 'title' | 'instructions' | 'metadata' | 'createdAt'>
+
+const ATTEMPTS = 16
+/** Sessions read for one page of a list at a time. */
+const PAGE = 50
+
+/** Sessions as their users see them, on DynamoDB. */
+export function createDynamoSessionStore(dependencies: DynamoDependencies): SessionStore {
+  const rows = createSessionRows(dependencies)
+  return {
+    create: (session) => create(rows, session),
+    read: async (key) => (await readSessions(rows, [key]))[0],
+    list: (filter) => list(rows, filter),
+    update: (key, change) => update(rows, key, change),
+  }
+}
+
+async function create(rows: SessionRows, session: NewSession): Promise<Session> {
+  const { table, bodies, clock } = rows
+  const now = clock.now()
+  const key = { tenant: session.tenant, session: session.session }
+  const { ttlDays, tenant: _, session: __, ...said } = session
+  const details: Details = { ...said, createdAt: now }
+  const [body = {}] = await bodies.store(key, [{ id: DETAILS_ID, attribute: 'body', text: JSON.stringify(details) }])
+  const header = toItem({
+    ...headerKey(key),
+    ...{ status: 'live', gen: 0, paused: false, waiting: 0, queued: 0, takeovers: 0, runs: 0, rounds: 0 },
+    ttl_days: ttlDays,
+    due_shard: shardOf('due', key),
+    group: sessionsGroup(key.tenant),
+    at: placeAt(now, key.session),
+    ...printsOf(details),
+  })
+  const isPast = all(is('status', 'deleted'), below('forget_at', now + 1), absent('due'))
+  const refusal = await table.write([
+    { put: header, when: any(absent('pk'), isPast) },
+    { put: toItem({ ...detailsKey(key), ...body, rev: 1 }) },
+    ...putExpiry(key, ttlDays, now),
+  ])
+  if (refusal !== undefined)
+    throw new TooltrailError('session_exists', `session ${key.session} exists, or was deleted less than 30 days ago`)
+  return { ...key, ...details, updatedAt: now, totals: { runs: 0, rounds: 0, usage: sumOf({}), byAgent: {} } }
+}
+
+/** Names the object of details that are too large for their item. */
+const DETAILS_ID = '0'.repeat(26)
+
+/** What lists filter by. */
+const printsOf = ({ agent, owner }: Details) => ({
+  agent_print: printOf(agent),
+  owner_print: owner === undefined ? undefined : printOf(owner),
+})
+
+async function update(rows: SessionRows, key: SessionKey, change: SessionChange): Promise<Session> {
+  const { table, bodies, clock } = rows
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const [found, details] = await table.readMany([headerKey(key), detailsKey(key)])
+    const header = liveHeader(found, key)
+    const next = changed(await detailsOf(rows, key, details), change)
+    const [body = {}] = await bodies.store(key, [{ id: DETAILS_ID, attribute: 'body', text: JSON.stringify(next) }])
+    const rev = details && numberAt(details, 'rev')
+    const unused = ['body', 'body_object'].filter((name) => !(name in body))
+    const moved = active(header, clock.now())
+    const refusal = await table.write([
+      { update: headerKey(key), when: live, change: { set: { ...moved.set, ...printsOf(next) } } },
+      {
+        update: detailsKey(key),
+        when: is('rev', rev ?? 0),
+        change: { set: { ...body, rev: (rev ?? 0) + 1 }, remove: unused },
+      },
+    ])
+    if (refusal === undefined) {
+      const [session] = await readSessions(rows, [key])
+      if (session !== undefined) return session
+    }
+  }
+  throw new TooltrailError('storage_failed', `session ${key.session} kept changing during a write`, { retryable: true })
+}
+
+function changed(details: Details, change: SessionChange): Details {
+  const { title, instructions, ...rest } = details
+  const after = <Value>(to: Value | null | undefined, before: Value | undefined): Value | undefined =>
+    to === undefined ? before : (to ?? undefined)
+  return {
+    ...rest,
+    agent: change.agent ?? details.agent,
+    metadata: change.metadata ?? details.metadata,
+    ...given('title', after(change.title, title)),
+    ...given('instructions', after(change.instructions, instructions)),
+  }
+}
+
+async function detailsOf({ bodies }: SessionRows, key: SessionKey, item: Item | undefined): Promise<Details> {
+  const body = item && (await bodies.read(key, item, 'body'))
+  if (body === undefined) throw new Error(`session ${key.session} has no details`)
+  return JSON.parse(body) as Details
+}
+
+/** Live sessions of these keys, in their order, each as of now. */
+async function readSessions(rows: SessionRows, keys: readonly SessionKey[]): Promise<Session[]> {
+  const { table } = rows
+  const items = await table.readMany(keys.flatMap((key) => [headerKey(key), detailsKey(key)]))
+  const found = keys.flatMap((key, place) => {
+    const [header, details] = [items[place * 2], items[place * 2 + 1]]
+    return isLive(header) ? [{ key, header, details }] : []
+  })
+  const tails = await readLatestRuns(
+    rows,
+    found.map(({ key, header }) => ({ key, id: textAt(header, 'tail') })),
+  )
+  return Promise.all(
+    found.map(async ({ key, header, details }, place) => {
+      const run = tails[place]
+      return {
+        tenant: key.tenant,
+        session: key.session,
+        ...(await detailsOf(rows, key, details)),
+        updatedAt: updatedAt(header),
+        ...(run === undefined ? {} : { run: { id: runIdOf(run), status: runStatusOf(run) } }),
+        totals: totalsOf(header, details ?? {}),
+      }
+    }),
+  )
+}
+
+/** The latest runs accepted, or those that they were merged into. */
+async function readLatestRuns(
+  { table }: SessionRows,
+  wanted: readonly { readonly key: SessionKey; readonly id: string | undefined }[],
+): Promise<(Item | undefined)[]> {
+  const read = async (ids: readonly (string | undefined)[]): Promise<(Item | undefined)[]> => {
+    const keys = wanted.flatMap(({ key }, place) => {
+      const id = ids[place]
+      return id === undefined ? [] : [{ place, key: runKey(key, id) }]
+    })
+    const items = await table.readMany(keys.map(({ key }) => key))
+    const answer: (Item | undefined)[] = []
+    for (const [at, { place }] of keys.entries()) answer[place] = items[at]
+    return answer
+  }
+  const latest = await read(wanted.map(({ id }) => id))
+  const targets = await read(wanted.map((_, place) => latest[place] && textAt(latest[place], 'merged_into')))
+  return wanted.map((_, place) => targets[place] ?? latest[place])
+}
+
+/** Ended runs are counted in the details, the active one in the header. */
+function totalsOf(header: Item, details: Item): SessionTotals {
+  const run = textAt(header, 'active_run')
+  const isCounted = run === undefined || run === textAt(details, 'folded')
+  const byAgent = isCounted ? usageOf(details) : joinUsages(usageOf(details), usageOf(header))
+  return {
+    runs: numberAt(header, 'runs') ?? 0,
+    rounds: (numberAt(details, 'rounds') ?? 0) + (isCounted ? 0 : (numberAt(header, 'rounds') ?? 0)),
+    usage: sumOf(byAgent),
+    byAgent,
+  }
+}
+
+async function list(rows: SessionRows, filter: SessionFilter): ReturnType<SessionStore['list']> {
+  const conditions: Condition[] = []
+  if (filter.owner !== undefined) conditions.push(is('owner_print', printOf(filter.owner)))
+  if (filter.agent !== undefined) conditions.push(is('agent_print', printOf(filter.agent)))
+  const listed = rows.table.query({
+    index: GROUP_INDEX,
+    keys: is('group', sessionsGroup(filter.tenant)),
+    descending: true,
+    pageSize: Math.min(filter.limit + 1, PAGE),
+    ...(conditions.length === 0 ? {} : { filter: all(...conditions) }),
+    ...(filter.after === undefined ? {} : { startAfter: cursorItem(filter.tenant, filter.after) }),
+  })
+  const found: { session: Session; place: string }[] = []
+  let batch: Item[] = []
+  const readBatch = async (): Promise<void> => {
+    const sessions = await readSessions(rows, batch.map(sessionOf))
+    const places = new Map(batch.map((item) => [sessionOf(item).session, requiredText(item, 'at')]))
+    for (const session of sessions)
+      if (matches(session, filter)) found.push({ session, place: places.get(session.session) ?? '' })
+    batch = []
+  }
+  for await (const item of listed) {
+    batch.push(item)
+    if (batch.length >= Math.min(filter.limit + 1 - found.length, PAGE)) await readBatch()
+    if (found.length > filter.limit) break
+  }
+  await readBatch()
+  const page = found.slice(0, filter.limit)
+  const next = found.length > filter.limit ? page.at(-1)?.place : undefined
+  return {
+    sessions: page.map(({ session }) => session),
+    ...(next === undefined ? {} : { next: Buffer.from(next).toString('base64url') }),
+  }
+}
+
+/** The index may be behind the table, which has the last word. */
+const matches = (session: Session, filter: SessionFilter): boolean =>
+  (filter.owner === undefined || session.owner === filter.owner) &&
+  (filter.agent === undefined || session.agent === filter.agent) &&
+  (filter.runStatus === undefined || session.run?.status === filter.runStatus)
+
+/** Cursors say where the page before ended, so that they hold whatever comes and goes. */
+function cursorItem(tenant: string, cursor: string): Item {
+  const at = Buffer.from(cursor, 'base64url').toString()
+  const [, session] = /^\d{15}#([^#]+)$/su.exec(at) ?? []
+  if (session === undefined)
+    throw new TooltrailError('invalid_query', 'the cursor is not one that a list of sessions gave out')
+  return toItem({ pk: partitionOf({ tenant, session }), sk: HEADER, group: sessionsGroup(tenant), at })
+}

@@ -1,0 +1,42 @@
+import { ScanCommand } from '@aws-sdk/client-dynamodb'
+import type { MessageRow, MessageRows } from '../../../ports/message-rows.ts'
+import type { Item } from '../attributes.ts'
+import { createScope, present } from '../expressions.ts'
+import { messageKey } from '../keys.ts'
+import { createRetry } from '../retry.ts'
+import { isMessage, rowOf } from './row-records.ts'
+import { createSessionRows, type DynamoDependencies } from '../log/session-rows.ts'
+
+/** Every message row of the table, read strongly. */
+export function createDynamoMessageRows(dependencies: DynamoDependencies): MessageRows {
+  const { client, tableName, clock } = dependencies
+  const { table, bodies } = createSessionRows(dependencies)
+  const retry = createRetry(clock)
+  return {
+    async row(key, messageId) {
+      const item = await table.read(messageKey(key, messageId))
+      return item === undefined || !isMessage(item) ? undefined : rowOf(bodies, item)
+    },
+    async *scan(segment, segments) {
+      let start: Item | undefined
+      do {
+        const scope = createScope()
+        const page = await retry('scan', () =>
+          client.send(
+            new ScanCommand({
+              TableName: tableName,
+              ConsistentRead: true,
+              Segment: segment,
+              TotalSegments: segments,
+              FilterExpression: present('role')(scope),
+              ...scope.collected(),
+              ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+            }),
+          ),
+        )
+        yield (page.Items ?? []).filter(isMessage).map((item): MessageRow => rowOf(bodies, item))
+        start = page.LastEvaluatedKey
+      } while (start !== undefined)
+    },
+  }
+}

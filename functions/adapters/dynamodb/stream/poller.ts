@@ -1,0 +1,133 @@
+import { DescribeStreamCommand, ListStreamsCommand } from '@aws-sdk/client-dynamodb-streams'
+import type { DynamoDBStreamsClient, Shard } from '@aws-sdk/client-dynamodb-streams'
+import type { Clock } from '../../../ports/clock.ts'
+import { FORGOTTEN, newShard, readShard } from './shard.ts'
+import type { ShardDependencies, ShardReader } from './shard.ts'
+
+/** What Lambda does on AWS: hands the records of a stream on in order, and again from the first that failed. */
+export interface StreamPoller {
+  /** Resolves when nothing is being handed on any more. */
+  stop(): Promise<void>
+}
+
+/**
+ * Between two looks, when the last one found nothing: the wait doubles. With the second after which OpenSearch shows what it was
+ * given, a change is found within two.
+ */
+const FIRST_IDLE_MS = 200
+const LONGEST_IDLE_MS = 800
+/** After an error: the wait doubles as well. */
+const FIRST_ERROR_MS = 1_000
+const LONGEST_ERROR_MS = 10_000
+/**
+ * Shards change every few hours, and AWS takes ten of these requests a second for a whole account. What follows a shard that
+ * ends is looked for at once.
+ */
+const LIST_EVERY_MS = 10_000
+
+/**
+ * Polls the stream of a table, for a machine without Lambda, from where any process has left it. Shards are read side by side,
+ * each after its parent. Several processes each read all of it: indexing twice does no harm.
+ */
+export function startStreamPoller(dependencies: ShardDependencies): StreamPoller {
+  const { clock, logger, tableName } = dependencies
+  const stopping = new AbortController()
+  const stream: Stream = { arn: undefined, shards: new Map(), listedAt: undefined }
+  const run = async (): Promise<void> => {
+    let idle = FIRST_IDLE_MS
+    let failing = FIRST_ERROR_MS
+    while (!stopping.signal.aborted) {
+      try {
+        const read = await pollOnce(dependencies, stream)
+        failing = FIRST_ERROR_MS
+        if (read > 0) {
+          idle = FIRST_IDLE_MS
+          continue
+        }
+        await pause(clock, idle, stopping.signal)
+        idle = Math.min(2 * idle, LONGEST_IDLE_MS)
+      } catch (error) {
+        logger.error('reading the stream failed, nothing is indexed until it works again', error, { table: tableName })
+        stream.listedAt = undefined
+        await pause(clock, failing, stopping.signal)
+        failing = Math.min(2 * failing, LONGEST_ERROR_MS)
+      }
+    }
+  }
+  const running = run()
+  return {
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+interface Stream {
+  arn: string | undefined
+  readonly shards: Map<string, ShardReader>
+  /** Undefined: to be listed before anything else. */
+  listedAt: number | undefined
+}
+
+/** Reads what is there now; answers how many records it handed on or will have to hand on again. */
+async function pollOnce(dependencies: ShardDependencies, stream: Stream): Promise<number> {
+  const { clock } = dependencies
+  if (stream.listedAt === undefined || clock.now() - stream.listedAt >= LIST_EVERY_MS) await list(dependencies, stream)
+  const { arn = '', shards } = stream
+  const ready = [...shards].filter(
+    ([, { ended, parent, waitsUntil }]) =>
+      !ended && clock.now() >= waitsUntil && (parent === undefined || (shards.get(parent)?.ended ?? true)),
+  )
+  const outcomes = await Promise.allSettled(
+    ready.map(([ShardId, shard]) => readShard(dependencies, { StreamArn: arn, ShardId }, shard)),
+  )
+  if (ready.some(([, { ended }]) => ended)) stream.listedAt = undefined
+  let count = 0
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') throw outcome.reason
+    count += outcome.value
+  }
+  return count
+}
+
+/** Finds the table's stream and its shards. A table that was made anew under its name has another stream. */
+async function list({ client, tableName, clock, positions, logger }: ShardDependencies, stream: Stream): Promise<void> {
+  const { Streams = [] } = await client.send(new ListStreamsCommand({ TableName: tableName }))
+  const arn = Streams.toSorted((left, right) => ((left.StreamLabel ?? '') < (right.StreamLabel ?? '') ? -1 : 1)).at(
+    -1,
+  )?.StreamArn
+  if (arn === undefined) throw new Error(`table ${tableName} has no stream`)
+  const isNew = arn !== stream.arn
+  if (isNew) stream.shards.clear()
+  const listed = new Map<string, Shard>()
+  for (const shard of await listShards(client, arn)) if (shard.ShardId !== undefined) listed.set(shard.ShardId, shard)
+  for (const id of stream.shards.keys()) if (!listed.has(id)) stream.shards.delete(id)
+  for (const [id, { ParentShardId }] of listed)
+    if (!stream.shards.has(id)) stream.shards.set(id, newShard(ParentShardId))
+  if (isNew && (await positions?.areAllBehind([...listed.keys()])) === true)
+    logger.warn(FORGOTTEN, { table: tableName })
+  stream.arn = arn
+  stream.listedAt = clock.now()
+}
+
+async function listShards(client: DynamoDBStreamsClient, StreamArn: string): Promise<Shard[]> {
+  const shards: Shard[] = []
+  let after: string | undefined
+  do {
+    const { StreamDescription: page } = await client.send(
+      new DescribeStreamCommand({ StreamArn, ...(after === undefined ? {} : { ExclusiveStartShardId: after }) }),
+    )
+    shards.push(...(page?.Shards ?? []))
+    after = page?.LastEvaluatedShardId
+  } while (after !== undefined)
+  return shards
+}
+
+async function pause(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
+  try {
+    await clock.sleep(milliseconds, signal)
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}

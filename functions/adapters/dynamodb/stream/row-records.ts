@@ -1,0 +1,57 @@
+import { isUlid } from '../../../domain/ids.ts'
+import type { Message } from '../../../domain/message.ts'
+import type { SessionKey } from '../../../domain/session.ts'
+import type { MessageRow, RowRecords } from '../../../ports/message-rows.ts'
+import type { OutputStore } from '../../../ports/output-store.ts'
+import { numberAt, requiredText, textAt, type Item } from '../attributes.ts'
+import { createBodies, type Bodies } from '../log/bodies.ts'
+import { EXPIRY, sessionOf } from '../keys.ts'
+import { messageOf } from '../log/message-item.ts'
+
+/** A record of the table's stream, as a Lambda function and as the streams' own client get it. */
+export interface StreamRecord {
+  readonly dynamodb?:
+    | {
+        readonly SequenceNumber?: string | undefined
+        readonly Keys?: Item | undefined
+        readonly NewImage?: Item | undefined
+        readonly OldImage?: Item | undefined
+      }
+    | undefined
+}
+
+/** Reads the records of the table's stream (new and old images). Texts that were spilled are read from `outputs`. */
+export function createDynamoRowRecords({ outputs }: { readonly outputs: OutputStore }): RowRecords<StreamRecord> {
+  const bodies = createBodies({ outputs })
+  return {
+    sequence: ({ dynamodb }) => dynamodb?.SequenceNumber ?? '',
+    change({ dynamodb }) {
+      const { NewImage: now, OldImage: before } = dynamodb ?? {}
+      if (now !== undefined) return isMessage(now) ? { stored: rowOf(bodies, now) } : undefined
+      if (before === undefined || !isMessage(before)) return undefined
+      const { key, messageId, revision } = rowOf(bodies, before)
+      const role = requiredText(before, 'role') as Message['role']
+      return { removed: { key, messageId, revision, role, documents: numberAt(before, 'documents') ?? 0 } }
+    },
+  }
+}
+
+/** The session whose expiry this record says was removed, by DynamoDB at its time or by a deletion; undefined for all others. */
+export function expiryRemoved({ dynamodb }: StreamRecord): SessionKey | undefined {
+  const { NewImage: now, OldImage: before } = dynamodb ?? {}
+  return now === undefined && before !== undefined && textAt(before, 'sk') === EXPIRY ? sessionOf(before) : undefined
+}
+
+/** Whether the item is a message: no other has a role, and an id where others have a name. */
+export const isMessage = (item: Item): boolean => isUlid(textAt(item, 'sk') ?? '') && textAt(item, 'role') !== undefined
+
+/** The message row that an item is. */
+export function rowOf(bodies: Bodies, item: Item): MessageRow {
+  const key = sessionOf(item)
+  return {
+    key,
+    messageId: requiredText(item, 'sk'),
+    revision: numberAt(item, 'rev') ?? 0,
+    message: () => messageOf(bodies, key, item),
+  }
+}

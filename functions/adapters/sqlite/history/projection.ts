@@ -1,0 +1,58 @@
+import type { SessionKey } from '../../../domain/session.ts'
+import { mergeMarked, type MergeDependencies } from './merge.ts'
+import { createHistoryTables, type Removed } from './tables.ts'
+
+/** Nothing written for so many milliseconds: a model is being waited for, or nobody is there. */
+const IDLE_MS = 100
+/** After so many writes the index is brought up to date even while others go on: bounds what a search has to do first. */
+const MOST_WRITES = 256
+
+/**
+ * Keeps the full-text tables in step with the log. A write of the log marks its messages in its own transaction; they are
+ * indexed many at once, which is cheap, where one at a time is dear: when nothing was written for a moment, when many wait, and
+ * always before a search reads.
+ */
+export interface HistoryProjection {
+  /** To be called after every write of messages. Nothing is lost when indexing fails later: the marks stay. */
+  written(): void
+  /** Indexes what was written before, by any process. Rejects when the tables cannot be written. */
+  merge(): Promise<void>
+  /** Inside the caller's transaction: removes what the tables have of these messages; answers how many documents. */
+  remove(key: SessionKey, messageIds: readonly string[]): number
+  /** The same for so many documents of one message; answers whether it has more. */
+  removeSome(key: SessionKey, messageId: string, limit: number): Removed
+}
+
+/** The projection of the log in `database`, into tables of the same database. */
+export function createSqliteHistoryProjection(dependencies: MergeDependencies): HistoryProjection {
+  const { database, report } = dependencies
+  const tables = createHistoryTables(database)
+  let merging: Promise<void> = Promise.resolve()
+  let timer: NodeJS.Timeout | undefined
+  let waiting = 0
+
+  /** One after the other: a later one has little left to do. */
+  function merge(): Promise<void> {
+    merging = merging.catch(() => undefined).then(() => mergeMarked(dependencies))
+    return merging
+  }
+
+  function mergeIdle(): void {
+    timer = undefined
+    waiting = 0
+    merge().catch((error: unknown) => {
+      if (database.isOpen) report(error)
+    })
+  }
+
+  return {
+    merge,
+    written() {
+      waiting++
+      if (timer === undefined) timer = setTimeout(mergeIdle, IDLE_MS).unref()
+      else if (waiting < MOST_WRITES) timer.refresh()
+    },
+    removeSome: tables.removeSome,
+    remove: (key, messageIds) => messageIds.reduce((removed, messageId) => removed + tables.remove(key, messageId), 0),
+  }
+}

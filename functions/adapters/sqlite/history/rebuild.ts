@@ -1,0 +1,68 @@
+import type { SessionKey } from '../../../domain/session.ts'
+import { readAll, transaction, write, type Database } from '../database.ts'
+import type { HistoryProjection } from './projection.ts'
+
+/** Messages marked at a time. */
+const PAGE = 100
+
+interface Dependencies {
+  readonly database: Database
+  readonly history: HistoryProjection
+}
+
+interface Rebuilt {
+  readonly messages: number
+  /** Messages whose documents were removed, for the log has them no longer. */
+  readonly removed: number
+}
+
+/**
+ * Makes the history index again from the log, some messages at a time: safe while the program writes, and every search meanwhile
+ * is answered. Documents without a message are removed.
+ */
+export async function rebuildSqliteHistory(dependencies: Dependencies): Promise<Rebuilt> {
+  const { database, history } = dependencies
+  let messages = 0
+  for (let after = 0; ;) {
+    const numbers = transaction(database, () => markAfter(database, after))
+    const last = numbers.at(-1)
+    if (last === undefined) return { messages, removed: removeOrphans(dependencies) }
+    await history.merge()
+    messages += numbers.length
+    after = last
+  }
+}
+
+/** Inside a transaction: marks the next messages by number, and answers them. */
+function markAfter(database: Database, number: number): number[] {
+  const sql = `SELECT m.number FROM messages m JOIN sessions s ON s.number = m.session
+    WHERE m.number > ? AND s.live = 1 ORDER BY m.number LIMIT ?`
+  const numbers = readAll<{ number: number }>(database, sql, number, PAGE).map((row) => row.number)
+  write(
+    database,
+    'INSERT OR REPLACE INTO historyMarks (message) SELECT value FROM json_each(?)',
+    JSON.stringify(numbers),
+  )
+  return numbers
+}
+
+function removeOrphans({ database, history }: Dependencies): number {
+  let removed = 0
+  for (let orphans = findOrphans(database); orphans.length > 0; orphans = findOrphans(database)) {
+    transaction(database, () => {
+      for (const { tenant, session, message } of orphans) history.remove({ tenant, session }, [message])
+    })
+    removed += orphans.length
+  }
+  return removed
+}
+
+function findOrphans(database: Database): (SessionKey & { readonly message: string })[] {
+  return readAll(
+    database,
+    `SELECT h.tenant, h.session, h.message FROM historyMessages h WHERE NOT EXISTS (
+       SELECT 1 FROM messages m JOIN sessions s ON s.number = m.session
+       WHERE s.tenant = h.tenant AND s.session = h.session AND m.id = h.message) LIMIT ?`,
+    PAGE,
+  )
+}

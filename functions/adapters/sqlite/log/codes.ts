@@ -1,0 +1,32 @@
+import type { Message, ToolStatus } from '../../../domain/message.ts'
+import type { RunStatus } from '../../../domain/run.ts'
+
+/** Stored as their places in these lists: only ever append. */
+const ROLES: readonly Message['role'][] = ['user', 'assistant', 'tool']
+/** The first three are the open ones: queries say `status < 3`. */
+const TOOL_STATUSES: readonly ToolStatus[] = [
+  'running',
+  'waiting',
+  'approved',
+  'completed',
+  'error',
+  'interrupted',
+  'cancelled',
+  'denied',
+]
+/** The first three are those of runs that have not ended: queries say `status < 3`, and `status = 0` for queued ones. */
+const RUN_STATUSES: readonly RunStatus[] = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled', 'merged']
+
+export const roleCode = (role: Message['role']): number => ROLES.indexOf(role)
+export const toolStatusCode = (status: ToolStatus): number => TOOL_STATUSES.indexOf(status)
+export const runStatusCode = (status: RunStatus): number => RUN_STATUSES.indexOf(status)
+
+export const roleOf = (code: number): Message['role'] => named(ROLES, code)
+export const toolStatusOf = (code: number): ToolStatus => named(TOOL_STATUSES, code)
+export const runStatusOf = (code: number): RunStatus => named(RUN_STATUSES, code)
+
+function named<Name>(names: readonly Name[], code: number): Name {
+  const name = names[code]
+  if (name === undefined) throw new RangeError(`a row has the unknown code ${code}`)
+  return name
+}

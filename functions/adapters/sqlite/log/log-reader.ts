@@ -1,0 +1,72 @@
+import type { SessionKey } from '../../../domain/session.ts'
+import type { LogReader, MessageQuery } from '../../../ports/log-reader.ts'
+import { roleCode, runStatusCode } from './codes.ts'
+import { readAll, readOne, snapshot, type Database } from '../database.ts'
+import { toColumn } from '../exact-text.ts'
+import { findMessage, messageOf, SELECT_MESSAGES, type MessageRow } from './message-rows.ts'
+import { findRun, queuedRuns, runOf, SELECT_RUNS, type RunRow } from './run-rows.ts'
+import { findLiveSession } from './session-rows.ts'
+
+type Value = string | number
+
+/** Greater than every ULID. */
+const AFTER_ALL_IDS = '~'
+
+/** Reads sessions' logs, on SQLite. A deleted session reads like one that never was. */
+export function createSqliteLogReader({ database }: { database: Database }): LogReader {
+  /** Reads the session of this number, or answers `absent` when there is no such session. */
+  const read = async <Answer>(key: SessionKey, absent: Answer, work: (session: number) => Answer): Promise<Answer> =>
+    snapshot(database, () => {
+      const row = findLiveSession(database, key)
+      return row === undefined ? absent : work(row.number)
+    })
+  return {
+    messages: (key, query) =>
+      read(key, { messages: [], more: false }, (session) => readMessages(database, session, query)),
+    message: (key, id) => read(key, undefined, (session) => findMessage(database, session, id)),
+    run: (key, id) => read(key, undefined, (session) => findRun(database, session, id)?.run),
+    runs: (key, query) => read(key, { runs: [], more: false }, (session) => readRuns(database, session, query)),
+    queued: (key) => read(key, [], (session) => queuedRuns(database, session, -1).map(({ run }) => run)),
+    activeRuns: async (tenant, keyId) => snapshot(database, () => countActive(database, tenant, keyId)),
+  }
+}
+
+function readMessages(
+  database: Database,
+  session: number,
+  query: MessageQuery,
+): Awaited<ReturnType<LogReader['messages']>> {
+  const run = query.run === undefined ? undefined : findRun(database, session, query.run)
+  if (query.run !== undefined && run === undefined) return { messages: [], more: false }
+  // A run's messages have an index, in the order of their numbers, which is that of their ids.
+  const conditions: (readonly [sql: string, values: readonly Value[]])[] =
+    run === undefined ? [['m.session = ?', [session]]] : [['m.run = ?', [run.number]]]
+  if (query.after !== undefined) conditions.push(['m.id > ?', [query.after]])
+  if (query.before !== undefined) conditions.push(['m.id < ?', [query.before]])
+  if (query.agent !== undefined) conditions.push(['m.agent = ?', [toColumn(query.agent)]])
+  if (query.roles !== undefined)
+    conditions.push([`m.role IN (${query.roles.map(() => '?').join(', ')})`, query.roles.map(roleCode)])
+  const sql = `${SELECT_MESSAGES} WHERE ${conditions.map(([condition]) => condition).join(' AND ')}
+    ORDER BY ${run === undefined ? 'm.id' : 'm.number'} ${query.order === 'ascending' ? 'ASC' : 'DESC'} LIMIT ?`
+  const values = conditions.flatMap(([, bound]) => bound)
+  const rows = readAll<MessageRow>(database, sql, ...values, query.limit + 1)
+  return { messages: rows.slice(0, query.limit).map(messageOf), more: rows.length > query.limit }
+}
+
+function readRuns(
+  database: Database,
+  session: number,
+  { before, limit, status }: Parameters<LogReader['runs']>[1],
+): Awaited<ReturnType<LogReader['runs']>> {
+  const sql = `${SELECT_RUNS} WHERE r.session = ?1 AND r.id < ?2 AND (?3 IS NULL OR r.status = ?3)
+    ORDER BY r.id DESC LIMIT ?4`
+  const code = status === undefined ? null : runStatusCode(status)
+  const rows = readAll<RunRow>(database, sql, session, before ?? AFTER_ALL_IDS, code, limit + 1)
+  return { runs: rows.slice(0, limit).map((row) => runOf(row).run), more: rows.length > limit }
+}
+
+function countActive(database: Database, tenant: string, keyId: string): number {
+  const sql = `SELECT count(*) AS count FROM runs r JOIN sessions s ON s.number = r.session
+    WHERE r.apiKey = ? AND r.status < 3 AND s.tenant = ? AND s.live = 1`
+  return readOne<{ count: number }>(database, sql, keyId, tenant)?.count ?? 0
+}

@@ -1,0 +1,96 @@
+import { LeaseLost, TooltrailError } from '../../../domain/errors.ts'
+import { STATUS_TEXT, type ToolMessage } from '../../../domain/message.ts'
+import type { Run } from '../../../domain/run.ts'
+import type { Lease } from '../../../domain/session.ts'
+import type { RunEnd } from '../../../ports/run-log.ts'
+import { transaction, type Database } from '../database.ts'
+import { writeLog, type LogDependencies } from './write.ts'
+import { isSameMessage } from './message-codec.ts'
+import { cancelledCalls, findMessage, insertMessage, openCalls, updateToolMessage } from './message-rows.ts'
+import { findRun, saveRun } from './run-rows.ts'
+import { active, alive, heldSession, isHeld, released, withAnswer, withRun } from './session-changes.ts'
+import { findLiveSession, saveSession, type SessionRow } from './session-rows.ts'
+
+type Ended = { run: Run; closed: readonly ToolMessage[]; queued: boolean }
+
+/** Releases the lease with the run paused, as long as a call waits and no cancel has come in. */
+export function pause({ database, clock }: LogDependencies, lease: Lease): Run | undefined {
+  const now = clock.now()
+  return transaction(database, () => {
+    const row = heldSession(database, lease)
+    if (row.waiting === 0 || row.cancelRun !== null) return undefined
+    const stored = findRun(database, row.number, lease.runId)
+    if (stored === undefined) throw new LeaseLost(lease.session, lease.generation)
+    const { run } = saveRun(database, stored, { ...stored.run, status: 'paused' })
+    saveSession(database, row, withRun(alive({ ...released(row), paused: 1, due: null }, now), run))
+    return run
+  })
+}
+
+/** Ends the run with its last message and whatever calls are open, and gives the lease back. */
+export function endRun(dependencies: LogDependencies, lease: Lease, end: RunEnd): Promise<Ended | undefined> {
+  const { database, clock } = dependencies
+  const now = clock.now()
+  return writeLog(dependencies, () => {
+    const row = findLiveSession(database, lease)
+    if (!isHeld(row, lease)) return endedBefore(database, row, lease, end)
+    if (row.cancelRun !== null && end.outcome !== 'cancelled') return undefined
+    return storeEnd(database, row, lease, end, now)
+  })
+}
+
+function storeEnd(
+  database: Database,
+  row: SessionRow,
+  lease: Lease,
+  { message, outcome, stopReason, error }: RunEnd,
+  now: number,
+): Ended {
+  const stored = findRun(database, row.number, lease.runId)
+  if (stored === undefined) throw new LeaseLost(lease.session, lease.generation)
+  if (message !== undefined) {
+    if (row.head !== null && message.id <= row.head)
+      throw new TooltrailError('storage_failed', `message id ${message.id} is not greater than the last, ${row.head}`)
+    insertMessage(database, row.number, stored.number, message)
+  }
+  const closed = openCalls(database, stored.number).map((call) => cancelled(call, now))
+  for (const call of closed) updateToolMessage(database, row.number, call)
+  const answered = message === undefined ? { row, run: stored.run } : withAnswer(row, stored.run, message)
+  const failure = error === undefined ? {} : { error }
+  const { run } = saveRun(database, stored, { ...answered.run, ...failure, status: outcome, stopReason, endedAt: now })
+  const over: SessionRow = {
+    ...released(answered.row),
+    activeRun: null,
+    paused: 0,
+    waiting: 0,
+    head: message?.id ?? row.head,
+    cancelRun: null,
+    cancelReason: null,
+    due: row.queued > 0 ? now : null,
+  }
+  saveSession(database, row, withRun(active(alive(over, now), now), run))
+  return { run, closed, queued: row.queued > 0 }
+}
+
+function cancelled(call: ToolMessage, completedAt: number): ToolMessage {
+  return { ...call, status: 'cancelled', parts: [{ type: 'text', text: STATUS_TEXT.cancelled }], completedAt }
+}
+
+/**
+ * The same end, when this holder stored it before: its message is there, or, without one, nobody has held the lease since.
+ * Throws `LeaseLost` otherwise.
+ */
+function endedBefore(database: Database, row: SessionRow | undefined, lease: Lease, end: RunEnd): Ended {
+  const stored = row && findRun(database, row.number, lease.runId)
+  if (row !== undefined && stored?.run.status === end.outcome) {
+    const mine =
+      end.message === undefined
+        ? row.generation === lease.generation + 1 && row.activeRun === null
+        : isSameMessage(findMessage(database, row.number, end.message.id), end.message)
+    if (mine) {
+      const closed = cancelledCalls(database, stored.number, stored.run.endedAt ?? 0)
+      return { run: stored.run, closed, queued: row.queued > 0 }
+    }
+  }
+  throw new LeaseLost(lease.session, lease.generation)
+}

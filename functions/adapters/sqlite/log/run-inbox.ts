@@ -1,0 +1,131 @@
+import { TooltrailError } from '../../../domain/errors.ts'
+import { nextId } from '../../../domain/ids.ts'
+import { isEnded, type Run } from '../../../domain/run.ts'
+import { acceptedRun } from '../../../domain/run-changes.ts'
+import { isBlocked, isFree, type SessionKey } from '../../../domain/session.ts'
+import type { Cancelled, Enqueued, NewRun, RunInbox } from '../../../ports/run-inbox.ts'
+import { answerCalls } from './call-answers.ts'
+import { runStatusCode } from './codes.ts'
+import { readOne, transaction, write, type Database } from '../database.ts'
+import { writeLog, type LogDependencies } from './write.ts'
+import { insertMessage } from './message-rows.ts'
+import { insertRun, resolvedRun, saveRun } from './run-rows.ts'
+import { atStart, withRun, woken } from './session-changes.ts'
+import { headerOf, liveSession, saveSession, type SessionRow } from './session-rows.ts'
+
+/** How long an idempotency key is remembered, in milliseconds. */
+const CLAIM_MS = 86_400_000
+
+/** What clients hand in, on SQLite. */
+export function createSqliteRunInbox(dependencies: LogDependencies): RunInbox {
+  const { database, clock } = dependencies
+  return {
+    enqueue: (key, run) => enqueue(dependencies, key, run),
+    answer: (key, runId, answers) => answerCalls(dependencies, key, runId, answers),
+    cancel: async (key, runId) => cancel(database, key, runId, clock.now()),
+  }
+}
+
+function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: NewRun): Promise<Enqueued> {
+  const { database, clock } = dependencies
+  const now = clock.now()
+  return writeLog(dependencies, () => {
+    const row = liveSession(database, key)
+    const known = knownRun(database, row, newRun, now)
+    if (known !== undefined) return { runId: known, repeated: true }
+    requireAcceptable(database, row, newRun)
+    const run = acceptedRun(newRun, nextId(row.tail ?? undefined, now), now)
+    rememberClaim(database, row, newRun, run.id, now)
+    const accepted: SessionRow = { ...row, tail: run.id, run: run.id, runStatus: runStatusCode(run.status) }
+    return newRun.startAs !== undefined && isIdle(row)
+      ? startAtOnce(database, row, accepted, run, { owner: newRun.startAs, now })
+      : putInQueue(database, row, accepted, run, now)
+  })
+}
+
+const isIdle = (row: SessionRow): boolean => row.leaseOwner === null && row.activeRun === null && row.queued === 0
+
+function startAtOnce(
+  database: Database,
+  before: SessionRow,
+  accepted: SessionRow,
+  run: Run,
+  options: { readonly owner: string; readonly now: number },
+): Enqueued {
+  const { row, started } = atStart(accepted, run, options)
+  const { number } = insertRun(database, row.number, started.run)
+  if (started.message !== undefined) insertMessage(database, row.number, number, started.message)
+  saveSession(database, before, row)
+  return { runId: run.id, repeated: false, started }
+}
+
+/** During a pause whose calls still wait, the paused run gives way to the new one. */
+function putInQueue(database: Database, before: SessionRow, accepted: SessionRow, run: Run, now: number): Enqueued {
+  const row = woken({ ...accepted, queued: accepted.queued + 1 }, now)
+  const superseded: Partial<SessionRow> = isBlocked(headerOf(before))
+    ? { cancelRun: before.activeRun, cancelReason: 'superseded' }
+    : {}
+  insertRun(database, row.number, run)
+  saveSession(database, before, { ...row, ...superseded })
+  return { runId: run.id, repeated: false }
+}
+
+/** The run that was accepted before under this idempotency key. */
+function knownRun(database: Database, row: SessionRow, { idempotency }: NewRun, now: number): string | undefined {
+  if (idempotency === undefined) return undefined
+  const claim = readOne<{ bodyHash: string; run: string }>(
+    database,
+    'SELECT bodyHash, run FROM claims WHERE session = ? AND keyHash = ? AND until >= ?',
+    row.number,
+    idempotency.keyHash,
+    now,
+  )
+  if (claim !== undefined && claim.bodyHash !== idempotency.bodyHash)
+    throw new TooltrailError('idempotency_conflict', `the idempotency key was used for another body, run ${claim.run}`)
+  return claim?.run
+}
+
+function rememberClaim(database: Database, row: SessionRow, newRun: NewRun, runId: string, now: number): void {
+  const { idempotency } = newRun
+  if (idempotency === undefined) return
+  write(database, 'DELETE FROM claims WHERE session = ? AND until < ?', row.number, now)
+  write(
+    database,
+    'INSERT INTO claims (session, keyHash, bodyHash, run, until) VALUES (?, ?, ?, ?, ?)',
+    row.number,
+    idempotency.keyHash,
+    idempotency.bodyHash,
+    runId,
+    now + CLAIM_MS,
+  )
+}
+
+function requireAcceptable(database: Database, row: SessionRow, { trigger, onBusy }: NewRun): void {
+  const busy = row.activeRun !== null || row.queued > 0
+  if (trigger === 'continue') {
+    const latest = row.tail === null ? undefined : resolvedRun(database, row.number, row.tail)
+    if (busy || latest?.run.status !== 'failed')
+      throw new TooltrailError('nothing_to_continue', `session ${row.session} has no failed run to continue`)
+    return
+  }
+  const gives = isBlocked(headerOf(row)) && row.queued === 0
+  if (onBusy === 'reject' && busy && !gives)
+    throw new TooltrailError('session_busy', `session ${row.session} has a run that has not ended`, { retryable: true })
+}
+
+function cancel(database: Database, key: SessionKey, runId: string, now: number): Cancelled {
+  return transaction(database, () => {
+    const row = liveSession(database, key)
+    const stored = resolvedRun(database, row.number, runId)
+    if (stored === undefined) throw new TooltrailError('run_not_found', `session ${row.session} has no run ${runId}`)
+    if (isEnded(stored.run.status)) return { state: 'ended' }
+    if (stored.run.status === 'queued') {
+      const ended = { status: 'cancelled', stopReason: 'cancelled', endedAt: now } as const
+      const { run } = saveRun(database, stored, { ...stored.run, ...ended })
+      saveSession(database, row, withRun({ ...row, queued: row.queued - 1 }, run))
+      return { state: 'cancelled' }
+    }
+    saveSession(database, row, woken({ ...row, cancelRun: stored.run.id, cancelReason: 'user' }, now))
+    return { state: 'cancelling', free: isFree(headerOf(row), now) }
+  })
+}

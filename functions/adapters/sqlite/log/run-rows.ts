@@ -1,0 +1,148 @@
+import { timeOfId } from '../../../domain/ids.ts'
+import type { Run } from '../../../domain/run.ts'
+import { runStatusCode, runStatusOf } from './codes.ts'
+import {
+  compactUsage,
+  compactUsages,
+  lengthened,
+  shortened,
+  wholeUsage,
+  wholeUsages,
+  type CompactUsage,
+  type FieldNames,
+} from './compact-fields.ts'
+import { readAll, readOne, write, type Database } from '../database.ts'
+import { pack, unpack } from './packed-text.ts'
+
+const NAMES: FieldNames = {
+  agent: 'a',
+  trigger: 'g',
+  onBusy: 'b',
+  mergedInto: 'm',
+  createdAt: 't',
+  startedAt: 's',
+  endedAt: 'e',
+  rounds: 'r',
+  usage: 'u',
+  usageByAgent: 'v',
+  stopReason: 'p',
+  error: 'x',
+}
+
+export interface RunRow {
+  readonly number: number
+  readonly id: string
+  readonly status: number
+  readonly apiKey: string | null
+  readonly body: string
+  readonly request: string | Uint8Array | null
+}
+/** A run and the number by which its messages name it. */
+export interface StoredRun {
+  readonly number: number
+  readonly run: Run
+}
+
+/** What every read of runs selects, as `RunRow`. */
+export const SELECT_RUNS = `SELECT r.number, r.id, r.status, r.apiKey, r.body, q.body AS request
+  FROM runs r LEFT JOIN requests q ON q.run = r.number`
+
+/** The run that a row holds. */
+export function runOf(row: RunRow): StoredRun {
+  const fields = lengthened(JSON.parse(row.body) as Record<string, unknown>, NAMES)
+  const request =
+    row.request === null ? {} : (JSON.parse(unpack(row.request)) as Partial<Pick<Run, 'input' | 'clientTools'>>)
+  const run = {
+    createdAt: timeOfId(row.id),
+    trigger: 'input',
+    onBusy: 'queue',
+    ...fields,
+    id: row.id,
+    status: runStatusOf(row.status),
+    ...(row.apiKey === null ? {} : { keyId: row.apiKey }),
+    usage: wholeUsage(fields['usage'] as CompactUsage),
+    usageByAgent: wholeUsages(fields['usageByAgent'] as Record<string, CompactUsage>),
+    clientTools: [],
+    ...request,
+  }
+  // `bodyOf` and `requestOf` wrote the texts from a run.
+  return { number: row.number, run: run as unknown as Run }
+}
+
+/** Adds a run; answers it with its number. */
+export function insertRun(database: Database, session: number, run: Run): StoredRun {
+  const row = readOne<{ number: number }>(
+    database,
+    'INSERT INTO runs (session, id, status, apiKey, body) VALUES (?, ?, ?, ?, ?) RETURNING number',
+    session,
+    run.id,
+    runStatusCode(run.status),
+    run.keyId ?? null,
+    bodyOf(run),
+  )
+  if (row === undefined) throw new Error(`run ${run.id} was not inserted`)
+  const request = requestOf(run)
+  if (request !== undefined) write(database, 'INSERT INTO requests (run, body) VALUES (?, ?)', row.number, request)
+  return { number: row.number, run }
+}
+
+/** Puts a run in the place of its former state. */
+export function saveRun(database: Database, before: StoredRun, run: Run): StoredRun {
+  if (before.run.status === run.status)
+    write(database, 'UPDATE runs SET body = ? WHERE number = ?', bodyOf(run), before.number)
+  else {
+    const sql = 'UPDATE runs SET status = ?, body = ? WHERE number = ?'
+    write(database, sql, runStatusCode(run.status), bodyOf(run), before.number)
+  }
+  if (before.run.input !== undefined && run.input === undefined) {
+    const request = requestOf(run)
+    if (request === undefined) write(database, 'DELETE FROM requests WHERE run = ?', before.number)
+    else write(database, 'UPDATE requests SET body = ? WHERE run = ?', request, before.number)
+  }
+  return { number: before.number, run }
+}
+
+/** The run of this id in this session. */
+export function findRun(database: Database, session: number, id: string): StoredRun | undefined {
+  const row = readOne<RunRow>(database, `${SELECT_RUNS} WHERE r.session = ? AND r.id = ?`, session, id)
+  return row && runOf(row)
+}
+
+/** The run of this id, or the one that it was merged into. */
+export function resolvedRun(database: Database, session: number, id: string): StoredRun | undefined {
+  const stored = findRun(database, session, id)
+  const target = stored?.run.mergedInto
+  return target === undefined ? stored : findRun(database, session, target)
+}
+
+/** The session's queued runs in the order in which they were accepted. */
+export function queuedRuns(database: Database, session: number, limit: number): StoredRun[] {
+  const sql = `${SELECT_RUNS} WHERE r.session = ? AND r.status = 0 ORDER BY r.id LIMIT ?`
+  return readAll<RunRow>(database, sql, session, limit).map(runOf)
+}
+
+function bodyOf(run: Run): string {
+  return JSON.stringify(
+    shortened(
+      {
+        ...run,
+        id: undefined,
+        status: undefined,
+        keyId: undefined,
+        input: undefined,
+        clientTools: undefined,
+        trigger: run.trigger === 'input' ? undefined : run.trigger,
+        onBusy: run.onBusy === 'queue' ? undefined : run.onBusy,
+        createdAt: run.createdAt === timeOfId(run.id) ? undefined : run.createdAt,
+        usage: compactUsage(run.usage),
+        usageByAgent: compactUsages(run.usageByAgent),
+      },
+      NAMES,
+    ),
+  )
+}
+
+function requestOf({ input, clientTools }: Run): string | Uint8Array | undefined {
+  if (input === undefined && clientTools.length === 0) return undefined
+  return pack(JSON.stringify({ input, clientTools }))
+}

@@ -1,0 +1,156 @@
+import { TooltrailError } from '../../../domain/errors.ts'
+import type { Session, SessionKey } from '../../../domain/session.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { NewSession, SessionChange, SessionFilter, SessionStore } from '../../../ports/session-store.ts'
+import { runStatusCode, runStatusOf } from './codes.ts'
+import { readAll, readOne, snapshot, transaction, write, type Database } from '../database.ts'
+import { fromColumn, toColumn } from '../exact-text.ts'
+import { active } from './session-changes.ts'
+import {
+  encodeTotals,
+  findLiveSession,
+  findSession,
+  liveSession,
+  NO_TOTALS,
+  saveSession,
+  totalsOf,
+  type SessionRow,
+} from './session-rows.ts'
+
+const DAY_MS = 86_400_000
+
+/** What people say about a session, as a row of `details` keeps it. */
+type Details = Pick<Session, 'title' | 'instructions' | 'metadata'>
+interface Listed extends SessionRow {
+  readonly details: string
+}
+
+/** Sessions as their users see them, on SQLite. */
+export function createSqliteSessionStore({ database, clock }: { database: Database; clock: Clock }): SessionStore {
+  return {
+    create: async (session) => create(database, session, clock.now()),
+    read: async (key) => read(database, key),
+    list: async (filter) => list(database, filter),
+    update: async (key, change) => update(database, key, change, clock.now()),
+  }
+}
+
+function create(database: Database, session: NewSession, now: number): Session {
+  return transaction(database, () => {
+    const before = findSession(database, session)
+    if (before !== undefined) makeRoom(database, before, now)
+    const sql = `INSERT INTO sessions (tenant, session, agent, owner, createdAt, updatedAt, ttlDays, expiresAt, totals)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *`
+    const { tenant, session: id, ttlDays } = session
+    const owner = session.owner === undefined ? null : toColumn(session.owner)
+    const expiresAt = ttlDays === undefined ? null : now + ttlDays * DAY_MS
+    const totals = encodeTotals(NO_TOTALS)
+    const row = readOne<SessionRow>(
+      database,
+      sql,
+      ...[tenant, id, toColumn(session.agent), owner, now, now, ttlDays ?? null, expiresAt, totals],
+    )
+    if (row === undefined) throw new Error(`session ${id} was not inserted`)
+    const details = detailsOf(session)
+    write(database, 'INSERT INTO details (session, body) VALUES (?, ?)', row.number, JSON.stringify(details))
+    return sessionOf(row, details)
+  })
+}
+
+/** Removes a tombstone that has had its time and whose deletion is finished; throws `session_exists` otherwise. */
+function makeRoom(database: Database, before: SessionRow, now: number): void {
+  if (before.live === 1) throw new TooltrailError('session_exists', `there is a session ${before.session} already`)
+  if (before.due !== null || (before.expiresAt ?? now) > now)
+    throw new TooltrailError('session_exists', `session ${before.session} was deleted less than 30 days ago`)
+  write(database, 'DELETE FROM deletions WHERE session = ?', before.number)
+  write(database, 'DELETE FROM sessions WHERE number = ?', before.number)
+}
+
+function read(database: Database, key: SessionKey): Session | undefined {
+  return snapshot(database, () => {
+    const row = findLiveSession(database, key)
+    return row && sessionOf(row, readDetails(database, row))
+  })
+}
+
+function update(database: Database, key: SessionKey, change: SessionChange, now: number): Session {
+  return transaction(database, () => {
+    const row = liveSession(database, key)
+    const next = active({ ...row, agent: change.agent === undefined ? row.agent : toColumn(change.agent) }, now)
+    saveSession(database, row, next)
+    const before = readDetails(database, row)
+    const details = detailsOf({
+      title: change.title === undefined ? before.title : change.title,
+      instructions: change.instructions === undefined ? before.instructions : change.instructions,
+      metadata: change.metadata ?? before.metadata,
+    })
+    write(database, 'UPDATE details SET body = ? WHERE session = ?', JSON.stringify(details), row.number)
+    return sessionOf(next, details)
+  })
+}
+
+function list(database: Database, filter: SessionFilter): Awaited<ReturnType<SessionStore['list']>> {
+  const after = filter.after === undefined ? undefined : positionOf(filter.after)
+  const conditions: string[] = ['s.live = 1', 's.tenant = ?']
+  const values: (string | number)[] = [filter.tenant]
+  const require = (condition: string, ...bound: (string | number)[]): void => {
+    conditions.push(condition)
+    values.push(...bound)
+  }
+  if (filter.owner !== undefined) require('s.owner = ?', toColumn(filter.owner))
+  if (filter.agent !== undefined) require('s.agent = ?', toColumn(filter.agent))
+  if (filter.runStatus !== undefined) require('s.runStatus = ?', runStatusCode(filter.runStatus))
+  if (after !== undefined) require('(s.updatedAt, s.session) < (?, ?)', ...after)
+  const sql = `SELECT s.*, d.body AS details FROM sessions s JOIN details d ON d.session = s.number
+    WHERE ${conditions.join(' AND ')} ORDER BY s.updatedAt DESC, s.session DESC LIMIT ?`
+  const rows = snapshot(database, () => readAll<Listed>(database, sql, ...values, filter.limit + 1))
+  const page = rows.slice(0, filter.limit)
+  const last = rows.length > filter.limit ? page.at(-1) : undefined
+  return {
+    sessions: page.map((row) => sessionOf(row, JSON.parse(row.details) as Details)),
+    ...(last === undefined ? {} : { next: cursorOf(last) }),
+  }
+}
+
+/** Cursors say where the page before ended, so that they hold whatever comes and goes. */
+const cursorOf = ({ updatedAt, session }: SessionRow): string =>
+  Buffer.from(`${updatedAt}:${session}`).toString('base64url')
+
+function positionOf(cursor: string): [updatedAt: number, session: string] {
+  const [, updatedAt, session] = /^(\d{1,15}):(.+)$/su.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
+  if (updatedAt === undefined || session === undefined)
+    throw new TooltrailError('invalid_query', 'the cursor is not one that a list of sessions gave out')
+  return [Number(updatedAt), session]
+}
+
+function readDetails(database: Database, row: SessionRow): Details {
+  const details = readOne<{ body: string }>(database, 'SELECT body FROM details WHERE session = ?', row.number)
+  if (details === undefined) throw new Error(`session ${row.session} has no details`)
+  return JSON.parse(details.body) as Details
+}
+
+function detailsOf(given: {
+  readonly title?: string | null | undefined
+  readonly instructions?: string | null | undefined
+  readonly metadata: Session['metadata']
+}): Details {
+  return {
+    ...(typeof given.title === 'string' ? { title: given.title } : {}),
+    ...(typeof given.instructions === 'string' ? { instructions: given.instructions } : {}),
+    metadata: given.metadata,
+  }
+}
+
+function sessionOf(row: SessionRow, details: Details): Session {
+  return {
+    tenant: row.tenant,
+    session: row.session,
+    agent: fromColumn(row.agent),
+    ...(row.owner === null ? {} : { owner: fromColumn(row.owner) }),
+    ...details,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    ...(row.run === null || row.runStatus === null ? {} : { run: { id: row.run, status: runStatusOf(row.runStatus) } }),
+    totals: totalsOf(row),
+  }
+}

@@ -1,0 +1,63 @@
+import { asFailure, transaction, write, type Database } from '../database.ts'
+
+interface Part {
+  readonly work: () => unknown
+  readonly resolve: (answer: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Outcome = { readonly answer: unknown } | { readonly error: unknown }
+
+const waiting = new WeakMap<Database, Part[]>()
+
+/**
+ * As `transaction`, in one commit with all others that are asked for before this turn of the event loop is over: results of
+ * calls that ended together, rounds of different sessions. Each is all or nothing by itself; none waits for a later turn.
+ */
+export function sharedTransaction<T>(database: Database, work: () => T): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const part: Part = { work, resolve: (answer) => resolve(answer as T), reject }
+    const parts = waiting.get(database)
+    if (parts !== undefined) {
+      parts.push(part)
+      return
+    }
+    waiting.set(database, [part])
+    process.nextTick(commitWaiting, database)
+  })
+}
+
+function commitWaiting(database: Database): void {
+  const parts = waiting.get(database) ?? []
+  waiting.delete(database)
+  try {
+    const outcomes = transaction(database, () =>
+      parts.length === 1
+        ? parts.map(({ work }) => ({ answer: work() }))
+        : parts.map(({ work }) => attempt(database, work)),
+    )
+    for (const [place, outcome] of outcomes.entries()) settle(parts[place], outcome)
+  } catch (error) {
+    for (const part of parts) part.reject(error)
+  }
+}
+
+/** Undone alone when it throws; throws only when SQLite has given up the whole transaction (full disk, I/O error). */
+function attempt(database: Database, work: () => unknown): Outcome {
+  write(database, 'SAVEPOINT part')
+  try {
+    const answer = work()
+    write(database, 'RELEASE part')
+    return { answer }
+  } catch (error) {
+    if (!database.isOpen || !database.isTransaction) throw error
+    write(database, 'ROLLBACK TO part')
+    write(database, 'RELEASE part')
+    return { error: asFailure(error) }
+  }
+}
+
+function settle(part: Part | undefined, outcome: Outcome): void {
+  if ('error' in outcome) part?.reject(outcome.error)
+  else part?.resolve(outcome.answer)
+}

@@ -1,0 +1,17 @@
+import type { Clock } from '../../../ports/clock.ts'
+import type { Database } from '../database.ts'
+import type { HistoryProjection } from '../history/projection.ts'
+import { sharedTransaction } from './shared-commit.ts'
+
+export interface LogDependencies {
+  readonly database: Database
+  readonly clock: Clock
+  readonly history: Pick<HistoryProjection, 'written'>
+}
+
+/** Runs `work`, which may write messages, as one transaction: all of it is durable when this resolves, and will be searched. */
+export async function writeLog<Answer>({ database, history }: LogDependencies, work: () => Answer): Promise<Answer> {
+  const answer = await sharedTransaction(database, work)
+  history.written()
+  return answer
+}

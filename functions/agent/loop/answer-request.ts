@@ -1,0 +1,105 @@
+import pRetry from 'p-retry'
+import type { RunEvent } from '../../domain/events.ts'
+import type { AssistantPart } from '../../domain/message.ts'
+import type { ModelRequest } from '../../domain/model-request.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Model, ModelAnswer } from '../../ports/model.ts'
+import { ModelError } from '../../ports/model.ts'
+import { limitTime } from './time-limit.ts'
+
+/** A request without any event for this long has failed. */
+const IDLE_MS = 120_000
+const RETRIES = 3
+/** A provider that asks for a longer wait fails the run instead. */
+const LONGEST_WAIT_MS = 60_000
+
+/** A request that did not come to an answer, with the text and reasoning that had streamed before. */
+export class AnswerFailed extends Error {
+  readonly streamed: readonly AssistantPart[]
+  constructor(cause: unknown, streamed: readonly AssistantPart[]) {
+    super('the model did not answer', { cause })
+    this.name = 'AnswerFailed'
+    this.streamed = streamed
+  }
+}
+
+interface Target {
+  readonly model: Model
+  readonly clock: Clock
+  readonly runId: string
+  readonly round: number
+  emit(event: RunEvent): void
+}
+
+/**
+ * Asks the model until it has answered once. Errors that may pass are tried again, after `Retry-After` or a growing wait;
+ * consumers are told to discard what had streamed. Rejects with `AnswerFailed`, whose cause is a `ModelError` or the signal's
+ * reason.
+ */
+export async function requestAnswer(target: Target, request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer> {
+  let streamed: AssistantPart[] = []
+  const attempt = async (count: number): Promise<ModelAnswer> => {
+    if (count > 1) target.emit({ type: 'round.restarted', runId: target.runId, round: target.round, reason: 'retry' })
+    streamed = []
+    return streamAnswer(target, request, signal, streamed)
+  }
+  try {
+    return await pRetry(attempt, {
+      retries: RETRIES,
+      minTimeout: 0,
+      signal,
+      shouldRetry: ({ error }) => isWorthRetrying(error),
+      onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
+        if (retriesLeft > 0 && isWorthRetrying(error)) await target.clock.sleep(waitAfter(error, attemptNumber), signal)
+      },
+    })
+  } catch (error) {
+    throw new AnswerFailed(signal.aborted ? signal.reason : error, streamed)
+  }
+}
+
+function isWorthRetrying(error: Error): boolean {
+  return error instanceof ModelError && error.retryable && (error.retryAfterMs ?? 0) <= LONGEST_WAIT_MS
+}
+
+/** Milliseconds: what the provider asked for, else 0.5 s, 1 s, 2 s with jitter. */
+function waitAfter(error: Error, attempt: number): number {
+  if (error instanceof ModelError && error.retryAfterMs !== undefined) return error.retryAfterMs
+  return 500 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2)
+}
+
+/** One attempt; fills `streamed` as deltas arrive. */
+async function streamAnswer(
+  target: Target,
+  request: ModelRequest,
+  signal: AbortSignal,
+  streamed: AssistantPart[],
+): Promise<ModelAnswer> {
+  const silent = (): Error => new ModelError('timeout', `no answer for ${IDLE_MS / 1_000} s`, { retryable: true })
+  const idle = limitTime(signal, IDLE_MS, silent)
+  const base = { runId: target.runId, round: target.round }
+  try {
+    for await (const event of target.model.stream(request, idle.signal)) {
+      idle.restart()
+      if (event.type === 'answer') return event.answer
+      target.emit({ ...base, ...event })
+      if (event.type !== 'tool_call.delta') addDelta(streamed, event)
+    }
+  } catch (error) {
+    idle.signal.throwIfAborted()
+    throw error
+  } finally {
+    idle.end()
+  }
+  throw new ModelError('network', 'the stream ended before the answer was complete', { retryable: true })
+}
+
+function addDelta(
+  streamed: AssistantPart[],
+  delta: { readonly type: 'text.delta' | 'reasoning.delta'; readonly part: number; readonly text: string },
+): void {
+  const type = delta.type === 'text.delta' ? 'text' : 'reasoning'
+  const last = streamed.at(-1)
+  if (last?.type === type) streamed[streamed.length - 1] = { type, text: last.text + delta.text }
+  else streamed.push({ type, text: delta.text })
+}

@@ -1,0 +1,50 @@
+import type { Agent } from '../../domain/agent.ts'
+import type { HistoryScope } from '../../domain/history.ts'
+import type { ToolMessage } from '../../domain/message.ts'
+import type { Session } from '../../domain/session.ts'
+import type { ToolContext } from '../../ports/tool.ts'
+import type { LoopDependencies } from './loop-dependencies.ts'
+import { outputText } from './output-text.ts'
+
+const POINTER = /^output:([0-9A-HJKMNP-TV-Z]{26})$/
+
+/** What an agent may search: decided by its policy and its session, never by what a model asks for (promises H4). */
+function searchScope(agent: Agent, session: Session): HistoryScope {
+  const { tenant } = session
+  if (agent.policies.searchScope === 'tenant') return { tenant }
+  if (agent.policies.searchScope === 'owner' && session.owner !== undefined) return { tenant, owner: session.owner }
+  return { tenant, session: session.session }
+}
+
+/** What a tool gets beside its input. */
+export function createToolContext(
+  dependencies: Pick<LoopDependencies, 'reader' | 'outputs' | 'index' | 'search' | 'clock'>,
+  at: { readonly session: Session; readonly agent: Agent; readonly row: ToolMessage; readonly signal: AbortSignal },
+): ToolContext {
+  const { reader, outputs, index, search, clock } = dependencies
+  const { session, agent, row } = at
+  const scope = searchScope(agent, session)
+  return {
+    tenant: session.tenant,
+    session: session.session,
+    runId: row.runId,
+    agent: row.agent,
+    toolCallId: row.toolCallId,
+    signal: at.signal,
+    now: () => clock.now(),
+    async searchHistory(text, filters, limit) {
+      return (await search({ scope, text, filters: { ...filters, notRun: row.runId }, limit })).entries
+    },
+    async readOutput(pointer) {
+      const id = POINTER.exec(pointer)?.[1]
+      if (id === undefined) return undefined
+      const own = await reader.message(session, id)
+      const holder = own === undefined ? await index.locate(scope, id) : session.session
+      if (holder === undefined) return undefined
+      const key = { tenant: session.tenant, session: holder }
+      const message = own ?? (await reader.message(key, id))
+      if (message?.role !== 'tool') return undefined
+      return { text: await outputText(outputs, key, message), toolName: message.toolName, session: holder }
+    },
+  }
+}

@@ -1,0 +1,46 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { TooltrailError } from '../../domain/errors.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
+import type { DeletionState, SessionDeletion } from '../../ports/session-deletion.ts'
+
+/** Rows that one step removes: bounds how long it holds the store. */
+const ROWS_A_STEP = 500
+
+interface Dependencies {
+  readonly deletion: SessionDeletion
+  readonly outputs: OutputStore
+  readonly clock: Clock
+}
+
+/**
+ * Goes on with the deletion of a tombstoned session, from wherever it stopped, until it is done or `deadline` (milliseconds
+ * since 1970) has passed. Safe to run twice at once. The objects are removed a second time once no late writer can be left.
+ */
+export async function continueDeletion(
+  { deletion, outputs, clock }: Dependencies,
+  key: SessionKey,
+  deadline: number,
+): Promise<DeletionState> {
+  const state = await stateOf(deletion, key)
+  if (state.removed) {
+    await outputs.removeAll(key)
+    await deletion.finish(key)
+    return state
+  }
+  for (let more = true; more;) {
+    if (clock.now() > deadline) return stateOf(deletion, key)
+    more = (await deletion.removeRows(key, ROWS_A_STEP)).more
+    // An embedded store answers without a turn of the event loop: other requests get theirs here.
+    await nextTurn()
+  }
+  await deletion.markRemoved(key, await outputs.removeAll(key))
+  return stateOf(deletion, key)
+}
+
+async function stateOf(deletion: SessionDeletion, key: SessionKey): Promise<DeletionState> {
+  const state = await deletion.state(key)
+  if (state === undefined) throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
+  return state
+}

@@ -1,0 +1,23 @@
+import type { SessionKey } from '../../domain/session.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
+import type { SessionDeletion } from '../../ports/session-deletion.ts'
+import { continueDeletion } from './delete-session.ts'
+import type { SessionWorker } from './session-worker.ts'
+
+interface Dependencies {
+  readonly worker: Pick<SessionWorker, 'serve'>
+  readonly deletion: SessionDeletion
+  readonly outputs: OutputStore
+  readonly clock: Clock
+}
+
+/**
+ * Does what a hint may be about: goes on with the session's deletion until `deadline` (milliseconds since 1970), or executes
+ * what the session has to do. The last step of a deletion waits for late writers, and is the sweeper's.
+ */
+export async function serveHint(dependencies: Dependencies, key: SessionKey, deadline: number): Promise<void> {
+  const state = await dependencies.deletion.state(key)
+  if (state === undefined) await dependencies.worker.serve(key)
+  else if (!state.removed) await continueDeletion(dependencies, key, deadline)
+}

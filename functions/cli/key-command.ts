@@ -1,0 +1,123 @@
+import { parseArgs } from 'node:util'
+import type { ApiKey, Scope } from '../domain/api-key.ts'
+import { isTenant, nextId } from '../domain/ids.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { KeyStore } from '../ports/key-store.ts'
+import { definedFields } from '../http/v1/defined-fields.ts'
+import { hashKeySecret, newKeySecret } from '../access/key-secret.ts'
+import { timeText } from '../http/v1/time-text.ts'
+
+export const KEYS_USAGE = `Usage:
+  npm run keys -- create --tenant <tenant> --scope <read|write|admin> [--scope …] [--owner <owner>] [--rps <n>] [--active-runs <n>]
+  npm run keys -- list [--tenant <tenant>]
+  npm run keys -- revoke <id>
+
+--env <environment> does it for a deployed environment, else for this machine.
+
+create prints the key once; only its hash is kept. read: GET requests. write: all others. admin: both.
+--owner binds the key to the sessions of one owner, --rps caps its requests per second, --active-runs its runs at a time.
+`
+
+/** Words of the command line that cannot be understood; the message says which. */
+export class KeyCommandError extends Error {
+  override readonly name = 'KeyCommandError'
+}
+
+interface Dependencies {
+  readonly keys: KeyStore
+  readonly clock: Clock
+}
+
+/** Makes, lists or revokes API keys; answers what to print. Rejects with `KeyCommandError`. */
+export async function runKeyCommand({ keys, clock }: Dependencies, words: readonly string[]): Promise<string> {
+  const { values, positionals } = parseWords(words)
+  const [command, id, ...more] = positionals
+  if (values.help === true || command === undefined) return KEYS_USAGE
+  if (more.length > 0 || (id !== undefined && command !== 'revoke')) throw new KeyCommandError(`not understood: ${id}`)
+  switch (command) {
+    case 'create': {
+      const secret = newKeySecret()
+      const key = newKey(values, clock.now())
+      await keys.create(hashKeySecret(secret), key)
+      return `${secret}\n\n${describe(key)}\nKeep the key: it is not shown again. Send it as: Authorization: Bearer <key>\n`
+    }
+    case 'list': {
+      const found = await keys.list(values.tenant)
+      return found.length === 0 ? 'There are no keys.\n' : found.map((key) => `${describe(key)}\n`).join('')
+    }
+    case 'revoke':
+      if (id === undefined) throw new KeyCommandError('revoke needs the id of a key')
+      if (!(await keys.revoke(id, clock.now()))) throw new KeyCommandError(`there is no key ${id}`)
+      return `Key ${id} is revoked.\n`
+    default:
+      throw new KeyCommandError(`there is no command ${command}`)
+  }
+}
+
+function parseWords(words: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...words],
+      allowPositionals: true,
+      options: {
+        tenant: { type: 'string' },
+        scope: { type: 'string', multiple: true },
+        owner: { type: 'string' },
+        rps: { type: 'string' },
+        'active-runs': { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    })
+  } catch (error) {
+    throw new KeyCommandError(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+function newKey(values: ReturnType<typeof parseWords>['values'], now: number): ApiKey {
+  const { tenant, owner } = values
+  if (tenant === undefined || !isTenant(tenant)) throw new KeyCommandError('--tenant must be 1–64 of a-z 0-9 -')
+  if (owner !== undefined && (owner.length === 0 || owner.length > 256))
+    throw new KeyCommandError('--owner must have 1–256 characters')
+  const caps = {
+    requestsPerSecond: positive('--rps', values.rps),
+    activeRuns: positive('--active-runs', values['active-runs']),
+  }
+  return {
+    id: `key_${nextId(undefined, now)}`,
+    tenant,
+    scopes: readScopes(values.scope ?? []),
+    ...definedFields({ owner }),
+    caps: definedFields(caps),
+    createdAt: now,
+  }
+}
+
+function readScopes(words: readonly string[]): Scope[] {
+  const scopes = [...new Set(words.flatMap((word) => word.split(',')))]
+  if (scopes.length === 0 || !scopes.every(isScope)) throw new KeyCommandError('--scope must be read, write or admin')
+  return scopes.filter(isScope)
+}
+
+const isScope = (word: string): word is Scope => word === 'read' || word === 'write' || word === 'admin'
+
+function positive(name: string, word: string | undefined): number | undefined {
+  if (word === undefined) return undefined
+  if (!/^[1-9]\d{0,5}$/.test(word)) throw new KeyCommandError(`${name} must be an integer from 1`)
+  return Number(word)
+}
+
+function describe(key: ApiKey): string {
+  const caps = [
+    ...(key.caps.requestsPerSecond === undefined ? [] : [`${key.caps.requestsPerSecond} requests/s`]),
+    ...(key.caps.activeRuns === undefined ? [] : [`${key.caps.activeRuns} active runs`]),
+  ]
+  return [
+    key.id,
+    `tenant ${key.tenant}`,
+    key.scopes.join('+'),
+    ...(key.owner === undefined ? [] : [`owner ${key.owner}`]),
+    ...caps,
+    `made ${timeText(key.createdAt)}`,
+    ...(key.revokedAt === undefined ? [] : [`revoked ${timeText(key.revokedAt)}`]),
+  ].join('  ')
+}

@@ -1,0 +1,104 @@
+import type { Status } from '../runtime/aws/status.ts'
+
+/** Longer than this, in milliseconds, and people notice that what they just said is not found. */
+const SLOW_LAG_MS = 60_000
+/** Hints older than this, in seconds, are waiting for workers. */
+const OLD_HINT_SECONDS = 300
+const LINE_LENGTH = 160
+
+interface Line {
+  readonly label: string
+  readonly text: string
+  /** What there is to do about it. */
+  readonly todo?: string
+}
+
+/** An environment's state on one screen; what needs someone's attention is marked, and told again at the end. */
+export function statusText(status: Status): string {
+  const lines = linesOf(status)
+  const todos = lines.flatMap(({ todo }) => (todo === undefined ? [] : [`! ${todo}\n`]))
+  const shown = lines.map(({ label, text, todo }) => `${todo === undefined ? ' ' : '!'} ${label.padEnd(16)} ${text}\n`)
+  const head = `Tooltrail ${status.environment}, ${status.region}, ${status.apiUrl}\n\n`
+  return `${head}${shown.join('')}\n${todos.length === 0 ? 'Nothing needs attention.\n' : todos.join('')}`
+}
+
+/** Whether anything needs someone's attention. */
+export const needsAttention = (status: Status): boolean => linesOf(status).some(({ todo }) => todo !== undefined)
+
+function linesOf(status: Status): Line[] {
+  const redrive = `npm run redrive -- --env ${status.environment}`
+  return [
+    line('Log table', status.table, ({ name, items, bytes }) => ({
+      text: `${name}: ${number(items)} items, ${number(Math.ceil(bytes / 1024))} KB, as of the last few hours`,
+    })),
+    line('Run queue', status.queue, ({ waiting, taken }) => ({
+      text: `${number(waiting)} waiting, ${number(taken)} in work${oldest(status.oldestSeconds)}`,
+      // The oldest may be one that a worker is at: a run may take its time.
+      ...(waiting > 0 && typeof status.oldestSeconds === 'number' && status.oldestSeconds > OLD_HINT_SECONDS
+        ? { todo: 'Hints wait long: are the workers throttled? See `oldest-hint` in docs/operations.md.' }
+        : {}),
+    })),
+    line('Dead letters', status.deadLetters, ({ waiting, taken }) => ({
+      text: number(waiting + taken),
+      ...(waiting + taken === 0 ? {} : { todo: `Workers failed on hints: see the errors, then ${redrive}` }),
+    })),
+    line('Not indexed', bothOf(status.poison, status.failedBatches), ([poison, batches]) => ({
+      text: `${number(poison.waiting + poison.taken)} messages, ${number(batches)} batches`,
+      ...(poison.waiting + poison.taken + batches === 0
+        ? {}
+        : { todo: `Messages could not be indexed: see the errors, then ${redrive}` }),
+    })),
+    line('Index lag', status.indexLagMs, (lag) => ({
+      text: lag === undefined ? 'nothing indexed in 15 minutes' : `${number(Math.round(lag))} ms at most in 15 minutes`,
+      ...(lag !== undefined && lag > SLOW_LAG_MS ? { todo: 'The index is behind the log.' } : {}),
+    })),
+    documentsLine(status),
+    line('Search', status.domain, (domain) => ({
+      text: domain === undefined ? 'serverless' : domain.text,
+      ...(domain === undefined || domain.green ? {} : { todo: 'The search domain is not well.' }),
+    })),
+    ...errorLines(status),
+  ]
+}
+
+function documentsLine({ documents, documentsOfTable, environment }: Status): Line {
+  return line('Documents', bothOf(documents, documentsOfTable), ([{ count = 0, tookMs }, most]) => ({
+    text: `${number(count)} in the index${most === undefined ? '' : `, at most ${number(most)} in the log`} (answered in ${number(Math.round(tookMs))} ms)`,
+    ...(count === 0 && most !== undefined && most > 0
+      ? { todo: `The index is empty: npm run rebuild -- --env ${environment}` }
+      : {}),
+  }))
+}
+
+function errorLines({ errors }: Status): Line[] {
+  if (errors instanceof Error || errors.length === 0)
+    return [line('Errors', errors, () => ({ text: 'none in the last hour' }))]
+  return errors.map(({ at, logGroup, line: text }) => ({
+    label: 'Error',
+    text: `${new Date(at).toISOString()} ${logGroup}: ${printable(text)}`,
+    todo: `See the log group ${logGroup}`,
+  }))
+}
+
+function line<Found>(
+  label: string,
+  found: Found | Error,
+  tell: (found: Found) => { readonly text: string; readonly todo?: string },
+): Line {
+  if (found instanceof Error) {
+    const text = `could not be found out: ${printable(found.message || found.name)}`
+    return { label, text, todo: `${label}: may these credentials look there?` }
+  }
+  return { label, ...tell(found) }
+}
+
+const bothOf = <One, Other>(one: One | Error, other: Other | Error): readonly [One, Other] | Error =>
+  one instanceof Error ? one : other instanceof Error ? other : [one, other]
+
+const oldest = (seconds: Status['oldestSeconds']): string =>
+  typeof seconds === 'number' ? `, oldest ${number(Math.round(seconds))} s` : ''
+
+const number = (value: number): string => value.toLocaleString('en-US')
+
+/** What was logged is not ours alone: no control character reaches the terminal. */
+const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, LINE_LENGTH)

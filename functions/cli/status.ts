@@ -1,0 +1,24 @@
+import { environmentOf, readFlags, runCommand } from '../runtime/command.ts'
+import { readOperationSettings } from '../runtime/config.ts'
+import { openOperations } from '../runtime/aws/operations.ts'
+import { readStatus } from '../runtime/aws/status.ts'
+import { needsAttention, statusText } from './status-text.ts'
+
+const USAGE = `Shows on one screen how a deployed environment is. Exits with 2 when something needs attention.
+
+  npm run status -- --env <environment> [--count]
+
+--count counts the documents of the log however large the table is, which reads all of it.
+`
+
+await runCommand(USAGE, async (line) => {
+  const flags = readFlags(line.words, ['count'])
+  const operations = await openOperations(environmentOf(line), readOperationSettings())
+  try {
+    const status = await readStatus(operations, { count: flags.has('count') })
+    if (needsAttention(status)) process.exitCode = 2
+    return statusText(status)
+  } finally {
+    await operations.close()
+  }
+})

@@ -1,0 +1,86 @@
+import type { HistoryEntry, HistoryHit, HistoryNeighbour, HistoryQuery } from '../domain/history.ts'
+import type { Message } from '../domain/message.ts'
+import type { SessionKey } from '../domain/session.ts'
+import { entriesOf, neighbour, shorten, type LogEntry } from '../search/entries.ts'
+import { redactSecrets } from '../search/redact.ts'
+import { withoutMarks } from '../search/snippet.ts'
+import type { HistoryIndex } from '../ports/history-index.ts'
+import type { LogReader } from '../ports/log-reader.ts'
+
+export interface HistorySearch {
+  search(query: HistoryQuery): Promise<{ entries: readonly HistoryEntry[]; next?: string }>
+}
+
+/** Messages read at a time on each side of a hit; nearly always one of the first is its neighbour. */
+const NEAR = 4
+/** Further reads, larger ones, where all of these were empty. */
+const FAR = 100
+const MAX_READS = 20
+/** Characters of an entry that are redacted to show its first 300: a secret that begins there ends there. */
+const REDACTED_PART = 4_000
+
+/**
+ * Search as users see it: each hit with the entries before and after it, read from the log around it, never the whole log.
+ * A hit whose message is gone by now is left out.
+ */
+export function createHistorySearch({ index, reader }: { index: HistoryIndex; reader: LogReader }): HistorySearch {
+  return {
+    async search(query) {
+      const page = await index.search(query)
+      const found = await Promise.all(page.hits.map((hit) => entryOf(reader, query.scope.tenant, hit)))
+      const entries = found.filter((entry) => entry !== undefined)
+      return page.next === undefined ? { entries } : { entries, next: page.next }
+    },
+  }
+}
+
+async function entryOf(reader: LogReader, tenant: string, hit: HistoryHit): Promise<HistoryEntry | undefined> {
+  const key = { tenant, session: hit.session }
+  const message = await reader.message(key, hit.messageId)
+  if (message === undefined) return undefined
+  const own = entriesOf([message])
+  const place = own.findIndex((entry) => entry.role === hit.role)
+  const before = own[place - 1] ?? (await nearest(reader, key, message, 'descending'))
+  const after = own[place + 1] ?? (await nearest(reader, key, message, 'ascending'))
+  return {
+    ...hit,
+    text: await hitText(hit, own[place]),
+    ...(before === undefined ? {} : { before: await shown(before) }),
+    ...(after === undefined ? {} : { after: await shown(after) }),
+  }
+}
+
+/** The whole text of a short entry; of a long one, the part that matched. */
+async function hitText(hit: HistoryHit, own: LogEntry | undefined): Promise<string> {
+  if (own === undefined || shorten(own.text) !== own.text) return withoutMarks(hit.snippet)
+  return shorten(await redactSecrets(own.text))
+}
+
+/** Search shows no secret, neither in a hit nor beside it. */
+async function shown(entry: LogEntry): Promise<HistoryNeighbour> {
+  const { label, text } = neighbour(entry)
+  const redacted = await redactSecrets(entry.text.slice(0, REDACTED_PART))
+  return entry.text.startsWith(redacted) ? { label, text } : { label, text: shorten(redacted) }
+}
+
+/** The next entry on one side of a message. */
+async function nearest(
+  reader: LogReader,
+  key: SessionKey,
+  message: Message,
+  order: 'ascending' | 'descending',
+): Promise<LogEntry | undefined> {
+  let edge = message.id
+  for (let read = 0; read < MAX_READS; read++) {
+    const bound = order === 'ascending' ? { after: edge } : { before: edge }
+    const page = await reader.messages(key, { ...bound, order, limit: read === 0 ? NEAR : FAR })
+    for (const other of page.messages) {
+      const entries = entriesOf([other])
+      const entry = order === 'ascending' ? entries[0] : entries.at(-1)
+      if (entry !== undefined) return entry
+      edge = other.id
+    }
+    if (!page.more) return undefined
+  }
+  return undefined
+}

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto'
+import { HTTPException } from 'hono/http-exception'
+import type { Context } from 'hono'
+import { TooltrailError } from '../../domain/errors.ts'
+import type { ErrorCode } from '../../domain/errors.ts'
+import type { Logger } from '../../ports/logger.ts'
+import type { AppEnv } from '../dependencies.ts'
+import { RequestError } from './request-error.ts'
+import type { InvalidField } from './request-error.ts'
+
+/** The one place that turns what went wrong into an HTTP status. */
+const STATUSES: { readonly [code in ErrorCode]: number } = {
+  lease_lost: 503,
+  session_not_found: 404,
+  session_exists: 409,
+  session_busy: 409,
+  run_not_found: 404,
+  message_not_found: 404,
+  output_not_found: 404,
+  call_not_found: 404,
+  answer_conflict: 409,
+  idempotency_conflict: 409,
+  nothing_to_continue: 409,
+  agent_not_found: 409,
+  too_many_active_runs: 429,
+  // A cursor names a page; one that was never given out names none.
+  invalid_query: 404,
+  search_unavailable: 503,
+  storage_failed: 503,
+}
+
+const TITLES: { readonly [status: number]: string } = {
+  400: 'Bad request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not found',
+  405: 'Method not allowed',
+  409: 'Conflict',
+  413: 'Content too large',
+  415: 'Unsupported media type',
+  416: 'Range not satisfiable',
+  429: 'Too many requests',
+  500: 'Internal server error',
+  503: 'Service unavailable',
+}
+
+const HTTP_CODES: { readonly [status: number]: string } = {
+  400: 'malformed_body',
+  404: 'not_found',
+  413: 'content_too_large',
+  415: 'unsupported_media_type',
+}
+
+/** Where the framework's own words do not say what to do. */
+const DETAILS: { readonly [status: number]: string } = {
+  415: 'the body must be JSON, and say so: content-type: application/json',
+}
+
+/** Seconds until a request that was refused for now may be sent again. */
+const RETRY_SECONDS = 5
+
+interface Problem {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly errors?: readonly InvalidField[] | undefined
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Answers any error as `application/problem+json`; what nobody expected is logged with its stack and told as 500 only. */
+export function errorResponse(error: Error, c: Context<AppEnv>, log: Logger): Response {
+  const problem = describe(error)
+  if (problem.status >= 500) log.error('request failed', error, { request_id: c.get('requestId'), code: problem.code })
+  return problemResponse(c, problem)
+}
+
+/** One problem document, with the request's id and path. */
+export const problemResponse = (c: Context<AppEnv>, problem: Problem): Response =>
+  problemDocument(problem, { instance: new URL(c.req.url).pathname.slice(0, 512), request_id: c.get('requestId') })
+
+/** The answer to a request that is none: its host or address cannot be read, so that no route ever sees it. */
+export function unreadableRequest(error: unknown): Response {
+  const detail = `the request cannot be read: ${error instanceof Error ? error.message : 'it is malformed'}`
+  return problemDocument({ status: 400, code: 'malformed_request', detail }, { request_id: randomUUID() })
+}
+
+function problemDocument(problem: Problem, of: { readonly request_id: string; readonly instance?: string }): Response {
+  const document = {
+    type: `urn:tooltrail:problem:${problem.code}`,
+    title: TITLES[problem.status] ?? 'Error',
+    status: problem.status,
+    detail: problem.detail.toWellFormed(),
+    ...of,
+    ...(problem.errors === undefined ? {} : { errors: problem.errors }),
+  }
+  return new Response(JSON.stringify(document), {
+    status: problem.status,
+    headers: { ...problem.headers, 'content-type': 'application/problem+json', 'cache-control': 'no-store' },
+  })
+}
+
+function describe(error: Error): Problem {
+  if (error instanceof RequestError)
+    return error.errors === undefined ? plain(error) : { ...plain(error), errors: error.errors }
+  if (error instanceof TooltrailError) return describeTooltrailError(error)
+  if (error instanceof HTTPException) {
+    const status = error.status in TITLES ? error.status : 400
+    return { status, code: HTTP_CODES[status] ?? 'http_error', detail: DETAILS[status] ?? error.message }
+  }
+  return {
+    status: 500,
+    code: 'internal',
+    detail: 'something went wrong on our side; the request id tells us where to look',
+  }
+}
+
+const plain = (error: RequestError): Problem => ({
+  status: error.status,
+  code: error.code,
+  detail: error.message,
+  headers: error.headers,
+})
+
+function describeTooltrailError(error: TooltrailError): Problem {
+  const status = STATUSES[error.code]
+  const later = status === 429 || status === 503
+  return {
+    status,
+    code: error.code,
+    // A store's own words may name paths and hosts.
+    detail: error.code === 'storage_failed' ? 'the storage did not answer; nothing was stored' : error.message,
+    ...(later ? { headers: { 'retry-after': String(RETRY_SECONDS) } } : {}),
+  }
+}

@@ -1,0 +1,77 @@
+import type { Hook } from '@hono/zod-openapi'
+import type { ZodError } from 'zod'
+import type { AppEnv } from '../dependencies.ts'
+import { RequestError } from './request-error.ts'
+import type { InvalidField } from './request-error.ts'
+
+type Issue = ZodError['issues'][number]
+
+const PLACES: { readonly [target: string]: string } = { json: 'body', query: 'query', param: 'path', header: 'header' }
+const MOST_ERRORS = 20
+const MESSAGE_LENGTH = 300
+
+/**
+ * Refuses what does not fit a route's schema, with the path of each wrong field. An id in the address that can be none names
+ * nothing: 404, as for any other that is not known.
+ */
+export const refuseInvalid: Hook<unknown, AppEnv, string, unknown> = (result) => {
+  if (result.success) return undefined
+  const place = PLACES[result.target] ?? result.target
+  const errors = invalidFields(place, result.error.issues)
+  if (result.target === 'param')
+    throw new RequestError(404, 'not_found', 'there is nothing at this address: an id in it can be none', { errors })
+  throw invalidRequest(errors)
+}
+
+/** The refusal of a request for its wrong fields; the first is told in its words, too. */
+export function invalidRequest(errors: readonly InvalidField[]): RequestError {
+  const [first] = errors
+  const detail =
+    first === undefined ? 'the request is not valid' : `the request is not valid: ${first.path} ${first.message}`
+  return new RequestError(400, 'invalid_request', detail, { errors })
+}
+
+/** Issues as fields with their paths, at most 20; of a union, the branch that came nearest. */
+export function invalidFields(place: string, issues: readonly Issue[]): InvalidField[] {
+  return issues
+    .flatMap((issue) => expand(issue))
+    .slice(0, MOST_ERRORS)
+    .map(({ path, message }) => ({
+      path: pathText(place, path),
+      message: plainWords(place, message).slice(0, MESSAGE_LENGTH).toWellFormed(),
+    }))
+}
+
+/** zod speaks of values and types where a caller has left something out, or given it twice. */
+function plainWords(place: string, message: string): string {
+  if (message.endsWith('received undefined')) return 'is missing'
+  if (place === 'query' && message.endsWith('expected string, received array')) return 'can be given once only'
+  return message
+}
+
+function expand(issue: Issue): { path: readonly PropertyKey[]; message: string }[] {
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
+  const nearest = nearestBranch(issue.errors)
+  if (nearest === undefined) return [issue]
+  return nearest.flatMap((inner) => expand({ ...inner, path: [...issue.path, ...inner.path] } as Issue))
+}
+
+/** The branch of the right kind with the fewest issues; undefined where there is no such one. */
+function nearestBranch<Branch extends readonly Pick<Issue, 'code' | 'path'>[]>(
+  branches: readonly Branch[],
+): Branch | undefined {
+  const ofKind = branches.filter(
+    (branch) => !branch.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
+  )
+  const fewest = Math.min(...ofKind.map((branch) => branch.length))
+  const nearest = ofKind.filter((branch) => branch.length === fewest)
+  return nearest.length === 1 ? nearest[0] : undefined
+}
+
+function pathText(place: string, path: readonly PropertyKey[]): string {
+  const text = path.reduce<string>(
+    (before, key) => (typeof key === 'number' ? `${before}[${key}]` : `${before}.${String(key)}`),
+    place,
+  )
+  return text.slice(0, MESSAGE_LENGTH).toWellFormed()
+}

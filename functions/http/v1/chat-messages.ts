@@ -1,0 +1,139 @@
+import type { Message } from '../../domain/message.ts'
+import type { RequestMedia, RequestMessage } from '../../domain/model-request.ts'
+import type { Session, SessionKey } from '../../domain/session.ts'
+import { toOpenAiMessages } from '../../log/openai-format.ts'
+import type { OpenAiMessage } from '../../log/openai-format.ts'
+import { replayEach } from '../../log/replay.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
+import type { AppDependencies } from '../dependencies.ts'
+import { cursorNotFound } from './page-cursor.ts'
+import type { ChatPosition } from './page-cursor.ts'
+
+/** Messages of the log that are read at a time at the most. */
+const PAGE = 500
+
+interface ChatPage {
+  readonly messages: OpenAiMessage[]
+  /** Where the next page begins; undefined after the last. */
+  readonly next: ChatPosition | undefined
+}
+
+/**
+ * A page of a session's log as Chat Completions messages, as the next request of its latest run would hold them
+ * (promises R6): the system message first where there are instructions. Reads what the page needs, however long the log is.
+ */
+export async function chatMessages(
+  { reader, outputs, agents }: AppDependencies,
+  session: Session,
+  from: ChatPosition | undefined,
+  limit: number,
+): Promise<ChatPage> {
+  const instructions =
+    from === undefined ? (session.instructions ?? agents.get(session.agent)?.instructions) : undefined
+  const wanted = instructions === undefined ? limit : limit - 1
+  const found: { readonly request: RequestMessage; readonly at: ChatPosition }[] = []
+  for await (const { id, sent } of replayFrom(reader, session, from?.id, Math.min(PAGE, limit + 1))) {
+    const skipped = id === from?.id ? from.skip : 0
+    found.push(...sent.slice(skipped).map((request, index) => ({ request, at: { id, skip: skipped + index } })))
+    if (found.length > wanted) break
+  }
+  const page = found.slice(0, wanted).map(({ request }) => request)
+  return {
+    messages: toOpenAiMessages(await withMedia(outputs, session, page), instructions),
+    next: found[wanted]?.at,
+  }
+}
+
+/** What each message from this one on becomes in a request, in order; read as it is asked for. */
+async function* replayFrom(
+  reader: LogReader,
+  key: SessionKey,
+  from: string | undefined,
+  pageSize: number,
+): AsyncGenerator<{ readonly id: string; readonly sent: readonly RequestMessage[] }> {
+  const turn = createTurnFinder(reader, key)
+  let part = from === undefined ? [] : [await requireMessage(reader, key, from)]
+  for (let more = true; more;) {
+    const last = part.at(-1)?.id
+    const page = await reader.messages(key, {
+      order: 'ascending',
+      limit: pageSize,
+      ...(last === undefined ? {} : { after: last }),
+    })
+    part.push(...page.messages)
+    more = page.more
+    // What becomes of a message shows only with its results and the message after it.
+    const open = more ? part.findLastIndex(isOwn) : part.length
+    if (open <= 0) continue
+    const options = { replay: 'full', ...(await turn.optionsFor(part)) } as const
+    const replayed = replayEach(part.slice(0, open + 1), options)
+    for (const { message, sent } of more ? replayed.slice(0, -1) : replayed) yield { id: message.id, sent }
+    part = part.slice(open)
+  }
+}
+
+/** Finds where the log's last turn begins, the one with its media, and only when there are media to tell. */
+function createTurnFinder(
+  reader: LogReader,
+  key: SessionKey,
+): { optionsFor(part: readonly Message[]): Promise<{ currentRun: string; currentFrom: string }> } {
+  let currentRun: string | undefined
+  let currentFrom: string | undefined
+  return {
+    async optionsFor(part) {
+      currentRun ??= (await reader.messages(key, { order: 'descending', limit: 1 })).messages[0]?.runId ?? ''
+      if (currentFrom === undefined && part.some(hasMedia)) currentFrom = await beginningOfLastTurn(reader, key)
+      return { currentRun, currentFrom: currentFrom ?? AFTER_ALL }
+    },
+  }
+}
+
+/** Greater than any id. */
+const AFTER_ALL = 'Z'
+
+async function beginningOfLastTurn(reader: LogReader, key: SessionKey): Promise<string> {
+  let first: Message | undefined
+  for (let before: string | undefined; ;) {
+    const page = await reader.messages(key, {
+      order: 'descending',
+      limit: PAGE,
+      roles: ['user', 'assistant'],
+      ...(before === undefined ? {} : { before }),
+    })
+    for (const message of page.messages.filter(isOwn)) {
+      if (first?.role === 'user' && first.runId !== message.runId) return first.id
+      first = message
+    }
+    before = page.messages.at(-1)?.id
+    if (!page.more || before === undefined) return first?.id ?? AFTER_ALL
+  }
+}
+
+async function requireMessage(reader: LogReader, key: SessionKey, id: string): Promise<Message> {
+  const message = await reader.message(key, id)
+  if (message === undefined || !isOwn(message)) throw cursorNotFound()
+  return message
+}
+
+/** A message of the conversation itself, not a result and not a team member's. */
+const isOwn = (message: Message): boolean => message.role !== 'tool' && message.parentToolCallId === undefined
+
+const hasMedia = (message: Message): boolean => message.parts.some(isMedia)
+
+async function withMedia(
+  outputs: OutputStore,
+  key: SessionKey,
+  messages: readonly RequestMessage[],
+): Promise<RequestMessage[]> {
+  const fill = async <Part extends { type: string }>(part: Part | RequestMedia): Promise<Part | RequestMedia> =>
+    isMedia(part) ? { ...part, data: await outputs.read(key, part.id) } : part
+  return Promise.all(
+    messages.map(async (message): Promise<RequestMessage> => {
+      if (message.role === 'assistant') return message
+      return { ...message, parts: await Promise.all(message.parts.map((part) => fill(part))) }
+    }),
+  )
+}
+
+const isMedia = (part: { type: string }): part is RequestMedia => part.type === 'image' || part.type === 'file'

@@ -1,0 +1,32 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import { TooltrailError } from '../../domain/errors.ts'
+import type { App, AppDependencies } from '../dependencies.ts'
+import { READ_PROBLEMS } from './responses.ts'
+import { sessionId } from './schemas/common.ts'
+import { DeletionSchema } from './schemas/session.ts'
+import { sessionKey } from '../../access/session-access.ts'
+import { deletionResource } from './resources/session.ts'
+
+const readDeletion = createRoute({
+  method: 'get',
+  path: '/v1/deletions/{deletion}',
+  operationId: 'readDeletion',
+  summary: 'See how far a deletion has come',
+  tags: ['Sessions'],
+  request: { params: z.object({ deletion: sessionId.openapi({ param: { name: 'deletion', in: 'path' } }) }) },
+  responses: {
+    200: { description: 'What is gone so far.', content: { 'application/json': { schema: DeletionSchema } } },
+    ...READ_PROBLEMS,
+  },
+})
+
+/** Deletions under way or done less than 30 days ago. */
+export function deletionRoutes(app: App, { deletion }: AppDependencies): void {
+  app.openapi(readDeletion, async (c) => {
+    const caller = c.get('caller')
+    const key = sessionKey(caller, c.req.valid('param').deletion)
+    const state = await deletion.state(key, caller.owner)
+    if (state === undefined) throw new TooltrailError('session_not_found', `there is no deletion ${key.session}`)
+    return c.json(deletionResource(key, state), 200)
+  })
+}

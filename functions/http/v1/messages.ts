@@ -1,0 +1,96 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import { checkActiveRuns } from '../middleware/authentication.ts'
+import { chatMessages } from './chat-messages.ts'
+import { definedFields } from './defined-fields.ts'
+import type { App, AppDependencies } from '../dependencies.ts'
+import { incomingParts, refuseSameNames } from './incoming-content.ts'
+import { messageResource } from './resources/message.ts'
+import { readChatCursor, readMessageCursor, writeChatCursor, writeMessageCursor } from './page-cursor.ts'
+import { READ_PROBLEMS } from './responses.ts'
+import { answerWithRun, lastMessage, placementOf } from './run-response.ts'
+import { idempotencyOf, RUN_RESPONSES, startHeaders } from './run-request.ts'
+import { sessionParams } from './schemas/common.ts'
+import { newMessage } from './schemas/input.ts'
+import { ChatMessagePageSchema, MessagePageSchema, messageQuery } from './schemas/message.ts'
+import { findSession } from '../../access/session-access.ts'
+
+const tags = ['Messages']
+
+const sendMessage = createRoute({
+  method: 'post',
+  path: '/v1/sessions/{session}/messages',
+  operationId: 'sendMessage',
+  summary: 'Send an input, which starts a run',
+  tags,
+  request: {
+    params: sessionParams,
+    headers: startHeaders,
+    body: { required: true, content: { 'application/json': { schema: newMessage } } },
+  },
+  responses: RUN_RESPONSES,
+})
+
+const listMessages = createRoute({
+  method: 'get',
+  path: '/v1/sessions/{session}/messages',
+  operationId: 'listMessages',
+  summary: 'Read the log',
+  tags,
+  request: { params: sessionParams, query: messageQuery },
+  responses: {
+    200: {
+      description: 'A page of the log.',
+      content: { 'application/json': { schema: z.union([MessagePageSchema, ChatMessagePageSchema]) } },
+    },
+    ...READ_PROBLEMS,
+  },
+})
+
+/** Inputs to a session, and its log. */
+export function messageRoutes(app: App, dependencies: AppDependencies): void {
+  const { backend, reader } = dependencies
+
+  app.openapi(sendMessage, async (c) => {
+    const caller = c.get('caller')
+    const { content, tools = [], user, metadata, on_busy: onBusy } = c.req.valid('json')
+    const { tenant, session } = await findSession(dependencies, caller, c.req.valid('param').session)
+    const key = { tenant, session }
+    refuseSameNames(tools)
+    await checkActiveRuns(dependencies, caller)
+    const since = await lastMessage(dependencies, key)
+    const submission = {
+      parts: incomingParts(content),
+      clientTools: tools,
+      ...definedFields({ user, metadata, onBusy, keyId: caller.key?.id }),
+      ...(await idempotencyOf(c)),
+    }
+    const { runId, repeated } = await backend.submit(key, submission, placementOf(c))
+    const answer = await answerWithRun(dependencies, c, { key, runId, ...(repeated ? {} : definedFields({ since })) })
+    return answer instanceof Response ? answer : c.json(answer.run, answer.status, answer.headers)
+  })
+
+  app.openapi(listMessages, async (c) => {
+    const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
+    const { format, limit, order, after, before, roles, run, agent } = c.req.valid('query')
+    if (format === 'openai') {
+      const page = await chatMessages(dependencies, session, readChatCursor(after), limit)
+      const next = page.next === undefined ? null : writeChatCursor(page.next)
+      return c.json({ object: 'list' as const, data: page.messages, next, has_more: next !== null }, 200)
+    }
+    const { messages, more } = await reader.messages(session, {
+      order: order === 'asc' ? 'ascending' : 'descending',
+      limit,
+      ...readMessageCursor(after, before),
+      ...definedFields({ roles: readRoles(roles), run, agent }),
+    })
+    const data = messages.map((message) => messageResource(session.session, message))
+    const last = messages.at(-1)?.id
+    const next = more && last !== undefined ? writeMessageCursor(order, last) : null
+    return c.json({ object: 'list' as const, data, next, has_more: more }, 200)
+  })
+}
+
+type Role = 'user' | 'assistant' | 'tool'
+
+const readRoles = (roles: string | undefined): Role[] | undefined =>
+  roles === undefined ? undefined : ([...new Set(roles.split(','))] as Role[])

@@ -1,0 +1,65 @@
+import type { z } from '@hono/zod-openapi'
+import type { RunEvent } from '../../../domain/events.ts'
+import { definedFields } from '../defined-fields.ts'
+import { messageResource } from './message.ts'
+import { runResource } from './run.ts'
+import type { WaitingCall } from './run.ts'
+import type { RunEventSchema } from '../schemas/event.ts'
+
+export type RunEventResource = z.input<typeof RunEventSchema>
+
+/** An event as the API shows it. `waiting`: the calls of a `run.paused`, with their arguments. */
+export function eventResource(
+  session: string,
+  event: RunEvent,
+  waiting: readonly WaitingCall[] = [],
+): RunEventResource {
+  const base = {
+    session_id: session,
+    run_id: event.runId,
+    ...definedFields({ agent: event.agent, parent_tool_call_id: event.parentToolCallId }),
+  }
+  switch (event.type) {
+    case 'run.queued':
+    case 'run.resumed':
+    case 'run.paused':
+    case 'run.completed':
+    case 'run.failed':
+    case 'run.cancelled':
+      return { type: event.type, ...base, run: runResource(session, { run: event.run, waiting }) }
+    case 'run.started': {
+      const message = event.message === undefined ? undefined : messageResource(session, event.message)
+      const run = runResource(session, { run: event.run, waiting })
+      return { type: event.type, ...base, run, ...definedFields({ message }) }
+    }
+    case 'message.completed':
+    case 'tool_call.started':
+    case 'tool_call.completed':
+      return { type: event.type, ...base, message: messageResource(session, event.message) }
+    case 'text.delta':
+    case 'reasoning.delta':
+      return { type: event.type, ...base, round: event.round, part: event.part, text: event.text }
+    case 'tool_call.delta':
+      return {
+        type: event.type,
+        ...base,
+        round: event.round,
+        sequence: event.sequence,
+        tool_call_id: event.toolCallId,
+        tool_name: event.toolName,
+        arguments: event.arguments,
+      }
+    case 'round.started':
+      return { type: event.type, ...base, round: event.round }
+    case 'round.restarted':
+      return { type: event.type, ...base, round: event.round, reason: event.reason }
+    case 'context.nearly_full':
+      return { type: event.type, ...base, messages: event.messages, threshold: event.threshold }
+    case 'context.consolidated':
+      return { type: event.type, ...base, through: event.through, messages: event.messages }
+    case 'warning':
+      return { type: event.type, ...base, code: event.code, detail: event.detail }
+    default:
+      return event satisfies never
+  }
+}

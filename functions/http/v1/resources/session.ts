@@ -1,0 +1,57 @@
+import type { z } from '@hono/zod-openapi'
+import type { Run } from '../../../domain/run.ts'
+import type { Session, SessionKey } from '../../../domain/session.ts'
+import type { LogReader } from '../../../ports/log-reader.ts'
+import type { DeletionState } from '../../../ports/session-deletion.ts'
+import type { DeletionSchema, SessionSchema } from '../schemas/session.ts'
+import { definedFields } from '../defined-fields.ts'
+import { timeText } from '../time-text.ts'
+import { usageResource } from './usage.ts'
+import { findRun } from './run.ts'
+
+type SessionResource = z.input<typeof SessionSchema>
+type DeletionResource = z.input<typeof DeletionSchema>
+
+/** A session as the API shows it. */
+export async function sessionResource(reader: LogReader, session: Session): Promise<SessionResource> {
+  const { totals } = session
+  const { provider: _provider, ...usage } = usageResource(totals.usage)
+  const byAgent = Object.entries(totals.byAgent).map(([agent, sum]) => [agent, usageResource(sum)] as const)
+  return {
+    object: 'session',
+    id: session.session,
+    agent: session.agent,
+    owner: session.owner ?? null,
+    title: session.title ?? null,
+    ...definedFields({ instructions: session.instructions }),
+    metadata: session.metadata,
+    created_at: timeText(session.createdAt),
+    updated_at: timeText(session.updatedAt),
+    run: await latestRun(reader, session),
+    usage: { ...usage, runs: totals.runs, rounds: totals.rounds, by_agent: Object.fromEntries(byAgent) },
+  }
+}
+
+/** What has been deleted so far. */
+export function deletionResource(key: SessionKey, state: DeletionState): DeletionResource {
+  return {
+    object: 'deletion',
+    id: key.session,
+    session_id: key.session,
+    status: state.removed ? 'completed' : 'running',
+    deleted: {
+      messages: state.messages,
+      runs: state.runs,
+      outputs: state.outputs,
+      documents: state.documents,
+    },
+  }
+}
+
+async function latestRun(reader: LogReader, session: Session): Promise<SessionResource['run']> {
+  if (session.run === undefined) return null
+  const { id, status } = session.run
+  if (status !== 'merged') return { id, status }
+  const run: Run | undefined = await findRun(reader, session, id)
+  return run === undefined || run.status === 'merged' ? null : { id, status: run.status }
+}

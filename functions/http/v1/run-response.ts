@@ -1,0 +1,146 @@
+import type { Context } from 'hono'
+import type { Placement } from '../../agent/intake/backend.ts'
+import type { RunEvent } from '../../domain/events.ts'
+import { TooltrailError } from '../../domain/errors.ts'
+import { eventId } from '../../domain/events.ts'
+import type { Message } from '../../domain/message.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import type { AppDependencies, AppEnv } from '../dependencies.ts'
+import { eventResource } from './resources/event.ts'
+import { eventStream } from '../event-stream.ts'
+import type { ServerSentEvent } from '../event-stream.ts'
+import { messageResource } from './resources/message.ts'
+import { acceptsEventStream, readPreferences } from './preferences.ts'
+import { isSettled, runResource, viewRun, withArguments } from './resources/run.ts'
+import type { RunResource, RunView } from './resources/run.ts'
+
+const PAGE = 500
+/** Between the last answer to a paused run and somebody taking it up again. */
+const RESUME_POLL_MS = 50
+
+/** A run that a request has started or moved on. */
+export interface AcceptedRun {
+  readonly key: SessionKey
+  readonly runId: string
+  /** The log's last message before that; what follows is new to the caller. Absent: all of the run is. */
+  readonly since?: Message
+}
+
+/** Where the run of this request should be executed. */
+export function placementOf(c: Context<AppEnv>): Placement {
+  const wants = readPreferences(c.req.header('prefer'))
+  return { here: acceptsEventStream(c.req.header('accept')) || !wants.respondAsync }
+}
+
+/** The log's last message. */
+export async function lastMessage({ reader }: AppDependencies, key: SessionKey): Promise<Message | undefined> {
+  const { messages } = await reader.messages(key, { order: 'descending', limit: 1 })
+  return messages[0]
+}
+
+const FIRST_EVENTS = { user: 'run.started', assistant: 'message.completed', tool: 'tool_call.started' } as const
+
+/** Where to go on in the events of a message's run: from its round. */
+const eventOf = (message: Message | undefined): { after?: string } =>
+  message === undefined ? {} : { after: eventId(message.id, FIRST_EVENTS[message.role]) }
+
+/**
+ * Answers in the way the request asks for: its events as they happen, 200 with the run as soon as it has ended or waits for
+ * the caller, or 202 with where to look.
+ */
+export async function answerWithRun(
+  dependencies: AppDependencies,
+  c: Context<AppEnv>,
+  accepted: AcceptedRun,
+): Promise<{ status: 200 | 202; run: RunResource; headers: Record<string, string> } | Response> {
+  const { key, runId, since } = accepted
+  if (acceptsEventStream(c.req.header('accept'))) {
+    return followRun(dependencies, c, accepted, eventOf(since).after)
+  }
+  const wants = readPreferences(c.req.header('prefer'))
+  const view = await waitForRun(dependencies, c, accepted, wants.waitMs)
+  const headers = wants.applied === undefined ? {} : { 'preference-applied': wants.applied }
+  const run = runResource(key.session, view, runId)
+  if (!isSettled(view) || (wants.respondAsync && wants.waitMs === 0))
+    return { status: 202, run, headers: { ...headers, location: `/v1/sessions/${key.session}/runs/${runId}` } }
+  const messages = await newMessages(dependencies, key, view.run.id, since?.id)
+  return {
+    status: 200,
+    run: { ...run, messages: messages.map((message) => messageResource(key.session, message)) },
+    headers,
+  }
+}
+
+/** A run's events as server-sent events, from the round of event `after` on. */
+export function followRun(
+  dependencies: AppDependencies,
+  c: Context<AppEnv>,
+  { key, runId }: AcceptedRun,
+  after: string | undefined,
+): Response {
+  const { backend, reader } = dependencies
+  return eventStream(
+    { ...dependencies, stopping: dependencies.stopping() },
+    c.get('request').signal,
+    async function* serverSentEvents(signal) {
+      for await (const event of backend.follow(key, runId, { signal, ...(after === undefined ? {} : { after }) })) {
+        const calls = event.type === 'run.paused' ? (event.waiting ?? []) : []
+        yield serverSentEvent(event, eventResource(key.session, event, await withArguments(reader, key, calls)))
+      }
+    },
+  )
+}
+
+const serverSentEvent = (event: RunEvent, data: unknown): ServerSentEvent =>
+  'id' in event ? { id: event.id, event: event.type, data } : { event: event.type, data }
+
+async function waitForRun(
+  dependencies: AppDependencies,
+  c: Context<AppEnv>,
+  { key, runId, since }: AcceptedRun,
+  milliseconds: number,
+): Promise<RunView> {
+  const { backend, clock, reader, stopping } = dependencies
+  const over = new AbortController()
+  const signal = AbortSignal.any([over.signal, c.get('request').signal, stopping()])
+  if (milliseconds === 0) over.abort()
+  else
+    void clock.sleep(milliseconds, signal).then(
+      () => over.abort(),
+      () => undefined,
+    )
+  try {
+    for (;;) {
+      const view = await viewRun(reader, key, runId)
+      if (view === undefined) throw new TooltrailError('run_not_found', `there is no run ${runId}`)
+      if (isSettled(view) || signal.aborted) return view
+      await drain(backend.follow(key, runId, { ...eventOf(since), signal }))
+      if (!signal.aborted) await clock.sleep(RESUME_POLL_MS, signal).catch(() => undefined)
+    }
+  } finally {
+    over.abort()
+  }
+}
+
+async function drain(events: AsyncIterable<RunEvent>): Promise<void> {
+  for await (const event of events) void event
+}
+
+async function newMessages(
+  { reader }: AppDependencies,
+  key: SessionKey,
+  run: string,
+  since: string | undefined,
+): Promise<Message[]> {
+  const found: Message[] = []
+  for (let after = since; ; after = found.at(-1)?.id) {
+    const page = await reader.messages(key, {
+      run,
+      order: 'ascending',
+      limit: PAGE,
+      ...(after === undefined ? {} : { after }),
+    })
+    found.push(...page.messages)
+    if (!page.more) return found
+  }
+}

@@ -1,0 +1,193 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import { TooltrailError } from '../../domain/errors.ts'
+import { checkActiveRuns } from '../middleware/authentication.ts'
+import { definedFields } from './defined-fields.ts'
+import type { App, AppDependencies } from '../dependencies.ts'
+import { toolAnswers } from './incoming-content.ts'
+import { READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
+import { answerWithRun, followRun, lastMessage, placementOf } from './run-response.ts'
+import { idempotencyOf, resumeHeaders, RUN_RESPONSES, startHeaders } from './run-request.ts'
+import { runResource, viewRun, waitingCalls } from './resources/run.ts'
+import type { RunView } from './resources/run.ts'
+import { runParams, sessionParams } from './schemas/common.ts'
+import { ServerSentEventSchema } from './schemas/event.ts'
+import { toolResults } from './schemas/input.ts'
+import { RunPageSchema, runQuery, RunSchema } from './schemas/run.ts'
+import { findSession } from '../../access/session-access.ts'
+import type { SessionKey } from '../../domain/session.ts'
+
+const tags = ['Runs']
+const EVENT_ID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}:[a-z_.]{1,32}$/
+const run = { 'application/json': { schema: RunSchema } }
+
+const listRuns = createRoute({
+  method: 'get',
+  path: '/v1/sessions/{session}/runs',
+  operationId: 'listRuns',
+  summary: 'List runs, newest first',
+  tags,
+  request: { params: sessionParams, query: runQuery },
+  responses: {
+    200: { description: 'A page of runs.', content: { 'application/json': { schema: RunPageSchema } } },
+    ...READ_PROBLEMS,
+  },
+})
+
+const readRun = createRoute({
+  method: 'get',
+  path: '/v1/sessions/{session}/runs/{run}',
+  operationId: 'readRun',
+  summary: 'Read a run',
+  tags,
+  request: { params: runParams },
+  responses: { 200: { description: 'The run.', content: run }, ...READ_PROBLEMS },
+})
+
+const readEvents = createRoute({
+  method: 'get',
+  path: '/v1/sessions/{session}/runs/{run}/events',
+  operationId: 'readRunEvents',
+  summary: "Follow a run's events: those so far, then live",
+  tags,
+  request: {
+    params: runParams,
+    headers: z.object({
+      'last-event-id': z.string().optional().openapi({
+        description: 'Goes on from the start of the round of this event; drop the ids you know.',
+        example: '01JD2Q8N4T6W8Y0A2C4E6G8J0M:message.completed',
+      }),
+    }),
+  },
+  responses: {
+    200: {
+      description:
+        'Server-sent events; the data of each is a `RunEvent`. The last one tells how the run ended or why it waits.',
+      content: { 'text/event-stream': { schema: ServerSentEventSchema } },
+    },
+    ...READ_PROBLEMS,
+  },
+})
+
+const sendToolResults = createRoute({
+  method: 'post',
+  path: '/v1/sessions/{session}/runs/{run}/tool-results',
+  operationId: 'sendToolResults',
+  summary: 'Answer calls that wait; the last answer resumes the run',
+  tags,
+  request: {
+    params: runParams,
+    headers: resumeHeaders,
+    body: { required: true, content: { 'application/json': { schema: toolResults } } },
+  },
+  responses: RUN_RESPONSES,
+})
+
+const cancelRun = createRoute({
+  method: 'post',
+  path: '/v1/sessions/{session}/runs/{run}/cancel',
+  operationId: 'cancelRun',
+  summary: 'Cancel a run',
+  tags,
+  request: { params: runParams },
+  responses: {
+    202: { description: 'The run; it is cancelled within a second unless it had ended.', content: run },
+    ...WRITE_PROBLEMS,
+  },
+})
+
+const continueSession = createRoute({
+  method: 'post',
+  path: '/v1/sessions/{session}/continue',
+  operationId: 'continueSession',
+  summary: 'Go on after a failure or a crash',
+  tags,
+  request: { params: sessionParams, headers: startHeaders },
+  responses: RUN_RESPONSES,
+})
+
+/** Runs of a session: read, follow, answer, cancel, continue. */
+export function runRoutes(app: App, dependencies: AppDependencies): void {
+  readingRoutes(app, dependencies)
+  changingRoutes(app, dependencies)
+}
+
+function readingRoutes(app: App, dependencies: AppDependencies): void {
+  const { reader } = dependencies
+
+  app.openapi(listRuns, async (c) => {
+    const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
+    const { after, limit, status } = c.req.valid('query')
+    const { runs, more } = await reader.runs(session, { limit, ...definedFields({ before: after, status }) })
+    const data = await Promise.all(
+      runs.map(async (entry) => {
+        const view: RunView | undefined =
+          entry.status === 'merged'
+            ? await viewRun(reader, session, entry.id)
+            : { run: entry, waiting: await waitingCalls(reader, session, entry) }
+        return runResource(session.session, view ?? { run: entry, waiting: [] }, entry.id)
+      }),
+    )
+    const last = runs.at(-1)?.id
+    const next = more && last !== undefined ? last : null
+    return c.json({ object: 'list' as const, data, next, has_more: more }, 200)
+  })
+
+  app.openapi(readRun, async (c) => {
+    const { session, run: id } = c.req.valid('param')
+    const found = await findSession(dependencies, c.get('caller'), session)
+    return c.json(runResource(session, await requireRun(dependencies, found, id), id), 200)
+  })
+
+  app.openapi(readEvents, async (c) => {
+    const { session, run: runId } = c.req.valid('param')
+    const { tenant } = await findSession(dependencies, c.get('caller'), session)
+    const key = { tenant, session }
+    await requireRun(dependencies, key, runId)
+    const last = c.req.header('last-event-id')
+    const after = last !== undefined && EVENT_ID.test(last) ? last : undefined
+    return followRun(dependencies, c, { key, runId }, after)
+  })
+}
+
+function changingRoutes(app: App, dependencies: AppDependencies): void {
+  const { backend } = dependencies
+
+  app.openapi(sendToolResults, async (c) => {
+    const { session, run: runId } = c.req.valid('param')
+    const answers = toolAnswers(c.req.valid('json'), await c.req.text())
+    const { tenant } = await findSession(dependencies, c.get('caller'), session)
+    const key = { tenant, session }
+    await requireRun(dependencies, key, runId)
+    const since = await lastMessage(dependencies, key)
+    await backend.answer(key, runId, answers, placementOf(c))
+    const answer = await answerWithRun(dependencies, c, { key, runId, ...definedFields({ since }) })
+    return answer instanceof Response ? answer : c.json(answer.run, answer.status, answer.headers)
+  })
+
+  app.openapi(cancelRun, async (c) => {
+    const { session, run: runId } = c.req.valid('param')
+    const { tenant } = await findSession(dependencies, c.get('caller'), session)
+    const key = { tenant, session }
+    await requireRun(dependencies, key, runId)
+    await backend.cancel(key, runId)
+    return c.json(runResource(session, await requireRun(dependencies, key, runId), runId), 202)
+  })
+
+  app.openapi(continueSession, async (c) => {
+    const caller = c.get('caller')
+    const { tenant, session } = await findSession(dependencies, caller, c.req.valid('param').session)
+    const key = { tenant, session }
+    await checkActiveRuns(dependencies, caller)
+    const since = await lastMessage(dependencies, key)
+    const options = { ...definedFields({ keyId: caller.key?.id }), ...(await idempotencyOf(c)) }
+    const { runId, repeated } = await backend.continue(key, options, placementOf(c))
+    const answer = await answerWithRun(dependencies, c, { key, runId, ...(repeated ? {} : definedFields({ since })) })
+    return answer instanceof Response ? answer : c.json(answer.run, answer.status, answer.headers)
+  })
+}
+
+async function requireRun({ reader }: AppDependencies, key: SessionKey, id: string): Promise<RunView> {
+  const view = await viewRun(reader, key, id)
+  if (view === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${id}`)
+  return view
+}

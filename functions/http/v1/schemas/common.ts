@@ -1,0 +1,102 @@
+import { z } from '@hono/zod-openapi'
+import type { JsonObject } from '../../../domain/json.ts'
+
+/** Bytes of JSON text. */
+const METADATA_LIMIT = 16 * 1024
+
+const SESSION_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
+export const ULID_PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
+const EXAMPLE_ULID = '01JD2Q8N4T6W8Y0A2C4E6G8J0K'
+
+export const sessionId = z
+  .string()
+  .regex(SESSION_PATTERN, 'must be 1–128 of A-Z a-z 0-9 . _ : - and start with a letter or digit')
+  .openapi({ example: 'support-7' })
+export const ulid = z.string().regex(ULID_PATTERN, 'must be a ULID').openapi({ example: EXAMPLE_ULID })
+/** Who owns a session, or who speaks in it. */
+export const person = z.string().min(1).max(256).openapi({ example: 'user-7' })
+export const agentName = z.string().min(1).max(128).openapi({ example: 'default' })
+export const time = z.string().openapi({ format: 'date-time', example: '2026-11-21T09:30:00.000Z' })
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Any JSON object. */
+export const jsonObject = z
+  .custom<JsonObject>(isObject, 'must be an object')
+  .openapi({ type: 'object', additionalProperties: true })
+
+/** The caller's own fields, kept and given back as they are. */
+export const metadata = z
+  .custom<JsonObject>(isObject, 'must be an object')
+  .refine((value) => JSON.stringify(value).length <= METADATA_LIMIT, 'must have at most 16 KB of JSON')
+  .openapi({ type: 'object', additionalProperties: true, example: { ticket: 'T-1' } })
+
+export const sessionParams = z.object({ session: pathParam('session', sessionId) })
+export const runParams = z.object({ session: pathParam('session', sessionId), run: pathParam('run', ulid) })
+export const messageParams = z.object({ session: pathParam('session', sessionId), message: pathParam('message', ulid) })
+
+function pathParam<Schema extends z.ZodString>(name: string, schema: Schema): Schema {
+  return schema.openapi({ param: { name, in: 'path' } })
+}
+
+/** A page's size, from 1 to `most`. */
+export function pageLimit(most: number, fallback: number) {
+  const wanted = `must be an integer from 1 to ${most}`
+  return z
+    .string()
+    .regex(/^[0-9]{1,6}$/, wanted)
+    .transform(Number)
+    .pipe(z.number().min(1, wanted).max(most, wanted))
+    .default(fallback)
+    .openapi({ type: 'integer', minimum: 1, maximum: most, default: fallback, example: fallback })
+}
+
+/** A page of a list. `next` goes into the query's `after`. */
+export function page<Item extends z.ZodType>(name: string, item: Item) {
+  return z
+    .object({
+      object: z.literal('list'),
+      data: z.array(item),
+      next: z
+        .string()
+        .nullable()
+        .openapi({ description: 'Goes into `after` of the next request; null on the last page.' }),
+      has_more: z.boolean(),
+    })
+    .openapi(name)
+}
+
+export const UsageSchema = z
+  .object({
+    input_tokens: z.number().int().nullable(),
+    cached_input_tokens: z.number().int().nullable(),
+    cache_write_tokens: z.number().int().nullable(),
+    output_tokens: z.number().int().nullable(),
+    reasoning_tokens: z.number().int().nullable(),
+    total_tokens: z.number().int().nullable(),
+    provider: jsonObject.optional().openapi({ description: "The provider's own usage object, as sent." }),
+  })
+  .openapi('Usage', { description: 'Tokens; null where the provider did not say.' })
+
+export const ProblemSchema = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.number().int(),
+    detail: z.string(),
+    instance: z.string(),
+    request_id: z.string(),
+    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  })
+  .openapi('Problem', {
+    description: 'What went wrong (RFC 9457).',
+    example: {
+      type: 'urn:tooltrail:problem:session_not_found',
+      title: 'Not found',
+      status: 404,
+      detail: 'there is no session support-8',
+      instance: '/v1/sessions/support-8',
+      request_id: '5f0c3a52-7d1f-4f43-9d53-5f7cf1a6f2c1',
+    },
+  })

@@ -1,0 +1,132 @@
+import { z } from '@hono/zod-openapi'
+import { Validator } from '@cfworker/json-schema'
+import type { Json, JsonObject } from '../../../domain/json.ts'
+import { isObject, jsonObject, metadata, person } from './common.ts'
+
+const MOST_PARTS = 64
+const MOST_TOOLS = 128
+const MOST_ANSWERS = 64
+const MEDIA_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}$/
+/** What providers refuse as an image would fail the run, and every later one that is sent it again. */
+const IMAGE_TYPE = /^[Ii][Mm][Aa][Gg][Ee]\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}$/
+/** No control characters, no folders. */
+// eslint-disable-next-line no-control-regex
+const FILENAME = /^[^\u0000-\u001f\u007f/\\]{1,255}$/
+const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'string', 'integer'])
+
+const base64 = z
+  .string()
+  .min(4)
+  .refine((text) => Buffer.from(text, 'base64').toString('base64') === text, 'must be base64 (RFC 4648, padded)')
+  .openapi({ format: 'byte', example: 'iVBORw0KGgo=' })
+
+const upload = {
+  filename: z.string().regex(FILENAME, 'must be a file name, without a folder').optional(),
+  data: base64,
+}
+
+const contentPart = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text: z.string() }),
+  z.strictObject({
+    type: z.literal('image'),
+    media_type: z
+      .string()
+      .regex(IMAGE_TYPE, 'must be the media type of an image, such as image/png')
+      .openapi({ example: 'image/png' }),
+    ...upload,
+  }),
+  z.strictObject({
+    type: z.literal('file'),
+    media_type: z
+      .string()
+      .regex(MEDIA_TYPE, 'must be a media type, such as text/plain')
+      .openapi({ example: 'text/plain' }),
+    ...upload,
+  }),
+])
+export const contentParts = z.array(contentPart).min(1).max(MOST_PARTS)
+
+const clientTool = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1–64 of A-Z a-z 0-9 _ -')
+      .openapi({ example: 'get_weather' }),
+    description: z.string().max(8_192),
+    parameters: jsonObject.refine(isJsonSchema, 'must be a JSON Schema').openapi({
+      type: 'object',
+      additionalProperties: true,
+      description: 'JSON Schema of the arguments.',
+      example: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    }),
+  })
+  .openapi('ClientTool', { description: 'A tool that you execute: its calls wait for your answer.' })
+
+export const newMessage = z
+  .strictObject({
+    content: z.union([z.string(), contentParts], 'must be a string or a list of 1–64 parts'),
+    user: person.optional(),
+    metadata: metadata.optional(),
+    tools: z
+      .array(clientTool)
+      .max(MOST_TOOLS)
+      .optional()
+      .openapi({ description: 'Each has a name of its own.', uniqueItems: true }),
+    on_busy: z.enum(['queue', 'reject', 'steer']).optional().openapi({
+      description: "What to do while a run is active; left out: the agent's policy.",
+    }),
+  })
+  .openapi('NewMessage', { example: { content: 'What time is it?' } })
+
+const toolCallId = z.string().min(1).max(2_048)
+const toolAnswer = z.union(
+  [
+    z.strictObject({
+      tool_call_id: toolCallId,
+      output: z
+        .custom<Json>((value) => value !== undefined)
+        .openapi({
+          description: 'Text, a list of parts, or any other JSON value.',
+          type: ['string', 'array', 'object', 'number', 'boolean', 'null'],
+        }),
+    }),
+    z.strictObject({ tool_call_id: toolCallId, error: z.string() }),
+    z.strictObject({ tool_call_id: toolCallId, approve: z.boolean() }),
+  ],
+  'must have a tool_call_id and exactly one of output, error (a string), approve (true or false)',
+)
+
+export const toolResults = z
+  .strictObject({
+    results: z
+      .array(toolAnswer)
+      .min(1)
+      .max(MOST_ANSWERS)
+      .openapi({ description: 'At most one for each call.', uniqueItems: true }),
+  })
+  .openapi('ToolResults', { example: { results: [{ tool_call_id: 'call_1', output: '18 °C' }] } })
+
+export const runHeaders = z.object({
+  'idempotency-key': z
+    .string()
+    .regex(/^[\x20-\x7e]{1,255}$/, 'must be 1–255 printable ASCII characters')
+    .optional()
+    .openapi({ description: 'The same key with the same body gives the same run.', example: 'order-42-attempt-1' }),
+})
+
+/** Whether a caller's tool parameters are a schema that arguments can be held against. */
+function isJsonSchema(schema: JsonObject): boolean {
+  const { type, properties, required } = schema as { type?: Json; properties?: Json; required?: Json }
+  const types = Array.isArray(type) ? type : type === undefined ? [] : [type]
+  if (!types.every((name) => typeof name === 'string' && TYPES.has(name))) return false
+  if (properties !== undefined && !isObject(properties)) return false
+  if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string')))
+    return false
+  try {
+    new Validator(schema, '2020-12').validate({})
+    return true
+  } catch {
+    // A reference to nowhere, a pattern that is none, a reference to itself.
+    return false
+  }
+}

@@ -1,0 +1,65 @@
+import { z } from '@hono/zod-openapi'
+import { MessageSchema } from './message.ts'
+import { page, pageLimit, sessionId, time, ulid, UsageSchema } from './common.ts'
+
+export const runStatus = z.enum(['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'])
+
+const waitingCall = z.object({
+  tool_call_id: z.string(),
+  tool_name: z.string(),
+  arguments: z.string().openapi({ description: 'The raw string as the model sent it.' }),
+  needs: z.enum(['result', 'approval']),
+})
+
+export const RunSchema = z
+  .object({
+    object: z.literal('run'),
+    id: ulid,
+    session_id: sessionId,
+    agent: z.string(),
+    status: runStatus,
+    created_at: time,
+    started_at: time.optional(),
+    ended_at: time.optional(),
+    rounds: z.number().int(),
+    usage: UsageSchema,
+    stop_reason: z.string().optional().openapi({ example: 'answer' }),
+    error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),
+    waiting: z.array(waitingCall).openapi({ description: 'Calls that someone else must answer.' }),
+    messages: z
+      .array(MessageSchema)
+      .optional()
+      .openapi({ description: 'Only where the request waited: the new messages of the run, in order.' }),
+  })
+  .openapi('Run', {
+    example: {
+      object: 'run',
+      id: '01JD2Q8N4T6W8Y0A2C4E6G8J0K',
+      session_id: 'support-7',
+      agent: 'default',
+      status: 'completed',
+      created_at: '2026-11-21T09:30:00.000Z',
+      started_at: '2026-11-21T09:30:00.001Z',
+      ended_at: '2026-11-21T09:30:02.250Z',
+      rounds: 2,
+      usage: {
+        input_tokens: 512,
+        cached_input_tokens: null,
+        cache_write_tokens: null,
+        output_tokens: 64,
+        reasoning_tokens: null,
+        total_tokens: 576,
+      },
+      stop_reason: 'answer',
+      error: null,
+      waiting: [],
+    },
+  })
+
+export const RunPageSchema = page('RunPage', RunSchema)
+
+export const runQuery = z.strictObject({
+  status: runStatus.optional(),
+  limit: pageLimit(100, 20),
+  after: ulid.optional().openapi({ description: 'Runs older than this one.' }),
+})

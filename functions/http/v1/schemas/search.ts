@@ -1,0 +1,69 @@
+import { z } from '@hono/zod-openapi'
+import { agentName, page, pageLimit, person, sessionId, time, ulid } from './common.ts'
+import { toolStatus } from './message.ts'
+
+const historyRole = z.enum(['user', 'assistant', 'tool_call', 'tool_result'])
+const label = z.enum(['USER', 'ASSISTANT', 'TOOL CALL', 'TOOL RESULT'])
+const neighbour = z.object({ label, text: z.string() })
+
+export const SearchHitSchema = z
+  .object({
+    object: z.literal('search_hit'),
+    session_id: sessionId,
+    message_id: ulid,
+    run_id: ulid,
+    role: historyRole,
+    label,
+    tool_name: z.string().optional(),
+    tool_call_id: z.string().optional(),
+    status: toolStatus.optional(),
+    pointer: z.string().optional(),
+    agent: z.string(),
+    owner: z.string().optional(),
+    created_at: time,
+    score: z.number(),
+    snippet: z.string().openapi({ description: 'At most 300 characters; what matched stands between « and ».' }),
+    before: neighbour.nullable(),
+    after: neighbour.nullable(),
+  })
+  .openapi('SearchHit', {
+    example: {
+      object: 'search_hit',
+      session_id: 'support-7',
+      message_id: '01JD2Q8N4T6W8Y0A2C4E6G8J0P',
+      run_id: '01JD2Q8N4T6W8Y0A2C4E6G8J0K',
+      role: 'tool_call',
+      label: 'TOOL CALL',
+      tool_name: 'shell',
+      tool_call_id: 'call_1',
+      status: 'completed',
+      pointer: 'output:01JD2Q8N4T6W8Y0A2C4E6G8J0P',
+      agent: 'default',
+      owner: 'user-7',
+      created_at: '2026-11-21T09:30:01.000Z',
+      score: 12.5,
+      snippet: 'shell(cmd="«git» «status»")',
+      before: { label: 'USER', text: 'Is the tree clean?' },
+      after: { label: 'TOOL RESULT', text: 'On branch main' },
+    },
+  })
+
+export const SearchPageSchema = page('SearchPage', SearchHitSchema)
+
+const moment = z.iso
+  .datetime({ offset: true, message: 'must be an ISO 8601 time with a zone' })
+  .openapi({ format: 'date-time', example: '2026-11-14T00:00:00Z' })
+
+export const searchQuery = z.strictObject({
+  q: z.string().max(1_000).openapi({ description: 'Any text; nothing in it is syntax.', example: 'git status' }),
+  role: historyRole.optional(),
+  tool: z.string().min(1).max(128).optional(),
+  status: toolStatus.optional(),
+  session: sessionId.optional(),
+  owner: person.optional(),
+  agent: agentName.optional(),
+  since: moment.optional(),
+  until: moment.optional(),
+  limit: pageLimit(50, 10),
+  after: z.string().min(1).max(512).optional(),
+})

@@ -1,0 +1,40 @@
+import { createRoute } from '@hono/zod-openapi'
+import { definedFields } from './defined-fields.ts'
+import type { App, AppDependencies } from '../dependencies.ts'
+import { READ_PROBLEMS } from './responses.ts'
+import { SearchPageSchema, searchQuery } from './schemas/search.ts'
+import { searchHitResource } from './resources/search.ts'
+
+const searchHistory = createRoute({
+  method: 'get',
+  path: '/v1/search',
+  operationId: 'searchHistory',
+  summary: 'Search everything that was said and done',
+  tags: ['Search'],
+  request: { query: searchQuery },
+  responses: {
+    200: { description: 'A page of hits, best first.', content: { 'application/json': { schema: SearchPageSchema } } },
+    ...READ_PROBLEMS,
+  },
+})
+
+/** History search, within what the caller may see. */
+export function searchRoutes(app: App, { backend }: AppDependencies): void {
+  app.openapi(searchHistory, async (c) => {
+    const caller = c.get('caller')
+    const { q, since, until, limit, after, ...filters } = c.req.valid('query')
+    const { entries, next } = await backend.search({
+      scope: { tenant: caller.tenant, ...definedFields({ owner: caller.owner }) },
+      text: q,
+      filters: definedFields({
+        ...filters,
+        since: since === undefined ? undefined : Date.parse(since),
+        until: until === undefined ? undefined : Date.parse(until),
+      }),
+      limit,
+      ...definedFields({ after }),
+    })
+    const data = entries.map(searchHitResource)
+    return c.json({ object: 'list' as const, data, next: next ?? null, has_more: next !== undefined }, 200)
+  })
+}

@@ -1,0 +1,147 @@
+import { createRoute } from '@hono/zod-openapi'
+import { TooltrailError } from '../../domain/errors.ts'
+import { nextId } from '../../domain/ids.ts'
+import { definedFields } from './defined-fields.ts'
+import type { App, AppDependencies, Caller } from '../dependencies.ts'
+import { requireBody } from '../middleware/request-body.ts'
+import { RequestError } from '../middleware/request-error.ts'
+import { location, READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
+import { sessionParams } from './schemas/common.ts'
+import {
+  DeletionSchema,
+  newSession,
+  sessionChange,
+  SessionPageSchema,
+  sessionQuery,
+  SessionSchema,
+} from './schemas/session.ts'
+import { findSession, sessionKey } from '../../access/session-access.ts'
+import { deletionResource, sessionResource } from './resources/session.ts'
+
+const tags = ['Sessions']
+const json = <Schema>(schema: Schema) => ({ 'application/json': { schema } })
+
+const createSession = createRoute({
+  method: 'post',
+  path: '/v1/sessions',
+  operationId: 'createSession',
+  summary: 'Create a session',
+  tags,
+  request: { body: { content: json(newSession) } },
+  responses: {
+    201: { description: 'The new session.', content: json(SessionSchema), headers: location },
+    ...WRITE_PROBLEMS,
+  },
+})
+
+const listSessions = createRoute({
+  method: 'get',
+  path: '/v1/sessions',
+  operationId: 'listSessions',
+  summary: 'List sessions, newest activity first',
+  tags,
+  request: { query: sessionQuery },
+  responses: { 200: { description: 'A page of sessions.', content: json(SessionPageSchema) }, ...READ_PROBLEMS },
+})
+
+const readSession = createRoute({
+  method: 'get',
+  path: '/v1/sessions/{session}',
+  operationId: 'readSession',
+  summary: 'Read a session',
+  tags,
+  request: { params: sessionParams },
+  responses: { 200: { description: 'The session.', content: json(SessionSchema) }, ...READ_PROBLEMS },
+})
+
+const changeSession = createRoute({
+  method: 'patch',
+  path: '/v1/sessions/{session}',
+  operationId: 'changeSession',
+  summary: "Change a session's title, metadata, agent or instructions",
+  middleware: requireBody,
+  tags,
+  request: { params: sessionParams, body: { required: true, content: json(sessionChange) } },
+  responses: { 200: { description: 'The session as it is now.', content: json(SessionSchema) }, ...WRITE_PROBLEMS },
+})
+
+const deleteSession = createRoute({
+  method: 'delete',
+  path: '/v1/sessions/{session}',
+  operationId: 'deleteSession',
+  summary: 'Delete a session with everything in it',
+  tags,
+  request: { params: sessionParams },
+  responses: {
+    200: { description: 'All of it is gone.', content: json(DeletionSchema) },
+    202: { description: 'It goes on in the background.', content: json(DeletionSchema), headers: location },
+    ...WRITE_PROBLEMS,
+  },
+})
+
+/** Sessions: create, list, read, change, delete. */
+export function sessionRoutes(app: App, dependencies: AppDependencies): void {
+  const { sessions, reader, agents, backend, clock } = dependencies
+
+  app.openapi(createSession, async (c) => {
+    const caller = c.get('caller')
+    const { id, agent = 'default', metadata = {}, owner, ...rest } = c.req.valid('json')
+    requireAgent(dependencies, agent)
+    const policies = agents.get(agent)?.policies
+    const session = await sessions.create({
+      ...sessionKey(caller, id ?? nextId(undefined, clock.now())),
+      agent,
+      metadata,
+      ...definedFields({ owner: ownerOf(caller, owner), ttlDays: policies?.ttlDays ?? undefined }),
+      ...definedFields(rest),
+    })
+    const headers = { location: `/v1/sessions/${session.session}` }
+    return c.json(await sessionResource(reader, session), 201, headers)
+  })
+
+  app.openapi(listSessions, async (c) => {
+    const caller = c.get('caller')
+    const { owner, run_status: runStatus, ...rest } = c.req.valid('query')
+    if (caller.owner !== undefined && owner !== undefined && owner !== caller.owner)
+      return c.json({ object: 'list' as const, data: [], next: null, has_more: false }, 200)
+    const { limit, ...filters } = rest
+    const page = await sessions.list({
+      tenant: caller.tenant,
+      limit,
+      ...definedFields({ ...filters, runStatus, owner: caller.owner ?? owner }),
+    })
+    const data = await Promise.all(page.sessions.map((session) => sessionResource(reader, session)))
+    return c.json({ object: 'list' as const, data, next: page.next ?? null, has_more: page.next !== undefined }, 200)
+  })
+
+  app.openapi(readSession, async (c) => {
+    const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
+    return c.json(await sessionResource(reader, session), 200)
+  })
+
+  app.openapi(changeSession, async (c) => {
+    const change = c.req.valid('json')
+    const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
+    if (change.agent !== undefined) requireAgent(dependencies, change.agent)
+    return c.json(await sessionResource(reader, await sessions.update(session, definedFields(change))), 200)
+  })
+
+  app.openapi(deleteSession, async (c) => {
+    const caller = c.get('caller')
+    const session = await findSession(dependencies, caller, c.req.valid('param').session)
+    const key = sessionKey(caller, session.session)
+    const state = await backend.deleteSession(key)
+    if (state.removed) return c.json(deletionResource(key, state), 200)
+    return c.json(deletionResource(key, state), 202, { location: `/v1/deletions/${key.session}` })
+  })
+}
+
+function requireAgent({ agents }: AppDependencies, agent: string): void {
+  if (!agents.has(agent)) throw new TooltrailError('agent_not_found', `there is no agent ${agent}`)
+}
+
+function ownerOf(caller: Caller, owner: string | undefined): string | undefined {
+  if (caller.owner !== undefined && owner !== undefined && owner !== caller.owner)
+    throw new RequestError(403, 'owner_not_allowed', `this key makes only sessions of ${caller.owner}`)
+  return caller.owner ?? owner
+}

@@ -1,0 +1,50 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { SQSClient } from '@aws-sdk/client-sqs'
+import type { Signing } from '../../adapters/opensearch/client.ts'
+
+/** Milliseconds after which a request to a store has failed. */
+const REQUEST_MS = 10_000
+
+export interface ClientSettings {
+  readonly region: string
+  /** Left out: the SDK finds them, and again when they have expired. */
+  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined
+  /** Engines that stand in for AWS; the SDK's own where left out. */
+  readonly endpoints: {
+    readonly dynamodb?: string | undefined
+    readonly s3?: string | undefined
+    readonly sqs?: string | undefined
+  }
+}
+
+/** What every client is told. */
+export function clientOptions({ region, credentials }: ClientSettings, endpoint: string | undefined) {
+  return {
+    region,
+    requestHandler: { requestTimeout: REQUEST_MS, throwOnRequestTimeout: true },
+    ...(credentials === undefined ? {} : { credentials }),
+    ...(endpoint === undefined ? {} : { endpoint }),
+  }
+}
+
+/** The client of the table. */
+export const openDynamo = (settings: ClientSettings): DynamoDBClient =>
+  // The adapter repeats its requests itself: repeating them here as well would multiply the waits.
+  new DynamoDBClient({ ...clientOptions(settings, settings.endpoints.dynamodb), maxAttempts: 1 })
+
+/** The client of the queues. A poll waits up to 20 s for a message, so it must not be cut off before. */
+export const openSqs = (settings: ClientSettings): SQSClient =>
+  new SQSClient({
+    ...clientOptions(settings, settings.endpoints.sqs),
+    requestHandler: { requestTimeout: 3 * REQUEST_MS },
+  })
+
+/** How requests to this address are signed: collections and domains on AWS are, a node of one's own is not. */
+export function signingOf(
+  endpoint: string,
+  region: string,
+  credentials: Signing['credentials'],
+): { readonly signing?: Signing } {
+  const service = /\.(aoss|es)\./.exec(new URL(endpoint).hostname)?.[1]
+  return service === 'aoss' || service === 'es' ? { signing: { region, service, credentials } } : {}
+}

@@ -1,0 +1,54 @@
+import { createDynamoRowRecords, expiryRemoved } from '../../adapters/dynamodb/stream/row-records.ts'
+import type { StreamRecord } from '../../adapters/dynamodb/stream/row-records.ts'
+import { expireSession } from '../../agent/serving/expire-session.ts'
+import { createIndexer } from '../../history/indexer.ts'
+import type { BatchResult } from '../../history/indexer.ts'
+import { redactSecrets } from '../../search/redact.ts'
+import type { HistoryWriter, PoisonSink } from '../../ports/history-writer.ts'
+import type { Logger } from '../../ports/logger.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
+import type { RunQueue } from '../../ports/run-queue.ts'
+import type { SessionDeletion } from '../../ports/session-deletion.ts'
+import type { SessionStore } from '../../ports/session-store.ts'
+
+interface Dependencies {
+  readonly sessions: SessionStore
+  readonly deletion: SessionDeletion
+  readonly outputs: OutputStore
+  readonly writer: HistoryWriter
+  readonly poison: PoisonSink
+  readonly queue: Pick<RunQueue, 'send'>
+  readonly logger: Logger
+}
+
+/**
+ * Does what the records of the table's stream ask for: keeps the history index in step, and deletes sessions whose expiry was
+ * removed. Names the earliest record that failed, to be sent again from there.
+ */
+export function createStreamHandler(
+  dependencies: Dependencies,
+): (records: readonly StreamRecord[]) => Promise<BatchResult> {
+  const { outputs, logger } = dependencies
+  const index = createIndexer({
+    ...dependencies,
+    redact: redactSecrets,
+    records: createDynamoRowRecords({ outputs }),
+  })
+  return async (records) => {
+    const failed = new Set((await index(records)).failed)
+    for (const record of records) {
+      const key = expiryRemoved(record)
+      if (key === undefined) continue
+      try {
+        await expireSession(dependencies, key)
+      } catch (error) {
+        logger.error('expiring a session failed', error, { tenant: key.tenant, session: key.session })
+        failed.add(sequenceOf(record))
+      }
+    }
+    const first = records.find((record) => failed.has(sequenceOf(record)))
+    return { failed: first === undefined ? [] : [sequenceOf(first)] }
+  }
+}
+
+const sequenceOf = ({ dynamodb }: StreamRecord): string => dynamodb?.SequenceNumber ?? ''

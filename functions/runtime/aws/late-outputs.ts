@@ -1,0 +1,16 @@
+import type { OutputStore } from '../../ports/output-store.ts'
+import type { ClientSettings } from './clients.ts'
+
+/** The outputs in this bucket, whose client is loaded when the first one is needed: most invocations of a function need none. */
+export function openOutputsLate(settings: ClientSettings & { readonly bucket: string }): OutputStore {
+  let opened: Promise<OutputStore> | undefined
+  const open = (): Promise<OutputStore> =>
+    (opened ??= import('./outputs.ts').then(({ openOutputs }) => openOutputs(settings)))
+  return {
+    put: async (...object) => (await open()).put(...object),
+    read: async (...object) => (await open()).read(...object),
+    stat: async (...object) => (await open()).stat(...object),
+    link: async (...object) => (await open()).link(...object),
+    removeAll: async (key) => (await open()).removeAll(key),
+  }
+}

@@ -1,0 +1,16 @@
+import { S3Client } from '@aws-sdk/client-s3'
+import { createS3OutputStore } from '../../adapters/s3/output-store.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
+import { clientOptions } from './clients.ts'
+import type { ClientSettings } from './clients.ts'
+
+/** The client of the outputs' bucket. Engines know no host names of buckets. */
+export const openS3 = (settings: ClientSettings): S3Client =>
+  new S3Client({
+    ...clientOptions(settings, settings.endpoints.s3),
+    forcePathStyle: settings.endpoints.s3 !== undefined,
+  })
+
+/** The outputs in this bucket. */
+export const openOutputs = (settings: ClientSettings & { readonly bucket: string }): OutputStore =>
+  createS3OutputStore({ client: openS3(settings), bucket: settings.bucket })

@@ -1,0 +1,105 @@
+import { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams'
+import { createTableIfAbsent } from '../../adapters/dynamodb/create-table.ts'
+import { createDynamoKeyStore } from '../../adapters/dynamodb/key-store.ts'
+import { createDynamoMessageRows } from '../../adapters/dynamodb/stream/message-rows.ts'
+import { startStreamPoller } from '../../adapters/dynamodb/stream/poller.ts'
+import { createStreamPositions } from '../../adapters/dynamodb/stream/positions.ts'
+import { createSystemClock } from '../../adapters/memory/system-clock.ts'
+import { createModels } from '../../adapters/models/models.ts'
+import { createOpenSearchClient } from '../../adapters/opensearch/client.ts'
+import { createOpenSearchHistoryBuilder } from '../../adapters/opensearch/history-builder.ts'
+import { createOpenSearchHistoryIndex } from '../../adapters/opensearch/history-index.ts'
+import { createOpenSearchHistoryWriter } from '../../adapters/opensearch/history-writer.ts'
+import { createBucketIfAbsent } from '../../adapters/s3/create-bucket.ts'
+import { createS3OutputStore } from '../../adapters/s3/output-store.ts'
+import { createQueueIfAbsent } from '../../adapters/sqs/create-queue.ts'
+import { createSqsPoisonSink } from '../../adapters/sqs/poison-sink.ts'
+import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
+import { rebuildIndex } from '../../history/rebuild.ts'
+import { redactSecrets } from '../../search/redact.ts'
+import { clientOptions, openDynamo, openSqs, signingOf } from './clients.ts'
+import { createStreamHandler } from './indexing.ts'
+import { openS3 } from './outputs.ts'
+import { createAwsStores } from './stores.ts'
+import type { Settings } from '../config.ts'
+import { createLogger } from '../logger.ts'
+import type { OpenPorts } from '../program.ts'
+
+type AwsSettings = NonNullable<Settings['aws']>
+
+/**
+ * Everything on DynamoDB, S3, SQS and OpenSearch, or on engines that speak their protocols. Table, bucket and queues are made
+ * where an endpoint is named; on AWS the stacks make them. The table's stream is polled here, as Lambda does on AWS.
+ */
+export async function openAwsPorts(
+  settings: Pick<Settings, 'logLevel' | 'modelSettings'> & { readonly aws: AwsSettings },
+  clock = createSystemClock(),
+): Promise<OpenPorts> {
+  const { aws } = settings
+  const logger = createLogger(settings.logLevel, (line) => process.stderr.write(`${line}\n`))
+  const clients = openClients(aws)
+  const { queueUrl, poisonUrl } = await prepare(aws, clients)
+  const { rows, ports } = createAwsStores({
+    ...aws,
+    ...clients,
+    outputs: createS3OutputStore({ client: clients.s3, bucket: aws.bucket }),
+    clock,
+  })
+  const { sessions, deletion, outputs } = ports
+  const poison = createSqsPoisonSink({ client: clients.sqs, queueUrl: poisonUrl })
+  const search = { client: clients.search, alias: aws.index, poison, clock }
+  const report = (error: unknown): void => logger.warn('the run queue failed, trying again', { error: String(error) })
+  const queue = createSqsRunQueue({ client: clients.sqs, queueUrl, clock, report })
+  const writer = createOpenSearchHistoryWriter(search)
+  const handle = createStreamHandler({ sessions, deletion, outputs, writer, poison, queue, logger })
+  const positions = createStreamPositions({ client: clients.dynamodb, tableName: aws.table })
+  const stream = { client: clients.streams, tableName: aws.table, positions }
+  const poller = startStreamPoller({ ...stream, handle, clock, logger })
+  return {
+    ...ports,
+    keys: createDynamoKeyStore(rows),
+    index: createOpenSearchHistoryIndex(search),
+    queue,
+    models: createModels({ settings: settings.modelSettings }),
+    logger,
+    async rebuildHistory() {
+      const builder = createOpenSearchHistoryBuilder(search)
+      const indexing = { sessions, outputs, poison, redact: redactSecrets }
+      return {
+        ...(await rebuildIndex({ ...indexing, rows: createDynamoMessageRows(rows), builder, clock })),
+        removed: 0,
+      }
+    },
+    async close() {
+      await poller.stop()
+      for (const client of [clients.dynamodb, clients.streams, clients.s3, clients.sqs]) client.destroy()
+      await clients.search.close()
+    },
+  }
+}
+
+type Clients = ReturnType<typeof openClients>
+
+function openClients(aws: AwsSettings) {
+  const dynamodb = openDynamo(aws)
+  const { opensearch: endpoint } = aws.endpoints
+  return {
+    dynamodb,
+    streams: new DynamoDBStreamsClient(clientOptions(aws, aws.endpoints.dynamodb)),
+    s3: openS3(aws),
+    sqs: openSqs(aws),
+    search: createOpenSearchClient({
+      endpoint,
+      ...signingOf(endpoint, aws.region, () => dynamodb.config.credentials()),
+    }),
+  }
+}
+
+async function prepare(aws: AwsSettings, clients: Clients): Promise<{ queueUrl: string; poisonUrl: string }> {
+  if (aws.endpoints.dynamodb !== undefined) await createTableIfAbsent(clients.dynamodb, aws.table)
+  if (aws.endpoints.s3 !== undefined) await createBucketIfAbsent(clients.s3, aws.bucket)
+  return {
+    queueUrl: aws.queueUrl ?? (await createQueueIfAbsent(clients.sqs, `${aws.table}-runs`)),
+    poisonUrl: aws.poisonUrl ?? (await createQueueIfAbsent(clients.sqs, `${aws.table}-poison`)),
+  }
+}

@@ -1,0 +1,130 @@
+import { CloudWatchClient } from '@aws-sdk/client-cloudwatch'
+import { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs'
+import { OpenSearchClient } from '@aws-sdk/client-opensearch'
+import { metricMaxima } from '../../adapters/cloudwatch/latest-metric.ts'
+import { newestErrors } from '../../adapters/cloudwatch/logged-errors.ts'
+import type { LoggedError } from '../../adapters/cloudwatch/logged-errors.ts'
+import { documentsOfTable, tableSize } from '../../adapters/dynamodb/table-size.ts'
+import { countDocuments } from '../../adapters/opensearch/document-count.ts'
+import { domainHealth } from '../../adapters/opensearch/domain-health.ts'
+import { countFailedRecords } from '../../adapters/s3/failed-batches.ts'
+import { queueDepth } from '../../adapters/sqs/queue-depth.ts'
+import type { QueueDepth } from '../../adapters/sqs/queue-depth.ts'
+import type { Operations } from './operations.ts'
+
+/** Counting the documents of a table reads all of it: done unasked only up to this size in bytes. */
+const COUNTED_UNASKED = 256 * 1024 * 1024
+const METRICS_MS = 15 * 60_000
+const ERRORS_MS = 60 * 60_000
+const ERRORS_SHOWN = 5
+
+/** How a deployed environment is. What could not be found out is an `Error` in its place. */
+export interface Status {
+  readonly environment: string
+  readonly region: string
+  readonly apiUrl: string
+  readonly table: { readonly name: string; readonly items: number; readonly bytes: number } | Error
+  readonly queue: QueueDepth | Error
+  /** Seconds for which the oldest hint has waited, by the latest minute that tells; undefined when none does. */
+  readonly oldestSeconds: number | undefined | Error
+  readonly deadLetters: QueueDepth | Error
+  readonly poison: QueueDepth | Error
+  readonly failedBatches: number | Error
+  /** Milliseconds, the most of the last 15 minutes; undefined when nothing was indexed. */
+  readonly indexLagMs: number | undefined | Error
+  /** Of the index; undefined before anything was indexed. */
+  readonly documents: { readonly count: number | undefined; readonly tookMs: number } | Error
+  /** That the messages of the table make at most; undefined when not counted. */
+  readonly documentsOfTable: number | undefined | Error
+  /** Of a managed domain. */
+  readonly domain: { readonly green: boolean; readonly text: string } | undefined | Error
+  /** Of the last hour, newest first. */
+  readonly errors: readonly LoggedError[] | Error
+}
+
+/** Looks at everything at once; rejects for nothing that only one of the services refuses. `count`: however large the table. */
+export async function readStatus(operations: Operations, { count }: { readonly count: boolean }): Promise<Status> {
+  const { deployment, clients, region } = operations
+  const { environment, apiUrl, search } = deployment
+  const opensearch = new OpenSearchClient({ region })
+  const depth = (url: string) => attempt(() => queueDepth(clients.sqs, url))
+  try {
+    const size = await attempt(() => tableSize(clients.dynamodb, deployment.table))
+    const small = !(size instanceof Error) && size.bytes <= COUNTED_UNASKED
+    return await settled({
+      environment: Promise.resolve(environment),
+      region: Promise.resolve(region),
+      apiUrl: Promise.resolve(apiUrl),
+      table: Promise.resolve(size instanceof Error ? size : { name: deployment.table, ...size }),
+      queue: depth(deployment.queueUrl),
+      deadLetters: depth(deployment.deadLetterUrl),
+      poison: depth(deployment.poisonUrl),
+      failedBatches: attempt(() => countFailedRecords({ client: clients.s3, bucket: deployment.failuresBucket })),
+      documents: attempt(() => documentsOfIndex(operations)),
+      documentsOfTable: attempt(async () =>
+        count || small ? documentsOfTable(clients.dynamodb, deployment.table) : undefined,
+      ),
+      domain: attempt(async () => (search.kind === 'domain' ? domainHealth(opensearch, search.name) : undefined)),
+      errors: attempt(() => errorsOf(operations)),
+      ...metricsOf(operations),
+    })
+  } finally {
+    opensearch.destroy()
+  }
+}
+
+async function documentsOfIndex({
+  clients,
+  index,
+}: Operations): Promise<{ count: number | undefined; tookMs: number }> {
+  const begun = performance.now()
+  const count = await countDocuments(clients.opensearch, index)
+  return { count, tookMs: performance.now() - begun }
+}
+
+async function errorsOf({ deployment, region, clock }: Operations): Promise<readonly LoggedError[]> {
+  const logs = new CloudWatchLogsClient({ region })
+  try {
+    const now = clock.now()
+    return await newestErrors(logs, deployment.logGroups, { since: now - ERRORS_MS, now, limit: ERRORS_SHOWN })
+  } finally {
+    logs.destroy()
+  }
+}
+
+function metricsOf({ deployment, region, clock }: Operations) {
+  const cloudwatch = new CloudWatchClient({ region })
+  const times = { since: clock.now() - METRICS_MS, now: clock.now() }
+  const lag = {
+    namespace: 'Tooltrail',
+    name: 'IndexLag',
+    dimensions: { service: 'tooltrail', environment: deployment.environment },
+  }
+  const age = {
+    namespace: 'AWS/SQS',
+    name: 'ApproximateAgeOfOldestMessage',
+    dimensions: { QueueName: new URL(deployment.queueUrl).pathname.split('/').at(-1) ?? '' },
+  }
+  return {
+    indexLagMs: attempt(async () => {
+      const lags = await metricMaxima(cloudwatch, lag, times)
+      return lags.length === 0 ? undefined : Math.max(...lags)
+    }),
+    oldestSeconds: attempt(async () => (await metricMaxima(cloudwatch, age, times))[0]),
+  }
+}
+
+type Promised<Whole> = { readonly [Field in keyof Whole]: Promise<Whole[Field]> }
+
+async function settled(parts: Promised<Status>): Promise<Status> {
+  const fields = await Promise.all(Object.entries(parts).map(async ([name, part]) => [name, await part] as const))
+  return Object.fromEntries(fields) as unknown as Status
+}
+
+async function attempt<Found>(look: () => Promise<Found>): Promise<Found | Error> {
+  try {
+    return await look()
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}

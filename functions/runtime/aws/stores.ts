@@ -1,0 +1,36 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { createDynamoLogReader } from '../../adapters/dynamodb/log/log-reader.ts'
+import { createDynamoRunInbox } from '../../adapters/dynamodb/log/run-inbox.ts'
+import { createDynamoRunLease } from '../../adapters/dynamodb/log/run-lease.ts'
+import { createDynamoRunLog } from '../../adapters/dynamodb/log/run-log.ts'
+import { createDynamoSessionDeletion } from '../../adapters/dynamodb/log/session-deletion.ts'
+import { createDynamoSessionJanitor } from '../../adapters/dynamodb/log/session-janitor.ts'
+import { createDynamoSessionStore } from '../../adapters/dynamodb/log/session-store.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
+
+export interface StoreDependencies {
+  readonly dynamodb: DynamoDBClient
+  readonly outputs: OutputStore
+  readonly table: string
+  readonly clock: Clock
+}
+
+/** The ports on rows and outputs that executing runs stands on, on DynamoDB, with the outputs given. */
+export function createAwsStores({ dynamodb, outputs, table, clock }: StoreDependencies) {
+  const rows = { client: dynamodb, tableName: table, outputs, clock }
+  return {
+    rows,
+    ports: {
+      sessions: createDynamoSessionStore(rows),
+      inbox: createDynamoRunInbox(rows),
+      lease: createDynamoRunLease(rows),
+      log: createDynamoRunLog(rows),
+      reader: createDynamoLogReader(rows),
+      janitor: createDynamoSessionJanitor(rows),
+      deletion: createDynamoSessionDeletion(rows),
+      outputs,
+      clock,
+    },
+  }
+}

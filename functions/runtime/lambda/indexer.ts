@@ -1,0 +1,61 @@
+import type { Context, DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
+import type { StreamRecord } from '../../adapters/dynamodb/stream/row-records.ts'
+import { createDynamoSessionDeletion } from '../../adapters/dynamodb/log/session-deletion.ts'
+import { createDynamoSessionStore } from '../../adapters/dynamodb/log/session-store.ts'
+import { createSystemClock } from '../../adapters/memory/system-clock.ts'
+import { createOpenSearchClient } from '../../adapters/opensearch/client.ts'
+import { createOpenSearchHistoryWriter } from '../../adapters/opensearch/history-writer.ts'
+import { createSqsPoisonSink } from '../../adapters/sqs/poison-sink.ts'
+import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
+import { openDynamo, openSqs, signingOf } from '../aws/clients.ts'
+import { createStreamHandler } from '../aws/indexing.ts'
+import { openOutputsLate } from '../aws/late-outputs.ts'
+import type { IndexerSettings } from '../config.ts'
+import { createLambdaLogger } from './logger.ts'
+import { createLagMetric } from './metrics.ts'
+
+/** Handles batches of the table's stream; the stream goes on at the first record that failed. */
+export function createIndexerHandler(
+  settings: IndexerSettings,
+): (event: DynamoDBStreamEvent, context: Context) => Promise<DynamoDBBatchResponse> {
+  const clock = createSystemClock()
+  const logger = createLambdaLogger(settings.logLevel, settings.environment)
+  const lag = createLagMetric(settings.environment)
+  const handle = createStreamHandler({ ...openStores(settings, clock, logger), logger })
+  return async ({ Records: records }, context) => {
+    logger.begin(context)
+    // Lambda gives binary values as text: this table has none.
+    const { failed } = await handle(records as readonly StreamRecord[])
+    const oldest = Math.min(...records.flatMap(createdAt))
+    if (Number.isFinite(oldest)) lag(Math.max(0, clock.now() - oldest))
+    return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) }
+  }
+}
+
+/** Milliseconds since 1970; the stream tells seconds. */
+const createdAt = ({ dynamodb }: DynamoDBRecord): number[] =>
+  dynamodb?.ApproximateCreationDateTime === undefined ? [] : [dynamodb.ApproximateCreationDateTime * 1000]
+
+function openStores(
+  settings: IndexerSettings,
+  clock: ReturnType<typeof createSystemClock>,
+  logger: ReturnType<typeof createLambdaLogger>,
+) {
+  const { region, search } = settings
+  const dynamodb = openDynamo(settings)
+  const sqs = openSqs(settings)
+  const outputs = openOutputsLate(settings)
+  const rows = { client: dynamodb, tableName: settings.table, outputs, clock }
+  const poison = createSqsPoisonSink({ client: sqs, queueUrl: settings.poisonUrl })
+  const signing = signingOf(search.endpoint, region, () => dynamodb.config.credentials())
+  const client = createOpenSearchClient({ endpoint: search.endpoint, ...signing })
+  const report = (error: unknown): void => logger.warn('the run queue failed', { error: String(error) })
+  return {
+    sessions: createDynamoSessionStore(rows),
+    deletion: createDynamoSessionDeletion(rows),
+    outputs,
+    poison,
+    writer: createOpenSearchHistoryWriter({ client, alias: search.index, poison, clock }),
+    queue: createSqsRunQueue({ client: sqs, queueUrl: settings.queueUrl, clock, report }),
+  }
+}

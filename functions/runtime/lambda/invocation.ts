@@ -1,0 +1,59 @@
+import type { Context } from 'aws-lambda'
+import type { SessionWorker } from '../../agent/serving/session-worker.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { RunQueue } from '../../ports/run-queue.ts'
+import type { InvocationLogger } from './logger.ts'
+import type { RunMetrics } from './metrics.ts'
+
+/** A session whose work was handed on this often without a pause waits for the next sweep, so that no chain of hints is endless. */
+const MOST_HOPS = 100
+/** Kept free at the end of the function's time, in milliseconds: for a lease to be given back, and a hint to be sent. */
+const CUT_OFF_MS = 10_000
+
+/** What executes runs in a function. */
+export interface Invoked {
+  readonly ports: { readonly clock: Clock; readonly queue: Pick<RunQueue, 'send'> }
+  readonly worker: Pick<SessionWorker, 'idle' | 'handOver' | 'cutOff' | 'resume'>
+  readonly logger: InvocationLogger
+  readonly metrics: Pick<RunMetrics, 'flush'>
+  readonly stopMarginMs: number
+}
+
+/**
+ * Does the work of one invocation and all that it began: a function that ends early is frozen, and would thaw with stale work.
+ * What still runs `stopMarginMs` before the function's time is over is handed on through the queue, with one hop more: between
+ * two rounds, or at the very end out of the middle of a model's answer.
+ */
+export async function invoke<Result>(
+  loop: Invoked,
+  context: Context,
+  hops: number,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { ports, worker, logger, metrics, stopMarginMs } = loop
+  const over = new AbortController()
+  logger.begin(context)
+  worker.resume()
+  const before = (margin: number, step: () => unknown): Promise<unknown> =>
+    ports.clock.sleep(Math.max(0, context.getRemainingTimeInMillis() - margin), over.signal).then(step, () => undefined)
+  const handedOver = before(stopMarginMs, () => handOver(loop, hops + 1))
+  void before(Math.min(CUT_OFF_MS, stopMarginMs), () => worker.cutOff('out_of_time'))
+  try {
+    return await work()
+  } finally {
+    await worker.idle()
+    over.abort()
+    await handedOver
+    metrics.flush()
+  }
+}
+
+async function handOver({ ports, worker, logger }: Invoked, hops: number): Promise<void> {
+  for (const key of await worker.handOver()) {
+    if (hops > MOST_HOPS) logger.warn('work was handed on often, and waits for a sweep', { ...key, hops })
+    else
+      await ports.queue.send({ ...key, hops }).catch((error: unknown) => {
+        logger.error('handing over failed, a sweep will find it', error, { ...key })
+      })
+  }
+}

@@ -1,0 +1,35 @@
+import { Logger as Powertools } from '@aws-lambda-powertools/logger'
+import type { Context } from 'aws-lambda'
+import type { Logger } from '../../ports/logger.ts'
+import type { LogLevel } from '../logger.ts'
+
+/** A logger whose lines carry the ids of the invocation, and of what it works on. */
+export interface InvocationLogger extends Logger {
+  /** Begins the lines of an invocation; those of the one before are forgotten. */
+  begin(context: Context): void
+  /** Puts these on the invocation's further lines. */
+  identify(ids: { readonly tenant: string; readonly session: string; readonly run?: string }): void
+}
+
+/** Logs JSON lines of at least `level`, each with the invocation's request id, session and run. */
+export function createLambdaLogger(level: LogLevel, environment: string): InvocationLogger {
+  const logger = new Powertools({
+    serviceName: 'tooltrail',
+    logLevel: level.toUpperCase() as Uppercase<LogLevel>,
+    persistentKeys: { environment },
+  })
+  return {
+    begin(context) {
+      logger.resetKeys()
+      logger.addContext(context)
+    },
+    identify: (ids) => logger.appendKeys({ ...ids }),
+    info: (message, fields = {}) => logger.info(message, { ...fields }),
+    warn: (message, fields = {}) => logger.warn(message, { ...fields }),
+    error: (message, cause, fields = {}) =>
+      logger.error(message, {
+        ...fields,
+        error: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause),
+      }),
+  }
+}

@@ -1,0 +1,65 @@
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics'
+import type { Agent } from '../../domain/agent.ts'
+import type { RunEvent } from '../../domain/events.ts'
+
+/** CloudWatch's namespace; every metric has the dimensions `environment` and, of runs, `agent`. */
+const NAMESPACE = 'Tooltrail'
+/** Stands for agents that are not configured any more: dimensions must be bounded. */
+const OTHER_AGENT = 'other'
+
+export interface RunMetrics {
+  /** Counts what an event of a run tells. */
+  observe(event: RunEvent): void
+  /** Writes what was counted since the last time, one line an agent. */
+  flush(): void
+}
+
+/** Counts turns, rounds, tool errors and tokens by agent from the runs' events, as lines that CloudWatch reads (EMF). */
+export function createRunMetrics(environment: string, agents: ReadonlyMap<string, Agent>): RunMetrics {
+  const byAgent = new Map<string, Metrics>()
+  const of = (agent: string): Metrics => {
+    const name = agents.has(agent) ? agent : OTHER_AGENT
+    const known = byAgent.get(name) ?? createMetrics({ environment, agent: name })
+    byAgent.set(name, known)
+    return known
+  }
+  return {
+    observe(event) {
+      switch (event.type) {
+        case 'run.completed':
+        case 'run.failed':
+        case 'run.cancelled':
+          of(event.run.agent).addMetric('Turns', MetricUnit.Count, 1)
+          if (event.type === 'run.failed') of(event.run.agent).addMetric('FailedTurns', MetricUnit.Count, 1)
+          return
+        case 'message.completed': {
+          const { agent, usage } = event.message
+          of(agent).addMetric('Rounds', MetricUnit.Count, 1)
+          of(agent).addMetric('InputTokens', MetricUnit.Count, usage?.inputTokens ?? 0)
+          of(agent).addMetric('OutputTokens', MetricUnit.Count, usage?.outputTokens ?? 0)
+          return
+        }
+        case 'tool_call.completed':
+          if (event.message.status === 'error') of(event.message.agent).addMetric('ToolErrors', MetricUnit.Count, 1)
+          return
+        default:
+          return
+      }
+    },
+    flush() {
+      for (const metrics of byAgent.values()) if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics()
+    },
+  }
+}
+
+/** Tells how long what was just indexed had been in the table: milliseconds of the oldest record, a line a batch. */
+export function createLagMetric(environment: string): (milliseconds: number) => void {
+  const metrics = createMetrics({ environment })
+  return (milliseconds) => {
+    metrics.addMetric('IndexLag', MetricUnit.Milliseconds, milliseconds)
+    metrics.publishStoredMetrics()
+  }
+}
+
+const createMetrics = (defaultDimensions: Record<string, string>): Metrics =>
+  new Metrics({ namespace: NAMESPACE, serviceName: 'tooltrail', defaultDimensions })

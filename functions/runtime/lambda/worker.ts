@@ -1,0 +1,32 @@
+import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch'
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
+import { decodeHint } from '../../adapters/sqs/hint.ts'
+import { serveHint } from '../../agent/serving/serve-hint.ts'
+import type { LoopSettings } from '../config.ts'
+import { invoke } from './invocation.ts'
+import { openLoop } from './loop.ts'
+
+/** Serves the sessions that hints from the run queue name; a hint that could not be served comes again. */
+export function createWorkerHandler(
+  settings: LoopSettings,
+): (event: SQSEvent, context: Context) => Promise<SQSBatchResponse> {
+  const loop = openLoop(settings)
+  const { ports, worker, logger } = loop
+  return async (event, context) => {
+    const deadline = ports.clock.now() + context.getRemainingTimeInMillis() - settings.stopMarginMs
+    const serve = async ({ body, messageId }: SQSRecord): Promise<void> => {
+      try {
+        const hint = decodeHint(body)
+        await invoke(loop, context, hint.hops ?? 0, () => {
+          logger.identify({ tenant: hint.tenant, session: hint.session })
+          return serveHint({ ...ports, worker }, hint, deadline)
+        })
+      } catch (error) {
+        logger.error('serving a hint failed', error, { message_id: messageId })
+        throw error
+      }
+    }
+    const options = { context, throwOnFullBatchFailure: false }
+    return processPartialResponse(event, serve, new BatchProcessor(EventType.SQS), options)
+  }
+}

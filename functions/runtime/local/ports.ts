@@ -1,0 +1,70 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createDiskOutputStore } from '../../adapters/disk/output-store.ts'
+import { createMemoryRunQueue } from '../../adapters/memory/run-queue.ts'
+import { createSystemClock } from '../../adapters/memory/system-clock.ts'
+import { createModels } from '../../adapters/models/models.ts'
+import { openDatabase, type Database } from '../../adapters/sqlite/database.ts'
+import { createSqliteHistoryIndex } from '../../adapters/sqlite/history/history-index.ts'
+import { rebuildSqliteHistory } from '../../adapters/sqlite/history/rebuild.ts'
+import { createSqliteHistoryProjection } from '../../adapters/sqlite/history/projection.ts'
+import { createSqliteKeyStore } from '../../adapters/sqlite/key-store.ts'
+import { createSqliteLogReader } from '../../adapters/sqlite/log/log-reader.ts'
+import { createSqliteRunInbox } from '../../adapters/sqlite/log/run-inbox.ts'
+import { createSqliteRunLease } from '../../adapters/sqlite/log/run-lease.ts'
+import { createSqliteRunLog } from '../../adapters/sqlite/log/run-log.ts'
+import { createSqliteSessionDeletion } from '../../adapters/sqlite/log/session-deletion.ts'
+import { createSqliteSessionJanitor } from '../../adapters/sqlite/log/session-janitor.ts'
+import { createSqliteSessionStore } from '../../adapters/sqlite/log/session-store.ts'
+import { redactSecrets } from '../../search/redact.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { SettingsError, type Settings } from '../config.ts'
+import { createLogger } from '../logger.ts'
+import type { OpenPorts } from '../program.ts'
+
+/**
+ * Everything on one machine: rows, queue and index in SQLite, outputs on disk, both in the data folder. Throws `SettingsError`
+ * when that cannot be used.
+ */
+export function openLocalPorts(
+  settings: Pick<Settings, 'dataFolder' | 'logLevel' | 'modelSettings'>,
+  clock: Clock = createSystemClock(),
+): OpenPorts {
+  const database = openData(settings.dataFolder)
+  const outputs = createDiskOutputStore({ folder: join(settings.dataFolder, 'outputs') })
+  const logger = createLogger(settings.logLevel, (line) => process.stderr.write(`${line}\n`))
+  const history = createSqliteHistoryProjection({
+    database,
+    outputs,
+    redact: redactSecrets,
+    report: (error) => logger.warn('indexing history failed, the next search tries again', { error: String(error) }),
+  })
+  const rows = { database, clock, history }
+  return {
+    sessions: createSqliteSessionStore(rows),
+    inbox: createSqliteRunInbox(rows),
+    lease: createSqliteRunLease(rows),
+    log: createSqliteRunLog(rows),
+    reader: createSqliteLogReader(rows),
+    janitor: createSqliteSessionJanitor(rows),
+    deletion: createSqliteSessionDeletion(rows),
+    keys: createSqliteKeyStore(rows),
+    outputs,
+    index: createSqliteHistoryIndex({ database, history }),
+    queue: createMemoryRunQueue({ clock }),
+    models: createModels({ settings: settings.modelSettings }),
+    clock,
+    logger,
+    rebuildHistory: () => rebuildSqliteHistory(rows),
+    close: () => database.close(),
+  }
+}
+
+function openData(folder: string): Database {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    return openDatabase(join(folder, 'tooltrail.db'))
+  } catch (error) {
+    throw new SettingsError(`TOOLTRAIL_DATA: ${folder} cannot be used: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,131 @@
+import { similarWords, inflections } from './word-forms.ts'
+import type { SearchQuery, SearchTerm } from './query.ts'
+
+/** The words that an index knows. Frequencies are numbers of documents; about right is enough. */
+export interface Vocabulary {
+  readonly documents: number
+  frequency(token: string): number
+  /** Words that begin with this, shortest first. */
+  startingWith(prefix: string, limit: number): readonly string[]
+  /** Words that may be one slip of the keyboard away, and others. */
+  resembling(word: string): readonly string[]
+  /** Words that have this inside, shortest first. */
+  containing(part: string, limit: number): readonly string[]
+}
+
+/** A text that stands for a term where it is found, with how well it does. */
+export interface Needle {
+  readonly text: string
+  readonly weight: number
+}
+
+/** A word with everything that may stand for it. */
+export interface PlannedWord {
+  /** Any of these is the word, in an index. */
+  readonly tokens: readonly string[]
+  /** What to look for in a text, best first. */
+  readonly needles: readonly Needle[]
+  readonly frequency: number
+}
+
+/** A term with everything that may stand for it. */
+export interface PlannedTerm {
+  readonly term: SearchTerm
+  /** Ways to find it: each is a list of groups that must all be there, a group being any of its tokens. */
+  readonly alternatives: readonly (readonly (readonly string[])[])[]
+  /** Documents that hold it, about. */
+  readonly frequency: number
+  /** How much it tells: rare terms more. Includes the term's own weight. */
+  readonly importance: number
+  /** What to look for in the text, best first. */
+  readonly needles: readonly Needle[]
+  /** Its words, where it has several. */
+  readonly parts: readonly PlannedWord[]
+}
+
+/** A word in fewer documents than this may be a slip, or a piece of another word. */
+const RARE = 3
+/** Where nothing else answers, so may a word in fewer than this. */
+const STRETCHED = 2_000
+/** Words of one query to which that is done: it takes some lookups each. */
+const MAX_STRETCHED = 8
+/** Documents that a word's expansions may hold together. */
+const EXTENDED = 5_000
+/** Expansions of an unknown word. */
+const MAX_EXTENSIONS = 40
+const COMPOUND_IMPORTANCE = 1.2
+/** Words of a compound that are looked for; the rest is left to its text. */
+const MAX_PARTS = 8
+
+/**
+ * Plans how to look for each term: the word itself, its inflections, and where it is rare, words one slip away and words that
+ * it is a piece of. `stretch` looks for those of every word: what is common elsewhere may be unknown within a scope.
+ */
+export function planTerms(query: SearchQuery, vocabulary: Vocabulary, stretch: boolean): PlannedTerm[] {
+  let left = MAX_STRETCHED
+  const isStretched = (frequency: number): boolean =>
+    (frequency <= RARE || (stretch && frequency <= STRETCHED)) && left-- > 0
+  return query.terms.map((term) => planTerm(term, vocabulary, isStretched))
+}
+
+function planTerm(term: SearchTerm, vocabulary: Vocabulary, isStretched: (frequency: number) => boolean): PlannedTerm {
+  const words = term.words.slice(0, MAX_PARTS).map((word) => expandWord(word, vocabulary, isStretched))
+  const wholes = term.wholes.map((whole) => [[whole]])
+  const single = words.length === 1 ? words[0] : undefined
+  const frequency =
+    single?.frequency ??
+    Math.max(
+      Math.min(...words.map((word) => word.frequency)) / 2,
+      ...term.wholes.map((whole) => vocabulary.frequency(whole)),
+    )
+  const scale = term.weight * (single === undefined ? COMPOUND_IMPORTANCE : 1)
+  return {
+    term,
+    alternatives: [...wholes, words.map((word) => word.tokens)],
+    frequency,
+    importance: scale * inverseFrequency(frequency, vocabulary.documents),
+    needles: single?.needles ?? [
+      { text: term.text, weight: 1 },
+      ...term.wholes.filter((whole) => whole !== term.text).map((text) => ({ text, weight: 0.95 })),
+    ],
+    parts: single === undefined ? words : [],
+  }
+}
+
+function expandWord(word: string, vocabulary: Vocabulary, isStretched: (frequency: number) => boolean): PlannedWord {
+  const own = vocabulary.frequency(word)
+  const needles: Needle[] = [{ text: word, weight: 1 }]
+  const tokens = new Set([word])
+  let frequency = own
+  const add = (text: string, weight: number): void => {
+    const known = tokens.has(text) ? 0 : vocabulary.frequency(text)
+    if (known === 0 || (weight === 0 && frequency + known > EXTENDED)) return
+    tokens.add(text)
+    frequency += known
+    if (weight > 0) needles.push({ text, weight })
+  }
+  for (const form of inflections(word)) add(form, 0.8)
+  if (isStretched(own)) {
+    for (const other of slips(word, vocabulary)) add(other, /\p{N}/u.test(word) ? 0.5 : 0.8)
+    // The word itself is what stands in their text: no needles of their own.
+    if (word.length >= 3 || own === 0) for (const other of holders(word, vocabulary)) add(other, 0)
+  }
+  return { tokens: [...tokens], needles, frequency }
+}
+
+/** Words one slip away: a slip leaves the first or the last half of a word as it was, or swaps the letters between. */
+function slips(word: string, vocabulary: Vocabulary): string[] {
+  if (word.length < 4 || word.length > 24 || !/^[\p{L}\p{N}]+$/u.test(word)) return []
+  return similarWords(word, vocabulary.resembling(word))
+}
+
+function holders(word: string, vocabulary: Vocabulary): readonly string[] {
+  if (word.length < 3) return vocabulary.startingWith(word, MAX_EXTENSIONS)
+  const starting = vocabulary.startingWith(word, MAX_EXTENSIONS)
+  return starting.length >= MAX_EXTENSIONS ? starting : [...starting, ...vocabulary.containing(word, MAX_EXTENSIONS)]
+}
+
+function inverseFrequency(frequency: number, documents: number): number {
+  const known = Math.min(frequency, documents)
+  return Math.log(1 + (documents - known + 0.5) / (known + 0.5))
+}

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest'
+import type { RunEvent } from '../../../functions/domain/events.ts'
+import { createRoundsUnderWay } from '../../../functions/agent/following/round-under-way.ts'
+
+const started = (round: number): RunEvent => ({ type: 'round.started', runId: 'r', round })
+const said = (text: string, part = 0, round = 0): RunEvent => ({ type: 'text.delta', runId: 'r', round, part, text })
+const called = (text: string, sequence = 0): RunEvent => ({
+  type: 'tool_call.delta',
+  runId: 'r',
+  round: 0,
+  sequence,
+  toolCallId: `c${sequence}`,
+  toolName: 'shell',
+  arguments: text,
+})
+
+function after(...events: readonly RunEvent[]): readonly RunEvent[] {
+  const rounds = createRoundsUnderWay()
+  for (const event of events) rounds.note('s', event)
+  return rounds.of('s')
+}
+
+describe('what has streamed of a round', () => {
+  test('is kept from its start, the deltas of one piece as one', () => {
+    const events = [started(0), said('a'), said('b'), called('{"x"'), called(':1}'), called('{}', 1), said('c', 3)]
+    expect(after(...events)).toEqual([started(0), said('ab'), called('{"x":1}'), called('{}', 1), said('c', 3)])
+  })
+
+  test('is dropped when the round begins again', () => {
+    const again: RunEvent = { type: 'round.restarted', runId: 'r', round: 0, reason: 'retry' }
+    expect(after(started(0), said('a'), again, said('b'))).toEqual([started(0), said('b')])
+    expect(after(started(0), said('a'), started(0), said('b'))).toEqual([started(0), said('b')])
+  })
+
+  test('is forgotten once it is stored, and never kept without its start', () => {
+    const stored = { type: 'message.completed', runId: 'r', id: 'm:message.completed' } as RunEvent
+    expect(after(started(0), said('a'), stored)).toEqual([])
+    expect(after(started(0), said('a'), stored, said('b'))).toEqual([])
+    expect(after(said('b'))).toEqual([])
+  })
+
+  test('is kept of the sessions that began last, and of no more', () => {
+    const rounds = createRoundsUnderWay()
+    for (let count = 0; count < 300; count++) rounds.note(`s${count}`, started(0))
+    expect(rounds.of('s0')).toEqual([])
+    expect(rounds.of('s299')).toEqual([started(0)])
+  })
+})

@@ -1,0 +1,195 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { continueDeletion } from '../../../functions/agent/serving/delete-session.ts'
+import { expireSession } from '../../../functions/agent/serving/expire-session.ts'
+import { serveHint } from '../../../functions/agent/serving/serve-hint.ts'
+import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
+import type { SessionKey } from '../../../functions/domain/session.ts'
+import { makeTool, setStage } from '../stage.ts'
+import type { Stage } from '../stage.ts'
+
+let stage: Stage | undefined
+afterEach(async () => {
+  await stage?.close()
+  stage = undefined
+})
+
+/** Something that is under way until it is let go. */
+function gate(): { readonly begun: Promise<void>; readonly release: () => void; readonly pass: () => Promise<void> } {
+  let begin = (): void => {}
+  let release = (): void => {}
+  const begun = new Promise<void>((resolve) => (begin = resolve))
+  const open = new Promise<void>((resolve) => (release = resolve))
+  return {
+    begun,
+    release: () => release(),
+    pass: () => {
+      begin()
+      return open
+    },
+  }
+}
+
+const oneCall = { calls: [{ name: 'slow' }] }
+
+test('handing over waits for the end of the round, says whose run it was, and another process finishes it', async () => {
+  const { begun, release, pass } = gate()
+  let ran = 0
+  const slow = makeTool('slow', async () => {
+    ran++
+    await pass()
+    return { text: 'slept' }
+  })
+  stage = await setStage({ script: [oneCall], tools: [slow] })
+  const runId = await stage.submit('go')
+  await begun
+  const left = stage.worker.handOver()
+  let over = false
+  void left.then(() => (over = true))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(over).toBe(false)
+  release()
+  expect(await left).toEqual([stage.key])
+
+  const other = stage.another([{ text: 'done' }])
+  await other.worker.serve(stage.key)
+  expect([(await other.settled(runId)).status, ran]).toEqual(['completed', 1])
+  expect(stage.requests).toHaveLength(1)
+})
+
+test('a process that handed over begins nothing until it resumes, and what it was asked meanwhile is due', async () => {
+  stage = await setStage({ script: [{ text: 'one' }] })
+  const { backend, key, ports, worker } = stage
+  expect(await worker.handOver()).toEqual([])
+  const runId = await stage.submit('go')
+  await worker.idle()
+  expect([(await ports.reader.run(key, runId))?.status, stage.requests]).toEqual(['running', []])
+  expect(await ports.janitor.due(ports.clock.now(), 10)).toEqual([key])
+  worker.resume()
+  await backend.continue(key, {}, { here: true })
+  expect((await stage.settled(runId)).status).toBe('completed')
+})
+
+test('a process is idle only when nothing is executed any more', async () => {
+  const { begun, release, pass } = gate()
+  const slow = makeTool('slow', async () => {
+    await pass()
+    return { text: 'slept' }
+  })
+  stage = await setStage({ script: [oneCall, { text: 'done' }], tools: [slow] })
+  await stage.worker.idle()
+  await stage.submit('go')
+  await begun
+  let idle = false
+  const waiting = stage.worker.idle().then(() => (idle = true))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(idle).toBe(false)
+  release()
+  await waiting
+  expect(stage.events.at(-1)?.type).toBe('run.completed')
+})
+
+test('a hint of a deleted session removes its rows; the last step waits for late writers', async () => {
+  stage = await setStage({ script: [{ text: 'done' }] })
+  const { ports, worker, key } = stage
+  await stage.settled(await stage.submit('go'))
+  await ports.deletion.tombstone(key)
+  await serveHint({ ...ports, worker }, key, Infinity)
+  expect(await ports.deletion.state(key)).toMatchObject({ removed: true, messages: 2 })
+  await serveHint({ ...ports, worker }, key, Infinity)
+  // Due a lease's length later, still.
+  expect(await ports.janitor.due(ports.clock.now() + 61_000, 10)).toEqual([key])
+})
+
+test('the last step of a deletion takes away what a late writer has left, and is then due no more', async () => {
+  stage = await setStage({ script: [] })
+  const { ports, key } = stage
+  await ports.deletion.tombstone(key)
+  await continueDeletion(ports, key, Infinity)
+  const late = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
+  await ports.outputs.put(key, late, Buffer.from('late'), 'text/plain')
+  expect(await continueDeletion(ports, key, Infinity)).toMatchObject({ removed: true })
+  expect(await ports.outputs.stat(key, late)).toBeUndefined()
+  expect(await ports.janitor.due(ports.clock.now() + 61_000, 10)).toEqual([])
+})
+
+test('a session whose expiry was removed is deleted and hinted at; one that has been used since is not', async () => {
+  let ahead = 0
+  const clock = { ...createSystemClock(), now: () => Date.now() + ahead }
+  stage = await setStage({ script: [], clock })
+  const { deletion, sessions } = stage.ports
+  const hints: SessionKey[] = []
+  const queue = { send: async (hint: SessionKey) => void hints.push(hint) }
+  const expiring = { tenant: 'default', session: 'short-lived' }
+  await sessions.create({ ...expiring, agent: 'default', metadata: {}, ttlDays: 1 })
+  await expireSession({ deletion, queue }, expiring)
+  expect([await sessions.read(expiring), hints]).toEqual([expect.anything(), []])
+  ahead = 2 * 86_400_000
+  await expireSession({ deletion, queue }, expiring)
+  expect([await sessions.read(expiring), hints]).toEqual([undefined, [expiring]])
+  await expireSession({ deletion, queue }, expiring)
+  expect(hints).toHaveLength(1)
+})
+
+test('an input and an answer whose hint cannot be sent are accepted all the same, and due', async () => {
+  stage = await setStage({
+    script: [{ calls: [{ id: 'ask-1', name: 'ask' }] }],
+    change: (ports) => ({
+      ...ports,
+      queue: { ...ports.queue, send: () => Promise.reject(new Error('the queue does not answer')) },
+    }),
+  })
+  const { backend, key, ports, worker } = stage
+  const elsewhere = { here: false }
+  const parts = [{ type: 'text', text: 'go' } as const]
+  const clientTools = [{ name: 'ask', description: '', parameters: {} }]
+  const due = async (): Promise<boolean> => (await ports.lease.look(key))?.due !== undefined
+
+  const { runId } = await backend.submit(key, { parts, clientTools }, elsewhere)
+  expect(await due()).toBe(true)
+  await worker.serve(key)
+  expect(await due()).toBe(false)
+  await backend.answer(key, runId, [{ toolCallId: 'ask-1', output: [{ type: 'text', text: 'yes' }] }], elsewhere)
+  expect(await due()).toBe(true)
+})
+
+describe('what comes while a worker looks whether there is more to do', () => {
+  /** A worker that has ended a run, and has seen nothing more, but not yet gone. */
+  async function leaving() {
+    const { begun, release, pass } = gate()
+    const opened = await setStage({
+      script: [{ text: 'one' }, { text: 'two' }],
+      change: (ports) => ({
+        ...ports,
+        lease: {
+          ...ports.lease,
+          async look(key) {
+            const seen = await ports.lease.look(key)
+            if (stage?.events.some(({ type }) => type === 'run.completed') === true) await pass()
+            return seen
+          },
+        },
+      }),
+    })
+    stage = opened
+    await opened.settled(await opened.submit('first'))
+    await begun
+    return { ...opened, release }
+  }
+
+  test('and is started at once is executed by it', async () => {
+    const { submit, settled, release } = await leaving()
+    const second = await submit('second')
+    release()
+    expect(await settled(second, 5_000)).toMatchObject({ status: 'completed' })
+  })
+
+  test('and is hinted at is looked for once more', async () => {
+    const { backend, worker, key, settled, release } = await leaving()
+    const parts = [{ type: 'text', text: 'second' } as const]
+    const { runId } = await backend.submit(key, { parts, clientTools: [] }, { here: false })
+    const served = worker.serve(key)
+    release()
+    await served
+    expect(await settled(runId, 5_000)).toMatchObject({ status: 'completed' })
+  })
+})

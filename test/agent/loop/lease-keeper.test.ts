@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
+import { keepLease, RunCancelled } from '../../../functions/agent/loop/lease-keeper.ts'
+import type { LeaseKeeper } from '../../../functions/agent/loop/lease-keeper.ts'
+import { LeaseLost } from '../../../functions/domain/errors.ts'
+import type { Lease, SessionHeader } from '../../../functions/domain/session.ts'
+import type { RunLease } from '../../../functions/ports/run-lease.ts'
+
+/** Waits take a hundredth of their time. */
+const HASTE = 100
+const system = createSystemClock()
+let ahead = 0
+const clock = {
+  now: () => Date.now() + ahead,
+  sleep: (milliseconds: number, signal?: AbortSignal) => system.sleep(milliseconds / HASTE, signal),
+}
+const logger = { info: () => undefined, warn: () => undefined, error: () => undefined }
+let keeper: LeaseKeeper | undefined
+beforeEach(() => {
+  ahead = 0
+})
+afterEach(() => keeper?.stop())
+
+const never = (): Promise<never> => new Promise(() => undefined)
+const down = (): Promise<never> => Promise.reject(new Error('the store is down'))
+
+/** A keeper of a lease of a minute; what it is not given never answers. */
+function keep(given: Partial<RunLease> = {}): LeaseKeeper {
+  const lease: Lease = { ...mine, generation: 3, owner: 'o', runId: 'r', until: clock.now() + 60_000, head: undefined }
+  const silent = { look: never, start: never, take: never, claim: never, heartbeat: never, release: never }
+  keeper = keepLease({ lease: { ...silent, ...given }, clock, logger }, lease)
+  return keeper
+}
+
+const mine = { tenant: 't', session: 's' }
+const counts = { paused: false, waiting: 0, queued: 0, takeovers: 0 }
+const header = (change: Partial<SessionHeader> = {}): SessionHeader => ({
+  ...mine,
+  ...counts,
+  status: 'live',
+  generation: 3,
+  activeRun: 'r',
+  ...change,
+})
+
+const stopped = ({ signal }: LeaseKeeper): Promise<unknown> =>
+  new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(signal.reason))
+  })
+const isKept = async ({ signal }: LeaseKeeper): Promise<boolean> => {
+  await system.sleep(50)
+  return !signal.aborted
+}
+
+test.each([
+  ['do not answer', never],
+  ['fail', down],
+])('work stops ten seconds before the end of a lease whose heartbeats %s', async (_, heartbeat) => {
+  const kept = keep({ heartbeat })
+  ahead = 49_000
+  expect(await isKept(kept)).toBe(true)
+  ahead = 50_001
+  expect(await stopped(kept)).toBeInstanceOf(LeaseLost)
+})
+
+test('a heartbeat that came through moves that end', async () => {
+  const beats: number[] = []
+  const kept = keep({ heartbeat: async (_, until) => void beats.push(until) })
+  ahead = 40_000
+  while (beats.at(-1) === undefined || (beats.at(-1) ?? 0) < Date.now() + 95_000) await system.sleep(5)
+  ahead = 80_000
+  expect(kept.check).not.toThrow()
+  expect(await isKept(kept)).toBe(true)
+})
+
+test.each<[string, SessionHeader | undefined]>([
+  ['somebody else holds the session', header({ generation: 4 })],
+  ['the session is deleted', header({ status: 'deleted' })],
+  ['the session is gone', undefined],
+])('work stops when %s', async (_, seen) => {
+  expect(await stopped(keep({ look: async () => seen }))).toBeInstanceOf(LeaseLost)
+})
+
+test('work stops when a heartbeat is refused', async () => {
+  expect(await stopped(keep({ heartbeat: () => Promise.reject(new LeaseLost('s', 3)) }))).toBeInstanceOf(LeaseLost)
+})
+
+test('work stops for a cancel of its run, and for no other', async () => {
+  const other = { cancel: { run: 'other', reason: 'user' } } as const
+  expect(await isKept(keep({ look: async () => header(other) }))).toBe(true)
+  const own = { cancel: { run: 'r', reason: 'superseded' } } as const
+  const reason = await stopped(keep({ look: async () => header(own) }))
+  expect(reason).toBeInstanceOf(RunCancelled)
+  expect(reason).toMatchObject({ reason: 'superseded' })
+})
+
+test('looks that fail stop nothing', async () => {
+  expect(await isKept(keep({ look: down, heartbeat: async () => undefined }))).toBe(true)
+})
+
+test('a process that stood still knows by the clock alone that it must not begin anything', () => {
+  const { check } = keep()
+  expect(check).not.toThrow()
+  ahead = 50_001
+  expect(check).toThrow(/no longer holds the lease/)
+})

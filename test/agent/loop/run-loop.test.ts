@@ -1,0 +1,209 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { ModelError } from '../../../functions/ports/model.ts'
+import type { ToolOutput } from '../../../functions/ports/tool.ts'
+import { makeTool, setStage } from '../stage.ts'
+import type { Stage } from '../stage.ts'
+
+let stage: Stage | undefined
+afterEach(async () => {
+  await stage?.close()
+  stage = undefined
+})
+const set = async (options: Parameters<typeof setStage>[0]): Promise<Stage> => (stage = await setStage(options))
+const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
+
+describe('a run', () => {
+  test('without calls stores the input and the answer, and ends completed', async () => {
+    const { submit, settled, log } = await set({ script: [{ text: 'hello' }] })
+    const run = await settled(await submit('hi'))
+    expect(run).toMatchObject({ status: 'completed', stopReason: 'answer', rounds: 1 })
+    expect((await log()).map((message) => message.role)).toEqual(['user', 'assistant'])
+  })
+
+  test('executes the calls of a round and asks again with their results in sequence order', async () => {
+    const slow = makeTool('slow', async () => {
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      return { text: 'slow' }
+    })
+    const { submit, settled, requests } = await set({
+      script: [{ calls: [{ name: 'slow' }, { name: 'echo', arguments: '{"a":1}' }] }, { text: 'done' }],
+      tools: [echo, slow],
+    })
+    expect(await settled(await submit('go'))).toMatchObject({ status: 'completed', rounds: 2 })
+    const results = requests[1]?.messages.slice(2)
+    expect(results).toMatchObject([
+      { role: 'tool', toolName: 'slow', parts: [{ text: 'slow' }] },
+      { role: 'tool', toolName: 'echo', parts: [{ text: '{"a":1}' }] },
+    ])
+  })
+
+  test('stores its calls as running before any of them executes', async () => {
+    const seen: string[] = []
+    const spy = makeTool('spy', async (_input, context) => {
+      const rows = await stage?.ports.reader.messages(context, { order: 'ascending', limit: 10, roles: ['tool'] })
+      for (const row of rows?.messages ?? []) if (row.role === 'tool') seen.push(row.status)
+      return { text: '' }
+    })
+    const { submit, settled } = await set({ script: [{ calls: [{ name: 'spy' }] }, { text: 'done' }], tools: [spy] })
+    await settled(await submit('go'))
+    expect(seen).toEqual(['running'])
+  })
+
+  test.each([
+    ['an unknown tool', { name: 'nope' }, 'no tool named "nope"'],
+    ['malformed arguments', { name: 'echo', arguments: '{"a":' }, 'not valid JSON: {"a":'],
+    ['a throwing tool', { name: 'throws' }, 'broken'],
+    ['a tool that takes too long', { name: 'hangs' }, 'did not finish within'],
+    ['a tool that answers nothing', { name: 'mute' }, 'mute answered no text'],
+  ])('goes on after %s: the failure is a result that the model sees', async (_name, call, text) => {
+    const throws = makeTool('throws', () => Promise.reject(new Error('broken')))
+    const hangs = makeTool('hangs', () => new Promise(() => undefined), { timeoutMs: 20 })
+    const mute = makeTool('mute', async () => JSON.parse('{}') as ToolOutput)
+    const { submit, settled, requests } = await set({
+      script: [{ calls: [call] }, { text: 'sorry' }],
+      tools: [echo, throws, hangs, mute],
+    })
+    expect(await settled(await submit('go'))).toMatchObject({ status: 'completed' })
+    expect(requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', isError: true })
+    expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain(JSON.stringify(text).slice(1, -1))
+  })
+
+  test('gives empty and repeated call ids fresh ones, the same in call and result', async () => {
+    const { submit, settled, log } = await set({
+      script: [
+        {
+          calls: [
+            { id: '', name: 'echo' },
+            { id: 'x', name: 'echo' },
+            { id: 'x', name: 'echo' },
+          ],
+        },
+        { text: 'ok' },
+      ],
+      tools: [echo],
+    })
+    await settled(await submit('go'))
+    const messages = await log()
+    const calls = messages.flatMap((message) =>
+      message.role === 'assistant' ? message.toolCalls.map(({ id }) => id) : [],
+    )
+    expect(new Set(calls).size).toBe(3)
+    expect(calls).not.toContain('')
+    expect(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []))).toEqual(calls)
+  })
+
+  test('ends after its last round, whose calls get one error result each', async () => {
+    const calls = [{ name: 'echo' }]
+    const { submit, settled, requests, log } = await set({
+      script: [{ calls }, { calls }, { calls }],
+      tools: [echo],
+      policies: { maxRounds: 2 },
+    })
+    expect(await settled(await submit('go'))).toMatchObject({ status: 'completed', stopReason: 'max_rounds' })
+    expect(requests.map((request) => request.toolChoice)).toEqual(['auto', 'auto', 'none'])
+    expect(requests[2]?.tools).toHaveLength(1)
+    expect((await log()).at(-1)).toMatchObject({ role: 'tool', status: 'error' })
+  })
+
+  test('executes the first 64 calls of a round and answers the others with an error', async () => {
+    let ran = 0
+    const count = makeTool('count', async () => ({ text: String(++ran) }))
+    const calls = Array.from({ length: 66 }, (_, place) => ({ id: `c${place}`, name: 'count' }))
+    const { submit, settled, requests, log } = await set({ script: [{ calls }, { text: 'ok' }], tools: [count] })
+    await settled(await submit('go'))
+    expect(ran).toBe(64)
+    const results = requests[1]?.messages.slice(2) ?? []
+    expect(results.map((result) => result.role === 'tool' && result.isError)).toEqual(
+      calls.map((_, place) => place > 63),
+    )
+    expect(results.at(-1)).toMatchObject({
+      toolCallId: 'c65',
+      parts: [{ text: expect.stringMatching(/not executed/) }],
+    })
+    expect((await log()).filter((message) => message.role === 'tool')).toHaveLength(64)
+  })
+
+  test('waits for nobody in its last round: calls of client tools get an error result as well', async () => {
+    const { submit, settled, log } = await set({
+      script: [{ calls: [{ name: 'echo' }] }, { calls: [{ name: 'ask' }] }],
+      tools: [echo],
+      policies: { maxRounds: 1 },
+    })
+    const clientTools = [{ name: 'ask', description: '', parameters: {} }]
+    expect(await settled(await submit('go', { clientTools }))).toMatchObject({ stopReason: 'max_rounds' })
+    expect((await log()).at(-1)).toMatchObject({
+      status: 'error',
+      parts: [{ text: expect.stringMatching(/last round/) }],
+    })
+  })
+
+  test('stops when its token budget is used up, after one last answer', async () => {
+    const { submit, settled, requests } = await set({
+      script: [{ calls: [{ name: 'echo' }], tokens: 500 }, { text: 'that is all' }],
+      tools: [echo],
+      policies: { maxRunTokens: 400 },
+    })
+    expect(await settled(await submit('go'))).toMatchObject({ stopReason: 'budget' })
+    expect(requests[1]?.toolChoice).toBe('none')
+  })
+
+  test('asks once more for the call that require_tool demands, leaving no trace of the first answer', async () => {
+    const { submit, settled, log, events, requests } = await set({
+      script: [{ text: 'I know' }, { calls: [{ name: 'echo' }] }, { text: 'done' }],
+      tools: [echo],
+      policies: { requireTool: 'any' },
+    })
+    await settled(await submit('go'))
+    expect(requests.map((request) => request.toolChoice)).toEqual(['auto', 'required', 'auto'])
+    expect(events.some((event) => event.type === 'round.restarted')).toBe(true)
+    expect(JSON.stringify(await log())).not.toContain('I know')
+  })
+})
+
+test('a run that has not made the call that require_tool demands may end without it in its last round', async () => {
+  const { submit, settled, requests } = await set({
+    script: [{ calls: [{ name: 'echo' }] }, { calls: [{ name: 'echo' }] }, { text: 'done' }],
+    tools: [echo, makeTool('other', async () => ({ text: '' }))],
+    policies: { requireTool: { name: 'other' }, maxRounds: 1 },
+  })
+  expect(await settled(await submit('go'))).toMatchObject({ status: 'completed', stopReason: 'max_rounds' })
+  expect(requests.map((request) => request.toolChoice)).toEqual(['auto', { name: 'other' }, 'none'])
+})
+
+describe('a model that fails', () => {
+  const failing = (error: ModelError) =>
+    async function* () {
+      yield { type: 'text.delta', part: 0, text: 'half' } as const
+      throw error
+    }
+
+  test('for a moment is asked again, and only the attempt that counts is stored', async () => {
+    const error = new ModelError('rate_limited', 'slow down', { retryable: true, retryAfterMs: 5 })
+    const { submit, settled, log, events } = await set({ script: [failing(error), { text: 'whole' }] })
+    expect(await settled(await submit('go'))).toMatchObject({ status: 'completed' })
+    expect(events.filter((event) => event.type === 'round.restarted')).toHaveLength(1)
+    expect((await log()).map((message) => message.parts)).toMatchObject([[{ text: 'go' }], [{ text: 'whole' }]])
+  })
+
+  test('for good fails the run: the error and what had streamed stay in the log, the error leaves no request', async () => {
+    const error = new ModelError('refused', 'no', { retryable: false })
+    const { submit, settled, log, requests } = await set({ script: [failing(error), { text: 'again' }] })
+    expect(await settled(await submit('go'))).toMatchObject({ status: 'failed', error: { code: 'refused' } })
+    expect((await log()).at(-1)?.parts).toEqual([
+      { type: 'text', text: 'half' },
+      { type: 'error', code: 'refused', text: 'no' },
+    ])
+    await settled(await submit('and now'))
+    expect(JSON.stringify(requests[1])).not.toContain('refused')
+  })
+
+  test('can be tried again by continue, without a new input', async () => {
+    const error = new ModelError('provider_error', 'down', { retryable: false })
+    const { submit, settled, backend, key, log } = await set({ script: [failing(error), { text: 'up' }] })
+    await settled(await submit('go'))
+    const { runId } = await backend.continue(key, {}, { here: true })
+    expect(await settled(runId)).toMatchObject({ status: 'completed', trigger: 'continue' })
+    expect((await log()).filter((message) => message.role === 'user')).toHaveLength(1)
+    await expect(backend.continue(key, {}, { here: true })).rejects.toMatchObject({ code: 'nothing_to_continue' })
+  })
+})

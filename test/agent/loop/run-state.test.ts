@@ -1,0 +1,33 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { remember } from '../../../functions/agent/loop/run-state.ts'
+import type { RunState } from '../../../functions/agent/loop/run-state.ts'
+import { nextIds } from '../../../functions/domain/ids.ts'
+import type { Message } from '../../../functions/domain/message.ts'
+
+const IDS = nextIds(undefined, 1, 20)
+const messages = fc.uniqueArray(fc.constantFrom(...IDS)).map((ids) => ids.map(messageOf))
+const messageOf = (id: string): Message => ({
+  id,
+  role: 'user',
+  runId: 'r',
+  agent: 'default',
+  round: 0,
+  createdAt: 0,
+  parts: [],
+})
+
+test('what is remembered stands in the order of ids, each message as it was last', () => {
+  fc.assert(
+    fc.property(fc.array(messages, { maxLength: 5 }), (batches) => {
+      const state = { messages: [] as Message[] } as RunState
+      const last = new Map<string, Message>()
+      for (const [index, batch] of batches.entries()) {
+        const changed = batch.map((message) => ({ ...message, createdAt: index }))
+        remember(state, changed)
+        for (const message of changed) last.set(message.id, message)
+      }
+      expect(state.messages).toEqual([...last.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1)))
+    }),
+  )
+})

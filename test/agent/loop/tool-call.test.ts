@@ -1,0 +1,82 @@
+import { getEventListeners } from 'node:events'
+import { expect, test } from 'vitest'
+import { executeCall } from '../../../functions/agent/loop/tool-call.ts'
+import type { Tool, ToolContext } from '../../../functions/ports/tool.ts'
+import { makeTool } from '../stage.ts'
+
+const CALL = { name: 'work', arguments: '{"a":1}' }
+const never = () => new Promise<never>(() => undefined)
+const stopped = (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener('abort', resolve))
+
+function contextOf(signal: AbortSignal): ToolContext {
+  return {
+    tenant: 'default',
+    session: 's',
+    runId: 'r',
+    agent: 'a',
+    toolCallId: 'c',
+    signal,
+    now: () => 0,
+    searchHistory: async () => [],
+    readOutput: async () => undefined,
+  }
+}
+
+const execute = (tool: Tool, work = new AbortController()) => executeCall(tool, CALL, contextOf(work.signal))
+
+test('a tool is told that its time is over, and whatever it then does, so is the model', async () => {
+  let told: unknown
+  const obeys: Tool['execute'] = async (_, { signal }) => {
+    await stopped(signal)
+    told = signal.reason
+    throw new Error('stopped')
+  }
+  for (const run of [obeys, never]) {
+    const outcome = await execute(makeTool('work', run, { timeoutMs: 20 }))
+    expect(outcome).toEqual({ status: 'error', text: 'error: work did not finish within 0.02 s' })
+  }
+  expect(told).toMatchObject({ name: 'TimeoutError' })
+})
+
+test('when the work must stop, a call ends with its reason, whatever the tool does', async () => {
+  let told: unknown
+  const obeys: Tool['execute'] = async (_, { signal }) => {
+    await stopped(signal)
+    told = signal.reason
+    return { text: 'stopped' }
+  }
+  for (const run of [obeys, never]) {
+    const work = new AbortController()
+    const call = execute(makeTool('work', run), work)
+    work.abort(new Error('the lease is lost'))
+    await expect(call).rejects.toThrow('the lease is lost')
+  }
+  expect(told).toMatchObject({ message: 'the lease is lost' })
+})
+
+test('a tool does not begin when the work must stop already', async () => {
+  let begun = 0
+  const work = new AbortController()
+  work.abort(new Error('the run was cancelled'))
+  const tool = makeTool('work', async () => ({ text: String(++begun) }))
+  await expect(execute(tool, work)).rejects.toThrow('the run was cancelled')
+  expect(begun).toBe(0)
+})
+
+test('a call leaves no timer and no listener behind, however it ends', async () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+  const before = timers()
+  const work = new AbortController()
+  await execute(
+    makeTool('work', async () => ({ text: 'done' })),
+    work,
+  )
+  await execute(
+    makeTool('work', () => Promise.reject(new Error('broken'))),
+    work,
+  )
+  await execute(makeTool('work', never, { timeoutMs: 1 }), work)
+  expect(getEventListeners(work.signal, 'abort')).toEqual([])
+  // Other timers of this process may have ended meanwhile.
+  expect(timers()).toBeLessThanOrEqual(before)
+})

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import type { ApiKey } from '../../functions/domain/api-key.ts'
+import { KeyCommandError, runKeyCommand } from '../../functions/cli/key-command.ts'
+import { hashKeySecret, isKeySecret } from '../../functions/access/key-secret.ts'
+import type { KeyStore } from '../../functions/ports/key-store.ts'
+import { createManualClock } from '../contracts/stores.ts'
+
+function scene() {
+  const stored = new Map<string, ApiKey>()
+  const keys: KeyStore = {
+    create: async (hash, key) => void stored.set(hash, key),
+    find: async (hash) => stored.get(hash),
+    list: async (tenant) => [...stored.values()].filter((key) => tenant === undefined || key.tenant === tenant),
+    revoke: async (id) => [...stored.values()].some((key) => key.id === id),
+    any: async () => stored.size > 0,
+    take: async () => 0,
+  }
+  const run = (line: string): Promise<string> =>
+    runKeyCommand(
+      { keys, clock: createManualClock() },
+      line.split(' ').filter((word) => word !== ''),
+    )
+  return { stored, run }
+}
+
+describe('npm run keys', () => {
+  test('create prints the key once and keeps only its hash', async () => {
+    const { stored, run } = scene()
+    const printed = await run('create --tenant acme --scope read,write --owner me --rps 5 --active-runs 2')
+    const [secret = ''] = printed.split('\n')
+    expect(isKeySecret(secret)).toBe(true)
+    expect(stored.get(hashKeySecret(secret))).toMatchObject({
+      tenant: 'acme',
+      scopes: ['read', 'write'],
+      owner: 'me',
+      caps: { requestsPerSecond: 5, activeRuns: 2 },
+    })
+    expect(JSON.stringify([...stored])).not.toContain(secret)
+    expect(await run('list')).not.toContain(secret)
+  })
+
+  test('create makes another secret each time', async () => {
+    const { stored, run } = scene()
+    for (let count = 0; count < 3; count++) await run('create --tenant a --scope admin')
+    expect(stored.size).toBe(3)
+  })
+
+  test('list shows the keys of one tenant or all', async () => {
+    const { run } = scene()
+    expect(await run('list')).toBe('There are no keys.\n')
+    await run('create --tenant a --scope read')
+    await run('create --tenant b --scope read')
+    expect((await run('list')).trim().split('\n')).toHaveLength(2)
+    expect(await run('list --tenant b')).toMatch(/^key_\S+ {2}tenant b {2}read {2}made \S+Z\n$/)
+  })
+
+  test('revoke tells whether there was such a key', async () => {
+    const { stored, run } = scene()
+    await run('create --tenant a --scope read')
+    const [key] = stored.values()
+    expect(await run(`revoke ${key?.id}`)).toBe(`Key ${key?.id} is revoked.\n`)
+    await expect(run('revoke nothing')).rejects.toThrow(new KeyCommandError('there is no key nothing'))
+  })
+
+  test.each(['', '--help', 'create --help', '-h'])('%j explains how it is used', async (line) => {
+    expect(await scene().run(line)).toContain('npm run keys -- create')
+  })
+
+  test.each([
+    'create',
+    'create --tenant Acme --scope read',
+    'create --tenant acme',
+    'create --tenant acme --scope all',
+    'create --tenant acme --scope read --rps 0',
+    'create --tenant acme --scope read --active-runs many',
+    'create extra --tenant acme --scope read',
+    'revoke',
+    'revoke a b',
+    'destroy',
+    'list --unknown',
+  ])('%j is refused', async (line) => {
+    await expect(scene().run(line)).rejects.toBeInstanceOf(KeyCommandError)
+  })
+})

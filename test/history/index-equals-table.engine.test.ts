@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createDynamoSessionDeletion } from '../../functions/adapters/dynamodb/log/session-deletion.ts'
+import type { StreamRecord } from '../../functions/adapters/dynamodb/stream/row-records.ts'
+import { redrive } from '../../functions/history/redrive.ts'
+import type { SessionKey } from '../../functions/domain/session.ts'
+import type { ProxiedRequest, Fate } from '../adapters/opensearch/proxy.ts'
+import { withEngines } from '../engines/with-engines.ts'
+import { writeCorpus, type WrittenCorpus } from './index-corpus.ts'
+import { indexStage, type IndexStage } from './index-stage.ts'
+
+/** `MESSAGES=20000 npm run test:engines -- test/agent/index-equals-table` for the whole proof. */
+const MESSAGES = Number(process.env['MESSAGES'] ?? 2_000)
+const DELETED_SESSIONS = 8
+const BATCH = 100
+const MAX_DELIVERIES = 200
+
+withEngines(['dynamodb', 'opensearch'], (endpoints) => {
+  describe(`the index of ${MESSAGES} messages, its records doubled, shuffled, delayed, failed and poisoned`, () => {
+    let stage: IndexStage
+    let corpus: WrittenCorpus
+    let deleted: readonly SessionKey[]
+    let records: readonly StreamRecord[]
+    let settled: Map<string, unknown>
+    const random = seeded(20_260_101)
+
+    beforeAll(async () => {
+      stage = await indexStage(endpoints)
+      corpus = await writeCorpus(stage.table, MESSAGES)
+      deleted = corpus.sessions.filter((_, place) => place % Math.ceil(corpus.sessions.length / DELETED_SESSIONS) === 1)
+      const deletion = createDynamoSessionDeletion(stage.table)
+      for (const key of deleted) {
+        await deletion.tombstone(key)
+        for (let more = true; more;) more = (await deletion.removeRows(key, 500)).more
+      }
+      records = await readStream(stage)
+      // An index that forgets at once what was removed, where others do after a minute.
+      await stage.direct.indices.putSettings({ index: stage.alias, body: { index: { gc_deletes: '0s' } } })
+      stage.proxy.decide((request) => unlucky(request, random))
+      await deliver(stage, disordered(records, random))
+      stage.proxy.decide(() => 'pass')
+      settled = await stage.contents()
+    }, 1_200_000)
+    afterAll(() => stage.stop())
+
+    test('holds documents of every message that can be indexed, and of no deleted session', () => {
+      expect(settled.size).toBeGreaterThan(MESSAGES)
+      const sessions = new Set([...settled.values()].map((source) => (source as SessionKey).session))
+      expect(sessions.size).toBe(corpus.sessions.length - deleted.length)
+      for (const { session } of deleted) expect(sessions).not.toContain(session)
+    })
+
+    test('what can never be indexed was handed on, and nothing else was', () => {
+      const gone = new Set(deleted.map(({ session }) => session))
+      const wanted = [...corpus.poisoned].filter(([, session]) => !gone.has(session)).map(([id]) => id)
+      expect([...new Set(stage.poisoned.map(({ messageId }) => messageId))].toSorted()).toEqual(wanted.toSorted())
+      expect(wanted.length).toBeGreaterThan(0)
+    })
+
+    test('no secret stands in it', () => {
+      expect(JSON.stringify([...settled.values()])).not.toContain('a1B2'.repeat(9))
+      expect(JSON.stringify([...settled.values()])).toContain('[redacted]')
+    })
+
+    test('is exactly what a rebuild from the table gives', async () => {
+      await stage.rebuild()
+      expect(await stage.contents()).toEqual(settled)
+    }, 600_000)
+
+    test('deleted sessions stay deleted when their records and their keys are tried once more', async () => {
+      const ofDeleted = records.filter(({ dynamodb }) => {
+        const row = dynamodb?.NewImage ?? dynamodb?.OldImage
+        return deleted.some(({ tenant, session }) => row?.['pk']?.S === `S#${tenant}#${session}`)
+      })
+      expect(ofDeleted.length).toBeGreaterThan(0)
+      await deliver(stage, batched(ofDeleted.filter(({ dynamodb }) => dynamodb?.NewImage !== undefined)))
+      const changes = deleted.flatMap((key) =>
+        ofDeleted.slice(0, 20).map(({ dynamodb }) => ({ key, messageId: dynamodb?.NewImage?.['sk']?.S ?? '' })),
+      )
+      const putAside = (async function* () {
+        yield { changes, forget: async () => {} }
+      })()
+      await redrive({ ...stage.dependencies, writer: () => stage.writer }, putAside)
+      expect(await stage.contents()).toEqual(settled)
+    }, 600_000)
+  })
+})
+
+/** Everything in the table's stream, as the poller hands it on. */
+async function readStream(stage: IndexStage): Promise<StreamRecord[]> {
+  const found: StreamRecord[] = []
+  let quiet = Date.now()
+  const poller = stage.poll(async (batch) => {
+    found.push(...batch)
+    quiet = Date.now()
+    return { failed: [] }
+  })
+  while (Date.now() - quiet < 3_000) await new Promise((resolve) => setTimeout(resolve, 100))
+  await poller.stop()
+  return found
+}
+
+/** A tenth comes twice, a tenth comes late, and all of it in any order. */
+function disordered(records: readonly StreamRecord[], random: () => number): StreamRecord[][] {
+  const doubled = records.flatMap((record) => (random() < 0.1 ? [record, record] : [record]))
+  const [soon, late] = [doubled.filter((_, place) => place % 10 !== 0), doubled.filter((_, place) => place % 10 === 0)]
+  return [...batched(shuffled(soon, random)), ...batched(shuffled(late, random))]
+}
+
+function shuffled<Value>(values: readonly Value[], random: () => number): Value[] {
+  const keyed = values.map((value) => ({ value, key: random() }))
+  return keyed.toSorted((left, right) => left.key - right.key).map(({ value }) => value)
+}
+
+const batched = (records: readonly StreamRecord[]): StreamRecord[][] =>
+  Array.from({ length: Math.ceil(records.length / BATCH) }, (_, place) =>
+    records.slice(place * BATCH, (place + 1) * BATCH),
+  )
+
+/** As a stream does: from the first that failed on, again and again. */
+async function deliver(stage: IndexStage, batches: readonly (readonly StreamRecord[])[]): Promise<void> {
+  for (const batch of batches) {
+    let open = batch
+    for (let delivery = 1; open.length > 0; delivery++) {
+      const { failed } = await stage.indexer(open)
+      if (failed.length === 0) break
+      if (delivery >= MAX_DELIVERIES) throw new Error(`a batch still fails after ${delivery} deliveries`)
+      open = open.slice(open.findIndex(({ dynamodb }) => dynamodb?.SequenceNumber === failed[0]))
+    }
+  }
+}
+
+/** A third of the writes meets a busy engine, or its answer is lost. */
+function unlucky({ path }: ProxiedRequest, random: () => number): Fate {
+  if (path !== '/_bulk') return 'pass'
+  const chance = random()
+  if (chance < 0.12) return { status: 429 }
+  if (chance < 0.24) return { status: 503 }
+  return chance < 0.33 ? 'lose the answer' : 'pass'
+}
+
+/** Numbers that are the same at each run. */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296
+    return state / 4_294_967_296
+  }
+}

@@ -1,0 +1,100 @@
+import { Client } from '@opensearch-project/opensearch'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createDiskOutputStore } from '../../functions/adapters/disk/output-store.ts'
+import { createTableIfAbsent } from '../../functions/adapters/dynamodb/create-table.ts'
+import { createDynamoMessageRows } from '../../functions/adapters/dynamodb/stream/message-rows.ts'
+import { createDynamoRowRecords, type StreamRecord } from '../../functions/adapters/dynamodb/stream/row-records.ts'
+import { createDynamoSessionStore } from '../../functions/adapters/dynamodb/log/session-store.ts'
+import { startStreamPoller } from '../../functions/adapters/dynamodb/stream/poller.ts'
+import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
+import { createOpenSearchHistoryBuilder } from '../../functions/adapters/opensearch/history-builder.ts'
+import { createOpenSearchHistoryIndex } from '../../functions/adapters/opensearch/history-index.ts'
+import { createOpenSearchHistoryWriter } from '../../functions/adapters/opensearch/history-writer.ts'
+import { createIndexer } from '../../functions/history/indexer.ts'
+import { rebuildIndex } from '../../functions/history/rebuild.ts'
+import { redactSecrets } from '../../functions/search/redact.ts'
+import type { Clock } from '../../functions/ports/clock.ts'
+import type { PoisonedMessage } from '../../functions/ports/history-writer.ts'
+import { startProxy } from '../adapters/opensearch/proxy.ts'
+import { dynamodbClient, streamsClient } from '../engines/clients.ts'
+import { indexContents } from './index-contents.ts'
+
+/** How much faster than the machine's the clock of the indexes goes: they wait for seconds, the tests do not. */
+const SPEED = 20
+const quiet = { info: () => {}, warn: () => {}, error: () => {} }
+
+/** A table with its stream, an index, and everything that keeps the one in step with the other. */
+export async function indexStage(endpoints: { readonly dynamodb: string; readonly opensearch: string }) {
+  const client = dynamodbClient(endpoints.dynamodb)
+  const streams = streamsClient(endpoints.dynamodb)
+  const tableName = `index-${crypto.randomUUID()}`
+  await createTableIfAbsent(client, tableName)
+  const folder = await mkdtemp(join(tmpdir(), 'tooltrail-index-'))
+  const outputs = createDiskOutputStore({ folder })
+  const table = { client, tableName, outputs, clock: createSystemClock() }
+
+  const proxy = await startProxy(endpoints.opensearch)
+  const searchClient = new Client({ node: proxy.endpoint, maxRetries: 0 })
+  const direct = new Client({ node: endpoints.opensearch })
+  const poisoned: PoisonedMessage[] = []
+  const alias = `test-${crypto.randomUUID().slice(0, 8)}`
+  const search = {
+    client: searchClient,
+    alias,
+    clock: fastClock(),
+    poison: { send: async (message: PoisonedMessage) => void poisoned.push(message) },
+  }
+  const writer = createOpenSearchHistoryWriter(search)
+  const index = createOpenSearchHistoryIndex(search)
+  // The first search makes the index.
+  await index.search({ scope: { tenant: 'acme' }, text: '', filters: {}, limit: 1 })
+  const rows = createDynamoMessageRows(table)
+  const dependencies = {
+    sessions: createDynamoSessionStore(table),
+    outputs,
+    writer,
+    rows,
+    poison: search.poison,
+    redact: redactSecrets,
+    records: createDynamoRowRecords({ outputs }),
+    logger: quiet,
+  }
+  return {
+    table,
+    alias,
+    proxy,
+    direct,
+    poisoned,
+    writer,
+    dependencies,
+    index,
+    indexer: createIndexer(dependencies),
+    rebuild: () =>
+      rebuildIndex({ ...dependencies, builder: createOpenSearchHistoryBuilder(search), clock: search.clock }),
+    poll: (handle: (records: readonly StreamRecord[]) => Promise<{ failed: readonly string[] }>) =>
+      startStreamPoller({ client: streams, tableName, handle, clock: table.clock, logger: quiet }),
+    /** Everything that the index has, by id: version and content. */
+    contents: (): Promise<Map<string, unknown>> => indexContents(endpoints.opensearch, alias),
+    async stop() {
+      await direct.indices.delete({ index: `${alias}*`, expand_wildcards: 'all' })
+      await Promise.all([searchClient.close(), direct.close(), proxy.close()])
+      client.destroy()
+      streams.destroy()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+export type IndexStage = Awaited<ReturnType<typeof indexStage>>
+
+function fastClock(): Clock {
+  const start = Date.now()
+  return {
+    now: () => start + (Date.now() - start) * SPEED,
+    sleep: async (milliseconds, signal) => {
+      await sleep(milliseconds / SPEED, undefined, signal === undefined ? {} : { signal })
+    },
+  }
+}

@@ -1,0 +1,214 @@
+import { expect, test } from 'vitest'
+import { createIndexer } from '../../functions/history/indexer.ts'
+import { TooltrailError } from '../../functions/domain/errors.ts'
+import type { Message } from '../../functions/domain/message.ts'
+import type { Session } from '../../functions/domain/session.ts'
+import { NO_USAGE } from '../../functions/domain/usage.ts'
+import { documentParts } from '../../functions/search/document-parts.ts'
+import { historyDocuments } from '../../functions/search/documents.ts'
+import type { HistoryChange, PoisonedMessage, WriteOutcome } from '../../functions/ports/history-writer.ts'
+import type { RowChange } from '../../functions/ports/message-rows.ts'
+import type { ByteRange } from '../../functions/ports/output-store.ts'
+import { callTo, writeLog } from '../generators/messages.ts'
+
+const key = { tenant: 'acme', session: 's-1' }
+const session: Session = {
+  ...key,
+  agent: 'default',
+  owner: 'ann',
+  metadata: {},
+  createdAt: 0,
+  updatedAt: 0,
+  totals: { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} },
+}
+
+interface Record {
+  readonly sequence: string
+  readonly change: RowChange | undefined
+}
+type Fate = (change: HistoryChange) => WriteOutcome
+
+/** An indexer on ports held in memory. `sessions` says at each read of the session whether it lives. */
+function stage(
+  options: { readonly lives?: readonly boolean[]; readonly fate?: Fate; readonly output?: Uint8Array } = {},
+) {
+  const written: HistoryChange[] = []
+  const poisoned: PoisonedMessage[] = []
+  const ranges: (ByteRange | undefined)[] = []
+  const lives = [...(options.lives ?? [true])]
+  const index = createIndexer<Record>({
+    records: { sequence: ({ sequence }) => sequence, change: ({ change }) => change },
+    sessions: { read: async () => ((lives.length > 1 ? lives.shift() : lives[0]) === true ? session : undefined) },
+    outputs: {
+      async read(_key, name, range) {
+        ranges.push(range)
+        if (options.output === undefined) throw new TooltrailError('output_not_found', `no ${name}`)
+        return options.output.subarray(range?.start, (range?.end ?? options.output.length - 1) + 1)
+      },
+    },
+    writer: {
+      async write(changes) {
+        written.push(...changes)
+        return changes.map((change) => options.fate?.(change) ?? { done: true })
+      },
+    },
+    poison: { send: async (message) => void poisoned.push(message) },
+    redact: async (text) => text.replaceAll('hunter2', '[redacted]'),
+    logger: { warn: () => {} },
+  })
+  return { index, written, poisoned, ranges }
+}
+
+const { log } = writeLog()
+  .user('hello, the password is hunter2')
+  .assistant('let me look', callTo('shell', '{"cmd":"ls"}'))
+  .result(0, 'a.txt', { call: 'shell(cmd="ls")' })
+  .user('thanks')
+const [hello, look, listing, thanks] = log as [Message, Message, Message, Message]
+
+const stored = (sequence: string, message: Message, revision = 1): Record => ({
+  sequence,
+  change: { stored: { key, messageId: message.id, revision, message: async () => message } },
+})
+const removed = (sequence: string, message: Message, revision: number, documents: number): Record => ({
+  sequence,
+  change: { removed: { key, messageId: message.id, revision, role: message.role, documents } },
+})
+const failing =
+  (message: Message): Fate =>
+  ({ messageId }) =>
+    messageId === message.id ? { done: false, error: 'busy' } : { done: true }
+
+test('indexes messages with their revision, their session’s owner and without secrets', async () => {
+  const { index, written } = stage()
+  expect(await index([stored('1', hello, 3)])).toEqual({ failed: [] })
+  expect(written).toMatchObject([{ key, messageId: hello.id, revision: 3, removed: [] }])
+  expect(written[0]?.documents).toMatchObject([{ part: 'u', owner: 'ann', text: 'hello, the password is [redacted]' }])
+})
+
+test('records of other rows are none of its business', async () => {
+  const { index, written } = stage()
+  expect(await index([{ sequence: '1', change: undefined }])).toEqual({ failed: [] })
+  expect(written).toEqual([])
+})
+
+test('names the earliest record that failed, and has written the others', async () => {
+  const { index, written } = stage({ fate: failing(listing) })
+  expect(await index([stored('1', hello), stored('2', listing), stored('3', thanks)])).toEqual({ failed: ['2'] })
+  expect(written.map(({ messageId }) => messageId)).toEqual([hello.id, listing.id, thanks.id])
+})
+
+test('of several states of a message only the newest is written, whatever their order', async () => {
+  const { index, written } = stage()
+  await index([stored('1', listing, 2), stored('2', listing, 5), stored('3', listing, 1)])
+  expect(written.map(({ revision }) => revision)).toEqual([5])
+})
+
+test('when the newest state fails, the first record of that message is named', async () => {
+  const { index } = stage({ fate: failing(listing) })
+  expect(await index([stored('1', hello), stored('2', listing, 1), stored('3', listing, 2)])).toEqual({ failed: ['2'] })
+})
+
+test('a removed row takes all documents away that it may have had, one revision later', async () => {
+  const { index, written } = stage({ lives: [false] })
+  await index([stored('1', listing, 2), removed('2', listing, 2, 2)])
+  expect(written).toEqual([
+    { key, messageId: listing.id, revision: 3, documents: [], removed: ['c', 'c1', 'r0', 'r1'] },
+  ])
+})
+
+test('a late record of a deleted session is dropped', async () => {
+  const { index, written } = stage({ lives: [false] })
+  expect(await index([stored('1', hello)])).toEqual({ failed: [] })
+  expect(written).toEqual([])
+})
+
+test('what was written while its session was being deleted is taken out again', async () => {
+  const { index, written } = stage({ lives: [true, false] })
+  expect(await index([stored('1', listing, 2)])).toEqual({ failed: [] })
+  expect(written).toHaveLength(2)
+  expect(written[1]).toEqual({ key, messageId: listing.id, revision: 3, documents: [], removed: ['c', 'r0'] })
+})
+
+test('when it cannot be taken out again, its record failed', async () => {
+  const fate: Fate = ({ documents }) => (documents.length === 0 ? { done: false, error: 'busy' } : { done: true })
+  const { index } = stage({ lives: [true, false], fate })
+  expect(await index([stored('7', hello)])).toEqual({ failed: ['7'] })
+})
+
+test('an offloaded result is indexed whole, read in pieces, whatever characters they divide', async () => {
+  const text = `start ${'東京 '.repeat(650_000)}end`
+  const output = Buffer.from(text)
+  const { index, written, ranges } = stage({ output })
+  const whole = { bytes: output.length, lines: 1, sha256: '', mediaType: 'text/plain', object: 'object-1' }
+  await index([stored('1', { ...listing, output: whole } as Message)])
+  expect(ranges.length).toBe(Math.ceil(output.length / 4_194_304))
+  const texts =
+    written[0]?.documents.filter(({ role }) => role === 'tool_result').map((document) => document.text) ?? []
+  expect(texts[0]?.startsWith('start 東京')).toBe(true)
+  expect(texts.at(-1)?.endsWith('東京 end')).toBe(true)
+  expect(texts.join('')).not.toContain('\uFFFD')
+})
+
+test('an output that is gone is poison, unless its whole session is', async () => {
+  const gone = {
+    ...listing,
+    output: { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'gone' },
+  } as Message
+  const alive = stage()
+  expect(await alive.index([stored('1', gone), stored('2', thanks)])).toEqual({ failed: [] })
+  expect(alive.poisoned).toMatchObject([{ ...key, messageId: listing.id }])
+  expect(alive.written.map(({ messageId }) => messageId)).toEqual([thanks.id])
+  const deleted = stage({ lives: [true, false] })
+  await deleted.index([stored('1', gone)])
+  expect(deleted.poisoned).toEqual([])
+})
+
+test.each([
+  ['is cut off', async () => JSON.parse('{') as Message],
+  ['has nothing in it', () => Promise.reject(new Error('message has no body'))],
+  ['is of no role', async () => ({ id: hello.id }) as Message],
+])('a row that %s is poison and holds up nothing', async (_, message) => {
+  const { index, poisoned, written } = stage()
+  const broken: Record = { sequence: '1', change: { stored: { key, messageId: hello.id, revision: 1, message } } }
+  expect(await index([broken, stored('2', thanks)])).toEqual({ failed: [] })
+  expect(poisoned).toMatchObject([{ messageId: hello.id }])
+  expect(written).toHaveLength(1)
+})
+
+test('a store that does not answer fails its record, for a later try', async () => {
+  const { index, poisoned } = stage()
+  const unread: Record = {
+    sequence: '1',
+    change: {
+      stored: {
+        key,
+        messageId: look.id,
+        revision: 1,
+        message: () => Promise.reject(new TooltrailError('storage_failed', 'no answer', { retryable: true })),
+      },
+    },
+  }
+  expect(await index([unread])).toEqual({ failed: ['1'] })
+  expect(poisoned).toEqual([])
+})
+
+test('an index that does not answer at all fails the batch from its first record', async () => {
+  const { index } = stage({
+    fate: () => {
+      throw new TooltrailError('search_unavailable', 'asleep', { retryable: true })
+    },
+  })
+  expect(await index([{ sequence: '0', change: undefined }, stored('1', hello), stored('2', thanks)])).toEqual({
+    failed: ['1'],
+  })
+})
+
+test('every document of a message has one of the names by which a removal takes it away', () => {
+  const long = 'word '.repeat(5_000)
+  for (const message of log) {
+    const documents = historyDocuments(message, { key }, { text: long, call: message.role === 'tool' ? long : '' })
+    const names = documentParts(message.role, documents.length)
+    for (const { part } of documents) expect(names).toContain(part)
+  }
+})

@@ -1,0 +1,113 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { readOutput } from '../../functions/tools/read-output.ts'
+import { answerOf, makeTool, setStage } from '../agent/stage.ts'
+import type { Stage } from '../agent/stage.ts'
+
+let stage: Stage | undefined
+afterEach(async () => {
+  await stage?.close()
+  stage = undefined
+})
+const set = async (options: Parameters<typeof setStage>[0]): Promise<Stage> => (stage = await setStage(options))
+
+describe('large outputs', () => {
+  test('leave a preview and a pointer in the log and in the request', async () => {
+    const large = 'line of text\n'.repeat(5_000)
+    const big = makeTool('big', async () => ({ text: large }))
+    const { submit, settled, log, requests, ports, key } = await set({
+      script: [{ calls: [{ name: 'big' }] }, { text: 'ok' }],
+      tools: [big],
+    })
+    await settled(await submit('go'))
+    const row = (await log()).find((message) => message.role === 'tool')
+    const preview = `${large.slice(0, 500)}\n\n[Full output: output:${row?.id}, 65.0 KB, 5,000 lines]`
+    expect(row).toMatchObject({ parts: [{ text: preview }], output: { bytes: large.length, lines: 5_000 } })
+    expect(requests[1]?.messages.at(-1)).toMatchObject({ parts: [{ text: preview }] })
+    const object = row?.role === 'tool' ? (row.output?.object ?? '') : ''
+    expect(Buffer.from(await ports.outputs.read(key, object)).toString()).toBe(large)
+  })
+
+  test('are read back as they were, halves of characters included', async () => {
+    const large = 'x\ud83dy\ude00z\n'.repeat(10_000)
+    const read: (string | undefined)[] = []
+    const big = makeTool('big', async () => ({ text: large }))
+    const reader = makeTool('reader', async (_input, context) => {
+      const row = (await stage?.log())?.find((message) => message.role === 'tool')
+      read.push((await context.readOutput(`output:${row?.id}`))?.text)
+      return { text: '' }
+    })
+    const { submit, settled } = await set({
+      script: [{ calls: [{ name: 'big' }] }, { calls: [{ name: 'reader' }] }, { text: 'ok' }],
+      tools: [big, reader],
+    })
+    await settled(await submit('go'))
+    expect(read).toEqual([large])
+  })
+
+  test('are read piece by piece however little an agent keeps in its log', async () => {
+    const line = 'a line of some length\n'
+    const pointer = async (): Promise<string> =>
+      `output:${(await stage?.log())?.find(({ role }) => role === 'tool')?.id}`
+    const big = makeTool('big', async () => ({ text: line.repeat(200) }))
+    const { submit, settled, requests } = await set({
+      script: [
+        { calls: [{ name: 'big' }] },
+        async function* () {
+          const call = { name: 'read_output', arguments: JSON.stringify({ pointer: await pointer() }) }
+          yield { type: 'answer', answer: answerOf({ calls: [call] }) }
+        },
+        { text: 'ok' },
+      ],
+      tools: [big, readOutput],
+      policies: { offloadBytes: 1_000 },
+    })
+    await settled(await submit('go'))
+    const read = requests[2]?.messages.at(-1)?.parts[0]
+    expect(read).toMatchObject({ type: 'text', text: expect.stringMatching(/200: a line of some length$/) })
+  })
+
+  test('that cannot be stored fail the run with the reason and leave the call open no longer', async () => {
+    const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
+    const { submit, settled, log } = await set({
+      script: [{ calls: [{ name: 'big' }] }, { text: 'never stored' }],
+      tools: [big],
+      change: (ports) => ({
+        ...ports,
+        outputs: { ...ports.outputs, put: () => Promise.reject(new Error('the disk is full')) },
+      }),
+    })
+    expect(await settled(await submit('go'))).toMatchObject({
+      status: 'failed',
+      error: { message: 'the disk is full' },
+    })
+    expect((await log()).map((message) => ('status' in message ? message.status : message.role))).toEqual([
+      'user',
+      'assistant',
+      'cancelled',
+      'assistant',
+    ])
+    expect(JSON.stringify(await log())).not.toContain('never stored')
+  })
+
+  test('that cannot be stored keep the run from pausing', async () => {
+    const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
+    const put = (): Promise<never> => Promise.reject(new Error('the disk is full'))
+    const { submit, settled } = await set({
+      script: [
+        {
+          calls: [
+            { id: 'a', name: 'ask' },
+            { id: 'b', name: 'big' },
+          ],
+        },
+      ],
+      tools: [big],
+      change: (ports) => ({ ...ports, outputs: { ...ports.outputs, put } }),
+    })
+    const clientTools = [{ name: 'ask', description: '', parameters: {} }]
+    expect(await settled(await submit('go', { clientTools }))).toMatchObject({
+      status: 'failed',
+      error: { message: 'the disk is full' },
+    })
+  })
+})

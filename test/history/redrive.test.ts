@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest'
+import { redrive } from '../../functions/history/redrive.ts'
+import type { Message } from '../../functions/domain/message.ts'
+import type { Session } from '../../functions/domain/session.ts'
+import { NO_USAGE } from '../../functions/domain/usage.ts'
+import type { FailedChange } from '../../functions/ports/failed-indexing.ts'
+import type { HistoryChange, PoisonSink, WriteOutcome } from '../../functions/ports/history-writer.ts'
+import { writeLog } from '../generators/messages.ts'
+
+const key = { tenant: 'acme', session: 's-1' }
+const session: Session = {
+  ...key,
+  agent: 'default',
+  metadata: {},
+  createdAt: 0,
+  updatedAt: 0,
+  totals: { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} },
+}
+const [one, two, gone] = writeLog().user('one').user('two').user('gone').log as [Message, Message, Message]
+
+/** Rows and a writer held in memory; rows of `gone` are not there. */
+function stage(
+  fate: (change: HistoryChange, poison: PoisonSink) => Promise<WriteOutcome> = async () => ({ done: true }),
+) {
+  const written: HistoryChange[] = []
+  const forgotten: string[] = []
+  const run = (...batches: readonly (readonly FailedChange[])[]) =>
+    redrive(
+      {
+        rows: {
+          async row(at, messageId) {
+            const message = [one, two].find(({ id }) => id === messageId)
+            return message && { key: at, messageId, revision: 7, message: async () => message }
+          },
+        },
+        sessions: { read: async () => session },
+        outputs: { read: () => Promise.reject(new Error('no output was offloaded')) },
+        redact: async (text) => text,
+        writer: (poison) => ({
+          async write(changes) {
+            written.push(...changes)
+            return Promise.all(changes.map((change) => fate(change, poison)))
+          },
+        }),
+      },
+      (async function* () {
+        for (const [place, changes] of batches.entries())
+          yield { changes, forget: async () => void forgotten.push(String(place)) }
+      })(),
+    )
+  return { run, written, forgotten }
+}
+
+const changed = ({ id }: Message): FailedChange => ({ key, messageId: id })
+const removed = ({ id }: Message): FailedChange => ({
+  ...changed({ id } as Message),
+  removed: { key, messageId: id, revision: 3, role: 'user', documents: 1 },
+})
+
+test('what was put aside is indexed from its rows as they are now, once each, and then forgotten', async () => {
+  const { run, written, forgotten } = stage()
+  expect(await run([changed(one), changed(one)], [changed(two)])).toEqual({ done: 2, failed: [] })
+  expect(written.map(({ messageId, revision }) => [messageId, revision])).toEqual([
+    [one.id, 7],
+    [two.id, 7],
+  ])
+  expect(forgotten).toEqual(['0', '1'])
+})
+
+test('a removal that was put aside removes, unless the row is there', async () => {
+  const { run, written } = stage()
+  await run([changed(gone), removed(gone), removed(one)])
+  expect(new Map(written.map(({ messageId, documents }) => [messageId, documents.length]))).toEqual(
+    new Map([
+      [gone.id, 0],
+      [one.id, 1],
+    ]),
+  )
+})
+
+test('a message that is gone needs nothing any more', async () => {
+  const { run, written, forgotten } = stage()
+  expect(await run([changed(gone)])).toEqual({ done: 1, failed: [] })
+  expect([written, forgotten]).toEqual([[], ['0']])
+})
+
+test('what fails again, for now or for good, is named and stays put aside, and holds up nothing else', async () => {
+  const busy = stage(async ({ messageId }) => (messageId === one.id ? { done: false, error: 'busy' } : { done: true }))
+  expect(await busy.run([changed(one)], [changed(two)])).toEqual({
+    done: 1,
+    failed: [{ messageId: one.id, error: 'busy' }],
+  })
+  expect(busy.forgotten).toEqual(['1'])
+  const refused = stage(async ({ messageId }, poison) => {
+    if (messageId === two.id) await poison.send({ ...key, messageId, error: 'no such date' })
+    return { done: true }
+  })
+  expect(await refused.run([changed(one), changed(two)])).toEqual({
+    done: 1,
+    failed: [{ messageId: two.id, error: 'no such date' }],
+  })
+  expect(refused.forgotten).toEqual([])
+})

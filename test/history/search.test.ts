@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import { createHistorySearch } from '../../functions/history/search.ts'
+import type { HistoryHit, HistoryRole } from '../../functions/domain/history.ts'
+import type { Message } from '../../functions/domain/message.ts'
+import type { HistoryIndex } from '../../functions/ports/history-index.ts'
+import type { LogReader } from '../../functions/ports/log-reader.ts'
+import { callTo, writeLog } from '../generators/messages.ts'
+
+const query = { scope: { tenant: 'acme' }, text: 'x', filters: {}, limit: 5 }
+
+/** An index that has found these messages. */
+function indexOf(hits: readonly { id: string; role: HistoryRole; snippet?: string }[], next?: string): HistoryIndex {
+  return {
+    search: () =>
+      Promise.resolve({
+        hits: hits.map(({ id, role, snippet = 'the snippet' }): HistoryHit => ({
+          session: 's-1',
+          runId: 'run-1',
+          messageId: id,
+          role,
+          agent: 'default',
+          time: 0,
+          score: 1,
+          snippet,
+        })),
+        ...(next === undefined ? {} : { next }),
+      }),
+    locate: () => Promise.resolve(undefined),
+  }
+}
+
+/** A reader of one log; `reads` counts the messages that it handed out. */
+function readerOf(log: readonly Message[]): LogReader & { reads: number } {
+  const notAsked = (): Promise<never> => Promise.reject(new Error('a search reads messages only'))
+  const reader = {
+    reads: 0,
+    message: (_key: unknown, id: string) => Promise.resolve(log.find((message) => message.id === id)),
+    messages: (_key: unknown, { after = '', before = '~', order, limit }: Parameters<LogReader['messages']>[1]) => {
+      const all = log.filter(({ id }) => id > after && id < before)
+      const ordered = order === 'ascending' ? all : all.toReversed()
+      const messages = ordered.slice(0, limit)
+      reader.reads += messages.length
+      return Promise.resolve({ messages, more: messages.length < all.length })
+    },
+    run: notAsked,
+    runs: notAsked,
+    queued: notAsked,
+    activeRuns: notAsked,
+  }
+  return reader
+}
+
+async function neighboursOf(log: readonly Message[], place: number, role: HistoryRole): Promise<unknown[]> {
+  const index = indexOf([{ id: log[place]?.id ?? '', role }])
+  const [entry] = (await createHistorySearch({ index, reader: readerOf(log) }).search(query)).entries
+  return [entry?.before, entry?.text, entry?.after]
+}
+
+describe('a hit', () => {
+  const { log } = writeLog()
+    .user('status?')
+    .assistant('I look.', callTo('a', '{}'), callTo('b', '{}'))
+    .result(0, 'one')
+    .result(1, 'two')
+    .assistant('done')
+
+  it.each<readonly [string, number, HistoryRole, unknown[]]>([
+    ['a text at the beginning', 0, 'user', [undefined, 'status?', { label: 'ASSISTANT', text: 'I look.' }]],
+    [
+      'a text before calls',
+      1,
+      'assistant',
+      [{ label: 'USER', text: 'status?' }, 'I look.', { label: 'TOOL CALL', text: 'a()' }],
+    ],
+    ['a call', 2, 'tool_call', [{ label: 'ASSISTANT', text: 'I look.' }, 'a()', { label: 'TOOL RESULT', text: 'one' }]],
+    ['a result', 2, 'tool_result', [{ label: 'TOOL CALL', text: 'a()' }, 'one', { label: 'TOOL CALL', text: 'b()' }]],
+    [
+      'the second call of a batch',
+      3,
+      'tool_call',
+      [{ label: 'TOOL RESULT', text: 'one' }, 'b()', { label: 'TOOL RESULT', text: 'two' }],
+    ],
+    ['a text at the end', 4, 'assistant', [{ label: 'TOOL RESULT', text: 'two' }, 'done', undefined]],
+  ])('comes with the entries before and after it: %s', async (_, place, role, expected) => {
+    expect(await neighboursOf(log, place, role)).toEqual(expected)
+  })
+
+  it('empty entries are passed over, however many', async () => {
+    const writer = writeLog().user('far away')
+    for (let round = 0; round < 150; round++) writer.assistant('')
+    const { log: long } = writer.user('here')
+    expect(await neighboursOf(long, 151, 'user')).toEqual([{ label: 'USER', text: 'far away' }, 'here', undefined])
+  })
+
+  it('reads a few messages around it, whatever the length of the log', async () => {
+    const writer = writeLog()
+    for (let round = 0; round < 500; round++) writer.user(`entry ${round}`)
+    const reader = readerOf(writer.log)
+    const index = indexOf([{ id: writer.log[250]?.id ?? '', role: 'user' }])
+    await createHistorySearch({ index, reader }).search(query)
+    expect(reader.reads).toBeLessThanOrEqual(8)
+  })
+
+  it('long neighbours are cut at 300 characters', async () => {
+    const { log: long } = writeLog().user('x'.repeat(400)).assistant('short')
+    expect(await neighboursOf(long, 1, 'assistant')).toEqual([
+      { label: 'USER', text: `${'x'.repeat(300)}...` },
+      'short',
+      undefined,
+    ])
+  })
+
+  it('a long hit is shown by its snippet, without the marks', async () => {
+    const { log: long } = writeLog().user('x'.repeat(400))
+    const index = indexOf([{ id: long[0]?.id ?? '', role: 'user', snippet: '…a «needle» here…' }])
+    const { entries } = await createHistorySearch({ index, reader: readerOf(long) }).search(query)
+    expect(entries[0]?.text).toBe('…a needle here…')
+  })
+
+  it('secrets of the log are shown neither in it nor beside it', async () => {
+    const secret = `ghp_${'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zCaB3d'}`
+    const { log: leaky } = writeLog().user(`the token is ${secret}`).assistant(`I keep ${secret}`)
+    expect(await neighboursOf(leaky, 1, 'assistant')).toEqual([
+      { label: 'USER', text: 'the token is [redacted]' },
+      'I keep [redacted]',
+      undefined,
+    ])
+  })
+
+  it('whose message is gone is left out, and the cursor stays', async () => {
+    const index = indexOf([{ id: '7ZZZZZZZZZZZZZZZZZZZZZZZZZ', role: 'user' }], 'next-page')
+    const page = await createHistorySearch({ index, reader: readerOf(log) }).search(query)
+    expect(page).toEqual({ entries: [], next: 'next-page' })
+  })
+})

@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { StreamRecord } from '../../../functions/adapters/dynamodb/stream/row-records.ts'
+import { TooltrailError } from '../../../functions/domain/errors.ts'
+import type { SessionKey } from '../../../functions/domain/session.ts'
+import type { HistoryChange, PoisonedMessage } from '../../../functions/ports/history-writer.ts'
+import { createStreamHandler } from '../../../functions/runtime/aws/indexing.ts'
+import { setStage } from '../../agent/stage.ts'
+import type { Stage } from '../../agent/stage.ts'
+
+const DAY_MS = 86_400_000
+const MESSAGE = '01JD2Q8N4T6W8Y0A2C4E6G8J0M'
+const expiring = { tenant: 'default', session: 'short-lived' }
+
+let stage: Stage
+let ahead: number
+beforeEach(async () => {
+  ahead = 0
+  stage = await setStage({
+    script: [],
+    clock: {
+      now: () => Date.now() + ahead,
+      sleep: (milliseconds) => new Promise((done) => setTimeout(done, milliseconds)),
+    },
+  })
+  await stage.ports.sessions.create({ ...expiring, agent: 'default', metadata: {}, ttlDays: 1 })
+})
+afterEach(() => stage.close())
+
+/** The handler on real rows, with an index that takes everything but messages of `refused` sessions. */
+function open(options: { readonly refused?: string; readonly queueFails?: boolean } = {}) {
+  const written: HistoryChange[] = []
+  const poisoned: PoisonedMessage[] = []
+  const hints: SessionKey[] = []
+  const handle = createStreamHandler({
+    ...stage.ports,
+    poison: { send: async (message) => void poisoned.push(message) },
+    queue: {
+      send: async (hint) => {
+        if (options.queueFails === true) throw new TooltrailError('storage_failed', 'no queue')
+        hints.push(hint)
+      },
+    },
+    writer: {
+      write: async (changes) => {
+        written.push(...changes)
+        return changes.map(({ key }) =>
+          key.session === options.refused ? { done: false, error: 'busy' } : { done: true },
+        )
+      },
+    },
+  })
+  return { handle, written, poisoned, hints }
+}
+
+const at = (sequence: string, dynamodb: NonNullable<StreamRecord['dynamodb']>): StreamRecord => ({
+  dynamodb: { SequenceNumber: sequence, ...dynamodb },
+})
+const itemOf = (key: SessionKey, sk: string, more: object = {}) => ({
+  pk: { S: `S#${key.tenant}#${key.session}` },
+  sk: { S: sk },
+  ...more,
+})
+const message = { role: { S: 'user' }, rev: { N: '1' }, documents: { N: '1' } }
+const expiryRemoved = (sequence: string) => at(sequence, { OldImage: itemOf(expiring, '#EXPIRY', { due: { N: '1' } }) })
+const messageRemoved = (sequence: string, key: SessionKey) => at(sequence, { OldImage: itemOf(key, MESSAGE, message) })
+
+test('the removal of an expiry begins the deletion of its session, and a hint goes out for the rest', async () => {
+  const { handle, hints } = open()
+  ahead = 2 * DAY_MS
+  expect(await handle([expiryRemoved('1')])).toEqual({ failed: [] })
+  expect(await stage.ports.deletion.state(expiring)).toMatchObject({ removed: false })
+  expect(hints).toEqual([expiring])
+})
+
+test('a session that was used since its expiry was removed stays', async () => {
+  const { handle, hints } = open()
+  expect(await handle([expiryRemoved('1')])).toEqual({ failed: [] })
+  expect(await stage.ports.sessions.read(expiring)).toBeDefined()
+  expect(hints).toEqual([])
+})
+
+test('an expiry that was put again, and all other items, ask for nothing', async () => {
+  const { handle, hints, written } = open()
+  ahead = 2 * DAY_MS
+  const records = [
+    at('1', { OldImage: itemOf(expiring, '#EXPIRY'), NewImage: itemOf(expiring, '#EXPIRY') }),
+    at('2', { NewImage: itemOf(expiring, '#SESSION') }),
+    at('3', { OldImage: itemOf(expiring, '#DETAILS') }),
+    at('4', {}),
+    {},
+  ]
+  expect(await handle(records)).toEqual({ failed: [] })
+  expect([hints, written]).toEqual([[], []])
+})
+
+test('the earliest record that failed is named, whatever it was about', async () => {
+  ahead = 2 * DAY_MS
+  const records = [messageRemoved('1', stage.key), messageRemoved('2', expiring), expiryRemoved('3')]
+  expect(await open().handle(records)).toEqual({ failed: [] })
+  expect(await open({ refused: expiring.session }).handle(records)).toEqual({ failed: ['2'] })
+})
+
+test('an expiry that could not be handled is to be sent again, and then nothing happens twice', async () => {
+  ahead = 2 * DAY_MS
+  const records = [messageRemoved('1', stage.key), expiryRemoved('2')]
+  expect(await open({ queueFails: true }).handle(records)).toEqual({ failed: ['2'] })
+  const { handle, hints } = open()
+  expect(await handle(records)).toEqual({ failed: [] })
+  // The tombstone is due: the sweeper finds it.
+  expect(hints).toEqual([])
+  expect(await stage.ports.janitor.due(stage.ports.clock.now(), 10)).toEqual([expiring])
+})
+
+test('a row that is no message in spite of its key is put aside and holds up nothing', async () => {
+  const { handle, poisoned, written } = open()
+  const broken = at('1', { NewImage: itemOf(stage.key, MESSAGE, message) })
+  expect(await handle([broken, messageRemoved('2', expiring)])).toEqual({ failed: [] })
+  expect(poisoned).toMatchObject([{ ...stage.key, messageId: MESSAGE }])
+  expect(written).toHaveLength(1)
+})

@@ -1,0 +1,136 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { ModelRequest } from '../../../functions/domain/model-request.ts'
+import { createSecretModels } from '../../../functions/runtime/aws/secrets.ts'
+
+const SECRET = 'tooltrail-dev-models'
+const VALUE = 'sk-ant-never-to-be-seen'
+const REQUEST: ModelRequest = { messages: [], tools: [], toolChoice: 'auto', options: {} }
+
+/** Secrets Manager at the wire: answers with what `answer` is at the time. */
+let answer: { status: number; body: object }
+let reads: unknown[]
+let server: ReturnType<typeof createServer>
+let warnings: string[]
+/** What the model's provider was sent as its key. */
+let keys: (string | null)[]
+
+beforeEach(async () => {
+  reads = []
+  warnings = []
+  keys = []
+  server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()))
+    request.on('end', () => {
+      reads.push(JSON.parse(body))
+      const headers = { 'content-type': 'application/x-amz-json-1.1' }
+      response.writeHead(answer.status, headers).end(JSON.stringify(answer.body))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+})
+afterEach(() => {
+  vi.useRealTimers()
+  server.closeAllConnections()
+  server.close()
+})
+
+const holds = (text: string): void => void (answer = { status: 200, body: { Name: SECRET, SecretString: text } })
+
+const open = () =>
+  createSecretModels({
+    client: new SecretsManagerClient({
+      region: 'eu-central-1',
+      endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+      maxAttempts: 1,
+    }),
+    secret: SECRET,
+    bedrock: { region: 'eu-central-1', credentials: async () => ({ accessKeyId: 'role', secretAccessKey: 'role' }) },
+    logger: { warn: (message, fields) => void warnings.push(JSON.stringify([message, fields])) },
+    fetch: async (_url, init) => {
+      const headers = new Headers(init?.headers)
+      keys.push(headers.get('x-api-key') ?? headers.get('authorization'))
+      return new Response('{}', { status: 401 })
+    },
+  })
+
+/** Asks the model, so that its provider is sent a key. */
+async function ask(models: ReturnType<typeof open>, name = 'anthropic/claude-test'): Promise<void> {
+  const model = await models.open(name)
+  await expect(model.stream(REQUEST, new AbortController().signal)[Symbol.asyncIterator]().next()).rejects.toThrow()
+}
+
+test('keys come from the secret, which is read once for many models', async () => {
+  holds(JSON.stringify({ ANTHROPIC_API_KEY: VALUE }))
+  const models = open()
+  expect(reads).toEqual([])
+  await ask(models)
+  await ask(models)
+  expect(keys).toEqual([VALUE, VALUE])
+  expect(reads).toEqual([{ SecretId: SECRET }])
+})
+
+test('a rotated key is used five minutes later at the latest', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  holds(JSON.stringify({ ANTHROPIC_API_KEY: 'old' }))
+  const models = open()
+  await ask(models)
+  holds(JSON.stringify({ ANTHROPIC_API_KEY: 'new' }))
+  vi.setSystemTime(Date.now() + 301_000)
+  await ask(models)
+  expect(keys).toEqual(['old', 'new'])
+})
+
+test('while the secret cannot be read, the last good keys are used', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  holds(JSON.stringify({ ANTHROPIC_API_KEY: VALUE }))
+  const models = open()
+  await ask(models)
+  answer = { status: 400, body: { __type: 'AccessDeniedException', message: 'no' } }
+  vi.setSystemTime(Date.now() + 301_000)
+  await ask(models)
+  expect(keys).toEqual([VALUE, VALUE])
+  expect(warnings).toHaveLength(1)
+  expect(warnings[0]).not.toContain(VALUE)
+})
+
+test("Bedrock signs with the function's own role, unless the secret has a key for it", async () => {
+  holds('{}')
+  await ask(open(), 'bedrock/us.anthropic.claude-test')
+  holds(JSON.stringify({ AWS_BEARER_TOKEN_BEDROCK: 'bedrock-key' }))
+  await ask(open(), 'bedrock/us.anthropic.claude-test')
+  expect(keys[0]).toContain('Credential=role/')
+  expect(keys[1]).toBe('Bearer bedrock-key')
+})
+
+test.each([
+  ['is no JSON', `ANTHROPIC_API_KEY=${VALUE}`, 'JSON object'],
+  ['is a list', JSON.stringify([VALUE]), 'JSON object'],
+  ['has a setting that is no text', JSON.stringify({ ANTHROPIC_API_KEY: [VALUE] }), 'ANTHROPIC_API_KEY'],
+  ['has a setting that there is not', JSON.stringify({ ANTROPIC_API_KEY: VALUE }), 'ANTROPIC_API_KEY'],
+  ['has an address that is none', JSON.stringify({ MODEL_BASE_URL: VALUE }), 'MODEL_BASE_URL'],
+])('a secret that %s is an error that names it and what is wrong, never its value', async (_, text, named) => {
+  holds(text)
+  const error = await open().open('anthropic/claude-test').then(String, String)
+  expect(error).toContain(`secret ${SECRET}`)
+  expect(error).toContain(named)
+  expect(error).not.toContain(VALUE)
+})
+
+test('a secret that there is not is an error that names it', async () => {
+  answer = { status: 400, body: { __type: 'ResourceNotFoundException', message: "can't find it" } }
+  await expect(open().open('anthropic/claude-test')).rejects.toMatchObject({
+    code: 'authentication',
+    message: expect.stringContaining(`secret ${SECRET}`) as string,
+  })
+})
+
+test('a key that the secret lacks is an error that names the key', async () => {
+  holds('{}')
+  await expect(open().open('openai/gpt-test')).rejects.toThrow('OPENAI_API_KEY')
+})

@@ -1,0 +1,99 @@
+import type { Context } from 'aws-lambda'
+import { afterEach, expect, test } from 'vitest'
+import type { ModelRequest } from '../../../functions/domain/model-request.ts'
+import type { ModelEvent } from '../../../functions/ports/model.ts'
+import type { Hint } from '../../../functions/ports/run-queue.ts'
+import { invoke } from '../../../functions/runtime/lambda/invocation.ts'
+import { makeTool, setStage } from '../../agent/stage.ts'
+import type { Stage } from '../../agent/stage.ts'
+
+let stage: Stage | undefined
+afterEach(async () => {
+  await stage?.close()
+  stage = undefined
+})
+
+interface Seen {
+  readonly hints: Hint[]
+  readonly warnings: string[]
+  flushed: number
+}
+
+function invoked({ ports, worker }: Stage) {
+  const seen: Seen = { hints: [], warnings: [], flushed: 0 }
+  const logger = {
+    begin: () => undefined,
+    identify: () => undefined,
+    info: () => undefined,
+    warn: (message: string) => void seen.warnings.push(message),
+    error: (message: string) => void seen.warnings.push(message),
+  }
+  const queue = { send: async (hint: Hint) => void seen.hints.push(hint) }
+  const metrics = { flush: () => void seen.flushed++ }
+  return { seen, loop: { ports: { clock: ports.clock, queue }, worker, logger, metrics, stopMarginMs: 1_000 } }
+}
+
+const left = (milliseconds: number): Context => ({ getRemainingTimeInMillis: () => milliseconds }) as Context
+const slow = makeTool('slow', async () => {
+  await new Promise((resolve) => setTimeout(resolve, 150))
+  return { text: 'slept' }
+})
+
+test('an invocation ends when the run that it began has, though its answer was given before', async () => {
+  stage = await setStage({ script: [{ calls: [{ name: 'slow' }] }, { text: 'done' }], tools: [slow] })
+  const { loop, seen } = invoked(stage)
+  const { submit, events } = stage
+  await invoke(loop, left(60_000), 0, () => submit('go'))
+  expect(events.at(-1)?.type).toBe('run.completed')
+  expect([seen.hints, seen.flushed]).toEqual([[], 1])
+})
+
+test('it ends so even when its answer failed', async () => {
+  stage = await setStage({ script: [{ calls: [{ name: 'slow' }] }, { text: 'done' }], tools: [slow] })
+  const { loop } = invoked(stage)
+  const { submit, events } = stage
+  const failing = invoke(loop, left(60_000), 0, async () => {
+    await submit('go')
+    throw new Error('the caller has left')
+  })
+  await expect(failing).rejects.toThrow('the caller has left')
+  expect(events.at(-1)?.type).toBe('run.completed')
+})
+
+test('a run that is still going near the end of the time is handed on, with one hop more', async () => {
+  stage = await setStage({ script: [{ calls: [{ name: 'slow' }] }], tools: [slow] })
+  const { loop, seen } = invoked(stage)
+  const { submit, another, key } = stage
+  const runId = await invoke(loop, left(1_050), 4, () => submit('go'))
+  expect([seen.hints, seen.flushed]).toEqual([[{ ...key, hops: 5 }], 1])
+  const other = another([{ text: 'done' }])
+  await other.worker.serve(key)
+  expect((await other.settled(runId)).status).toBe('completed')
+})
+
+test('work that was handed on a hundred times without a pause is left to the sweeper', async () => {
+  stage = await setStage({ script: [{ calls: [{ name: 'slow' }] }], tools: [slow] })
+  const { loop, seen } = invoked(stage)
+  const { submit, ports, key } = stage
+  await invoke(loop, left(1_050), 100, () => submit('go'))
+  expect(seen.hints).toEqual([])
+  expect(seen.warnings).toHaveLength(1)
+  expect(await ports.janitor.due(ports.clock.now(), 10)).toEqual([key])
+})
+
+test('a run that waits for its model at the very end of the time is cut off and handed on', async () => {
+  async function* endless(_: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
+    yield { type: 'text.delta', part: 0, text: 'Let me think' }
+    await new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    })
+  }
+  stage = await setStage({ script: [endless] })
+  const { loop, seen } = invoked(stage)
+  const { submit, another, key } = stage
+  const runId = await invoke(loop, left(1_150), 0, () => submit('go'))
+  expect([seen.hints, seen.flushed]).toEqual([[{ ...key, hops: 1 }], 1])
+  const other = another([{ text: 'done' }])
+  await other.worker.serve(key)
+  expect((await other.settled(runId)).status).toBe('completed')
+})

@@ -1,0 +1,71 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, expect, test } from 'vitest'
+import { serveHttp } from '../../../functions/runtime/local/http-server.ts'
+import type { HttpServer } from '../../../functions/runtime/local/http-server.ts'
+
+let server: HttpServer | undefined
+afterEach(async () => {
+  void server?.drain()
+  await server?.close()
+  server = undefined
+})
+
+const HERE = { port: 0, host: '127.0.0.1' }
+
+/** A server whose answers begin at once and end when they are let go. */
+async function serveSlowly() {
+  const asked = Promise.withResolvers<void>()
+  const end = Promise.withResolvers<void>()
+  server = await serveHttp(() => {
+    asked.resolve()
+    const body = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(Buffer.from('the beginning'))
+        await end.promise
+        controller.enqueue(Buffer.from(' and the end'))
+        controller.close()
+      },
+    })
+    return new Response(body)
+  }, HERE)
+  return { ...server, asked: asked.promise, end: () => end.resolve() }
+}
+
+test('a server that is drained waits for the answers under way, which come whole, and takes no more connections', async () => {
+  const { url, drain, close, asked, end } = await serveSlowly()
+  const answer = fetch(url).then((response) => response.text())
+  await asked
+  let isDrained = false
+  const drained = drain().then(() => (isDrained = true))
+  await expect(fetch(url)).rejects.toThrow('fetch failed')
+  expect(isDrained).toBe(false)
+  end()
+  await drained
+  expect(await answer).toBe('the beginning and the end')
+  await close()
+})
+
+test('it does not wait for connections that ask nothing, and closes them', async () => {
+  const { url, drain, close } = await serveSlowly()
+  const silent = connect(Number(new URL(url).port), '127.0.0.1').resume()
+  await once(silent, 'connect')
+  await drain()
+  expect(silent.closed).toBe(false)
+  await Promise.all([once(silent, 'close'), close()])
+})
+
+test('a client that has left is not waited for, and an answer that takes too long can be cut', async () => {
+  const { url, drain, close, asked } = await serveSlowly()
+  const left = new AbortController()
+  const answers = [fetch(url, { signal: left.signal }), fetch(url)].map(async (answer) => (await answer).text())
+  const results = Promise.allSettled(answers)
+  await asked
+  await sleep(50)
+  left.abort()
+  const drained = drain()
+  await close()
+  await drained
+  expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+})

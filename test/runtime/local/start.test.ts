@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, describe, expect, test } from 'vitest'
+import { readSettings } from '../../../functions/runtime/config.ts'
+import { startLocal } from '../../../functions/runtime/local/start.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tooltrail-start-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function start(variables: Readonly<Record<string, string>>): ReturnType<typeof startLocal> {
+  return startLocal(
+    readSettings({ PORT: '0', TOOLTRAIL_DATA: join(folder, 'data'), LOG_LEVEL: 'silent', ...variables }),
+  )
+}
+
+function agentsFile(agents: object): string {
+  const path = join(folder, 'agents.json')
+  writeFileSync(path, JSON.stringify({ agents }))
+  return path
+}
+
+describe('the program does not start', () => {
+  test('with a name that no model can have, and says which there are', async () => {
+    await expect(start({ MODEL: 'foo/bar' })).rejects.toThrow(
+      'the model of agent default: "foo/bar" names no model: use anthropic/<model>',
+    )
+    const TOOLTRAIL_AGENTS = agentsFile({ scribe: { model: 'opnai/gpt-x' } })
+    await expect(start({ TOOLTRAIL_AGENTS })).rejects.toThrow('the model of agent scribe: "opnai/gpt-x" names no model')
+  })
+
+  test('on an address that is taken', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => void other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    await expect(start({ PORT: String(port) })).rejects.toMatchObject({
+      name: 'SettingsError',
+      message: expect.stringContaining('PORT, HOST: listen EADDRINUSE'),
+    })
+    other.close()
+  })
+
+  test('and then leaves nothing behind that goes on: the process ends by itself, with 1', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => void other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    const program = join(import.meta.dirname, '../../../functions/handlers/local.ts')
+    const env = { ...process.env, PORT: String(port), TOOLTRAIL_DATA: join(folder, 'taken') }
+    const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+    const told = text(child.stderr)
+    const [code] = (await once(child, 'exit')) as [number | null]
+    expect(code).toBe(1)
+    expect(await told).toContain('Tooltrail cannot start. PORT, HOST: listen EADDRINUSE')
+    other.close()
+  })
+
+  test('on a data folder that is a file, or whose database is none', async () => {
+    const file = join(folder, 'file')
+    writeFileSync(file, 'not a folder')
+    await expect(start({ TOOLTRAIL_DATA: file })).rejects.toThrow(`TOOLTRAIL_DATA: ${file} cannot be used: EEXIST`)
+    writeFileSync(
+      join(folder, 'tooltrail.db'),
+      'not a database, and longer than the header that one would have. '.repeat(9),
+    )
+    await expect(start({ TOOLTRAIL_DATA: folder })).rejects.toThrow('file is not a database')
+  })
+})
+
+test('an agent whose model lacks a key is told at the start, and stops nothing else', async () => {
+  const lines: string[] = []
+  const { write } = process.stderr
+  process.stderr.write = (line) => lines.push(String(line)) > 0
+  const server = await start({ MODEL: 'anthropic/claude-x', LOG_LEVEL: 'warn' }).finally(
+    () => (process.stderr.write = write),
+  )
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+    expect.objectContaining({
+      level: 'warn',
+      message: 'an agent cannot run: no credentials for anthropic models: set ANTHROPIC_API_KEY',
+      agent: 'default',
+    }),
+  ])
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+  await server.close()
+})

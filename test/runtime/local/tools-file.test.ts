@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { builtInTools } from '../../../functions/runtime/built-in-tools.ts'
+import { SettingsError } from '../../../functions/runtime/config.ts'
+import { readTools } from '../../../functions/runtime/local/tools-file.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tooltrail-tools-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const moduleOf = (text: string): string => {
+  const path = join(folder, `${crypto.randomUUID()}.mjs`)
+  writeFileSync(path, text)
+  return path
+}
+
+describe("a module with a team's own tools", () => {
+  test('stands behind the built-in ones', async () => {
+    const tools = await readTools(resolve(import.meta.dirname, '../../infra/sample-tools.ts'))
+    expect([...builtInTools(tools).keys()]).toEqual([...builtInTools().keys(), 'stock_level'])
+  })
+
+  test("takes a built-in tool's place by its name", async () => {
+    const [own] = await readTools(
+      moduleOf(`export const tools = [{ name: 'current_time', parameters: {}, execute() {} }]`),
+    )
+    expect(own).toBeDefined()
+    expect(builtInTools(own === undefined ? [] : [own]).get('current_time')).toBe(own)
+  })
+
+  test.each([
+    ['export const other = []', 'must export "tools"'],
+    ['export const tools = [{}]', 'must export "tools"'],
+    ['throw new Error("no database")', 'no database'],
+  ])('of %s is refused with its path', async (text, reason) => {
+    const path = moduleOf(text)
+    const refused = await readTools(path).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(SettingsError)
+    expect((refused as Error).message).toContain(path)
+    expect((refused as Error).message).toContain(reason)
+  })
+})

@@ -1,0 +1,135 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { findSecrets, mayHoldSecret, redactSecrets } from '../../functions/search/redact.ts'
+
+const letters = (count: number): string => 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zC'.repeat(10).slice(0, count)
+const hex = (count: number): string => '0a1b2c3d4e5f6789'.repeat(10).slice(0, count)
+const key = `MIIE${letters(160)}`
+
+/** One made-up secret for each rule of the preset, put together so that no scanner takes this file for a leak. */
+const SAMPLES: { readonly [rule: string]: string } = {
+  aws: `aws_secret_access_key = "${letters(40)}"`,
+  npm: `npm_${letters(36)}`,
+  npmrc: `//registry.example/:_authToken=${letters(20)}`,
+  slack: `xoxb-${'1'.repeat(12)}-${'2'.repeat(12)}-${letters(24)}`,
+  'slack app': `xapp-1-${letters(10)}-${letters(12)}`,
+  'slack webhook': `https://hooks.slack.com/services/T${letters(8)}/B${letters(8)}/${letters(24)}`,
+  basicauth: `https://ada:${letters(12)}@db.example.org/path`,
+  openai: `sk-${letters(20)}T3BlbkFJ${letters(20)}`,
+  anthropic: `sk-ant-api03-${letters(93)}AA`,
+  groq: `gsk_${letters(52)}`,
+  huggingface: `hf_${'abcdefghij'.repeat(4).slice(0, 34)}`,
+  linear: `lin_api_${letters(40)}`,
+  notion: `ntn_${'12345678901'}${letters(35)}`,
+  privatekey: `-----BEGIN RSA PRIVATE KEY-----\n${key}\n-----END RSA PRIVATE KEY-----`,
+  sendgrid: `SG.${letters(22)}.${letters(43)}`,
+  shopify: `shpat_${hex(32)}`,
+  stripe: `sk_live_${letters(24)}`,
+  github: `ghp_${letters(36)}`,
+  'github fine-grained': `github_pat_${letters(82)}`,
+  gitlab: `glpat-${letters(20)}`,
+  grafana: `glc_${letters(40)}`,
+  'grafana service': `glsa_${letters(32)}_${hex(8)}`,
+  mongodb: `mongodb+srv://ada:${letters(12)}@db.example.org/app`,
+  mysql: `mysql://ada:${letters(12)}@db.example.org/app`,
+  postgres: `postgresql://ada:${letters(12)}@db.example.org/app`,
+  vault: `hvs.${letters(95)}`,
+  vercel: `vcp_${letters(40)}`,
+  databricks: `dapi${hex(32)}`,
+  docker: `dckr_pat_${letters(27)}`,
+  figma: `figd_${letters(43)}`,
+  cloudflare: `cfut_${letters(40)}${hex(8)}`,
+  tailscale: `tskey-auth-${letters(12)}-${letters(32)}`,
+}
+
+describe('redaction', () => {
+  it.each(Object.entries(SAMPLES))(
+    'a secret that the rules recognise passes the filter and is replaced: %s',
+    async (_, secret) => {
+      const text = `before ${secret}\nafter`
+      expect(await findSecrets(text)).not.toEqual([])
+      expect(mayHoldSecret(text)).toBe(true)
+      const redacted = await redactSecrets(text)
+      expect(redacted).toContain('[redacted]')
+      expect(redacted.startsWith('before ')).toBe(true)
+      expect(redacted.endsWith('\nafter')).toBe(true)
+    },
+  )
+
+  it('the secret itself is gone, not only the name before it', async () => {
+    expect(await redactSecrets(SAMPLES['aws'] ?? '')).not.toContain(letters(40))
+  })
+
+  it('a secret that stands elsewhere too is gone there as well', async () => {
+    const secret = SAMPLES['github'] ?? ''
+    expect(await redactSecrets(`${secret} and ${secret}`)).toBe('[redacted] and [redacted]')
+  })
+
+  it('a secret within a secret is gone with it, and nothing of the outer one is left', async () => {
+    const address = `mysql://root:npm_${letters(36)}@localhost/db`
+    expect(await redactSecrets(`to ${address} now`)).toBe('to [redacted] now')
+  })
+
+  it.each([0, 29_990, 39_990, 60_000])('a secret is found in a long text, wherever it stands: at %i', async (place) => {
+    const secret = SAMPLES['github'] ?? ''
+    const rest = '\nword'.repeat(20_000)
+    const text = `${rest.slice(0, place)}\n${secret}${rest}`
+    expect(await redactSecrets(text)).toBe(`${rest.slice(0, place)}\n[redacted]${rest}`)
+  })
+
+  it('a text full of secrets holds up nothing else', async () => {
+    const text = Array.from({ length: 10_000 }, (_, number) => `npm_${String(number).padStart(36, 'aB3')}`).join('\n')
+    let longest = 0
+    let before = performance.now()
+    const tick = (): void => {
+      longest = Math.max(longest, performance.now() - before)
+      before = performance.now()
+    }
+    const ticking = setInterval(tick, 1)
+    const redacted = await redactSecrets(text)
+    tick()
+    clearInterval(ticking)
+    expect(redacted).toBe(Array.from({ length: 10_000 }, () => '[redacted]').join('\n'))
+    expect(longest).toBeLessThan(1_000)
+  })
+
+  it('no comment in the text turns the rules off', async () => {
+    expect(await redactSecrets(`// secretlint-disable\n${SAMPLES['github']}`)).toBe('// secretlint-disable\n[redacted]')
+  })
+
+  it('other text stays as it is', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary' }), async (text) => {
+        expect(await redactSecrets(text)).toBe(text)
+      }),
+    )
+  })
+
+  it('what the filter lets through unread has no secret: words that look like the beginnings of secrets', async () => {
+    const beginnings = [
+      'npm_',
+      'ghp',
+      'sk-',
+      'hf_',
+      'xoxb',
+      'SECRET',
+      'postgres',
+      '://',
+      '@',
+      'SG.',
+      'figd',
+      'AA',
+      letters(40),
+      ' ',
+      '=',
+      ':',
+    ]
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.constantFrom(...beginnings), { maxLength: 12 }), async (pieces) => {
+        const text = pieces.join('')
+        if (!mayHoldSecret(text)) expect(await findSecrets(text)).toEqual([])
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
