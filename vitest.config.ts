@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { shared } from './vitest.shared.config.ts'
 
 /** Suites that leave nothing behind in their process: they share one, for to load the program anew takes longer than they do. */
-const SHARING = ['test/{agent,domain,http,log}/**/*.test.ts']
+const SHARING = ['test/{access,agent,domain,history,http,log,search}/**/*.test.ts']
 const OTHERS_RUN = ['test/**/*.engine.test.ts', 'test/**/*.crash.test.ts']
 
 export default defineConfig({

@@ -5,23 +5,33 @@ const FLOORS: { readonly [folder: string]: number } = {
   domain: 1,
   log: 2,
   ports: 2,
+  search: 2,
+  access: 3,
   agent: 3,
+  history: 3,
   tools: 3,
-  http: 4,
-  channels: 4,
   adapters: 4,
+  http: 4,
   runtime: 5,
+  cli: 6,
   handlers: 6,
+}
+/** The same rule between the rooms of a folder. A file that is in none of them is below them all. */
+const ROOMS: { readonly [folder: string]: { readonly [room: string]: number } } = {
+  agent: { following: 1, loop: 1, serving: 2, intake: 3 },
+  runtime: { aws: 1, lambda: 2, local: 2 },
 }
 const CLOUD_PACKAGE = /^(@aws-sdk|@smithy|@opensearch-project|@types\/aws-lambda|aws-lambda)(\/|$)/
 /** Composition on AWS. */
-const CLOUD_FILE = /^functions\/runtime\/(?:aws|lambda)(?:-[a-z-]+)?\.ts$/
+const CLOUD_FILE = /^functions\/runtime\/(?:aws|lambda)\/[a-z-]+\.ts$/
 const NAMELESS = /(^|\/)(utils?|helpers?|common|misc|shared|index)(\/|\.ts$)/
 
 interface Place {
   /** A floor's folder; for adapters with its technology: `adapters/sqlite`. */
   readonly folder: string
   readonly floor: number
+  /** Where the folder has rooms: the file's, empty for a file outside of them. */
+  readonly room: string
 }
 
 /** Why a file may not import `specifier`; undefined when it may. Paths are relative to the root, with `/`. */
@@ -35,11 +45,19 @@ export function refusal(file: string, specifier: string, typeOnly = false): stri
   // The version that the program reports.
   if (target === 'package.json' && from.folder === 'runtime') return undefined
   if (to === undefined) return `functions/ must not import ${target}, which is not on a floor`
-  if (to.folder === from.folder) return undefined
+  if (to.folder === from.folder) return refusedRoom(from, to, target)
   if (to.folder.startsWith('adapters') && from.floor !== FLOORS['runtime'])
     return `only runtime/ imports adapters, and adapters never import one another: not ${target}`
   if (to.floor < from.floor) return undefined
   return `${from.folder} (floor ${from.floor}) must not import ${to.folder} (floor ${to.floor}): ${target}`
+}
+
+function refusedRoom({ folder, room }: Place, to: Place, target: string): string | undefined {
+  const order = ROOMS[folder]
+  if (order === undefined || to.room === room) return undefined
+  const [own, other] = [order[room] ?? 0, order[to.room] ?? 0]
+  if (other < own) return undefined
+  return `${folder}/${room} (${own}) must not import ${folder}/${to.room} (${other}): ${target}`
 }
 
 /** What describes the system knows nothing of its code but which variables that reads. */
@@ -55,7 +73,7 @@ function refusedPackage(from: Place, file: string, specifier: string): string | 
   if (from.folder === 'domain' && specifier !== 'ulid') return `domain/ imports nothing but ulid: not ${specifier}`
   const mayUseCloud = from.folder.startsWith('adapters/') || CLOUD_FILE.test(file)
   if (CLOUD_PACKAGE.test(specifier) && !mayUseCloud)
-    return `${specifier} belongs to adapters/, runtime/aws*.ts and runtime/lambda*.ts`
+    return `${specifier} belongs to adapters/, runtime/aws/ and runtime/lambda/`
   if (/^(aws-cdk-lib|constructs|cdk-nag|esbuild)(\/|$)/.test(specifier)) return `${specifier} belongs to lib/`
   return undefined
 }
@@ -64,7 +82,9 @@ function placeOf(path: string): Place | undefined {
   const [top, folder, next, ...rest] = path.split('/')
   const floor = folder === undefined ? undefined : FLOORS[folder]
   if (top !== 'functions' || folder === undefined || floor === undefined) return undefined
-  return { folder: folder === 'adapters' && rest.length > 0 ? `adapters/${next}` : folder, floor }
+  const isAdapter = folder === 'adapters' && rest.length > 0
+  const room = next !== undefined && rest.length > 0 && ROOMS[folder] !== undefined ? next : ''
+  return { folder: isAdapter ? `adapters/${next}` : folder, floor, room }
 }
 
 const relativePath = (absolute: string): string => relative('/', absolute).split(sep).join('/')

@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Agent } from '../domain/agent.ts'
-import type { ApiKey, Scope } from '../domain/api-key.ts'
+import type { Caller } from '../access/caller.ts'
 import type { Backend } from '../agent/intake/backend.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
@@ -37,16 +37,6 @@ export interface AppDependencies {
   readonly settings: AppSettings
   /** Asked by each request. Aborts when the process is about to stop: streams and waits end, and inputs are refused with 503. */
   readonly stopping: () => AbortSignal
-}
-
-/** For whom a request acts. */
-export interface Caller {
-  readonly tenant: string
-  readonly scopes: readonly Scope[]
-  /** Sees and makes only sessions of this owner. */
-  readonly owner?: string
-  /** Absent under open access. */
-  readonly key?: ApiKey
 }
 
 export interface AppEnv {

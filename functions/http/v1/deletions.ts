@@ -2,9 +2,9 @@ import { createRoute, z } from '@hono/zod-openapi'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
 import { READ_PROBLEMS } from './responses.ts'
-import { sessionId } from './schemas/common.ts'
+import { sessionId } from './schemas/fields.ts'
 import { DeletionSchema } from './schemas/session.ts'
-import { sessionKey } from '../../access/session-access.ts'
+import { sessionKey } from '../../access/sessions.ts'
 import { deletionResource } from './resources/session.ts'
 
 const readDeletion = createRoute({

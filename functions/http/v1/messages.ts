@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { checkActiveRuns } from '../middleware/authentication.ts'
+import { checkActiveRuns } from '../../access/rates.ts'
 import { chatMessages } from './chat-messages.ts'
 import { definedFields } from './defined-fields.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
@@ -9,10 +9,10 @@ import { readChatCursor, readMessageCursor, writeChatCursor, writeMessageCursor 
 import { READ_PROBLEMS } from './responses.ts'
 import { answerWithRun, lastMessage, placementOf } from './run-response.ts'
 import { idempotencyOf, RUN_RESPONSES, startHeaders } from './run-request.ts'
-import { sessionParams } from './schemas/common.ts'
+import { sessionParams } from './schemas/fields.ts'
 import { newMessage } from './schemas/input.ts'
 import { ChatMessagePageSchema, MessagePageSchema, messageQuery } from './schemas/message.ts'
-import { findSession } from '../../access/session-access.ts'
+import { findSession } from '../../access/sessions.ts'
 
 const tags = ['Messages']
 

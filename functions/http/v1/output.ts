@@ -9,8 +9,8 @@ import { readRange } from './byte-range.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import { problems, READ_PROBLEMS } from './responses.ts'
-import { messageParams, ulid } from './schemas/common.ts'
-import { findSession } from '../../access/session-access.ts'
+import { messageParams, ulid } from './schemas/fields.ts'
+import { findSession } from '../../access/sessions.ts'
 
 /** Bytes read from the store at a time. */
 const CHUNK = 1024 * 1024

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { ProblemSchema } from './schemas/common.ts'
+import { ProblemSchema } from './schemas/fields.ts'
 
 const DESCRIPTIONS = {
   400: 'The request is not valid; `errors` has the paths.',

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { TooltrailError } from '../../domain/errors.ts'
-import { checkActiveRuns } from '../middleware/authentication.ts'
+import { checkActiveRuns } from '../../access/rates.ts'
 import { definedFields } from './defined-fields.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
 import { toolAnswers } from './incoming-content.ts'
@@ -9,11 +9,11 @@ import { answerWithRun, followRun, lastMessage, placementOf } from './run-respon
 import { idempotencyOf, resumeHeaders, RUN_RESPONSES, startHeaders } from './run-request.ts'
 import { runResource, viewRun, waitingCalls } from './resources/run.ts'
 import type { RunView } from './resources/run.ts'
-import { runParams, sessionParams } from './schemas/common.ts'
+import { runParams, sessionParams } from './schemas/fields.ts'
 import { ServerSentEventSchema } from './schemas/event.ts'
 import { toolResults } from './schemas/input.ts'
 import { RunPageSchema, runQuery, RunSchema } from './schemas/run.ts'
-import { findSession } from '../../access/session-access.ts'
+import { findSession } from '../../access/sessions.ts'
 import type { SessionKey } from '../../domain/session.ts'
 
 const tags = ['Runs']

@@ -2,11 +2,12 @@ import { createRoute } from '@hono/zod-openapi'
 import { TooltrailError } from '../../domain/errors.ts'
 import { nextId } from '../../domain/ids.ts'
 import { definedFields } from './defined-fields.ts'
-import type { App, AppDependencies, Caller } from '../dependencies.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { App, AppDependencies } from '../dependencies.ts'
 import { requireBody } from '../middleware/request-body.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import { location, READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
-import { sessionParams } from './schemas/common.ts'
+import { sessionParams } from './schemas/fields.ts'
 import {
   DeletionSchema,
   newSession,
@@ -15,7 +16,7 @@ import {
   sessionQuery,
   SessionSchema,
 } from './schemas/session.ts'
-import { findSession, sessionKey } from '../../access/session-access.ts'
+import { findSession, sessionKey } from '../../access/sessions.ts'
 import { deletionResource, sessionResource } from './resources/session.ts'
 
 const tags = ['Sessions']

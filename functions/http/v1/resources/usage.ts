@@ -1,7 +1,7 @@
 import type { z } from '@hono/zod-openapi'
 import type { Usage } from '../../../domain/usage.ts'
 import { definedFields } from '../defined-fields.ts'
-import type { UsageSchema } from '../schemas/common.ts'
+import type { UsageSchema } from '../schemas/fields.ts'
 
 /** Tokens as the API shows them. */
 export function usageResource(usage: Usage): z.input<typeof UsageSchema> {

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import { MessageSchema } from './message.ts'
 import { RunSchema } from './run.ts'
-import { sessionId, ulid } from './common.ts'
+import { sessionId, ulid } from './fields.ts'
 
 const base = {
   session_id: sessionId,

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import { Validator } from '@cfworker/json-schema'
 import type { Json, JsonObject } from '../../../domain/json.ts'
-import { isObject, jsonObject, metadata, person } from './common.ts'
+import { isObject, jsonObject, metadata, person } from './fields.ts'
 
 const MOST_PARTS = 64
 const MOST_TOOLS = 128

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import type { OpenAiMessage } from '../../../log/openai-format.ts'
-import { isObject, jsonObject, page, pageLimit, sessionId, time, ulid, ULID_PATTERN, UsageSchema } from './common.ts'
+import { isObject, jsonObject, page, pageLimit, sessionId, time, ulid, ULID_PATTERN, UsageSchema } from './fields.ts'
 
 const partSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string() }),

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { MessageSchema } from './message.ts'
-import { page, pageLimit, sessionId, time, ulid, UsageSchema } from './common.ts'
+import { page, pageLimit, sessionId, time, ulid, UsageSchema } from './fields.ts'
 
 export const runStatus = z.enum(['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'])
 

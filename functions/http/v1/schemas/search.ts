@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { agentName, page, pageLimit, person, sessionId, time, ulid } from './common.ts'
+import { agentName, page, pageLimit, person, sessionId, time, ulid } from './fields.ts'
 import { toolStatus } from './message.ts'
 
 const historyRole = z.enum(['user', 'assistant', 'tool_call', 'tool_result'])

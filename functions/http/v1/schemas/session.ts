@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { agentName, metadata, page, pageLimit, person, sessionId, time, ulid, UsageSchema } from './common.ts'
+import { agentName, metadata, page, pageLimit, person, sessionId, time, ulid, UsageSchema } from './fields.ts'
 import { runStatus } from './run.ts'
 
 const title = z.string().max(500)

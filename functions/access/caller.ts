@@ -1,0 +1,27 @@
+import type { ApiKey, Scope } from '../domain/api-key.ts'
+import type { KeyStore } from '../ports/key-store.ts'
+import { hashKeySecret, isKeySecret } from './key-secret.ts'
+
+/** For whom a request acts. */
+export interface Caller {
+  readonly tenant: string
+  readonly scopes: readonly Scope[]
+  /** Sees and makes only sessions of this owner. */
+  readonly owner?: string
+  /** Absent under open access. */
+  readonly key?: ApiKey
+}
+
+/** Who calls while no key was ever made and none is asked for. */
+export const OPEN_CALLER: Caller = { tenant: 'default', scopes: ['read', 'write', 'admin'] }
+
+/** The caller who presents this key; undefined for a text that is no key, and for an unknown or revoked one. */
+export async function findCaller(keys: Pick<KeyStore, 'find'>, secret: string): Promise<Caller | undefined> {
+  if (!isKeySecret(secret)) return undefined
+  const key = await keys.find(hashKeySecret(secret))
+  if (key === undefined) return undefined
+  return { tenant: key.tenant, scopes: key.scopes, key, ...(key.owner === undefined ? {} : { owner: key.owner }) }
+}
+
+/** Whether the caller may do what needs this scope; `admin` may do everything. */
+export const mayUse = ({ scopes }: Caller, scope: Scope): boolean => scopes.includes(scope) || scopes.includes('admin')
