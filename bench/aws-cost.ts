@@ -94,7 +94,7 @@ function answering(turn: Exclude<Turn, (...args: never[]) => unknown>): Turn {
   return async function* () {
     mark('model is asked')
     if (turn.text !== undefined) yield { type: 'text.delta', part: 0, text: turn.text }
-    yield { type: 'answer', answer: answerOf(turn) }
+    yield { type: 'completion', completion: answerOf(turn) }
   }
 }
 

@@ -56,8 +56,8 @@ export async function openLoop(
     const key = { tenant: 'default', session: `bench-${runs++}` }
     await stage.ports.sessions.create({ ...key, agent: 'default', metadata: {} })
     const submission = { parts: [{ type: 'text', text: 'go' }], clientTools: [] } as const
-    const { runId } = await stage.backend.submit(key, submission, { here: true })
-    for await (const event of stage.backend.follow(key, runId, { signal: AbortSignal.timeout(60_000) }))
+    const { runId } = await stage.service.submit(key, submission, { here: true })
+    for await (const event of stage.service.follow(key, runId, { signal: AbortSignal.timeout(60_000) }))
       if (event.type === 'run.failed') throw new Error(`the run failed: ${event.run.error?.message}`)
     stage.requests.length = 0
     return starts.slice(1).map((start, index) => start - (starts[index] ?? 0))

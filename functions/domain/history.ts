@@ -2,7 +2,7 @@ import type { ToolStatus } from './message.ts'
 
 export type HistoryRole = 'user' | 'assistant' | 'tool_call' | 'tool_result'
 
-/** One thing to search; projected from a message by `log/history-documents.ts`. */
+/** One thing to search; projected from a message by `search/documents.ts`. */
 export interface HistoryDocument {
   readonly tenant: string
   readonly session: string

@@ -152,7 +152,7 @@ export interface ToolMessage extends MessageBase {
   /** The generation of the lease whose holder may end this call. */
   readonly generation: number
   /** Of the answer that closed a `waiting` call: tells a repeated answer from a different one. */
-  readonly answerHash?: string
+  readonly resolutionHash?: string
 }
 
 export type Message = UserMessage | AssistantMessage | ToolMessage

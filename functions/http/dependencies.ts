@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Agent } from '../domain/agent.ts'
 import type { Caller } from '../access/caller.ts'
-import type { Backend } from '../agent/intake/backend.ts'
+import type { AgentService } from '../agent/intake/agent-service.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -25,7 +25,7 @@ export interface AppSettings {
 
 /** What the HTTP API stands on; composed in `runtime/`. */
 export interface AppDependencies {
-  readonly backend: Backend
+  readonly service: AgentService
   readonly sessions: SessionStore
   readonly reader: LogReader
   readonly outputs: OutputStore

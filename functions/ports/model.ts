@@ -3,7 +3,7 @@ import type { ModelRequest } from '../domain/model-request.ts'
 import type { Usage } from '../domain/usage.ts'
 
 /** What one request came to. Call ids are as the provider sent them (may be empty or repeated). */
-export interface ModelAnswer {
+export interface Completion {
   /** In the order in which they were produced; a `tool_call` part stands for the call at the same count in `toolCalls`. */
   readonly parts: readonly AssistantPart[]
   readonly toolCalls: readonly ToolCall[]
@@ -23,7 +23,7 @@ export type ModelEvent =
       readonly arguments: string
     }
   /** Always the last event of a stream that does not reject. */
-  | { readonly type: 'answer'; readonly answer: ModelAnswer }
+  | { readonly type: 'completion'; readonly completion: Completion }
 
 export interface Model {
   /** `provider/model`. */

@@ -27,7 +27,7 @@ export interface Enqueued {
   readonly started?: Started
 }
 
-export type Answer =
+export type Resolution =
   | {
       readonly toolCallId: string
       readonly kind: 'result'
@@ -38,7 +38,7 @@ export type Answer =
     }
   | { readonly toolCallId: string; readonly kind: 'approval'; readonly approved: boolean; readonly hash: string }
 
-export interface Answered {
+export interface Resolved {
   /** How many of the answers were stored by this write; the others had been stored before, the same. */
   readonly stored: number
   /** No call of the run waits any longer: the run can go on. */
@@ -71,7 +71,7 @@ export interface RunInbox {
    * Closes waiting calls of the active run, all or nothing. Rejects with `run_not_found`, `call_not_found`, or
    * `answer_conflict` for a call that is closed or was answered differently, and for an answer of the wrong kind.
    */
-  answer(key: SessionKey, runId: string, answers: readonly Answer[]): Promise<Answered>
+  resolve(key: SessionKey, runId: string, resolutions: readonly Resolution[]): Promise<Resolved>
   /** Rejects with `run_not_found`. A merged run cancels its target. */
   cancel(key: SessionKey, runId: string): Promise<Cancelled>
 }

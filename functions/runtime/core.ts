@@ -1,6 +1,6 @@
-import type { Backend } from '../agent/intake/backend.ts'
-import { createBackend } from '../agent/intake/create-backend.ts'
-import type { BackendDependencies } from '../agent/intake/create-backend.ts'
+import type { AgentService } from '../agent/intake/agent-service.ts'
+import { createAgentService } from '../agent/intake/create-agent-service.ts'
+import type { AgentServiceDependencies } from '../agent/intake/create-agent-service.ts'
 import { createEventBus } from '../agent/following/event-bus.ts'
 import { createHistorySearch } from '../history/search.ts'
 import { createSessionWorker } from '../agent/serving/session-worker.ts'
@@ -12,7 +12,7 @@ import type { SessionJanitor } from '../ports/session-janitor.ts'
 import type { ToolRegistry } from '../ports/tool.ts'
 import { traceModels, traceTools } from './tracing.ts'
 
-type CorePorts = Omit<BackendDependencies, 'agents' | 'tools' | 'search' | 'emit' | 'worker' | 'bus'> & {
+type CorePorts = Omit<AgentServiceDependencies, 'agents' | 'tools' | 'search' | 'emit' | 'worker' | 'bus'> & {
   readonly janitor: SessionJanitor
 }
 
@@ -24,7 +24,7 @@ export interface CoreSettings {
 }
 
 export interface Core {
-  readonly backend: Backend
+  readonly service: AgentService
   readonly worker: SessionWorker
 }
 
@@ -39,5 +39,5 @@ export function createCore(ports: CorePorts, { agents, tools, observe }: CoreSet
   const models = traceModels(ports.models)
   const loop = { ...ports, agents, models, tools: traceTools(tools), search: history.search, emit }
   const worker = createSessionWorker(loop)
-  return { worker, backend: createBackend({ ...loop, worker, bus }) }
+  return { worker, service: createAgentService({ ...loop, worker, bus }) }
 }

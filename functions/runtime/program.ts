@@ -1,4 +1,4 @@
-import type { Backend } from '../agent/intake/backend.ts'
+import type { AgentService } from '../agent/intake/agent-service.ts'
 import { serveHint } from '../agent/serving/serve-hint.ts'
 import { startSweeper } from '../agent/serving/sweeper.ts'
 import type { Agent } from '../domain/agent.ts'
@@ -60,7 +60,7 @@ export interface ProgramSettings {
 
 export interface Program {
   readonly app: App
-  readonly backend: Backend
+  readonly service: AgentService
   /** Begins to execute what sessions have to do, whoever accepted it, and to sweep. */
   start(): void
   /** After `start`: ends streams and waits, hands over what runs between two rounds, and stops sweeping. The ports stay open. */
@@ -71,11 +71,11 @@ export interface Program {
 
 /** The whole program in one process, on whatever the ports stand on: API, loop, queue consumer and sweeper. */
 export function createProgram(ports: Ports, { agents, tools, app: appSettings, sweepMs }: ProgramSettings): Program {
-  const { backend, worker } = createCore(ports, { agents, tools })
+  const { service, worker } = createCore(ports, { agents, tools })
   const stopping = new AbortController()
   const app = createApp({
     ...ports,
-    backend,
+    service,
     agents,
     log: ports.logger,
     settings: appSettings,
@@ -93,7 +93,7 @@ export function createProgram(ports: Ports, { agents, tools, app: appSettings, s
   let sweeper: ReturnType<typeof startSweeper> | undefined
   return {
     app,
-    backend,
+    service,
     start() {
       consumer = ports.queue.consume(serve)
       sweeper = startSweeper(ports, sweepMs)

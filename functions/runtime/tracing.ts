@@ -27,7 +27,7 @@ function traceModel(model: Model): Model {
     })
     try {
       for await (const event of model.stream(request, signal)) {
-        if (event.type === 'answer') describeAnswer(span, event.answer)
+        if (event.type === 'completion') describeCompletion(span, event.completion)
         yield event
       }
     } catch (error) {
@@ -40,9 +40,9 @@ function traceModel(model: Model): Model {
   return { name: model.name, stream }
 }
 
-function describeAnswer(
+function describeCompletion(
   span: Span,
-  { model, finishReason, usage }: Extract<ModelEvent, { type: 'answer' }>['answer'],
+  { model, finishReason, usage }: Extract<ModelEvent, { type: 'completion' }>['completion'],
 ): void {
   span.setAttribute('gen_ai.response.model', model.slice(model.indexOf('/') + 1))
   span.setAttribute('gen_ai.response.finish_reasons', [finishReason])

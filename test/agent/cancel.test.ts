@@ -22,11 +22,11 @@ const hang: Turn = async function* (_request, signal) {
 
 describe('cancel', () => {
   test('stops a streaming model within a second and keeps what it had said', async () => {
-    const { submit, settled, backend, key, events, log } = await set({ script: [hang] })
+    const { submit, settled, service, key, events, log } = await set({ script: [hang] })
     const runId = await submit('go')
     await until(() => events.some((event) => event.type === 'text.delta'))
     const begun = Date.now()
-    await backend.cancel(key, runId)
+    await service.cancel(key, runId)
     expect(await settled(runId)).toMatchObject({ status: 'cancelled', stopReason: 'cancelled' })
     expect(Date.now() - begun).toBeLessThan(1_000)
     expect((await log()).at(-1)).toMatchObject({ role: 'assistant', parts: [{ text: 'thinking' }] })
@@ -37,12 +37,12 @@ describe('cancel', () => {
       yield { type: 'text.delta', part: 1, text: 'I will' }
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       const answer = answerOf({ text: 'I will', calls: [{ name: 'echo' }] })
-      yield { type: 'answer', answer: { ...answer, parts: [{ type: 'reasoning', text: '' }, ...answer.parts] } }
+      yield { type: 'completion', completion: { ...answer, parts: [{ type: 'reasoning', text: '' }, ...answer.parts] } }
     }
-    const { submit, settled, backend, key, events, log } = await set({ script: [late], tools: [echo] })
+    const { submit, settled, service, key, events, log } = await set({ script: [late], tools: [echo] })
     const runId = await submit('go')
     await until(() => events.some((event) => event.type === 'text.delta'))
-    await backend.cancel(key, runId)
+    await service.cancel(key, runId)
     expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
     expect((await log()).slice(1)).toMatchObject([{ role: 'assistant', toolCalls: [] }])
     expect((await log()).at(-1)?.parts).toEqual([{ type: 'text', text: 'I will' }])
@@ -50,12 +50,15 @@ describe('cancel', () => {
 
   test('that comes while an answer waits for results to be stored keeps what it says, and none of its calls', async () => {
     const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
-    const { submit, settled, backend, key, requests, log } = await set({
+    const { submit, settled, service, key, requests, log } = await set({
       script: [
         { calls: [{ name: 'big' }] },
         async function* () {
           const answer = answerOf({ text: 'and now', calls: [{ name: 'big' }] })
-          yield { type: 'answer', answer: { ...answer, parts: [{ type: 'reasoning', text: '' }, ...answer.parts] } }
+          yield {
+            type: 'completion',
+            completion: { ...answer, parts: [{ type: 'reasoning', text: '' }, ...answer.parts] },
+          }
         },
       ],
       tools: [big],
@@ -65,7 +68,7 @@ describe('cancel', () => {
           ...ports.outputs,
           async put(...object) {
             await until(() => requests.length === 2)
-            await backend.cancel(key, runId)
+            await service.cancel(key, runId)
             // By then the holder has looked.
             await new Promise((resolve) => setTimeout(resolve, 700))
             await ports.outputs.put(...object)
@@ -90,17 +93,17 @@ describe('cancel', () => {
     const runId = await submit('go')
     await until(async () => statuses(await log()).includes('running'))
     const begun = Date.now()
-    await another([]).backend.cancel(key, runId)
+    await another([]).service.cancel(key, runId)
     expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
     expect(Date.now() - begun).toBeLessThan(1_000)
     expect(statuses(await log())).toEqual(['cancelled'])
   })
 
   test('ends a paused and a queued run at once', async () => {
-    const { submit, settled, backend, key, log } = await set({ script: [{ calls: [{ name: 'ask' }] }] })
+    const { submit, settled, service, key, log } = await set({ script: [{ calls: [{ name: 'ask' }] }] })
     const runId = await submit('go', { clientTools })
     await settled(runId)
-    await backend.cancel(key, runId)
+    await service.cancel(key, runId)
     expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
     expect(statuses(await log())).toEqual(['cancelled'])
   })

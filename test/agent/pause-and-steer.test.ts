@@ -18,7 +18,7 @@ const statuses = (messages: readonly Message[]) =>
 
 describe('a client tool', () => {
   test('pauses the run once the other calls have ended, and its answer resumes it exactly once', async () => {
-    const { submit, settled, backend, key, requests, log } = await set({
+    const { submit, settled, service, key, requests, log } = await set({
       script: [
         {
           calls: [
@@ -33,13 +33,13 @@ describe('a client tool', () => {
     const runId = await submit('go', { clientTools })
     expect(await settled(runId)).toMatchObject({ status: 'paused' })
     expect(statuses(await log())).toEqual(['waiting', 'completed'])
-    await expect(backend.continue(key, {}, here)).rejects.toMatchObject({ code: 'nothing_to_continue' })
-    const answer = () => backend.answer(key, runId, [{ toolCallId: 'a', output: text('42') }], here)
+    await expect(service.continue(key, {}, here)).rejects.toMatchObject({ code: 'nothing_to_continue' })
+    const answer = () => service.resolve(key, runId, [{ toolCallId: 'a', output: text('42') }], here)
     await Promise.all([answer(), answer(), answer()])
     expect(await settled(runId)).toMatchObject({ status: 'completed' })
     expect(requests).toHaveLength(2)
     await answer()
-    await expect(backend.answer(key, runId, [{ toolCallId: 'a', output: text('43') }], here)).rejects.toMatchObject({
+    await expect(service.resolve(key, runId, [{ toolCallId: 'a', output: text('43') }], here)).rejects.toMatchObject({
       code: 'answer_conflict',
     })
   })
@@ -47,7 +47,7 @@ describe('a client tool', () => {
   test('that is answered while other calls still execute does not pause the run', async () => {
     let release = (): void => undefined
     const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))
-    const { submit, settled, backend, key, events, log } = await set({
+    const { submit, settled, service, key, events, log } = await set({
       script: [
         {
           calls: [
@@ -61,7 +61,7 @@ describe('a client tool', () => {
     })
     const runId = await submit('go', { clientTools })
     await until(async () => statuses(await log()).includes('waiting'))
-    await backend.answer(key, runId, [{ toolCallId: 'a', output: text('now') }], here)
+    await service.resolve(key, runId, [{ toolCallId: 'a', output: text('now') }], here)
     release()
     expect(await settled(runId)).toMatchObject({ status: 'completed' })
     expect(events.some((event) => event.type === 'run.paused')).toBe(false)
@@ -84,14 +84,14 @@ describe('a tool that needs approval', () => {
 
   test('runs only after it was allowed', async () => {
     const ran: string[] = []
-    const { submit, settled, backend, key, log } = await set({
+    const { submit, settled, service, key, log } = await set({
       script: [{ calls: [{ id: 'a', name: 'careful' }] }, { text: 'ok' }],
       tools: [careful(ran)],
     })
     const runId = await submit('go')
     expect(await settled(runId)).toMatchObject({ status: 'paused' })
     expect(ran).toEqual([])
-    await backend.answer(key, runId, [{ toolCallId: 'a', approve: true }], here)
+    await service.resolve(key, runId, [{ toolCallId: 'a', approve: true }], here)
     expect(await settled(runId)).toMatchObject({ status: 'completed' })
     expect(ran).toEqual(['ran'])
     expect(statuses(await log())).toEqual(['completed'])
@@ -110,13 +110,13 @@ describe('a tool that needs approval', () => {
 
   test('never runs when it was denied, and the model is told', async () => {
     const ran: string[] = []
-    const { submit, settled, backend, key, requests } = await set({
+    const { submit, settled, service, key, requests } = await set({
       script: [{ calls: [{ id: 'a', name: 'careful' }] }, { text: 'ok' }],
       tools: [careful(ran)],
     })
     const runId = await submit('go')
     await settled(runId)
-    await backend.answer(key, runId, [{ toolCallId: 'a', approve: false }], here)
+    await service.resolve(key, runId, [{ toolCallId: 'a', approve: false }], here)
     await settled(runId)
     expect(ran).toEqual([])
     expect(requests[1]?.messages.at(-1)).toMatchObject({
@@ -143,11 +143,11 @@ test('what is answered before the pause is not waited for, and what is allowed i
     { id: 'c', name: 'careful' },
     { id: 'd', name: 'slow' },
   ]
-  const { submit, settled, backend, key, events, log } = await set({ script: [{ calls }], tools: [careful, slow] })
+  const { submit, settled, service, key, events, log } = await set({ script: [{ calls }], tools: [careful, slow] })
   const runId = await submit('go', { clientTools })
   await until(async () => statuses(await log()).includes('waiting'))
-  await backend.answer(key, runId, [{ toolCallId: 'a', output: text('now') }], here)
-  await backend.answer(key, runId, [{ toolCallId: 'c', approve: true }], here)
+  await service.resolve(key, runId, [{ toolCallId: 'a', output: text('now') }], here)
+  await service.resolve(key, runId, [{ toolCallId: 'c', approve: true }], here)
   release()
   expect(await settled(runId)).toMatchObject({ status: 'paused' })
   expect(statuses(await log())).toEqual(['completed', 'waiting', 'completed', 'completed'])

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createBackend } from '../../functions/agent/intake/create-backend.ts'
-import type { Backend } from '../../functions/agent/intake/backend.ts'
+import { createAgentService } from '../../functions/agent/intake/create-agent-service.ts'
+import type { AgentService } from '../../functions/agent/intake/agent-service.ts'
 import { createEventBus } from '../../functions/agent/following/event-bus.ts'
 import { createSessionWorker } from '../../functions/agent/serving/session-worker.ts'
 import type { SessionWorker } from '../../functions/agent/serving/session-worker.ts'
@@ -15,7 +15,7 @@ import type { ModelRequest } from '../../functions/domain/model-request.ts'
 import type { ClientTool, OnBusy, Run } from '../../functions/domain/run.ts'
 import { NO_USAGE } from '../../functions/domain/usage.ts'
 import type { Clock } from '../../functions/ports/clock.ts'
-import type { ModelAnswer, ModelEvent } from '../../functions/ports/model.ts'
+import type { Completion, ModelEvent } from '../../functions/ports/model.ts'
 import type { Tool } from '../../functions/ports/tool.ts'
 import { openLocalPorts } from '../../functions/runtime/local/ports.ts'
 import type { Ports } from '../../functions/runtime/program.ts'
@@ -31,7 +31,7 @@ export type Turn =
 
 export interface Stage {
   readonly ports: Ports
-  readonly backend: Backend
+  readonly service: AgentService
   readonly worker: SessionWorker
   /** Where rows and outputs are. */
   readonly folder: string
@@ -92,11 +92,11 @@ export async function setStage(options: {
     }
     const worker = createSessionWorker(loop)
     workers.push(worker)
-    const backend = createBackend({ ...loop, worker, bus })
+    const service = createAgentService({ ...loop, worker, bus })
     return {
       folder,
       ports,
-      backend,
+      service,
       worker,
       key,
       requests,
@@ -104,11 +104,11 @@ export async function setStage(options: {
       async submit(text, { clientTools = [], onBusy } = {}) {
         const parts = [{ type: 'text', text }] as const
         const submission = { parts, clientTools, ...(onBusy === undefined ? {} : { onBusy }) }
-        return (await backend.submit(key, submission, { here: true })).runId
+        return (await service.submit(key, submission, { here: true })).runId
       },
       async settled(runId, withinMs = 15_000) {
         let last: Run | undefined
-        for await (const event of backend.follow(key, runId, { signal: AbortSignal.timeout(withinMs) }))
+        for await (const event of service.follow(key, runId, { signal: AbortSignal.timeout(withinMs) }))
           if ('run' in event) last = event.run
         if (last === undefined) throw new Error(`run ${runId} did not settle`)
         return last
@@ -143,14 +143,14 @@ function scripted(script: readonly Turn[], requests: ModelRequest[]): Ports['mod
           return
         }
         if (turn.text !== undefined) yield { type: 'text.delta', part: 0, text: turn.text }
-        yield { type: 'answer', answer: answerOf(turn) }
+        yield { type: 'completion', completion: answerOf(turn) }
       },
     }),
   }
 }
 
 /** A complete answer of the script. */
-export function answerOf(turn: Exclude<Turn, (...args: never[]) => unknown>): ModelAnswer {
+export function answerOf(turn: Exclude<Turn, (...args: never[]) => unknown>): Completion {
   const toolCalls = (turn.calls ?? []).map((call, index) => ({
     id: call.id ?? `call-${index}`,
     name: call.name,

@@ -133,7 +133,7 @@ test('who follows a run is told to discard what had streamed when this process l
   const runId = await it.submit('go')
   const seen: string[] = []
   const following = (async () => {
-    for await (const event of it.backend.follow(it.key, runId, { signal: AbortSignal.timeout(10_000) }))
+    for await (const event of it.service.follow(it.key, runId, { signal: AbortSignal.timeout(10_000) }))
       seen.push(event.type === 'text.delta' ? event.text : event.type)
   })()
   await it.worker.idle()
@@ -154,7 +154,7 @@ test('continue takes up a run whose holder has died', async () => {
   const it = await set({ script: [{ text: 'done' }] })
   const { runId } = await leftBehind(it, ['pay'])
   ahead = 61_000
-  expect(await it.backend.continue(it.key, {}, { here: true })).toEqual({ runId, repeated: false })
+  expect(await it.service.continue(it.key, {}, { here: true })).toEqual({ runId, repeated: false })
   expect(await it.settled(runId)).toMatchObject({ status: 'completed' })
 })
 
@@ -163,7 +163,7 @@ test('continue begins an input that was accepted and never begun', async () => {
   const input = { parts: [{ type: 'text', text: 'go' } as const] }
   const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [] } as const
   const { runId } = await it.ports.inbox.enqueue(it.key, run)
-  expect(await it.backend.continue(it.key, {}, { here: true })).toEqual({ runId, repeated: false })
+  expect(await it.service.continue(it.key, {}, { here: true })).toEqual({ runId, repeated: false })
   expect(await it.settled(runId)).toMatchObject({ status: 'completed' })
 })
 
@@ -171,7 +171,7 @@ test('a cancel of a run whose holder has died ends it at once when the lease is 
   const it = await set({ script: [] })
   const { runId } = await leftBehind(it, ['pay'])
   ahead = 61_000
-  await it.backend.cancel(it.key, runId)
+  await it.service.cancel(it.key, runId)
   expect(await it.ports.reader.run(it.key, runId)).toMatchObject({ status: 'cancelled' })
   expect((await it.log()).at(-1)).toMatchObject({ role: 'tool', status: 'cancelled' })
 })
@@ -182,7 +182,7 @@ test('an answer that comes when the lease is nearly over is not stored: its call
       async function* () {
         ahead = 51_000
         await clock.sleep(700)
-        yield { type: 'answer', answer: answerOf({ calls: [{ name: 'pay' }] }) }
+        yield { type: 'completion', completion: answerOf({ calls: [{ name: 'pay' }] }) }
       },
     ],
   })

@@ -170,7 +170,7 @@ export function logReaderContract(engine: Engine): void {
       expect(await scene.peer.reader.message(scene.key, callOf(round, 0).id)).toMatchObject({ status: 'completed' })
       await scene.log.pause(lease)
       expect(await scene.peer.reader.run(scene.key, run.id)).toMatchObject({ status: 'paused' })
-      await scene.peer.inbox.answer(scene.key, run.id, [answerOf('call-0-1')])
+      await scene.peer.inbox.resolve(scene.key, run.id, [answerOf('call-0-1')])
       expect(await scene.reader.message(scene.key, callOf(round, 1).id)).toMatchObject({ status: 'completed' })
     })
 

@@ -175,7 +175,7 @@ export function runInboxContract(engine: Engine): void {
         const seen = await header(scene)
         expect(seen).toMatchObject({ queued: 2, due: scene.clock.now() })
         expect(seen.cancel).toEqual({ run: started.run.id, reason: 'superseded' })
-        await expectCode(scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')]), 'answer_conflict')
+        await expectCode(scene.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0')]), 'answer_conflict')
         const taken = await scene.lease.take(seen, 'next')
         if (taken === undefined) throw new Error('the superseded run was not taken')
         const { lease } = await scene.lease.claim(taken)
@@ -187,7 +187,7 @@ export function runInboxContract(engine: Engine): void {
       test('an input after the last answer waits for the run, which goes on', async () => {
         const scene = await openScene(stores)
         const { started } = await pausedRun(scene, [{ name: 'ask', needs: 'result' }])
-        await scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')])
+        await scene.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0')])
         await scene.inbox.enqueue(scene.key, newRun())
         expect(await header(scene)).not.toHaveProperty('cancel')
         expect(await scene.lease.take(await header(scene), 'x')).toMatchObject({ runId: started.run.id })
@@ -197,14 +197,14 @@ export function runInboxContract(engine: Engine): void {
     test('unknown and deleted sessions are not found, and nothing is stored', async () => {
       const unknown = { tenant: fresh('tenant'), session: 'none' }
       await expectCode(stores.inbox.enqueue(unknown, newRun()), 'session_not_found')
-      await expectCode(stores.inbox.answer(unknown, 'x', [answerOf('y')]), 'session_not_found')
+      await expectCode(stores.inbox.resolve(unknown, 'x', [answerOf('y')]), 'session_not_found')
       await expectCode(stores.inbox.cancel(unknown, 'x'), 'session_not_found')
       const scene = await openScene(stores)
       const { started } = await pausedRun(scene, [{ name: 'ask', needs: 'result' }])
       await scene.deletion.tombstone(scene.key)
       const before = await snapshot(scene, scene.key)
       await expectCode(scene.inbox.enqueue(scene.key, newRun()), 'session_not_found')
-      await expectCode(scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')]), 'session_not_found')
+      await expectCode(scene.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0')]), 'session_not_found')
       await expectCode(scene.inbox.cancel(scene.key, started.run.id), 'session_not_found')
       expect(await snapshot(scene, scene.key)).toEqual(before)
     })
@@ -218,7 +218,7 @@ export function runInboxContract(engine: Engine): void {
       await stores.breakDown()
       const calls = [
         scene.inbox.enqueue(scene.key, newRun()),
-        scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')]),
+        scene.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0')]),
         scene.inbox.cancel(scene.key, started.run.id),
       ]
       for (const call of calls) {

@@ -166,7 +166,7 @@ export function runLeaseContract(engine: Engine): void {
       const { round } = await pausedRun(scene, [{ name: 'ask', needs: 'result' }])
       const paused = await header(scene)
       expect(await scene.lease.take(paused, 'b')).toBeUndefined()
-      await scene.inbox.answer(scene.key, round.assistant.runId, [answerOf('call-0-0')])
+      await scene.inbox.resolve(scene.key, round.assistant.runId, [answerOf('call-0-0')])
       const taken = await scene.lease.take(await header(scene), 'c')
       expect(taken).toBeDefined()
       scene.clock.advance(LEASE_MS + 1)
@@ -176,7 +176,7 @@ export function runLeaseContract(engine: Engine): void {
     test('a resume takes the paused run up without counting a takeover', async () => {
       const scene = await openScene(stores)
       const { started, round } = await pausedRun(scene, [{ name: 'ask', needs: 'result' }])
-      await scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')])
+      await scene.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0')])
       const taken = await scene.lease.take(await header(scene), 'c')
       expect(await header(scene)).toMatchObject({ paused: false, takeovers: 0, head: headOf(round) })
       expect(await scene.reader.run(scene.key, taken?.runId ?? '')).toMatchObject({ status: 'running' })
@@ -185,7 +185,7 @@ export function runLeaseContract(engine: Engine): void {
     test('a paused run is resumed exactly once when the last answer is in', async () => {
       const scene = await openScene(stores)
       const { started } = await pausedRun(scene, [{ name: 'ask', needs: 'result' }])
-      await scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')])
+      await scene.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0')])
       const results = await Promise.all(
         Array.from({ length: 8 }, async (_, n) => {
           const ports = n % 2 ? scene : scene.peer

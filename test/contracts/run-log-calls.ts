@@ -31,7 +31,7 @@ export function runLogCallsContract(engine: Engine): void {
       test('an approved call begins under the holder of now and then ends like any other', async () => {
         const scene = await openScene(stores)
         const { started, round } = await pausedRun(scene, [{ name: 'send', needs: 'approval' }])
-        await scene.inbox.answer(scene.key, started.run.id, [approvalOf('call-0-0', true)])
+        await scene.inbox.resolve(scene.key, started.run.id, [approvalOf('call-0-0', true)])
         const taken = await scene.lease.take(await header(scene), 'resumes')
         if (taken === undefined) throw new Error('the run could not be resumed')
         const claimed = await scene.lease.claim(taken)
@@ -50,7 +50,7 @@ export function runLogCallsContract(engine: Engine): void {
           { name: 'send', needs: 'approval' },
           { name: 'b', needs: 'approval' },
         ])
-        await scene.inbox.answer(scene.key, started.run.id, [
+        await scene.inbox.resolve(scene.key, started.run.id, [
           approvalOf('call-0-0', false),
           approvalOf('call-0-1', true),
         ])
@@ -136,8 +136,8 @@ export function runLogCallsContract(engine: Engine): void {
       test('an answer that landed is told by its hash', async () => {
         const scene = await openScene(stores)
         const { started } = await pausedRun(scene, [{ name: 'ask', needs: 'result' }])
-        await scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')])
-        const again = await scene.peer.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')])
+        await scene.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0')])
+        const again = await scene.peer.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0')])
         expect(again).toEqual({ stored: 0, complete: true })
       })
     })

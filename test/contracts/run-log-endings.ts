@@ -107,7 +107,7 @@ export function runLogEndingsContract(engine: Engine): void {
       const round = roundAfter(scene, lease, lease.head, calls)
       await scene.log.appendRound(lease, round)
       await scene.log.completeCall(lease, resultOf(scene, callOf(round, 0).id))
-      await scene.inbox.answer(scene.key, run.id, [approvalOf('call-0-3', true)])
+      await scene.inbox.resolve(scene.key, run.id, [approvalOf('call-0-3', true)])
       await scene.inbox.cancel(scene.key, run.id)
       const ended = await scene.log.endRun(lease, endAfter(scene, lease, headOf(round), 'cancelled'))
       expect(ended?.closed.map((row) => row.id)).toEqual(round.tools.slice(1).map((row) => row.id))
@@ -154,7 +154,7 @@ export function runLogEndingsContract(engine: Engine): void {
       await scene.log.appendRound(lease, roundAfter(scene, lease, lease.head, [{ name: 'ask', needs: 'result' }]))
       const [paused] = await Promise.all([
         scene.log.pause(lease),
-        scene.peer.inbox.answer(scene.key, run.id, [answerOf('call-0-0')]),
+        scene.peer.inbox.resolve(scene.key, run.id, [answerOf('call-0-0')]),
       ])
       const after = await header(scene)
       expect(after).toMatchObject({ waiting: 0, paused: paused !== undefined })
@@ -193,7 +193,7 @@ export function runLogEndingsContract(engine: Engine): void {
       const calls = [{ name: 'a' }, { name: 'b', needs: 'approval' }, { name: 'c', needs: 'result' }] as const
       const round = roundAfter(scene, lease, lease.head, calls)
       await scene.log.appendRound(lease, round)
-      await scene.inbox.answer(scene.key, run.id, [approvalOf('call-0-1', true)])
+      await scene.inbox.resolve(scene.key, run.id, [approvalOf('call-0-1', true)])
       const queued = await scene.inbox.enqueue(scene.key, newRun({ onBusy: 'steer' }))
       return {
         lease,

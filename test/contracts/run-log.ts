@@ -210,7 +210,7 @@ export function runLogContract(engine: Engine): void {
         ] as const
         const round = roundAfter(scene, lease, lease.head, calls)
         await scene.log.appendRound(lease, round)
-        await scene.inbox.answer(scene.key, run.id, [approvalOf('call-0-1', true)])
+        await scene.inbox.resolve(scene.key, run.id, [approvalOf('call-0-1', true)])
         const before = await snapshot(scene, scene.key)
         for (const tool of round.tools)
           await expect(scene.log.completeCall(lease, resultOf(scene, tool.id))).rejects.toThrow()

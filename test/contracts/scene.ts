@@ -8,7 +8,7 @@ import { LEASE_MS } from '../../functions/domain/session.ts'
 import type { Lease, SessionHeader, SessionKey } from '../../functions/domain/session.ts'
 import { NO_USAGE } from '../../functions/domain/usage.ts'
 import type { Usage } from '../../functions/domain/usage.ts'
-import type { Answer, NewRun } from '../../functions/ports/run-inbox.ts'
+import type { Resolution, NewRun } from '../../functions/ports/run-inbox.ts'
 import type { Started } from '../../functions/ports/run-lease.ts'
 import type { CallResult, Round, RunEnd } from '../../functions/ports/run-log.ts'
 import type { NewSession } from '../../functions/ports/session-store.ts'
@@ -165,7 +165,7 @@ export const resultOf = (scene: Scene, messageId: string, text = 'result'): Call
   durationMs: 5,
 })
 
-export const answerOf = (toolCallId: string, text = 'answer'): Answer => ({
+export const answerOf = (toolCallId: string, text = 'answer'): Resolution => ({
   toolCallId,
   kind: 'result',
   status: 'completed',
@@ -173,7 +173,7 @@ export const answerOf = (toolCallId: string, text = 'answer'): Answer => ({
   hash: `hash of ${text}`,
 })
 
-export const approvalOf = (toolCallId: string, approved: boolean): Answer => ({
+export const approvalOf = (toolCallId: string, approved: boolean): Resolution => ({
   toolCallId,
   kind: 'approval',
   approved,

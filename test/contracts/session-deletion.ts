@@ -150,7 +150,7 @@ export function sessionDeletionContract(engine: Engine): void {
       const paused = await openScene(stores)
       const { started } = await pausedRun(paused, [{ name: 'ask', needs: 'result' }])
       await paused.deletion.tombstone(paused.key)
-      await expectCode(paused.inbox.answer(paused.key, started.run.id, [answerOf('call-0-0')]), 'session_not_found')
+      await expectCode(paused.inbox.resolve(paused.key, started.run.id, [answerOf('call-0-0')]), 'session_not_found')
       await removeAll(paused, paused, 100)
       for (const each of [scene, paused]) {
         expect(await allMessages(each.reader, each.key)).toEqual([])

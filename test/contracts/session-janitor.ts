@@ -75,7 +75,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await waiting.janitor.clearDue(waiting.key)).toBe(true)
       const answered = await openScene(stores)
       const first = await pausedRun(answered, [{ name: 'ask', needs: 'result' }])
-      await answered.inbox.answer(answered.key, first.started.run.id, [answerOf('call-0-0')])
+      await answered.inbox.resolve(answered.key, first.started.run.id, [answerOf('call-0-0')])
       expect(await answered.janitor.clearDue(answered.key)).toBe(false)
       const cancelled = await openScene(stores)
       const second = await pausedRun(cancelled, [{ name: 'ask', needs: 'result' }])

@@ -1,6 +1,6 @@
 import { keyStoreContract } from './key-store.ts'
 import { logReaderContract } from './log-reader.ts'
-import { runInboxAnswersContract } from './run-inbox-answers.ts'
+import { runInboxAnswersContract } from './run-inbox-resolutions.ts'
 import { runInboxCancelContract } from './run-inbox-cancel.ts'
 import { runInboxRepeatsContract } from './run-inbox-repeats.ts'
 import { runInboxContract } from './run-inbox.ts'

@@ -54,7 +54,7 @@ describe('large outputs', () => {
         { calls: [{ name: 'big' }] },
         async function* () {
           const call = { name: 'read_output', arguments: JSON.stringify({ pointer: await pointer() }) }
-          yield { type: 'answer', answer: answerOf({ calls: [call] }) }
+          yield { type: 'completion', completion: answerOf({ calls: [call] }) }
         },
         { text: 'ok' },
       ],

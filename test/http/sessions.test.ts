@@ -197,7 +197,7 @@ describe('deleting a session', () => {
     const slow = await openStage()
     try {
       await expectJson(slow, 201, 'POST', '/v1/sessions', { id: 's' })
-      slow.program.backend.deleteSession = async () => state
+      slow.program.service.deleteSession = async () => state
       const response = await slow.send('DELETE', '/v1/sessions/s')
       expect(response.status).toBe(202)
       expect(response.headers.get('location')).toBe('/v1/deletions/s')

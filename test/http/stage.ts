@@ -138,7 +138,7 @@ export function heldTurn(): { readonly turn: Turn; letGo(): void } {
         signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
       )
       await Promise.race([promise, aborted])
-      yield { type: 'answer', answer: answerOf({ text: 'thinking' }) }
+      yield { type: 'completion', completion: answerOf({ text: 'thinking' }) }
     },
     letGo: () => resolve(),
   }
@@ -157,7 +157,7 @@ function scripted(script: readonly Turn[], requests: ModelRequest[]): Ports['mod
           return
         }
         if (turn.text !== undefined) yield { type: 'text.delta', part: 0, text: turn.text }
-        yield { type: 'answer', answer: answerOf(turn) }
+        yield { type: 'completion', completion: answerOf(turn) }
       },
     }),
   }

@@ -10,10 +10,10 @@ afterEach(async () => {
   stage = undefined
 })
 
-async function follow({ backend, key }: Stage, runId: string, after?: string): Promise<RunEvent[]> {
+async function follow({ service, key }: Stage, runId: string, after?: string): Promise<RunEvent[]> {
   const events: RunEvent[] = []
   const options = { signal: AbortSignal.timeout(10_000), ...(after === undefined ? {} : { after }) }
-  for await (const event of backend.follow(key, runId, options)) events.push(event)
+  for await (const event of service.follow(key, runId, options)) events.push(event)
   return events
 }
 const stored = (events: readonly RunEvent[]) => events.filter((event) => 'id' in event)

@@ -1,10 +1,10 @@
-import type { ScriptedAnswer, ScriptedPart } from './scripted-answer.ts'
-import { finishOf, piecesOf, sse, USED } from './scripted-answer.ts'
+import type { ScriptedCompletion, ScriptedPart } from './scripted-completion.ts'
+import { finishOf, piecesOf, sse, USED } from './scripted-completion.ts'
 
 const STOP = { stop: 'end_turn', 'tool-calls': 'tool_use', length: 'max_tokens', filtered: 'refusal' } as const
 
 /** An answer as a stream of the Anthropic Messages API, one string an event. */
-export function anthropicFrames(answer: ScriptedAnswer, model = 'claude-scripted'): string[] {
+export function anthropicFrames(answer: ScriptedCompletion, model = 'claude-scripted'): string[] {
   const event = (data: { type: string; [key: string]: unknown }): string => sse(data, data.type)
   const usage = {
     input_tokens: USED.input - USED.cached - USED.cacheWrite,

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
-import type { ScriptedAnswer, ScriptedPart } from './scripted-answer.ts'
-import { finishOf, piecesOf, USED } from './scripted-answer.ts'
+import type { ScriptedCompletion, ScriptedPart } from './scripted-completion.ts'
+import { finishOf, piecesOf, USED } from './scripted-completion.ts'
 
 const STOP = {
   stop: 'end_turn',
@@ -10,7 +10,7 @@ const STOP = {
 } as const
 
 /** An answer as a stream of Bedrock's ConverseStream, one binary event-stream message a frame. */
-export function bedrockFrames(answer: ScriptedAnswer): Uint8Array[] {
+export function bedrockFrames(answer: ScriptedCompletion): Uint8Array[] {
   const blocks = answer.parts.flatMap((part, contentBlockIndex) => [
     ...startOf(part).map((start) => eventFrame('contentBlockStart', { contentBlockIndex, start })),
     ...deltasOf(part).map((delta) => eventFrame('contentBlockDelta', { contentBlockIndex, delta })),

@@ -1,5 +1,5 @@
-import type { ScriptedAnswer, ScriptedPart } from './scripted-answer.ts'
-import { finishOf, piecesOf, sse, USED } from './scripted-answer.ts'
+import type { ScriptedCompletion, ScriptedPart } from './scripted-completion.ts'
+import { finishOf, piecesOf, sse, USED } from './scripted-completion.ts'
 
 const FINISH = { stop: 'stop', 'tool-calls': 'tool_calls', length: 'length', filtered: 'content_filter' } as const
 const USAGE = {
@@ -11,7 +11,7 @@ const USAGE = {
 }
 
 /** An answer as a Chat Completions stream: one string a frame, arguments in pieces, usage in a frame of its own. */
-export function chatFrames(answer: ScriptedAnswer, model = 'scripted'): string[] {
+export function chatFrames(answer: ScriptedCompletion, model = 'scripted'): string[] {
   const chunk = (rest: object): string =>
     sse({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_700_000_000, model, ...rest })
   const delta = (value: object, finish: string | null = null): string =>

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
 import { createModels } from '../../functions/adapters/models/models.ts'
-import type { ModelAnswer } from '../../functions/ports/model.ts'
+import type { Completion } from '../../functions/ports/model.ts'
 import type { OpenAiServer, OpenAiStep } from './openai-server.ts'
 import { startOpenAiServer } from './openai-server.ts'
 
@@ -10,7 +10,7 @@ afterEach(async () => {
   server = undefined
 })
 
-async function ask(words: string): Promise<ModelAnswer> {
+async function ask(words: string): Promise<Completion> {
   const models = createModels({ settings: { server: { baseUrl: server?.baseUrl ?? '' } } })
   const model = await models.open('scripted')
   const request = {
@@ -20,7 +20,7 @@ async function ask(words: string): Promise<ModelAnswer> {
     options: {},
   }
   for await (const event of model.stream(request, new AbortController().signal)) {
-    if (event.type === 'answer') return event.answer
+    if (event.type === 'completion') return event.completion
   }
   throw new Error('no answer')
 }

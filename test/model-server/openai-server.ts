@@ -2,7 +2,7 @@ import type { OpenAiMessage } from '../../functions/log/openai-format.ts'
 import { chatFrames } from './chat-frames.ts'
 import type { RecordedRequest, Reply } from './recording-server.ts'
 import { startRecordingServer } from './recording-server.ts'
-import type { ScriptedAnswer, ScriptedPart } from './scripted-answer.ts'
+import type { ScriptedCompletion, ScriptedPart } from './scripted-completion.ts'
 
 /**
  * What the server does with one request: streams an answer (given as parts, or as a recorded assistant message; cut after
@@ -10,14 +10,14 @@ import type { ScriptedAnswer, ScriptedPart } from './scripted-answer.ts'
  */
 export type OpenAiStep =
   | {
-      readonly answer: ScriptedAnswer | RecordedAnswer
+      readonly answer: ScriptedCompletion | RecordedCompletion
       readonly cutAfter?: number
       readonly hangAfter?: number
     }
   | { readonly status: number; readonly headers?: { readonly [name: string]: string }; readonly body?: object }
 
 /** An assistant message as Chat Completions logs keep it. */
-interface RecordedAnswer {
+interface RecordedCompletion {
   readonly role: 'assistant'
   readonly content?: string | null
   readonly tool_calls?: readonly {
@@ -81,7 +81,7 @@ function toReply(step: OpenAiStep): Reply {
   return { headers, frames: frames.slice(0, step.cutAfter), end: step.cutAfter === undefined ? 'close' : 'break' }
 }
 
-function scripted(answer: RecordedAnswer): ScriptedAnswer {
+function scripted(answer: RecordedCompletion): ScriptedCompletion {
   const calls = (answer.tool_calls ?? []).map((call): ScriptedPart => ({
     type: 'tool_call',
     id: call.id,

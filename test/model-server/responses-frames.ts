@@ -1,5 +1,5 @@
-import type { ScriptedAnswer, ScriptedPart } from './scripted-answer.ts'
-import { finishOf, piecesOf, sse, USED } from './scripted-answer.ts'
+import type { ScriptedCompletion, ScriptedPart } from './scripted-completion.ts'
+import { finishOf, piecesOf, sse, USED } from './scripted-completion.ts'
 
 const INCOMPLETE = { length: 'max_output_tokens', filtered: 'content_filter' } as const
 const USAGE = {
@@ -11,7 +11,7 @@ const USAGE = {
 }
 
 /** An answer as a stream of the OpenAI Responses API, one string an event. */
-export function responsesFrames(answer: ScriptedAnswer, model = 'gpt-scripted'): string[] {
+export function responsesFrames(answer: ScriptedCompletion, model = 'gpt-scripted'): string[] {
   const response = { id: 'resp_1', object: 'response', created_at: 1_700_000_000, model, status: 'in_progress' }
   const finish = finishOf(answer)
   const reason = finish === 'length' || finish === 'filtered' ? INCOMPLETE[finish] : undefined

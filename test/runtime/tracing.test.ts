@@ -139,7 +139,7 @@ test('tokens and the reason of the end are on the chat span', async () => {
   const usage = { ...answerOf({ text: 'fine', tokens: 11 }).usage, inputTokens: 8, outputTokens: 3 }
   await run([
     async function* answer() {
-      yield { type: 'answer', answer: { ...answerOf({ text: 'fine' }), usage } }
+      yield { type: 'completion', completion: { ...answerOf({ text: 'fine' }), usage } }
     },
   ])
   expect(spans[1]?.attributes).toMatchObject({

@@ -52,10 +52,10 @@ export function readBytes(path: string, range?: ByteRange): Promise<Uint8Array |
   })
 }
 
-async function withObject<Answer>(
+async function withObject<Result>(
   path: string,
-  use: (object: OpenObject) => Promise<Answer>,
-): Promise<Answer | undefined> {
+  use: (object: OpenObject) => Promise<Result>,
+): Promise<Result | undefined> {
   const file = await openIfThere(path)
   if (file === undefined) return undefined
   try {

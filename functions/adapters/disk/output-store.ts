@@ -77,7 +77,7 @@ async function removeFolder(path: string): Promise<number> {
   return removed
 }
 
-async function storing<Answer>(action: string, work: () => Promise<Answer>): Promise<Answer> {
+async function storing<Result>(action: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {

@@ -11,7 +11,7 @@ import type { Item } from './attributes.ts'
 export type Refusal = readonly ({ readonly item: Item | undefined } | undefined)[]
 
 /** Repeats work that failed for a while. */
-export type Retry = <Answer>(action: string, work: () => Promise<Answer>) => Promise<Answer>
+export type Retry = <Result>(action: string, work: () => Promise<Result>) => Promise<Result>
 
 /** With the waits between them about three seconds. The client itself makes one attempt each. */
 const ATTEMPTS = 9

@@ -94,10 +94,10 @@ interface Access {
   readonly retry: Retry
 }
 
-async function unlessRefused<Answer>(
-  work: () => Promise<Answer>,
-  otherwise: (refusal: Refusal) => Answer,
-): Promise<Answer> {
+async function unlessRefused<Result>(
+  work: () => Promise<Result>,
+  otherwise: (refusal: Refusal) => Result,
+): Promise<Result> {
   try {
     return await work()
   } catch (error) {

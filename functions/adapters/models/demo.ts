@@ -46,8 +46,8 @@ async function* streamDemo(request: ModelRequest, signal: AbortSignal): AsyncIte
   }
   const finishReason = toolCalls.length > 0 ? 'tool-calls' : 'stop'
   yield {
-    type: 'answer',
-    answer: { parts, toolCalls, model: 'demo/demo', finishReason, usage: usageOf(request, parts, toolCalls) },
+    type: 'completion',
+    completion: { parts, toolCalls, model: 'demo/demo', finishReason, usage: usageOf(request, parts, toolCalls) },
   }
 }
 

@@ -2,7 +2,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { ModelRequest } from '../../domain/model-request.ts'
 import { wellFormedMessages } from '../../log/well-formed.ts'
 import type { Model, ModelEvent } from '../../ports/model.ts'
-import { readAnswer } from './answer-stream.ts'
+import { readCompletion } from './completion-stream.ts'
 import { toCallOptions } from './call-options.ts'
 import { toModelError } from './model-error.ts'
 import type { ProviderTraits } from './provider-traits.ts'
@@ -22,7 +22,7 @@ export function createProviderModel({ provider, modelId, traits, languageModel }
     try {
       const sent = wellFormed(request)
       const result = await languageModel(sent).doStream(toCallOptions(sent, traits, signal))
-      yield* readAnswer(result.stream, { provider, modelId })
+      yield* readCompletion(result.stream, { provider, modelId })
     } catch (error) {
       if (signal.aborted) throw signal.reason
       throw toModelError(error)

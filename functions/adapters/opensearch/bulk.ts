@@ -80,19 +80,19 @@ function batches(lines: readonly Line[]): Line[][] {
 
 async function sendBatch(send: Send, batch: readonly Line[]): Promise<Outcome[]> {
   const every = (outcome: Outcome): Outcome[] => batch.map(() => outcome)
-  let answer
+  let response
   try {
-    answer = await send({ method: 'POST', path: '/_bulk', lines: batch.flatMap(({ lines }) => lines) })
+    response = await send({ method: 'POST', path: '/_bulk', lines: batch.flatMap(({ lines }) => lines) })
   } catch (error) {
     return every({ kind: 'failed', error: error instanceof Error ? error.message : String(error) })
   }
-  if (answer.status < 300) {
-    const { items } = answer.body as { readonly items: readonly { readonly [action: string]: Item }[] }
+  if (response.status < 300) {
+    const { items } = response.body as { readonly items: readonly { readonly [action: string]: Item }[] }
     return batch.map(({ operation }, place) => outcomeOf(operation, Object.values(items[place] ?? {})[0]))
   }
-  const error = `${answer.status}: ${JSON.stringify(answer.body).slice(0, 500)}`
+  const error = `${response.status}: ${JSON.stringify(response.body).slice(0, 500)}`
   // Only what is wrong with the request itself can be its documents' fault; one by one they show which.
-  if (answer.status !== 400 && answer.status !== 413) return every({ kind: 'failed', error })
+  if (response.status !== 400 && response.status !== 413) return every({ kind: 'failed', error })
   if (batch.length === 1) return every({ kind: 'refused', error })
   const half = Math.ceil(batch.length / 2)
   return [...(await sendBatch(send, batch.slice(0, half))), ...(await sendBatch(send, batch.slice(half)))]

@@ -74,10 +74,10 @@ export function createOpenSearchClient({ endpoint, signing }: Dependencies): Sea
       async request({ method, path, body, bulkBody }) {
         const content = bulkBody ?? (body === undefined ? '' : JSON.stringify(body))
         const type = bulkBody === undefined ? 'application/json' : 'application/x-ndjson'
-        const answer = await send(method, root + path, type, content)
-        const text = (await buffer(answer)).toString()
-        const json = answer.headers['content-type']?.includes('json') === true && text !== ''
-        return { statusCode: answer.statusCode ?? null, body: json ? (JSON.parse(text) as unknown) : text }
+        const response = await send(method, root + path, type, content)
+        const text = (await buffer(response)).toString()
+        const json = response.headers['content-type']?.includes('json') === true && text !== ''
+        return { statusCode: response.statusCode ?? null, body: json ? (JSON.parse(text) as unknown) : text }
       },
     },
     close: async () => agent.destroy(),

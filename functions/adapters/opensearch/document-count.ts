@@ -8,10 +8,10 @@ export async function countDocuments(client: SearchClient, alias: string): Promi
     path: `/${alias}/_search`,
     body: { size: 0, track_total_hits: true, query: { match_all: {} } },
   } as const
-  const answer = await ask<{ readonly hits?: { readonly total: { readonly value: number } } }>(
+  const response = await ask<{ readonly hits?: { readonly total: { readonly value: number } } }>(
     createSend(client),
     request,
     [404],
   )
-  return answer.hits?.total.value
+  return response.hits?.total.value
 }

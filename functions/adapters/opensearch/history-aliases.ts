@@ -95,10 +95,10 @@ export function createHistoryAliases({ send, alias, clock }: Dependencies): Hist
 }
 
 async function indexesBehind(send: Send, alias: string): Promise<readonly string[]> {
-  const answer = await send({ method: 'GET', path: `/_alias/${alias}` })
-  if (answer.status === 404) return []
-  if (answer.status >= 300) throw unavailable(`the alias ${alias} cannot be read: ${JSON.stringify(answer.body)}`)
-  return Object.keys(answer.body as object).toSorted()
+  const response = await send({ method: 'GET', path: `/_alias/${alias}` })
+  if (response.status === 404) return []
+  if (response.status >= 300) throw unavailable(`the alias ${alias} cannot be read: ${JSON.stringify(response.body)}`)
+  return Object.keys(response.body as object).toSorted()
 }
 
 const unavailable = (message: string): TooltrailError =>
@@ -107,10 +107,10 @@ const removals = (indexes: readonly string[] = [], alias: string): object[] =>
   indexes.map((index) => ({ remove: { index, alias } }))
 
 async function createIndex(send: Send, index: string): Promise<void> {
-  const answer = await send({ method: 'PUT', path: `/${index}`, body: { mappings: MAPPING } })
-  const exists = answer.status === 400 && JSON.stringify(answer.body).includes('resource_already_exists_exception')
-  if (answer.status >= 300 && !exists)
-    throw unavailable(`the index ${index} cannot be made: ${JSON.stringify(answer.body)}`)
+  const response = await send({ method: 'PUT', path: `/${index}`, body: { mappings: MAPPING } })
+  const exists = response.status === 400 && JSON.stringify(response.body).includes('resource_already_exists_exception')
+  if (response.status >= 300 && !exists)
+    throw unavailable(`the index ${index} cannot be made: ${JSON.stringify(response.body)}`)
   await probeVersions(send, index)
 }
 
@@ -122,12 +122,12 @@ async function probeVersions(send: Send, index: string): Promise<void> {
   const _id = `probe-${crypto.randomUUID()}`
   const at = (version: number): object => ({ _index: index, _id, version, version_type: 'external' })
   const lines = [{ index: at(2) }, { print: 'probe' }, { index: at(1) }, { print: 'probe' }, { delete: at(3) }]
-  const answer = await ask<{ items: readonly { readonly [action: string]: { readonly status: number } }[] }>(send, {
+  const response = await ask<{ items: readonly { readonly [action: string]: { readonly status: number } }[] }>(send, {
     method: 'POST',
     path: '/_bulk',
     lines: lines.map((line) => JSON.stringify(line)),
   })
-  const statuses = answer.items.map((item) => Object.values(item)[0]?.status ?? 0)
+  const statuses = response.items.map((item) => Object.values(item)[0]?.status ?? 0)
   if (statuses.join() !== '201,409,200')
     throw unavailable(
       `OpenSearch does not keep external versions in ${index}: it answered ${statuses.join()} instead of 201,409,200`,

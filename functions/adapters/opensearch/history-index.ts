@@ -7,7 +7,7 @@ import { readCursor } from './history-cursor.ts'
 import { firstPage, laterPage } from './history-pages.ts'
 import { ask, createSend, OpenSearchError } from './requests.ts'
 import type { SearchClient } from './requests.ts'
-import type { SearchAnswer } from './search-bodies.ts'
+import type { SearchResponse } from './search-bodies.ts'
 
 interface Dependencies {
   readonly client: SearchClient
@@ -21,14 +21,15 @@ export function createOpenSearchHistoryIndex({ client, alias, clock }: Dependenc
   const send = createSend(client)
   const aliases = createHistoryAliases({ send, alias, clock })
 
-  const searchOnce = async (body: object): Promise<SearchAnswer> => {
-    const answer = await ask<SearchAnswer>(send, { method: 'POST', path: `/${alias}/_search`, body })
+  const searchOnce = async (body: object): Promise<SearchResponse> => {
+    const response = await ask<SearchResponse>(send, { method: 'POST', path: `/${alias}/_search`, body })
     // A part of the answer would pass for the whole.
-    if (answer.timed_out || answer._shards.failed > 0) throw new Error(`${answer._shards.failed} shards did not answer`)
-    return answer
+    if (response.timed_out || response._shards.failed > 0)
+      throw new Error(`${response._shards.failed} shards did not response`)
+    return response
   }
   /** Where nothing was ever written there is no index yet: it is made, and is empty. */
-  const search = async (body: object): Promise<SearchAnswer> => {
+  const search = async (body: object): Promise<SearchResponse> => {
     try {
       return await searchOnce(body)
     } catch (error) {
@@ -56,7 +57,7 @@ export function createOpenSearchHistoryIndex({ client, alias, clock }: Dependenc
   }
 }
 
-async function available<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+async function available<Response>(work: () => Promise<Response>): Promise<Response> {
   try {
     return await work()
   } catch (error) {

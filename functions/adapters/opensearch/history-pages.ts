@@ -13,7 +13,7 @@ import {
   tailBody,
   type Found,
   type Matching,
-  type SearchAnswer,
+  type SearchResponse,
   type Stage,
 } from './search-bodies.ts'
 import { termGroups, type Inside, type TermGroup } from './term-groups.ts'
@@ -22,7 +22,7 @@ import { termGroups, type Inside, type TermGroup } from './term-groups.ts'
 export interface Search {
   readonly query: HistoryQuery
   readonly parsed: SearchQuery
-  readonly send: (body: object) => Promise<SearchAnswer>
+  readonly send: (body: object) => Promise<SearchResponse>
 }
 
 /** With fewer documents that hold all terms than this, those that hold some of them are pages too. */
@@ -49,8 +49,8 @@ interface FoundDocument extends Candidate {
 export async function firstPage(search: Search): Promise<HistoryPage> {
   const start: HistoryCursor = { head: [], shown: 0, below: undefined, stage: 0 }
   if (search.parsed.terms.length === 0) return unrankedPage(search, start)
-  const { matching, answer, terms, scored, stage } = await best(search)
-  const newest = answer.aggregations?.newest.hits.hits[0]?._source.event
+  const { matching, response, terms, scored, stage } = await best(search)
+  const newest = response.aggregations?.newest.hits.hits[0]?._source.event
   const cursor: HistoryCursor = {
     head: scored.map((event) => event.best.source.print),
     shown: 0,
@@ -61,7 +61,7 @@ export async function firstPage(search: Search): Promise<HistoryPage> {
 }
 
 interface Best extends Plan {
-  readonly answer: SearchAnswer
+  readonly response: SearchResponse
   readonly scored: readonly ScoredEvent<FoundDocument>[]
   readonly stage: Stage
 }
@@ -70,30 +70,30 @@ interface Best extends Plan {
 async function best(search: Search): Promise<Best> {
   const groups = termGroups(search.parsed)
   let matching: Matching = { query: search.query, groups, inside: new Set() }
-  let answer = await search.send(bestBody(matching))
-  const inside = unknownWords(groups, answer)
+  let response = await search.send(bestBody(matching))
+  const inside = unknownWords(groups, response)
   if (inside.size > 0) {
     matching = { ...matching, inside }
-    answer = await search.send(bestBody(matching))
+    response = await search.send(bestBody(matching))
   }
-  const all = answer.aggregations?.all.doc_count ?? 0
+  const all = response.aggregations?.all.doc_count ?? 0
   const stage = all >= ENOUGH ? 0 : inside.size > 0 ? 2 : 1
-  const first = { matching, answer, stage, ...scoredBy(search, groups, answer, false) } as const
+  const first = { matching, response, stage, ...scoredBy(search, groups, response, false) } as const
   if (coveredBy(first.scored) >= COVERED) return first
-  const wider = { ...matching, inside: rareWords(groups, answer) }
-  const found = wider.inside.size > inside.size ? await search.send(bestBody(wider)) : answer
-  const second = { matching: wider, answer: found, stage: 3, ...scoredBy(search, groups, found, true) } as const
+  const wider = { ...matching, inside: rareWords(groups, response) }
+  const found = wider.inside.size > inside.size ? await search.send(bestBody(wider)) : response
+  const second = { matching: wider, response: found, stage: 3, ...scoredBy(search, groups, found, true) } as const
   return coveredBy(second.scored) > coveredBy(first.scored) ? second : first
 }
 
 function scoredBy(
   { parsed }: Search,
   groups: readonly TermGroup[],
-  answer: SearchAnswer,
+  response: SearchResponse,
   stretch: boolean,
 ): Pick<Best, 'terms' | 'scored'> {
-  const terms = planTerms(parsed, foundVocabulary(groups, answer), stretch)
-  return { terms, scored: scoreEvents(parsed, terms, answer.hits.hits.map(document)) }
+  const terms = planTerms(parsed, foundVocabulary(groups, response), stretch)
+  return { terms, scored: scoreEvents(parsed, terms, response.hits.hits.map(document)) }
 }
 
 const coveredBy = (scored: readonly ScoredEvent<FoundDocument>[]): number =>
@@ -105,12 +105,12 @@ export async function laterPage(search: Search, cursor: HistoryCursor): Promise<
   const groups = termGroups(search.parsed)
   const events = cursor.head.slice(cursor.shown, cursor.shown + search.query.limit)
   let matching: Matching = { query: search.query, groups, inside: new Set() }
-  let answer = await search.send(bestBody(matching, events))
+  let response = await search.send(bestBody(matching, events))
   if (cursor.stage >= 2) {
-    matching = { ...matching, inside: (cursor.stage === 3 ? rareWords : unknownWords)(groups, answer) }
-    answer = await search.send(bestBody(matching, events))
+    matching = { ...matching, inside: (cursor.stage === 3 ? rareWords : unknownWords)(groups, response) }
+    response = await search.send(bestBody(matching, events))
   }
-  const { terms, scored } = scoredBy(search, groups, answer, cursor.stage === 3)
+  const { terms, scored } = scoredBy(search, groups, response, cursor.stage === 3)
   const places = new Map(events.map((print, place) => [print, place]))
   const place = (event: ScoredEvent<FoundDocument>): number => places.get(event.best.source.print) ?? 0
   return pageOf(
@@ -149,13 +149,13 @@ async function tailPage(
 ): Promise<HistoryPage> {
   const left = search.query.limit - hits.length
   const { head: without, below = AND_AFTER } = cursor
-  const answer = await search.send(tailBody(matching, cursor.stage, { below, without, limit: left + 1 }))
-  const documents = answer.hits.hits.slice(0, left).map(document)
+  const response = await search.send(tailBody(matching, cursor.stage, { below, without, limit: left + 1 }))
+  const documents = response.hits.hits.slice(0, left).map(document)
   const scored = scoreEvents(search.parsed, terms, documents).toSorted((one, other) =>
     one.best.event < other.best.event ? 1 : -1,
   )
   const page = [...hits, ...scored.map((event) => hitOf(event, terms))]
-  if (answer.hits.hits.length <= left) return { hits: page }
+  if (response.hits.hits.length <= left) return { hits: page }
   return { hits: page, next: writeCursor(search.query, { ...cursor, below: documents.at(-1)?.event ?? below }) }
 }
 
@@ -166,31 +166,31 @@ async function unrankedPage(search: Search, cursor: HistoryCursor): Promise<Hist
   const hits: HistoryHit[] = []
   let { below } = cursor
   for (let looked = 0; looked < MAX_LOOKED_AT; looked += LOOKED_AT) {
-    const answer = await search.send(symbolsBody(query, parsed, below, LOOKED_AT))
-    for (const found of answer.hits.hits.map(document)) {
+    const response = await search.send(symbolsBody(query, parsed, below, LOOKED_AT))
+    for (const found of response.hits.hits.map(document)) {
       if (hits.length === query.limit) return { hits, next: writeCursor(query, { ...cursor, below }) }
       below = found.event
       const { lowered } = readable(found.text)
       if (pieces.every((piece) => lowered.includes(piece))) hits.push(hitOf({ best: found, score: 1 }, []))
     }
-    if (answer.hits.hits.length < LOOKED_AT) return { hits }
+    if (response.hits.hits.length < LOOKED_AT) return { hits }
   }
   return { hits, next: writeCursor(query, { ...cursor, below }) }
 }
 
 /** Words that no document within the scope holds, as they are or inflected: they may stand inside of others. */
-const unknownWords = (groups: readonly TermGroup[], answer: SearchAnswer): Inside =>
-  new Set(wordsOfAtMost(0, groups, answer))
+const unknownWords = (groups: readonly TermGroup[], response: SearchResponse): Inside =>
+  new Set(wordsOfAtMost(0, groups, response))
 
 /** Those, and words that not too many documents hold: what is asked for may be another word that has them inside. */
-const rareWords = (groups: readonly TermGroup[], answer: SearchAnswer): Inside =>
+const rareWords = (groups: readonly TermGroup[], response: SearchResponse): Inside =>
   new Set([
-    ...unknownWords(groups, answer),
-    ...wordsOfAtMost(STRETCHED.documents, groups, answer).slice(0, STRETCHED.words),
+    ...unknownWords(groups, response),
+    ...wordsOfAtMost(STRETCHED.documents, groups, response).slice(0, STRETCHED.words),
   ])
 
-function wordsOfAtMost(most: number, groups: readonly TermGroup[], answer: SearchAnswer): string[] {
-  const { frequency } = foundVocabulary(groups, { ...answer, hits: { hits: [] } })
+function wordsOfAtMost(most: number, groups: readonly TermGroup[], response: SearchResponse): string[] {
+  const { frequency } = foundVocabulary(groups, { ...response, hits: { hits: [] } })
   return groups
     .flatMap((group) => group.words)
     .filter(

@@ -17,20 +17,20 @@ export interface Request {
   readonly lines?: readonly string[]
 }
 
-export interface Answer {
+export interface Response {
   readonly status: number
   readonly body: unknown
 }
 
 /** Sends a request; rejects only when there is no answer. Errors of the server are answers. */
-export type Send = (request: Request) => Promise<Answer>
+export type Send = (request: Request) => Promise<Response>
 
 /** OpenSearch answered with an error. */
 export class OpenSearchError extends Error {
   override readonly name = 'OpenSearchError'
   readonly status: number
 
-  constructor({ method, path }: Request, { status, body }: Answer) {
+  constructor({ method, path }: Request, { status, body }: Response) {
     super(`OpenSearch answered ${status} to ${method} ${path}: ${JSON.stringify(body).slice(0, 500)}`)
     this.status = status
   }
@@ -42,14 +42,14 @@ const ERRORS = Array.from({ length: 200 }, (_, index) => 400 + index)
 export function createSend(client: SearchClient): Send {
   return async ({ method, path, body, lines }) => {
     const content = lines === undefined ? body && { body } : { bulkBody: `${lines.join('\n')}\n` }
-    const answer = await client.transport.request({ method, path, ...content }, { ignore: ERRORS })
-    return { status: answer.statusCode ?? 0, body: answer.body }
+    const response = await client.transport.request({ method, path, ...content }, { ignore: ERRORS })
+    return { status: response.statusCode ?? 0, body: response.body }
   }
 }
 
 /** The body of an answer; rejects with `OpenSearchError` for any error but those of `allowed`. */
 export async function ask<Body>(send: Send, request: Request, allowed: readonly number[] = []): Promise<Body> {
-  const answer = await send(request)
-  if (answer.status >= 300 && !allowed.includes(answer.status)) throw new OpenSearchError(request, answer)
-  return answer.body as Body
+  const response = await send(request)
+  if (response.status >= 300 && !allowed.includes(response.status)) throw new OpenSearchError(request, response)
+  return response.body as Body
 }

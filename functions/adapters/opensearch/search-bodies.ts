@@ -4,7 +4,7 @@ import type { Source } from './indexed-document.ts'
 import { anyOf, countedTokens, looseClause, strictClause, type Inside, type TermGroup } from './term-groups.ts'
 
 /** What a search answers, as far as it is read. */
-export interface SearchAnswer {
+export interface SearchResponse {
   readonly timed_out: boolean
   readonly _shards: { readonly failed: number }
   readonly hits: { readonly hits: readonly Found[] }

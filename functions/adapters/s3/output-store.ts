@@ -123,8 +123,8 @@ async function statObject(
 
 /** Signed here: S3 is not asked, so the link says nothing about whether the object is there. */
 function linkTo(client: S3Client, bucket: string, key: string, disposition: string): Promise<string> {
-  const answers = { ResponseContentDisposition: disposition, ResponseCacheControl: 'private, no-store' }
-  const command = new GetObjectCommand({ Bucket: bucket, Key: key, ...answers })
+  const overrides = { ResponseContentDisposition: disposition, ResponseCacheControl: 'private, no-store' }
+  const command = new GetObjectCommand({ Bucket: bucket, Key: key, ...overrides })
   return getSignedUrl(client, command, { expiresIn: LINK_SECONDS })
 }
 
@@ -154,7 +154,7 @@ async function removePrefix(client: S3Client, bucket: string, prefix: string): P
   return removed
 }
 
-async function storing<Answer>(action: string, work: () => Promise<Answer>): Promise<Answer> {
+async function storing<Result>(action: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {

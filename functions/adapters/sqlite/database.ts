@@ -79,9 +79,9 @@ export function snapshot<T>(database: Database, work: () => T): T {
 function inTransaction<T>(database: Database, begin: string, work: () => T): T {
   try {
     statement(database, begin).run()
-    const answer = work()
+    const result = work()
     statement(database, 'COMMIT').run()
-    return answer
+    return result
   } catch (error) {
     // A full disk or an I/O error may have ended the transaction already.
     if (database.isOpen && database.isTransaction) database.exec('ROLLBACK')

@@ -6,7 +6,7 @@ import type { Logger } from '../../ports/logger.ts'
 import type { NewRun, RunInbox } from '../../ports/run-inbox.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
-import type { Placement } from './backend.ts'
+import type { Placement } from './agent-service.ts'
 import type { SessionWorker } from '../serving/session-worker.ts'
 
 export interface AcceptDependencies {

@@ -3,7 +3,7 @@ import type { MediaPart, TextPart, UserPart } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
-import type { IncomingPart } from './backend.ts'
+import type { IncomingPart } from './agent-service.ts'
 
 interface Dependencies {
   readonly outputs: OutputStore

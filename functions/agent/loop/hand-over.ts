@@ -1,6 +1,6 @@
 import { ModelError } from '../../ports/model.ts'
-import type { ModelAnswer } from '../../ports/model.ts'
-import { AnswerFailed } from './answer-request.ts'
+import type { Completion } from '../../ports/model.ts'
+import { CompletionFailed } from './completion-request.ts'
 import { roundsOf } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 
@@ -22,21 +22,21 @@ export interface HandOver {
 
 /**
  * The model's answer, asked for with a `signal` that may cut it off: then nothing of it is stored, and this is undefined, for
- * somebody else asks again. Rejects with `AnswerFailed` where it `isWhole`, that is had all the time that any process has, and
+ * somebody else asks again. Rejects with `CompletionFailed` where it `isWhole`, that is had all the time that any process has, and
  * that was not enough.
  */
-export async function answerUnlessCut(
+export async function completeUnlessCut(
   state: RunState,
-  ask: (signal: AbortSignal) => Promise<ModelAnswer>,
+  ask: (signal: AbortSignal) => Promise<Completion>,
   { signal, isWhole }: { readonly signal: AbortSignal; readonly isWhole: boolean },
-): Promise<ModelAnswer | undefined> {
+): Promise<Completion | undefined> {
   try {
     return await ask(signal)
   } catch (error) {
-    if (!(error instanceof AnswerFailed) || !(error.cause instanceof CutOff)) throw error
+    if (!(error instanceof CompletionFailed) || !(error.cause instanceof CutOff)) throw error
     if (isWhole && error.cause.why === 'out_of_time') {
       const text = 'the model took longer for its answer than one process may run'
-      throw new AnswerFailed(new ModelError('timeout', text, { retryable: false, cause: error }), error.streamed)
+      throw new CompletionFailed(new ModelError('timeout', text, { retryable: false, cause: error }), error.streamed)
     }
     const round = roundsOf(state)
     state.emit({ type: 'round.restarted', runId: state.held.run.id, round, reason: 'handed_over' })

@@ -5,7 +5,7 @@ import type { AssistantPart } from '../../domain/message.ts'
 import type { Run, RunError } from '../../domain/run.ts'
 import { ModelError } from '../../ports/model.ts'
 import type { RunEnd } from '../../ports/run-log.ts'
-import { AnswerFailed } from './answer-request.ts'
+import { CompletionFailed } from './completion-request.ts'
 import { RunCancelled } from './lease-keeper.ts'
 import type { LoopDependencies } from './loop-dependencies.ts'
 import { assistantMessage } from './run-state.ts'
@@ -58,8 +58,8 @@ async function cancelReason(state: RunState): Promise<RunCancelled['reason']> {
 
 /** How a run ends whose loop was stopped by `error`, with what had been produced before. */
 export function endAfter(error: unknown, state: RunState, now: number): RunEnd {
-  const streamed = error instanceof AnswerFailed ? keptParts(error.streamed) : []
-  const cause = error instanceof AnswerFailed ? error.cause : error
+  const streamed = error instanceof CompletionFailed ? keptParts(error.streamed) : []
+  const cause = error instanceof CompletionFailed ? error.cause : error
   if (cause instanceof RunCancelled)
     return {
       outcome: 'cancelled',

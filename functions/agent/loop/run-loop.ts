@@ -1,14 +1,14 @@
 import { LeaseLost } from '../../domain/errors.ts'
 import { eventId } from '../../domain/events.ts'
 import type { StopReason } from '../../domain/run.ts'
-import type { ModelAnswer } from '../../ports/model.ts'
-import { AnswerFailed } from './answer-request.ts'
+import type { Completion } from '../../ports/model.ts'
+import { CompletionFailed } from './completion-request.ts'
 import { declaredTools } from './build-request.ts'
 import { withUniqueCallIds } from './call-ids.ts'
-import { answerUnlessCut } from './hand-over.ts'
+import { completeUnlessCut } from './hand-over.ts'
 import type { HandOver } from './hand-over.ts'
 import type { LoopDependencies } from './loop-dependencies.ts'
-import { lastRoundReason, nextAnswer } from './next-answer.ts'
+import { lastRoundReason, nextCompletion } from './next-completion.ts'
 import { callsToExecute, endOfCrashLoop } from './resume-run.ts'
 import { endAfter, endRun } from './run-ending.ts'
 import { assistantMessage, openCalls, remember } from './run-state.ts'
@@ -52,14 +52,14 @@ async function advance(dependencies: LoopDependencies, state: RunState, handOver
     if (handOver.afterRound.aborted) return release(dependencies, state)
     await steerRun(dependencies, state, await state.keeper.poll())
     const last = lastRoundReason(state)
-    const ask = (signal: AbortSignal): Promise<ModelAnswer> =>
-      nextAnswer(dependencies, { ...state, signal }, tools, last !== undefined)
-    const answer = await answerUnlessCut(state, ask, { signal: cut, isWhole })
-    if (answer === undefined) return release(dependencies, state)
+    const ask = (signal: AbortSignal): Promise<Completion> =>
+      nextCompletion(dependencies, { ...state, signal }, tools, last !== undefined)
+    const completion = await completeUnlessCut(state, ask, { signal: cut, isWhole })
+    if (completion === undefined) return release(dependencies, state)
     isWhole = false
     await state.writer.settled()
-    if (state.signal.aborted) throw new AnswerFailed(state.signal.reason, answer.parts)
-    if (await storeAnswer(dependencies, state, answer, last)) return 'ended'
+    if (state.signal.aborted) throw new CompletionFailed(state.signal.reason, completion.parts)
+    if (await storeCompletion(dependencies, state, completion, last)) return 'ended'
   }
 }
 
@@ -71,15 +71,15 @@ async function release(dependencies: LoopDependencies, state: RunState): Promise
 }
 
 /** Stores an answer; one without calls, or that had to be the last, ends the run. Answers whether it ended. */
-async function storeAnswer(
+async function storeCompletion(
   dependencies: LoopDependencies,
   state: RunState,
-  answer: ModelAnswer,
+  completion: Completion,
   last: Extract<StopReason, 'max_rounds' | 'budget'> | undefined,
 ): Promise<boolean> {
   const now = dependencies.clock.now()
-  const { parts, toolCalls } = withUniqueCallIds(answer, now)
-  const { model, finishReason, usage } = answer
+  const { parts, toolCalls } = withUniqueCallIds(completion, now)
+  const { model, finishReason, usage } = completion
   const message = assistantMessage(state, now, { parts, toolCalls, model, finishReason, usage })
   if (toolCalls.length === 0) {
     await finish(dependencies, state, { outcome: 'completed', stopReason: last ?? 'answer', message })

@@ -1,5 +1,5 @@
 import type { z } from '@hono/zod-openapi'
-import type { IncomingPart, ToolAnswer } from '../../agent/intake/backend.ts'
+import type { IncomingPart, CallResolution } from '../../agent/intake/agent-service.ts'
 import type { Json } from '../../domain/json.ts'
 import type { ClientTool } from '../../domain/run.ts'
 import { definedFields } from './defined-fields.ts'
@@ -31,7 +31,7 @@ function refuseRepeats(what: string, names: readonly string[]): void {
 }
 
 /** Answers to tool calls; `text` is the body they came in, from which other JSON values keep their exact numbers. */
-export function toolAnswers(body: z.output<typeof toolResults>, text: string): ToolAnswer[] {
+export function callResolutions(body: z.output<typeof toolResults>, text: string): CallResolution[] {
   refuseRepeats(
     'answer',
     body.results.map((result) => result.tool_call_id),

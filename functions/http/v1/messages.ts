@@ -7,7 +7,7 @@ import { incomingParts, refuseSameNames } from './incoming-content.ts'
 import { messageResource } from './resources/message.ts'
 import { readChatCursor, readMessageCursor, writeChatCursor, writeMessageCursor } from './page-cursor.ts'
 import { READ_PROBLEMS } from './responses.ts'
-import { answerWithRun, lastMessage, placementOf } from './run-response.ts'
+import { respondWithRun, lastMessage, placementOf } from './run-response.ts'
 import { idempotencyOf, RUN_RESPONSES, startHeaders } from './run-request.ts'
 import { sessionParams } from './schemas/fields.ts'
 import { newMessage } from './schemas/input.ts'
@@ -48,7 +48,7 @@ const listMessages = createRoute({
 
 /** Inputs to a session, and its log. */
 export function messageRoutes(app: App, dependencies: AppDependencies): void {
-  const { backend, reader } = dependencies
+  const { service, reader } = dependencies
 
   app.openapi(sendMessage, async (c) => {
     const caller = c.get('caller')
@@ -64,9 +64,13 @@ export function messageRoutes(app: App, dependencies: AppDependencies): void {
       ...definedFields({ user, metadata, onBusy, keyId: caller.key?.id }),
       ...(await idempotencyOf(c)),
     }
-    const { runId, repeated } = await backend.submit(key, submission, placementOf(c))
-    const answer = await answerWithRun(dependencies, c, { key, runId, ...(repeated ? {} : definedFields({ since })) })
-    return answer instanceof Response ? answer : c.json(answer.run, answer.status, answer.headers)
+    const { runId, repeated } = await service.submit(key, submission, placementOf(c))
+    const response = await respondWithRun(dependencies, c, {
+      key,
+      runId,
+      ...(repeated ? {} : definedFields({ since })),
+    })
+    return response instanceof Response ? response : c.json(response.run, response.status, response.headers)
   })
 
   app.openapi(listMessages, async (c) => {

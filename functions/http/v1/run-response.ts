@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { Placement } from '../../agent/intake/backend.ts'
+import type { Placement } from '../../agent/intake/agent-service.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { eventId } from '../../domain/events.ts'
@@ -48,7 +48,7 @@ const eventOf = (message: Message | undefined): { after?: string } =>
  * Answers in the way the request asks for: its events as they happen, 200 with the run as soon as it has ended or waits for
  * the caller, or 202 with where to look.
  */
-export async function answerWithRun(
+export async function respondWithRun(
   dependencies: AppDependencies,
   c: Context<AppEnv>,
   accepted: AcceptedRun,
@@ -78,12 +78,12 @@ export function followRun(
   { key, runId }: AcceptedRun,
   after: string | undefined,
 ): Response {
-  const { backend, reader } = dependencies
+  const { service, reader } = dependencies
   return eventStream(
     { ...dependencies, stopping: dependencies.stopping() },
     c.get('request').signal,
     async function* serverSentEvents(signal) {
-      for await (const event of backend.follow(key, runId, { signal, ...(after === undefined ? {} : { after }) })) {
+      for await (const event of service.follow(key, runId, { signal, ...(after === undefined ? {} : { after }) })) {
         const calls = event.type === 'run.paused' ? (event.waiting ?? []) : []
         yield serverSentEvent(event, eventResource(key.session, event, await withArguments(reader, key, calls)))
       }
@@ -100,7 +100,7 @@ async function waitForRun(
   { key, runId, since }: AcceptedRun,
   milliseconds: number,
 ): Promise<RunView> {
-  const { backend, clock, reader, stopping } = dependencies
+  const { service, clock, reader, stopping } = dependencies
   const over = new AbortController()
   const signal = AbortSignal.any([over.signal, c.get('request').signal, stopping()])
   if (milliseconds === 0) over.abort()
@@ -114,7 +114,7 @@ async function waitForRun(
       const view = await viewRun(reader, key, runId)
       if (view === undefined) throw new TooltrailError('run_not_found', `there is no run ${runId}`)
       if (isSettled(view) || signal.aborted) return view
-      await drain(backend.follow(key, runId, { ...eventOf(since), signal }))
+      await drain(service.follow(key, runId, { ...eventOf(since), signal }))
       if (!signal.aborted) await clock.sleep(RESUME_POLL_MS, signal).catch(() => undefined)
     }
   } finally {

@@ -3,9 +3,9 @@ import { TooltrailError } from '../../domain/errors.ts'
 import { checkActiveRuns } from '../../access/rates.ts'
 import { definedFields } from './defined-fields.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
-import { toolAnswers } from './incoming-content.ts'
+import { callResolutions } from './incoming-content.ts'
 import { READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
-import { answerWithRun, followRun, lastMessage, placementOf } from './run-response.ts'
+import { respondWithRun, followRun, lastMessage, placementOf } from './run-response.ts'
 import { idempotencyOf, resumeHeaders, RUN_RESPONSES, startHeaders } from './run-request.ts'
 import { runResource, viewRun, waitingCalls } from './resources/run.ts'
 import type { RunView } from './resources/run.ts'
@@ -150,18 +150,18 @@ function readingRoutes(app: App, dependencies: AppDependencies): void {
 }
 
 function changingRoutes(app: App, dependencies: AppDependencies): void {
-  const { backend } = dependencies
+  const { service } = dependencies
 
   app.openapi(sendToolResults, async (c) => {
     const { session, run: runId } = c.req.valid('param')
-    const answers = toolAnswers(c.req.valid('json'), await c.req.text())
+    const answers = callResolutions(c.req.valid('json'), await c.req.text())
     const { tenant } = await findSession(dependencies, c.get('caller'), session)
     const key = { tenant, session }
     await requireRun(dependencies, key, runId)
     const since = await lastMessage(dependencies, key)
-    await backend.answer(key, runId, answers, placementOf(c))
-    const answer = await answerWithRun(dependencies, c, { key, runId, ...definedFields({ since }) })
-    return answer instanceof Response ? answer : c.json(answer.run, answer.status, answer.headers)
+    await service.resolve(key, runId, answers, placementOf(c))
+    const response = await respondWithRun(dependencies, c, { key, runId, ...definedFields({ since }) })
+    return response instanceof Response ? response : c.json(response.run, response.status, response.headers)
   })
 
   app.openapi(cancelRun, async (c) => {
@@ -169,7 +169,7 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
     const { tenant } = await findSession(dependencies, c.get('caller'), session)
     const key = { tenant, session }
     await requireRun(dependencies, key, runId)
-    await backend.cancel(key, runId)
+    await service.cancel(key, runId)
     return c.json(runResource(session, await requireRun(dependencies, key, runId), runId), 202)
   })
 
@@ -180,9 +180,13 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
     await checkActiveRuns(dependencies, caller)
     const since = await lastMessage(dependencies, key)
     const options = { ...definedFields({ keyId: caller.key?.id }), ...(await idempotencyOf(c)) }
-    const { runId, repeated } = await backend.continue(key, options, placementOf(c))
-    const answer = await answerWithRun(dependencies, c, { key, runId, ...(repeated ? {} : definedFields({ since })) })
-    return answer instanceof Response ? answer : c.json(answer.run, answer.status, answer.headers)
+    const { runId, repeated } = await service.continue(key, options, placementOf(c))
+    const response = await respondWithRun(dependencies, c, {
+      key,
+      runId,
+      ...(repeated ? {} : definedFields({ since })),
+    })
+    return response instanceof Response ? response : c.json(response.run, response.status, response.headers)
   })
 }
 

@@ -19,11 +19,11 @@ const searchHistory = createRoute({
 })
 
 /** History search, within what the caller may see. */
-export function searchRoutes(app: App, { backend }: AppDependencies): void {
+export function searchRoutes(app: App, { service }: AppDependencies): void {
   app.openapi(searchHistory, async (c) => {
     const caller = c.get('caller')
     const { q, since, until, limit, after, ...filters } = c.req.valid('query')
-    const { entries, next } = await backend.search({
+    const { entries, next } = await service.search({
       scope: { tenant: caller.tenant, ...definedFields({ owner: caller.owner }) },
       text: q,
       filters: definedFields({

@@ -82,7 +82,7 @@ const deleteSession = createRoute({
 
 /** Sessions: create, list, read, change, delete. */
 export function sessionRoutes(app: App, dependencies: AppDependencies): void {
-  const { sessions, reader, agents, backend, clock } = dependencies
+  const { sessions, reader, agents, service, clock } = dependencies
 
   app.openapi(createSession, async (c) => {
     const caller = c.get('caller')
@@ -131,7 +131,7 @@ export function sessionRoutes(app: App, dependencies: AppDependencies): void {
     const caller = c.get('caller')
     const session = await findSession(dependencies, caller, c.req.valid('param').session)
     const key = sessionKey(caller, session.session)
-    const state = await backend.deleteSession(key)
+    const state = await service.deleteSession(key)
     if (state.removed) return c.json(deletionResource(key, state), 200)
     return c.json(deletionResource(key, state), 202, { location: `/v1/deletions/${key.session}` })
   })

@@ -20,12 +20,12 @@ const CLOSING_MS = 10_000
  */
 export function createApiHandler(settings: LoopSettings): StreamingHandler {
   const loop = openLoop(settings)
-  const { ports, agents, backend, logger } = loop
+  const { ports, agents, service, logger } = loop
   let closing = new AbortController()
   const app = createApp({
     ...ports,
     keys: createDynamoKeyStore(loop.rows),
-    backend,
+    service,
     agents,
     log: logger,
     settings: {

@@ -88,7 +88,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
           message: expect.stringContaining('DynamoDB could not'),
         }
         await expect(scene.inbox.enqueue(scene.key, newRun())).rejects.toMatchObject(failure)
-        await expect(scene.inbox.answer(scene.key, run.id, [answerOf('none')])).rejects.toMatchObject(
+        await expect(scene.inbox.resolve(scene.key, run.id, [answerOf('none')])).rejects.toMatchObject(
           name.startsWith('a conflict') ? { code: 'call_not_found' } : failure,
         )
         proxy.decide(() => undefined)

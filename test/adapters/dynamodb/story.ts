@@ -41,7 +41,7 @@ export async function liveThrough(scene: Scene): Promise<void> {
   const steering = await inbox.enqueue(key, newRun({ onBusy: 'steer' }))
   const steered = must(await log.steer(first.lease, steering.runId, nextId(headOf(round), clock.now())))
   must(await log.pause(first.lease))
-  await inbox.answer(key, first.run.id, [answerOf('call-0-2'), approvalOf('call-0-3', true)])
+  await inbox.resolve(key, first.run.id, [answerOf('call-0-2'), approvalOf('call-0-3', true)])
   const resumed = await lease.claim(must(await lease.take(await header(scene), 'two')))
   await log.beginApproved(resumed.lease, callOf(round, 3).id)
   await log.completeCall(resumed.lease, resultOf(scene, callOf(round, 3).id, 'sent'))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createDemoModel } from '../../../functions/adapters/models/demo.ts'
 import type { ModelRequest, RequestMessage } from '../../../functions/domain/model-request.ts'
-import type { ModelAnswer, ModelEvent } from '../../../functions/ports/model.ts'
+import type { Completion, ModelEvent } from '../../../functions/ports/model.ts'
 
 const TOOLS = ['current_time', 'search_history', 'read_output', 'http_fetch', 'approve-me']
 const POINTER = 'output:01HF7YAT00EV2ATFGBN6Z16NRQ'
@@ -27,13 +27,13 @@ async function events(asking: ModelRequest): Promise<ModelEvent[]> {
   return found
 }
 
-async function answer(asking: ModelRequest): Promise<ModelAnswer> {
+async function answer(asking: ModelRequest): Promise<Completion> {
   const last = (await events(asking)).at(-1)
-  if (last?.type !== 'answer') throw new Error('no answer')
-  return last.answer
+  if (last?.type !== 'completion') throw new Error('no answer')
+  return last.completion
 }
 
-const text = ({ parts }: ModelAnswer): string =>
+const text = ({ parts }: Completion): string =>
   parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join()
 const calls = async (input: string, change: Partial<ModelRequest> = {}): Promise<string[]> =>
   (await answer(request([user(input)], change))).toolCalls.map((call) => `${call.name} ${call.arguments}`)
@@ -131,9 +131,12 @@ describe('the demo model', () => {
     const streamed = (type: string): string =>
       seen.flatMap((event) => (event.type === type && 'text' in event ? [event.text] : [])).join('')
     const last = seen.at(-1)
-    if (last?.type !== 'answer') throw new Error('no answer')
-    expect(last.answer.parts.map((part) => part.type)).toEqual(['reasoning', 'text'])
-    expect(last.answer.parts).toMatchObject([{ text: streamed('reasoning.delta') }, { text: streamed('text.delta') }])
+    if (last?.type !== 'completion') throw new Error('no answer')
+    expect(last.completion.parts.map((part) => part.type)).toEqual(['reasoning', 'text'])
+    expect(last.completion.parts).toMatchObject([
+      { text: streamed('reasoning.delta') },
+      { text: streamed('text.delta') },
+    ])
     expect(seen.length).toBeGreaterThan(4)
   })
 

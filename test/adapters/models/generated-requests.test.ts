@@ -33,8 +33,8 @@ async function bodyOf(provider: Provider, request: ModelRequest): Promise<string
     },
   })
   const model = await models.open(provider.model)
-  const answer = model.stream(request, new AbortController().signal)[Symbol.asyncIterator]()
-  await expect(answer.next()).rejects.toBeInstanceOf(ModelError)
+  const completion = model.stream(request, new AbortController().signal)[Symbol.asyncIterator]()
+  await expect(completion.next()).rejects.toBeInstanceOf(ModelError)
   return bodies.join()
 }
 

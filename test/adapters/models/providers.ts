@@ -6,14 +6,14 @@ import { bedrockFrames } from '../../model-server/bedrock-frames.ts'
 import { chatFrames } from '../../model-server/chat-frames.ts'
 import { responsesFrames } from '../../model-server/responses-frames.ts'
 import type { RecordingServer } from '../../model-server/recording-server.ts'
-import type { ScriptedAnswer } from '../../model-server/scripted-answer.ts'
+import type { ScriptedCompletion } from '../../model-server/scripted-completion.ts'
 
 /** A provider's real package and the real format of its streams, for tests on the wire. */
 export interface Provider {
   readonly name: string
   readonly model: string
   readonly contentType: string
-  frames(answer: ScriptedAnswer): readonly (string | Uint8Array)[]
+  frames(completion: ScriptedCompletion): readonly (string | Uint8Array)[]
   settings(url: string): ModelSettings
   /** From this frame on, counted from the end, an answer is complete: a cut there loses numbers at most. */
   readonly tail: number

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import type { Message } from '../../../functions/domain/message.ts'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
-import type { Model, ModelAnswer } from '../../../functions/ports/model.ts'
+import type { Model, Completion } from '../../../functions/ports/model.ts'
 import { replay } from '../../../functions/log/replay.ts'
 import { writeLog } from '../../generators/messages.ts'
 import { startRecordingServer } from '../../model-server/recording-server.ts'
-import type { ScriptedAnswer } from '../../model-server/scripted-answer.ts'
+import type { ScriptedCompletion } from '../../model-server/scripted-completion.ts'
 import type { Provider } from './providers.ts'
 import { openModel, PROVIDERS } from './providers.ts'
 
 const SECRET = Buffer.from('only they can read this').toString('base64')
 const canRedact = (provider: Provider): boolean => provider.name === 'anthropic' || provider.name === 'bedrock'
 
-function scripted(provider: Provider): ScriptedAnswer {
+function scripted(provider: Provider): ScriptedCompletion {
   return {
     parts: [
       { type: 'reasoning', text: 'hm', signature: 'c2lnMQ==' },
@@ -33,9 +33,9 @@ function requestOf(log: readonly Message[]): ModelRequest {
   }
 }
 
-async function ask(model: Model, log: readonly Message[]): Promise<ModelAnswer> {
+async function ask(model: Model, log: readonly Message[]): Promise<Completion> {
   for await (const event of model.stream(requestOf(log), new AbortController().signal)) {
-    if (event.type === 'answer') return event.answer
+    if (event.type === 'completion') return event.completion
   }
   throw new Error('no answer')
 }

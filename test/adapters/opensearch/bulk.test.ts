@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { bulk, type Operation } from '../../../functions/adapters/opensearch/bulk.ts'
-import type { Answer, Request } from '../../../functions/adapters/opensearch/requests.ts'
+import type { Response, Request } from '../../../functions/adapters/opensearch/requests.ts'
 
 const clock = { now: () => 0, sleep: () => Promise.resolve() }
 const store = (id: string): Operation => ({ index: 'i', id, version: 3, source: { text: id } })
@@ -10,7 +10,7 @@ const remove = (id: string): Operation => ({ index: 'i', id, version: 4 })
 function engine(statuses: Readonly<Record<string, readonly (number | Readonly<Record<string, unknown>>)[]>>) {
   const seen = new Map<string, number>()
   const requests: Request[] = []
-  const send = async (request: Request): Promise<Answer> => {
+  const send = async (request: Request): Promise<Response> => {
     requests.push(request)
     const metas = (request.lines ?? []).flatMap((line) => {
       const parsed = JSON.parse(line) as Record<string, { _id: string } | undefined>

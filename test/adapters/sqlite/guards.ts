@@ -155,18 +155,18 @@ export const GUARDS: readonly Guard[] = [
   ),
   one(
     'answer: the call is waiting',
-    'call-answers.ts',
+    'call-resolutions.ts',
     "if (call.status !== 'waiting') {",
     "if (call.status === 'completed') {",
   ),
   one(
     'answer: no cancel',
-    'call-answers.ts',
+    'call-resolutions.ts',
     'row.activeRun !== run.id || row.cancelRun !== null',
     'row.activeRun !== run.id',
   ),
-  one('answer: the last one sets due', 'call-answers.ts', 'woken(next, now) : next', 'next : next'),
-  one('answer: an approval is `approved`', 'call-answers.ts', "status: 'approved' }", "status: 'running' }"),
+  one('answer: the last one sets due', 'call-resolutions.ts', 'woken(next, now) : next', 'next : next'),
+  one('answer: an approval is `approved`', 'call-resolutions.ts', "status: 'approved' }", "status: 'running' }"),
   unfenced('begin', 'run-log.ts', 'const call = findToolMessage(database, row.number, messageId)'),
   one(
     'begin: the call is approved',

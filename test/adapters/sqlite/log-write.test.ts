@@ -113,7 +113,7 @@ describe('the history index and the log', () => {
     await log.appendRound(started.lease, round)
     await expectInStep(opened)
     await log.pause(started.lease)
-    await inbox.answer(KEY, started.run.id, [{ toolCallId: 'c', kind: 'approval', approved: true, hash: 'h' }])
+    await inbox.resolve(KEY, started.run.id, [{ toolCallId: 'c', kind: 'approval', approved: true, hash: 'h' }])
     await expectInStep(opened)
     const header = await lease.look(KEY)
     const taken = header && (await lease.take(header, 'again'))

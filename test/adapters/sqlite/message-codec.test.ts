@@ -124,7 +124,7 @@ const toolMessage = join([
       output,
       completedAt: time,
       durationMs: fc.nat(),
-      answerHash: text,
+      resolutionHash: text,
     },
     all,
   ),

@@ -8,13 +8,13 @@ import type { Guard } from './guards.ts'
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const MODULES: { readonly [name in keyof SqliteModules]: string } = {
   database: 'database.ts',
-  sessions: 'session-store.ts',
-  inbox: 'run-inbox.ts',
-  lease: 'run-lease.ts',
-  log: 'run-log.ts',
-  reader: 'log-reader.ts',
-  janitor: 'session-janitor.ts',
-  deletion: 'session-deletion.ts',
+  sessions: 'log/session-store.ts',
+  inbox: 'log/run-inbox.ts',
+  lease: 'log/run-lease.ts',
+  log: 'log/run-log.ts',
+  reader: 'log/log-reader.ts',
+  janitor: 'log/session-janitor.ts',
+  deletion: 'log/session-deletion.ts',
   keys: 'key-store.ts',
 }
 
@@ -22,7 +22,7 @@ const MODULES: { readonly [name in keyof SqliteModules]: string } = {
 export async function textsWithout({ name, edits }: Guard): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>()
   for (const { file, from, to } of edits) {
-    const text = texts.get(file) ?? (await readFile(join(ROOT, 'functions/adapters/sqlite', file), 'utf8'))
+    const text = texts.get(file) ?? (await readFile(join(ROOT, 'functions/adapters/sqlite/log', file), 'utf8'))
     const parts = text.split(from)
     if (parts.length !== 2) throw new Error(`guard "${name}": its text stands ${parts.length - 1} times in ${file}`)
     texts.set(file, parts.join(to))
@@ -40,7 +40,7 @@ export async function loadWithout(guard: Guard): Promise<{ modules: SqliteModule
   await symlink(join(ROOT, 'package.json'), join(folder, 'package.json'))
   for (const name of await readdir(join(ROOT, 'functions')))
     if (name !== 'adapters') await symlink(join(ROOT, 'functions', name), join(folder, 'functions', name))
-  for (const [file, text] of texts) await writeFile(join(adapter, file), text)
+  for (const [file, text] of texts) await writeFile(join(adapter, 'log', file), text)
   const load = async (file: string): Promise<unknown> => import(pathToFileURL(join(adapter, file)).href)
   const loaded = await Promise.all(
     Object.entries(MODULES).map(async ([name, file]) => [name, await load(file)] as const),

@@ -57,11 +57,11 @@ test('following a run that says nothing ends as soon as its consumer leaves', as
   const thinks = async function* (): AsyncIterable<ModelEvent> {
     yield { type: 'text.delta', part: 0, text: 'hm' }
     await new Promise<void>((resolve) => (answer = resolve))
-    yield { type: 'answer', answer: answerOf({ text: 'hm' }) }
+    yield { type: 'completion', completion: answerOf({ text: 'hm' }) }
   }
   stage = await setStage({ script: [thinks] })
   const left = new AbortController()
-  const following = stage.backend.follow(stage.key, await stage.submit('go'), { signal: left.signal })
+  const following = stage.service.follow(stage.key, await stage.submit('go'), { signal: left.signal })
   const events = following[Symbol.asyncIterator]()
   for (let type = ''; type !== 'text.delta';) type = ((await events.next()).value as RunEvent).type
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })

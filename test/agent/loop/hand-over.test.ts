@@ -58,14 +58,14 @@ test('handing over waits for the end of the round, says whose run it was, and an
 
 test('a process that handed over begins nothing until it resumes, and what it was asked meanwhile is due', async () => {
   stage = await setStage({ script: [{ text: 'one' }] })
-  const { backend, key, ports, worker } = stage
+  const { service, key, ports, worker } = stage
   expect(await worker.handOver()).toEqual([])
   const runId = await stage.submit('go')
   await worker.idle()
   expect([(await ports.reader.run(key, runId))?.status, stage.requests]).toEqual(['running', []])
   expect(await ports.janitor.due(ports.clock.now(), 10)).toEqual([key])
   worker.resume()
-  await backend.continue(key, {}, { here: true })
+  await service.continue(key, {}, { here: true })
   expect((await stage.settled(runId)).status).toBe('completed')
 })
 
@@ -138,17 +138,17 @@ test('an input and an answer whose hint cannot be sent are accepted all the same
       queue: { ...ports.queue, send: () => Promise.reject(new Error('the queue does not answer')) },
     }),
   })
-  const { backend, key, ports, worker } = stage
+  const { service, key, ports, worker } = stage
   const elsewhere = { here: false }
   const parts = [{ type: 'text', text: 'go' } as const]
   const clientTools = [{ name: 'ask', description: '', parameters: {} }]
   const due = async (): Promise<boolean> => (await ports.lease.look(key))?.due !== undefined
 
-  const { runId } = await backend.submit(key, { parts, clientTools }, elsewhere)
+  const { runId } = await service.submit(key, { parts, clientTools }, elsewhere)
   expect(await due()).toBe(true)
   await worker.serve(key)
   expect(await due()).toBe(false)
-  await backend.answer(key, runId, [{ toolCallId: 'ask-1', output: [{ type: 'text', text: 'yes' }] }], elsewhere)
+  await service.resolve(key, runId, [{ toolCallId: 'ask-1', output: [{ type: 'text', text: 'yes' }] }], elsewhere)
   expect(await due()).toBe(true)
 })
 
@@ -184,9 +184,9 @@ describe('what comes while a worker looks whether there is more to do', () => {
   })
 
   test('and is hinted at is looked for once more', async () => {
-    const { backend, worker, key, settled, release } = await leaving()
+    const { service, worker, key, settled, release } = await leaving()
     const parts = [{ type: 'text', text: 'second' } as const]
-    const { runId } = await backend.submit(key, { parts, clientTools: [] }, { here: false })
+    const { runId } = await service.submit(key, { parts, clientTools: [] }, { here: false })
     const served = worker.serve(key)
     release()
     await served

@@ -199,11 +199,11 @@ describe('a model that fails', () => {
 
   test('can be tried again by continue, without a new input', async () => {
     const error = new ModelError('provider_error', 'down', { retryable: false })
-    const { submit, settled, backend, key, log } = await set({ script: [failing(error), { text: 'up' }] })
+    const { submit, settled, service, key, log } = await set({ script: [failing(error), { text: 'up' }] })
     await settled(await submit('go'))
-    const { runId } = await backend.continue(key, {}, { here: true })
+    const { runId } = await service.continue(key, {}, { here: true })
     expect(await settled(runId)).toMatchObject({ status: 'completed', trigger: 'continue' })
     expect((await log()).filter((message) => message.role === 'user')).toHaveLength(1)
-    await expect(backend.continue(key, {}, { here: true })).rejects.toMatchObject({ code: 'nothing_to_continue' })
+    await expect(service.continue(key, {}, { here: true })).rejects.toMatchObject({ code: 'nothing_to_continue' })
   })
 })

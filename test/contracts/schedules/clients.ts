@@ -1,6 +1,6 @@
 import type { ToolMessage } from '../../../functions/domain/message.ts'
 import type { OnBusy, RunStatus } from '../../../functions/domain/run.ts'
-import type { Answer } from '../../../functions/ports/run-inbox.ts'
+import type { Resolution } from '../../../functions/ports/run-inbox.ts'
 import { holdStarted } from './holder.ts'
 import type { Process } from './processes.ts'
 import { codeOf, portsOf, Violation } from './world.ts'
@@ -75,7 +75,7 @@ export async function answer(world: World, process: Process, text: string, all: 
     const calls = all ? waiting() : waiting().slice(0, 1)
     const [first] = calls
     if (first === undefined) continue
-    const answers = calls.map((call): Answer => {
+    const answers = calls.map((call): Resolution => {
       const { toolCallId } = call
       if (call.needs === 'approval')
         return { toolCallId, kind: 'approval', approved: text !== 'no', hash: `approval ${text !== 'no'}` }
@@ -85,7 +85,7 @@ export async function answer(world: World, process: Process, text: string, all: 
     const stored = await unless(
       ['session_not_found', 'run_not_found', 'call_not_found', 'answer_conflict'],
       process.write({ name: `answer ${answers.length} (${text})` }, () =>
-        inbox.answer(world.key, first.runId, answers),
+        inbox.resolve(world.key, first.runId, answers),
       ),
     )
     if (stored === undefined) continue
@@ -99,12 +99,12 @@ async function requireStored(
   world: World,
   process: Process,
   calls: readonly ToolMessage[],
-  answers: readonly Answer[],
+  answers: readonly Resolution[],
 ): Promise<void> {
   const { reader } = portsOf(world, process.name)
   for (const [place, call] of calls.entries()) {
     const row = await reader.message(world.key, call.id)
-    if (row?.role === 'tool' && row.answerHash !== answers[place]?.hash)
+    if (row?.role === 'tool' && row.resolutionHash !== answers[place]?.hash)
       throw new Violation('an acknowledged answer is not in the log', call.toolCallId)
   }
 }

@@ -16,7 +16,7 @@ type StepPorts = Pick<Ports, 'sessions' | 'inbox' | 'lease' | 'log' | 'janitor' 
 /** Every port method that changes what is stored. Heartbeats come by the clock and are left to the random kills. */
 const STEPS: { readonly [name in keyof StepPorts]: readonly (keyof StepPorts[name] & string)[] } = {
   sessions: ['create', 'update'],
-  inbox: ['enqueue', 'answer', 'cancel'],
+  inbox: ['enqueue', 'resolve', 'cancel'],
   lease: ['start', 'take', 'claim', 'release'],
   log: ['appendRound', 'completeCall', 'beginApproved', 'repair', 'steer', 'pause', 'endRun'],
   janitor: ['clearDue'],

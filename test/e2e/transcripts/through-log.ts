@@ -30,7 +30,7 @@ export async function importConversation(ports: Ports, tenant: string, conversat
     await nextTurn()
     if (message.role === 'user') await startRun(at, [{ type: 'text', text: plainText(message) ?? '' }])
     if (message.role === 'system' && index > 0) await startRun(at, [{ type: 'text', text: plainText(message) ?? '' }])
-    if (message.role === 'assistant') await storeAnswer(at, index, message)
+    if (message.role === 'assistant') await storeCompletion(at, index, message)
   }
   await endRun(at)
 }
@@ -59,7 +59,7 @@ async function endRun(at: Import, message?: AssistantMessage): Promise<void> {
   at.lease = undefined
 }
 
-async function storeAnswer(at: Import, index: number, message: RecordedMessage): Promise<void> {
+async function storeCompletion(at: Import, index: number, message: RecordedMessage): Promise<void> {
   const lease = at.lease ?? (await startRun(at))
   const text = plainText(message) ?? ''
   const toolCalls = callsOf(message).map((call) => ({ id: call.id, ...call.function }))

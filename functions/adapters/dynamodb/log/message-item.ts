@@ -24,7 +24,7 @@ interface Result {
 }
 
 /** What a row says once and for all; the rest are attributes, which conditions look at, and the result. */
-type Fixed = Omit<Message, 'id' | 'status' | 'generation' | 'answerHash' | keyof Result>
+type Fixed = Omit<Message, 'id' | 'status' | 'generation' | 'resolutionHash' | keyof Result>
 
 const RESULT_FIELDS = ['parts', 'output', 'completedAt', 'durationMs'] as const satisfies readonly (keyof Result)[]
 /** Fewer characters than a chunk of a result advances by, so that this many documents are never too few. */
@@ -34,7 +34,7 @@ const SHORTEST_CHUNK = 2_500
 export function textsOfMessage(message: Message): Text[] {
   const { id } = message
   if (message.role !== 'tool') return [{ id, attribute: 'body', text: JSON.stringify({ ...message, id: undefined }) }]
-  const apart = { id: undefined, status: undefined, generation: undefined, answerHash: undefined }
+  const apart = { id: undefined, status: undefined, generation: undefined, resolutionHash: undefined }
   const noResult = Object.fromEntries(RESULT_FIELDS.map((field) => [field, undefined]))
   const body: Text = { id, attribute: 'body', text: JSON.stringify({ ...message, ...apart, ...noResult }) }
   const hasResult = message.parts.length > 0 || message.completedAt !== undefined || message.output !== undefined
@@ -60,7 +60,7 @@ export function putMessage(key: SessionKey, message: Message, texts: readonly Te
     role: message.role,
     status: tool?.status,
     gen: tool?.generation,
-    answer_hash: tool?.answerHash,
+    answer_hash: tool?.resolutionHash,
     rev: 1,
     documents: countDocuments(message),
     ...joined(texts),
@@ -84,7 +84,7 @@ export async function messageOf(bodies: Bodies, key: SessionKey, item: Item): Pr
   if (body === undefined) throw new Error(`message ${id} has no body`)
   const fixed = JSON.parse(body) as Fixed
   if (fixed.role !== 'tool') return { id, ...fixed } as Message
-  const answerHash = textAt(item, 'answer_hash')
+  const resolutionHash = textAt(item, 'answer_hash')
   return {
     id,
     ...fixed,
@@ -92,7 +92,7 @@ export async function messageOf(bodies: Bodies, key: SessionKey, item: Item): Pr
     ...(result === undefined ? {} : (JSON.parse(result) as Result)),
     status: requiredText(item, 'status') as ToolStatus,
     generation: numberAt(item, 'gen') ?? 0,
-    ...(answerHash === undefined ? {} : { answerHash }),
+    ...(resolutionHash === undefined ? {} : { resolutionHash }),
   } as ToolMessage
 }
 

@@ -220,8 +220,8 @@ async function endedRun(
   { header, run, now, closed }: { header: Item; run: Item; now: number; closed: readonly ToolMessage[] },
 ): Promise<Ended> {
   const before = await runOf(bodies, lease, run, header)
-  const answer = message === undefined ? {} : { [message.agent]: message.usage ?? sumOf({}) }
-  const usageByAgent = joinUsages(before.usageByAgent, answer)
+  const result = message === undefined ? {} : { [message.agent]: message.usage ?? sumOf({}) }
+  const usageByAgent = joinUsages(before.usageByAgent, result)
   const ended: Run = {
     ...before,
     ...(error === undefined ? {} : { error }),

@@ -5,7 +5,7 @@ import { acceptedRun, messageOfInput, startedRun } from '../../../domain/run-cha
 import { isBlocked, isFree, type SessionHeader, type SessionKey } from '../../../domain/session.ts'
 import type { Cancelled, Enqueued, NewRun, RunInbox } from '../../../ports/run-inbox.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from '../attributes.ts'
-import { answerCalls } from './call-answers.ts'
+import { resolveCalls } from './call-resolutions.ts'
 import { absent, all, any, below, is, present, together, type Change, type Condition } from '../expressions.ts'
 import { renewExpiry, seconds } from './expiry.ts'
 import { headerOf, isNotBlocked, live, liveHeader, notCancelled, woken } from './header-item.ts'
@@ -27,20 +27,20 @@ export function createDynamoRunInbox(dependencies: DynamoDependencies): RunInbox
   const rows = createSessionRows(dependencies)
   return {
     enqueue: (key, run) => untilDecided(rows, key, () => enqueue(rows, key, run)),
-    answer: (key, runId, answers) => untilDecided(rows, key, () => answerCalls(rows, key, runId, answers)),
+    resolve: (key, runId, resolutions) => untilDecided(rows, key, () => resolveCalls(rows, key, runId, resolutions)),
     cancel: (key, runId) => untilDecided(rows, key, () => cancel(rows, key, runId)),
   }
 }
 
 /** Repeats work that answers undefined because the session changed between its read and its write. */
-async function untilDecided<Answer>(
+async function untilDecided<Resolution>(
   { clock }: SessionRows,
   key: SessionKey,
-  work: () => Promise<Answer | undefined>,
-): Promise<Answer> {
+  work: () => Promise<Resolution | undefined>,
+): Promise<Resolution> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const answer = await work()
-    if (answer !== undefined) return answer
+    const resolution = await work()
+    if (resolution !== undefined) return resolution
     await clock.sleep(Math.random() * Math.min(10 * attempt, LONGEST_WAIT_MS))
   }
   throw new TooltrailError('storage_failed', `session ${key.session} kept changing during a write`, { retryable: true })

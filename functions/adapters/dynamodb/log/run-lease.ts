@@ -134,12 +134,12 @@ async function claim(rows: SessionRows, lease: Lease): ReturnType<RunLease['clai
   const before = heldHeader(await table.read(headerKey(lease)), lease)
   const seen = await openCalls(rows, lease, before)
   const running = seen.filter(isClaimable(lease))
-  const answer = (header: Item, open: readonly ToolMessage[]) => ({
+  const result = (header: Item, open: readonly ToolMessage[]) => ({
     lease: { ...lease, head: textAt(header, 'head') },
     header: headerOf(header),
     open,
   })
-  if (running.length === 0) return answer(before, seen)
+  if (running.length === 0) return result(before, seen)
   // Refused where the call has ended meanwhile, or a later holder was faster: the reads below tell which.
   await Promise.all(
     running.map(({ id }) =>
@@ -151,7 +151,7 @@ async function claim(rows: SessionRows, lease: Lease): ReturnType<RunLease['clai
     ),
   )
   const header = heldHeader(await table.read(headerKey(lease)), lease)
-  return answer(header, await openCalls(rows, lease, header))
+  return result(header, await openCalls(rows, lease, header))
 }
 
 const isClaimable =

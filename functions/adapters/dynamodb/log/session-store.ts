@@ -159,9 +159,9 @@ async function readLatestRuns(
       return id === undefined ? [] : [{ place, key: runKey(key, id) }]
     })
     const items = await table.readMany(keys.map(({ key }) => key))
-    const answer: (Item | undefined)[] = []
-    for (const [at, { place }] of keys.entries()) answer[place] = items[at]
-    return answer
+    const result: (Item | undefined)[] = []
+    for (const [at, { place }] of keys.entries()) result[place] = items[at]
+    return result
   }
   const latest = await read(wanted.map(({ id }) => id))
   const targets = await read(wanted.map((_, place) => latest[place] && textAt(latest[place], 'merged_into')))

@@ -44,7 +44,7 @@ export function createSqliteHistoryIndex({ database, history }: Dependencies): H
   }
 }
 
-async function available<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+async function available<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {

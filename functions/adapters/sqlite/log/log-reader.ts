@@ -15,7 +15,7 @@ const AFTER_ALL_IDS = '~'
 /** Reads sessions' logs, on SQLite. A deleted session reads like one that never was. */
 export function createSqliteLogReader({ database }: { database: Database }): LogReader {
   /** Reads the session of this number, or answers `absent` when there is no such session. */
-  const read = async <Answer>(key: SessionKey, absent: Answer, work: (session: number) => Answer): Promise<Answer> =>
+  const read = async <Result>(key: SessionKey, absent: Result, work: (session: number) => Result): Promise<Result> =>
     snapshot(database, () => {
       const row = findLiveSession(database, key)
       return row === undefined ? absent : work(row.number)

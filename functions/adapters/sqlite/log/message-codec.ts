@@ -31,7 +31,7 @@ const NAMES: FieldNames = {
   output: 'b',
   completedAt: 'e',
   durationMs: 'd',
-  answerHash: 'h',
+  resolutionHash: 'h',
 }
 
 /** What a row says in columns of its own, so that queries can look at it. */

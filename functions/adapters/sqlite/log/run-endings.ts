@@ -8,7 +8,7 @@ import { writeLog, type LogDependencies } from './write.ts'
 import { isSameMessage } from './message-codec.ts'
 import { cancelledCalls, findMessage, insertMessage, openCalls, updateToolMessage } from './message-rows.ts'
 import { findRun, saveRun } from './run-rows.ts'
-import { active, alive, heldSession, isHeld, released, withAnswer, withRun } from './session-changes.ts'
+import { active, alive, heldSession, isHeld, released, withFinalMessage, withRun } from './session-changes.ts'
 import { findLiveSession, saveSession, type SessionRow } from './session-rows.ts'
 
 type Ended = { run: Run; closed: readonly ToolMessage[]; queued: boolean }
@@ -55,7 +55,7 @@ function storeEnd(
   }
   const closed = openCalls(database, stored.number).map((call) => cancelled(call, now))
   for (const call of closed) updateToolMessage(database, row.number, call)
-  const answered = message === undefined ? { row, run: stored.run } : withAnswer(row, stored.run, message)
+  const answered = message === undefined ? { row, run: stored.run } : withFinalMessage(row, stored.run, message)
   const failure = error === undefined ? {} : { error }
   const { run } = saveRun(database, stored, { ...answered.run, ...failure, status: outcome, stopReason, endedAt: now })
   const over: SessionRow = {

@@ -4,7 +4,7 @@ import { isEnded, type Run } from '../../../domain/run.ts'
 import { acceptedRun } from '../../../domain/run-changes.ts'
 import { isBlocked, isFree, type SessionKey } from '../../../domain/session.ts'
 import type { Cancelled, Enqueued, NewRun, RunInbox } from '../../../ports/run-inbox.ts'
-import { answerCalls } from './call-answers.ts'
+import { resolveCalls } from './call-resolutions.ts'
 import { runStatusCode } from './codes.ts'
 import { readOne, transaction, write, type Database } from '../database.ts'
 import { writeLog, type LogDependencies } from './write.ts'
@@ -21,7 +21,7 @@ export function createSqliteRunInbox(dependencies: LogDependencies): RunInbox {
   const { database, clock } = dependencies
   return {
     enqueue: (key, run) => enqueue(dependencies, key, run),
-    answer: (key, runId, answers) => answerCalls(dependencies, key, runId, answers),
+    resolve: (key, runId, resolutions) => resolveCalls(dependencies, key, runId, resolutions),
     cancel: async (key, runId) => cancel(database, key, runId, clock.now()),
   }
 }

@@ -9,7 +9,7 @@ import { isSameMessage } from './message-codec.ts'
 import { findLiveCall, findMessage, findToolMessage, insertMessage, updateToolMessage } from './message-rows.ts'
 import { endRun, pause } from './run-endings.ts'
 import { findRun, saveRun, type StoredRun } from './run-rows.ts'
-import { heldSession, withAnswer, withRun } from './session-changes.ts'
+import { heldSession, withFinalMessage, withRun } from './session-changes.ts'
 import { saveSession, type SessionRow } from './session-rows.ts'
 
 /** Extends one session's log, on SQLite. */
@@ -39,7 +39,7 @@ function appendRound(dependencies: LogDependencies, lease: Lease, round: Round):
     }
     const waiting = row.waiting + round.tools.filter(({ status }) => status === 'waiting').length
     const floor = round.assistant.parentToolCallId === undefined ? round.assistant.id : row.floor
-    const next = withAnswer({ ...row, head, waiting, floor, takeovers: 0 }, stored.run, round.assistant)
+    const next = withFinalMessage({ ...row, head, waiting, floor, takeovers: 0 }, stored.run, round.assistant)
     saveRun(database, stored, next.run)
     saveSession(database, row, next.row)
   })

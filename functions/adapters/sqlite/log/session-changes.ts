@@ -72,7 +72,7 @@ export const withRun = (row: SessionRow, run: Run): SessionRow =>
   row.run === run.id ? { ...row, runStatus: runStatusCode(run.status) } : row
 
 /** Adds one stored answer to the run and to the session's totals; a leader's counts as a round. */
-export function withAnswer(row: SessionRow, run: Run, message: Message): { row: SessionRow; run: Run } {
+export function withFinalMessage(row: SessionRow, run: Run, message: Message): { row: SessionRow; run: Run } {
   if (message.role !== 'assistant') return { row, run }
   const rounds = message.parentToolCallId === undefined ? 1 : 0
   const { agent, usage = NO_USAGE } = message

@@ -2,11 +2,11 @@ import { asFailure, transaction, write, type Database } from '../database.ts'
 
 interface Part {
   readonly work: () => unknown
-  readonly resolve: (answer: unknown) => void
+  readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
-type Outcome = { readonly answer: unknown } | { readonly error: unknown }
+type Outcome = { readonly result: unknown } | { readonly error: unknown }
 
 const waiting = new WeakMap<Database, Part[]>()
 
@@ -16,7 +16,7 @@ const waiting = new WeakMap<Database, Part[]>()
  */
 export function sharedTransaction<T>(database: Database, work: () => T): Promise<T> {
   return new Promise((resolve, reject) => {
-    const part: Part = { work, resolve: (answer) => resolve(answer as T), reject }
+    const part: Part = { work, resolve: (result) => resolve(result as T), reject }
     const parts = waiting.get(database)
     if (parts !== undefined) {
       parts.push(part)
@@ -33,7 +33,7 @@ function commitWaiting(database: Database): void {
   try {
     const outcomes = transaction(database, () =>
       parts.length === 1
-        ? parts.map(({ work }) => ({ answer: work() }))
+        ? parts.map(({ work }) => ({ result: work() }))
         : parts.map(({ work }) => attempt(database, work)),
     )
     for (const [place, outcome] of outcomes.entries()) settle(parts[place], outcome)
@@ -46,9 +46,9 @@ function commitWaiting(database: Database): void {
 function attempt(database: Database, work: () => unknown): Outcome {
   write(database, 'SAVEPOINT part')
   try {
-    const answer = work()
+    const result = work()
     write(database, 'RELEASE part')
-    return { answer }
+    return { result }
   } catch (error) {
     if (!database.isOpen || !database.isTransaction) throw error
     write(database, 'ROLLBACK TO part')
@@ -59,5 +59,5 @@ function attempt(database: Database, work: () => unknown): Outcome {
 
 function settle(part: Part | undefined, outcome: Outcome): void {
   if ('error' in outcome) part?.reject(outcome.error)
-  else part?.resolve(outcome.answer)
+  else part?.resolve(outcome.result)
 }

@@ -10,8 +10,8 @@ export interface LogDependencies {
 }
 
 /** Runs `work`, which may write messages, as one transaction: all of it is durable when this resolves, and will be searched. */
-export async function writeLog<Answer>({ database, history }: LogDependencies, work: () => Answer): Promise<Answer> {
-  const answer = await sharedTransaction(database, work)
+export async function writeLog<Result>({ database, history }: LogDependencies, work: () => Result): Promise<Result> {
+  const result = await sharedTransaction(database, work)
   history.written()
-  return answer
+  return result
 }

@@ -60,7 +60,7 @@ const clientTool = z
       example: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
     }),
   })
-  .openapi('ClientTool', { description: 'A tool that you execute: its calls wait for your answer.' })
+  .openapi('ClientTool', { description: 'A tool that you execute: its calls wait for your tool result.' })
 
 export const newMessage = z
   .strictObject({

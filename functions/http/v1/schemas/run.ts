@@ -25,7 +25,7 @@ export const RunSchema = z
     usage: UsageSchema,
     stop_reason: z.string().optional().openapi({ example: 'answer' }),
     error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),
-    waiting: z.array(waitingCall).openapi({ description: 'Calls that someone else must answer.' }),
+    waiting: z.array(waitingCall).openapi({ description: 'Calls that wait for a tool result or a decision.' }),
     messages: z
       .array(MessageSchema)
       .optional()

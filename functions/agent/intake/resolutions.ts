@@ -7,8 +7,8 @@ import { fitContent } from '../../log/fit-content.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
-import type { Answer } from '../../ports/run-inbox.ts'
-import type { IncomingPart, ToolAnswer } from './backend.ts'
+import type { Resolution } from '../../ports/run-inbox.ts'
+import type { IncomingPart, CallResolution } from './agent-service.ts'
 import { storeMedia } from './incoming.ts'
 
 /** Rows read at a time. */
@@ -24,22 +24,27 @@ interface Dependencies {
  * Answers as the inbox takes them: large contents and media are in the output store when this resolves. Each carries a hash of
  * what was answered, so that the same answer again is told from a different one.
  */
-export async function prepareAnswers(
+export async function prepareResolutions(
   dependencies: Dependencies,
   key: SessionKey,
   runId: string,
-  answers: readonly ToolAnswer[],
+  resolutions: readonly CallResolution[],
   policies: Policies,
-): Promise<Answer[]> {
-  const rows = await callsOf(dependencies.reader, key, runId, new Set(answers.map((answer) => answer.toolCallId)))
+): Promise<Resolution[]> {
+  const rows = await callsOf(
+    dependencies.reader,
+    key,
+    runId,
+    new Set(resolutions.map((resolution) => resolution.toolCallId)),
+  )
   return Promise.all(
-    answers.map((answer) => {
-      const row = rows.get(answer.toolCallId)
-      const name = JSON.stringify(answer.toolCallId)
+    resolutions.map((resolution) => {
+      const row = rows.get(resolution.toolCallId)
+      const name = JSON.stringify(resolution.toolCallId)
       if (row === undefined) throw new TooltrailError('call_not_found', `run ${runId} waits for no call ${name}`)
       if (row.needs === undefined)
         throw new TooltrailError('answer_conflict', `call ${name} is executed here (${row.status}): it takes no answer`)
-      return prepareAnswer(dependencies, key, row, answer, policies)
+      return prepareResolution(dependencies, key, row, resolution, policies)
     }),
   )
 }
@@ -67,17 +72,17 @@ async function callsOf(
   }
 }
 
-async function prepareAnswer(
+async function prepareResolution(
   dependencies: Dependencies,
   key: SessionKey,
   row: ToolMessage,
-  answer: ToolAnswer,
+  resolution: CallResolution,
   policies: Policies,
-): Promise<Answer> {
-  const { toolCallId } = answer
-  const hash = hashOf(answer)
-  if ('approve' in answer) return { toolCallId, kind: 'approval', approved: answer.approve, hash }
-  const content = 'error' in answer ? [{ type: 'text', text: answer.error } as const] : answer.output
+): Promise<Resolution> {
+  const { toolCallId } = resolution
+  const hash = hashOf(resolution)
+  if ('approve' in resolution) return { toolCallId, kind: 'approval', approved: resolution.approve, hash }
+  const content = 'error' in resolution ? [{ type: 'text', text: resolution.error } as const] : resolution.output
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
   const stored = await storeMedia(
     dependencies,
@@ -91,14 +96,14 @@ async function prepareAnswer(
     policies,
   )
   if (object !== undefined) await dependencies.outputs.put(key, object.name, object.bytes, object.mediaType)
-  return { toolCallId, kind: 'result', status: 'error' in answer ? 'error' : 'completed', parts, output, hash }
+  return { toolCallId, kind: 'result', status: 'error' in resolution ? 'error' : 'completed', parts, output, hash }
 }
 
-function hashOf(answer: ToolAnswer): string {
+function hashOf(resolution: CallResolution): string {
   const hash = createHash('sha256')
-  if ('approve' in answer) hash.update(`approve:${answer.approve}`)
-  else if ('error' in answer) hash.update(`error:${answer.error}`)
-  else for (const part of answer.output) updateWith(part)
+  if ('approve' in resolution) hash.update(`approve:${resolution.approve}`)
+  else if ('error' in resolution) hash.update(`error:${resolution.error}`)
+  else for (const part of resolution.output) updateWith(part)
   return hash.digest('hex')
 
   function updateWith(part: IncomingPart): void {

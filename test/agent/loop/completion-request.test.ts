@@ -1,14 +1,14 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { AnswerFailed, requestAnswer } from '../../../functions/agent/loop/answer-request.ts'
+import { CompletionFailed, requestCompletion } from '../../../functions/agent/loop/completion-request.ts'
 import type { RunEvent } from '../../../functions/domain/events.ts'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
-import type { ModelAnswer, ModelEvent } from '../../../functions/ports/model.ts'
+import type { Completion, ModelEvent } from '../../../functions/ports/model.ts'
 import { ModelError } from '../../../functions/ports/model.ts'
 import { answerOf } from '../stage.ts'
 
 const REQUEST: ModelRequest = { messages: [], tools: [], toolChoice: 'auto', options: {} }
 const text = (words: string): ModelEvent => ({ type: 'text.delta', part: 0, text: words })
-const done: ModelEvent = { type: 'answer', answer: answerOf({ text: 'done' }) }
+const done: ModelEvent = { type: 'completion', completion: answerOf({ text: 'done' }) }
 const busy = (retryAfterMs?: number): ModelError =>
   new ModelError('rate_limited', 'busy', { retryable: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
 const refused = new ModelError('refused', 'no', { retryable: false })
@@ -31,12 +31,12 @@ function ask(attempts: readonly Attempt[], signal = new AbortController().signal
   const clock = { now: () => 0, sleep: async (milliseconds: number) => void waits.push(milliseconds) }
   const emit = (event: RunEvent): void => void events.push(event)
   const target = { model: { name: 'script/ed', stream }, clock, runId: 'r', round: 2, emit }
-  return { answer: requestAnswer(target, REQUEST, signal), waits, events, asked: () => asked }
+  return { answer: requestCompletion(target, REQUEST, signal), waits, events, asked: () => asked }
 }
 
-const failure = async (answer: Promise<ModelAnswer>): Promise<AnswerFailed> => {
+const failure = async (answer: Promise<Completion>): Promise<CompletionFailed> => {
   const error: unknown = await answer.catch((reason: unknown) => reason)
-  if (error instanceof AnswerFailed) return error
+  if (error instanceof CompletionFailed) return error
   throw new Error('it did not fail')
 }
 

@@ -1,7 +1,7 @@
 import { TooltrailError } from '../../../domain/errors.ts'
 import { STATUS_TEXT, type ToolMessage } from '../../../domain/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import type { Answer, Answered } from '../../../ports/run-inbox.ts'
+import type { Resolution, Resolved } from '../../../ports/run-inbox.ts'
 import { numberAt, textAt, type Item } from '../attributes.ts'
 import { above, all, is, together, type Change, type Condition } from '../expressions.ts'
 import { live, liveHeader, notCancelled, woken } from './header-item.ts'
@@ -11,18 +11,18 @@ import { runIdOf } from './run-item.ts'
 import { readResolvedRun, rowsOfRun, type SessionRows } from './session-rows.ts'
 
 /** Answers of one atomic write, which takes 100 items; a round has 64 calls at most. */
-const ANSWERS_AT_ONCE = 95
+const RESOLUTIONS_AT_ONCE = 95
 
 /**
  * Stores answers of people and clients to waiting calls, all or nothing; the last one makes the session due. Answers undefined
  * when the session changed meanwhile: look again.
  */
-export async function answerCalls(
+export async function resolveCalls(
   rows: SessionRows,
   key: SessionKey,
   runId: string,
-  answers: readonly Answer[],
-): Promise<Answered | undefined> {
+  resolutions: readonly Resolution[],
+): Promise<Resolved | undefined> {
   const { table, clock } = rows
   const header = liveHeader(await table.read(headerKey(key)), key)
   const run = await readResolvedRun(rows, key, runId)
@@ -30,19 +30,19 @@ export async function answerCalls(
   const id = runIdOf(run)
   const calls = await callsOf(rows, key, run)
   const now = clock.now()
-  const answered = new Map<string, ToolMessage>()
-  for (const answer of answers) {
-    const current = calls.map((call) => answered.get(call.id) ?? call)
-    const call = answeredCall(header, id, current, answer, now)
-    if (call !== undefined) answered.set(call.id, call)
+  const resolved = new Map<string, ToolMessage>()
+  for (const resolution of resolutions) {
+    const current = calls.map((call) => resolved.get(call.id) ?? call)
+    const call = resolvedCall(header, id, current, resolution, now)
+    if (call !== undefined) resolved.set(call.id, call)
   }
-  const waiting = (numberAt(header, 'waiting') ?? 0) - answered.size
+  const waiting = (numberAt(header, 'waiting') ?? 0) - resolved.size
   const isActive = textAt(header, 'active_run') === id
-  if (answered.size === 0) return { stored: 0, complete: !isActive || waiting === 0 }
-  if (answered.size > ANSWERS_AT_ONCE)
-    throw new TooltrailError('storage_failed', `at most ${ANSWERS_AT_ONCE} answers can be stored at once`)
-  const refusal = await writeAnswers(rows, key, id, [...answered.values()], { waiting, now })
-  return refusal === undefined ? { stored: answered.size, complete: waiting === 0 } : undefined
+  if (resolved.size === 0) return { stored: 0, complete: !isActive || waiting === 0 }
+  if (resolved.size > RESOLUTIONS_AT_ONCE)
+    throw new TooltrailError('storage_failed', `at most ${RESOLUTIONS_AT_ONCE} answers can be stored at once`)
+  const refusal = await writeResolutions(rows, key, id, [...resolved.values()], { waiting, now })
+  return refusal === undefined ? { stored: resolved.size, complete: waiting === 0 } : undefined
 }
 
 async function callsOf(rows: SessionRows, key: SessionKey, run: Item): Promise<ToolMessage[]> {
@@ -50,7 +50,7 @@ async function callsOf(rows: SessionRows, key: SessionKey, run: Item): Promise<T
   return Promise.all(items.map((item) => toolMessageOf(rows.bodies, key, item)))
 }
 
-async function writeAnswers(
+async function writeResolutions(
   { table, bodies }: SessionRows,
   key: SessionKey,
   runId: string,
@@ -76,7 +76,7 @@ async function writeAnswers(
       update: messageKey(key, call.id),
       when: is('status', 'waiting'),
       change: changeMessage({
-        set: { status: call.status, answer_hash: call.answerHash, ...texts.get(call.id) },
+        set: { status: call.status, answer_hash: call.resolutionHash, ...texts.get(call.id) },
         add: { documents: documentsOfResult(call) },
       }),
     })),
@@ -84,35 +84,36 @@ async function writeAnswers(
 }
 
 /** The answered call; undefined when the same answer was stored before. */
-function answeredCall(
+function resolvedCall(
   header: Item,
   runId: string,
   calls: readonly ToolMessage[],
-  answer: Answer,
+  resolution: Resolution,
   now: number,
 ): ToolMessage | undefined {
-  const named = calls.filter(({ toolCallId }) => toolCallId === answer.toolCallId).toReversed()
+  const named = calls.filter(({ toolCallId }) => toolCallId === resolution.toolCallId).toReversed()
   const call = named.find(({ status }) => status === 'waiting') ?? named[0]
-  if (call === undefined) throw new TooltrailError('call_not_found', `run ${runId} has no call ${answer.toolCallId}`)
+  if (call === undefined)
+    throw new TooltrailError('call_not_found', `run ${runId} has no call ${resolution.toolCallId}`)
   if (call.status !== 'waiting') {
-    if (named.some(({ answerHash }) => answerHash === answer.hash)) return undefined
-    throw conflict(`call ${answer.toolCallId} is ${call.status} and was not answered like this`)
+    if (named.some(({ resolutionHash }) => resolutionHash === resolution.hash)) return undefined
+    throw conflict(`call ${resolution.toolCallId} is ${call.status} and was not answered like this`)
   }
-  const needs = answer.kind === 'approval' ? 'approval' : 'result'
-  if (call.needs !== needs) throw conflict(`call ${answer.toolCallId} waits for ${call.needs}, not for ${needs}`)
+  const needs = resolution.kind === 'approval' ? 'approval' : 'result'
+  if (call.needs !== needs) throw conflict(`call ${resolution.toolCallId} waits for ${call.needs}, not for ${needs}`)
   if (textAt(header, 'active_run') !== runId || textAt(header, 'cancel_run') !== undefined)
-    throw conflict(`run ${runId} is being cancelled, call ${answer.toolCallId} takes no answer any more`)
-  return withAnswer(call, answer, now)
+    throw conflict(`run ${runId} is being cancelled, call ${resolution.toolCallId} takes no answer any more`)
+  return withFinalMessage(call, resolution, now)
 }
 
-function withAnswer(call: ToolMessage, answer: Answer, now: number): ToolMessage {
-  const answered = { ...call, answerHash: answer.hash }
-  if (answer.kind === 'approval') {
-    if (answer.approved) return { ...answered, status: 'approved' }
-    return { ...answered, status: 'denied', parts: [{ type: 'text', text: STATUS_TEXT.denied }], completedAt: now }
+function withFinalMessage(call: ToolMessage, resolution: Resolution, now: number): ToolMessage {
+  const resolved = { ...call, resolutionHash: resolution.hash }
+  if (resolution.kind === 'approval') {
+    if (resolution.approved) return { ...resolved, status: 'approved' }
+    return { ...resolved, status: 'denied', parts: [{ type: 'text', text: STATUS_TEXT.denied }], completedAt: now }
   }
-  const output = answer.output === undefined ? {} : { output: answer.output }
-  return { ...answered, status: answer.status, parts: answer.parts, completedAt: now, ...output }
+  const output = resolution.output === undefined ? {} : { output: resolution.output }
+  return { ...resolved, status: resolution.status, parts: resolution.parts, completedAt: now, ...output }
 }
 
 const conflict = (message: string): TooltrailError => new TooltrailError('answer_conflict', message)

@@ -1,7 +1,7 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { APICallError } from '@ai-sdk/provider'
 import { expect, test } from 'vitest'
-import { readAnswer } from '../../../functions/adapters/models/answer-stream.ts'
+import { readCompletion } from '../../../functions/adapters/models/completion-stream.ts'
 import { toModelError } from '../../../functions/adapters/models/model-error.ts'
 import type { ModelEvent } from '../../../functions/ports/model.ts'
 
@@ -16,14 +16,14 @@ async function* cutWithinCall(unified: 'length' | 'tool-calls'): AsyncIterable<L
 
 async function lastEvent(stream: AsyncIterable<LanguageModelV4StreamPart>): Promise<ModelEvent | undefined> {
   let last: ModelEvent | undefined
-  for await (const event of readAnswer(stream, { provider: 'p', modelId: 'm' })) last = event
+  for await (const event of readCompletion(stream, { provider: 'p', modelId: 'm' })) last = event
   return last
 }
 
 test('a call that the limit of tokens cut off is stored as far as it came', async () => {
   expect(await lastEvent(cutWithinCall('length'))).toMatchObject({
-    type: 'answer',
-    answer: { finishReason: 'length', toolCalls: [{ id: 'c', name: 'shell', arguments: '{"cmd":"l' }] },
+    type: 'completion',
+    completion: { finishReason: 'length', toolCalls: [{ id: 'c', name: 'shell', arguments: '{"cmd":"l' }] },
   })
 })
 

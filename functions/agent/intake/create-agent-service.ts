@@ -4,8 +4,8 @@ import type { NewRun, RunInbox } from '../../ports/run-inbox.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
 import type { SessionDeletion } from '../../ports/session-deletion.ts'
 import { acceptRun, goOn, hint, sessionAndAgent, wake } from './accept-run.ts'
-import { prepareAnswers } from './answers.ts'
-import type { Backend } from './backend.ts'
+import { prepareResolutions } from './resolutions.ts'
+import type { AgentService } from './agent-service.ts'
 import { continueDeletion } from '../serving/delete-session.ts'
 import type { EventBus } from '../following/event-bus.ts'
 import { followRun } from '../following/event-feed.ts'
@@ -18,7 +18,7 @@ const DELETION_MS = 5_000
 /** How long a caller waits for a run that nobody executes to be cancelled: it takes a few writes. */
 const CANCEL_MS = 1_000
 
-export type BackendDependencies = LoopDependencies & {
+export type AgentServiceDependencies = LoopDependencies & {
   readonly inbox: RunInbox
   readonly queue: RunQueue
   readonly deletion: SessionDeletion
@@ -27,7 +27,7 @@ export type BackendDependencies = LoopDependencies & {
 }
 
 /** The backend over its ports and the worker of this process. */
-export function createBackend(dependencies: BackendDependencies): Backend {
+export function createAgentService(dependencies: AgentServiceDependencies): AgentService {
   const { inbox, clock, deletion, worker } = dependencies
   return {
     ...acceptors(dependencies),
@@ -52,7 +52,7 @@ export function createBackend(dependencies: BackendDependencies): Backend {
 }
 
 /** What makes runs start or go on. */
-function acceptors(dependencies: BackendDependencies): Pick<Backend, 'submit' | 'continue' | 'answer'> {
+function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, 'submit' | 'continue' | 'resolve'> {
   const { inbox, lease, reader } = dependencies
   return {
     async submit(key, submission, placement) {
@@ -81,10 +81,10 @@ function acceptors(dependencies: BackendDependencies): Pick<Backend, 'submit' | 
       const run: NewRun = { ...options, agent: session.agent, trigger: 'continue', onBusy: 'reject', clientTools: [] }
       return acceptRun(dependencies, key, run, placement)
     },
-    async answer(key, runId, answers, placement) {
+    async resolve(key, runId, resolutions, placement) {
       const { agent } = await sessionAndAgent(dependencies, key)
-      const prepared = await prepareAnswers(dependencies, key, runId, answers, agent.policies)
-      if ((await inbox.answer(key, runId, prepared)).complete) await wake(dependencies, key, placement)
+      const prepared = await prepareResolutions(dependencies, key, runId, resolutions, agent.policies)
+      if ((await inbox.resolve(key, runId, prepared)).complete) await wake(dependencies, key, placement)
     },
   }
 }

@@ -1,8 +1,8 @@
 import type { Policies } from '../../domain/agent.ts'
 import type { StopReason } from '../../domain/run.ts'
 import type { ModelRequest, ToolDeclaration } from '../../domain/model-request.ts'
-import type { ModelAnswer } from '../../ports/model.ts'
-import { requestAnswer } from './answer-request.ts'
+import type { Completion } from '../../ports/model.ts'
+import { requestCompletion } from './completion-request.ts'
 import { attachMedia, buildRequest } from './build-request.ts'
 import type { LoopDependencies } from './loop-dependencies.ts'
 import { roundsOf, runMessages } from './run-state.ts'
@@ -25,25 +25,25 @@ function tokensOf(state: RunState): number {
 
 /**
  * The model's next answer. An answer without the call that policy `require_tool` demands is asked for once more with the call
- * forced; only the second one counts. Rejects with `AnswerFailed`.
+ * forced; only the second one counts. Rejects with `CompletionFailed`.
  */
-export async function nextAnswer(
+export async function nextCompletion(
   dependencies: LoopDependencies,
   state: RunState,
   tools: readonly ToolDeclaration[],
   isLast: boolean,
-): Promise<ModelAnswer> {
+): Promise<Completion> {
   const round = roundsOf(state)
   const { run } = state.held
   const target = { model: state.model, clock: dependencies.clock, runId: run.id, round, emit: state.emit }
-  const ask = async (toolChoice: ModelRequest['toolChoice']): Promise<ModelAnswer> => {
+  const ask = async (toolChoice: ModelRequest['toolChoice']): Promise<Completion> => {
     const request = buildRequest({ ...state, run, tools, toolChoice })
-    return requestAnswer(target, await attachMedia(request, state.session, dependencies.outputs), state.signal)
+    return requestCompletion(target, await attachMedia(request, state.session, dependencies.outputs), state.signal)
   }
   state.emit({ type: 'round.started', runId: run.id, round })
-  const answer = await ask(isLast ? 'none' : 'auto')
+  const completion = await ask(isLast ? 'none' : 'auto')
   const demanded = isLast ? undefined : demandedChoice(state, tools)
-  if (demanded === undefined || satisfies(answer.toolCalls, state.agent.policies.requireTool)) return answer
+  if (demanded === undefined || satisfies(completion.toolCalls, state.agent.policies.requireTool)) return completion
   state.emit({ type: 'round.restarted', runId: run.id, round, reason: 'require_tool' })
   return ask(demanded)
 }

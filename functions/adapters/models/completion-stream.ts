@@ -2,7 +2,7 @@ import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/pr
 import type { Usage } from '../../domain/usage.ts'
 import type { ModelEvent } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
-import { addPart, completeDraft, createDraft } from './answer-draft.ts'
+import { addPart, completeDraft, createDraft } from './completion-draft.ts'
 import { toModelError } from './model-error.ts'
 
 /**
@@ -10,7 +10,7 @@ import { toModelError } from './model-error.ts'
  * part keeps the metadata that the provider gave last, and reasoning is kept even when it is empty (signatures). Rejects with
  * `ModelError` when the stream ends, fails or is filtered before its answer is complete.
  */
-export async function* readAnswer(
+export async function* readCompletion(
   stream: AsyncIterable<LanguageModelV4StreamPart>,
   model: { readonly provider: string; readonly modelId: string },
 ): AsyncIterable<ModelEvent> {
@@ -24,7 +24,10 @@ export async function* readAnswer(
       const { parts, toolCalls } = completeDraft(draft, part.finishReason.unified === 'length')
       const finishReason = part.finishReason.unified
       const usage = toUsage(part.usage)
-      yield { type: 'answer', answer: { parts, toolCalls, model: `${model.provider}/${modelId}`, finishReason, usage } }
+      yield {
+        type: 'completion',
+        completion: { parts, toolCalls, model: `${model.provider}/${modelId}`, finishReason, usage },
+      }
       return
     }
     const event = addPart(draft, part)

@@ -1,5 +1,5 @@
 /** A model's answer as a test scripts it; each provider's stream is made from it. */
-export interface ScriptedAnswer {
+export interface ScriptedCompletion {
   readonly parts: readonly ScriptedPart[]
   /** Left out: `tool-calls` with calls, else `stop`. */
   readonly finish?: 'stop' | 'tool-calls' | 'length' | 'filtered'
@@ -18,7 +18,7 @@ export type ScriptedPart =
 /** What every scripted answer is said to have used. */
 export const USED = { input: 120, cached: 100, cacheWrite: 7, output: 45, reasoning: 12 } as const
 
-export const finishOf = (answer: ScriptedAnswer): 'stop' | 'tool-calls' | 'length' | 'filtered' =>
+export const finishOf = (answer: ScriptedCompletion): 'stop' | 'tool-calls' | 'length' | 'filtered' =>
   answer.finish ?? (answer.parts.some((part) => part.type === 'tool_call') ? 'tool-calls' : 'stop')
 
 /** The text in pieces of at most `size` UTF-16 units, as streams split it: also within a character. Never none. */

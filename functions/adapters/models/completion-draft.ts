@@ -1,6 +1,6 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import type { AssistantPart, ProviderMetadata, ReasoningPart, TextPart, ToolCall } from '../../domain/message.ts'
-import type { ModelAnswer, ModelEvent } from '../../ports/model.ts'
+import type { Completion, ModelEvent } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
 
 type Piece = { -readonly [Key in keyof (TextPart | ReasoningPart)]: (TextPart | ReasoningPart)[Key] }
@@ -14,7 +14,7 @@ interface Call {
 type Streamed<Type extends LanguageModelV4StreamPart['type']> = Extract<LanguageModelV4StreamPart, { type: Type }>
 
 /** An answer as far as it has streamed. */
-export interface AnswerDraft {
+export interface CompletionDraft {
   /** In the order in which they began. */
   readonly parts: (Piece | Call)[]
   readonly calls: Call[]
@@ -22,10 +22,10 @@ export interface AnswerDraft {
   readonly blocks: Map<string, Piece>
 }
 
-export const createDraft = (): AnswerDraft => ({ parts: [], calls: [], blocks: new Map() })
+export const createDraft = (): CompletionDraft => ({ parts: [], calls: [], blocks: new Map() })
 
 /** Adds one part of the stream; answers the event that consumers see, if any. */
-export function addPart(draft: AnswerDraft, part: LanguageModelV4StreamPart): ModelEvent | undefined {
+export function addPart(draft: CompletionDraft, part: LanguageModelV4StreamPart): ModelEvent | undefined {
   switch (part.type) {
     case 'text-start':
     case 'text-delta':
@@ -50,7 +50,7 @@ export function addPart(draft: AnswerDraft, part: LanguageModelV4StreamPart): Mo
  * The answer's parts and calls. `cutShort`: the model ran out of tokens, so that its last call may be unfinished; else an
  * unfinished call rejects the answer.
  */
-export function completeDraft(draft: AnswerDraft, cutShort: boolean): Pick<ModelAnswer, 'parts' | 'toolCalls'> {
+export function completeDraft(draft: CompletionDraft, cutShort: boolean): Pick<Completion, 'parts' | 'toolCalls'> {
   if (!cutShort && draft.calls.some((call) => !call.complete)) {
     throw new ModelError('network', 'the stream ended within a tool call', { retryable: true })
   }
@@ -59,7 +59,7 @@ export function completeDraft(draft: AnswerDraft, cutShort: boolean): Pick<Model
 
 /** Text after a call begins a new part. Reasoning is kept also when it is empty: it may carry a signature. */
 function addText(
-  draft: AnswerDraft,
+  draft: CompletionDraft,
   type: 'text' | 'reasoning',
   part: Streamed<`${'text' | 'reasoning'}-${'start' | 'delta' | 'end'}`>,
 ): ModelEvent | undefined {
@@ -75,7 +75,7 @@ function addText(
   return text === '' ? undefined : { type: `${type}.delta`, part: draft.parts.indexOf(piece), text }
 }
 
-function startCall(draft: AnswerDraft, id: string, name: string): Call {
+function startCall(draft: CompletionDraft, id: string, name: string): Call {
   const call: Call = { id, name, arguments: '', complete: false }
   draft.calls.push(call)
   draft.parts.push(call)
@@ -83,10 +83,10 @@ function startCall(draft: AnswerDraft, id: string, name: string): Call {
 }
 
 /** A provider that repeats an id within a batch has ended the call of that id before it begins the next. */
-const unfinished = (draft: AnswerDraft, id: string): Call | undefined =>
+const unfinished = (draft: CompletionDraft, id: string): Call | undefined =>
   draft.calls.find((call) => call.id === id && !call.complete)
 
-function addArguments(draft: AnswerDraft, part: Streamed<'tool-input-delta'>): ModelEvent | undefined {
+function addArguments(draft: CompletionDraft, part: Streamed<'tool-input-delta'>): ModelEvent | undefined {
   const call = unfinished(draft, part.id)
   if (call === undefined) return undefined
   call.arguments += part.delta
@@ -94,7 +94,7 @@ function addArguments(draft: AnswerDraft, part: Streamed<'tool-input-delta'>): M
 }
 
 /** The whole call counts, whatever its pieces were. */
-function finishCall(draft: AnswerDraft, part: Streamed<'tool-call'>): ModelEvent | undefined {
+function finishCall(draft: CompletionDraft, part: Streamed<'tool-call'>): ModelEvent | undefined {
   const started = unfinished(draft, part.toolCallId)
   const call = started ?? startCall(draft, part.toolCallId, part.toolName)
   call.name = part.toolName
@@ -104,7 +104,7 @@ function finishCall(draft: AnswerDraft, part: Streamed<'tool-call'>): ModelEvent
   return started === undefined ? callDelta(draft, call, part.input) : undefined
 }
 
-function callDelta(draft: AnswerDraft, call: Call, text: string): ModelEvent {
+function callDelta(draft: CompletionDraft, call: Call, text: string): ModelEvent {
   const sequence = draft.calls.indexOf(call)
   return { type: 'tool_call.delta', sequence, toolCallId: call.id, toolName: call.name, arguments: text }
 }

@@ -26,7 +26,7 @@ export interface Submission {
   readonly idempotency?: { readonly keyHash: string; readonly bodyHash: string }
 }
 
-export type ToolAnswer =
+export type CallResolution =
   | { readonly toolCallId: string; readonly output: readonly IncomingPart[] }
   | { readonly toolCallId: string; readonly error: string }
   | { readonly toolCallId: string; readonly approve: boolean }
@@ -37,7 +37,7 @@ export interface Placement {
 }
 
 /** What the front doors (HTTP, later Slack and webhooks) do with sessions and runs. Errors: `TooltrailError` by code. */
-export interface Backend {
+export interface AgentService {
   submit(key: SessionKey, submission: Submission, placement: Placement): Promise<{ runId: string; repeated: boolean }>
   /** A new attempt after a failed run, or going on after a crash. Rejects with `nothing_to_continue`. */
   continue(
@@ -45,7 +45,7 @@ export interface Backend {
     options: Pick<Submission, 'keyId' | 'idempotency'>,
     placement: Placement,
   ): Promise<{ runId: string; repeated: boolean }>
-  answer(key: SessionKey, runId: string, answers: readonly ToolAnswer[], placement: Placement): Promise<void>
+  resolve(key: SessionKey, runId: string, resolutions: readonly CallResolution[], placement: Placement): Promise<void>
   cancel(key: SessionKey, runId: string): Promise<void>
   /**
    * A run's events: those of its log from the start of the round of event `after` (or from the run's beginning), then live.

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
-import type { Model, ModelAnswer, ModelEvent } from '../../../functions/ports/model.ts'
+import type { Model, Completion, ModelEvent } from '../../../functions/ports/model.ts'
 import { ModelError } from '../../../functions/ports/model.ts'
 import type { Reply } from '../../model-server/recording-server.ts'
 import { startRecordingServer } from '../../model-server/recording-server.ts'
 import { eventFrame } from '../../model-server/bedrock-frames.ts'
-import { sse } from '../../model-server/scripted-answer.ts'
-import type { ScriptedAnswer } from '../../model-server/scripted-answer.ts'
+import { sse } from '../../model-server/scripted-completion.ts'
+import type { ScriptedCompletion } from '../../model-server/scripted-completion.ts'
 import type { Provider } from './providers.ts'
 import { openModel, PROVIDERS } from './providers.ts'
 
@@ -17,7 +17,7 @@ const REQUEST: ModelRequest = {
   options: {},
 }
 const RAW = '{"cmd": "git status 😀", "n":12345678901234567890, "f":4.0}'
-const ANSWER: ScriptedAnswer = {
+const ANSWER: ScriptedCompletion = {
   parts: [
     { type: 'reasoning', text: 'I should look 思考', signature: 'c2lnbmVk' },
     { type: 'text', text: 'Let me look at that: 😀' },
@@ -58,32 +58,32 @@ async function failure(provider: Provider, reply: Reply): Promise<ModelError> {
   return error
 }
 
-function answerOf(events: readonly ModelEvent[]): ModelAnswer {
+function answerOf(events: readonly ModelEvent[]): Completion {
   const last = events.at(-1)
-  if (last?.type !== 'answer') throw new Error('the last event is no answer')
-  return last.answer
+  if (last?.type !== 'completion') throw new Error('the last event is no answer')
+  return last.completion
 }
 
 describe.each(PROVIDERS)('a stream of $name', (provider) => {
   const frames = provider.frames(ANSWER)
 
   it('becomes parts in their order, raw arguments and the metadata that go back with them', async () => {
-    const answer = answerOf(await withReply(provider, { frames }, collect))
-    expect(answer.parts.map((part) => part.type)).toEqual(['reasoning', 'text', 'tool_call', 'tool_call'])
-    expect(answer.parts).toMatchObject([
+    const completion = answerOf(await withReply(provider, { frames }, collect))
+    expect(completion.parts.map((part) => part.type)).toEqual(['reasoning', 'text', 'tool_call', 'tool_call'])
+    expect(completion.parts).toMatchObject([
       { text: 'I should look 思考' },
       { text: 'Let me look at that: 😀' },
       { id: 'call_1' },
       { id: 'call_2' },
     ])
-    expect(answer.toolCalls.map((call) => call.arguments)).toEqual([RAW, '{"cmd":"ls'])
-    expect(answer.finishReason).toBe('tool-calls')
-    const kept = JSON.stringify(answer.parts[0])
+    expect(completion.toolCalls.map((call) => call.arguments)).toEqual([RAW, '{"cmd":"ls'])
+    expect(completion.finishReason).toBe('tool-calls')
+    const kept = JSON.stringify(completion.parts[0])
     if (provider.name !== 'openai-compatible') expect(kept).toContain('c2lnbmVk')
   })
 
   it('keeps text that comes after a call after the call (promises L5)', async () => {
-    const mixed: ScriptedAnswer = {
+    const mixed: ScriptedCompletion = {
       parts: [
         { type: 'text', text: 'first' },
         { type: 'tool_call', id: 'a', name: 'shell', arguments: '{}' },
@@ -101,21 +101,21 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
   })
 
   it('of one call without arguments is a call all the same', async () => {
-    const bare: ScriptedAnswer = { parts: [{ type: 'tool_call', id: 'a', name: 'shell', arguments: '' }] }
+    const bare: ScriptedCompletion = { parts: [{ type: 'tool_call', id: 'a', name: 'shell', arguments: '' }] }
     const { toolCalls } = answerOf(await withReply(provider, { frames: provider.frames(bare) }, collect))
     expect(toolCalls).toHaveLength(1)
     expect(['', '{}']).toContain(toolCalls[0]?.arguments)
   })
 
-  it('gives deltas that add up to the answer', async () => {
+  it('gives deltas that add up to the completion', async () => {
     const events = await withReply(provider, { frames }, collect)
-    const answer = answerOf(events)
+    const completion = answerOf(events)
     const text = events.flatMap((event) => (event.type === 'text.delta' ? [event.text] : [])).join('')
     expect(text).toBe('Let me look at that: 😀')
     const pieces = events.flatMap((event) =>
       event.type === 'tool_call.delta' && event.sequence === 1 ? [event.arguments] : [],
     )
-    expect(pieces.join('')).toBe(answer.toolCalls[1]?.arguments)
+    expect(pieces.join('')).toBe(completion.toolCalls[1]?.arguments)
   })
 
   it('reports usage in our fields and keeps its own', async () => {
@@ -126,7 +126,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
 
   it('keeps reasoning that is nothing but a signature', async () => {
     if (provider.name === 'openai-compatible') return
-    const silent: ScriptedAnswer = {
+    const silent: ScriptedCompletion = {
       parts: [
         { type: 'reasoning', text: '', signature: 'b25seQ==' },
         { type: 'text', text: 'done' },
@@ -138,7 +138,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
   })
 
   it.each(['close', 'break'] as const)(
-    'cut off (%s) after any frame is an error to retry, or the whole answer',
+    'cut off (%s) after any frame is an error to retry, or the whole completion',
     async (end) => {
       const whole = answerOf(await withReply(provider, { frames }, collect))
       for (let count = 0; count < frames.length; count++) {
@@ -158,7 +158,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
   )
 
   it('that the provider filtered is refused', async () => {
-    const filtered: ScriptedAnswer = { parts: [{ type: 'text', text: 'I ca' }], finish: 'filtered' }
+    const filtered: ScriptedCompletion = { parts: [{ type: 'text', text: 'I ca' }], finish: 'filtered' }
     expect(await failure(provider, { frames: provider.frames(filtered) })).toMatchObject({
       code: 'refused',
       retryable: false,
@@ -166,11 +166,11 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
   })
 
   it('that ran out of tokens is an answer that says so', async () => {
-    const short: ScriptedAnswer = { parts: [{ type: 'text', text: 'and th' }], finish: 'length' }
+    const short: ScriptedCompletion = { parts: [{ type: 'text', text: 'and th' }], finish: 'length' }
     expect(answerOf(await withReply(provider, { frames: provider.frames(short) }, collect)).finishReason).toBe('length')
   })
 
-  it('ends with the reason of an abort, before and within the answer', async () => {
+  it('ends with the reason of an abort, before and within the completion', async () => {
     const reason = new Error('enough')
     await withReply(provider, { frames: frames.slice(0, 5), end: 'hang' }, async (model) => {
       await expect(collect(model, AbortSignal.abort(reason))).rejects.toBe(reason)

@@ -33,11 +33,11 @@ export function runInboxAnswersContract(engine: Engine): void {
     test('a partial answer closes its call and leaves the run paused and not due', async () => {
       const scene = await openScene(stores)
       const { started } = await pausedRun(scene, [ASK, ASK])
-      const answered = await scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-1')])
-      expect(answered).toEqual({ stored: 1, complete: false })
+      const resolved = await scene.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-1')])
+      expect(resolved).toEqual({ stored: 1, complete: false })
       expect(await rows(scene)).toMatchObject([
         { status: 'waiting', needs: 'result' },
-        { status: 'completed', needs: 'result', parts: [{ text: 'answer' }], answerHash: 'hash of answer' },
+        { status: 'completed', needs: 'result', parts: [{ text: 'answer' }], resolutionHash: 'hash of answer' },
       ])
       const after = await header(scene)
       expect(after).toMatchObject({ waiting: 1, paused: true })
@@ -47,8 +47,8 @@ export function runInboxAnswersContract(engine: Engine): void {
     test('the last answer makes the session due', async () => {
       const scene = await openScene(stores)
       const { started } = await pausedRun(scene, [ASK, ASK])
-      await scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-1')])
-      const last = await scene.peer.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0', 'other')])
+      await scene.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-1')])
+      const last = await scene.peer.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0', 'other')])
       expect(last).toEqual({ stored: 1, complete: true })
       expect(await header(scene)).toMatchObject({ waiting: 0, due: scene.clock.now() })
     })
@@ -56,19 +56,22 @@ export function runInboxAnswersContract(engine: Engine): void {
     test('all answers at once are one write', async () => {
       const scene = await openScene(stores)
       const { started } = await pausedRun(scene, [ASK, APPROVE, ASK])
-      const answered = await scene.inbox.answer(scene.key, started.run.id, [
+      const resolved = await scene.inbox.resolve(scene.key, started.run.id, [
         answerOf('call-0-2'),
         approvalOf('call-0-1', true),
         { ...answerOf('call-0-0', 'no such file'), status: 'error' } as ReturnType<typeof answerOf>,
       ])
-      expect(answered).toEqual({ stored: 3, complete: true })
+      expect(resolved).toEqual({ stored: 3, complete: true })
       expect((await rows(scene)).map((row) => row.status)).toEqual(['error', 'approved', 'completed'])
     })
 
     test('an approval makes the call `approved`, a denial ends it', async () => {
       const scene = await openScene(stores)
       const { started } = await pausedRun(scene, [APPROVE, APPROVE])
-      await scene.inbox.answer(scene.key, started.run.id, [approvalOf('call-0-0', true), approvalOf('call-0-1', false)])
+      await scene.inbox.resolve(scene.key, started.run.id, [
+        approvalOf('call-0-0', true),
+        approvalOf('call-0-1', false),
+      ])
       const [yes, no] = await rows(scene)
       expect(yes).toMatchObject({ status: 'approved', needs: 'approval' })
       expect(yes).not.toHaveProperty('completedAt')
@@ -78,26 +81,26 @@ export function runInboxAnswersContract(engine: Engine): void {
     test('the same answer again stores nothing and is fine, also when the run has gone on and ended', async () => {
       const scene = await openScene(stores)
       const { started, round } = await pausedRun(scene, [ASK, ASK])
-      const answer = (): Promise<unknown> => scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')])
-      await answer()
+      const resolve = (): Promise<unknown> => scene.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0')])
+      await resolve()
       const before = await snapshot(scene, scene.key)
-      expect(await answer()).toEqual({ stored: 0, complete: false })
+      expect(await resolve()).toEqual({ stored: 0, complete: false })
       expect(await snapshot(scene, scene.key)).toEqual(before)
-      const mixed = await scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0'), answerOf('call-0-1')])
+      const mixed = await scene.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0'), answerOf('call-0-1')])
       expect(mixed).toEqual({ stored: 1, complete: true })
-      expect(await answer()).toEqual({ stored: 0, complete: true })
+      expect(await resolve()).toEqual({ stored: 0, complete: true })
       const { lease } = await resume(scene)
       await scene.log.endRun(lease, endAfter(scene, lease, headOf(round)))
-      expect(await answer()).toMatchObject({ stored: 0 })
+      expect(await resolve()).toMatchObject({ stored: 0 })
     })
 
     test('a different answer to a closed call is refused, and with it all of its batch', async () => {
       const scene = await openScene(stores)
       const { started } = await pausedRun(scene, [ASK, ASK])
-      await scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')])
+      await scene.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0')])
       const before = await snapshot(scene, scene.key)
       const batch = [answerOf('call-0-1'), answerOf('call-0-0', 'different')]
-      await expectCode(scene.inbox.answer(scene.key, started.run.id, batch), 'answer_conflict')
+      await expectCode(scene.inbox.resolve(scene.key, started.run.id, batch), 'answer_conflict')
       expect(await snapshot(scene, scene.key)).toEqual(before)
     })
 
@@ -107,20 +110,20 @@ export function runInboxAnswersContract(engine: Engine): void {
       const round = roundAfter(scene, started.lease, started.lease.head, [ASK, APPROVE, { name: 'tool' }])
       await scene.log.appendRound(started.lease, round)
       const before = await snapshot(scene, scene.key)
-      const answer = (...answers: Parameters<typeof scene.inbox.answer>[2]): Promise<unknown> =>
-        scene.inbox.answer(scene.key, started.run.id, answers)
-      await expectCode(answer(approvalOf('call-0-0', true)), 'answer_conflict')
-      await expectCode(answer(answerOf('call-0-1')), 'answer_conflict')
-      await expectCode(answer(answerOf('call-0-2')), 'answer_conflict')
-      await expectCode(answer(answerOf('call-0-0'), answerOf('call-9-9')), 'call_not_found')
-      await expectCode(scene.inbox.answer(scene.key, '01ARZ3NDEKTSV4RRFFQ69G5FAV', [answerOf('x')]), 'run_not_found')
+      const resolve = (...resolutions: Parameters<typeof scene.inbox.resolve>[2]): Promise<unknown> =>
+        scene.inbox.resolve(scene.key, started.run.id, resolutions)
+      await expectCode(resolve(approvalOf('call-0-0', true)), 'answer_conflict')
+      await expectCode(resolve(answerOf('call-0-1')), 'answer_conflict')
+      await expectCode(resolve(answerOf('call-0-2')), 'answer_conflict')
+      await expectCode(resolve(answerOf('call-0-0'), answerOf('call-9-9')), 'call_not_found')
+      await expectCode(scene.inbox.resolve(scene.key, '01ARZ3NDEKTSV4RRFFQ69G5FAV', [answerOf('x')]), 'run_not_found')
       expect(await snapshot(scene, scene.key)).toEqual(before)
     })
 
     test('an answer to the run of another session is not found', async () => {
       const [one, two] = [await openScene(stores), await openScene(stores)]
       const { started } = await pausedRun(one, [ASK])
-      await expectCode(two.inbox.answer(two.key, started.run.id, [answerOf('call-0-0')]), 'run_not_found')
+      await expectCode(two.inbox.resolve(two.key, started.run.id, [answerOf('call-0-0')]), 'run_not_found')
     })
 
     test('an answer while the holder still runs other calls is stored, and then there is nothing to pause for', async () => {
@@ -128,7 +131,7 @@ export function runInboxAnswersContract(engine: Engine): void {
       const started = await startRun(scene)
       const round = roundAfter(scene, started.lease, started.lease.head, [{ name: 'tool' }, ASK])
       await scene.log.appendRound(started.lease, round)
-      expect(await scene.peer.inbox.answer(scene.key, started.run.id, [answerOf('call-0-1')])).toEqual({
+      expect(await scene.peer.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-1')])).toEqual({
         stored: 1,
         complete: true,
       })
@@ -140,11 +143,11 @@ export function runInboxAnswersContract(engine: Engine): void {
     test('a call id that the provider repeats in a later round means the call that waits', async () => {
       const scene = await openScene(stores)
       const { started, round } = await pausedRun(scene, [{ ...ASK, id: 'same' }])
-      await scene.inbox.answer(scene.key, started.run.id, [answerOf('same', 'first')])
+      await scene.inbox.resolve(scene.key, started.run.id, [answerOf('same', 'first')])
       const { lease } = await resume(scene)
       await scene.log.appendRound(lease, roundAfter(scene, lease, headOf(round), [{ ...ASK, id: 'same' }], 1))
       await scene.log.pause(lease)
-      expect(await scene.inbox.answer(scene.key, started.run.id, [answerOf('same', 'second')])).toEqual({
+      expect(await scene.inbox.resolve(scene.key, started.run.id, [answerOf('same', 'second')])).toEqual({
         stored: 1,
         complete: true,
       })
@@ -155,8 +158,8 @@ export function runInboxAnswersContract(engine: Engine): void {
       const scene = await openScene(stores)
       const { started } = await pausedRun(scene, [ASK, ASK])
       const results = await Promise.allSettled([
-        scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0', 'one')]),
-        scene.peer.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0', 'two')]),
+        scene.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0', 'one')]),
+        scene.peer.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0', 'two')]),
       ])
       expect(results.map((result) => result.status).toSorted()).toEqual(['fulfilled', 'rejected'])
       expect((await header(scene)).waiting).toBe(1)
@@ -167,7 +170,7 @@ export function runInboxAnswersContract(engine: Engine): void {
       const { started } = await pausedRun(scene, [ASK])
       const results = await Promise.all(
         Array.from({ length: 8 }, (_, n) =>
-          (n % 2 ? scene : scene.peer).inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')]),
+          (n % 2 ? scene : scene.peer).inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0')]),
         ),
       )
       expect(results.reduce((sum, result) => sum + result.stored, 0)).toBe(1)
@@ -177,8 +180,8 @@ export function runInboxAnswersContract(engine: Engine): void {
       const scene = await openScene(stores)
       const { started } = await pausedRun(scene, [ASK, ASK])
       const results = await Promise.all([
-        scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0', 'one')]),
-        scene.peer.inbox.answer(scene.key, started.run.id, [answerOf('call-0-1', 'two')]),
+        scene.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0', 'one')]),
+        scene.peer.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-1', 'two')]),
       ])
       expect(results.some((result) => result.complete)).toBe(true)
       expect(await header(scene)).toMatchObject({ waiting: 0, due: scene.clock.now() })
@@ -187,7 +190,7 @@ export function runInboxAnswersContract(engine: Engine): void {
     test.each(HOSTILE_TEXTS)('an answer keeps every character: %s', async (_name, text) => {
       const scene = await openScene(stores)
       const { started } = await pausedRun(scene, [ASK])
-      await scene.inbox.answer(scene.key, started.run.id, [{ ...answerOf('call-0-0', text), hash: 'h' }])
+      await scene.inbox.resolve(scene.key, started.run.id, [{ ...answerOf('call-0-0', text), hash: 'h' }])
       expect((await rows(scene))[0]?.parts).toEqual([{ type: 'text', text }])
     })
 
@@ -195,7 +198,7 @@ export function runInboxAnswersContract(engine: Engine): void {
       const scene = await openScene(stores)
       const { started } = await pausedRun(scene, [ASK])
       await scene.inbox.cancel(scene.key, started.run.id)
-      await expectCode(scene.inbox.answer(scene.key, started.run.id, [answerOf('call-0-0')]), 'answer_conflict')
+      await expectCode(scene.inbox.resolve(scene.key, started.run.id, [answerOf('call-0-0')]), 'answer_conflict')
     })
 
     async function resume(scene: Scene): ReturnType<Stores['lease']['claim']> {

@@ -3,7 +3,7 @@ import type { RunEvent } from '../../domain/events.ts'
 import type { AssistantPart } from '../../domain/message.ts'
 import type { ModelRequest } from '../../domain/model-request.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Model, ModelAnswer } from '../../ports/model.ts'
+import type { Model, Completion } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
 import { limitTime } from './time-limit.ts'
 
@@ -14,11 +14,11 @@ const RETRIES = 3
 const LONGEST_WAIT_MS = 60_000
 
 /** A request that did not come to an answer, with the text and reasoning that had streamed before. */
-export class AnswerFailed extends Error {
+export class CompletionFailed extends Error {
   readonly streamed: readonly AssistantPart[]
   constructor(cause: unknown, streamed: readonly AssistantPart[]) {
     super('the model did not answer', { cause })
-    this.name = 'AnswerFailed'
+    this.name = 'CompletionFailed'
     this.streamed = streamed
   }
 }
@@ -33,15 +33,19 @@ interface Target {
 
 /**
  * Asks the model until it has answered once. Errors that may pass are tried again, after `Retry-After` or a growing wait;
- * consumers are told to discard what had streamed. Rejects with `AnswerFailed`, whose cause is a `ModelError` or the signal's
+ * consumers are told to discard what had streamed. Rejects with `CompletionFailed`, whose cause is a `ModelError` or the signal's
  * reason.
  */
-export async function requestAnswer(target: Target, request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer> {
+export async function requestCompletion(
+  target: Target,
+  request: ModelRequest,
+  signal: AbortSignal,
+): Promise<Completion> {
   let streamed: AssistantPart[] = []
-  const attempt = async (count: number): Promise<ModelAnswer> => {
+  const attempt = async (count: number): Promise<Completion> => {
     if (count > 1) target.emit({ type: 'round.restarted', runId: target.runId, round: target.round, reason: 'retry' })
     streamed = []
-    return streamAnswer(target, request, signal, streamed)
+    return streamCompletion(target, request, signal, streamed)
   }
   try {
     return await pRetry(attempt, {
@@ -54,7 +58,7 @@ export async function requestAnswer(target: Target, request: ModelRequest, signa
       },
     })
   } catch (error) {
-    throw new AnswerFailed(signal.aborted ? signal.reason : error, streamed)
+    throw new CompletionFailed(signal.aborted ? signal.reason : error, streamed)
   }
 }
 
@@ -69,19 +73,19 @@ function waitAfter(error: Error, attempt: number): number {
 }
 
 /** One attempt; fills `streamed` as deltas arrive. */
-async function streamAnswer(
+async function streamCompletion(
   target: Target,
   request: ModelRequest,
   signal: AbortSignal,
   streamed: AssistantPart[],
-): Promise<ModelAnswer> {
+): Promise<Completion> {
   const silent = (): Error => new ModelError('timeout', `no answer for ${IDLE_MS / 1_000} s`, { retryable: true })
   const idle = limitTime(signal, IDLE_MS, silent)
   const base = { runId: target.runId, round: target.round }
   try {
     for await (const event of target.model.stream(request, idle.signal)) {
       idle.restart()
-      if (event.type === 'answer') return event.answer
+      if (event.type === 'completion') return event.completion
       target.emit({ ...base, ...event })
       if (event.type !== 'tool_call.delta') addDelta(streamed, event)
     }

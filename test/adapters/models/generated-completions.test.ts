@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createModels } from '../../../functions/adapters/models/models.ts'
-import type { ModelAnswer } from '../../../functions/ports/model.ts'
-import type { ScriptedAnswer, ScriptedPart } from '../../model-server/scripted-answer.ts'
+import type { Completion } from '../../../functions/ports/model.ts'
+import type { ScriptedCompletion, ScriptedPart } from '../../model-server/scripted-completion.ts'
 import type { Provider } from './providers.ts'
 import { PROVIDERS } from './providers.ts'
 
@@ -19,14 +19,14 @@ const part = fc.oneof(
   words.map((text): ScriptedPart => ({ type: 'reasoning', text, signature: 'c2ln' })),
   call.map((made): ScriptedPart => ({ type: 'tool_call', id: '', ...made })),
 )
-const answers: fc.Arbitrary<ScriptedAnswer> = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => ({
+const answers: fc.Arbitrary<ScriptedCompletion> = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => ({
   parts: parts.map((one, index) => (one.type === 'tool_call' ? { ...one, id: `call_${index}` } : one)),
 }))
 
 /** The answer of the provider's real package to a stream of these frames, without a network. */
-async function read(provider: Provider, answer: ScriptedAnswer): Promise<ModelAnswer> {
+async function read(provider: Provider, completion: ScriptedCompletion): Promise<Completion> {
   const encoder = new TextEncoder()
-  const frames = provider.frames(answer).map((frame) => (typeof frame === 'string' ? encoder.encode(frame) : frame))
+  const frames = provider.frames(completion).map((frame) => (typeof frame === 'string' ? encoder.encode(frame) : frame))
   const models = createModels({
     settings: provider.settings('http://127.0.0.1:1'),
     fetch: async () => new Response(new Blob(frames).stream(), { headers: { 'content-type': provider.contentType } }),
@@ -39,7 +39,7 @@ async function read(provider: Provider, answer: ScriptedAnswer): Promise<ModelAn
     options: {},
   }
   for await (const event of model.stream(request, new AbortController().signal)) {
-    if (event.type === 'answer') return event.answer
+    if (event.type === 'completion') return event.completion
   }
   throw new Error('no answer')
 }
@@ -65,11 +65,11 @@ describe.each(PROVIDERS)('any answer of $name', (provider) => {
   it('comes out of its stream as it went in: order, text and raw arguments', async () => {
     await fc.assert(
       fc.asyncProperty(answers, async (scripted) => {
-        const answer = await read(provider, scripted)
+        const completion = await read(provider, scripted)
         let count = 0
-        const found = answer.parts.map((one): Flat => {
+        const found = completion.parts.map((one): Flat => {
           if (one.type !== 'tool_call') return { type: one.type, text: one.text }
-          const made = answer.toolCalls[count++]
+          const made = completion.toolCalls[count++]
           return { type: 'tool_call', text: `${made?.id} ${made?.name} ${made?.arguments}` }
         })
         const expected = scripted.parts.map((one): Flat => {
