@@ -13,7 +13,7 @@ function run(
     ...variables,
   }
   return new Promise((resolve) => {
-    execFile(process.execPath, [`functions/handlers/${command}.ts`, ...rest], { env }, (failure, out, error) => {
+    execFile(process.execPath, [`functions/cli/${command}.ts`, ...rest], { env }, (failure, out, error) => {
       resolve({ code: failure === null ? 0 : Number(failure.code ?? -1), out, error })
     })
   })
