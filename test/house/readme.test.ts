@@ -1,13 +1,18 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
+import { parseAgents } from '../../functions/runtime/agents-file.ts'
+import { environment } from '../../functions/runtime/config.ts'
 
+/** The pages say what the program does. Their links and citations are checked in `citations.test.ts`. */
 const ROOT = resolve(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 const { scripts } = JSON.parse(read('package.json')) as { scripts: { readonly [name: string]: string } }
-const pages = ['README.md', 'AGENTS.md', 'CONTRIBUTING.md', 'docs/evidence.md'].concat(
-  readdirSync(join(ROOT, 'docs/decisions')).map((name) => `docs/decisions/${name}`),
-)
+const pages = [
+  ...readdirSync(ROOT),
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`),
+].filter((name) => name.endsWith('.md'))
 
 describe.each(pages)('%s', (page) => {
   test('names only npm scripts that exist', () => {
@@ -15,15 +20,10 @@ describe.each(pages)('%s', (page) => {
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([])
   })
 
-  test('links only to files that exist', () => {
-    const links = [...read(page).matchAll(/\]\(([^)#:]+)(#[^)]*)?\)/g)].map(([, path]) => path ?? '')
-    expect(links.filter((path) => !existsSync(resolve(ROOT, page, '..', path)))).toEqual([])
-  })
-
   test('names only paths of the tree that exist', () => {
-    const named = [...read(page).matchAll(/\b((?:functions|test|docs|lint|bench)\/[\w./-]*[\w/])/g)].map(
-      ([path]) => path,
-    )
+    const named = [
+      ...read(page).matchAll(/\b((?:functions|test|docs|lint|bench|lib|bin|scripts)\/[\w./-]*[\w/])/g),
+    ].map(([path]) => path)
     expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
   })
 })
@@ -33,11 +33,41 @@ test('every npm script runs files that exist', () => {
   expect(files.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
 })
 
-test('the configuration table of the README lists every variable that the program reads, and no other', () => {
-  const table = read('README.md').split('## Configuration')[1]?.split('\n## ')[0] ?? ''
-  const listed = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell]) => cell?.match(/[A-Z][A-Z0-9_]+/g) ?? [])
-  // What the functions on AWS read besides is set by the stacks.
-  const program = /environment = z\.object\(\{(.*?)^\}\)/ms.exec(read('functions/runtime/config.ts'))?.[1] ?? ''
-  const known = [...program.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(([, name]) => name ?? '')
-  expect(listed.toSorted()).toEqual(known.toSorted())
+/** The rows of the tables of a section, without their heads. */
+const rowsOf = (section: string): string[][] =>
+  (read('docs/configuration.md').split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? '')
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => line.split(' | ').map((cell) => cell.replaceAll(/^\| | \|$/g, '').trim()))
+
+describe('docs/configuration.md', () => {
+  test('lists every variable that the program reads, and no other', () => {
+    // What the functions on AWS read besides is set by the stacks.
+    const listed = rowsOf('Variables').flatMap(([names]) => names?.match(/[A-Z][A-Z0-9_]+/g) ?? [])
+    expect(listed.toSorted()).toEqual(Object.keys(environment.shape).toSorted())
+  })
+
+  test('lists every policy of agents.json with its default, and no other', () => {
+    const rows = rowsOf('Agents').map(([name, value]) => [name?.replaceAll('`', ''), value?.replaceAll('`', '')])
+    const names = Object.keys(DEFAULT_POLICIES).map((name) =>
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    )
+    const policies = rows.filter(([name]) => names.includes(name ?? ''))
+    expect(policies.map(([name]) => name).toSorted()).toEqual(names.toSorted())
+    const written = Object.fromEntries(policies.map(([name, value]) => [name, JSON.parse(value ?? '') as unknown]))
+    const defaults = { model: 'demo/demo', tools: new Map(), defaultTools: [] }
+    const agents = parseAgents({ agents: { listed: { policies: written } } }, defaults)
+    expect(agents.get('listed')?.policies).toEqual(DEFAULT_POLICIES)
+  })
+})
+
+describe('README.md', () => {
+  test('has at most 200 lines: what is long stands in docs/', () => {
+    expect(read('README.md').split('\n').length).toBeLessThanOrEqual(200)
+  })
+
+  test('kills the program by what `npm start` runs', () => {
+    const pattern = /pkill -9 -f (\S+)/.exec(read('README.md'))?.[1]
+    expect(scripts['start']).toContain(pattern)
+  })
 })

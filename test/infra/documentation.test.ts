@@ -41,8 +41,8 @@ describe('the construct', () => {
     expect(optional.filter(({ comment }) => !comment.includes('@default')).map(({ prop }) => prop)).toEqual([])
   })
 
-  test("goes into somebody else's app as the README shows it", () => {
-    const shown = /```ts\n(.*?)```/s.exec(sectionOf('README.md', 'Deploy'))?.[1] ?? ''
+  test("goes into somebody else's app as docs/deploy.md shows it", () => {
+    const shown = /```ts\n(.*?)```/s.exec(sectionOf('docs/deploy.md', 'In an app of your own'))?.[1] ?? ''
     expect(shown.replace('./tooltrail/lib/', '../../lib/')).toBe(read('test/infra/own-app.ts'))
     execFileSync(process.execPath, [join(ROOT, 'test/infra/own-app.ts')], {
       cwd: folder,

@@ -1,0 +1,82 @@
+import type { ChildProcessByStdio } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Place } from './backend.ts'
+import { localBackend } from './local-backend.ts'
+import type { RunningProgram } from './program.ts'
+import { startProgram } from './program.ts'
+
+const END = '--- end of step ---'
+const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
+const tour = readme.split('\n## A tour')[1]?.split('\n## ')[0] ?? ''
+/** Each step's commands and, where the page shows one, what they print. */
+const steps = [...tour.matchAll(/```sh\n([^]*?)```\n(?:```\n([^]*?)```)?/g)].map(([, commands = '', shown]) => ({
+  commands,
+  shown,
+}))
+
+const missing = ['bash', 'curl', 'jq'].filter((name) => spawnSync(name, ['--version']).error !== undefined)
+if (missing.length > 0) console.log(`the README's tour is not tried: there is no ${missing.join(', no ')} here`)
+
+/** Without what differs from run to run: times, places of ids in a log, and how deltas were cut and ordered. */
+function comparable(output: string): string[] {
+  const lines = output
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+    .replaceAll(/demo_\d+_/g, 'demo_')
+    .trim()
+    .split('\n')
+  if (!lines.every((line) => /^ *\d+ event: /.test(line))) return lines
+  return [...new Set(lines.map((line) => line.replace(/^ *\d+ /, '')))].toSorted()
+}
+
+describe.skipIf(missing.length > 0)("the README's tour, each step twice", () => {
+  let place: Place
+  let program: RunningProgram
+  let shell: ChildProcessByStdio<Writable, Readable, null>
+  let lines: AsyncIterator<string>
+
+  beforeAll(async () => {
+    shell = spawn('bash', { stdio: ['pipe', 'pipe', 'inherit'] })
+    lines = createInterface(shell.stdout)[Symbol.asyncIterator]()
+    place = await localBackend.open()
+    program = await startProgram({ env: place.env })
+  })
+  afterAll(async () => {
+    shell.stdin.end()
+    if (shell.exitCode === null) await once(shell, 'exit')
+    await program.kill()
+    await place.remove()
+  })
+
+  async function run(commands: string): Promise<string> {
+    if (commands.startsWith('pkill')) {
+      await program.kill('SIGKILL')
+      program = await startProgram({ env: { ...place.env, PORT: new URL(program.client.url).port } })
+      return ''
+    }
+    shell.stdin.write(`${commands.replaceAll('http://localhost:3000', program.client.url)}\necho '${END}'\n`)
+    const output: string[] = []
+    for (;;) {
+      const { value, done } = await lines.next()
+      if (done === true || value === END) return output.join('\n')
+      output.push(value)
+    }
+  }
+
+  test.each(steps)('$commands', async ({ commands, shown }) => {
+    const outputs = [await run(commands), await run(commands)]
+    if (shown === undefined) expect(outputs).toEqual(['', ''])
+    else expect(comparable(outputs[0] ?? '')).toEqual(comparable(shown))
+    // A run that has been completed waits for nothing any more: the one line that says so differs.
+    const again = comparable(outputs[1] ?? '').map((line) => line.replace(PAUSED, COMPLETED))
+    expect(again).toEqual(comparable(outputs[0] ?? '').map((line) => line.replace(PAUSED, COMPLETED)))
+  })
+})
+
+const PAUSED = '{"status":"paused","waiting":["ask_boss"]}'
+const COMPLETED = '{"status":"completed","waiting":[]}'
