@@ -5,10 +5,14 @@ import { EnvironmentError, readEnvironment } from '../lib/environments.ts'
 const app = new App()
 const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env
 try {
-  createStacks(app, readEnvironment(app.node.tryGetContext('env')), {
-    ...(account === undefined ? {} : { account }),
-    ...(region === undefined ? {} : { region }),
-  })
+  createStacks(
+    app,
+    readEnvironment(app.node.tryGetContext('env'), { alarmEmail: app.node.tryGetContext('alarmEmail') }),
+    {
+      ...(account === undefined ? {} : { account }),
+      ...(region === undefined ? {} : { region }),
+    },
+  )
 } catch (error) {
   process.exitCode = 1
   if (error instanceof EnvironmentError) process.stderr.write(`${error.message}\n`)

@@ -11,10 +11,8 @@ const arn = (service: string): z.ZodString =>
 
 const serverless = z.strictObject({
   kind: z.literal('serverless'),
-  /** A second copy in another availability zone. Doubles what the collection costs while it is awake. */
-  standby: z.boolean().default(false),
-  /** Most capacity units for indexing and for searching, each: what bounds the bill. */
-  maxCapacity: z.int().min(2).max(96).default(4),
+  /** Most capacity units for indexing and for searching, each: what bounds the bill. AWS takes these numbers and no others. */
+  maxCapacity: z.literal([2, 4, 8, 16, 32, 48, 64, 80, 96]).default(4),
 })
 
 const domain = z.strictObject({
@@ -70,7 +68,7 @@ const settings = z
     restoredTable: restoredTable.optional(),
     /** Logs each request to the bucket in a bucket of its own. */
     bucketAccessLogs: z.boolean().default(false),
-    /** Where alarms go. AWS asks the address to confirm. */
+    /** Where alarms go. AWS asks the address to confirm. Needed with `retain`: what must not be lost must not fail unheard. */
     alarmEmail: z.email().optional(),
     /** Of the whole API: requests a second, and how many may come at once. */
     throttle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 50, burst: 100 }),
@@ -105,6 +103,10 @@ const settings = z
   .refine((value) => value.search.kind !== 'domain' || !value.search.standby || value.search.nodes % 3 === 0, {
     path: ['search', 'nodes'],
     message: 'must be a multiple of 3 with standby',
+  })
+  .refine(({ retain, alarmEmail }) => !retain || alarmEmail !== undefined, {
+    path: ['alarmEmail'],
+    message: 'is needed where data is kept (retain). Set it here, or deploy with -c alarmEmail=you@example.com',
   })
 
 export type EnvironmentSettings = z.input<typeof settings>
@@ -148,8 +150,13 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
 /** Names of collections have at most 28 characters, names of their policies 32. */
 const NAME = /^[a-z][a-z0-9-]{0,11}$/
 
+/** What whoever deploys may say instead of the settings, with `-c`. */
+export interface Given {
+  readonly alarmEmail?: unknown
+}
+
 /** The settings of the environment `name`, complete. Throws `EnvironmentError`, which names each wrong setting. */
-export function readEnvironment(name: unknown, environments = ENVIRONMENTS): Environment {
+export function readEnvironment(name: unknown, { alarmEmail }: Given = {}, environments = ENVIRONMENTS): Environment {
   const known = Object.keys(environments).join(', ')
   if (typeof name !== 'string' || name === '')
     throw new EnvironmentError(
@@ -164,7 +171,7 @@ export function readEnvironment(name: unknown, environments = ENVIRONMENTS): Env
     throw new EnvironmentError(
       `${name}: the name of an environment has up to 12 lower case letters, digits and dashes, a letter first`,
     )
-  const parsed = settings.safeParse(chosen)
+  const parsed = settings.safeParse({ ...chosen, ...(alarmEmail === undefined ? {} : { alarmEmail }) })
   if (!parsed.success)
     throw new EnvironmentError(
       parsed.error.issues.map((issue) => `${[name, ...issue.path].join('.')}: ${issue.message}`).join('\n'),

@@ -17,9 +17,7 @@ export interface HistorySearch {
 export type SearchSettings =
   | {
       readonly kind: 'serverless'
-      /** A second copy in another availability zone. */
-      readonly standby: boolean
-      /** Most capacity units for indexing and for searching, each. */
+      /** Most capacity units for indexing and for searching, each: 2, 4, 8, 16, or a multiple of 16. */
       readonly maxCapacity: number
     }
   | {

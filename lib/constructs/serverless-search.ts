@@ -11,12 +11,13 @@ import type { HistorySearch, HistorySearchProps } from './history-search.ts'
 import type { NodeFunction } from './node-function.ts'
 
 export interface ServerlessSearchProps extends HistorySearchProps {
-  readonly standby: boolean
   readonly maxCapacity: number
 }
 
 /** Every index of ours, and the two aliases (`functions/adapters/opensearch/history-aliases.ts`). */
 const INDEXES = 'history*'
+/** What scales to zero has a second copy always: a group of this generation is refused without, and a collection is as its group. */
+const STANDBY_REPLICAS = 'ENABLED'
 
 /** An OpenSearch Serverless collection that scales to zero: the first request after a pause takes 10 to 30 s. */
 export class ServerlessSearch extends Construct implements HistorySearch {
@@ -28,11 +29,10 @@ export class ServerlessSearch extends Construct implements HistorySearch {
   constructor(scope: Construct, id: string, props: ServerlessSearchProps) {
     super(scope, id)
     const { searchName: name, encryptionKey, operators = [], retain = true } = props
-    const standbyReplicas = props.standby ? 'ENABLED' : 'DISABLED'
     const group = new CfnCollectionGroup(this, 'Group', {
       name,
       generation: 'NEXTGEN',
-      standbyReplicas,
+      standbyReplicas: STANDBY_REPLICAS,
       capacityLimits: {
         minIndexingCapacityInOcu: 0,
         minSearchCapacityInOcu: 0,
@@ -58,7 +58,7 @@ export class ServerlessSearch extends Construct implements HistorySearch {
     this.#collection = new CfnCollection(this, 'Collection', {
       name,
       type: 'SEARCH',
-      standbyReplicas,
+      standbyReplicas: STANDBY_REPLICAS,
       collectionGroupName: group.name,
       deletionProtection: retain ? 'ENABLED' : 'DISABLED',
     })

@@ -137,7 +137,7 @@ export class Tooltrail extends Construct {
   #stores(props: TooltrailProps, models: readonly string[]): Stores {
     const { retain = true, encryptionKey } = props
     const kept = { retain, encryptionKey }
-    const search = props.search ?? { kind: 'serverless', standby: false, maxCapacity: 4 }
+    const search = props.search ?? { kind: 'serverless', maxCapacity: 4 }
     return {
       table: props.table ?? new LogTable(this, 'Log', kept),
       outputs: props.outputs ?? new OutputBucket(this, 'Outputs', kept),

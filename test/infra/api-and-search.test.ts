@@ -1,14 +1,14 @@
 import { Match } from 'aws-cdk-lib/assertions'
 import { describe, expect, test, vi } from 'vitest'
-import { readEnvironment } from '../../lib/environments.ts'
-import { expectResource, ofType, synthesise } from './synthesise.ts'
-import { variantOf } from './variants.ts'
+import { environmentNames } from '../../lib/environments.ts'
+import { environmentNamed, expectResource, ofType, synthesise } from './synthesise.ts'
+import { VARIANTS, variantOf } from './variants.ts'
 
 // Bundles and templates take their time where others work at the same machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
-const dev = synthesise(readEnvironment('dev'))
-const prod = synthesise(readEnvironment('prod'))
+const dev = synthesise(environmentNamed('dev'))
+const prod = synthesise(environmentNamed('prod'))
 
 describe('the API', () => {
   test('passes everything on to the function, the root too, and streams the answer for up to 15 minutes', () => {
@@ -70,6 +70,22 @@ describe('the search', () => {
       CapacityLimits: { MinIndexingCapacityInOcu: 0, MinSearchCapacityInOcu: 0 },
     })
   })
+
+  test.each(
+    [...environmentNames().map(environmentNamed), ...VARIANTS].filter(({ search }) => search.kind === 'serverless'),
+  )(
+    'of $name is made as AWS takes it: a generation that sleeps has a second copy, and capacities are powers of two, or 16s',
+    (environment) => {
+      const made = synthesise(environment)
+      const [, group] = ofType(made, 'AWS::OpenSearchServerless::CollectionGroup')[0] ?? []
+      const { Generation, StandbyReplicas, CapacityLimits } = group?.Properties ?? {}
+      expect([Generation, StandbyReplicas]).toEqual(['NEXTGEN', 'ENABLED'])
+      for (const [limit, value] of Object.entries(CapacityLimits as Record<string, number>))
+        expect([0, 2, 4, 8, 16].includes(value) || (value > 0 && value % 16 === 0), limit).toBe(true)
+      const [, collection] = ofType(made, 'AWS::OpenSearchServerless::Collection')[0] ?? []
+      expect(collection?.Properties['StandbyReplicas']).toBe(StandbyReplicas)
+    },
+  )
 
   test('may be written by the indexer alone, and read by whoever searches', () => {
     const policies = new Map(

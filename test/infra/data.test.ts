@@ -2,8 +2,7 @@ import { CreateTableCommand, ResourceInUseException, UpdateTimeToLiveCommand } f
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { createTableIfAbsent } from '../../functions/adapters/dynamodb/create-table.ts'
-import { readEnvironment } from '../../lib/environments.ts'
-import { environmentOf, ofType, synthesise, type Synthesised } from './synthesise.ts'
+import { environmentNamed, environmentOf, ofType, synthesise, type Synthesised } from './synthesise.ts'
 
 // Bundles and templates take their time where others work at the same machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
@@ -14,8 +13,8 @@ const KEY = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1
 let dev: Synthesised
 let prod: Synthesised
 beforeAll(() => {
-  dev = synthesise(readEnvironment('dev'))
-  prod = synthesise(readEnvironment('prod'))
+  dev = synthesise(environmentNamed('dev'))
+  prod = synthesise(environmentNamed('prod'))
 })
 
 const tableOf = (made: Synthesised) => ofType(made, 'AWS::DynamoDB::Table').map(([, table]) => table)[0]

@@ -3,8 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, test, vi } from 'vitest'
-import { readEnvironment } from '../../lib/environments.ts'
-import { ofType, synthesise } from './synthesise.ts'
+import { environmentNamed, ofType, synthesise } from './synthesise.ts'
 
 // Bundles and templates take their time where others work at the same machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
@@ -20,7 +19,7 @@ const sectionOf = (page: string, title: string): string =>
 test('docs/operations.md says of every alarm what it means and what to do, and of no other', () => {
   const rows = [...sectionOf('docs/operations.md', 'Alarms').matchAll(/^\| (`.*?) \| (.+?) \| (.+?) \|$/gm)]
   const explained = rows.flatMap(([, names]) => [...(names ?? '').matchAll(/`([\w-]+)`/g)].map(([, name]) => name))
-  const alarms = ofType(synthesise(readEnvironment('dev')), 'AWS::CloudWatch::Alarm').map(([, { Properties }]) =>
+  const alarms = ofType(synthesise(environmentNamed('dev')), 'AWS::CloudWatch::Alarm').map(([, { Properties }]) =>
     String(Properties['AlarmName']).replace('tooltrail-dev-', ''),
   )
   expect(new Set(explained)).toEqual(new Set(alarms))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { environmentNames, EnvironmentError, readEnvironment } from '../../lib/environments.ts'
 import { OWN_ENVIRONMENT } from '../../lib/own-environment.ts'
-import { environmentOf } from './synthesise.ts'
+import { environmentNamed, environmentOf } from './synthesise.ts'
 
 const SERVERLESS = { kind: 'serverless' } as const
 const DOMAIN = { kind: 'domain', instance: 'r7g.large.search', nodes: 3 } as const
@@ -21,10 +21,16 @@ const messageOf = (work: () => unknown): string => {
 }
 
 describe('the settings of an environment', () => {
-  test.each(environmentNames())('%s can be read', (name) => expect(readEnvironment(name).name).toBe(name))
+  test.each(environmentNames())('%s can be read', (name) => expect(environmentNamed(name).name).toBe(name))
 
   test('the template for one of your own can be read as it stands', () =>
     expect(environmentOf(OWN_ENVIRONMENT, 'mine')).toEqual({ name: 'mine', ...OWN_ENVIRONMENT }))
+
+  test('prod asks for an address for its alarms, which may be given with -c', () => {
+    expect(messageOf(() => readEnvironment('prod'))).toContain('prod.alarmEmail: is needed where data is kept (retain)')
+    expect(readEnvironment('prod', { alarmEmail: 'me@example.com' }).alarmEmail).toBe('me@example.com')
+    expect(readEnvironment('dev').alarmEmail).toBeUndefined()
+  })
 
   test('an unknown environment is told those that there are', () => {
     const message = messageOf(() => readEnvironment('prd'))
@@ -43,6 +49,9 @@ describe('the settings of an environment', () => {
     [{ model: 'a/b', search: SERVERLESS, account: '12' }, 'own.account: is not an account number'],
     [{ model: 'a/b', search: SERVERLESS, region: 'Frankfurt' }, 'own.region: is not a region'],
     [{ model: 'a/b', search: SERVERLESS, alarmEmail: 'me' }, 'own.alarmEmail: '],
+    [{ model: 'a/b', search: SERVERLESS, alarmEmail: undefined }, 'own.alarmEmail: is needed where data is kept'],
+    [{ model: 'a/b', search: { kind: 'serverless', maxCapacity: 6 } }, 'own.search.maxCapacity: '],
+    [{ model: 'a/b', search: { kind: 'serverless', standby: true } }, 'own.search: Unrecognized key: "standby"'],
     [{ model: 'a/b', search: SERVERLESS, logDays: 8 }, 'own.logDays: '],
     [{ model: 'a/b', search: SERVERLESS, corsOrigins: ['example'] }, 'own.corsOrigins.0'],
     [{ model: 'a/b', search: SERVERLESS, throttle: { rate: 0, burst: 1 } }, 'own.throttle.rate: '],

@@ -1,14 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { readEnvironment } from '../../lib/environments.ts'
-import { expectResource, ofType, synthesise } from './synthesise.ts'
+import { environmentNamed, expectResource, ofType, synthesise } from './synthesise.ts'
 import { variantOf } from './variants.ts'
 
 // Bundles and templates take their time where others work at the same machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
-const dev = synthesise(readEnvironment('dev'))
+const dev = synthesise(environmentNamed('dev'))
 const lagAlarm = ofType(dev, 'AWS::CloudWatch::Alarm').find(
   ([, { Properties }]) => Properties['MetricName'] === 'IndexLag',
 )?.[1]
@@ -102,6 +101,19 @@ describe('the alarms', () => {
       ofType(dev, 'AWS::Lambda::EventSourceMapping').find(([, { Properties }]) => 'DestinationConfig' in Properties) ??
       []
     expect(mapping?.Properties['MetricsConfig']).toEqual({ Metrics: ['EventCount'] })
+  })
+
+  test('may be published in their topic by CloudWatch, for this account alone, although the topic has a policy of its own', () => {
+    const [, policy] = ofType(dev, 'AWS::SNS::TopicPolicy')[0] ?? []
+    const { Statement } = policy?.Properties['PolicyDocument'] as { Statement: object[] }
+    expect(Statement).toContainEqual(
+      expect.objectContaining({
+        Effect: 'Allow',
+        Principal: { Service: 'cloudwatch.amazonaws.com' },
+        Action: 'sns:Publish',
+        Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+      }),
+    )
   })
 
   test('reach the address of the environment', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readEnvironment } from '../../lib/environments.ts'
-import { environmentOf, ofType, synthesise, type Synthesised } from './synthesise.ts'
+import { environmentNamed, environmentOf, ofType, synthesise, type Synthesised } from './synthesise.ts'
 
 interface Statement {
   readonly Action: string | string[]
@@ -29,8 +28,8 @@ function render(resource: unknown): string {
   return join === undefined ? '…' : join[1].map(render).join(join[0])
 }
 
-const prod = synthesise(readEnvironment('prod'))
-const dev = synthesise(readEnvironment('dev'))
+const prod = synthesise(environmentNamed('prod'))
+const dev = synthesise(environmentNamed('dev'))
 
 const LOGS = 'logs: CreateLogStream PutLogEvents'
 

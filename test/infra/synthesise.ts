@@ -55,9 +55,15 @@ export function synthesise(environment: Environment): Synthesised {
 
 const templateOf = (stack: Stack): Template => Template.fromStack(stack)
 
-/** An environment of these settings. */
+/** Whom alarms of a test's environment go to. */
+export const ALARM_EMAIL = 'oncall@example.com'
+
+/** One of the environments that there are, with an address for its alarms. */
+export const environmentNamed = (name: string): Environment => readEnvironment(name, { alarmEmail: ALARM_EMAIL })
+
+/** An environment of these settings, with an address for its alarms. */
 export const environmentOf = (settings: EnvironmentSettings, name = 'own'): Environment =>
-  readEnvironment(name, { [name]: settings })
+  readEnvironment(name, {}, { [name]: { alarmEmail: ALARM_EMAIL, ...settings } })
 
 /** Resources of a type, by `stack/logical id`. */
 export const ofType = ({ resources }: Synthesised, type: string): [string, Resource][] =>

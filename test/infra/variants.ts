@@ -29,7 +29,7 @@ export const VARIANTS: readonly Environment[] = [
       account: '111122223333',
       region: 'eu-central-1',
       model: 'anthropic/claude-sonnet-5-5',
-      search: { kind: 'serverless', standby: true },
+      search: { kind: 'serverless', maxCapacity: 32 },
       encryptionKey: KEY,
       bucketAccessLogs: true,
       sessionDays: 90,

@@ -1,16 +1,23 @@
 import { describe, expect, test, vi } from 'vitest'
 import { HouseChecks } from '../../lib/checks.ts'
 import { createStacks } from '../../lib/create-stacks.ts'
-import { environmentNames, readEnvironment } from '../../lib/environments.ts'
-import { createApp, environmentOf, synthesise, type Resource, type Synthesised } from './synthesise.ts'
+import { environmentNames } from '../../lib/environments.ts'
+import {
+  environmentNamed,
+  createApp,
+  environmentOf,
+  synthesise,
+  type Resource,
+  type Synthesised,
+} from './synthesise.ts'
 import { VARIANTS } from './variants.ts'
 
 // Bundles and templates take their time where others work at the same machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
-const environments = [...environmentNames().map((name) => readEnvironment(name)), ...VARIANTS]
-const dev = synthesise(readEnvironment('dev'))
-const prod = synthesise(readEnvironment('prod'))
+const environments = [...environmentNames().map(environmentNamed), ...VARIANTS]
+const dev = synthesise(environmentNamed('dev'))
+const prod = synthesise(environmentNamed('prod'))
 
 describe.each(environments)('$name', (environment) => {
   test('has no finding of AwsSolutions that is not acknowledged with its reason', () => {

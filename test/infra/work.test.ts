@@ -1,11 +1,10 @@
 import { describe, expect, test, vi } from 'vitest'
-import { readEnvironment } from '../../lib/environments.ts'
-import { ofType, synthesise } from './synthesise.ts'
+import { environmentNamed, ofType, synthesise } from './synthesise.ts'
 
 // Bundles and templates take their time where others work at the same machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
-const dev = synthesise(readEnvironment('dev'))
+const dev = synthesise(environmentNamed('dev'))
 
 /** By the handler's name. */
 const functions = new Map(

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { environmentNames, readEnvironment } from '../../lib/environments.ts'
-import { STACKS, synthesise } from './synthesise.ts'
+import { environmentNames } from '../../lib/environments.ts'
+import { environmentNamed, STACKS, synthesise } from './synthesise.ts'
 import { VARIANTS } from './variants.ts'
 
 /** A program: writes the templates of every environment, and of settings that none of them uses, into a folder. */
 const [folder = '.'] = process.argv.slice(2)
-for (const environment of [...environmentNames().map((name) => readEnvironment(name)), ...VARIANTS]) {
+for (const environment of [...environmentNames().map(environmentNamed), ...VARIANTS]) {
   const made = synthesise(environment)
   for (const stack of STACKS) {
     const text = JSON.stringify(made[stack].toJSON(), null, 1)
