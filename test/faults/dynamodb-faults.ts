@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto'
+import { GetItemCommand } from '@aws-sdk/client-dynamodb'
+import type { DynamoDBClient, TransactWriteItem } from '@aws-sdk/client-dynamodb'
+import { itemBytes } from '../adapters/dynamodb/item-size.ts'
 import type { Fault, ProxiedRequest } from './fault-proxy.ts'
 
 const JSON_TYPE = 'application/x-amz-json-1.0'
@@ -38,6 +41,29 @@ export const DYNAMODB_FAULTS: Readonly<Record<string, (request: ProxiedRequest) 
   'a connection that is cut after the request was done': () => ({ at: 'after', does: { kind: 'cut' } }),
   'a request that is never answered and never done': () => ({ at: 'before', does: { kind: 'silence' } }),
   'a request that is done and never answered': () => ({ at: 'after', does: { kind: 'silence' } }),
+}
+
+/** Bytes of the items of one atomic write that AWS takes. DynamoDB Local takes more. */
+const WRITE_BYTES = 4 * 1024 * 1024
+
+/**
+ * Refuses what AWS refuses and DynamoDB Local does not: an atomic write of items of more than 4 MB, counted with what they hold,
+ * also where they are only changed, checked or removed.
+ */
+export function tooLarge(client: DynamoDBClient): (request: ProxiedRequest) => Promise<Fault | undefined> {
+  return async (request) => {
+    if (operationOf(request) !== 'TransactWriteItems') return undefined
+    const { TransactItems } = JSON.parse(request.body.toString()) as { TransactItems: readonly TransactWriteItem[] }
+    const sizes = await Promise.all(
+      TransactItems.map(async ({ Put, ...others }) => {
+        const { TableName, Key } = others.Update ?? others.Delete ?? others.ConditionCheck ?? {}
+        if (Put?.Item !== undefined || TableName === undefined) return itemBytes(Put?.Item ?? {})
+        return itemBytes((await client.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }))).Item ?? {})
+      }),
+    )
+    if (sizes.reduce((sum, bytes) => sum + bytes, 0) <= WRITE_BYTES) return undefined
+    return { at: 'before', does: answer(400, 'ValidationException') }
+  }
 }
 
 /** Lets each request fail so many times; then the same bytes pass. */

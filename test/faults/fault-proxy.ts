@@ -21,10 +21,12 @@ export interface Fault {
     | { readonly kind: 'silence' }
 }
 
+type Choice = (request: ProxiedRequest) => Fault | undefined | Promise<Fault | undefined>
+
 export interface FaultProxy {
   readonly endpoint: string
   /** Decides for each request from now on. */
-  decide(choose: (request: ProxiedRequest) => Fault | undefined): void
+  decide(choose: Choice): void
   /** Requests that have come and are not answered yet. */
   underWay(): readonly ProxiedRequest[]
   stop(): Promise<void>
@@ -38,7 +40,7 @@ interface Answer {
 
 /** Stands between a client and an engine, passes everything on unchanged, and makes the faults that it is told to. */
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
-  let choose: (request: ProxiedRequest) => Fault | undefined = () => undefined
+  let choose: Choice = () => undefined
   const underWay = new Set<ProxiedRequest>()
   const server = createServer((incoming, response) => {
     const handle = async (): Promise<void> => {
@@ -46,7 +48,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       const sent = { method, path, headers, body: await bodyOf(incoming) }
       underWay.add(sent)
       response.once('close', () => underWay.delete(sent))
-      const fault = choose(sent)
+      const fault = await choose(sent)
       if (fault?.at === 'before') return fail(response, fault)
       const answer = await ask(target, sent)
       if (fault !== undefined) return fail(response, fault)

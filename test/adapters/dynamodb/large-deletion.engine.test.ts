@@ -13,11 +13,14 @@ import type { UserMessage } from '../../../functions/domain/message.ts'
 import { createManualClock } from '../../contracts/stores.ts'
 import { dynamodbClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
-import { operationOf } from '../../faults/dynamodb-faults.ts'
+import { operationOf, tooLarge } from '../../faults/dynamodb-faults.ts'
 import { startFaultProxy } from '../../faults/fault-proxy.ts'
 import { createTestTable } from './engine.ts'
 
 const MESSAGES = 10_000
+/** Of rows of 300 KB each, near the most that an item holds: 99 of them are seven times what one atomic write may be about. */
+const LARGE = 99
+const LARGE_TEXT = 'x'.repeat(300_000)
 /** Of one `BatchWriteItem`. */
 const BATCH = 25
 /** A process dies while it makes its so many-th write; whether the write was done it never knew. */
@@ -71,19 +74,40 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect((await deletion.state(key))?.removed).toBe(false)
     }
   }, 600_000)
+
+  test('a session of rows of 300 KB is removed whole, in writes that AWS takes', async () => {
+    const client = dynamodbClient(dynamodb)
+    const proxy = await startFaultProxy(dynamodb)
+    proxy.decide(tooLarge(client))
+    const tableName = await createTestTable(client)
+    const folder = await mkdtemp(join(tmpdir(), 'tooltrail-deletion-'))
+    const rest = { tableName, outputs: createDiskOutputStore({ folder }), clock: createManualClock() }
+    const key = { tenant: 'default', session: 'heavy' }
+    await createDynamoSessionStore({ client, ...rest }).create({ ...key, agent: 'a', metadata: {} })
+    await fill(client, tableName, key, { messages: LARGE, text: LARGE_TEXT, batch: 5 })
+    const through = dynamodbClient(proxy.endpoint)
+    const deletion = createDynamoSessionDeletion({ client: through, ...rest })
+    expect(await deletion.tombstone(key)).toBe(true)
+    while ((await deletion.removeRows(key, 1_000)).more);
+    expect(await deletion.state(key)).toMatchObject({ messages: LARGE })
+    for (const each of [client, through]) each.destroy()
+    await proxy.stop()
+    await rm(folder, { recursive: true, force: true })
+  }, 120_000)
 })
 
 async function fill(
   client: ReturnType<typeof dynamodbClient>,
   tableName: string,
   key: { tenant: string; session: string },
+  { messages = MESSAGES, text = 'a message', batch = BATCH } = {},
 ): Promise<void> {
-  const ids = nextIds(undefined, Date.now(), MESSAGES)
-  for (let from = 0; from < MESSAGES; from += BATCH) {
-    const requests = ids.slice(from, from + BATCH).flatMap((id) => {
-      const parts = [{ type: 'text', text: `message ${id}` }] as const
+  const ids = nextIds(undefined, Date.now(), messages)
+  for (let from = 0; from < messages; from += batch) {
+    const requests = ids.slice(from, from + batch).flatMap((id) => {
+      const parts = [{ type: 'text', text }] as const
       const message: UserMessage = { id, runId: 'run', agent: 'a', round: 0, createdAt: 1, role: 'user', parts }
-      const texts = textsOfMessage(message).map(({ attribute, text }) => ({ [attribute]: text }))
+      const texts = textsOfMessage(message).map((of) => ({ [of.attribute]: of.text }))
       const action = putMessage(key, message, texts)
       return 'put' in action ? [{ PutRequest: { Item: { ...action.put } } }] : []
     })

@@ -14,6 +14,7 @@ import { joined, type Bodies, type Text, type TextFields } from './bodies.ts'
 import { absent, all, is, type Change, type Condition } from '../expressions.ts'
 import { messageKey } from '../keys.ts'
 import type { Action } from '../table.ts'
+import { BYTES_AT_ONCE, bytesOf } from './write-limits.ts'
 
 /** What a call came to: written once, when it ends, so that it can be stored without reading the row. */
 interface Result {
@@ -105,14 +106,12 @@ export async function toolMessageOf(bodies: Bodies, key: SessionKey, item: Item)
 
 /** Of the 100 items of one write; the rest are the header, the run and the like. */
 const ROWS_AT_ONCE = 90
-/** Of the 4 MB of one write, which counts rows with what they hold. */
-const BYTES_AT_ONCE = 2_500_000
 
 /** As many of the calls, from the first, as one atomic write may change. */
 export function batchOf(calls: readonly ToolMessage[]): readonly ToolMessage[] {
   let bytes = 0
   const end = calls.findIndex((call, place) => {
-    bytes += Buffer.byteLength(JSON.stringify(call))
+    bytes += bytesOf(call)
     return place > 0 && (place >= ROWS_AT_ONCE || bytes > BYTES_AT_ONCE)
   })
   return end < 0 ? calls : calls.slice(0, end)

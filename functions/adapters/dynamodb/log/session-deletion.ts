@@ -8,6 +8,7 @@ import { expiryKey, HEADER, headerKey, partitionOf, printOf, RUN_PREFIX } from '
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 import type { Action } from '../table.ts'
 import { counterNames } from './usage-counters.ts'
+import { BYTES_AT_ONCE, bytesOf } from './write-limits.ts'
 
 const TOMBSTONE_MS = 30 * 86_400_000
 /** With the tombstone's counts, of the 100 items of one atomic write. */
@@ -71,7 +72,7 @@ const FORGOTTEN = [
   ...['agent_print', 'ttl_days'],
 ]
 
-/** All that a page holds goes in one write, with its counts, so that nothing is counted twice whoever else removes. */
+/** What is removed together goes in one write, with its counts, so that nothing is counted twice whoever else removes. */
 async function removeRows(rows: SessionRows, key: SessionKey, limit: number): Promise<{ more: boolean }> {
   const { table } = rows
   const header = await table.read(headerKey(key))
@@ -93,12 +94,16 @@ async function removeRows(rows: SessionRows, key: SessionKey, limit: number): Pr
   return { more: (await someRows(rows, key, 1)).length > 0 }
 }
 
-/** Rows other than the tombstone, up to `count`, and no more than one page of 1 MB holds. */
+/** Rows other than the tombstone: up to `count`, and as many as one atomic write may remove; at least one where there is any. */
 async function someRows({ table }: SessionRows, key: SessionKey, count: number): Promise<Item[]> {
   const found: Item[] = []
+  let bytes = 0
   const keys = is('pk', partitionOf(key))
   for await (const item of table.query({ keys, descending: true, pageSize: count + 1 })) {
-    if (textAt(item, 'sk') !== HEADER) found.push(item)
+    if (textAt(item, 'sk') === HEADER) continue
+    bytes += bytesOf(item)
+    if (found.length > 0 && bytes > BYTES_AT_ONCE) break
+    found.push(item)
     if (found.length >= count) break
   }
   return found
