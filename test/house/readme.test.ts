@@ -53,8 +53,8 @@ describe('docs/configuration.md', () => {
       name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
     )
     const policies = rows.filter(([name]) => names.includes(name ?? ''))
-    expect(policies.map(([name]) => name).toSorted()).toEqual(names.toSorted())
-    const written = Object.fromEntries(policies.map(([name, value]) => [name, JSON.parse(value ?? '') as unknown]))
+    expect(policies.map(([name = '']) => name).toSorted()).toEqual(names.toSorted())
+    const written = Object.fromEntries(policies.map(([name = '', value]) => [name, JSON.parse(value ?? '') as unknown]))
     const defaults = { model: 'demo/demo', tools: new Map(), defaultTools: [] }
     const agents = parseAgents({ agents: { listed: { policies: written } } }, defaults)
     expect(agents.get('listed')?.policies).toEqual(DEFAULT_POLICIES)
