@@ -11,13 +11,18 @@ import type {
 
 const START = 1_700_000_000_000
 
-/** Writes a log by hand, one line a message; ids rise, rounds and places count up by themselves. */
-export function writeLog(): LogWriter {
+/** The id of a log's first message, chosen by a number. */
+export const firstId = (place: number): string =>
+  `${nextId(undefined, START).slice(0, -16)}${String(place).padStart(16, '0')}`
+
+/** Writes a log by hand, one line a message; ids rise from the first, rounds and places count up by themselves. */
+export function writeLog(first: string = firstId(0)): LogWriter {
   const log: Message[] = []
   let run = 'run-1'
   let round = 0
   let asked: AssistantMessage | undefined
-  const base = () => ({ id: nextId(log.at(-1)?.id, START), runId: run, agent: 'default', round, createdAt: START })
+  const nextOf = (last: Message | undefined): string => (last === undefined ? first : nextId(last.id, START))
+  const base = () => ({ id: nextOf(log.at(-1)), runId: run, agent: 'default', round, createdAt: START })
 
   const writer: LogWriter = {
     log,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Message } from '../../functions/domain/message.ts'
 import { createContextWindow, CUT_NOTE } from '../../functions/log/context-window.ts'
 import { settledLog } from '../generators/logs.ts'
-import { callTo, writeLog } from '../generators/messages.ts'
+import { callTo, firstId, writeLog } from '../generators/messages.ts'
 import type { LogWriter } from '../generators/messages.ts'
 
 /** Reads a log backwards, a page at a time, as the loop does; answers what fits and how much was read. */
@@ -23,8 +23,8 @@ function load(
   return { messages: window.messages(), read }
 }
 
-function longLog(runs: number): LogWriter {
-  const writer = writeLog()
+function longLog(runs: number, first?: string): LogWriter {
+  const writer = writeLog(first)
   for (let run = 0; run < runs; run++) {
     writer
       .run(`run-${run}`)
@@ -85,14 +85,17 @@ describe('what is loaded of a log (promises R7)', () => {
   })
 
   it('begins at the same message for many runs on end, so that the prefix stays', () => {
-    const { log } = longLog(400)
-    const starts = Array.from(
-      { length: 300 },
-      (_, index) => load(log.slice(0, (index + 100) * 4), 100_000, 200).messages[1]?.id,
-    )
-    const moves = starts.filter((start, index) => index > 0 && start !== starts[index - 1]).length
-    expect(moves).toBeGreaterThan(0)
-    expect(moves).toBeLessThan(40)
+    // Some 28 runs may come first. By chance, the one of the least hash changes in two of 29 steps: 21 times in 300.
+    for (let place = 0; place < 50; place++) {
+      const { log } = longLog(400, firstId(place * 7_919))
+      const starts = Array.from(
+        { length: 300 },
+        (_, index) => load(log.slice(0, (index + 100) * 4), 100_000, 200).messages[1]?.id,
+      )
+      const moves = starts.filter((start, index) => index > 0 && start !== starts[index - 1]).length
+      expect(moves, `the log that begins with ${log[0]?.id}`).toBeGreaterThan(10)
+      expect(moves, `the log that begins with ${log[0]?.id}`).toBeLessThan(35)
+    }
   })
 
   it('holds the current run whole with its input, however little fits (promises R3)', () => {
