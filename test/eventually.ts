@@ -1,0 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** After so many milliseconds something is taken to hang. A busy machine takes its time, so this is no promise of a time. */
+export const PATIENCE_MS = 60_000
+
+/** Returns what `check` returns as soon as it does not throw; looks again every so many milliseconds. */
+export async function eventually<Value>(check: () => Value | Promise<Value>, every = 20): Promise<Value> {
+  const deadline = performance.now() + PATIENCE_MS
+  for (;;) {
+    try {
+      return await check()
+    } catch (error) {
+      if (performance.now() >= deadline) throw error
+    }
+    await sleep(every)
+  }
+}
+
+/** Waits until it is so. */
+export function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  return eventually(async () => {
+    if (!(await isSo())) throw new Error(`it did not come about within ${PATIENCE_MS} ms: ${isSo.toString()}`)
+  }, 5)
+}
