@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams'
 import { S3Client } from '@aws-sdk/client-s3'
@@ -22,6 +23,16 @@ export const dynamodbClient = (endpoint: string, timeLimitMs?: number): DynamoDB
     maxAttempts: 1,
     ...limitedTo(timeLimitMs),
   })
+
+/** Lets a client give each request up after as many milliseconds as `limitOf` says. */
+export function limitEach(
+  { config: { requestHandler } }: DynamoDBClient,
+  limitOf: (request: { readonly headers: IncomingHttpHeaders; readonly body: string | Uint8Array }) => number,
+): void {
+  const handle = requestHandler.handle.bind(requestHandler)
+  requestHandler.handle = (request, options) =>
+    handle(request, { ...options, requestTimeout: limitOf({ headers: request.headers, body: request.body }) })
+}
 
 /** A client of the streams of a DynamoDB engine. */
 export const streamsClient = (endpoint: string): DynamoDBStreamsClient =>

@@ -13,7 +13,7 @@ function answer(status: number, name: string, fields: object = {}): Fault['does'
 }
 
 /** `TransactWriteItems`, `Query`, … */
-export const operationOf = ({ headers }: ProxiedRequest): string =>
+export const operationOf = ({ headers }: Pick<ProxiedRequest, 'headers'>): string =>
   String(headers['x-amz-target'] ?? '').replace(/^.*\./, '')
 
 /** Somebody else's transaction holds one of the items. Reads are never told so. */
@@ -68,11 +68,17 @@ export function tooLarge(client: DynamoDBClient): (request: ProxiedRequest) => P
 
 /** Lets each request fail so many times; then the same bytes pass. */
 export function firstTimes(times: number, choose: (request: ProxiedRequest) => Fault | undefined) {
+  const count = timesSeen()
+  return (request: ProxiedRequest): Fault | undefined => (count(request) <= times ? choose(request) : undefined)
+}
+
+/** Counts how often the same bytes were sent. */
+export function timesSeen() {
   const seen = new Map<string, number>()
-  return (request: ProxiedRequest): Fault | undefined => {
+  return (request: Pick<ProxiedRequest, 'headers'> & { readonly body: string | Uint8Array }): number => {
     const id = createHash('sha256').update(operationOf(request)).update(request.body).digest('hex')
-    const count = seen.get(id) ?? 0
-    seen.set(id, count + 1)
-    return count < times ? choose(request) : undefined
+    const count = (seen.get(id) ?? 0) + 1
+    seen.set(id, count)
+    return count
   }
 }
