@@ -1,4 +1,5 @@
 import type { ApiKey, Scope } from '../domain/api-key.ts'
+import { TooltrailError } from '../domain/errors.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import { hashKeySecret, isKeySecret } from './key-secret.ts'
 
@@ -25,3 +26,10 @@ export async function findCaller(keys: Pick<KeyStore, 'find'>, secret: string): 
 
 /** Whether the caller may do what needs this scope; `admin` may do everything. */
 export const mayUse = ({ scopes }: Caller, scope: Scope): boolean => scopes.includes(scope) || scopes.includes('admin')
+
+/** Refuses an agent that the caller's key does not name, with `agent_not_allowed`; a key that names none may use all. */
+export function requireAgent({ key }: Caller, agent: string): void {
+  if (key?.agents === undefined || key.agents.includes(agent)) return
+  const allowed = key.agents.map((name) => JSON.stringify(name)).join(', ')
+  throw new TooltrailError('agent_not_allowed', `this key may use ${allowed}, not the agent ${JSON.stringify(agent)}`)
+}

@@ -3,19 +3,20 @@ import type { ApiKey, Scope } from '../domain/api-key.ts'
 import { isTenant, nextId } from '../domain/ids.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
-import { definedFields } from '../http/v1/defined-fields.ts'
+import { definedFields } from '../domain/defined-fields.ts'
 import { hashKeySecret, newKeySecret } from '../access/key-secret.ts'
 import { timeText } from '../http/v1/time-text.ts'
 
 export const KEYS_USAGE = `Usage:
-  npm run keys -- create --tenant <tenant> --scope <read|write|admin> [--scope …] [--owner <owner>] [--rps <n>] [--active-runs <n>]
+  npm run keys -- create --tenant <tenant> --scope <read|write|admin> [--scope …] [--owner <owner>] [--agent <agent>] [--agent …] [--rps <n>] [--active-runs <n>]
   npm run keys -- list [--tenant <tenant>]
   npm run keys -- revoke <id>
 
 --env <environment> does it for a deployed environment, else for this machine.
 
 create prints the key once; only its hash is kept. read: GET requests. write: all others. admin: both.
---owner binds the key to the sessions of one owner, --rps caps its requests per second, --active-runs its runs at a time.
+--owner binds the key to the sessions of one owner, whatever its agents may search. --agent names the agents it may use: all
+unless said. --rps caps its requests per second, --active-runs its runs at a time.
 `
 
 /** Words of the command line that cannot be understood; the message says which. */
@@ -63,6 +64,7 @@ function parseWords(words: readonly string[]) {
         tenant: { type: 'string' },
         scope: { type: 'string', multiple: true },
         owner: { type: 'string' },
+        agent: { type: 'string', multiple: true },
         rps: { type: 'string' },
         'active-runs': { type: 'string' },
         help: { type: 'boolean', short: 'h' },
@@ -74,10 +76,12 @@ function parseWords(words: readonly string[]) {
 }
 
 function newKey(values: ReturnType<typeof parseWords>['values'], now: number): ApiKey {
-  const { tenant, owner } = values
+  const { tenant, owner, agent: agents } = values
   if (tenant === undefined || !isTenant(tenant)) throw new KeyCommandError('--tenant must be 1–64 of a-z 0-9 -')
   if (owner !== undefined && (owner.length === 0 || owner.length > 256))
     throw new KeyCommandError('--owner must have 1–256 characters')
+  if (agents?.some((agent) => agent.length === 0 || agent.length > 128) === true)
+    throw new KeyCommandError('--agent must have 1–128 characters')
   const caps = {
     requestsPerSecond: positive('--rps', values.rps),
     activeRuns: positive('--active-runs', values['active-runs']),
@@ -86,7 +90,7 @@ function newKey(values: ReturnType<typeof parseWords>['values'], now: number): A
     id: `key_${nextId(undefined, now)}`,
     tenant,
     scopes: readScopes(values.scope ?? []),
-    ...definedFields({ owner }),
+    ...definedFields({ owner, agents: agents && [...new Set(agents)] }),
     caps: definedFields(caps),
     createdAt: now,
   }
@@ -116,6 +120,7 @@ function describe(key: ApiKey): string {
     `tenant ${key.tenant}`,
     key.scopes.join('+'),
     ...(key.owner === undefined ? [] : [`owner ${key.owner}`]),
+    ...(key.agents === undefined ? [] : [`agents ${key.agents.join(', ')}`]),
     ...caps,
     `made ${timeText(key.createdAt)}`,
     ...(key.revokedAt === undefined ? [] : [`revoked ${timeText(key.revokedAt)}`]),

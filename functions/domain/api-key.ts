@@ -7,6 +7,8 @@ export interface ApiKey {
   readonly scopes: readonly Scope[]
   /** When set, the key sees and makes only sessions of this owner. */
   readonly owner?: string
+  /** When set, the key starts runs of these agents only. */
+  readonly agents?: readonly string[]
   readonly caps: { readonly requestsPerSecond?: number; readonly activeRuns?: number }
   readonly createdAt: number
   readonly revokedAt?: number

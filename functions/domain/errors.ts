@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'idempotency_conflict'
   | 'nothing_to_continue'
   | 'agent_not_found'
+  | 'agent_not_allowed'
   | 'too_many_active_runs'
   | 'invalid_query'
   | 'search_unavailable'

@@ -67,6 +67,11 @@ export interface Session extends SessionKey {
   readonly title?: string
   readonly instructions?: string
   readonly metadata: JsonObject
+  /**
+   * Somebody has acted in it who may see its owner's alone: its runs see no more than that either, whatever their agent may
+   * search. Never taken back.
+   */
+  readonly ownerBound?: true
   readonly createdAt: number
   /** Moved at a run's start and end, and by PATCH. */
   readonly updatedAt: number

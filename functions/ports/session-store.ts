@@ -8,6 +8,7 @@ export interface NewSession extends SessionKey {
   readonly title?: string
   readonly instructions?: string
   readonly metadata: JsonObject
+  readonly ownerBound?: true
   /** Days without activity after which the session is deleted. */
   readonly ttlDays?: number
 }
@@ -42,4 +43,6 @@ export interface SessionStore {
   list(filter: SessionFilter): Promise<{ sessions: readonly Session[]; next?: string }>
   /** Rejects with `session_not_found`. Fenced: a deleted session stays untouched. */
   update(key: SessionKey, change: SessionChange): Promise<Session>
+  /** Sets `ownerBound`, for good; the activity does not move. Rejects with `session_not_found`. */
+  bindToOwner(key: SessionKey): Promise<void>
 }

@@ -39,6 +39,16 @@ describe('npm run keys', () => {
     expect(await run('list')).not.toContain(secret)
   })
 
+  test('--agent names the agents that a key may use, and list shows them', async () => {
+    const { stored, run } = scene()
+    await run('create --tenant a --scope write --agent helper --agent researcher --agent helper')
+    expect([...stored.values()]).toMatchObject([{ agents: ['helper', 'researcher'] }])
+    expect(await run('list')).toContain('agents helper, researcher')
+    await run('create --tenant a --scope write')
+    expect([...stored.values()][1]).not.toHaveProperty('agents')
+    await expect(run(`create --tenant a --scope write --agent ${'x'.repeat(129)}`)).rejects.toThrow('--agent')
+  })
+
   test('create makes another secret each time', async () => {
     const { stored, run } = scene()
     for (let count = 0; count < 3; count++) await run('create --tenant a --scope admin')

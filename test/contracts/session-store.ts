@@ -98,6 +98,20 @@ export function sessionStoreContract(engine: Engine): void {
       expect(last?.metadata).not.toHaveProperty('a')
     })
 
+    test('a session is bound to its owner when made, or later and for good, without showing activity', async () => {
+      const made = await stores.sessions.create(make({ owner: 'ada', ownerBound: true }))
+      expect(await stores.peer.sessions.read(made)).toMatchObject({ ownerBound: true })
+      const later = await stores.sessions.create(make({ owner: 'ada', title: 'Trip', metadata: { a: 1 } }))
+      expect(later).not.toHaveProperty('ownerBound')
+      stores.clock.advance(1000)
+      await stores.sessions.bindToOwner(later)
+      await stores.sessions.bindToOwner(later)
+      expect(await stores.peer.sessions.read(later)).toEqual({ ...later, ownerBound: true })
+      await stores.sessions.update(later, { title: null, agent: 'other' })
+      expect(await stores.peer.sessions.read(later)).toMatchObject({ ownerBound: true, agent: 'other' })
+      await expectCode(stores.sessions.bindToOwner(make()), 'session_not_found')
+    })
+
     test('an unknown session is undefined to read and an error to change', async () => {
       expect(await stores.sessions.read(make())).toBeUndefined()
       await expectCode(stores.sessions.update(make(), { title: 'x' }), 'session_not_found')

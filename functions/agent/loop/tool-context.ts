@@ -9,21 +9,25 @@ import { outputText } from './output-text.ts'
 const POINTER = /^output:([0-9A-HJKMNP-TV-Z]{26})$/
 
 /** What an agent may search: decided by its policy and its session, never by what a model asks for (promises H4). */
-function searchScope(agent: Agent, session: Session): HistoryScope {
-  const { tenant } = session
-  if (agent.policies.searchScope === 'tenant') return { tenant }
-  if (agent.policies.searchScope === 'owner' && session.owner !== undefined) return { tenant, owner: session.owner }
-  return { tenant, session: session.session }
+async function searchScope(
+  { sessions }: Pick<LoopDependencies, 'sessions'>,
+  { policies }: Agent,
+  { tenant, session, owner }: Session,
+): Promise<HistoryScope> {
+  // Read each time: an input that has joined the run since may come from someone who sees one owner's alone.
+  const wide = policies.searchScope === 'tenant'
+  if (wide && (await sessions.read({ tenant, session }))?.ownerBound !== true) return { tenant }
+  if (policies.searchScope !== 'session' && owner !== undefined) return { tenant, owner }
+  return { tenant, session }
 }
 
 /** What a tool gets beside its input. */
 export function createToolContext(
-  dependencies: Pick<LoopDependencies, 'reader' | 'outputs' | 'index' | 'search' | 'clock'>,
+  dependencies: Pick<LoopDependencies, 'sessions' | 'reader' | 'outputs' | 'index' | 'search' | 'clock'>,
   at: { readonly session: Session; readonly agent: Agent; readonly row: ToolMessage; readonly signal: AbortSignal },
 ): ToolContext {
   const { reader, outputs, index, search, clock } = dependencies
   const { session, agent, row } = at
-  const scope = searchScope(agent, session)
   return {
     tenant: session.tenant,
     session: session.session,
@@ -33,13 +37,15 @@ export function createToolContext(
     signal: at.signal,
     now: () => clock.now(),
     async searchHistory(text, filters, limit) {
+      const scope = await searchScope(dependencies, agent, session)
       return (await search({ scope, text, filters: { ...filters, notRun: row.runId }, limit })).entries
     },
     async readOutput(pointer) {
       const id = POINTER.exec(pointer)?.[1]
       if (id === undefined) return undefined
       const own = await reader.message(session, id)
-      const holder = own === undefined ? await index.locate(scope, id) : session.session
+      const holder =
+        own === undefined ? await index.locate(await searchScope(dependencies, agent, session), id) : session.session
       if (holder === undefined) return undefined
       const key = { tenant: session.tenant, session: holder }
       const message = own ?? (await reader.message(key, id))

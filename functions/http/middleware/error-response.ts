@@ -22,6 +22,7 @@ const STATUSES: { readonly [code in ErrorCode]: number } = {
   idempotency_conflict: 409,
   nothing_to_continue: 409,
   agent_not_found: 409,
+  agent_not_allowed: 403,
   too_many_active_runs: 429,
   // A cursor names a page; one that was never given out names none.
   invalid_query: 404,

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { checkActiveRuns } from '../../access/rates.ts'
 import { chatMessages } from './chat-messages.ts'
-import { definedFields } from './defined-fields.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
 import { incomingParts, refuseSameNames } from './incoming-content.ts'
 import { messageResource } from './resources/message.ts'
@@ -12,7 +12,7 @@ import { idempotencyOf, RUN_RESPONSES, startHeaders } from './run-request.ts'
 import { sessionParams } from './schemas/fields.ts'
 import { newMessage } from './schemas/input.ts'
 import { ChatMessagePageSchema, MessagePageSchema, messageQuery } from './schemas/message.ts'
-import { findSession } from '../../access/sessions.ts'
+import { enterSession, findSession } from '../../access/sessions.ts'
 
 const tags = ['Messages']
 
@@ -53,7 +53,7 @@ export function messageRoutes(app: App, dependencies: AppDependencies): void {
   app.openapi(sendMessage, async (c) => {
     const caller = c.get('caller')
     const { content, tools = [], user, metadata, on_busy: onBusy } = c.req.valid('json')
-    const { tenant, session } = await findSession(dependencies, caller, c.req.valid('param').session)
+    const { tenant, session } = await enterSession(dependencies, caller, c.req.valid('param').session)
     const key = { tenant, session }
     refuseSameNames(tools)
     await checkActiveRuns(dependencies, caller)

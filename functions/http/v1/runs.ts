@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { TooltrailError } from '../../domain/errors.ts'
 import { checkActiveRuns } from '../../access/rates.ts'
-import { definedFields } from './defined-fields.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
 import { callResolutions } from './incoming-content.ts'
 import { READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
@@ -13,7 +13,7 @@ import { runParams, sessionParams } from './schemas/fields.ts'
 import { ServerSentEventSchema } from './schemas/event.ts'
 import { toolResults } from './schemas/input.ts'
 import { RunPageSchema, runQuery, RunSchema } from './schemas/run.ts'
-import { findSession } from '../../access/sessions.ts'
+import { enterSession, findSession } from '../../access/sessions.ts'
 import type { SessionKey } from '../../domain/session.ts'
 
 const tags = ['Runs']
@@ -155,7 +155,7 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
   app.openapi(sendToolResults, async (c) => {
     const { session, run: runId } = c.req.valid('param')
     const answers = callResolutions(c.req.valid('json'), await c.req.text())
-    const { tenant } = await findSession(dependencies, c.get('caller'), session)
+    const { tenant } = await enterSession(dependencies, c.get('caller'), session)
     const key = { tenant, session }
     await requireRun(dependencies, key, runId)
     const since = await lastMessage(dependencies, key)
@@ -175,7 +175,7 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
 
   app.openapi(continueSession, async (c) => {
     const caller = c.get('caller')
-    const { tenant, session } = await findSession(dependencies, caller, c.req.valid('param').session)
+    const { tenant, session } = await enterSession(dependencies, caller, c.req.valid('param').session)
     const key = { tenant, session }
     await checkActiveRuns(dependencies, caller)
     const since = await lastMessage(dependencies, key)

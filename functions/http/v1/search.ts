@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi'
-import { definedFields } from './defined-fields.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
 import { READ_PROBLEMS } from './responses.ts'
 import { SearchPageSchema, searchQuery } from './schemas/search.ts'

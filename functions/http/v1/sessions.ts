@@ -1,7 +1,8 @@
 import { createRoute } from '@hono/zod-openapi'
 import { TooltrailError } from '../../domain/errors.ts'
 import { nextId } from '../../domain/ids.ts'
-import { definedFields } from './defined-fields.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { requireAgent } from '../../access/caller.ts'
 import type { Caller } from '../../access/caller.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
 import { requireBody } from '../middleware/request-body.ts'
@@ -87,13 +88,15 @@ export function sessionRoutes(app: App, dependencies: AppDependencies): void {
   app.openapi(createSession, async (c) => {
     const caller = c.get('caller')
     const { id, agent = 'default', metadata = {}, owner, ...rest } = c.req.valid('json')
-    requireAgent(dependencies, agent)
+    requireKnownAgent(dependencies, agent)
+    requireAgent(caller, agent)
     const policies = agents.get(agent)?.policies
     const session = await sessions.create({
       ...sessionKey(caller, id ?? nextId(undefined, clock.now())),
       agent,
       metadata,
       ...definedFields({ owner: ownerOf(caller, owner), ttlDays: policies?.ttlDays ?? undefined }),
+      ...(caller.owner === undefined ? {} : { ownerBound: true as const }),
       ...definedFields(rest),
     })
     const headers = { location: `/v1/sessions/${session.session}` }
@@ -122,8 +125,12 @@ export function sessionRoutes(app: App, dependencies: AppDependencies): void {
 
   app.openapi(changeSession, async (c) => {
     const change = c.req.valid('json')
-    const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
-    if (change.agent !== undefined) requireAgent(dependencies, change.agent)
+    const caller = c.get('caller')
+    const session = await findSession(dependencies, caller, c.req.valid('param').session)
+    if (change.agent !== undefined) {
+      requireKnownAgent(dependencies, change.agent)
+      requireAgent(caller, change.agent)
+    }
     return c.json(await sessionResource(reader, await sessions.update(session, definedFields(change))), 200)
   })
 
@@ -137,7 +144,7 @@ export function sessionRoutes(app: App, dependencies: AppDependencies): void {
   })
 }
 
-function requireAgent({ agents }: AppDependencies, agent: string): void {
+function requireKnownAgent({ agents }: AppDependencies, agent: string): void {
   if (!agents.has(agent)) throw new TooltrailError('agent_not_found', `there is no agent ${agent}`)
 }
 

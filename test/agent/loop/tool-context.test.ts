@@ -4,7 +4,7 @@ import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import type { Policies } from '../../../functions/domain/agent.ts'
 import type { HistoryQuery, HistoryScope } from '../../../functions/domain/history.ts'
 import type { Message, ToolMessage } from '../../../functions/domain/message.ts'
-import type { SessionKey } from '../../../functions/domain/session.ts'
+import type { Session, SessionKey } from '../../../functions/domain/session.ts'
 import { NO_USAGE } from '../../../functions/domain/usage.ts'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import type { LogReader } from '../../../functions/ports/log-reader.ts'
@@ -29,7 +29,7 @@ const LOGS: { readonly [session: string]: readonly Message[] } = {
   s2: [row(THERE, 'there')],
 }
 
-function contextOf(owner: string | undefined, searchScope: Policies['searchScope']) {
+function contextOf(owner: string | undefined, searchScope: Policies['searchScope'], bound = false) {
   const queries: HistoryQuery[] = []
   const scopes: HistoryScope[] = []
   const none = (): Promise<never> => Promise.reject(new Error('not asked for here'))
@@ -41,8 +41,26 @@ function contextOf(owner: string | undefined, searchScope: Policies['searchScope
     queued: none,
     activeRuns: none,
   }
+  const session: Session = {
+    tenant: 't',
+    session: 's1',
+    agent: 'default',
+    ...(owner === undefined ? {} : { owner }),
+    metadata: {},
+    createdAt: 0,
+    updatedAt: 0,
+    totals: { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} },
+  }
   const context = createToolContext(
     {
+      // As it is now, which may not be as the run found it.
+      sessions: {
+        create: none,
+        read: async () => ({ ...session, ...(bound ? { ownerBound: true } : {}) }),
+        list: none,
+        update: none,
+        bindToOwner: none,
+      },
       reader,
       outputs: { put: none, read: none, stat: none, link: none, removeAll: none },
       index: {
@@ -59,16 +77,7 @@ function contextOf(owner: string | undefined, searchScope: Policies['searchScope
       clock: createSystemClock(),
     },
     {
-      session: {
-        tenant: 't',
-        session: 's1',
-        agent: 'default',
-        ...(owner === undefined ? {} : { owner }),
-        metadata: {},
-        createdAt: 0,
-        updatedAt: 0,
-        totals: { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} },
-      },
+      session,
       agent: {
         name: 'default',
         model: '',
@@ -94,6 +103,16 @@ test.each([
   expect(queries).toEqual([{ scope: expected, text: 'words', filters: { role: 'user', notRun: 'run-1' }, limit: 7 }])
   await context.readOutput(`output:${THERE}`)
   expect(scopes).toEqual([expected])
+})
+
+test('a session that became bound to its owner during the run keeps the agent from the rest of the tenant', async () => {
+  const { context, queries, scopes } = contextOf('ada', 'tenant', true)
+  await context.searchHistory('words', {}, 7)
+  await context.readOutput(`output:${THERE}`)
+  expect([queries[0]?.scope, scopes[0]]).toEqual([
+    { tenant: 't', owner: 'ada' },
+    { tenant: 't', owner: 'ada' },
+  ])
 })
 
 test('an output is read from this session, or from another that the scope may see', async () => {

@@ -2,7 +2,7 @@ import { TooltrailError } from '../../../domain/errors.ts'
 import type { Session, SessionKey, SessionTotals } from '../../../domain/session.ts'
 import type { NewSession, SessionChange, SessionFilter, SessionStore } from '../../../ports/session-store.ts'
 import { given, numberAt, requiredText, textAt, toItem, type Item } from '../attributes.ts'
-import { absent, all, any, below, is, type Condition } from '../expressions.ts'
+import { absent, all, any, below, is, together, type Change, type Condition } from '../expressions.ts'
 import { putExpiry } from './expiry.ts'
 import { active, isLive, live, liveHeader, updatedAt } from './header-item.ts'
 import {
@@ -23,7 +23,7 @@ import { createSessionRows, type DynamoDependencies, type SessionRows } from './
 import { joinUsages, sumOf, usageOf } from './usage-counters.ts'
 
 /** What people say about a session, as the details keep it. */
-type Details = Pick<Session, 'agent' | 'owner' | 'title' | 'instructions' | 'metadata' | 'createdAt'>
+type Details = Pick<Session, 'agent' | 'owner' | 'title' | 'instructions' | 'metadata' | 'ownerBound' | 'createdAt'>
 
 const ATTEMPTS = 16
 /** Sessions read for one page of a list at a time. */
@@ -36,7 +36,18 @@ export function createDynamoSessionStore(dependencies: DynamoDependencies): Sess
     create: (session) => create(rows, session),
     read: async (key) => (await readSessions(rows, [key]))[0],
     list: (filter) => list(rows, filter),
-    update: (key, change) => update(rows, key, change),
+    update: async (key, change) => {
+      await rewrite(
+        rows,
+        key,
+        (details) => changed(details, change),
+        (header) => active(header, rows.clock.now()),
+      )
+      const [session] = await readSessions(rows, [key])
+      if (session === undefined) throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
+      return session
+    },
+    bindToOwner: (key) => rewrite(rows, key, (details) => ({ ...details, ownerBound: true })),
   }
 }
 
@@ -76,28 +87,30 @@ const printsOf = ({ agent, owner }: Details) => ({
   owner_print: owner === undefined ? undefined : printOf(owner),
 })
 
-async function update(rows: SessionRows, key: SessionKey, change: SessionChange): Promise<Session> {
-  const { table, bodies, clock } = rows
+/** Writes what people say about a session anew, and `moved` in its header. */
+async function rewrite(
+  rows: SessionRows,
+  key: SessionKey,
+  change: (details: Details) => Details,
+  moved: (header: Item) => Change = () => ({}),
+): Promise<void> {
+  const { table, bodies } = rows
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const [found, details] = await table.readMany([headerKey(key), detailsKey(key)])
     const header = liveHeader(found, key)
-    const next = changed(await detailsOf(rows, key, details), change)
+    const next = change(await detailsOf(rows, key, details))
     const [body = {}] = await bodies.store(key, [{ id: DETAILS_ID, attribute: 'body', text: JSON.stringify(next) }])
     const rev = details && numberAt(details, 'rev')
     const unused = ['body', 'body_object'].filter((name) => !(name in body))
-    const moved = active(header, clock.now())
     const refusal = await table.write([
-      { update: headerKey(key), when: live, change: { set: { ...moved.set, ...printsOf(next) } } },
+      { update: headerKey(key), when: live, change: together(moved(header), { set: printsOf(next) }) },
       {
         update: detailsKey(key),
         when: is('rev', rev ?? 0),
         change: { set: { ...body, rev: (rev ?? 0) + 1 }, remove: unused },
       },
     ])
-    if (refusal === undefined) {
-      const [session] = await readSessions(rows, [key])
-      if (session !== undefined) return session
-    }
+    if (refusal === undefined) return
   }
   throw new TooltrailError('storage_failed', `session ${key.session} kept changing during a write`, { retryable: true })
 }

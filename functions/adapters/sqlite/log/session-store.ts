@@ -20,7 +20,7 @@ import {
 const DAY_MS = 86_400_000
 
 /** What people say about a session, as a row of `details` keeps it. */
-type Details = Pick<Session, 'title' | 'instructions' | 'metadata'>
+type Details = Pick<Session, 'title' | 'instructions' | 'metadata' | 'ownerBound'>
 interface Listed extends SessionRow {
   readonly details: string
 }
@@ -32,6 +32,7 @@ export function createSqliteSessionStore({ database, clock }: { database: Databa
     read: async (key) => read(database, key),
     list: async (filter) => list(database, filter),
     update: async (key, change) => update(database, key, change, clock.now()),
+    bindToOwner: async (key) => bindToOwner(database, key),
   }
 }
 
@@ -83,9 +84,17 @@ function update(database: Database, key: SessionKey, change: SessionChange, now:
       title: change.title === undefined ? before.title : change.title,
       instructions: change.instructions === undefined ? before.instructions : change.instructions,
       metadata: change.metadata ?? before.metadata,
+      ownerBound: before.ownerBound,
     })
-    write(database, 'UPDATE details SET body = ? WHERE session = ?', JSON.stringify(details), row.number)
+    writeDetails(database, row, details)
     return sessionOf(next, details)
+  })
+}
+
+function bindToOwner(database: Database, key: SessionKey): void {
+  transaction(database, () => {
+    const row = liveSession(database, key)
+    writeDetails(database, row, { ...readDetails(database, row), ownerBound: true })
   })
 }
 
@@ -123,6 +132,10 @@ function positionOf(cursor: string): [updatedAt: number, session: string] {
   return [Number(updatedAt), session]
 }
 
+function writeDetails(database: Database, row: SessionRow, details: Details): void {
+  write(database, 'UPDATE details SET body = ? WHERE session = ?', JSON.stringify(details), row.number)
+}
+
 function readDetails(database: Database, row: SessionRow): Details {
   const details = readOne<{ body: string }>(database, 'SELECT body FROM details WHERE session = ?', row.number)
   if (details === undefined) throw new Error(`session ${row.session} has no details`)
@@ -133,11 +146,13 @@ function detailsOf(given: {
   readonly title?: string | null | undefined
   readonly instructions?: string | null | undefined
   readonly metadata: Session['metadata']
+  readonly ownerBound?: true | undefined
 }): Details {
   return {
     ...(typeof given.title === 'string' ? { title: given.title } : {}),
     ...(typeof given.instructions === 'string' ? { instructions: given.instructions } : {}),
     metadata: given.metadata,
+    ...(given.ownerBound === undefined ? {} : { ownerBound: given.ownerBound }),
   }
 }
 

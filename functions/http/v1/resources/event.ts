@@ -1,6 +1,6 @@
 import type { z } from '@hono/zod-openapi'
 import type { RunEvent } from '../../../domain/events.ts'
-import { definedFields } from '../defined-fields.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
 import { messageResource } from './message.ts'
 import { runResource } from './run.ts'
 import type { WaitingCall } from './run.ts'

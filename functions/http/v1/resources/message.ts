@@ -8,7 +8,7 @@ import type {
   ToolStatus,
   UserMessage,
 } from '../../../domain/message.ts'
-import { definedFields } from '../defined-fields.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
 import type { MessageSchema, toolStatus } from '../schemas/message.ts'
 import { timeText } from '../time-text.ts'
 import { usageResource } from './usage.ts'

@@ -1,7 +1,7 @@
 import type { z } from '@hono/zod-openapi'
 import { HISTORY_LABELS } from '../../../domain/history.ts'
 import type { HistoryEntry } from '../../../domain/history.ts'
-import { definedFields } from '../defined-fields.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
 import { statusResource } from './message.ts'
 import type { SearchHitSchema } from '../schemas/search.ts'
 import { timeText } from '../time-text.ts'

@@ -1,6 +1,6 @@
 import type { z } from '@hono/zod-openapi'
 import type { Usage } from '../../../domain/usage.ts'
-import { definedFields } from '../defined-fields.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
 import type { UsageSchema } from '../schemas/fields.ts'
 
 /** Tokens as the API shows them. */
