@@ -1,14 +1,31 @@
 import type { SessionKey } from '../domain/session.ts'
 
+/** A session that the sweeper should look at, and since when (milliseconds since 1970). */
+export interface DueSession {
+  readonly key: SessionKey
+  readonly due: number
+}
+
 /**
  * What runs by the clock: sessions that are due or expired. Everything here may be done twice, late, or by several
  * processes at once.
  */
 export interface SessionJanitor {
-  /** Sessions whose `due` has passed, live or deleted, oldest first. */
-  due(now: number, limit: number): Promise<readonly SessionKey[]>
-  /** Removes `due` on condition that there is still no work (session-protocol, Sweeper). Answers whether it did. */
+  /**
+   * At most `limit` sessions whose `due` has passed, live or deleted, oldest first. Where there are more, each tenant gets its
+   * share, of its oldest: the backlog of one hides no other's session.
+   */
+  due(now: number, limit: number): Promise<readonly DueSession[]>
+  /**
+   * Moves `due` to `until`, if it still is what was seen: who has been looked after goes behind who has not. Work that came
+   * meanwhile has moved `due` itself and stays as it is. Returns whether it did.
+   */
+  postpone(seen: DueSession, until: number): Promise<boolean>
+  /** Removes `due` on condition that there is still no work (session-protocol, Sweeper). Returns whether it did. */
   clearDue(key: SessionKey): Promise<boolean>
-  /** Live sessions whose `ttlDays` have passed without activity. */
+  /**
+   * Live sessions without work whose `ttlDays` have passed without activity, oldest first. At most `limit`; those that cannot be
+   * deleted now do not stand in the way of others.
+   */
   expired(now: number, limit: number): Promise<readonly SessionKey[]>
 }

@@ -30,7 +30,7 @@ export function sessionDeletionContract(engine: Engine): void {
     afterAll(() => stores.close())
 
     const isDue = async (scene: Scene): Promise<boolean> =>
-      (await scene.janitor.due(scene.clock.now(), 10_000)).some((key) => key.session === scene.key.session)
+      (await scene.janitor.due(scene.clock.now(), 10_000)).some(({ key }) => key.session === scene.key.session)
 
     /** One ended run with two calls and one queued run: five messages, two runs. */
     async function filled(): Promise<Scene> {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LEASE_MS } from '../../functions/domain/session.ts'
-import { answerOf, endAfter, header, newRun, openScene, pausedRun, startRun } from './scene.ts'
+import type { DueSession } from '../../functions/ports/session-janitor.ts'
+import { answerOf, endAfter, fresh, header, newRun, openScene, pausedRun, startRun } from './scene.ts'
 import type { Scene } from './scene.ts'
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
@@ -17,7 +18,9 @@ export function sessionJanitorContract(engine: Engine): void {
     afterAll(() => stores.close())
 
     const isDue = async (scene: Scene): Promise<boolean> =>
-      (await scene.peer.janitor.due(scene.clock.now(), ALL)).some((key) => key.session === scene.key.session)
+      (await scene.peer.janitor.due(scene.clock.now(), ALL)).some(({ key }) => key.session === scene.key.session)
+    const dueOf = async (scene: Scene): Promise<DueSession | undefined> =>
+      (await scene.peer.janitor.due(scene.clock.now(), ALL)).find(({ key }) => key.session === scene.key.session)
     const isExpired = async (scene: Scene): Promise<boolean> =>
       (await scene.peer.janitor.expired(scene.clock.now(), ALL)).some((key) => key.session === scene.key.session)
 
@@ -32,11 +35,10 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await isDue(scene)).toBe(true)
     })
 
-    test('keys carry the tenant and nothing else', async () => {
+    test('a due session is given with its whole key and since when it is due', async () => {
       const scene = await openScene(stores)
       await scene.inbox.enqueue(scene.key, newRun())
-      const found = (await scene.janitor.due(scene.clock.now(), ALL)).find((key) => key.session === scene.key.session)
-      expect(found).toEqual(scene.key)
+      expect(await dueOf(scene)).toEqual({ key: scene.key, due: (await header(scene)).due })
     })
 
     test('due sessions come oldest first, at most as many as asked for', async () => {
@@ -46,9 +48,54 @@ export function sessionJanitorContract(engine: Engine): void {
         await scene?.inbox.enqueue(scene.key, newRun())
       }
       const names = new Set(scenes.map((scene) => scene.key.session))
-      const found = (await stores.janitor.due(stores.clock.now(), ALL)).map((key) => key.session)
+      const found = (await stores.janitor.due(stores.clock.now(), ALL)).map(({ key }) => key.session)
       expect(found.filter((name) => names.has(name))).toEqual([2, 0, 1].map((n) => scenes[n]?.key.session))
       expect(await stores.janitor.due(stores.clock.now(), 2)).toHaveLength(2)
+    })
+
+    test('whoever postpones what was found comes to every due session in turn, whatever other tenants left', async () => {
+      const tenant = fresh('busy')
+      for (let n = 0; n < 40; n++) {
+        const { inbox, key } = await openScene(stores, { tenant })
+        await inbox.enqueue(key, newRun())
+      }
+      const last = await openScene(stores)
+      await last.inbox.enqueue(last.key, newRun())
+      const seen = new Set<string>()
+      for (let pages = 0; pages < 5 && !seen.has(last.key.session); pages++)
+        for (const session of await stores.janitor.due(stores.clock.now(), 100)) {
+          seen.add(session.key.session)
+          await stores.janitor.postpone(session, stores.clock.now() + 1_000)
+        }
+      expect(seen).toContain(last.key.session)
+    })
+
+    test('a postponed session is due at its new time, behind those that were due after it', async () => {
+      const [first, second] = [await openScene(stores), await openScene(stores)]
+      for (const scene of [first, second]) await scene.inbox.enqueue(scene.key, newRun())
+      const seen = await dueOf(first)
+      if (seen === undefined) throw new Error('the session is not due')
+      expect(await first.janitor.postpone(seen, first.clock.now() + 5_000)).toBe(true)
+      expect(await isDue(first)).toBe(false)
+      first.clock.advance(5_000)
+      const names = [first, second].map((scene) => scene.key.session)
+      const found = (await stores.janitor.due(stores.clock.now(), ALL)).map(({ key }) => key.session)
+      expect(found.filter((name) => names.includes(name))).toEqual(names.toReversed())
+    })
+
+    test('a session whose due has moved since it was seen, or that has none, is not postponed', async () => {
+      const scene = await openScene(stores)
+      await scene.inbox.enqueue(scene.key, newRun())
+      const seen = await dueOf(scene)
+      if (seen === undefined) throw new Error('the session is not due')
+      const started = await scene.lease.start(await header(scene), 'x')
+      const before = await header(scene)
+      expect(await scene.janitor.postpone(seen, scene.clock.now() + 5_000)).toBe(false)
+      expect(await header(scene)).toEqual(before)
+      if (started) await scene.log.endRun(started.lease, endAfter(scene, started.lease, started.lease.head))
+      expect(await scene.janitor.postpone(seen, scene.clock.now() + 5_000)).toBe(false)
+      expect(await header(scene)).not.toHaveProperty('due')
+      expect(await scene.janitor.postpone({ key: { tenant: 'nobody', session: 'x' }, due: 1 }, 2)).toBe(false)
     })
 
     test('due is cleared only where there is nothing to do', async () => {
@@ -122,6 +169,21 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await isExpired(forever)).toBe(false)
       expect(await scene.deletion.tombstone(scene.key, { ifExpired: true })).toBe(true)
       expect(await isExpired(scene)).toBe(false)
+    })
+
+    test('an expired session that has work does not stand in the way of one behind it', async () => {
+      const tenant = fresh('tenant')
+      const [busy, idle] = [
+        await openScene(stores, { tenant, ttlDays: 1 }),
+        await openScene(stores, { tenant, ttlDays: 1 }),
+      ]
+      idle.clock.advance(DAY + 1000)
+      await busy.inbox.enqueue(busy.key, newRun())
+      const all = await stores.janitor.expired(stores.clock.now(), ALL)
+      const upToIdle = all.findIndex(({ session }) => session === idle.key.session) + 1
+      const found = await stores.janitor.expired(stores.clock.now(), upToIdle)
+      expect(found.map(({ session }) => session)).toContain(idle.key.session)
+      expect(found.map(({ session }) => session)).not.toContain(busy.key.session)
     })
 
     test('an expired session that wakes up is not deleted under its new run', async () => {

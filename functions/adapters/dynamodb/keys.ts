@@ -11,8 +11,10 @@ export interface ItemKey {
 export const GROUP_INDEX = 'by_group'
 /** Sparse: sessions that the sweeper should look at, and those that expire. */
 export const DUE_INDEX = 'by_due'
-/** Due sessions are spread over this many index partitions. */
-const DUE_SHARDS = 8
+/** Due sessions are spread over this many index partitions, those of one tenant over some of them. */
+const DUE_SHARDS = 16
+/** A tenant's backlog fills no more, so that others' sessions are found beside it; each takes some 1,000 changes a second. */
+const SHARDS_OF_A_TENANT = 4
 
 export const HEADER = '#SESSION'
 const DETAILS = '#DETAILS'
@@ -43,9 +45,12 @@ export const shardsOf = (kind: 'due' | 'expiry'): string[] =>
 
 /** The index partition of this session. */
 export function shardOf(kind: 'due' | 'expiry', key: SessionKey): string {
-  const [first = 0] = createHash('sha256').update(partitionOf(key)).digest()
-  return `${kind}#${first % DUE_SHARDS}`
+  const tenant = firstByte(key.tenant)
+  const session = firstByte(partitionOf(key)) % SHARDS_OF_A_TENANT
+  return `${kind}#${(tenant + session) % DUE_SHARDS}`
 }
+
+const firstByte = (text: string): number => createHash('sha256').update(text).digest()[0] ?? 0
 
 export const sessionsGroup = (tenant: string): string => `sessions#${tenant}`
 export const runsGroup = (tenant: string, keyId: string): string => `runs#${tenant}#${keyId}`

@@ -18,8 +18,8 @@ import type { OpenPorts } from '../program.ts'
 /** Finds what another process on the same database left, so it bounds how long lost work waits. */
 const SWEEP_MS = 1_000
 /**
- * On DynamoDB a sweep asks each of 16 index partitions, which costs 8 read units: a lost hint, and a session whose holder died
- * and whose lease has ended, wait 5 s at the most, and each process pays some 50 cents a month for it.
+ * On DynamoDB a sweep asks each of 32 index partitions, which costs 16 read units: a lost hint, and a session whose holder died
+ * and whose lease has ended, wait 5 s at the most, and each process pays about a dollar a month for it.
  */
 const AWS_SWEEP_MS = 5_000
 /** How long models have for the answers that they give when the program is told to stop. */

@@ -219,6 +219,12 @@ export const GUARDS: readonly Guard[] = [
     "woken({ ...row, cancelRun: stored.run.id, cancelReason: 'user' }, now)",
     "{ ...row, cancelRun: stored.run.id, cancelReason: 'user' }",
   ),
+  one(
+    'sweeper: due is what was seen',
+    'session-janitor.ts',
+    ' AND session = ? AND due = ?',
+    ' AND session = ? AND ? >= 0',
+  ),
   one('sweeper: no work', 'session-janitor.ts', '    if (!idle && !isBlocked(headerOf(row))) return false\n', ''),
   { name: "delete: the holder's session is live", edits: [HOLDER_IS_LIVE], backedBy: 'delete: the generation grows' },
   { name: 'delete: the generation grows', edits: [TOMBSTONE_BUMPS], backedBy: "delete: the holder's session is live" },

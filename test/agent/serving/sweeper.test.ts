@@ -1,49 +1,179 @@
-import { expect, test } from 'vitest'
-import { sweep } from '../../../functions/agent/serving/sweeper.ts'
-import type { SessionKey } from '../../../functions/domain/session.ts'
+import { describe, expect, test } from 'vitest'
+import { startSweeper, sweep } from '../../../functions/agent/serving/sweeper.ts'
+import type { SessionHeader, SessionKey } from '../../../functions/domain/session.ts'
+import type { DeletionState } from '../../../functions/ports/session-deletion.ts'
+import { fairShares } from '../../../functions/domain/fair-shares.ts'
 import { setStage } from '../stage.ts'
 
-const keys: readonly SessionKey[] = ['a', 'b', 'c'].map((session) => ({ tenant: 't', session }))
+const keyOf = (session: string, tenant = 't'): SessionKey => ({ tenant, session })
 const none = (): Promise<never> => Promise.reject(new Error('not asked for here'))
+const REMOVED: DeletionState = { messages: 0, runs: 0, documents: 0, outputs: 0, removed: false }
 
-/** A sweep of three due sessions, of which each takes a second. */
-async function swept(deadline: number, failing?: string) {
-  let now = 0
-  const hinted: string[] = []
-  const failed: unknown[] = []
-  await sweep(
-    {
-      janitor: { due: async () => keys, expired: async () => [], clearDue: none },
-      lease: {
-        look: async ({ session }) => {
-          now += 1_000
-          if (session === failing) throw new Error('the store is down')
-          return undefined
-        },
-        start: none,
-        take: none,
-        claim: none,
-        heartbeat: none,
-        release: none,
-      },
-      deletion: { tombstone: none, removeRows: none, markRemoved: none, finish: none, state: none },
-      outputs: { put: none, read: none, stat: none, link: none, removeAll: none },
-      queue: { send: async ({ session }) => void hinted.push(session), consume: () => ({ stop: none }) },
-      clock: { now: () => now, sleep: none },
-      logger: { info: () => undefined, warn: () => undefined, error: (_, cause) => void failed.push(cause) },
-    },
-    deadline,
-  )
-  return { hinted, failed }
+interface Backlog {
+  readonly due?: readonly SessionKey[]
+  readonly tombstones?: readonly SessionKey[]
+  readonly expired?: readonly SessionKey[]
+  /** Sessions whose look, hint or deletion fails. */
+  readonly failing?: readonly string[]
+  /** Milliseconds that each step takes. */
+  readonly stepMs?: number
 }
 
-test('a sweep hints at what is due, and leaves to the next one what is left at its deadline', async () => {
-  expect((await swept(Infinity)).hinted).toEqual(['a', 'b', 'c'])
-  expect((await swept(1_500)).hinted).toEqual(['a', 'b'])
+/** A backlog in memory over virtual time, and what sweeps did to it. */
+function createBacklog({ due = [], tombstones = [], expired = [], failing = [], stepMs = 30 }: Backlog) {
+  let now = 0
+  const times = new Map<string, { readonly key: SessionKey; due: number; readonly deleted: boolean }>()
+  for (const key of due) times.set(key.session, { key, due: -1, deleted: false })
+  for (const key of tombstones) times.set(key.session, { key, due: -10_000, deleted: true })
+  const waiting = [...expired]
+  const hinted: { readonly session: string; readonly at: number }[] = []
+  const failed: unknown[] = []
+  const step = async ({ session }: SessionKey): Promise<void> => {
+    now += stepMs
+    if (failing.includes(session)) throw new Error(`${session} fails`)
+  }
+  const dependencies: Parameters<typeof sweep>[0] = {
+    janitor: {
+      due: async (at, limit) =>
+        fairShares(
+          [...times.values()].filter((one) => one.due <= at),
+          limit,
+        ),
+      postpone: async ({ key }, until) => {
+        const one = times.get(key.session)
+        if (one !== undefined) one.due = until
+        return one !== undefined
+      },
+      expired: async (_, limit) => waiting.slice(0, limit),
+      clearDue: none,
+    },
+    lease: {
+      look: async (key) => {
+        await step(key)
+        return { ...key, status: times.get(key.session)?.deleted === true ? 'deleted' : 'live' } as SessionHeader
+      },
+      start: none,
+      take: none,
+      claim: none,
+      heartbeat: none,
+      release: none,
+    },
+    deletion: {
+      tombstone: async (key) => {
+        await step(key)
+        waiting.splice(waiting.indexOf(key), 1)
+        return true
+      },
+      removeRows: async (key) => {
+        await step(key)
+        return { more: false }
+      },
+      markRemoved: async ({ session }) => void times.delete(session),
+      finish: none,
+      state: async () => REMOVED,
+    },
+    outputs: { put: none, read: none, stat: none, link: none, removeAll: async () => 0 },
+    queue: { send: async ({ session }) => void hinted.push({ session, at: now }), consume: () => ({ stop: none }) },
+    clock: { now: () => now, sleep: async (milliseconds) => void (now += milliseconds) },
+    logger: { info: () => undefined, warn: () => undefined, error: (_, cause) => void failed.push(cause) },
+  }
+  return { dependencies, hinted, failed, waiting, times, sessions: () => hinted.map(({ session }) => session) }
+}
+
+const many = (count: number, prefix: string, tenant?: string): SessionKey[] =>
+  Array.from({ length: count }, (_, n) => keyOf(`${prefix}${n}`, tenant))
+
+describe('a sweep', () => {
+  test('hints at what is due, and leaves to the next one what is left at its deadline', async () => {
+    const whole = createBacklog({ due: many(3, 's') })
+    await sweep(whole.dependencies)
+    expect(whole.sessions()).toEqual(['s0', 's1', 's2'])
+    const short = createBacklog({ due: many(30, 's'), stepMs: 1_000 })
+    await sweep(short.dependencies, 15_000)
+    expect(short.hinted.length).toBeGreaterThan(10)
+    expect(short.hinted.length).toBeLessThan(30)
+    await sweep(short.dependencies, 60_000)
+    expect(new Set(short.sessions()).size).toBe(30)
+  })
+
+  test('that fails for a session says so, and keeps no other waiting', async () => {
+    const backlog = createBacklog({ due: many(3, 's'), failing: ['s1'] })
+    await sweep(backlog.dependencies)
+    expect(backlog).toMatchObject({ failed: [{ message: 's1 fails' }] })
+    expect(backlog.sessions()).toEqual(['s0', 's2'])
+  })
+
+  test('hints at 10,000 sessions within 5 minutes, each once', async () => {
+    const backlog = createBacklog({ due: many(10_000, 's') })
+    await sweep(backlog.dependencies, 300_000)
+    expect(new Set(backlog.sessions()).size).toBe(10_000)
+    expect(backlog.dependencies.clock.now()).toBeLessThanOrEqual(300_000)
+  })
+
+  test('reaches every session in turn while nobody serves any', async () => {
+    const backlog = createBacklog({ due: many(2_000, 's'), stepMs: 100 })
+    for (let n = 0; n < 10; n++) {
+      const { clock } = backlog.dependencies
+      await sweep(backlog.dependencies, clock.now() + 30_000)
+      await clock.sleep(30_000)
+    }
+    expect(new Set(backlog.sessions()).size).toBe(2_000)
+  })
+
+  test('hints before it deletes: neither expired sessions nor tombstones that cannot be deleted hold it up', async () => {
+    const stuck = many(100, 'stuck')
+    const backlog = createBacklog({
+      due: [keyOf('lost')],
+      tombstones: stuck,
+      expired: many(1_000, 'old'),
+      failing: stuck.map(({ session }) => session),
+      stepMs: 100,
+    })
+    await sweep(backlog.dependencies, 60_000)
+    expect(backlog.hinted[0]).toMatchObject({ session: 'lost' })
+    expect(backlog.hinted[0]?.at).toBeLessThan(11_000)
+  })
+
+  test('deletes what has expired although tombstones take their share of its time', async () => {
+    const backlog = createBacklog({ tombstones: many(1_000, 'dead'), expired: many(50, 'old') })
+    await sweep(backlog.dependencies, 60_000)
+    expect(backlog.waiting).toEqual([])
+    expect(backlog.times.size).toBeGreaterThan(0)
+    expect(backlog.times.size).toBeLessThan(1_000)
+  })
+
+  test('leaves a deletion that failed alone for five minutes', async () => {
+    const backlog = createBacklog({ tombstones: [keyOf('dead')] })
+    backlog.dependencies.deletion.removeRows = async () => Promise.reject(new Error('cannot'))
+    await sweep(backlog.dependencies)
+    await sweep(backlog.dependencies)
+    expect(backlog.failed).toHaveLength(1)
+    await backlog.dependencies.clock.sleep(302_000)
+    await sweep(backlog.dependencies)
+    expect(backlog.failed).toHaveLength(2)
+  })
 })
 
-test('a session whose sweep fails is told of, and keeps no other waiting', async () => {
-  expect(await swept(Infinity, 'b')).toMatchObject({ hinted: ['a', 'c'], failed: [{ message: 'the store is down' }] })
+test('a sweeper that fails goes on, and its stop waits for the sweep under way', async () => {
+  let sweeps = 0
+  const backlog = createBacklog({})
+  const stopped = startSweeper(
+    {
+      ...backlog.dependencies,
+      janitor: {
+        ...backlog.dependencies.janitor,
+        due: async () => {
+          if (++sweeps === 3) void Promise.resolve().then(() => stopped.stop())
+          if (sweeps === 1) throw new Error('the store is down')
+          return []
+        },
+      },
+    },
+    1_000,
+  )
+  await stopped.stop()
+  expect(sweeps).toBeGreaterThan(0)
+  expect(backlog.failed.length).toBeLessThanOrEqual(1)
 })
 
 test('a deletion begun a moment ago is left to whoever counts what it removes; one that stood still goes on', async () => {

@@ -179,7 +179,7 @@ async function look(world: World, act: Act | undefined): Promise<void> {
   checkStep(world, world.seen, now, act)
   world.seen = now
   if (now.header?.status === 'live') world.lastLive = now
-  const listed = (await janitor.due(clock.now(), 10_000)).some((key) => key.session === world.key.session)
+  const listed = (await janitor.due(clock.now(), 10_000)).some(({ key }) => key.session === world.key.session)
   if (listed !== isDue(world)) throw new Violation('the sweeper finds exactly what is due')
 }
 

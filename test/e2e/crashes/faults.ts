@@ -19,7 +19,7 @@ const STEPS: { readonly [name in keyof StepPorts]: readonly (keyof StepPorts[nam
   inbox: ['enqueue', 'resolve', 'cancel'],
   lease: ['start', 'take', 'claim', 'release'],
   log: ['appendRound', 'completeCall', 'beginApproved', 'repair', 'steer', 'pause', 'endRun'],
-  janitor: ['clearDue'],
+  janitor: ['clearDue', 'postpone'],
   deletion: ['tombstone', 'removeRows', 'markRemoved', 'finish'],
   outputs: ['put', 'removeAll'],
 }

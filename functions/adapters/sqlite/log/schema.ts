@@ -112,3 +112,9 @@ CREATE TABLE api_keys (
 export const REQUEST_RATES_SCHEMA = `
   CREATE TABLE request_rates (key TEXT PRIMARY KEY, due INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `
+
+/** Due sessions by tenant: a sweep gives each tenant its share. */
+export const DUE_BY_TENANT_SCHEMA = `
+  DROP INDEX sessions_due;
+  CREATE INDEX sessions_due_of_tenant ON sessions (tenant, due) WHERE due IS NOT NULL;
+`

@@ -1,0 +1,24 @@
+import type { SessionKey } from './session.ts'
+
+/**
+ * At most `limit` of the entries, oldest first. Where there are more, tenants take turns, each with its oldest, so that the
+ * backlog of one does not hide another's.
+ */
+export function fairShares<Entry extends { readonly key: SessionKey; readonly due: number }>(
+  entries: readonly Entry[],
+  limit: number,
+): Entry[] {
+  const oldestFirst = entries.toSorted((left, right) => left.due - right.due)
+  if (oldestFirst.length <= limit) return oldestFirst
+  const turns = new Map<string, number>()
+  return oldestFirst
+    .map((entry) => {
+      const turn = turns.get(entry.key.tenant) ?? 0
+      turns.set(entry.key.tenant, turn + 1)
+      return { entry, turn }
+    })
+    .toSorted((left, right) => left.turn - right.turn)
+    .slice(0, limit)
+    .map(({ entry }) => entry)
+    .toSorted((left, right) => left.due - right.due)
+}
