@@ -58,6 +58,9 @@ export const notCancelled: Condition = absent('cancel_run')
 /** The log's last id is less than this one: ids order the log. */
 export const headBelow = (id: string): Condition => any(absent('head'), below('head', id))
 
+/** The log's last id is the one that was read. */
+export const headIs = (head: string | undefined): Condition => (head === undefined ? absent('head') : is('head', head))
+
 /** The lease is given back. The generation grows, so that nothing late revives it. */
 export const released = (lease: Lease): Change => ({
   set: { gen: lease.generation + 1 },

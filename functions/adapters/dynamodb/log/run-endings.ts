@@ -7,7 +7,7 @@ import { numberAt, textAt, type Item } from '../attributes.ts'
 import type { TextFields } from './bodies.ts'
 import { above, all, is, present, together, type Change, type Condition } from '../expressions.ts'
 import { renewExpiry } from './expiry.ts'
-import { active, headBelow, heldHeader, isHeld, isLive, mine, notCancelled, released } from './header-item.ts'
+import { active, headIs, heldHeader, isHeld, isLive, mine, notCancelled, released } from './header-item.ts'
 import { detailsKey, headerKey, messageKey, runKey } from '../keys.ts'
 import {
   batchOf,
@@ -190,11 +190,14 @@ const foldTotals = (lease: Lease, counters: Readonly<Record<string, number>>): C
   add: counters,
 })
 
-function endCondition(lease: Lease, { message, outcome }: RunEnd, header: Item): Condition {
+/**
+ * The head is the one that was read: a write of this holder's own that lands late, between the read and this write, may have
+ * appended calls that would never end.
+ */
+function endCondition(lease: Lease, { outcome }: RunEnd, header: Item): Condition {
   const queue = (numberAt(header, 'queued') ?? 0) > 0 ? above('queued', 0) : is('queued', 0)
-  const conditions = [mine(lease), queue]
+  const conditions = [mine(lease), queue, headIs(textAt(header, 'head'))]
   if (outcome !== 'cancelled') conditions.push(notCancelled)
-  if (message !== undefined) conditions.push(headBelow(message.id))
   return all(...conditions)
 }
 
