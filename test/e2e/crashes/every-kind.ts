@@ -37,6 +37,7 @@ const MAY_BE_ABSENT: ReadonlyMap<string, string> = new Map([
   ['sessions.update', 'no scenario changes its session'],
   ['lease.release', 'runs are handed over by a program that is told to stop, or on Lambda'],
   ['janitor.clearDue', 'the worker often clears what is due before the sweeper looks'],
+  ['janitor.postpone', 'hints arrive, so the sweeper often finds nothing that is due'],
 ])
 
 /** Kills the program once before or after each kind of durable step; the seed says which, in which scenario and where. */
