@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi'
-import { Validator } from '@cfworker/json-schema'
-import type { Json, JsonObject } from '../../../domain/json.ts'
-import { isObject, jsonObject, metadata, person } from './fields.ts'
+import type { Json } from '../../../domain/json.ts'
+import { schemaFault } from '../../../log/argument-schema.ts'
+import { jsonObject, metadata, person } from './fields.ts'
 
 const MOST_PARTS = 64
 const MOST_TOOLS = 128
@@ -12,7 +12,6 @@ const IMAGE_TYPE = /^[Ii][Mm][Aa][Gg][Ee]\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}
 /** No control characters, no folders. */
 // eslint-disable-next-line no-control-regex
 const FILENAME = /^[^\u0000-\u001f\u007f/\\]{1,255}$/
-const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'string', 'integer'])
 
 const base64 = z
   .string()
@@ -46,6 +45,11 @@ const contentPart = z.discriminatedUnion('type', [
 ])
 export const contentParts = z.array(contentPart).min(1).max(MOST_PARTS)
 
+const argumentSchema = jsonObject.superRefine((schema, context) => {
+  const fault = schemaFault(schema)
+  if (fault !== undefined) context.addIssue({ code: 'custom', path: [...fault.path], message: fault.message })
+})
+
 const clientTool = z
   .strictObject({
     name: z
@@ -53,7 +57,7 @@ const clientTool = z
       .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1–64 of A-Z a-z 0-9 _ -')
       .openapi({ example: 'get_weather' }),
     description: z.string().max(8_192),
-    parameters: jsonObject.refine(isJsonSchema, 'must be a JSON Schema').openapi({
+    parameters: argumentSchema.openapi({
       type: 'object',
       additionalProperties: true,
       description: 'JSON Schema of the arguments.',
@@ -113,20 +117,3 @@ export const runHeaders = z.object({
     .optional()
     .openapi({ description: 'The same key with the same body gives the same run.', example: 'order-42-attempt-1' }),
 })
-
-/** Whether a caller's tool parameters are a schema that arguments can be held against. */
-function isJsonSchema(schema: JsonObject): boolean {
-  const { type, properties, required } = schema as { type?: Json; properties?: Json; required?: Json }
-  const types = Array.isArray(type) ? type : type === undefined ? [] : [type]
-  if (!types.every((name) => typeof name === 'string' && TYPES.has(name))) return false
-  if (properties !== undefined && !isObject(properties)) return false
-  if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string')))
-    return false
-  try {
-    new Validator(schema, '2020-12').validate({})
-    return true
-  } catch {
-    // A reference to nowhere, a pattern that is none, a reference to itself.
-    return false
-  }
-}

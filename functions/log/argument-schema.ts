@@ -1,0 +1,185 @@
+import type { Json, JsonObject } from '../domain/json.ts'
+
+/** Values within the schema, of objects and lists, itself included. */
+const MOST_NODES = 2_000
+const DEEPEST = 32
+const MOST_REFERENCES = 100
+/** Characters of a regular expression. */
+const LONGEST_PATTERN = 500
+/** Schemas that one value is held against, references followed: ten that each name the next one twice are a thousand. */
+const MOST_APPLIED = 500
+
+const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'string', 'integer'])
+/** Keywords whose schemas apply to the same value as the one that holds them. */
+const SAME_VALUE_LISTS = ['allOf', 'anyOf', 'oneOf']
+const SAME_VALUE = ['not', 'if', 'then', 'else']
+const REFERENCES = ['$ref', '$dynamicRef', '$recursiveRef']
+/** What they hold is a value like any other, and no schema. */
+const VALUES = new Set(['const', 'enum', 'default', 'examples'])
+
+export interface SchemaFault {
+  /** From the schema's root. */
+  readonly path: readonly (string | number)[]
+  readonly message: string
+}
+
+/** A schema, or what holds some, with its place. */
+interface Node {
+  readonly value: JsonObject
+  readonly path: readonly (string | number)[]
+}
+
+/**
+ * What keeps a caller's tool parameters from being a JSON Schema that arguments can be held against, with its place; undefined
+ * where nothing does. The work is linear in the schema, whatever it says, and so is what is accepted: no reference leads
+ * nowhere, round in a circle, or to more and more others.
+ */
+export function schemaFault(schema: JsonObject): SchemaFault | undefined {
+  try {
+    const nodes = collect(schema)
+    checkRoot(schema)
+    const targets = resolveReferences(schema, nodes)
+    const costs = new Map<JsonObject, number>()
+    for (const node of nodes.toReversed()) checkApplied(node, targets, costs)
+    return undefined
+  } catch (fault) {
+    if (fault instanceof Fault) return { path: fault.path, message: fault.message }
+    throw fault
+  }
+}
+
+class Fault extends Error {
+  readonly path: readonly (string | number)[]
+  constructor(path: readonly (string | number)[], message: string) {
+    super(message)
+    this.path = path
+  }
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** All objects of the schema that may be schemas. */
+function collect(root: JsonObject): Node[] {
+  const found: Node[] = []
+  let nodes = 0
+  const visit = (value: Json, path: readonly (string | number)[]): void => {
+    if (typeof value !== 'object' || value === null) return
+    if (++nodes > MOST_NODES) throw new Fault([], `must have at most ${MOST_NODES} objects and lists`)
+    if (path.length > DEEPEST) throw new Fault(path, `is nested more than ${DEEPEST} deep`)
+    if (Array.isArray(value)) for (const [index, item] of value.entries()) visit(item as Json, [...path, index])
+    else {
+      found.push({ value: value as JsonObject, path })
+      for (const [key, item] of Object.entries(value))
+        // A property may be called `const`.
+        if (!VALUES.has(key) || path.at(-1) === 'properties') visit(item as Json, [...path, key])
+    }
+  }
+  visit(root, [])
+  return found
+}
+
+function checkRoot({ type, properties, required }: JsonObject): void {
+  const types = Array.isArray(type) ? type : type === undefined ? [] : [type]
+  if (!types.every((name) => typeof name === 'string' && TYPES.has(name)))
+    throw new Fault([], 'must be a JSON Schema: its type is none')
+  if (properties !== undefined && !isObject(properties))
+    throw new Fault([], 'must be a JSON Schema: its properties must be an object')
+  if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string')))
+    throw new Fault([], 'must be a JSON Schema: required must be a list of names')
+}
+
+/** Where each schema's references lead. */
+function resolveReferences(root: JsonObject, nodes: readonly Node[]): Map<JsonObject, JsonObject[]> {
+  const named = new Map<string, JsonObject>()
+  for (const { value } of nodes) {
+    if (typeof value['$id'] === 'string') named.set(value['$id'].replace(/#$/, ''), value)
+    for (const anchor of [value['$anchor'], value['$dynamicAnchor']])
+      if (typeof anchor === 'string') named.set(`#${anchor}`, value)
+  }
+  const targets = new Map<JsonObject, JsonObject[]>()
+  let references = 0
+  for (const { value, path } of nodes) {
+    checkPatterns(value, path)
+    for (const keyword of REFERENCES) {
+      const reference = value[keyword]
+      if (typeof reference !== 'string') continue
+      if (++references > MOST_REFERENCES)
+        throw new Fault([...path, keyword], `is one reference too many: at most ${MOST_REFERENCES}`)
+      const target = resolve(root, named, reference)
+      if (target === undefined) throw new Fault([...path, keyword], 'refers to nothing in this schema')
+      if (isObject(target)) targets.set(value, [...(targets.get(value) ?? []), target])
+    }
+  }
+  return targets
+}
+
+function resolve(root: JsonObject, named: ReadonlyMap<string, JsonObject>, reference: string): Json | undefined {
+  const [document = '', fragment = ''] = reference.split('#', 2)
+  const from = document === '' ? root : named.get(document)
+  if (from === undefined || fragment === '') return from
+  if (!fragment.startsWith('/')) return named.get(`#${fragment}`)
+  let at: Json | undefined = from
+  for (const step of fragment.slice(1).split('/')) {
+    const name = unescaped(step)
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined
+    at = (at as JsonObject)[name]
+  }
+  return typeof at === 'boolean' || isObject(at) ? at : undefined
+}
+
+function unescaped(step: string): string {
+  const plain = step.replaceAll('~1', '/').replaceAll('~0', '~')
+  try {
+    return decodeURIComponent(plain)
+  } catch {
+    return plain
+  }
+}
+
+function checkPatterns(schema: JsonObject, path: readonly (string | number)[]): void {
+  const { pattern, patternProperties } = schema
+  if (typeof pattern === 'string') checkPattern(pattern, [...path, 'pattern'])
+  if (isObject(patternProperties))
+    for (const name of Object.keys(patternProperties)) checkPattern(name, [...path, 'patternProperties'])
+}
+
+function checkPattern(pattern: string, path: readonly (string | number)[]): void {
+  if (pattern.length > LONGEST_PATTERN) throw new Fault(path, `must have at most ${LONGEST_PATTERN} characters`)
+  try {
+    new RegExp(pattern, 'u')
+  } catch {
+    throw new Fault(path, 'is no regular expression')
+  }
+}
+
+/** Refuses a schema that applies too many others to one value, or itself. */
+function checkApplied(
+  { value: from, path }: Node,
+  targets: ReadonlyMap<JsonObject, readonly JsonObject[]>,
+  costs: Map<JsonObject, number>,
+): void {
+  const OPEN = -1
+  const costOf = (schema: JsonObject): number => {
+    const known = costs.get(schema)
+    if (known === OPEN) throw new Fault(path, 'leads back to itself for the same value')
+    if (known !== undefined) return known
+    costs.set(schema, OPEN)
+    let cost = 1
+    for (const other of [...appliedBy(schema), ...(targets.get(schema) ?? [])]) {
+      cost += costOf(other)
+      if (cost > MOST_APPLIED) throw new Fault(path, `holds a value against more than ${MOST_APPLIED} schemas`)
+    }
+    costs.set(schema, cost)
+    return cost
+  }
+  costOf(from)
+}
+
+function appliedBy(schema: JsonObject): JsonObject[] {
+  const listed = SAME_VALUE_LISTS.flatMap((keyword) => (Array.isArray(schema[keyword]) ? schema[keyword] : []))
+  const dependent = isObject(schema['dependentSchemas']) ? Object.values(schema['dependentSchemas']) : []
+  return [...listed, ...SAME_VALUE.map((keyword) => schema[keyword]), ...dependent].filter((one) =>
+    isObject(one as Json | undefined),
+  ) as JsonObject[]
+}

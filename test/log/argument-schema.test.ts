@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest'
+import type { JsonObject } from '../../functions/domain/json.ts'
+import { schemaFault } from '../../functions/log/argument-schema.ts'
+
+const many = (count: number, schema: JsonObject): JsonObject[] => Array.from({ length: count }, () => schema)
+const nested = (depth: number): JsonObject => (depth === 0 ? {} : { items: nested(depth - 1) })
+const definitions = (count: number, schema: (next: JsonObject) => JsonObject): JsonObject => ({
+  $ref: '#/$defs/d0',
+  $defs: Object.fromEntries(
+    Array.from({ length: count + 1 }, (_, at) => [
+      `d${at}`,
+      at < count ? schema({ $ref: `#/$defs/d${at + 1}` }) : { type: 'object' },
+    ]),
+  ),
+})
+
+test.each<[string, JsonObject]>([
+  ['that allows all', {}],
+  [
+    'with definitions, anchors and an id',
+    {
+      $id: 'https://example.com/tool',
+      properties: {
+        city: { $ref: '#/$defs/name' },
+        zip: { $ref: '#code' },
+        same: { $ref: 'https://example.com/tool#/$defs/name' },
+        odd: { $ref: '#/$defs/a~1b%20c' },
+      },
+      $defs: { name: { type: 'string' }, code: { $anchor: 'code', pattern: '^[0-9]+$' }, 'a/b c': true },
+    },
+  ],
+  [
+    'that is recursive as trees are',
+    {
+      type: 'object',
+      properties: {
+        children: { type: 'array', items: { $ref: '#' } },
+        parent: { anyOf: [{ $ref: '#' }, { type: 'null' }] },
+      },
+    },
+  ],
+  [
+    'with properties that are called as keywords are',
+    {
+      properties: { pattern: { type: 'string' }, $ref: { type: 'string' }, const: { type: 'string' }, required: {} },
+    },
+  ],
+  [
+    'with values that look like schemas',
+    { properties: { a: { default: { $ref: 'nowhere' }, const: { pattern: '(' } } } },
+  ],
+])('a schema %s is one', (_name, schema) => expect(schemaFault(schema)).toBeUndefined())
+
+test.each<[string, JsonObject, string | RegExp]>([
+  ['whose references double', definitions(30, (next) => ({ anyOf: [next, next] })), /^\$defs\.d[12]\d\b/],
+  [
+    'whose references double through not and if',
+    definitions(30, (next) => ({ not: next, if: next })),
+    /^\$defs\.d[12]\d\b/,
+  ],
+  ['that applies itself', { allOf: [{ $ref: '#' }] }, 'allOf.0'],
+  [
+    'that applies itself by a detour',
+    {
+      ...definitions(1, (next) => ({ not: next })),
+      $defs: { d0: { not: { $ref: '#/$defs/d1' } }, d1: { oneOf: [{ $ref: '#' }] } },
+    },
+    '$defs.d1.oneOf.0',
+  ],
+  ['with a reference to nowhere', { properties: { a: { $ref: '#/$defs/none' } } }, 'properties.a.$ref'],
+  ['with a reference to what is inherited', { $ref: '#/__proto__/x' }, '$ref'],
+  ['with a reference to another server', { items: { $ref: 'https://example.com/schema' } }, 'items.$ref'],
+  ['with 101 references', { $defs: { a: {} }, prefixItems: many(101, { $ref: '#/$defs/a' }) }, 'prefixItems.100.$ref'],
+  ['with more than 2,000 nodes', { anyOf: many(2_000, {}) }, ''],
+  ['that is nested too deep', nested(40), Array.from({ length: 33 }, () => 'items').join('.')],
+  ['with a pattern that is none', { properties: { a: { pattern: '(' } } }, 'properties.a.pattern'],
+  ['with a property pattern that is none', { patternProperties: { '(': {} } }, 'patternProperties'],
+  ['with a pattern that is too long', { pattern: 'a'.repeat(501) }, 'pattern'],
+  ['with a type that there is not', { type: 'strnig' }, ''],
+  ['with required that is no list', { required: 'a' }, ''],
+  ['with properties that are no object', { properties: [] }, ''],
+])('a schema %s is refused with the place', (_name, schema, path) => {
+  const begun = performance.now()
+  const found = schemaFault(schema)?.path.join('.')
+  if (typeof path === 'string') expect(found).toBe(path)
+  else expect(found).toMatch(path)
+  expect(performance.now() - begun).toBeLessThan(500)
+})
