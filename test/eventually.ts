@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** After so many milliseconds something is taken to hang. A busy machine takes its time, so this is no promise of a time. */
-export const PATIENCE_MS = 60_000
+const PATIENCE_MS = 60_000
 
 /** Returns what `check` returns as soon as it does not throw; looks again every so many milliseconds. */
-export async function eventually<Value>(check: () => Value | Promise<Value>, every = 20): Promise<Value> {
+async function eventually<Value>(check: () => Value | Promise<Value>, every = 20): Promise<Value> {
   const deadline = performance.now() + PATIENCE_MS
   for (;;) {
     try {

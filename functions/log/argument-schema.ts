@@ -177,9 +177,12 @@ function checkApplied(
 }
 
 function appliedBy(schema: JsonObject): JsonObject[] {
-  const listed = SAME_VALUE_LISTS.flatMap((keyword) => (Array.isArray(schema[keyword]) ? schema[keyword] : []))
+  const listed = SAME_VALUE_LISTS.flatMap((keyword): readonly (Json | undefined)[] => {
+    const list = schema[keyword]
+    return Array.isArray(list) ? (list as readonly Json[]) : []
+  })
   const dependent = isObject(schema['dependentSchemas']) ? Object.values(schema['dependentSchemas']) : []
   return [...listed, ...SAME_VALUE.map((keyword) => schema[keyword]), ...dependent].filter((one) =>
-    isObject(one as Json | undefined),
+    isObject(one),
   ) as JsonObject[]
 }

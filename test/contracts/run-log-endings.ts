@@ -269,28 +269,6 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(await snapshot(scene, scene.key)).toEqual(before)
     })
 
-    test("a round of the holder's own that lands late, while its run ends, leaves no call open", async () => {
-      let late: (() => Promise<unknown>) | undefined
-      const raced = await engine.open({
-        between: async (request, kind) => {
-          const before = kind === 'write' ? late : undefined
-          if (before !== undefined) late = undefined
-          await before?.()
-          return request()
-        },
-      })
-      const scene = await openScene(raced)
-      const { lease } = await startRun(scene)
-      const round = roundAfter(scene, lease, lease.head, [{ name: 'slow' }, { name: 'slower' }])
-      late = () => scene.peer.log.appendRound(lease, round)
-      await scene.log.endRun(lease, endAfter(scene, lease, headOf(round)))
-      const { messages } = await scene.reader.messages(scene.key, { order: 'ascending', limit: 100 })
-      const calls = messages.filter((message) => message.role === 'tool')
-      expect(calls.filter(({ status }) => status !== 'cancelled')).toEqual([])
-      expect(await header(scene)).not.toHaveProperty('activeRun')
-      await raced.close()
-    })
-
     test('a store that cannot answer rejects every call of the holder with an error that is not `lease_lost`', async () => {
       const broken = await engine.open()
       const scene = await openScene(broken)

@@ -7,6 +7,7 @@ import { runInboxContract } from './run-inbox.ts'
 import { runLeaseContract } from './run-lease.ts'
 import { runLogCallsContract } from './run-log-calls.ts'
 import { runLogEndingsContract } from './run-log-endings.ts'
+import { runLogLateWritesContract } from './run-log-late-writes.ts'
 import { runLogContract } from './run-log.ts'
 import { sessionDeletionContract } from './session-deletion.ts'
 import { sessionJanitorContract } from './session-janitor.ts'
@@ -24,6 +25,7 @@ export function sessionPortsContract(engine: Engine): void {
   runLogContract(engine)
   runLogCallsContract(engine)
   runLogEndingsContract(engine)
+  runLogLateWritesContract(engine)
   logReaderContract(engine)
   sessionJanitorContract(engine)
   sessionDeletionContract(engine)

@@ -30,8 +30,10 @@ export function limitEach(
   limitOf: (request: { readonly headers: IncomingHttpHeaders; readonly body: string | Uint8Array }) => number,
 ): void {
   const handle = requestHandler.handle.bind(requestHandler)
-  requestHandler.handle = (request, options) =>
-    handle(request, { ...options, requestTimeout: limitOf({ headers: request.headers, body: request.body }) })
+  requestHandler.handle = (request, options) => {
+    const { headers, body } = request as { headers: IncomingHttpHeaders; body: string | Uint8Array }
+    return handle(request, { ...options, requestTimeout: limitOf({ headers, body }) })
+  }
 }
 
 /** A client of the streams of a DynamoDB engine. */

@@ -105,7 +105,7 @@ describe('the alarms', () => {
 
   test('may be published in their topic by CloudWatch, for this account alone, although the topic has a policy of its own', () => {
     const [, policy] = ofType(dev, 'AWS::SNS::TopicPolicy')[0] ?? []
-    const { Statement } = policy?.Properties['PolicyDocument'] as { Statement: object[] }
+    const { Statement } = (policy?.Properties['PolicyDocument'] ?? {}) as { Statement?: object[] }
     expect(Statement).toContainEqual(
       expect.objectContaining({
         Effect: 'Allow',

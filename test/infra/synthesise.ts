@@ -56,7 +56,7 @@ export function synthesise(environment: Environment): Synthesised {
 const templateOf = (stack: Stack): Template => Template.fromStack(stack)
 
 /** Whom alarms of a test's environment go to. */
-export const ALARM_EMAIL = 'oncall@example.com'
+const ALARM_EMAIL = 'oncall@example.com'
 
 /** One of the environments that there are, with an address for its alarms. */
 export const environmentNamed = (name: string): Environment => readEnvironment(name, { alarmEmail: ALARM_EMAIL })

@@ -99,8 +99,7 @@ export function sessionRoutes(app: App, dependencies: AppDependencies): void {
       ...(caller.owner === undefined ? {} : { ownerBound: true as const }),
       ...definedFields(rest),
     })
-    const headers = { location: `/v1/sessions/${session.session}` }
-    return c.json(await sessionResource(reader, session), 201, headers)
+    return c.json(await sessionResource(reader, session), 201, { location: `/v1/sessions/${session.session}` })
   })
 
   app.openapi(listSessions, async (c) => {

@@ -1,0 +1,30 @@
+import { describe, expect, test } from 'vitest'
+import { endAfter, header, headOf, openScene, roundAfter, startRun } from './scene.ts'
+import type { Engine } from './stores.ts'
+
+/** Writes of a holder that land after it has given up on them, while its next one is under way. */
+export function runLogLateWritesContract(engine: Engine): void {
+  describe(`run log on ${engine.name}: late writes`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+    test("a round of the holder's own that lands late, while its run ends, leaves no call open", async () => {
+      let late: (() => Promise<unknown>) | undefined
+      const raced = await engine.open({
+        between: async (request, kind) => {
+          const before = kind === 'write' ? late : undefined
+          if (before !== undefined) late = undefined
+          await before?.()
+          return request()
+        },
+      })
+      const scene = await openScene(raced)
+      const { lease } = await startRun(scene)
+      const round = roundAfter(scene, lease, lease.head, [{ name: 'slow' }, { name: 'slower' }])
+      late = () => scene.peer.log.appendRound(lease, round)
+      await scene.log.endRun(lease, endAfter(scene, lease, headOf(round)))
+      const { messages } = await scene.reader.messages(scene.key, { order: 'ascending', limit: 100 })
+      const calls = messages.filter((message) => message.role === 'tool')
+      expect(calls.filter(({ status }) => status !== 'cancelled')).toEqual([])
+      expect(await header(scene)).not.toHaveProperty('activeRun')
+      await raced.close()
+    })
+  })
+}
