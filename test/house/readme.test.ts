@@ -61,6 +61,28 @@ describe('docs/configuration.md', () => {
   })
 })
 
+describe('docs/api.md', () => {
+  const sources = readdirSync(join(ROOT, 'functions/http'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => read(`functions/http/${name}`))
+  const rows = [...read('docs/api.md').matchAll(/^\| (\d{3}) \| (.+) \|$/gm)]
+  const listed = rows.flatMap(([, , codes]) => [...(codes ?? '').matchAll(/`(\w+)`/g)].map(([, code]) => code ?? ''))
+
+  test('lists every code of a problem that has a name of its own', () => {
+    const refusals = sources.flatMap((text) => [...text.matchAll(/new RequestError\(\s*\d+,\s*'(\w+)'/g)])
+    const statuses = sources.flatMap((text) => [...text.matchAll(/^ {2}(\w+): \d{3},$/gm)])
+    const codes = [...refusals, ...statuses].map(([, code]) => code ?? '')
+    expect(codes.length).toBeGreaterThan(25)
+    expect([...new Set(codes)].filter((code) => !listed.includes(code))).toEqual([])
+  })
+
+  test('lists no code that the API does not have', () => {
+    const text = sources.join('\n')
+    const built = /repeated_/
+    expect(listed.filter((code) => !built.test(code) && !text.includes(code))).toEqual([])
+  })
+})
+
 describe('README.md', () => {
   test('has at most 200 lines: what is long stands in docs/', () => {
     expect(read('README.md').split('\n').length).toBeLessThanOrEqual(200)
