@@ -1,4 +1,4 @@
-/** Every failure that a caller can meet by name. HTTP statuses are decided in `http/error-response.ts` alone. */
+/** Every failure that callers can meet by name. HTTP statuses are decided in `http/middleware/error-response.ts` alone. */
 export type ErrorCode =
   | 'lease_lost'
   | 'session_not_found'

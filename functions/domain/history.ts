@@ -9,7 +9,7 @@ export interface HistoryDocument {
   readonly owner?: string
   readonly runId: string
   readonly messageId: string
-  /** With the message id the document's identity: `u`, `a`, `c` (call), `r0`, `r1`, … (chunks of a result). */
+  /** Identifies the document together with the message id: `u`, `a`, `c` (call), `r0`, `r1`, … (chunks of a result). */
   readonly part: string
   readonly role: HistoryRole
   readonly agent: string
@@ -41,7 +41,7 @@ export interface HistoryFilters {
   /** Milliseconds since 1970, inclusive. */
   readonly since?: number
   readonly until?: number
-  /** Leaves out one run: the one that asks. */
+  /** Leaves out one run: the one that searches. */
   readonly notRun?: string
 }
 
@@ -51,7 +51,7 @@ export interface HistoryQuery {
   readonly text: string
   readonly filters: HistoryFilters
   readonly limit: number
-  /** Where the page before ended. */
+  /** Where the previous page ended. */
   readonly after?: string
 }
 
@@ -86,13 +86,13 @@ export const HISTORY_LABELS: { readonly [role in HistoryRole]: HistoryLabel } = 
 
 export interface HistoryNeighbour {
   readonly label: HistoryLabel
-  /** At most 300 characters, `...` appended where cut. */
+  /** At most 300 characters; `...` is appended where it was cut. */
   readonly text: string
 }
 
 /** A hit as users see it: with the entries just before and after it in its session. */
 export interface HistoryEntry extends HistoryHit {
-  /** The hit itself without marks: whole when it is short, else the snippet's part of it. At most 300 characters. */
+  /** The hit without marks: whole when it is short, else the part in the snippet. At most 300 characters. */
   readonly text: string
   readonly before?: HistoryNeighbour
   readonly after?: HistoryNeighbour

@@ -12,7 +12,7 @@ export const isTenant = (text: string): boolean => TENANT.test(text)
 export const timeOfId = (id: string): number => decodeTime(id)
 
 /**
- * An id greater than `last`: one of the time `now` (milliseconds), or `last` plus one where the clock that made `last` was
+ * An id greater than `last`: one of the time `now` (milliseconds), or `last` plus one when the clock that made `last` was
  * ahead of this one. So ids order a log whatever the clocks of its writers do (promises L1).
  */
 export function nextId(last: string | undefined, now: number): string {
@@ -21,7 +21,7 @@ export function nextId(last: string | undefined, now: number): string {
   return time + ulid(now, nextRandom).slice(TIME_LEN)
 }
 
-/** Random bytes are fetched many at once: one by one, as `ulid` would, the 16 of an id cost more than a write. */
+/** Random bytes are fetched many at once: fetched one by one, as `ulid` does, the 16 of an id cost more than a write. */
 const pool = new Uint8Array(1_024)
 let used = pool.length
 

@@ -14,7 +14,7 @@ export interface ReasoningPart {
   readonly text: string
   readonly provider?: ProviderMetadata
 }
-/** The place of a call between the other parts of an assistant message; the call itself stands in `toolCalls`. */
+/** The place of a call between the other parts of an assistant message; the call itself is in `toolCalls`. */
 export interface ToolCallPart {
   readonly type: 'tool_call'
   readonly id: string
@@ -77,12 +77,12 @@ export type ToolStatus =
   | 'cancelled'
   | 'denied'
 
-/** Calls of one round that are executed; what a model asks for beyond them is answered with an error (promises T2). */
+/** Calls of one round that are executed; calls beyond them get an error (promises T2). */
 export const MOST_CALLS = 64
 
 export const OPEN_STATUSES: readonly ToolStatus[] = ['running', 'waiting', 'approved']
 
-/** What stands as the result of a call that has none of its own. */
+/** The result text of a call that has no result of its own. */
 export const STATUS_TEXT = {
   interrupted: 'interrupted: this call may or may not have run',
   cancelled: 'cancelled: this call did not finish',
@@ -91,7 +91,7 @@ export const STATUS_TEXT = {
 
 /** The whole content of a tool result: where it is and how large. */
 export interface Output {
-  /** As they are stored and downloaded: encoded as the media type says. */
+  /** Of the content as it is stored and downloaded, encoded as the media type says. */
   readonly bytes: number
   readonly lines: number
   /** Of the bytes, hex. */
@@ -151,7 +151,7 @@ export interface ToolMessage extends MessageBase {
   readonly durationMs?: number
   /** The generation of the lease whose holder may end this call. */
   readonly generation: number
-  /** Of the answer that closed a `waiting` call: tells a repeated answer from a different one. */
+  /** Of the resolution that closed a `waiting` call: tells a repeated one from a different one. */
   readonly resolutionHash?: string
 }
 

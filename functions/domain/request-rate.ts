@@ -1,13 +1,13 @@
 export interface RequestRate {
-  /** Microseconds between two requests that come evenly; whole, so that adding them up rounds nothing. */
+  /** Microseconds between two requests that come evenly; an integer, so that sums are exact. */
   readonly interval: number
-  /** How many microseconds of these requests may come early, together. */
+  /** By how many microseconds requests may be early. */
   readonly early: number
 }
 
 /**
- * A cap of requests a second as times (the generic cell rate algorithm): a store keeps, for each key, the time when its next
- * request would be due were they even. A request may come as long as that time is at most `early` away, and moves it on by
+ * A cap on requests a second (the generic cell rate algorithm): for each key a store keeps the time when its next request
+ * would be due if they came evenly. A request is accepted while that time is at most `early` away, and moves it on by
  * `interval`. So a key may burst up to one second's worth, at least one request.
  */
 export function requestRate(requestsPerSecond: number): RequestRate {

@@ -36,7 +36,7 @@ export interface Run {
   readonly trigger: 'input' | 'continue'
   readonly onBusy: OnBusy
   readonly clientTools: readonly ClientTool[]
-  /** Dropped when the run starts: from then on the input is a message of the log. */
+  /** Removed when the run starts: from then on the input is a message of the log. */
   readonly input?: RunInput
   /** The API key whose cap on active runs this run counts against. */
   readonly keyId?: string

@@ -11,7 +11,7 @@ export interface SessionKey {
 /** The right to extend one session's log; carried by its holder, compared by `generation` in every write. */
 export interface Lease extends SessionKey {
   readonly generation: number
-  /** A fresh nonce of each attempt: tells whether a start or take whose answer was lost was ours. */
+  /** A fresh nonce for each attempt: tells whether a start or take whose response was lost was ours. */
   readonly owner: string
   readonly runId: string
   /** Milliseconds since 1970. */
@@ -23,7 +23,7 @@ export interface Lease extends SessionKey {
 /** A lease lasts this long after the last heartbeat was sent. */
 export const LEASE_MS = 60_000
 export const HEARTBEAT_MS = 15_000
-/** A holder this near to its lease's end without a successful heartbeat stops. */
+/** A holder this close to its lease's end without a successful heartbeat stops. */
 export const LEASE_MARGIN_MS = 10_000
 
 /** The coordination state of a session (session-protocol, Fields). Small, and read strongly. */
@@ -56,7 +56,7 @@ export interface SessionHeader extends SessionKey {
 export const isFree = (header: SessionHeader, now: number): boolean =>
   header.lease === undefined || header.lease.until < now
 
-/** A paused run that still waits for answers and is not to be cancelled. */
+/** A paused run whose calls still wait and that is not to be cancelled. */
 export const isBlocked = (header: SessionHeader): boolean =>
   header.paused && header.waiting > 0 && header.cancel === undefined
 
@@ -68,8 +68,8 @@ export interface Session extends SessionKey {
   readonly instructions?: string
   readonly metadata: JsonObject
   /**
-   * Somebody has acted in it who may see its owner's alone: its runs see no more than that either, whatever their agent may
-   * search. Never taken back.
+   * A caller that may see only its owner's sessions has acted in it. From then on its runs see no more than that either,
+   * whatever their agent may search.
    */
   readonly ownerBound?: true
   readonly createdAt: number

@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.ts'
 
-/** Tokens of one model answer, or summed over several; null where the provider did not say. */
+/** Tokens of one completion, or summed over several; null where the provider did not say. */
 export interface Usage {
   readonly inputTokens: number | null
   readonly cachedInputTokens: number | null
@@ -8,7 +8,7 @@ export interface Usage {
   readonly outputTokens: number | null
   readonly reasoningTokens: number | null
   readonly totalTokens: number | null
-  /** The provider's own usage object, untouched. Only on single answers, never on sums. */
+  /** The provider's own usage object, untouched. Only for single completions, never on sums. */
   readonly provider?: JsonObject
 }
 

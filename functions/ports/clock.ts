@@ -1,4 +1,4 @@
-/** Time, so that tests can hold it. */
+/** Time, so that tests can control it. */
 export interface Clock {
   /** Milliseconds since 1970. May jump back. */
   now(): number

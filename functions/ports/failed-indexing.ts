@@ -5,16 +5,16 @@ import type { RemovedRow } from './message-rows.ts'
 export interface FailedChange {
   readonly key: SessionKey
   readonly messageId: string
-  /** The row as it was last, where the change was its removal. */
+  /** The row in its last state, if the change was its removal. */
   readonly removed?: RemovedRow
 }
 
 /** Changes that were put aside together. They stay put aside until they are forgotten. */
 export interface FailedBatch {
   readonly changes: readonly FailedChange[]
-  /** These need no one's attention any more. */
+  /** Removes them: nobody has to look at them any more. */
   forget(): Promise<void>
 }
 
-/** What was put aside. What comes in meanwhile may be among it or not; each batch comes once. */
+/** What was put aside, each batch once. What is put aside meanwhile may be included or not. */
 export type FailedBatches = AsyncIterable<FailedBatch>

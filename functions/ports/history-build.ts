@@ -1,21 +1,21 @@
 import type { HistoryWriter } from './history-writer.ts'
 
-/** A new index on its way to take the place of the one that is searched. */
+/** A new index that is being filled and will replace the one that is searched. */
 export interface HistoryBuild extends Pick<HistoryWriter, 'write'> {
   /**
-   * Searches read the new index from one moment to the next, once everything written to it can be found; later the old one is
-   * removed. Rejects with `search_unavailable`, and changes nothing, when that does not come about in time.
+   * Once everything written to the new index can be found, searches switch to it at once; the old one is removed later.
+   * Rejects with `search_unavailable`, and changes nothing, when that takes too long.
    */
   publish(): Promise<void>
-  /** Gives the new index up; searches go on as before. */
+  /** Discards the new index; searches go on as before. */
   abandon(): Promise<void>
 }
 
 /** Builds a history index anew, while it is searched and written. */
 export interface HistoryBuilder {
   /**
-   * Makes an empty index. When this resolves, every writer's changes go to it as well, so that nothing is missed that changes
-   * after it was read. What an earlier build left unfinished is removed.
+   * Makes an empty index. When this resolves, every writer's changes go to it as well, so no change is missed that comes
+   * after a row was read. Removes what an earlier build left unfinished.
    */
   begin(): Promise<HistoryBuild>
 }

@@ -1,27 +1,27 @@
 import type { HistoryDocument } from '../domain/history.ts'
 import type { SessionKey } from '../domain/session.ts'
 
-/** What the index is to hold of one message. */
+/** What the index should hold of one message. */
 export interface HistoryChange {
   readonly key: SessionKey
   readonly messageId: string
-  /** The row's own count of changes. Whatever comes late, twice or out of order: the greatest stays. */
+  /** The row's own count of changes. The greatest wins, whatever comes late, twice or out of order. */
   readonly revision: number
   readonly documents: readonly HistoryDocument[]
-  /** Parts to remove, as of this revision. Those that are not there are fine. */
+  /** Parts to remove, as of this revision. They need not exist. */
   readonly removed: readonly string[]
 }
 
 export type WriteOutcome =
   | { readonly done: true }
-  /** Not stored for now; the same again later may be. */
+  /** Not stored now; trying again later may help. */
   | { readonly done: false; readonly error: string }
 
 /** Keeps a history index in step with the log. */
 export interface HistoryWriter {
   /**
-   * Answers for each change whether it is stored, in their order. What can never be stored counts as done, after it was handed
-   * to whoever looks after such cases. Rejects with `search_unavailable` when it is not known where to write.
+   * Returns for each change, in their order, whether it is stored. What can never be stored counts as done once the poison
+   * sink has it. Rejects with `search_unavailable` when it is not known where to write.
    */
   write(changes: readonly HistoryChange[]): Promise<readonly WriteOutcome[]>
 }
@@ -29,12 +29,12 @@ export interface HistoryWriter {
 /** A document, or a message, that can never be indexed as it is. */
 export interface PoisonedMessage extends SessionKey {
   readonly messageId: string
-  /** What was refused; absent when all of the message was. */
+  /** The refused document; absent when the whole message was refused. */
   readonly part?: string
   readonly error: string
 }
 
-/** Takes what can never be indexed, to be looked at by people. Durable when it resolves. */
+/** Takes what can never be indexed, for people to look at. Durable when it resolves. */
 export interface PoisonSink {
   send(message: PoisonedMessage): Promise<void>
 }

@@ -14,8 +14,8 @@ export interface MessageQuery {
 }
 
 /**
- * Reads a session's log, strongly: everything acknowledged before is seen. A read that fails rejects; it never answers an
- * empty list instead. Pages are full unless the log ends: `more` says whether another follows.
+ * Reads a session's log, strongly: everything acknowledged before is seen. A read that fails rejects; it never returns an
+ * empty list instead. A page is full unless the log ends; `more` says whether another follows.
  */
 export interface LogReader {
   messages(key: SessionKey, query: MessageQuery): Promise<{ messages: readonly Message[]; more: boolean }>

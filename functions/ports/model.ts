@@ -2,12 +2,12 @@ import type { AssistantPart, RunErrorCode, ToolCall } from '../domain/message.ts
 import type { ModelRequest } from '../domain/model-request.ts'
 import type { Usage } from '../domain/usage.ts'
 
-/** What one request came to. Call ids are as the provider sent them (may be empty or repeated). */
+/** What a model gave for one request. Call ids are as the provider sent them (may be empty or repeated). */
 export interface Completion {
-  /** In the order in which they were produced; a `tool_call` part stands for the call at the same count in `toolCalls`. */
+  /** In the order in which they were produced; the n-th `tool_call` part stands for the n-th of `toolCalls`. */
   readonly parts: readonly AssistantPart[]
   readonly toolCalls: readonly ToolCall[]
-  /** `provider/model`, as answered. */
+  /** `provider/model`, as the provider named it. */
   readonly model: string
   readonly finishReason: string
   readonly usage: Usage
@@ -29,13 +29,13 @@ export interface Model {
   /** `provider/model`. */
   readonly name: string
   /**
-   * One request, one answer; no retries. Rejects with `ModelError`, also when the stream ends before its answer is complete,
+   * One request, one completion; no retries. Rejects with `ModelError`, also when the stream ends before the completion does,
    * or with the signal's reason when aborted.
    */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
 }
 
-/** Opens models by `provider/model`. Rejects with `ModelError` (`invalid_request` or `authentication`) saying what to set. */
+/** Opens models by `provider/model`. Rejects with `ModelError` (`invalid_request`, `authentication`) that says what to set. */
 export interface Models {
   open(name: string): Promise<Model>
 }

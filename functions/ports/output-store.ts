@@ -21,10 +21,10 @@ export interface OutputStore {
   /** Undefined when there is none. */
   stat(key: SessionKey, name: string): Promise<{ bytes: number; mediaType: string } | undefined>
   /**
-   * An address from which whoever has it can download the object for `LINK_SECONDS` (`disposition`: the header that the download
-   * shall carry); undefined where the store can give none. It is a key to the object: never stored, logged or shown to a model.
+   * An address from which anyone who has it can download the object for `LINK_SECONDS`; undefined where the store cannot give
+   * one. `disposition`: the download's header of that name. It is a key to the object: never stored, logged or sent to a model.
    */
   link(key: SessionKey, name: string, disposition: string): Promise<string | undefined>
-  /** Removes every object of the session; answers how many. */
+  /** Removes every object of the session; returns how many. */
   removeAll(key: SessionKey): Promise<number>
 }

@@ -39,14 +39,14 @@ export type Resolution =
   | { readonly toolCallId: string; readonly kind: 'approval'; readonly approved: boolean; readonly hash: string }
 
 export interface Resolved {
-  /** How many of the answers were stored by this write; the others had been stored before, the same. */
+  /** How many of the resolutions this write stored; the others had been stored before, the same. */
   readonly stored: number
   /** No call of the run waits any longer: the run can go on. */
   readonly complete: boolean
 }
 
 export type Cancelled =
-  /** It had not started: it is cancelled now. */
+  /** It had not started and is cancelled now. */
   | { readonly state: 'cancelled' }
   /** The flag is set; `free`: nobody holds the lease, so the caller should take it. */
   | { readonly state: 'cancelling'; readonly free: boolean }
@@ -69,7 +69,7 @@ export interface RunInbox {
   enqueue(key: SessionKey, run: NewRun): Promise<Enqueued>
   /**
    * Closes waiting calls of the active run, all or nothing. Rejects with `run_not_found`, `call_not_found`, or
-   * `answer_conflict` for a call that is closed or was answered differently, and for an answer of the wrong kind.
+   * `answer_conflict` for a call that is closed or was resolved differently, and for a resolution of the wrong kind.
    */
   resolve(key: SessionKey, runId: string, resolutions: readonly Resolution[]): Promise<Resolved>
   /** Rejects with `run_not_found`. A merged run cancels its target. */

@@ -10,7 +10,7 @@ export interface Started {
 }
 
 /**
- * Taking, keeping and giving back the right to extend a session's log. Every write is conditional; a refused one answers
+ * Taking, keeping and giving back the right to extend a session's log. Every write is conditional; a refused one returns
  * undefined (somebody else was first: look again) or rejects with `LeaseLost` (keeping and giving back).
  */
 export interface RunLease {
@@ -22,14 +22,14 @@ export interface RunLease {
    */
   start(seen: SessionHeader, owner: string): Promise<Started | undefined>
   /**
-   * Takes the active run over (crash), up again (last answer, hand-over) or for its cancel, on condition that the session is
-   * free, not blocked, and still at `seen`'s generation. Counts a takeover only where a lease was present. The caller claims
-   * next, before it reads the log.
+   * Takes the active run: after a crash, after its last resolution or a hand-over, or to cancel it. On condition that the
+   * session is free, not blocked, and still at `seen`'s generation. Counts a takeover only if a lease was present. The caller
+   * must claim next, before it reads the log.
    */
   take(seen: SessionHeader, owner: string): Promise<Lease | undefined>
   /**
-   * Makes this holder the one that may end the `running` calls of its run: raises the generation of each row that is
-   * older. Answers the lease with the log's head and the run's open calls, both read strongly after the claim.
+   * Makes this holder the one that may end the `running` calls of its run: raises the generation of each older
+   * row. Returns the lease with the log's head and the run's open calls, both read strongly after the claim.
    */
   claim(lease: Lease): Promise<{ lease: Lease; header: SessionHeader; open: readonly ToolMessage[] }>
   /** Moves the lease's end to `until` (never back). Rejects with `LeaseLost`. */

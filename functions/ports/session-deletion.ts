@@ -17,14 +17,14 @@ export interface DeletionState {
 export interface SessionDeletion {
   /**
    * Turns the header into a tombstone, which fences every later write and keeps the id from being used for 30 days; due at
-   * once. `ifExpired`: only when the session is still expired and not due. Answers false when there is no live session.
+   * once. `ifExpired`: only when the session is still expired and not due. Returns false when there is no live session.
    */
   tombstone(key: SessionKey, options?: { readonly ifExpired: boolean }): Promise<boolean>
-  /** Removes up to `limit` rows of a tombstoned session with their history documents. Answers whether rows are left. */
+  /** Removes up to `limit` rows of a tombstoned session with their history documents. Returns whether rows are left. */
   removeRows(key: SessionKey, limit: number): Promise<{ more: boolean }>
-  /** All rows are gone, and `outputs` objects were removed: records it, and makes the tombstone due a lease's length later. */
+  /** Records that all rows are gone and `outputs` objects were removed; makes the tombstone due a lease's length later. */
   markRemoved(key: SessionKey, outputs: number): Promise<void>
-  /** The objects were removed once more: the tombstone is no longer due. */
+  /** The objects were removed once more, so the tombstone is no longer due. */
   finish(key: SessionKey): Promise<void>
   /**
    * Undefined when the session was never deleted, or its tombstone is older than 30 days. With `owner`: also when the session

@@ -17,15 +17,15 @@ export interface SessionJanitor {
    */
   due(now: number, limit: number): Promise<readonly DueSession[]>
   /**
-   * Moves `due` to `until`, if it still is what was seen: who has been looked after goes behind who has not. Work that came
-   * meanwhile has moved `due` itself and stays as it is. Returns whether it did.
+   * Moves `due` to `until`, if it is still what was seen: sessions that were looked after go behind those that were not. If
+   * work came meanwhile, it has moved `due`, which then stays. Returns whether it moved.
    */
   postpone(seen: DueSession, until: number): Promise<boolean>
-  /** Removes `due` on condition that there is still no work (session-protocol, Sweeper). Returns whether it did. */
+  /** Removes `due` on condition that there is still no work (session-protocol, Sweeper). Returns whether it removed it. */
   clearDue(key: SessionKey): Promise<boolean>
   /**
    * Live sessions without work whose `ttlDays` have passed without activity, oldest first. At most `limit`; those that cannot be
-   * deleted now do not stand in the way of others.
+   * deleted now do not hold up others.
    */
   expired(now: number, limit: number): Promise<readonly SessionKey[]>
 }

@@ -13,7 +13,7 @@ export interface NewSession extends SessionKey {
   readonly ttlDays?: number
 }
 
-/** A field left out stays; null removes it. */
+/** A field that is left out stays; null removes it. */
 export interface SessionChange {
   readonly title?: string | null
   readonly metadata?: JsonObject
@@ -38,11 +38,11 @@ export interface SessionStore {
   read(key: SessionKey): Promise<Session | undefined>
   /**
    * Newest activity first. A session whose activity moves between two pages may be seen twice, never missed for good. Rejects
-   * with `invalid_query` for a cursor that is not one of its own.
+   * with `invalid_query` for a cursor that it did not give out.
    */
   list(filter: SessionFilter): Promise<{ sessions: readonly Session[]; next?: string }>
   /** Rejects with `session_not_found`. Fenced: a deleted session stays untouched. */
   update(key: SessionKey, change: SessionChange): Promise<Session>
-  /** Sets `ownerBound`, for good; the activity does not move. Rejects with `session_not_found`. */
+  /** Sets `ownerBound` for good, without counting as activity. Rejects with `session_not_found`. */
   bindToOwner(key: SessionKey): Promise<void>
 }

@@ -16,7 +16,7 @@ export interface ToolContext extends SessionKey {
   readOutput(pointer: string): Promise<{ text: string; toolName: string; session: string } | undefined>
 }
 
-/** `text` is what the model sees, whole; the caller offloads it when it is large. */
+/** `text` is what the model sees, whole; the loop offloads it when it is large. */
 export interface ToolOutput {
   readonly text: string
   readonly mediaType?: string
@@ -26,7 +26,7 @@ export interface ToolOutput {
 export interface Tool {
   readonly name: string
   readonly description: string
-  /** JSON Schema of the arguments, as the model is told. */
+  /** JSON Schema of the arguments, as the model sees it. */
   readonly parameters: JsonObject
   /** A call that was cut off may be executed again. */
   readonly idempotent: boolean
