@@ -1,74 +1,75 @@
+import { once } from 'node:events'
+import type { Writable } from 'node:stream'
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda'
-import { Hono } from 'hono'
-import { streamHandle } from 'hono/aws-lambda'
+import { unreadableRequest } from '../../http/middleware/error-response.ts'
+import { placeOf, requestOf } from './proxy-event.ts'
 
 /** Lambda's handler of streamed responses; its stream is Lambda's own. */
-export type StreamingHandler = (event: APIGatewayProxyEvent, stream: unknown, context: Context) => Promise<void>
+export type StreamingHandler = (event: APIGatewayProxyEvent, stream: Writable, context: Context) => Promise<void>
 
-/** Answers one request; `base` is what stands before the app's paths in the address that the caller used. */
-export type Answer = (request: Request, base: string, context: Context) => Promise<Response>
+/** Gives the response to one request; `base` is what stands before the app's paths in the address that the caller used. */
+export type Respond = (request: Request, base: string, context: Context) => Promise<Response>
+
+interface Prelude {
+  readonly statusCode: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly cookies: readonly string[]
+}
 
 interface LambdaGlobal {
   readonly streamifyResponse?: (handler: StreamingHandler) => StreamingHandler
+  /** The same stream, which sends status and headers with its first write, and not at all without one. */
+  readonly HttpResponseStream: { from(stream: Writable, prelude: Prelude): Writable }
 }
 
-type HonoStreaming = { Bindings: { event: APIGatewayProxyEvent; context: Context } }
-
 /**
- * The Lambda handler that streams what `answer` gives, each invocation within `around`. The one place that knows Lambda's global;
- * where there is none, as in a test, the module loads and its handler rejects.
+ * The Lambda handler that streams what `respond` gives, each invocation within `around`. The one place that knows Lambda's global;
+ * where there is none, as in a test, the module loads and its handler rejects. Rejects when a body breaks off, so that Lambda
+ * breaks the response off, too: what is not whole must not look whole.
  */
 export function createStreamingHandler(
-  answer: Answer,
-  around: (context: Context, respond: () => Promise<void>) => Promise<void>,
+  respond: Respond,
+  around: (context: Context, work: () => Promise<void>) => Promise<void>,
 ): StreamingHandler {
   // Packages of AWS make the global where there is none, without what streams.
-  const { streamifyResponse } = (globalThis as { awslambda?: LambdaGlobal }).awslambda ?? {}
-  if (streamifyResponse === undefined)
+  const lambda = (globalThis as unknown as { awslambda?: LambdaGlobal }).awslambda
+  if (lambda?.streamifyResponse === undefined)
     return () => Promise.reject(new Error('this handler runs on Lambda only: no awslambda'))
-  const outer = new Hono<HonoStreaming>()
-  outer.all('*', async (c) => {
-    const { event, context } = c.env
-    const { base, path } = placeOf(event)
-    const url = new URL(c.req.url)
-    url.pathname = path
-    return withBase(await answer(new Request(url, c.req.raw), base, context), base)
-  })
-  const respond = streamHandle(outer) as unknown as StreamingHandler
-  return streamifyResponse((event, stream, context) => around(context, () => respond(readable(event), stream, context)))
+  return lambda.streamifyResponse((event, stream, context) =>
+    around(context, async () => send(lambda, stream, await responseTo(event, context, respond))),
+  )
 }
 
-/** A `Request` takes no body with these methods, whatever the caller sent. */
-const readable = (event: APIGatewayProxyEvent): APIGatewayProxyEvent =>
-  event.httpMethod === 'GET' || event.httpMethod === 'HEAD' ? { ...event, body: null } : event
-
-/**
- * Where the app's paths begin: after the stage in the address of the API itself, after the base path of a custom domain, which is
- * in the event's `path`, too.
- */
-export function placeOf(event: Pick<APIGatewayProxyEvent, 'path' | 'pathParameters' | 'requestContext'>): {
-  readonly base: string
-  readonly path: string
-} {
-  const route = `/${event.pathParameters?.['proxy'] ?? ''}`
-  const mapping = beginning(event.path, route)
-  return { base: beginning(event.requestContext.path, route), path: event.path.slice(mapping.length) || '/' }
-}
-
-/** What stands before `route`, which API Gateway gives decoded. */
-function beginning(path: string, route: string): string {
-  const whole = trimmed(decode(path))
-  // A base is made of letters, digits and `_.-`, so that it is as long decoded as it was sent.
-  return whole.endsWith(trimmed(route)) ? path.slice(0, whole.length - trimmed(route).length) : ''
-}
-
-const trimmed = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path)
-
-function decode(path: string): string {
+async function responseTo(event: APIGatewayProxyEvent, context: Context, respond: Respond): Promise<Response> {
+  const { base, path } = placeOf(event)
+  let request: Request
   try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
+    request = requestOf(event, path)
+  } catch (error) {
+    return unreadableRequest(error)
+  }
+  return withBase(await respond(request, base, context), base)
+}
+
+async function send({ HttpResponseStream }: LambdaGlobal, stream: Writable, response: Response): Promise<void> {
+  const { status: statusCode, headers, body } = response
+  const cookies = headers.getSetCookie()
+  const others = Object.fromEntries([...headers].filter(([name]) => name !== 'set-cookie'))
+  const out = HttpResponseStream.from(stream, { statusCode, headers: others, cookies })
+  // Status and headers go out with it: also where no byte follows, which would be a 500 of the gateway, and before the first one.
+  out.write('')
+  for await (const bytes of body ?? []) if (!out.write(bytes)) await drained(out)
+  out.end()
+}
+
+/** Until the stream takes more, or is closed: then nobody reads it any more, and what is written is dropped. */
+async function drained(stream: Writable): Promise<void> {
+  const either = new AbortController()
+  const options = { signal: either.signal }
+  try {
+    await Promise.race([once(stream, 'drain', options), once(stream, 'close', options)])
+  } finally {
+    either.abort()
   }
 }
 

@@ -1,58 +1,20 @@
 import { PassThrough } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createStreamingHandler, placeOf } from '../../../functions/runtime/lambda/streaming.ts'
-import type { Answer } from '../../../functions/runtime/lambda/streaming.ts'
+import { placeOf } from '../../../functions/runtime/lambda/proxy-event.ts'
+import { createStreamingHandler } from '../../../functions/runtime/lambda/streaming.ts'
+import type { Respond } from '../../../functions/runtime/lambda/streaming.ts'
+import { eventOf, putLambdaGlobal, removeLambdaGlobal, streamed } from './lambda-global.ts'
+import type { Streamed } from './lambda-global.ts'
 
-interface Prelude {
-  readonly statusCode: number
-  readonly headers: Readonly<Record<string, string>>
-}
-/** Of every answer, in their order. */
-let preludes: Prelude[]
+beforeEach(() => putLambdaGlobal())
+afterEach(() => removeLambdaGlobal())
 
-beforeEach(() => {
-  preludes = []
-  Object.assign(globalThis, {
-    awslambda: {
-      streamifyResponse: (handler: unknown) => handler,
-      HttpResponseStream: {
-        from: (stream: PassThrough, prelude: Prelude) => {
-          preludes.push(prelude)
-          return stream
-        },
-      },
-    },
-  })
-})
-afterEach(() => void Reflect.deleteProperty(globalThis, 'awslambda'))
-
-const eventOf = (path: string, fields: Partial<APIGatewayProxyEvent> = {}): APIGatewayProxyEvent =>
-  ({
-    resource: '/{proxy+}',
-    httpMethod: 'GET',
-    path,
-    pathParameters: { proxy: path.slice(1) },
-    requestContext: { path: `/live${path}`, domainName: 'api.example.com' },
-    headers: {},
-    multiValueHeaders: {},
-    queryStringParameters: null,
-    multiValueQueryStringParameters: null,
-    body: null,
-    isBase64Encoded: false,
-    ...fields,
-  }) as APIGatewayProxyEvent
-
-async function call(event: APIGatewayProxyEvent, answer: Answer): Promise<{ prelude: Prelude; body: Buffer }> {
-  const handler = createStreamingHandler(answer, (_context, respond) => respond())
-  const stream = new PassThrough()
-  const body = buffer(stream)
-  await handler(event, stream, {} as Context)
-  const [prelude] = preludes
-  if (prelude === undefined) throw new Error(`no prelude, but ${(await body).toString()}`)
-  return { prelude, body: await body }
-}
+const call = (event: APIGatewayProxyEvent, respond: Respond): Promise<Streamed> =>
+  streamed(
+    createStreamingHandler(respond, (_context, work) => work()),
+    event,
+  )
 
 test('status, headers and bytes go out as the app gave them', async () => {
   const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte)
@@ -130,27 +92,91 @@ test('a path cannot name another host', async () => {
   expect(urls.map(({ host }) => host)).toEqual(['api.example.com'])
 })
 
-test('pieces go out as they come', async () => {
-  const pieces: string[] = []
-  let release = (): void => {}
-  const held = new Promise<void>((resolve) => (release = resolve))
+test('a body without a byte has its status and headers, too', async () => {
+  const nothing = async (): Promise<Response> =>
+    new Response(new ReadableStream({ start: (controller) => controller.close() }), { status: 206 })
+  const { prelude, body } = await call(eventOf('/output'), nothing)
+  expect([prelude.statusCode, body.length]).toEqual([206, 0])
+})
+
+test('a request that cannot be read is refused with a problem document', async () => {
+  const { prelude, body } = await call(eventOf('/v1/x', { httpMethod: 'TRACE' }), async () => new Response())
+  expect([prelude.statusCode, JSON.parse(body.toString())]).toMatchObject([
+    400,
+    { type: 'urn:tooltrail:problem:malformed_request' },
+  ])
+})
+
+test('cookies go out one by one, and headers that are no ASCII come in as on one machine', async () => {
+  const headers = new Headers([
+    ['set-cookie', 'a=1'],
+    ['set-cookie', 'b=2'],
+  ])
+  const seen: unknown[] = []
+  const { prelude } = await call(eventOf('/', { multiValueHeaders: { 'X-Name': ['é'] } }), async (request) => {
+    seen.push(request.headers.get('x-name'))
+    return new Response(null, { headers })
+  })
+  expect([prelude.cookies, prelude.headers, seen]).toEqual([['a=1', 'b=2'], {}, ['Ã©']])
+})
+
+test('status and headers go out before the first piece, and pieces as they come', async () => {
+  const headFirst = Promise.withResolvers<void>()
+  const firstPiece = Promise.withResolvers<void>()
   const encoder = new TextEncoder()
   async function* speak() {
+    await headFirst.promise
     yield encoder.encode('first')
-    await held
+    await firstPiece.promise
     yield encoder.encode('second')
   }
   const handler = createStreamingHandler(
     async () => new Response(ReadableStream.from(speak())),
-    (_context, respond) => respond(),
+    (_context, work) => work(),
   )
   const stream = new PassThrough()
+  const pieces: string[] = []
   stream.on('data', (chunk: Buffer) => {
-    pieces.push(chunk.toString())
-    release()
+    const piece = chunk.toString()
+    if (piece.startsWith('{')) headFirst.resolve()
+    else if (/^[a-z]/.test(piece)) pieces.push(piece)
+    if (piece === 'first') firstPiece.resolve()
   })
   await handler(eventOf('/events'), stream, {} as Context)
   expect(pieces).toEqual(['first', 'second'])
+})
+
+test('a body that breaks off fails the invocation, and nothing of ours is put in its place', async () => {
+  async function* breaks() {
+    yield new TextEncoder().encode('half')
+    throw new Error('the store is gone')
+  }
+  const handler = createStreamingHandler(
+    async () => new Response(ReadableStream.from(breaks())),
+    (_context, work) => work(),
+  )
+  const stream = new PassThrough()
+  await expect(handler(eventOf('/output'), stream, {} as Context)).rejects.toThrow('the store is gone')
+  expect([stream.writableEnded, stream.destroyed]).toEqual([false, false])
+  expect(String(stream.read())).toMatch(/half$/)
+})
+
+test('a reader who is slow is waited for', async () => {
+  const stream = new PassThrough({ highWaterMark: 1 })
+  let given = 0
+  async function* pieces() {
+    for (; given < 10; given++) yield new Uint8Array(1_000)
+  }
+  const handler = createStreamingHandler(
+    async () => new Response(ReadableStream.from(pieces())),
+    (_context, work) => work(),
+  )
+  const done = handler(eventOf('/output'), stream, {} as Context)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(given).toBeLessThan(5)
+  stream.resume()
+  await done
+  expect(given).toBe(10)
 })
 
 test('elsewhere than on Lambda the module loads, and its handler says so', async () => {

@@ -1,0 +1,51 @@
+import type { APIGatewayProxyEvent } from 'aws-lambda'
+
+/** The request that a proxy event tells of, at its path in the app. Throws for one that no `Request` can be. */
+export function requestOf(event: APIGatewayProxyEvent, path: string): Request {
+  const url = new URL(`https://${event.requestContext.domainName ?? 'localhost'}`)
+  url.pathname = path
+  for (const [name, values] of Object.entries(event.multiValueQueryStringParameters ?? {}))
+    for (const value of values ?? []) url.searchParams.append(name, value)
+  const headers = new Headers()
+  for (const [name, values] of Object.entries(event.multiValueHeaders ?? {}))
+    for (const value of values ?? []) headers.append(name, bytesAsLatin1(value))
+  const { httpMethod: method, body } = event
+  // A `Request` takes no body with these methods, whatever the caller sent.
+  if (body === null || method === 'GET' || method === 'HEAD') return new Request(url, { method, headers })
+  const bytes = Buffer.from(body, event.isBase64Encoded ? 'base64' : 'utf8')
+  headers.set('content-length', String(bytes.byteLength))
+  return new Request(url, { method, headers, body: bytes })
+}
+
+/** As Node gives a header that is no ASCII, so that the app reads the same on one machine and on Lambda. */
+const bytesAsLatin1 = (value: string): string => Buffer.from(value, 'utf8').toString('latin1')
+
+/**
+ * Where the app's paths begin: after the stage in the address of the API itself, after the base path of a custom domain, which is
+ * in the event's `path`, too.
+ */
+export function placeOf(event: Pick<APIGatewayProxyEvent, 'path' | 'pathParameters' | 'requestContext'>): {
+  readonly base: string
+  readonly path: string
+} {
+  const route = `/${event.pathParameters?.['proxy'] ?? ''}`
+  const mapping = beginning(event.path, route)
+  return { base: beginning(event.requestContext.path, route), path: event.path.slice(mapping.length) || '/' }
+}
+
+/** What stands before `route`, which API Gateway gives decoded. */
+function beginning(path: string, route: string): string {
+  const whole = trimmed(decode(path))
+  // A base is made of letters, digits and `_.-`, so that it is as long decoded as it was sent.
+  return whole.endsWith(trimmed(route)) ? path.slice(0, whole.length - trimmed(route).length) : ''
+}
+
+const trimmed = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path)
+
+function decode(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
