@@ -5,7 +5,8 @@ import { Effect, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions'
 import { Construct } from 'constructs'
-import { alarmRules, type AlarmRule } from './alarm-rules.ts'
+import type { AlarmRule } from './alarm-rule.ts'
+import { alarmRules } from './alarm-rules.ts'
 import type { Tooltrail } from './tooltrail.ts'
 
 export interface AlarmsProps {
@@ -37,16 +38,21 @@ export class Alarms extends Construct {
     this.alarms = alarmRules(tooltrail).map((rule) => this.#alarm(tooltrail.name, rule))
   }
 
-  #alarm(environment: string, { name, metric, at, minutes, description }: AlarmRule): Alarm {
+  #alarm(environment: string, rule: AlarmRule): Alarm {
+    const { name, metric, at, side = 'above', times, of = times, silent = false, description } = rule
     const alarm = new Alarm(this, name, {
       alarmName: `${environment}-${name}`,
       alarmDescription: description,
       metric,
       threshold: at,
-      evaluationPeriods: minutes,
-      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      // No request, no hint, no record: nothing is wrong.
-      treatMissingData: TreatMissingData.NOT_BREACHING,
+      evaluationPeriods: of,
+      datapointsToAlarm: times,
+      comparisonOperator:
+        side === 'above'
+          ? ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
+          : ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD,
+      // No request, no hint, no record: nothing is wrong, unless that is what it warns of.
+      treatMissingData: silent ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
     })
     alarm.addAlarmAction(new SnsAction(this.topic))
     alarm.addOkAction(new SnsAction(this.topic))

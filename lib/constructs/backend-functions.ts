@@ -15,6 +15,7 @@ import type { ModelAccess } from './model-access.ts'
 import { NodeFunction } from './node-function.ts'
 import type { OutputBucket } from './output-bucket.ts'
 import type { RunQueue } from './run-queue.ts'
+import { SWEEP_EVERY } from './sweeper.ts'
 
 /** The longest that Lambda lets a function run. */
 export const LOOP_TIMEOUT = Duration.minutes(15)
@@ -87,6 +88,8 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       memory: 512,
       logDays,
       retain,
+      // A sweep that failed is not made up for: the next one sees the same.
+      asynchronous: { retryAttempts: 0, maxEventAge: SWEEP_EVERY },
     }),
   }
   grantRights(stores, functions)

@@ -4,6 +4,7 @@ import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch'
 import { Construct } from 'constructs'
 import { indexLag } from './alarm-rules.ts'
 import type { Alarms } from './alarms.ts'
+import { failed } from './function-alarms.ts'
 import type { Tooltrail } from './tooltrail.ts'
 
 const MINUTE = { period: Duration.minutes(1) }
@@ -42,6 +43,10 @@ export class StatusDashboard extends Construct {
         queue.queue.metricApproximateNumberOfMessagesNotVisible(MINUTE),
         queue.deadLetters.metricApproximateNumberOfMessagesVisible(MINUTE),
         queue.poison.metricApproximateNumberOfMessagesVisible(MINUTE),
+      ]),
+      graph('Hints and batches that failed, and come again', [
+        failed('FailedHints', environment, MINUTE.period),
+        failed('FailedBatches', environment, MINUTE.period),
       ]),
       graph('Milliseconds until found', [indexLag(environment)]),
       graph('Functions: errors and throttles', [

@@ -1,4 +1,5 @@
 import type { IKey } from 'aws-cdk-lib/aws-kms'
+import type { AlarmRule } from './alarm-rule.ts'
 import type { NodeFunction } from './node-function.ts'
 
 /** Where the history index is, and who may do what there. */
@@ -12,6 +13,8 @@ export interface HistorySearch {
   grantSearch(reader: NodeFunction): void
   /** To keep the index in step with the log: makes it where it is not there, and writes documents. */
   grantIndexing(writer: NodeFunction): void
+  /** What tells that it is not well. */
+  alarmRules(): AlarmRule[]
 }
 
 export type SearchSettings =

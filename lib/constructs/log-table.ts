@@ -54,6 +54,8 @@ export class LogTable extends Construct {
   readonly table: Table | ITable
   /** What the table's stream is read by. */
   readonly streamArn: string
+  /** Names of its indexes. */
+  readonly indexes: readonly string[] = [GROUP_INDEX, DUE_INDEX]
 
   constructor(scope: Construct, id: string, props: LogTableProps = {}) {
     super(scope, id)

@@ -34,6 +34,11 @@ export interface NodeFunctionProps {
    * @default RecursiveLoop.TERMINATE
    */
   readonly recursiveLoop?: RecursiveLoop
+  /**
+   * What Lambda does with an event that nobody waits for, when its invocation fails or finds no room.
+   * @default - it tries for six hours, twice after a failure
+   */
+  readonly asynchronous?: { readonly retryAttempts: number; readonly maxEventAge: Duration }
 }
 
 /** A function of ours: arm64, Node 24, its own bundle, its own role, and a log group that forgets. */
@@ -69,6 +74,7 @@ export class NodeFunction extends Function {
       logGroup: logs,
       role,
       ...(props.recursiveLoop === undefined ? {} : { recursiveLoop: props.recursiveLoop }),
+      ...props.asynchronous,
     })
     this.role = role
     this.logs = logs

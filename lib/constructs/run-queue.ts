@@ -16,8 +16,11 @@ export interface RunQueueProps {
 
 /** Beyond the worker's own time: Lambda takes a hint out of the queue before it starts the function. */
 const VISIBILITY_MARGIN = Duration.minutes(1)
-/** A hint that could not be handled this often goes to the dead letters; the sweeper finds its session all the same. */
-const MOST_RECEIVES = 5
+/**
+ * A hint that could not be handled this often goes to the dead letters: after three quarters of an hour, for each time it is hidden
+ * for as long as a worker may take. The sweeper finds its session all the same.
+ */
+const MOST_RECEIVES = 3
 
 /** Hints for the workers, hints that no worker could handle, and rows that can never be indexed. */
 export class RunQueue extends Construct {

@@ -4,9 +4,11 @@ import { Effect, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { LogGroup, ResourcePolicy, RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Domain, EngineVersion, TLSSecurityPolicy } from 'aws-cdk-lib/aws-opensearchservice'
 import { Construct } from 'constructs'
+import type { AlarmRule } from './alarm-rule.ts'
 import { allow } from './allow.ts'
 import type { HistorySearch, HistorySearchProps } from './history-search.ts'
 import type { NodeFunction } from './node-function.ts'
+import { domainRules } from './search-alarms.ts'
 
 export interface SearchDomainProps extends HistorySearchProps {
   readonly instance: string
@@ -24,6 +26,7 @@ export class SearchDomain extends Construct implements HistorySearch {
   readonly endpoint: string
   readonly searchName: string
   readonly #arn: string
+  readonly #size: { readonly nodes: number; readonly volume: number }
 
   constructor(scope: Construct, id: string, props: SearchDomainProps) {
     super(scope, id)
@@ -59,6 +62,7 @@ export class SearchDomain extends Construct implements HistorySearch {
     this.endpoint = `https://${domain.domainEndpoint}`
     this.searchName = searchName
     this.#arn = domain.domainArn
+    this.#size = { nodes, volume: props.volume }
     acknowledge(domain, standby)
   }
 
@@ -71,6 +75,10 @@ export class SearchDomain extends Construct implements HistorySearch {
     this.#allow(writer, 'es:ESHttpGet', ['_alias/history', '_alias/history-write'])
     this.#allow(writer, 'es:ESHttpPut', ['history-v*'], because)
     this.#allow(writer, 'es:ESHttpPost', ['_bulk', '_aliases'])
+  }
+
+  alarmRules(): AlarmRule[] {
+    return domainRules(this, { name: this.searchName, ...this.#size })
   }
 
   #allow(grantee: NodeFunction, action: string, paths: readonly string[], because?: string): void {

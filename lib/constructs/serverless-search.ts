@@ -6,9 +6,11 @@ import {
   CfnSecurityPolicy,
 } from 'aws-cdk-lib/aws-opensearchserverless'
 import { Construct } from 'constructs'
+import type { AlarmRule } from './alarm-rule.ts'
 import { allow } from './allow.ts'
 import type { HistorySearch, HistorySearchProps } from './history-search.ts'
 import type { NodeFunction } from './node-function.ts'
+import { serverlessRules } from './search-alarms.ts'
 
 export interface ServerlessSearchProps extends HistorySearchProps {
   readonly maxCapacity: number
@@ -25,6 +27,7 @@ export class ServerlessSearch extends Construct implements HistorySearch {
   readonly endpoint: string
   readonly searchName: string
   readonly #collection: CfnCollection
+  readonly #group: { readonly id: string; readonly name: string; readonly maxCapacity: number }
 
   constructor(scope: Construct, id: string, props: ServerlessSearchProps) {
     super(scope, id)
@@ -67,6 +70,7 @@ export class ServerlessSearch extends Construct implements HistorySearch {
       for (const kept of [group, encryption, network, this.#collection]) kept.applyRemovalPolicy(RemovalPolicy.RETAIN)
     this.endpoint = this.#collection.attrCollectionEndpoint
     this.searchName = name
+    this.#group = { id: group.attrId, name, maxCapacity: props.maxCapacity }
     if (operators.length > 0) this.#allow(this, 'operators', operators, OPERATING)
   }
 
@@ -76,6 +80,10 @@ export class ServerlessSearch extends Construct implements HistorySearch {
 
   grantIndexing(writer: NodeFunction): void {
     this.#admit(writer, INDEXING)
+  }
+
+  alarmRules(): AlarmRule[] {
+    return serverlessRules(this, this.#group)
   }
 
   /** The role may talk to the collection at all; what it may do there is said by the collection's own policy. */

@@ -5,7 +5,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 
 /** How long a lost hint waits at most. */
-const EVERY = Duration.minutes(1)
+export const SWEEP_EVERY = Duration.minutes(1)
 
 /** Lets the sweeper look after what lost hints and dead workers left, again and again. */
 export class SweepSchedule extends Construct {
@@ -13,9 +13,9 @@ export class SweepSchedule extends Construct {
     super(scope, id)
     new Rule(this, 'Rule', {
       description: 'Looks after sessions whose hint was lost or whose worker died',
-      schedule: Schedule.rate(EVERY),
-      // A sweep that failed is not made up for: the next one sees the same.
-      targets: [new LambdaFunction(sweeper, { retryAttempts: 0, maxEventAge: EVERY })],
+      schedule: Schedule.rate(SWEEP_EVERY),
+      // Whether Lambda was asked to; what it does with it is a setting of the function itself.
+      targets: [new LambdaFunction(sweeper, { retryAttempts: 0, maxEventAge: SWEEP_EVERY })],
     })
   }
 }

@@ -19,11 +19,13 @@ const sectionOf = (page: string, title: string): string =>
 test('docs/operations.md says of every alarm what it means and what to do, and of no other', () => {
   const rows = [...sectionOf('docs/operations.md', 'Alarms').matchAll(/^\| (`.*?) \| (.+?) \| (.+?) \|$/gm)]
   const explained = rows.flatMap(([, names]) => [...(names ?? '').matchAll(/`([\w-]+)`/g)].map(([, name]) => name))
-  const alarms = ofType(synthesise(environmentNamed('dev')), 'AWS::CloudWatch::Alarm').map(([, { Properties }]) =>
-    String(Properties['AlarmName']).replace('tooltrail-dev-', ''),
+  const alarms = ['dev', 'prod'].flatMap((name) =>
+    ofType(synthesise(environmentNamed(name)), 'AWS::CloudWatch::Alarm').map(([, { Properties }]) =>
+      String(Properties['AlarmName']).replace(`tooltrail-${name}-`, ''),
+    ),
   )
   expect(new Set(explained)).toEqual(new Set(alarms))
-  expect(explained).toHaveLength(alarms.length)
+  expect(explained).toHaveLength(new Set(alarms).size)
 })
 
 describe('the construct', () => {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { environmentNamed, expectResource, ofType, synthesise } from './synthesise.ts'
+import { environmentNamed, expectResource, ofType, synthesise, type Resource, type Synthesised } from './synthesise.ts'
 import { variantOf } from './variants.ts'
 
 // Bundles and templates take their time where others work at the same machine.
@@ -73,6 +73,8 @@ describe('the alarms', () => {
     expect(alarms.map((alarm) => String(alarm['AlarmName'])).toSorted()).toEqual(
       [
         ...['dead-letters', 'poison', 'oldest-hint', 'given-up', 'iterator-age', 'index-lag', 'server-errors'],
+        ...['failed-hints', 'failed-batches', 'sweeper-silence', 'table-throttles'],
+        ...['search-capacity', 'indexing-capacity'],
         ...['api', 'worker', 'indexer', 'sweeper'].flatMap((name) => [`${name}-errors`, `${name}-throttles`]),
       ]
         .map((name) => `tooltrail-dev-${name}`)
@@ -80,8 +82,91 @@ describe('the alarms', () => {
     )
     for (const alarm of alarms) {
       expect(alarm['AlarmActions'], String(alarm['AlarmName'])).toHaveLength(1)
-      expect(String(alarm['AlarmDescription'])).toMatch(/Look|Mend|Have|mend/)
+      expect(String(alarm['AlarmDescription'])).toMatch(/[Ll]ook|[Mm]end|Have|Raise/)
     }
+  })
+
+  const alarmOf = (made: Synthesised, name: string): Resource['Properties'] =>
+    ofType(made, 'AWS::CloudWatch::Alarm').find(([, { Properties }]) =>
+      String(Properties['AlarmName']).endsWith(`-${name}`),
+    )?.[1].Properties ?? {}
+
+  test.each(['api', 'worker', 'indexer', 'sweeper'])(
+    'of %s go off for one failure of few, also for one that is told when the invocation ran out of time',
+    (name) => {
+      const alarm = alarmOf(dev, `${name}-errors`)
+      const [, fn] =
+        ofType(dev, 'AWS::Lambda::Function').find(([id]) => id.toLowerCase().includes(`tooltrail${name}`)) ?? []
+      const parts = alarm['Metrics'] as { Expression?: string; Period?: number; MetricStat?: { Period: number } }[]
+      const [period = 0] = parts.flatMap(({ MetricStat }) => MetricStat?.Period ?? [])
+      expect(parts.map(({ Expression }) => Expression)).toContain('100 * errors / invocations')
+      expect([alarm['Threshold'], alarm['DatapointsToAlarm']]).toEqual([5, 1])
+      expect(Number(alarm['EvaluationPeriods']) * period).toBeGreaterThan(Number(fn?.Properties['Timeout']))
+    },
+  )
+
+  test.each([
+    ['failed-hints', "createFailureMetric('dev', 'FailedHints')()"],
+    ['failed-batches', "createFailureMetric('dev', 'FailedBatches')()"],
+  ])('of %s watch the very metric that the function tells', (name, statement) => {
+    const [told] = emitted(`metrics.${statement}`)
+    const alarm = alarmOf(dev, name)
+    expect([alarm['Namespace'], [alarm['MetricName']]]).toEqual([told?.namespace, told?.metrics])
+    const watched = alarm['Dimensions'] as { Name: string; Value: string }[]
+    expect(watched.map(({ Name }) => Name).toSorted()).toEqual(told?.dimensions)
+    for (const { Name, Value } of watched) expect(told?.values[Name], Name).toBe(Value)
+  })
+
+  test('tell of a hint that keeps failing long before it is a dead letter', () => {
+    const queue = ofType(dev, 'AWS::SQS::Queue').find(([id]) => id.includes('RunsQueue'))?.[1].Properties ?? {}
+    const hidden = Number(queue['VisibilityTimeout'])
+    const { maxReceiveCount } = queue['RedrivePolicy'] as { maxReceiveCount: number }
+    const { Threshold, Period } = alarmOf(dev, 'failed-hints')
+    expect(Number(Threshold)).toBeLessThan(maxReceiveCount)
+    expect(Number(Period)).toBeGreaterThan(hidden * (Number(Threshold) - 1))
+    expect(hidden * maxReceiveCount).toBeLessThan(3_600)
+  })
+
+  test('tell when no sweep ran, which no other metric does', () => {
+    expect(alarmOf(dev, 'sweeper-silence')).toMatchObject({
+      TreatMissingData: 'breaching',
+      ComparisonOperator: 'LessThanOrEqualToThreshold',
+      Threshold: 0,
+      EvaluationPeriods: 5,
+    })
+    for (const [, { Properties }] of ofType(dev, 'AWS::CloudWatch::Alarm'))
+      if (!String(Properties['AlarmName']).endsWith('sweeper-silence'))
+        expect(Properties['TreatMissingData']).toBe('notBreaching')
+  })
+
+  test('watch the table and each of its indexes', () => {
+    const [, table] = ofType(dev, 'AWS::DynamoDB::Table')[0] ?? []
+    const indexes = table?.Properties['GlobalSecondaryIndexes'] as { IndexName: string }[]
+    const parts = alarmOf(dev, 'table-throttles')['Metrics'] as {
+      MetricStat?: { Metric: { MetricName: string; Dimensions: { Name: string; Value: unknown }[] } }
+    }[]
+    const watched = parts.flatMap(({ MetricStat }) => MetricStat?.Metric ?? [])
+    const named = watched.map(
+      ({ MetricName, Dimensions }) =>
+        `${MetricName} ${String(Dimensions.find(({ Name }) => Name === 'GlobalSecondaryIndexName')?.Value)}`,
+    )
+    expect(named.toSorted()).toEqual(
+      [undefined, ...indexes.map(({ IndexName }) => IndexName)]
+        .flatMap((index) => [`ReadThrottleEvents ${index}`, `WriteThrottleEvents ${index}`])
+        .toSorted(),
+    )
+  })
+
+  test('watch what AWS recommends of a domain, and copies where there are nodes for them', () => {
+    const prod = synthesise(environmentNamed('prod'))
+    const ofSearch = (made: Synthesised): string[] =>
+      ofType(made, 'AWS::CloudWatch::Alarm').flatMap(([, { Properties }]) =>
+        Properties['Namespace'] === 'AWS/ES' ? [String(Properties['MetricName'])] : [],
+      )
+    const always = ['ClusterStatus.red', 'FreeStorageSpace', 'ClusterIndexWritesBlocked', 'JVMMemoryPressure']
+    expect(ofSearch(prod)).toEqual(expect.arrayContaining([...always, 'ClusterStatus.yellow']))
+    expect(ofSearch(synthesise(variantOf('small'))).toSorted()).toEqual(always.toSorted())
+    expect(alarmOf(prod, 'search-storage')).toMatchObject({ Threshold: (50 * 1_024) / 4, Statistic: 'Minimum' })
   })
 
   test('do not take a hint that a worker is at for one that waits', () => {

@@ -61,7 +61,16 @@ describe('what goes to whom', () => {
   })
 
   test('a hint that keeps failing goes to the dead letters', () =>
-    expect(queueOf('RunsQueue')['RedrivePolicy']).toMatchObject({ maxReceiveCount: 5 }))
+    expect(queueOf('RunsQueue')['RedrivePolicy']).toMatchObject({ maxReceiveCount: 3 }))
+
+  test('Lambda tries no sweep again, for it would come late and beside others', () => {
+    const configs = ofType(dev, 'AWS::Lambda::EventInvokeConfig').map(([, { Properties }]) => Properties)
+    expect(configs).toHaveLength(1)
+    expect(configs[0]).toMatchObject({ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60, Qualifier: '$LATEST' })
+    expect(JSON.stringify(configs[0]?.['FunctionName'])).toContain('Sweeper')
+    // Everything that Lambda is asked for without waiting for it needs such a bound: no other function is.
+    expect(ofType(dev, 'AWS::Events::Rule')).toHaveLength(1)
+  })
 
   test('Lambda does not end a chain of hand-overs, and does end any other', () => {
     for (const [name, fn] of functions) expect(fn['RecursiveLoop'], name).toBe(name === 'worker' ? 'Allow' : undefined)

@@ -12,7 +12,7 @@ import { createStreamHandler } from '../aws/indexing.ts'
 import { openOutputsLate } from '../aws/late-outputs.ts'
 import type { IndexerSettings } from '../config.ts'
 import { createLambdaLogger } from './logger.ts'
-import { createLagMetric } from './metrics.ts'
+import { createFailureMetric, createLagMetric } from './metrics.ts'
 
 /** Handles batches of the table's stream; the stream goes on at the first record that failed. */
 export function createIndexerHandler(
@@ -21,11 +21,13 @@ export function createIndexerHandler(
   const clock = createSystemClock()
   const logger = createLambdaLogger(settings.logLevel, settings.environment)
   const lag = createLagMetric(settings.environment)
+  const countFailure = createFailureMetric(settings.environment, 'FailedBatches')
   const handle = createStreamHandler({ ...openStores(settings, clock, logger), logger })
   return async ({ Records: records }, context) => {
     logger.begin(context)
     // Lambda gives binary values as text: this table has none.
     const { failed } = await handle(records as readonly StreamRecord[])
+    if (failed.length > 0) countFailure()
     const oldest = Math.min(...records.flatMap(createdAt))
     if (Number.isFinite(oldest)) lag(Math.max(0, clock.now() - oldest))
     return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) }

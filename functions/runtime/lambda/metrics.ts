@@ -61,5 +61,14 @@ export function createLagMetric(environment: string): (milliseconds: number) => 
   }
 }
 
+/** Counts what failed and comes again, of which Lambda knows nothing: the invocation that says so has not failed. */
+export function createFailureMetric(environment: string, name: 'FailedHints' | 'FailedBatches'): () => void {
+  const metrics = createMetrics({ environment })
+  return () => {
+    metrics.addMetric(name, MetricUnit.Count, 1)
+    metrics.publishStoredMetrics()
+  }
+}
+
 const createMetrics = (defaultDimensions: Record<string, string>): Metrics =>
   new Metrics({ namespace: NAMESPACE, serviceName: 'tooltrail', defaultDimensions })

@@ -5,6 +5,7 @@ import { serveHint } from '../../agent/serving/serve-hint.ts'
 import type { LoopSettings } from '../config.ts'
 import { invoke } from './invocation.ts'
 import { openLoop } from './loop.ts'
+import { createFailureMetric } from './metrics.ts'
 
 /** Serves the sessions that hints from the run queue name; a hint that could not be served comes again. */
 export function createWorkerHandler(
@@ -12,6 +13,7 @@ export function createWorkerHandler(
 ): (event: SQSEvent, context: Context) => Promise<SQSBatchResponse> {
   const loop = openLoop(settings)
   const { ports, worker, logger } = loop
+  const countFailure = createFailureMetric(settings.environment, 'FailedHints')
   return async (event, context) => {
     const deadline = ports.clock.now() + context.getRemainingTimeInMillis() - settings.stopMarginMs
     const serve = async ({ body, messageId }: SQSRecord): Promise<void> => {
@@ -23,6 +25,7 @@ export function createWorkerHandler(
         })
       } catch (error) {
         logger.error('serving a hint failed', error, { message_id: messageId })
+        countFailure()
         throw error
       }
     }

@@ -1,0 +1,108 @@
+import { Duration } from 'aws-cdk-lib'
+import { MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
+import { MINUTE, sum, type AlarmRule } from './alarm-rule.ts'
+import type { Tooltrail } from './tooltrail.ts'
+
+const period = Duration.minutes(5)
+/** Lambda stamps a failure with the time at which its invocation began: 15 minutes ago, when it ran out of time. */
+const LATE = 4
+/** Of a hundred invocations or requests. With few of them, one that failed is more than that. */
+const PERCENT = 5
+
+/** What `functions/runtime/lambda/metrics.ts` counts where Lambda sees no failure: hints and batches that come again. */
+export const failed = (what: 'FailedHints' | 'FailedBatches', environment: string, over: Duration): Metric =>
+  new Metric({
+    period: over,
+    statistic: Stats.SUM,
+    namespace: 'Tooltrail',
+    metricName: what,
+    dimensionsMap: { service: 'tooltrail', environment },
+  })
+
+/** Of the four functions and the API before them. */
+export function functionRules({ functions, publicApi, environmentName }: Tooltrail): AlarmRule[] {
+  const ofEach = Object.entries(functions).flatMap(([name, fn]): AlarmRule[] => [
+    {
+      name: `${name}-errors`,
+      metric: new MathExpression({
+        period,
+        label: 'Invocations that failed, of a hundred',
+        expression: '100 * errors / invocations',
+        usingMetrics: {
+          errors: fn.metricErrors({ period, statistic: Stats.SUM }),
+          invocations: fn.metricInvocations({ period, statistic: Stats.SUM }),
+        },
+      }),
+      at: PERCENT,
+      times: 1,
+      of: LATE,
+      description:
+        `Of the invocations of the function ${name} ${PERCENT} in a hundred and more failed, or ran out of time or memory. ` +
+        'What was under way is continued by others. Look for the error in its log.',
+    },
+    {
+      name: `${name}-throttles`,
+      metric: fn.metricThrottles(sum),
+      at: 1,
+      times: 5,
+      description:
+        `Lambda had no room for the function ${name} for 5 minutes. Have the limit of concurrent executions of the ` +
+        'account raised.',
+    },
+  ])
+  return [
+    {
+      name: 'server-errors',
+      metric: new MathExpression({
+        period,
+        label: 'Requests that got a 5xx, of a hundred',
+        expression: '100 * rate',
+        usingMetrics: { rate: publicApi.rest.metricServerError({ period, statistic: Stats.AVERAGE }) },
+      }),
+      at: PERCENT,
+      times: 1,
+      description:
+        `Of the requests to the API ${PERCENT} in a hundred and more got a 5xx. Look for errors in the log of the api, by ` +
+        'the request ids of the access log.',
+    },
+    {
+      name: 'failed-hints',
+      metric: failed('FailedHints', environmentName, Duration.hours(1)),
+      at: 2,
+      times: 1,
+      description:
+        'Workers failed at hints, which come again after 16 minutes and become dead letters at the third time. No run is ' +
+        'lost. Look for "serving a hint failed" in the log of the worker.',
+    },
+    {
+      name: 'failed-batches',
+      metric: failed('FailedBatches', environmentName, MINUTE),
+      at: 1,
+      times: 5,
+      of: 15,
+      description:
+        'The indexer fails at the same records again and again: what was said since is not found. Look for the error in ' +
+        'its log, and at the search index: npm run status.',
+    },
+    {
+      name: 'sweeper-silence',
+      metric: new MathExpression({
+        period: MINUTE,
+        label: 'Sweeps that were not ended by a failure',
+        expression: 'FILL(begun, 0) - FILL(failed, 0)',
+        usingMetrics: {
+          begun: functions.sweeper.metricInvocations(sum),
+          failed: functions.sweeper.metricErrors(sum),
+        },
+      }),
+      at: 0,
+      side: 'below',
+      times: 5,
+      silent: true,
+      description:
+        'No sweep ran for 5 minutes: hints that are lost stay lost, and deleted sessions stay where they are. Look at the ' +
+        'log of the sweeper, and whether its rule is enabled.',
+    },
+    ...ofEach,
+  ]
+}

@@ -1,0 +1,96 @@
+import { Duration, Stack } from 'aws-cdk-lib'
+import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
+import type { Construct } from 'constructs'
+import { MINUTE, most, type AlarmRule } from './alarm-rule.ts'
+
+const MIB_OF_GIB = 1_024
+
+interface Domain {
+  readonly name: string
+  readonly nodes: number
+  /** GiB of each node. */
+  readonly volume: number
+}
+
+/** What AWS recommends to watch of a domain. */
+export function domainRules(scope: Construct, { name, nodes, volume }: Domain): AlarmRule[] {
+  const metric = (metricName: string, { statistic = Stats.MAXIMUM, period = MINUTE } = {}): Metric => {
+    const dimensionsMap = { DomainName: name, ClientId: Stack.of(scope).account }
+    return new Metric({ namespace: 'AWS/ES', metricName, dimensionsMap, statistic, period })
+  }
+  const rebuilt = 'The index can be made anew from the log at any time: npm run rebuild.'
+  return [
+    {
+      name: 'search-red',
+      metric: metric('ClusterStatus.red'),
+      at: 1,
+      times: 1,
+      description: `Parts of the index are on no node of the search domain: searches fail or are incomplete. Look at its free storage and its nodes. ${rebuilt}`,
+    },
+    {
+      name: 'search-storage',
+      metric: metric('FreeStorageSpace', { statistic: Stats.MINIMUM }),
+      at: (volume * MIB_OF_GIB) / 4,
+      side: 'below',
+      times: 1,
+      description:
+        'A node of the search domain has less than a quarter of its storage left; without any, it takes no more writes. ' +
+        'Have larger volumes: `search.volume` in lib/environments.ts.',
+    },
+    {
+      name: 'search-writes-blocked',
+      metric: metric('ClusterIndexWritesBlocked', { period: Duration.minutes(5) }),
+      at: 1,
+      times: 1,
+      description:
+        'The search domain takes no writes, for want of storage or memory: what is said is not found. Look at search-storage ' +
+        'and search-memory.',
+    },
+    {
+      name: 'search-memory',
+      metric: metric('JVMMemoryPressure'),
+      at: 95,
+      times: 3,
+      description:
+        'The search domain has next to no memory left, and may refuse requests or lose nodes. Have larger instances: ' +
+        '`search.instance` in lib/environments.ts.',
+    },
+    // A single node has nowhere to put copies: it is yellow for good.
+    ...(nodes === 1
+      ? []
+      : [
+          {
+            name: 'search-yellow',
+            metric: metric('ClusterStatus.yellow'),
+            at: 1,
+            times: 60,
+            description:
+              'Copies of the index are missing in the search domain for an hour: the next node that fails takes parts of the ' +
+              `index along. Look at its nodes. ${rebuilt}`,
+          },
+        ]),
+  ]
+}
+
+interface Group {
+  readonly id: string
+  readonly name: string
+  readonly maxCapacity: number
+}
+
+/** Of a serverless collection, which looks after itself up to the most that it may use. */
+export const serverlessRules = (scope: Construct, { id, name, maxCapacity }: Group): AlarmRule[] =>
+  (['Search', 'Indexing'] as const).map((work) => ({
+    name: `${work.toLowerCase()}-capacity`,
+    metric: new Metric({
+      ...most,
+      namespace: 'AWS/AOSS',
+      metricName: `${work}OCU`,
+      dimensionsMap: { ClientId: Stack.of(scope).account, CollectionGroupId: id, CollectionGroupName: name },
+    }),
+    at: maxCapacity,
+    times: 15,
+    description:
+      `For 15 minutes the search collection has used all the capacity for ${work.toLowerCase()} that it may: it answers late, or refuses. Raise ` +
+      '`search.maxCapacity` in lib/environments.ts, or look for who asks so much.',
+  }))
