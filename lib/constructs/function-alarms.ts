@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib'
 import { MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
 import { MINUTE, sum, type AlarmRule } from './alarm-rule.ts'
+import type { NodeFunction } from './node-function.ts'
 import type { Tooltrail } from './tooltrail.ts'
 
 const period = Duration.minutes(5)
@@ -20,36 +21,8 @@ export const failed = (what: 'FailedHints' | 'FailedBatches', environment: strin
   })
 
 /** Of the four functions and the API before them. */
-export function functionRules({ functions, publicApi, environmentName }: Tooltrail): AlarmRule[] {
-  const ofEach = Object.entries(functions).flatMap(([name, fn]): AlarmRule[] => [
-    {
-      name: `${name}-errors`,
-      metric: new MathExpression({
-        period,
-        label: 'Invocations that failed, of a hundred',
-        expression: '100 * errors / invocations',
-        usingMetrics: {
-          errors: fn.metricErrors({ period, statistic: Stats.SUM }),
-          invocations: fn.metricInvocations({ period, statistic: Stats.SUM }),
-        },
-      }),
-      at: PERCENT,
-      times: 1,
-      of: LATE,
-      description:
-        `Of the invocations of the function ${name} ${PERCENT} in a hundred and more failed, or ran out of time or memory. ` +
-        'What was under way is continued by others. Look for the error in its log.',
-    },
-    {
-      name: `${name}-throttles`,
-      metric: fn.metricThrottles(sum),
-      at: 1,
-      times: 5,
-      description:
-        `Lambda had no room for the function ${name} for 5 minutes. Have the limit of concurrent executions of the ` +
-        'account raised.',
-    },
-  ])
+export function functionRules(tooltrail: Tooltrail): AlarmRule[] {
+  const { functions, publicApi } = tooltrail
   return [
     {
       name: 'server-errors',
@@ -62,47 +35,79 @@ export function functionRules({ functions, publicApi, environmentName }: Tooltra
       at: PERCENT,
       times: 1,
       description:
-        `Of the requests to the API ${PERCENT} in a hundred and more got a 5xx. Look for errors in the log of the api, by ` +
-        'the request ids of the access log.',
+        `At least ${PERCENT} % of the responses of the API are 5xx. Look for errors in the log of the api, by the request ids ` +
+        'of the access log.',
     },
-    {
-      name: 'failed-hints',
-      metric: failed('FailedHints', environmentName, Duration.hours(1)),
-      at: 2,
-      times: 1,
-      description:
-        'Workers failed at hints, which come again after 16 minutes and become dead letters at the third time. No run is ' +
-        'lost. Look for "serving a hint failed" in the log of the worker.',
-    },
-    {
-      name: 'failed-batches',
-      metric: failed('FailedBatches', environmentName, MINUTE),
-      at: 1,
-      times: 5,
-      of: 15,
-      description:
-        'The indexer fails at the same records again and again: what was said since is not found. Look for the error in ' +
-        'its log, and at the search index: npm run status.',
-    },
-    {
-      name: 'sweeper-silence',
-      metric: new MathExpression({
-        period: MINUTE,
-        label: 'Sweeps that were not ended by a failure',
-        expression: 'FILL(begun, 0) - FILL(failed, 0)',
-        usingMetrics: {
-          begun: functions.sweeper.metricInvocations(sum),
-          failed: functions.sweeper.metricErrors(sum),
-        },
-      }),
-      at: 0,
-      side: 'below',
-      times: 5,
-      silent: true,
-      description:
-        'No sweep ran for 5 minutes: hints that are lost stay lost, and deleted sessions stay where they are. Look at the ' +
-        'log of the sweeper, and whether its rule is enabled.',
-    },
-    ...ofEach,
+    ...repeatedRules(tooltrail),
+    silentSweeper(functions.sweeper),
+    ...Object.entries(functions).flatMap(([name, fn]) => [errorRate(name, fn), throttles(name, fn)]),
   ]
 }
+
+const errorRate = (name: string, fn: NodeFunction): AlarmRule => ({
+  name: `${name}-errors`,
+  metric: new MathExpression({
+    period,
+    label: 'Invocations that failed, of a hundred',
+    expression: '100 * errors / invocations',
+    usingMetrics: {
+      errors: fn.metricErrors({ period, statistic: Stats.SUM }),
+      invocations: fn.metricInvocations({ period, statistic: Stats.SUM }),
+    },
+  }),
+  at: PERCENT,
+  times: 1,
+  of: LATE,
+  description:
+    `At least ${PERCENT} % of the invocations of the function ${name} failed, or ran out of time or memory. What was under ` +
+    'way is continued by others. Look for the error in its log.',
+})
+
+const throttles = (name: string, fn: NodeFunction): AlarmRule => ({
+  name: `${name}-throttles`,
+  metric: fn.metricThrottles(sum),
+  at: 1,
+  times: 5,
+  description:
+    `Lambda had no room for the function ${name} for 5 minutes. Have the limit of concurrent executions of the account ` +
+    'raised.',
+})
+
+const repeatedRules = ({ environmentName }: Tooltrail): AlarmRule[] => [
+  {
+    name: 'failed-hints',
+    metric: failed('FailedHints', environmentName, Duration.hours(1)),
+    at: 2,
+    times: 1,
+    description:
+      'Workers failed on hints, which come again after 16 minutes and become dead letters at the third time. No run is ' +
+      'lost. Look for "serving a hint failed" in the log of the worker.',
+  },
+  {
+    name: 'failed-batches',
+    metric: failed('FailedBatches', environmentName, MINUTE),
+    at: 1,
+    times: 5,
+    of: 15,
+    description:
+      'The indexer fails on the same records again and again: search does not find what was said since. Look for the error ' +
+      'in its log, and at the search index: npm run status.',
+  },
+]
+
+const silentSweeper = (sweeper: NodeFunction): AlarmRule => ({
+  name: 'sweeper-silence',
+  metric: new MathExpression({
+    period: MINUTE,
+    label: 'Sweeps that succeeded',
+    expression: 'FILL(begun, 0) - FILL(failed, 0)',
+    usingMetrics: { begun: sweeper.metricInvocations(sum), failed: sweeper.metricErrors(sum) },
+  }),
+  at: 0,
+  side: 'below',
+  times: 5,
+  silent: true,
+  description:
+    'No sweep succeeded for 5 minutes: lost hints stay lost, and deleted sessions stay where they are. Look at the log of ' +
+    'the sweeper, and whether its rule is enabled.',
+})

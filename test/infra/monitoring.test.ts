@@ -165,7 +165,7 @@ describe('the alarms', () => {
       )
     const always = ['ClusterStatus.red', 'FreeStorageSpace', 'ClusterIndexWritesBlocked', 'JVMMemoryPressure']
     expect(ofSearch(prod)).toEqual(expect.arrayContaining([...always, 'ClusterStatus.yellow']))
-    expect(ofSearch(synthesise(variantOf('small'))).toSorted()).toEqual(always.toSorted())
+    expect(new Set(ofSearch(synthesise(variantOf('small'))))).toEqual(new Set(always))
     expect(alarmOf(prod, 'search-storage')).toMatchObject({ Threshold: (50 * 1_024) / 4, Statistic: 'Minimum' })
   })
 
