@@ -19,6 +19,9 @@ create prints the key once; only its hash is kept. read: GET requests. write: al
 unless said. --rps caps its requests per second, --active-runs its runs at a time.
 `
 
+/** A store may keep a list of them for each key. */
+const MOST_ACTIVE = 1_000
+
 /** Words of the command line that cannot be understood; the message says which. */
 export class KeyCommandError extends Error {
   override readonly name = 'KeyCommandError'
@@ -84,7 +87,7 @@ function newKey(values: ReturnType<typeof parseWords>['values'], now: number): A
     throw new KeyCommandError('--agent must have 1–128 characters')
   const caps = {
     requestsPerSecond: positive('--rps', values.rps),
-    activeRuns: positive('--active-runs', values['active-runs']),
+    activeRuns: positive('--active-runs', values['active-runs'], MOST_ACTIVE),
   }
   return {
     id: `key_${nextId(undefined, now)}`,
@@ -104,9 +107,10 @@ function readScopes(words: readonly string[]): Scope[] {
 
 const isScope = (word: string): word is Scope => word === 'read' || word === 'write' || word === 'admin'
 
-function positive(name: string, word: string | undefined): number | undefined {
+function positive(name: string, word: string | undefined, most = 999_999): number | undefined {
   if (word === undefined) return undefined
-  if (!/^[1-9]\d{0,5}$/.test(word)) throw new KeyCommandError(`${name} must be an integer from 1`)
+  if (!/^[1-9]\d{0,5}$/.test(word) || Number(word) > most)
+    throw new KeyCommandError(`${name} must be an integer from 1 to ${most}`)
   return Number(word)
 }
 

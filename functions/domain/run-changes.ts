@@ -1,3 +1,4 @@
+import { TooltrailError } from './errors.ts'
 import type { UserMessage } from './message.ts'
 import type { Run } from './run.ts'
 import { NO_USAGE } from './usage.ts'
@@ -40,4 +41,14 @@ export function messageOfInput(
 ): UserMessage | undefined {
   if (input === undefined) return undefined
   return { ...input, id, runId: into.id, agent: into.agent, role: 'user', round: into.rounds, createdAt: now }
+}
+
+/** Refuses a run beyond its key's cap, of which `active` are queued, running or paused. */
+export function requireRoom(active: number, cap: number): void {
+  if (active < cap) return
+  throw new TooltrailError(
+    'too_many_active_runs',
+    `this key may have ${cap === 1 ? '1 run' : `${cap} runs`} queued, running or paused at a time: wait until one has ended, or cancel one`,
+    { retryable: true },
+  )
 }

@@ -28,6 +28,4 @@ export interface LogReader {
   ): Promise<{ runs: readonly Run[]; more: boolean }>
   /** Runs queued in this session, in the order in which they were accepted. */
   queued(key: SessionKey): Promise<readonly Run[]>
-  /** Runs of this API key that are queued, running or paused. */
-  activeRuns(tenant: string, keyId: string): Promise<number>
 }

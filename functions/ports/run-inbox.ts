@@ -10,7 +10,9 @@ export interface NewRun {
   /** Absent on `continue`. */
   readonly input?: RunInput
   readonly clientTools: readonly ClientTool[]
+  /** The API key that hands it in, and how many runs of it may be queued, running or paused at a time. */
   readonly keyId?: string
+  readonly mostActive?: number
   readonly idempotency?: { readonly keyHash: string; readonly bodyHash: string }
   /**
    * Set when the caller can run the loop itself: on an idle session the run is then started in the same write, with a lease
@@ -63,8 +65,10 @@ export interface RunInbox {
    * that order. During a pause with calls still waiting it also sets `cancel` (superseded) on the paused run.
    *
    * Rejects with `session_busy` (`onBusy: reject` while a run is active or queued; a paused session with nothing queued is
-   * superseded instead), `idempotency_conflict` (same key, other body), `nothing_to_continue` (`continue` where the latest
-   * accepted run is not `failed`, or the session is not idle).
+   * superseded instead), `too_many_active_runs` (beyond `mostActive`; the count is part of the write, so of runs that are handed
+   * in at once no more than that are accepted), `idempotency_conflict` (same key, other body), `nothing_to_continue` (`continue` where the latest
+   * accepted run is not `failed`, or the session is not idle). What was accepted before under its idempotency key is no new run
+   * and meets none of these but the conflict.
    */
   enqueue(key: SessionKey, run: NewRun): Promise<Enqueued>
   /**

@@ -4,8 +4,6 @@ import {
   answerOf,
   callOf,
   endAfter,
-  fresh,
-  header,
   headOf,
   newRun,
   openScene,
@@ -190,29 +188,6 @@ export function logReaderContract(engine: Engine): void {
       expect(idsOf(await scene.reader.queued(scene.key))).toEqual(ids.slice(1))
     })
 
-    test('active runs of a key are those queued, running or paused, over all sessions of its tenant', async () => {
-      const tenant = fresh('tenant')
-      const keyId = fresh('key')
-      const [one, two] = [await openScene(stores, { tenant }), await openScene(stores, { tenant })]
-      expect(await stores.reader.activeRuns(tenant, keyId)).toBe(0)
-      const { lease } = await startRun(one, { keyId })
-      await one.inbox.enqueue(one.key, newRun({ keyId }))
-      await one.inbox.enqueue(one.key, newRun({ keyId: fresh('key') }))
-      const other = await startRun(two, { keyId })
-      expect(await stores.peer.reader.activeRuns(tenant, keyId)).toBe(3)
-      const ask = roundAfter(two, other.lease, other.lease.head, [{ name: 'ask', needs: 'result' }])
-      await two.log.appendRound(other.lease, ask)
-      await two.log.pause(other.lease)
-      expect(await stores.reader.activeRuns(tenant, keyId)).toBe(3)
-      await one.log.endRun(lease, endAfter(one, lease, lease.head))
-      expect(await stores.reader.activeRuns(tenant, keyId)).toBe(2)
-      await one.lease.start(await header(one), 'x')
-      expect(await stores.reader.activeRuns(tenant, keyId)).toBe(2)
-      await two.deletion.tombstone(two.key)
-      expect(await stores.reader.activeRuns(tenant, keyId)).toBe(1)
-      expect(await stores.reader.activeRuns(fresh('tenant'), keyId)).toBe(0)
-    })
-
     test('the calls of a paused run read as they stand', async () => {
       const scene = await openScene(stores)
       const { round } = await pausedRun(scene, [{ name: 'ask', needs: 'result' }])
@@ -231,7 +206,6 @@ export function logReaderContract(engine: Engine): void {
       await expect(scene.reader.run(scene.key, run.id)).rejects.toThrow()
       await expect(scene.reader.runs(scene.key, { limit: 10 })).rejects.toThrow()
       await expect(scene.reader.queued(scene.key)).rejects.toThrow()
-      await expect(scene.reader.activeRuns(scene.key.tenant, 'k')).rejects.toThrow()
       await expect(scene.lease.look(scene.key)).rejects.toThrow()
       await stores.close()
     })

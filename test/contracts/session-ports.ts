@@ -2,6 +2,7 @@ import { keyStoreContract } from './key-store.ts'
 import { logReaderContract } from './log-reader.ts'
 import { runInboxAnswersContract } from './run-inbox-resolutions.ts'
 import { runInboxCancelContract } from './run-inbox-cancel.ts'
+import { runInboxCapsContract } from './run-inbox-caps.ts'
 import { runInboxRepeatsContract } from './run-inbox-repeats.ts'
 import { runInboxContract } from './run-inbox.ts'
 import { runLeaseContract } from './run-lease.ts'
@@ -19,6 +20,7 @@ export function sessionPortsContract(engine: Engine): void {
   sessionStoreContract(engine)
   runInboxContract(engine)
   runInboxRepeatsContract(engine)
+  runInboxCapsContract(engine)
   runInboxAnswersContract(engine)
   runInboxCancelContract(engine)
   runLeaseContract(engine)

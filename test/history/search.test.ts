@@ -45,7 +45,6 @@ function readerOf(log: readonly Message[]): LogReader & { reads: number } {
     run: notAsked,
     runs: notAsked,
     queued: notAsked,
-    activeRuns: notAsked,
   }
   return reader
 }

@@ -168,11 +168,30 @@ describe('caps', () => {
     const key = await stage.key({ caps: { activeRuns: 1 } })
     await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' }, key)
     const input = { content: 'x' }
-    await expectJson(stage, 202, 'POST', '/v1/sessions/s/messages', input, { ...key, prefer: 'wait=0' })
+    const once = { ...key, prefer: 'wait=0', 'idempotency-key': 'once' }
+    const { id } = await expectJson(stage, 202, 'POST', '/v1/sessions/s/messages', input, once)
     const response = await stage.send('POST', '/v1/sessions/s/messages', input, key)
     expect(response.status).toBe(429)
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    expect(await expectJson(stage, 202, 'POST', '/v1/sessions/s/messages', input, once)).toMatchObject({ id })
     held.letGo()
     await expect.poll(() => statusOf('POST', '/v1/sessions/s/messages', key, input), { timeout: 5_000 }).toBe(200)
+  })
+
+  test('on active runs hold for inputs that come at once, also those that take a while to store', async () => {
+    await stage.close()
+    const held = heldTurn()
+    stage = await openStage({ script: [held.turn] })
+    const key = await stage.key({ caps: { activeRuns: 1 } })
+    const image = { type: 'image', media_type: 'image/png', data: 'iVBORw0KGgo=' }
+    const sessions = Array.from({ length: 20 }, (_, place) => `s${place}`)
+    for (const id of sessions) await expectJson(stage, 201, 'POST', '/v1/sessions', { id }, key)
+    const statuses = await Promise.all(
+      sessions.map((id) =>
+        statusOf('POST', `/v1/sessions/${id}/messages`, { ...key, prefer: 'wait=0' }, { content: [image] }),
+      ),
+    )
+    expect(statuses.toSorted((left, right) => left - right)).toEqual([202, ...Array.from({ length: 19 }, () => 429)])
+    held.letGo()
   })
 })

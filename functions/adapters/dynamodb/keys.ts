@@ -7,7 +7,7 @@ export interface ItemKey {
   readonly sk: string
 }
 
-/** Sparse: sessions of a tenant by last activity, and runs of an API key that have not ended. */
+/** Sparse: sessions of a tenant by last activity. */
 export const GROUP_INDEX = 'by_group'
 /** Sparse: sessions that the sweeper should look at, and those that expire. */
 export const DUE_INDEX = 'by_due'
@@ -53,7 +53,6 @@ export function shardOf(kind: 'due' | 'expiry', key: SessionKey): string {
 const firstByte = (text: string): number => createHash('sha256').update(text).digest()[0] ?? 0
 
 export const sessionsGroup = (tenant: string): string => `sessions#${tenant}`
-export const runsGroup = (tenant: string, keyId: string): string => `runs#${tenant}#${keyId}`
 
 /** Digits of a time in milliseconds, so that texts sort as times do. */
 const TIME_DIGITS = 15

@@ -23,6 +23,8 @@ export interface Submission {
   /** Left out: the agent's policy. */
   readonly onBusy?: OnBusy
   readonly keyId?: string
+  /** Runs of the key that may be queued, running or paused at a time. */
+  readonly mostActive?: number
   readonly idempotency?: { readonly keyHash: string; readonly bodyHash: string }
 }
 
@@ -42,7 +44,7 @@ export interface AgentService {
   /** A new attempt after a failed run, or going on after a crash. Rejects with `nothing_to_continue`. */
   continue(
     key: SessionKey,
-    options: Pick<Submission, 'keyId' | 'idempotency'>,
+    options: Pick<Submission, 'keyId' | 'mostActive' | 'idempotency'>,
     placement: Placement,
   ): Promise<{ runId: string; repeated: boolean }>
   resolve(key: SessionKey, runId: string, resolutions: readonly CallResolution[], placement: Placement): Promise<void>

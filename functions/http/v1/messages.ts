@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { checkActiveRuns } from '../../access/rates.ts'
+import { countedFor } from '../../access/rates.ts'
 import { chatMessages } from './chat-messages.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
@@ -56,12 +56,12 @@ export function messageRoutes(app: App, dependencies: AppDependencies): void {
     const { tenant, session } = await enterSession(dependencies, caller, c.req.valid('param').session)
     const key = { tenant, session }
     refuseSameNames(tools)
-    await checkActiveRuns(dependencies, caller)
     const since = await lastMessage(dependencies, key)
     const submission = {
       parts: incomingParts(content),
       clientTools: tools,
-      ...definedFields({ user, metadata, onBusy, keyId: caller.key?.id }),
+      ...definedFields({ user, metadata, onBusy }),
+      ...countedFor(caller),
       ...(await idempotencyOf(c)),
     }
     const { runId, repeated } = await service.submit(key, submission, placementOf(c))

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { TooltrailError } from '../../domain/errors.ts'
-import { checkActiveRuns } from '../../access/rates.ts'
+import { countedFor } from '../../access/rates.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
 import { callResolutions } from './incoming-content.ts'
@@ -177,9 +177,8 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
     const caller = c.get('caller')
     const { tenant, session } = await enterSession(dependencies, caller, c.req.valid('param').session)
     const key = { tenant, session }
-    await checkActiveRuns(dependencies, caller)
     const since = await lastMessage(dependencies, key)
-    const options = { ...definedFields({ keyId: caller.key?.id }), ...(await idempotencyOf(c)) }
+    const options = { ...countedFor(caller), ...(await idempotencyOf(c)) }
     const { runId, repeated } = await service.continue(key, options, placementOf(c))
     const response = await respondWithRun(dependencies, c, {
       key,

@@ -21,7 +21,7 @@ function must<Value>(value: Value | undefined): Value {
 
 /** One session's life that makes every kind of request to its store, up to its deletion. */
 export async function liveThrough(scene: Scene): Promise<void> {
-  const { inbox, lease, log, reader, sessions, janitor, clock, key } = scene
+  const { inbox, lease, log, sessions, janitor, clock, key } = scene
   const idempotency = { keyHash: 'key', bodyHash: 'body' }
   const { started } = await inbox.enqueue(key, newRun({ startAs: 'one', keyId: 'k', idempotency }))
   const first = must(started)
@@ -62,7 +62,6 @@ export async function liveThrough(scene: Scene): Promise<void> {
   await janitor.clearDue(key)
   await sessions.update(key, { title: 'told' })
   await sessions.list({ tenant: key.tenant, limit: 10 })
-  await reader.activeRuns(key.tenant, 'k')
 }
 
 /** Deletes what the story made; answers the counts. */

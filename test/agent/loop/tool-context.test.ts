@@ -39,7 +39,6 @@ function contextOf(owner: string | undefined, searchScope: Policies['searchScope
     run: none,
     runs: none,
     queued: none,
-    activeRuns: none,
   }
   const session: Session = {
     tenant: 't',

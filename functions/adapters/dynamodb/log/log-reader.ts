@@ -6,7 +6,7 @@ import type { LogReader, MessageQuery } from '../../../ports/log-reader.ts'
 import { textAt, type Item } from '../attributes.ts'
 import { all, between, is, type Condition } from '../expressions.ts'
 import { isLive } from './header-item.ts'
-import { GROUP_INDEX, headerKey, messageKey, partitionOf, RUN_PREFIX, runKey, runsGroup, sessionOf } from '../keys.ts'
+import { headerKey, messageKey, partitionOf, RUN_PREFIX, runKey } from '../keys.ts'
 import { messageOf } from './message-item.ts'
 import { runOf, runStatusOf } from './run-item.ts'
 import { createSessionRows, readHeaderAndQueue, type DynamoDependencies, type SessionRows } from './session-rows.ts'
@@ -38,7 +38,6 @@ export function createDynamoLogReader(dependencies: DynamoDependencies): LogRead
       const { header, queued } = await readHeaderAndQueue(rows, key)
       return isLive(header) ? Promise.all(queued.map((item) => runOf(bodies, key, item, header))) : []
     },
-    activeRuns: (tenant, keyId) => countActive(rows, tenant, keyId),
   }
 }
 
@@ -111,13 +110,4 @@ async function readRuns(
     if (found.length > limit) break
   }
   return { runs: found.slice(0, limit), more: found.length > limit }
-}
-
-/** The index may be behind the table; runs of deleted sessions do not count. */
-async function countActive({ table }: SessionRows, tenant: string, keyId: string): Promise<number> {
-  const sessions: SessionKey[] = []
-  for await (const item of table.query({ index: GROUP_INDEX, keys: is('group', runsGroup(tenant, keyId)) }))
-    sessions.push(sessionOf(item))
-  const headers = await table.readMany(sessions.map(headerKey))
-  return headers.filter(isLive).length
 }

@@ -21,7 +21,7 @@ import {
   textsOfMessage,
   toolMessageOf,
 } from './message-item.ts'
-import { runOf, runStatusOf, textOfEnd, UNCOUNTED } from './run-item.ts'
+import { runOf, runStatusOf, textOfEnd } from './run-item.ts'
 import { openCalls, rowsOfRun, type SessionRows } from './session-rows.ts'
 import type { Action } from '../table.ts'
 import { counted, counterNames, joinUsages, sumOf } from './usage-counters.ts'
@@ -156,7 +156,7 @@ async function endActions(rows: SessionRows, lease: Lease, end: RunEnd, state: E
     {
       update: runKey(lease, lease.runId),
       when: is('status', 'running'),
-      change: together(UNCOUNTED, {
+      change: {
         set: {
           status: outcome,
           ended_at: now,
@@ -165,7 +165,7 @@ async function endActions(rows: SessionRows, lease: Lease, end: RunEnd, state: E
           ...endText,
           ...counters,
         },
-      }),
+      },
     },
     { update: detailsKey(lease), when: present('pk'), change: foldTotals(lease, counters) },
     ...(message === undefined ? [] : [putMessage(lease, message, messageTexts)]),

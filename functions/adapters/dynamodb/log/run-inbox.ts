@@ -5,13 +5,14 @@ import { acceptedRun, messageOfInput, startedRun } from '../../../domain/run-cha
 import { isBlocked, isFree, type SessionHeader, type SessionKey } from '../../../domain/session.ts'
 import type { Cancelled, Enqueued, NewRun, RunInbox } from '../../../ports/run-inbox.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from '../attributes.ts'
+import { countActions } from './active-runs.ts'
 import { resolveCalls } from './call-resolutions.ts'
 import { absent, all, any, below, is, present, together, type Change, type Condition } from '../expressions.ts'
 import { renewExpiry, seconds } from './expiry.ts'
 import { headerOf, isNotBlocked, live, liveHeader, notCancelled, woken } from './header-item.ts'
 import { claimKey, headerKey, runKey } from '../keys.ts'
 import { putMessage, textsOfMessage } from './message-item.ts'
-import { isQueued, putRun, runIdOf, runStatusOf, textOfEnd, textsOfRun, UNCOUNTED } from './run-item.ts'
+import { isQueued, putRun, runIdOf, runStatusOf, textOfEnd, textsOfRun } from './run-item.ts'
 import { headerAtStart, leaseAtStart } from './run-start.ts'
 import { createSessionRows, readResolvedRun, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 import type { Action } from '../table.ts'
@@ -58,7 +59,7 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
   const state = headerOf(header)
   await requireAcceptable(rows, key, state, newRun)
   const run = acceptedRun(newRun, nextId(state.tail, now), now)
-  const claimed = claimActions(key, newRun, run.id, now)
+  const claimed = [...claimActions(key, newRun, run.id, now), ...(await countActions(rows, key, newRun, run.id))]
   return newRun.startAs !== undefined && isIdle(state)
     ? startAtOnce(rows, key, header, run, { owner: newRun.startAs, now, claimed })
     : putInQueue(rows, key, state, run, { now, claimed })
@@ -188,7 +189,7 @@ async function cancel(rows: SessionRows, key: SessionKey, runId: string): Promis
     const ended: Change = { set: { status: 'cancelled', ended_at: now, ...end } }
     const refusal = await table.write([
       { update: headerKey(key), when: all(live, present('tail')), change: { add: { queued: -1 } } },
-      { update: runKey(key, id), when: isQueued, change: together(UNCOUNTED, ended) },
+      { update: runKey(key, id), when: isQueued, change: ended },
     ])
     return refusal === undefined ? { state: 'cancelled' } : undefined
   }

@@ -4,14 +4,13 @@ import type { Usage } from '../../../domain/usage.ts'
 import { given, numberAt, requiredText, textAt, toItem, type Item } from '../attributes.ts'
 import { joined, namesOf, type Bodies, type Text, type TextFields } from './bodies.ts'
 import { absent, is, type Change, type Condition } from '../expressions.ts'
-import { placeAt, RUN_PREFIX, runKey, runsGroup } from '../keys.ts'
+import { RUN_PREFIX, runKey } from '../keys.ts'
 import type { Action } from '../table.ts'
 import { sumOf, usageOf } from './usage-counters.ts'
 
 /*
- * Beside the run's own fields an item has: `since` and `last` (the log's last message when it started and when it ended),
- * `ended_gen` (the generation of the holder that ended it), and `group`, `at` (the keys of the index) as long as it counts
- * against its API key.
+ * Beside the run's own fields an item has: `since` and `last` (the log's last message when it started and when it ended), and
+ * `ended_gen` (the generation of the holder that ended it).
  */
 
 type Fixed = Pick<Run, 'agent' | 'trigger' | 'onBusy' | 'clientTools' | 'keyId' | 'createdAt'>
@@ -36,8 +35,6 @@ export function putRun(key: SessionKey, run: Run, texts: readonly TextFields[], 
     status: run.status,
     started_at: run.startedAt,
     since,
-    group: run.keyId === undefined ? undefined : runsGroup(key.tenant, run.keyId),
-    at: run.keyId === undefined ? undefined : placeAt(run.createdAt, run.id),
     ...joined(texts),
   })
   return { put: item, when: absent('pk') }
@@ -48,9 +45,6 @@ export const startedChange = (now: number, since: string | undefined): Change =>
   set: { status: 'running', started_at: now, since },
   remove: namesOf('input'),
 })
-
-/** The run no longer counts against its API key. */
-export const UNCOUNTED: Change = { remove: ['group', 'at'] }
 
 /** The text of a run's end, to be stored before the end is written. */
 export const textOfEnd = (id: string, { stopReason, error }: End): Text => ({

@@ -4,7 +4,7 @@ import { messageOfInput } from '../../../domain/run-changes.ts'
 import type { Lease } from '../../../domain/session.ts'
 import type { CallResult, Round, RunLog } from '../../../ports/run-log.ts'
 import { numberAt, textAt } from '../attributes.ts'
-import { all, is, together } from '../expressions.ts'
+import { all, is } from '../expressions.ts'
 import { headBelow, heldHeader, isHeld, mine } from './header-item.ts'
 import { headerKey, messageKey, runKey } from '../keys.ts'
 import {
@@ -20,7 +20,7 @@ import {
   toolMessageOf,
 } from './message-item.ts'
 import { endRun, pause } from './run-endings.ts'
-import { isQueued, runOf, runStatusOf, UNCOUNTED } from './run-item.ts'
+import { isQueued, runOf, runStatusOf } from './run-item.ts'
 import { namesOf } from './bodies.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 import { counted } from './usage-counters.ts'
@@ -198,7 +198,7 @@ async function steer(
     {
       update: runKey(lease, queuedRunId),
       when: isQueued,
-      change: together(UNCOUNTED, { set: { status: 'merged', merged_into: lease.runId }, remove: namesOf('input') }),
+      change: { set: { status: 'merged', merged_into: lease.runId }, remove: namesOf('input') },
     },
     putMessage(lease, message, texts),
   ])

@@ -1,7 +1,7 @@
 import type { SessionKey } from '../../../domain/session.ts'
 import type { LogReader, MessageQuery } from '../../../ports/log-reader.ts'
 import { roleCode, runStatusCode } from './codes.ts'
-import { readAll, readOne, snapshot, type Database } from '../database.ts'
+import { readAll, snapshot, type Database } from '../database.ts'
 import { toColumn } from '../exact-text.ts'
 import { findMessage, messageOf, SELECT_MESSAGES, type MessageRow } from './message-rows.ts'
 import { findRun, queuedRuns, runOf, SELECT_RUNS, type RunRow } from './run-rows.ts'
@@ -27,7 +27,6 @@ export function createSqliteLogReader({ database }: { database: Database }): Log
     run: (key, id) => read(key, undefined, (session) => findRun(database, session, id)?.run),
     runs: (key, query) => read(key, { runs: [], more: false }, (session) => readRuns(database, session, query)),
     queued: (key) => read(key, [], (session) => queuedRuns(database, session, -1).map(({ run }) => run)),
-    activeRuns: async (tenant, keyId) => snapshot(database, () => countActive(database, tenant, keyId)),
   }
 }
 
@@ -63,10 +62,4 @@ function readRuns(
   const code = status === undefined ? null : runStatusCode(status)
   const rows = readAll<RunRow>(database, sql, session, before ?? AFTER_ALL_IDS, code, limit + 1)
   return { runs: rows.slice(0, limit).map((row) => runOf(row).run), more: rows.length > limit }
-}
-
-function countActive(database: Database, tenant: string, keyId: string): number {
-  const sql = `SELECT count(*) AS count FROM runs r JOIN sessions s ON s.number = r.session
-    WHERE r.apiKey = ? AND r.status < 3 AND s.tenant = ? AND s.live = 1`
-  return readOne<{ count: number }>(database, sql, keyId, tenant)?.count ?? 0
 }

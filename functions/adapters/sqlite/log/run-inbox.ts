@@ -1,7 +1,7 @@
 import { TooltrailError } from '../../../domain/errors.ts'
 import { nextId } from '../../../domain/ids.ts'
 import { isEnded, type Run } from '../../../domain/run.ts'
-import { acceptedRun } from '../../../domain/run-changes.ts'
+import { acceptedRun, requireRoom } from '../../../domain/run-changes.ts'
 import { isBlocked, isFree, type SessionKey } from '../../../domain/session.ts'
 import type { Cancelled, Enqueued, NewRun, RunInbox } from '../../../ports/run-inbox.ts'
 import { resolveCalls } from './call-resolutions.ts'
@@ -34,6 +34,7 @@ function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: NewRun)
     const known = knownRun(database, row, newRun, now)
     if (known !== undefined) return { runId: known, repeated: true }
     requireAcceptable(database, row, newRun)
+    requireRoomFor(database, newRun)
     const run = acceptedRun(newRun, nextId(row.tail ?? undefined, now), now)
     rememberClaim(database, row, newRun, run.id, now)
     const accepted: SessionRow = { ...row, tail: run.id, run: run.id, runStatus: runStatusCode(run.status) }
@@ -111,6 +112,13 @@ function requireAcceptable(database: Database, row: SessionRow, { trigger, onBus
   const gives = isBlocked(headerOf(row)) && row.queued === 0
   if (onBusy === 'reject' && busy && !gives)
     throw new TooltrailError('session_busy', `session ${row.session} has a run that has not ended`, { retryable: true })
+}
+
+function requireRoomFor(database: Database, { keyId, mostActive }: NewRun): void {
+  if (keyId === undefined || mostActive === undefined) return
+  const sql = `SELECT count(*) AS count FROM runs r JOIN sessions s ON s.number = r.session
+    WHERE r.apiKey = ? AND r.status < 3 AND s.live = 1`
+  requireRoom(readOne<{ count: number }>(database, sql, keyId)?.count ?? 0, mostActive)
 }
 
 function cancel(database: Database, key: SessionKey, runId: string, now: number): Cancelled {

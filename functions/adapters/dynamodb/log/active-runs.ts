@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import { isEnded } from '../../../domain/run.ts'
+import { requireRoom } from '../../../domain/run-changes.ts'
+import type { SessionKey } from '../../../domain/session.ts'
+import type { NewRun } from '../../../ports/run-inbox.ts'
+import { numberAt, textAt, toItem } from '../attributes.ts'
+import { absent, is } from '../expressions.ts'
+import { headerKey, runKey, type ItemKey } from '../keys.ts'
+import { isLive } from './header-item.ts'
+import { runStatusOf } from './run-item.ts'
+import type { SessionRows } from './session-rows.ts'
+import type { Action } from '../table.ts'
+
+/** A run that was accepted for a key; the key's tenant is the run's. */
+type Accepted = readonly [session: string, run: string]
+
+/** Ids of keys may hold any character. */
+const activeKey = (keyId: string): ItemKey => ({
+  pk: `A#${createHash('sha256').update(JSON.stringify(keyId)).digest('hex')}`,
+  sk: '#ACTIVE',
+})
+
+/**
+ * What the write that accepts a run has to hold, beside the run, for its key's cap: the item that lists the runs of the key, as
+ * it was read, with this one. So of runs that come at once no more than the cap are accepted. Nothing is written when a run ends:
+ * who finds the list full looks up, strongly, which of its runs have. Throws `too_many_active_runs` when none has.
+ */
+export async function countActions(
+  rows: SessionRows,
+  key: SessionKey,
+  { keyId, mostActive }: NewRun,
+  runId: string,
+): Promise<Action[]> {
+  if (keyId === undefined || mostActive === undefined) return []
+  const item = await rows.table.read(activeKey(keyId))
+  const listed = JSON.parse((item && textAt(item, 'runs')) ?? '[]') as Accepted[]
+  const active = listed.length < mostActive ? listed : await stillActive(rows, key.tenant, listed)
+  requireRoom(active.length, mostActive)
+  const revision = item && numberAt(item, 'rev')
+  const runs: Accepted[] = [...active, [key.session, runId]]
+  const put = toItem({ ...activeKey(keyId), runs: JSON.stringify(runs), rev: (revision ?? 0) + 1 })
+  return [{ put, when: revision === undefined ? absent('pk') : is('rev', revision) }]
+}
+
+/** Those that have not ended, of sessions that are not deleted. */
+async function stillActive(
+  { table }: SessionRows,
+  tenant: string,
+  listed: readonly Accepted[],
+): Promise<readonly Accepted[]> {
+  const keys = listed.map(([session, run]) => ({ key: { tenant, session }, run }))
+  const items = await table.readMany(keys.flatMap(({ key, run }) => [headerKey(key), runKey(key, run)]))
+  return listed.filter((_, place) => {
+    const [header, run] = [items[place * 2], items[place * 2 + 1]]
+    if (!isLive(header) || run === undefined) return false
+    const status = runStatusOf(run)
+    return status !== 'merged' && !isEnded(status)
+  })
+}
