@@ -1,6 +1,6 @@
 import * as module from 'node:module'
 
-// Plain JavaScript, for it must run where the pinned Node is missing. Preloaded by `npm start`, and run before `npm test`.
+// Plain JavaScript: it must run where the pinned Node is missing. Preloaded by `npm start`, and run before `npm test`.
 const major = Number(process.versions.node.split('.')[0])
 if (major < 24) {
   console.error(
@@ -9,5 +9,5 @@ if (major < 24) {
   )
   process.exit(1)
 }
-// Starts after the first one find the program's code compiled: about half the time.
+// Later starts find the program's code compiled and take about half the time.
 module.enableCompileCache()

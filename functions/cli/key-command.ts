@@ -12,17 +12,17 @@ export const KEYS_USAGE = `Usage:
   npm run keys -- list [--tenant <tenant>]
   npm run keys -- revoke <id>
 
---env <environment> does it for a deployed environment, else for this machine.
+These work on this machine, or with --env <environment> on a deployed one.
 
 create prints the key once; only its hash is kept. read: GET requests. write: all others. admin: both.
---owner binds the key to the sessions of one owner, whatever its agents may search. --agent names the agents it may use: all
-unless said. --rps caps its requests per second, --active-runs its runs at a time.
+--owner binds the key to the sessions of one owner, whatever its agents may search. --agent names the agents it may use; by
+default all. --rps caps its requests per second, --active-runs its runs at a time.
 `
 
 /** A store may keep a list of them for each key. */
 const MOST_ACTIVE = 1_000
 
-/** Words of the command line that cannot be understood; the message says which. */
+/** A mistake on the command line; the message names it. */
 export class KeyCommandError extends Error {
   override readonly name = 'KeyCommandError'
 }
@@ -32,12 +32,12 @@ interface Dependencies {
   readonly clock: Clock
 }
 
-/** Makes, lists or revokes API keys; answers what to print. Rejects with `KeyCommandError`. */
+/** Makes, lists or revokes API keys; returns what to print. Rejects with `KeyCommandError`. */
 export async function runKeyCommand({ keys, clock }: Dependencies, words: readonly string[]): Promise<string> {
   const { values, positionals } = parseWords(words)
   const [command, id, ...more] = positionals
   if (values.help === true || command === undefined) return KEYS_USAGE
-  if (more.length > 0 || (id !== undefined && command !== 'revoke')) throw new KeyCommandError(`not understood: ${id}`)
+  if (more.length > 0 || (id !== undefined && command !== 'revoke')) throw new KeyCommandError(`unexpected: ${id}`)
   switch (command) {
     case 'create': {
       const secret = newKeySecret()
@@ -126,7 +126,7 @@ function describe(key: ApiKey): string {
     ...(key.owner === undefined ? [] : [`owner ${key.owner}`]),
     ...(key.agents === undefined ? [] : [`agents ${key.agents.join(', ')}`]),
     ...caps,
-    `made ${timeText(key.createdAt)}`,
+    `created ${timeText(key.createdAt)}`,
     ...(key.revokedAt === undefined ? [] : [`revoked ${timeText(key.revokedAt)}`]),
   ].join('  ')
 }

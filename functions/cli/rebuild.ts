@@ -2,10 +2,10 @@ import { readFlags, runCommand } from '../runtime/command.ts'
 import { readOperationSettings, readSettings } from '../runtime/config.ts'
 import { openPorts } from '../runtime/local/open-ports.ts'
 
-const USAGE = `Makes the history index again from the log, while the program may go on.
+const USAGE = `Rebuilds the history index from the log. The program may keep running.
 
-  npm run rebuild                         of this machine
-  npm run rebuild -- --env <environment>  of a deployed environment
+  npm run rebuild                         on this machine
+  npm run rebuild -- --env <environment>  on a deployed environment
 `
 
 await runCommand(USAGE, async ({ environment, words }) => {
@@ -14,7 +14,7 @@ await runCommand(USAGE, async ({ environment, words }) => {
     const ports = await openPorts(readSettings())
     try {
       const { messages, removed } = await ports.rebuildHistory()
-      return `indexed ${messages} messages again, removed the documents of ${removed} that are gone\n`
+      return `indexed ${messages} messages again, and removed the documents of ${removed} that no longer exist\n`
     } finally {
       await ports.close()
     }
@@ -23,7 +23,7 @@ await runCommand(USAGE, async ({ environment, words }) => {
   const operations = await openOperations(environment, readOperationSettings())
   try {
     const { messages } = await operations.rebuildHistory()
-    return `indexed ${messages} messages anew; searches now read the new index\n`
+    return `indexed ${messages} messages; searches now use the new index\n`
   } finally {
     await operations.close()
   }

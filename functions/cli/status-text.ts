@@ -1,6 +1,6 @@
 import type { Status } from '../runtime/aws/status.ts'
 
-/** Longer than this, in milliseconds, and people notice that what they just said is not found. */
+/** Above this, in milliseconds, people notice that what they just said is not found. */
 const SLOW_LAG_MS = 60_000
 /** Hints older than this, in seconds, are waiting for workers. */
 const OLD_HINT_SECONDS = 300
@@ -9,11 +9,11 @@ const LINE_LENGTH = 160
 interface Line {
   readonly label: string
   readonly text: string
-  /** What there is to do about it. */
+  /** What to do about it. */
   readonly todo?: string
 }
 
-/** An environment's state on one screen; what needs someone's attention is marked, and told again at the end. */
+/** An environment's state on one screen; what needs attention is marked, and repeated at the end. */
 export function statusText(status: Status): string {
   const lines = linesOf(status)
   const todos = lines.flatMap(({ todo }) => (todo === undefined ? [] : [`! ${todo}\n`]))
@@ -32,10 +32,10 @@ function linesOf(status: Status): Line[] {
       text: `${name}: ${number(items)} items, ${number(Math.ceil(bytes / 1024))} KB, as of the last few hours`,
     })),
     line('Run queue', status.queue, ({ waiting, taken }) => ({
-      text: `${number(waiting)} waiting, ${number(taken)} in work${oldest(status.oldestSeconds)}`,
-      // The oldest may be one that a worker is at: a run may take its time.
+      text: `${number(waiting)} waiting, ${number(taken)} being handled${oldest(status.oldestSeconds)}`,
+      // A worker may be executing the oldest: a run may take long.
       ...(waiting > 0 && typeof status.oldestSeconds === 'number' && status.oldestSeconds > OLD_HINT_SECONDS
-        ? { todo: 'Hints wait long: are the workers throttled? See `oldest-hint` in docs/operations.md.' }
+        ? { todo: 'Hints wait for long: are the workers throttled? See `oldest-hint` in docs/operations.md.' }
         : {}),
     })),
     line('Dead letters', status.deadLetters, ({ waiting, taken }) => ({
@@ -55,7 +55,7 @@ function linesOf(status: Status): Line[] {
     documentsLine(status),
     line('Search', status.domain, (domain) => ({
       text: domain === undefined ? 'serverless' : domain.text,
-      ...(domain === undefined || domain.green ? {} : { todo: 'The search domain is not well.' }),
+      ...(domain === undefined || domain.green ? {} : { todo: 'The search domain is unhealthy.' }),
     })),
     ...errorLines(status),
   ]
@@ -63,7 +63,7 @@ function linesOf(status: Status): Line[] {
 
 function documentsLine({ documents, documentsOfTable, environment }: Status): Line {
   return line('Documents', bothOf(documents, documentsOfTable), ([{ count = 0, tookMs }, most]) => ({
-    text: `${number(count)} in the index${most === undefined ? '' : `, at most ${number(most)} in the log`} (answered in ${number(Math.round(tookMs))} ms)`,
+    text: `${number(count)} in the index${most === undefined ? '' : `, at most ${number(most)} in the log`} (search took ${number(Math.round(tookMs))} ms)`,
     ...(count === 0 && most !== undefined && most > 0
       ? { todo: `The index is empty: npm run rebuild -- --env ${environment}` }
       : {}),
@@ -86,8 +86,8 @@ function line<Found>(
   tell: (found: Found) => { readonly text: string; readonly todo?: string },
 ): Line {
   if (found instanceof Error) {
-    const text = `could not be found out: ${printable(found.message || found.name)}`
-    return { label, text, todo: `${label}: may these credentials look there?` }
+    const text = `cannot be read: ${printable(found.message || found.name)}`
+    return { label, text, todo: `${label}: do these credentials allow it?` }
   }
   return { label, ...tell(found) }
 }
@@ -100,5 +100,5 @@ const oldest = (seconds: Status['oldestSeconds']): string =>
 
 const number = (value: number): string => value.toLocaleString('en-US')
 
-/** What was logged is not ours alone: no control character reaches the terminal. */
+/** Log lines may hold text of others: no control character reaches the terminal. */
 const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, LINE_LENGTH)

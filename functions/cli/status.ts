@@ -4,11 +4,11 @@ import { openOperations } from '../runtime/aws/operations.ts'
 import { readStatus } from '../runtime/aws/status.ts'
 import { needsAttention, statusText } from './status-text.ts'
 
-const USAGE = `Shows on one screen how a deployed environment is. Exits with 2 when something needs attention.
+const USAGE = `Shows the state of a deployed environment on one screen. The exit code is 2 when something needs attention.
 
   npm run status -- --env <environment> [--count]
 
---count counts the documents of the log however large the table is, which reads all of it.
+--count counts the documents of the log, however large the table is. This reads the whole table.
 `
 
 await runCommand(USAGE, async (line) => {

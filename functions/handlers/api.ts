@@ -1,5 +1,5 @@
 import { readLoopSettings } from '../runtime/config.ts'
 import { createApiHandler } from '../runtime/lambda/api.ts'
 
-/** Lambda, behind the REST API: answers requests, and executes the runs whose callers wait or listen. */
+/** Lambda, behind the REST API: handles requests, and executes the runs whose callers wait or listen. */
 export const handler = createApiHandler(readLoopSettings())

@@ -1,5 +1,5 @@
 import { readIndexerSettings } from '../runtime/config.ts'
 import { createIndexerHandler } from '../runtime/lambda/indexer.ts'
 
-/** Lambda, from the table's stream: keeps the history index in step, and deletes what has expired. */
+/** Lambda, from the table's stream: keeps the history index up to date, and deletes what has expired. */
 export const handler = createIndexerHandler(readIndexerSettings())

@@ -10,7 +10,7 @@ try {
   process.stdout.write(`Tooltrail listens on ${server.url}  docs: ${server.url}/docs  model: ${model}\n`)
   if (server.openAccess)
     process.stdout.write(
-      'No API key exists: requests from this machine are let in without one, for the tenant "default".\n',
+      'There is no API key yet: requests from this machine need none, and act for the tenant "default".\n',
     )
   stopOnSignals(server.close)
 } catch (error) {

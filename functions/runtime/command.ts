@@ -3,7 +3,7 @@ import { OpenSearchError } from '../adapters/opensearch/requests.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import { SettingsError } from './config.ts'
 
-/** Words of the command line that cannot be understood; the message says which. */
+/** A mistake on the command line; the message names it. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -16,8 +16,8 @@ export interface CommandLine {
 }
 
 /**
- * Runs a command: prints what `work` answers, or its usage where that is asked for. What the person at the terminal can put
- * right is told in a line, with exit code 1; only what nobody expected comes with its stack.
+ * Runs a command: prints what `work` returns, or its usage if that is asked for. A mistake that the person at the terminal can
+ * correct is one line with exit code 1; only unexpected errors come with their stack.
  */
 export async function runCommand(usage: string, work: (line: CommandLine) => Promise<string>): Promise<void> {
   const words = process.argv.slice(2)
@@ -32,16 +32,16 @@ export async function runCommand(usage: string, work: (line: CommandLine) => Pro
   }
 }
 
-/** The flags that were given of those that there are. Throws `UsageError` for any other word. */
+/** Which of these flags were given. Throws `UsageError` for any other word. */
 export function readFlags<Flag extends string>(words: readonly string[], flags: readonly Flag[]): ReadonlySet<Flag> {
   const unknown = words.find((word) => !flags.some((flag) => word === `--${flag}`))
-  if (unknown !== undefined) throw new UsageError(`not understood: ${unknown}`)
+  if (unknown !== undefined) throw new UsageError(`unexpected: ${unknown}`)
   return new Set(flags.filter((flag) => words.includes(`--${flag}`)))
 }
 
-/** The environment that a command is about which is about nothing else. Throws `UsageError` when none was named. */
+/** The environment of a command that needs one. Throws `UsageError` when none was named. */
 export function environmentOf({ environment }: CommandLine): string {
-  if (environment === undefined) throw new UsageError('say which environment: --env <environment>')
+  if (environment === undefined) throw new UsageError('name the environment: --env <environment>')
   return environment
 }
 
@@ -63,7 +63,7 @@ function takeEnvironment(words: readonly string[]): CommandLine {
   return { environment: option.value, words: rest }
 }
 
-/** What to tell of an error that the person can do something about: settings, credentials, permissions, the network. */
+/** The line for an error that the person can do something about: settings, credentials, permissions, the network. */
 function tellable(error: unknown): string | undefined {
   if (error instanceof SettingsError || error instanceof UsageError) return error.message
   if (!(error instanceof Error)) return undefined
@@ -72,7 +72,7 @@ function tellable(error: unknown): string | undefined {
   if (error.message === 'Region is missing') return 'No AWS region was found: set AWS_REGION.'
   if ('$fault' in error) return `AWS refused: ${error.name}: ${error.message}`
   if (error instanceof OpenSearchError && error.status === 403)
-    return `${error.message}\nMay your role operate the index? See "Rebuild the index" in docs/operations.md.`
+    return `${error.message}\nDoes your role allow it? See "Rebuild the index" in docs/operations.md.`
   if (error instanceof OpenSearchError || error instanceof TooltrailError) return error.message
   if ('syscall' in error) return `A service cannot be reached: ${error.message}`
   return undefined

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { Tool, ToolContext, ToolOutput } from '../ports/tool.ts'
 
-/** 60 s, as every tool has that says nothing else (promises T3). */
+/** For tools that do not set their own (promises T3). */
 const DEFAULT_TIMEOUT_MS = 60_000
 
 export interface ToolDefinition<Input extends z.ZodType> {
@@ -17,8 +17,8 @@ export interface ToolDefinition<Input extends z.ZodType> {
 }
 
 /**
- * Makes a tool of a zod schema: the model is told the schema as JSON Schema, and `execute` runs only with arguments that fit
- * it; others reject with a message that names each path.
+ * Makes a tool from a zod schema. The model sees it as JSON Schema, and `execute` runs only with arguments that fit it; others
+ * are rejected with a message that names each path.
  */
 export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<Input>): Tool {
   return {

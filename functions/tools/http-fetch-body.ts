@@ -50,11 +50,11 @@ function decoded(response: IncomingMessage): Readable {
     .map((name) => name.trim())
   const decoders = encodings.filter((name) => name !== '' && name !== 'identity').map(decompressor)
   if (decoders.length > MAX_ENCODINGS) throw new Error(`content-encoding ${encodings.join(', ')} is refused`)
-  // The last stream rejects its reader with the error of any; the callback only has to be there.
+  // An error of any stream reaches the reader of the last one; `pipeline` just requires a callback.
   return decoders.reduceRight<Readable>((source, decoder) => pipeline(source, decoder, () => undefined), response)
 }
 
-/** Where the compressed bytes end, the text ends: answers to HEAD have none of the body whose encoding they name. */
+/** The text ends where the compressed bytes end: a response to HEAD names an encoding but has no body. */
 function decompressor(encoding: string): Transform {
   if (encoding === 'br') return createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH })
   if (encoding === 'gzip' || encoding === 'x-gzip' || encoding === 'deflate')

@@ -11,7 +11,7 @@ export interface FetchRequest {
   readonly url: string
   readonly method: 'GET' | 'HEAD'
   readonly signal: AbortSignal
-  /** Addresses that may be reached although they are not public. */
+  /** Addresses that are allowed although they are not public. */
   readonly allowedAddresses: readonly string[]
   readonly lookup?: LookupFunction
 }
@@ -51,7 +51,7 @@ function ask({ method, signal, allowedAddresses, lookup }: FetchRequest, url: UR
   })
 }
 
-/** The reason without the address that was refused: internal names and addresses are nothing for a model. */
+/** The reason, without the refused address: a model must not learn internal names and addresses. */
 function unreachable(url: URL, cause: Error): Error {
   const reason = /is not allowed/.test(cause.message) ? 'its address is not a public one' : cause.message
   return new Error(`${url.host} cannot be reached: ${reason}`, { cause })

@@ -11,9 +11,9 @@ const DEFAULT_LIMIT_BYTES = 1_048_576
 const DEFAULT_LIMIT_MS = 30_000
 
 export interface HttpFetchSettings {
-  /** Lets the model reach servers on this very machine. */
+  /** Lets the model reach servers on this machine. */
   readonly allowLoopback?: boolean
-  /** How names become addresses. Left out: as the machine does it. */
+  /** Resolves names to addresses. @default the machine's own resolver */
   readonly lookup?: LookupFunction
   readonly limitBytes?: number
   readonly limitMs?: number
@@ -24,14 +24,14 @@ const input = z.strictObject({
   method: z.enum(['GET', 'HEAD']).default('GET'),
 })
 
-/** Reads a public web page or API for the model; never an internal address, never more than the limits. */
+/** Reads a public web page or API for the model; never an internal address, never beyond the limits. */
 export function createHttpFetchTool(settings: HttpFetchSettings = {}): Tool {
   const { lookup, limitBytes = DEFAULT_LIMIT_BYTES, limitMs = DEFAULT_LIMIT_MS } = settings
   const allowedAddresses = settings.allowLoopback === true ? LOOPBACK : []
   return defineTool({
     name: 'http_fetch',
     description:
-      'Fetches a public URL and answers its status, content type and text. Redirects are followed, internal addresses refused.',
+      'Fetches a public URL and returns its status, content type and text. Redirects are followed, internal addresses refused.',
     input,
     idempotent: true,
     async execute({ url, method }, context) {
@@ -48,7 +48,8 @@ export function createHttpFetchTool(settings: HttpFetchSettings = {}): Tool {
         return { text: [...lines, '', ...describe(body, type)].join('\n').trimEnd() }
       } catch (error) {
         context.signal.throwIfAborted()
-        if (tooLong.aborted) throw new Error(`${url} did not answer whole within ${limitMs / 1000} s`, { cause: error })
+        if (tooLong.aborted)
+          throw new Error(`${url} did not send its whole response within ${limitMs / 1000} s`, { cause: error })
         throw error
       }
     },
@@ -58,6 +59,6 @@ export function createHttpFetchTool(settings: HttpFetchSettings = {}): Tool {
 function describe(body: Body, contentType: string | undefined): string[] {
   const size = `${body.cut ? 'more than ' : ''}${body.bytes.byteLength} bytes`
   const text = textOfBody(body, contentType)
-  if (text === undefined) return [`[${size} that are not text]`]
+  if (text === undefined) return [`[${size}, not text]`]
   return body.cut ? [text, '', `[cut: the body has ${size}]`] : [text]
 }

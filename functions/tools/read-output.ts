@@ -6,7 +6,7 @@ const MAX_CONTEXT = 20
 const DEFAULT_CONTEXT = 2
 
 const input = z.strictObject({
-  pointer: z.string().describe('output:<id>, as a tool result or search_history gave it.'),
+  pointer: z.string().describe('output:<id>, as shown in a tool result or by search_history.'),
   lines: z
     .string()
     .regex(/^\s*\d{1,9}\s*(?:-\s*\d{0,9}\s*)?$/u, 'a line such as 120, or lines such as 120-180 or 120-')
@@ -26,12 +26,12 @@ const input = z.strictObject({
     .describe('With pattern: how many lines to show before and after each match.'),
 })
 
-/** Lets an agent read any tool result of its scope whole, piece by piece. */
+/** Lets an agent read any tool result within its scope, piece by piece. */
 export const readOutput = defineTool({
   name: 'read_output',
   description:
     'Reads a tool result that was shortened or comes from the history: a range of lines, or the lines around a text. ' +
-    'Lines longer than 1,000 characters count as several. At most some 12,000 characters come at a time.',
+    'Lines longer than 1,000 characters count as several. It returns some 12,000 characters at most.',
   input,
   idempotent: true,
   async execute({ pointer, lines, pattern, context: around }, context) {

@@ -17,13 +17,13 @@ const input = z.strictObject({
     .enum(['user', 'assistant', 'tool_call', 'tool_result'])
     .optional()
     .describe('Only what users wrote, what the assistant wrote, the calls, or the results.'),
-  tool: z.string().optional().describe('Only calls and results of the tool of this name.'),
+  tool: z.string().optional().describe('Only calls and results of the tool with this name.'),
   since: time.optional().describe('Only entries from this date or time on (UTC where no zone is given).'),
   until: time.optional().describe('Only entries up to this date (the whole day) or time.'),
   limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('How many entries at most.'),
 })
 
-/** Lets an agent find what was said and done before, in other runs and sessions that its scope admits. */
+/** Lets an agent find what was said and done before, in other runs and sessions within its scope. */
 export const searchHistory = defineTool({
   name: 'search_history',
   description:

@@ -61,7 +61,7 @@ describe('npm run keys', () => {
     await run('create --tenant a --scope read')
     await run('create --tenant b --scope read')
     expect((await run('list')).trim().split('\n')).toHaveLength(2)
-    expect(await run('list --tenant b')).toMatch(/^key_\S+ {2}tenant b {2}read {2}made \S+Z\n$/)
+    expect(await run('list --tenant b')).toMatch(/^key_\S+ {2}tenant b {2}read {2}created \S+Z\n$/)
   })
 
   test('revoke tells whether there was such a key', async () => {

@@ -36,11 +36,11 @@ describe('a command about an environment', { timeout: 30_000 }, () => {
   })
 
   test.each([
-    ['names no environment', ['status'], 'say which environment: --env <environment>'],
+    ['names no environment', ['status'], 'name the environment: --env <environment>'],
     ['leaves its name out', ['rebuild', '--env'], '--env needs the name of an environment, such as dev'],
     ['gives it a name that none can have', ['redrive', '--env=../x'], '--env needs the name of an environment'],
     ['names two', ['status', '--env', 'dev', '--env', 'prod'], '--env was given twice'],
-    ['has a word that is not known', ['status', '--env', 'dev', '--cuont'], 'not understood: --cuont'],
+    ['has a word that is not known', ['status', '--env', 'dev', '--cuont'], 'unexpected: --cuont'],
     ['has no region to look in', ['status', '--env', 'dev'], 'No AWS region was found: set AWS_REGION.'],
     ['has no credentials', ['keys', '--env', 'dev', 'list'], 'No AWS credentials were found: set AWS_PROFILE', REGION],
     ['reaches nobody', ['redrive', '--env', 'dev'], 'A service cannot be reached: connect ECONNREFUSED', OFFLINE],

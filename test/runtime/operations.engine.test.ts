@@ -109,7 +109,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       expect(before.code).toBe(2)
       expect(await run('rebuild', '--env', 'dev')).toMatchObject({
         code: 0,
-        out: 'indexed 40 messages anew; searches now read the new index\n',
+        out: 'indexed 40 messages; searches now use the new index\n',
       })
       expect(await documents()).toContain('entry 39 speaks')
       const after = await run('status', '--env', 'dev')
@@ -148,7 +148,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       control.metrics.set(`ApproximateAgeOfOldestMessage run-${id}`, [3])
       const { code, out } = await run('status', '--env', 'dev')
       expect(out).toMatch(/^ {2}Index lag +1,210 ms at most in 15 minutes$/m)
-      expect(out).toMatch(/^ {2}Run queue +1 waiting, 0 in work, oldest 3 s$/m)
+      expect(out).toMatch(/^ {2}Run queue +1 waiting, 0 being handled, oldest 3 s$/m)
       expect(out).toMatch(/^ {2}Errors +none in the last hour$/m)
       expect(out.endsWith('\nNothing needs attention.\n')).toBe(true)
       expect(out.split('\n').length).toBeLessThan(24)

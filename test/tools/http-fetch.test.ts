@@ -221,8 +221,8 @@ describe('an answer', () => {
     expect((await fetchText(origin + path)).split('\n\n')[1]).toBe(expected)
   })
   test.each([
-    ['/image', '[4 bytes that are not text]'],
-    ['/typeless-binary', '[3 bytes that are not text]'],
+    ['/image', '[4 bytes, not text]'],
+    ['/typeless-binary', '[3 bytes, not text]'],
   ])('%s is not poured out as text', async (path, expected) => {
     expect(await fetchText(origin + path)).toMatch(new RegExp(`\\n\\n${RegExp.escape(expected)}$`))
   })
@@ -244,7 +244,9 @@ describe('limits', () => {
     expect(await fetchText(`${origin}/text`, { limitBytes: 4 })).toMatch(/\n\nhell\n\n\[cut/)
   })
   test.each(['/slow', '/silent'])('%s ends at the time limit with a message that says so', async (path) => {
-    await expect(fetchText(origin + path, { limitMs: 100 })).rejects.toThrow('did not answer whole within 0.1 s')
+    await expect(fetchText(origin + path, { limitMs: 100 })).rejects.toThrow(
+      'did not send its whole response within 0.1 s',
+    )
   })
   test.each(['/slow', '/silent'])('%s stops with the call, and rejects with the reason', async (path) => {
     const stop = new AbortController()
