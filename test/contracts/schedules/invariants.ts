@@ -7,7 +7,7 @@ import type { SessionHeader } from '../../../functions/domain/session.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { Act } from './processes.ts'
 import { hasWork, Violation } from './world.ts'
-import type { World } from './world.ts'
+import type { Ghosts, World } from './world.ts'
 
 const RUN_STEPS: { readonly [status in RunStatus]: readonly RunStatus[] } = {
   queued: ['running', 'cancelled', 'merged'],
@@ -28,6 +28,11 @@ const CALL_STEPS: { readonly [status in ToolMessage['status']]: readonly ToolMes
   cancelled: [],
   denied: [],
 }
+/** What must be known of the processes around a session to judge a step. */
+export interface Watched {
+  readonly stores: { readonly clock: { now(): number } }
+  readonly ghosts: Pick<Ghosts, 'cancelled' | 'starts' | 'readGeneration' | 'disturbed'>
+}
 /** What may ask the row of a call alone, so that it may land until the next holder has claimed that row. */
 const BY_ROW: readonly string[] = ['complete', 'claim']
 
@@ -38,7 +43,7 @@ function must(rule: string, holds: boolean, detail = ''): void {
 const callsIn = (messages: readonly Message[]): ToolMessage[] => messages.filter((row) => row.role === 'tool')
 
 /** Throws a `Violation` when the step from `before` to `after`, done by `act`, breaks a promise of the protocol. */
-export function checkStep(world: World, before: Snapshot, after: Snapshot, act: Act | undefined): void {
+export function checkStep(world: Watched, before: Snapshot, after: Snapshot, act: Act | undefined): void {
   const [from, to] = [before.header, after.header]
   if (from === undefined || to === undefined) throw new Violation('the session has no header')
   must('the generation never falls', to.generation >= from.generation)
@@ -66,7 +71,7 @@ function checkDeleted(from: SessionHeader, to: SessionHeader, after: Snapshot): 
   must('nothing is read of a deleted session', after.session === undefined && after.messages.length === 0)
 }
 
-function checkLease(world: World, from: SessionHeader, to: SessionHeader): void {
+function checkLease(world: Watched, from: SessionHeader, to: SessionHeader): void {
   const sameGeneration = from.generation === to.generation
   const given = to.lease !== undefined && to.lease.owner !== from.lease?.owner
   must('a lease that has not ended is not taken', !given || isFree(from, world.stores.clock.now()))
@@ -84,7 +89,7 @@ function checkLease(world: World, from: SessionHeader, to: SessionHeader): void 
 }
 
 /** Nothing is written under a lease that is no longer the session's. */
-function checkFence(world: World, before: Snapshot, after: Snapshot, act: Act | undefined): void {
+function checkFence(world: Watched, before: Snapshot, after: Snapshot, act: Act | undefined): void {
   if (act?.generation === undefined || isDeepStrictEqual(before, after)) return
   const current = before.header?.generation ?? 0
   if (act.generation === current) return
@@ -96,7 +101,7 @@ function checkFence(world: World, before: Snapshot, after: Snapshot, act: Act | 
   must('a former holder writes nothing after the new one has read', read < current, what)
 }
 
-function checkMessages(world: World, before: Snapshot, after: Snapshot): void {
+function checkMessages(world: Watched, before: Snapshot, after: Snapshot): void {
   for (const [place, was] of before.messages.entries()) {
     const is = after.messages[place]
     if (is === undefined || is.id !== was.id) throw new Violation('a message is never removed or moved', was.id)
@@ -126,7 +131,7 @@ function checkMessages(world: World, before: Snapshot, after: Snapshot): void {
   }
 }
 
-function checkCall(world: World, { header }: Snapshot, was: Message, is: Message): void {
+function checkCall(world: Watched, { header }: Snapshot, was: Message, is: Message): void {
   if (was.role !== 'tool' || is.role !== 'tool') throw new Violation('a message is never rewritten', was.id)
   must('an ended call never changes', CALL_STEPS[was.status].includes(is.status), `${was.status} to ${is.status}`)
   const answered = was.status === 'waiting' && is.status !== 'cancelled'
@@ -139,7 +144,7 @@ function checkCall(world: World, { header }: Snapshot, was: Message, is: Message
   )
 }
 
-function checkRuns(world: World, before: Snapshot, after: Snapshot): void {
+function checkRuns(world: Watched, before: Snapshot, after: Snapshot): void {
   const known = new Map(before.runs.map((run) => [run.id, run]))
   for (const run of after.runs) {
     const was = known.get(run.id)
@@ -171,7 +176,7 @@ function checkAccepted({ header, runs }: Snapshot, after: Snapshot, run: Run): v
   )
 }
 
-function checkRunStep(world: World, before: Snapshot, after: Snapshot, was: Run, run: Run): void {
+function checkRunStep(world: Watched, before: Snapshot, after: Snapshot, was: Run, run: Run): void {
   const step = `${was.status} to ${run.status}`
   must('a run takes the steps of the protocol', RUN_STEPS[was.status].includes(run.status), step)
   const { header } = before
@@ -200,7 +205,7 @@ function checkRunStep(world: World, before: Snapshot, after: Snapshot, was: Run,
   }
 }
 
-function checkCounters(world: World, header: SessionHeader, { messages, runs, session }: Snapshot): void {
+function checkCounters(world: Watched, header: SessionHeader, { messages, runs, session }: Snapshot): void {
   const queued = runs.filter((run) => run.status === 'queued').length
   must('queued counts the queued runs', header.queued === queued, `${header.queued}, not ${queued}`)
   const waiting = callsIn(messages).filter((row) => row.status === 'waiting').length
@@ -215,7 +220,7 @@ function checkCounters(world: World, header: SessionHeader, { messages, runs, se
 }
 
 /** The session is on the sweeper's list whenever somebody must work on it and nobody does. */
-function checkWakeUp(world: World, header: SessionHeader): void {
+function checkWakeUp(world: Watched, header: SessionHeader): void {
   const { lease, due } = header
   if (isBlocked(header) || !hasWork(header)) return
   if (isFree(header, world.stores.clock.now())) must('work that nobody does is due', due !== undefined)

@@ -1,0 +1,216 @@
+import { TooltrailError } from '../../functions/domain/errors.ts'
+import { isEnded } from '../../functions/domain/run.ts'
+import { isBlocked } from '../../functions/domain/session.ts'
+import { must } from './world.ts'
+import { decisionOn } from './program.ts'
+import type { Program, WaitingCall } from './program.ts'
+import type { Operation } from './script.ts'
+import type { Server, Servers } from './servers.ts'
+import type { Sessions, Watch } from './sessions.ts'
+import type { World } from './world.ts'
+
+const TIMEOUT_MS = 30_000
+const RETRY_MS = 2_000
+/** How often a person looks again for calls that wait. */
+const LOOKS = 6
+
+type Reply<T> = { readonly value: T } | { readonly error: unknown }
+type Of<Type extends Operation['type']> = Extract<Operation, { readonly type: Type }>
+
+/** The persons and programs outside, whose requests reach some server or none. */
+export interface Clients {
+  perform(operation: Operation): void
+  /** Requests and streams that have not come to an end. */
+  open(): number
+}
+
+export function createClients(world: World, servers: Servers, sessions: Sessions): Clients {
+  let open = 0
+  const wait = (milliseconds: number): Promise<void> =>
+    new Promise((resolve) => world.timeline.after(milliseconds, undefined, resolve))
+  const latency = (): number => 1 + 20 * world.dice.next('clients')
+  const serverFor = (number: number): Server => {
+    const server = servers.all[number % servers.all.length]
+    if (server === undefined) throw new Error('there is no server')
+    return server
+  }
+
+  /** One request; without a reply in time it has failed for the client, whatever has become of it. */
+  function ask<T>(number: number, work: (program: Program) => Promise<T>): Promise<Reply<T>> {
+    return new Promise((resolve) => {
+      const over = world.timeline.after(TIMEOUT_MS, undefined, () => resolve({ error: new Error('no reply') }))
+      const reply = (one: Reply<T>): void => {
+        world.timeline.after(latency(), undefined, () => {
+          over.cancelled = true
+          resolve(one)
+        })
+      }
+      world.timeline.after(latency(), undefined, () => {
+        const { process, program } = serverFor(number)
+        if (program === undefined || process.state === 'dead') return reply({ error: new Error('connection refused') })
+        world.timeline.after(0, process, () => {
+          work(program).then(
+            (value) => reply({ value }),
+            (error: unknown) => reply({ error }),
+          )
+        })
+      })
+    })
+  }
+
+  /** Tries until a server has said yes or no; undefined when it was no, or nobody said anything. */
+  async function insist<T>(
+    what: string,
+    number: number,
+    retries: number,
+    work: (program: Program) => Promise<T>,
+  ): Promise<{ readonly value: T } | undefined> {
+    for (let tried = 0; tried <= retries; tried++) {
+      if (tried > 0) await wait(RETRY_MS)
+      const reply = await ask(number + tried, work)
+      if ('value' in reply) {
+        world.note(`client: ${what} is acknowledged`)
+        return reply
+      }
+      const { error } = reply
+      world.note(`client: ${what}: ${error instanceof Error ? error.message : String(error)}`)
+      if (error instanceof TooltrailError && !error.retryable) return undefined
+    }
+    return undefined
+  }
+
+  async function submit(watch: Watch, operation: Of<'submit'>): Promise<void> {
+    const { input, onBusy, here, server, retries } = operation
+    const before = watch.accepted.map(({ runId }) => runId)
+    const submission = {
+      parts: [{ type: 'text', text: JSON.stringify(input) } as const],
+      clientTools: [{ name: 'local', description: 'local', parameters: {} }],
+      onBusy,
+      idempotency: { keyHash: input.name, bodyHash: input.name },
+    }
+    const send = (program: Program) => program.backend.submit(watch.key, submission, { here })
+    const reply = await insist(`${onBusy} ${input.name}`, server, retries, send)
+    if (reply === undefined) return
+    const { runId } = reply.value
+    must(
+      'an input runs after those acknowledged before it was sent',
+      before.every((one) => one < runId),
+      input.name,
+    )
+    watch.accepted.push({ runId, input: input.name })
+    if (operation.again === undefined) return
+    await wait(operation.again)
+    const second = await insist(`${input.name} once more`, server + 1, 0, send)
+    must('the same key gives the same run', second === undefined || second.value.runId === runId, input.name)
+  }
+
+  async function goOn(watch: Watch, { here, server }: Of<'continue'>): Promise<void> {
+    const reply = await insist('continue', server, 0, (program) => program.backend.continue(watch.key, {}, { here }))
+    if (reply !== undefined) watch.accepted.push({ runId: reply.value.runId, input: undefined })
+  }
+
+  async function decide(watch: Watch, operation: Of<'decide'>): Promise<void> {
+    for (let looks = 0; looks < LOOKS; looks++) {
+      const found = sessions.waiting(watch)
+      const [first] = found
+      if (first !== undefined)
+        return send(
+          first.runId,
+          (operation.all ? found : [first]).map(({ call }) => call),
+        )
+      await wait(1_000 + 2_000 * world.dice.next('persons'))
+    }
+
+    async function send(runId: string, calls: readonly WaitingCall[]): Promise<void> {
+      const { allow, here, server } = operation
+      await wait(200 + 2_000 * world.dice.next('persons'))
+      const decisions = calls.map(({ token }) => ({ token, allow, acknowledged: false }))
+      watch.decided.push(...decisions)
+      const toolAnswers = calls.map((call) => decisionOn(call, allow))
+      const post = (program: Program) => program.backend.answer(watch.key, runId, toolAnswers, { here })
+      const what = `${allow ? 'yes' : 'no'} to ${calls.map(({ token }) => token).join(' ')}`
+      const reply = await insist(what, server, 1, post)
+      if (reply !== undefined) for (const decision of decisions) decision.acknowledged = true
+      if (operation.again === undefined) return
+      await wait(operation.again)
+      await insist(`${what}, once more`, server + 1, 0, post)
+    }
+  }
+
+  async function cancel(watch: Watch, { server }: Of<'cancel'>): Promise<void> {
+    const runId = watch.seen.header?.activeRun ?? watch.accepted.at(-1)?.runId
+    if (runId === undefined) return
+    const reply = await insist(`cancel in ${watch.key.session}`, server, 2, (program) =>
+      program.backend.cancel(watch.key, runId),
+    )
+    const run = watch.seen.runs.find((one) => one.id === runId)
+    if (reply === undefined || run === undefined) return
+    const target = watch.seen.runs.find((one) => one.id === (run.mergedInto ?? run.id))
+    if (target !== undefined && !isEnded(target.status)) watch.cancelled.set(target.id, world.elapsed())
+  }
+
+  async function remove(watch: Watch, { server }: Of<'delete'>): Promise<void> {
+    const reply = await insist(`delete ${watch.key.session}`, server, 0, (program) =>
+      program.backend.deleteSession(watch.key),
+    )
+    if (reply !== undefined) watch.deleted = true
+  }
+
+  async function follow(watch: Watch, { server }: Of<'follow'>): Promise<void> {
+    const runId = watch.seen.header?.activeRun ?? watch.accepted.at(-1)?.runId
+    const { process, program } = serverFor(server)
+    if (runId === undefined || program === undefined) return
+    const known = new Set<string>()
+    await new Promise<void>((resolve) => {
+      const giveUp = (): void => {
+        const run = watch.seen.runs.find((one) => one.id === runId)
+        const waits = run?.status === 'queued' && watch.seen.header !== undefined && isBlocked(watch.seen.header)
+        if (process.state === 'dead' || waits) resolve()
+        else world.timeline.after(5_000, undefined, giveUp)
+      }
+      giveUp()
+      world.timeline.after(0, process, () => {
+        void read(program).then(
+          () => world.timeline.after(0, undefined, resolve),
+          (error: unknown) => world.fail(error),
+        )
+      })
+    })
+
+    async function read({ backend }: Program): Promise<void> {
+      try {
+        for await (const event of backend.follow(watch.key, runId ?? '', { signal: new AbortController().signal })) {
+          if (!('id' in event)) continue
+          must('a follower gets each event once', !known.has(event.id), event.id)
+          known.add(event.id)
+        }
+        world.note(`client: the stream of ${watch.key.session} has ended after ${known.size} events`)
+      } catch (error) {
+        if (!(error instanceof TooltrailError)) throw error
+        world.note(`client: the stream of ${watch.key.session} broke: ${error.message}`)
+      }
+    }
+  }
+
+  function start(watch: Watch, operation: Operation): Promise<void> {
+    if (operation.type === 'submit') return submit(watch, operation)
+    if (operation.type === 'continue') return goOn(watch, operation)
+    if (operation.type === 'decide') return decide(watch, operation)
+    if (operation.type === 'cancel') return cancel(watch, operation)
+    if (operation.type === 'delete') return remove(watch, operation)
+    return follow(watch, operation)
+  }
+
+  return {
+    perform(operation) {
+      const watch = sessions.all[operation.session % sessions.all.length]
+      if (watch === undefined) return
+      open++
+      start(watch, operation).then(
+        () => void open--,
+        (error: unknown) => world.fail(error),
+      )
+    },
+    open: () => open,
+  }
+}

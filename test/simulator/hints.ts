@@ -1,0 +1,51 @@
+import type { Hint, RunQueue } from '../../functions/ports/run-queue.ts'
+import type { Process } from './timeline.ts'
+import type { World } from './world.ts'
+
+const AGAIN_MS = 5_000
+const MOST_TRIES = 4
+
+/** A queue that all processes share, as SQS is: a hint goes to one of those that take them, and comes again when it fails. */
+export interface Hints {
+  queueOf(process: Process): RunQueue
+}
+
+export function createHints(world: World): Hints {
+  const consumers = new Map<Process, (hint: Hint) => Promise<void>>()
+
+  function deliver(hint: Hint, after: number, tries: number): void {
+    if (tries > MOST_TRIES) return
+    world.timeline.after(after, undefined, () => {
+      const able = [...consumers.keys()].filter((process) => process.state !== 'dead')
+      if (able.length === 0) return deliver(hint, AGAIN_MS, tries + 1)
+      const process = world.dice.pick('hints', able)
+      const handle = consumers.get(process)
+      const again = world.timeline.after(AGAIN_MS, undefined, () => {
+        if (process.state === 'dead') deliver(hint, AGAIN_MS, tries + 1)
+      })
+      world.timeline.after(0, process, () => {
+        handle?.(hint).then(
+          () => void (again.cancelled = true),
+          () => deliver(hint, AGAIN_MS, tries + 1),
+        )
+      })
+    })
+  }
+
+  return {
+    queueOf: (process) => ({
+      async send(hint) {
+        const fault = world.takeFault('hint')
+        if (fault !== undefined) world.note(`the hint for ${hint.session} is ${fault.how}`)
+        const wait = 5 + 50 * world.dice.next('hints')
+        if (fault?.how === 'lost') return
+        deliver(hint, fault?.how === 'late' ? fault.milliseconds : wait, 0)
+        if (fault?.how === 'doubled') deliver(hint, 2 * wait, 0)
+      },
+      consume(handle) {
+        consumers.set(process, handle)
+        return { stop: async () => void consumers.delete(process) }
+      },
+    }),
+  }
+}

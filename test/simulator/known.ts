@@ -1,0 +1,21 @@
+/** What the generator can do to the program beside what it does by default. */
+export const HAZARDS = [
+  'repeated call ids',
+  'failed results',
+  'unknown rounds',
+  'silence',
+  'deaf models',
+  'cut off calls',
+  'begun calls',
+] as const
+export type Hazard = (typeof HAZARDS)[number]
+
+export const KNOWN: readonly Hazard[] = [
+  'repeated call ids',
+  'failed results',
+  'unknown rounds',
+  'silence',
+  'deaf models',
+  'cut off calls',
+  'begun calls',
+]

@@ -1,0 +1,106 @@
+import { TooltrailError } from '../../functions/domain/errors.ts'
+import { pause } from './virtual-globals.ts'
+import type { Process } from './timeline.ts'
+import type { World } from './world.ts'
+
+export type Outcome = { readonly value: unknown } | { readonly error: unknown }
+
+/** Sees every request as soon as it was done, before anything else happens. */
+export type Observer = (
+  sender: Process,
+  call: string,
+  args: readonly unknown[],
+  outcome: Outcome,
+) => void | Promise<void>
+
+/**
+ * A port as one process reaches it: each call is a request that takes its time, and may be late, fail or get no answer. It
+ * arrives whatever becomes of its sender, unless that dies and takes along what it had not sent yet.
+ */
+export function throughNetwork<Port extends object>(
+  world: World,
+  process: Process,
+  name: string,
+  port: Port,
+  observe: Observer,
+): Port {
+  const methods = Object.entries(port).map(([method, work]: [string, (...args: unknown[]) => unknown]) => {
+    const call = `${name}.${method}`
+    return [method, (...args: unknown[]) => request(world, process, call, () => work(...args), args, observe)]
+  })
+  return Object.fromEntries(methods) as Port
+}
+
+/** One request over the network. */
+async function request(
+  world: World,
+  process: Process,
+  call: string,
+  work: () => unknown,
+  args: readonly unknown[],
+  observe: Observer,
+): Promise<unknown> {
+  const fault = world.takeFault('request', (one) => call.startsWith(one.call))
+  const [there, back] = [latency(world, process), latency(world, process)]
+  const about = `${process.name} ${call}${subject(args)}`
+  if (fault?.how === 'refused' || world.isDown(call)) {
+    world.note(`${about} fails`)
+    await pause(process, there + back)
+    throw new TooltrailError('storage_failed', 'the store could not be reached', { retryable: true })
+  }
+  if (fault !== undefined) world.note(`${about} will be ${fault.how} (${fault.milliseconds} ms)`)
+  if (fault?.how === 'lost') return new Promise(() => undefined)
+  return new Promise((resolve, reject) => {
+    world.timeline.after(there + (fault?.how === 'late' ? fault.milliseconds : 0), undefined, async () => {
+      if (process.state === 'dead' && !process.leavesRequests) return
+      const outcome = await settle(work)
+      const line = `${about}${process.state === 'running' ? '' : ` (its sender is ${process.state})`}${refusal(outcome)}`
+      world.note(line, isRoutine(call, outcome) ? 'routine' : 'told')
+      try {
+        await observe(process, call, args, outcome)
+      } catch (error) {
+        world.fail(error)
+      }
+      world.strike(process, call)
+      if (fault?.how === 'silent') return
+      const wait = back + (fault?.how === 'slow' ? fault.milliseconds : 0)
+      world.timeline.after(wait, process, () => {
+        if (fault?.how === 'unknown')
+          reject(new TooltrailError('storage_failed', 'the store gave no answer', { retryable: true }))
+        else if ('error' in outcome) reject(outcome.error as Error)
+        else resolve(outcome.value)
+      })
+    })
+  })
+}
+
+async function settle(work: () => unknown): Promise<Outcome> {
+  try {
+    return { value: await work() }
+  } catch (error) {
+    return { error }
+  }
+}
+
+/** Some milliseconds, now and then many. */
+function latency({ dice }: World, process: Process): number {
+  const name = `latency ${process.name}`
+  const base = 0.5 + 8 * dice.next(name)
+  return dice.chance(name, 0.02) ? base * 40 : base
+}
+
+function subject([key]: readonly unknown[]): string {
+  return typeof key === 'object' && key !== null && 'session' in key ? ` ${String(key.session)}` : ''
+}
+
+function refusal(outcome: Outcome): string {
+  if ('value' in outcome) return ''
+  return `: ${outcome.error instanceof Error ? outcome.error.message : String(outcome.error)}`
+}
+
+/** What goes on all the time and changes nothing. */
+function isRoutine(call: string, outcome: Outcome): boolean {
+  if (!('value' in outcome)) return false
+  if (call === 'lease.look' || call === 'lease.heartbeat' || call.startsWith('reader.')) return true
+  return call.startsWith('janitor.') && Array.isArray(outcome.value) && outcome.value.length === 0
+}

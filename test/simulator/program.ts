@@ -1,0 +1,85 @@
+import type { Backend, ToolAnswer } from '../../functions/agent/backend.ts'
+import { serveHint } from '../../functions/agent/serve-hint.ts'
+import type { SessionWorker } from '../../functions/agent/session-worker.ts'
+import { startSweeper } from '../../functions/agent/sweeper.ts'
+import type { Agent } from '../../functions/domain/agent.ts'
+import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
+import type { RunEvent } from '../../functions/domain/events.ts'
+import type { SessionKey } from '../../functions/domain/session.ts'
+import type { Clock } from '../../functions/ports/clock.ts'
+import type { HistoryIndex } from '../../functions/ports/history-index.ts'
+import type { Logger } from '../../functions/ports/logger.ts'
+import type { Models } from '../../functions/ports/model.ts'
+import type { OutputStore } from '../../functions/ports/output-store.ts'
+import type { RunQueue } from '../../functions/ports/run-queue.ts'
+import type { ToolRegistry } from '../../functions/ports/tool.ts'
+import { createCore } from '../../functions/runtime/core.ts'
+import type { SessionPorts } from '../contracts/stores.ts'
+
+// The one place that knows how the agent floor is put together; everything else of the simulator goes through these.
+
+const SWEEP_MS = 5_000
+const DELETION_MS = 60_000
+
+export interface ProgramPorts extends SessionPorts {
+  readonly outputs: OutputStore
+  readonly index: HistoryIndex
+  readonly queue: RunQueue
+  readonly models: Models
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** The program of one process, without its HTTP. */
+export interface Program {
+  readonly backend: Backend
+  readonly worker: SessionWorker
+  start(): void
+  /** Hands over and ends, as on SIGTERM. */
+  stop(): Promise<void>
+}
+
+export function createProgram(
+  ports: ProgramPorts,
+  tools: ToolRegistry,
+  observe: (key: SessionKey, event: RunEvent) => void,
+): Program {
+  const agent: Agent = {
+    name: 'default',
+    model: 'script/ed',
+    modelOptions: {},
+    tools: [...tools.keys()],
+    policies: { ...DEFAULT_POLICIES, maxRounds: 6 },
+  }
+  const { backend, worker } = createCore(ports, { agents: new Map([['default', agent]]), tools, observe })
+  let consumer: ReturnType<RunQueue['consume']> | undefined
+  let sweeper: ReturnType<typeof startSweeper> | undefined
+  return {
+    backend,
+    worker,
+    start() {
+      consumer = ports.queue.consume((hint) => serveHint({ ...ports, worker }, hint, ports.clock.now() + DELETION_MS))
+      sweeper = startSweeper(ports, SWEEP_MS)
+    },
+    async stop() {
+      await Promise.all([sweeper?.stop(), worker.stop()])
+      await consumer?.stop()
+    },
+  }
+}
+
+/** A call that waits, as a person sees it. */
+export interface WaitingCall {
+  readonly messageId: string
+  readonly toolCallId: string
+  readonly needs: 'result' | 'approval'
+  /** What the model asked for. */
+  readonly token: string
+}
+
+/** What the person's client sends for a call. */
+export function decisionOn(call: WaitingCall, allow: boolean): ToolAnswer {
+  const { toolCallId, token } = call
+  if (call.needs === 'approval') return { toolCallId, approve: allow }
+  return allow ? { toolCallId, output: [{ type: 'text', text: `result of ${token}` }] } : { toolCallId, error: token }
+}

@@ -1,0 +1,101 @@
+import { isEnded } from '../../functions/domain/run.ts'
+import { isBlocked } from '../../functions/domain/session.ts'
+import type { ToolMessage } from '../../functions/domain/message.ts'
+import { textOf } from '../../functions/domain/message.ts'
+import type { SessionPorts } from '../contracts/stores.ts'
+import type { Effects } from './model.ts'
+import { rowToken } from './sessions.ts'
+import type { Sessions, Watch } from './sessions.ts'
+import type { MemoryOutputs } from './stores.ts'
+import { must } from './world.ts'
+
+/** By how much the clocks of processes may differ. */
+const CLOCKS_MS = 10_000
+
+/** Why a session has not come to rest; undefined when it has: nothing runs, and what waits waits for a person. */
+export function unrest({ seen: { header }, key }: Watch): string | undefined {
+  if (header === undefined) return undefined
+  if (header.status === 'deleted') return header.due === undefined ? undefined : `${key.session} is still being deleted`
+  if (isBlocked(header)) return header.lease === undefined ? undefined : `${key.session} waits and is held`
+  if (header.activeRun !== undefined) return `${key.session} runs ${header.activeRun}`
+  if (header.queued > 0) return `${key.session} has ${header.queued} queued`
+  return header.due === undefined ? undefined : `${key.session} is due without work`
+}
+
+interface Parts {
+  readonly ports: SessionPorts
+  readonly outputs: MemoryOutputs
+  readonly effects: Effects
+  readonly sessions: Sessions
+  /** Whether it must not be said of a call that it did not run, though it was done or had begun. */
+  readonly judgesEnded: boolean
+  readonly judgesBegun: boolean
+}
+
+/** Throws a `Violation` when the log does not hold what everybody was told, or says what was not so. */
+export async function checkRest(parts: Parts): Promise<void> {
+  for (const watch of parts.sessions.all)
+    if (watch.seen.header?.status === 'deleted') await checkGone(parts, watch)
+    else {
+      must('a deletion that was acknowledged is done', !watch.deleted, watch.key.session)
+      checkAccepted(watch)
+      checkCalls(parts, watch)
+    }
+}
+
+function checkAccepted({ seen, accepted, cancelled, key }: Watch): void {
+  for (const { runId, input } of accepted) {
+    const run = seen.runs.find((one) => one.id === runId)
+    must('what was acknowledged is in the log', run !== undefined, `${input ?? 'continue'} of ${key.session}`)
+    if (input === undefined || run === undefined) continue
+    const said = seen.messages.filter((one) => one.role === 'user' && textOf(one.parts).includes(`"${input}"`))
+    const isDropped = run.status === 'cancelled' && run.startedAt === undefined
+    must('an input is said once', said.length === (isDropped || run.status === 'queued' ? 0 : 1), input)
+  }
+  for (const runId of cancelled.keys())
+    must('an acknowledged cancel ends cancelled', seen.runs.find((one) => one.id === runId)?.status === 'cancelled')
+  for (const run of seen.runs)
+    must(
+      'every run ends or waits',
+      isEnded(run.status) || ['merged', 'paused', 'queued'].includes(run.status),
+      run.status,
+    )
+}
+
+function checkCalls({ effects, judgesEnded, judgesBegun }: Parts, { seen, decided }: Watch): void {
+  for (const row of seen.messages) {
+    if (row.role !== 'tool') continue
+    const token = rowToken(seen, row)
+    const began = effects.began.get(token) ?? 0
+    if (judgesEnded && (effects.ended.get(token) ?? Infinity) < (row.completedAt ?? 0) - CLOCKS_MS)
+      must('the log does not say of a call that ran that it did not', !deniesIt(row), `${token}: ${row.status}`)
+    if (judgesBegun && began > 0)
+      must('the log does not say of a call that began that it did not', !deniesIt(row), `${token}: ${row.status}`)
+    if (row.status === 'completed' && row.needs !== 'result') must('what is completed has run', began > 0, token)
+    for (const decision of decided) if (decision.token === token) checkDecision(row, decision, began)
+  }
+}
+
+/** Whether a row tells the model that its call has had no effect. */
+const deniesIt = (row: ToolMessage): boolean => row.status === 'cancelled' || row.status === 'denied'
+
+function checkDecision(
+  row: ToolMessage,
+  { token, allow, acknowledged }: Watch['decided'][number],
+  began: number,
+): void {
+  if (row.needs === 'result' && row.status === 'completed')
+    must('a result is that of its call', textOf(row.parts) === `result of ${token}`, token)
+  if (!acknowledged) return
+  must('an acknowledged decision is in the log', row.answerHash !== undefined, `${token}: ${row.status}`)
+  if (row.needs === 'approval' && !allow) must('what a person refused does not run', began === 0, token)
+}
+
+async function checkGone({ ports, outputs }: Parts, { key }: Watch): Promise<void> {
+  const rule = 'nothing of a deleted session comes back'
+  const state = await ports.deletion.state(key)
+  must(rule, state?.removed === true, 'it is not removed')
+  must(rule, !(await ports.deletion.removeRows(key, 1_000)).more, 'rows are left')
+  must(rule, (await ports.deletion.state(key))?.messages === state?.messages, 'messages were left')
+  must(rule, outputs.names(key).length === 0, 'objects are left')
+}

@@ -1,0 +1,86 @@
+/** What a person's side does, at `at` milliseconds from the beginning; `server`: whom the request goes to. */
+export type Operation = { readonly at: number; readonly session: number; readonly server: number } & (
+  | {
+      readonly type: 'submit'
+      readonly input: Input
+      readonly onBusy: 'queue' | 'reject' | 'steer'
+      readonly here: boolean
+      /** How often it is tried again, with the same idempotency key, when no acknowledgement comes. */
+      readonly retries: number
+      /** Sent once more so long after its acknowledgement, as by a proxy that lost it. */
+      readonly again?: number
+    }
+  | { readonly type: 'continue'; readonly here: boolean }
+  | {
+      readonly type: 'decide'
+      readonly allow: boolean
+      readonly all: boolean
+      readonly here: boolean
+      /** The same decisions are sent once more so much later. */
+      readonly again?: number
+    }
+  | { readonly type: 'cancel' }
+  | { readonly type: 'delete' }
+  | { readonly type: 'follow' }
+)
+
+/** What a model is to do with an input; it travels in the input's text, so that whoever goes on knows. */
+export interface Input {
+  readonly name: string
+  readonly rounds: readonly (readonly CallKind[])[]
+  readonly ids: 'fresh' | 'repeated' | 'missing'
+}
+
+/** For a tool, one that may run again, one that a person must allow, one that the client executes, one with a large output. */
+export type CallKind = 'pay' | 'read' | 'ask' | 'local' | 'dump'
+
+/** What goes wrong, at `at` milliseconds from the beginning or, for what happens to a request, with the first one after that. */
+export type Fault = { readonly at: number } & (
+  | { readonly type: 'request'; readonly call: string; readonly how: RequestFault; readonly milliseconds: number }
+  | { readonly type: 'outage'; readonly milliseconds: number; readonly call: string }
+  | { readonly type: 'kill'; readonly server: number; readonly milliseconds: number; readonly leavesRequests: boolean }
+  | { readonly type: 'stop'; readonly server: number; readonly milliseconds: number }
+  | {
+      readonly type: 'strike'
+      /** The first such request, or the first `tool`, brings it on for its sender. */
+      readonly call: string
+      readonly how: 'kill' | 'stop'
+      /** So long after the request has arrived; what it came to is told some milliseconds after that. */
+      readonly after: number
+      readonly milliseconds: number
+      readonly leavesRequests: boolean
+    }
+  | { readonly type: 'restart'; readonly server: number; readonly milliseconds: number }
+  | { readonly type: 'clock'; readonly server: number; readonly milliseconds: number }
+  | { readonly type: 'hint'; readonly how: 'lost' | 'doubled' | 'late'; readonly milliseconds: number }
+  | { readonly type: 'model'; readonly how: ModelFault; readonly milliseconds: number }
+  | { readonly type: 'tool'; readonly how: ToolFault; readonly milliseconds: number }
+)
+
+/**
+ * `refused`: nothing was done, and the sender is told so. `unknown`: it was done, and the sender gets an error. `late`: it
+ * arrives late. `slow`: it is done, and the answer is late. `silent`: nothing ever comes back, done or (`lost`) not.
+ */
+export type RequestFault = 'refused' | 'unknown' | 'late' | 'slow' | 'silent' | 'lost'
+export type ModelFault =
+  | 'fails'
+  | 'refuses'
+  | 'breaks off'
+  | 'silent'
+  | 'deaf'
+  | 'empty'
+  | 'cut off'
+  | 'slow'
+  | 'unopened'
+export type ToolFault = 'throws' | 'hangs' | 'deaf' | 'slow'
+
+/** All that a simulation is made of; the same script gives the same simulation. */
+export interface Script {
+  readonly seed: string
+  readonly servers: number
+  readonly sessions: readonly { readonly tenant: string; readonly session: string }[]
+  readonly operations: readonly Operation[]
+  readonly faults: readonly Fault[]
+  /** From here on nothing goes wrong any more, in milliseconds from the beginning. */
+  readonly quietAt: number
+}

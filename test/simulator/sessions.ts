@@ -1,0 +1,144 @@
+import type { RunEvent } from '../../functions/domain/events.ts'
+import type { ToolMessage } from '../../functions/domain/message.ts'
+import type { Run } from '../../functions/domain/run.ts'
+import type { SessionKey } from '../../functions/domain/session.ts'
+import { checkStep } from '../contracts/schedules/invariants.ts'
+import { snapshot } from '../contracts/snapshot.ts'
+import type { Snapshot } from '../contracts/snapshot.ts'
+import type { SessionPorts } from '../contracts/stores.ts'
+import type { Outcome } from './network.ts'
+import type { WaitingCall } from './program.ts'
+import type { Process } from './timeline.ts'
+import { tokenOf } from './tools.ts'
+import { processNow } from './virtual-globals.ts'
+import { must } from './world.ts'
+import type { World } from './world.ts'
+
+/** What the simulator knows of one session beside what stands in the store. */
+export interface Watch {
+  readonly key: SessionKey
+  seen: Snapshot
+  /** Runs that were acknowledged, with their input where they have one, in this order. */
+  readonly accepted: { readonly runId: string; readonly input: string | undefined }[]
+  /** Runs whose cancel was acknowledged before they had ended, and when. */
+  readonly cancelled: Map<string, number>
+  /** What a person allowed or refused, by the token of the call that they saw. */
+  readonly decided: { readonly token: string; readonly allow: boolean; acknowledged: boolean }[]
+  /** The highest generation whose holder has read the log. */
+  readGeneration: number
+  deleted: boolean
+}
+
+/** The sessions of a simulation, each looked at after every write. */
+export interface Sessions {
+  readonly all: readonly Watch[]
+  /** Looks at a session that a request may have changed, and checks the step that it took. */
+  observe(sender: Process, call: string, args: readonly unknown[], outcome: Outcome): Promise<void>
+  /** An event that a program has emitted; what it reports must be stored by now. */
+  noteEvent(key: SessionKey, event: RunEvent): void
+  checkEvents(): Promise<void>
+  /** The calls that wait, as a person sees them. */
+  waiting(watch: Watch): readonly { readonly runId: string; readonly call: WaitingCall }[]
+}
+
+const READS = ['look', 'read', 'list', 'messages', 'message', 'run', 'runs', 'queued', 'activeRuns', 'due', 'expired']
+/** What the checks of the schedules call an operation. */
+const ACTS: { readonly [call: string]: string } = {
+  'lease.start': 'start',
+  'lease.take': 'take',
+  'lease.claim': 'claim',
+  'log.completeCall': 'complete',
+}
+
+export async function watchSessions(world: World, ports: SessionPorts): Promise<Sessions> {
+  const all: Watch[] = []
+  for (const key of world.script.sessions) {
+    await ports.sessions.create({ ...key, agent: 'default', metadata: {} })
+    const seen = await snapshot(ports, key)
+    const known = { accepted: [], cancelled: new Map(), decided: [], readGeneration: 0, deleted: false }
+    all.push({ key, seen, ...known })
+  }
+  const byName = new Map(all.map((watch) => [watch.key.session, watch]))
+  let events: { readonly watch: Watch; readonly event: RunEvent }[] = []
+  return {
+    all,
+    async observe(sender, call, args, outcome) {
+      const watch = byName.get(sessionIn(args))
+      const method = call.slice(call.indexOf('.') + 1)
+      if (watch === undefined || READS.includes(method)) return
+      noteRead(watch, call, outcome)
+      const before = watch.seen
+      watch.seen = await snapshot(ports, watch.key)
+      const ghosts = {
+        cancelled: new Set(watch.cancelled.keys()),
+        starts: new Map<string, number>(),
+        readGeneration: watch.readGeneration,
+        disturbed: world.script.faults.length > 0,
+      }
+      const clock = { now: () => processNow(sender) }
+      checkStep({ stores: { clock }, ghosts }, before, watch.seen, actOf(call, args))
+    },
+    noteEvent(key, event) {
+      const watch = byName.get(key.session)
+      if (watch !== undefined && 'id' in event) events.push({ watch, event })
+    },
+    async checkEvents() {
+      if (events.length === 0) return
+      const noted = events
+      events = []
+      for (const { watch, event } of noted) checkEvent(watch, event)
+    },
+    waiting: ({ seen }) =>
+      seen.messages.flatMap((row) =>
+        row.role === 'tool' && row.status === 'waiting' && row.needs !== undefined
+          ? [{ runId: row.runId, call: { ...row, messageId: row.id, needs: row.needs, token: rowToken(seen, row) } }]
+          : [],
+      ),
+  }
+}
+
+function sessionIn([first]: readonly unknown[]): string {
+  return typeof first === 'object' && first !== null && 'session' in first ? String(first.session) : ''
+}
+
+function actOf(call: string, [first, second]: readonly unknown[]) {
+  const isExpiry = call === 'deletion.tombstone' && second !== undefined
+  const name = isExpiry ? 'expire' : (ACTS[call] ?? call)
+  const lease = typeof first === 'object' && first !== null && 'generation' in first ? first : undefined
+  return typeof lease?.generation === 'number' ? { name, generation: lease.generation } : { name }
+}
+
+/** Who has claimed, or started, reads the log from then on: nobody before may write any more. */
+function noteRead(watch: Watch, call: string, outcome: Outcome): void {
+  if (!['lease.claim', 'lease.start', 'inbox.enqueue'].includes(call) || !('value' in outcome)) return
+  const value = outcome.value as
+    | { lease?: { generation: number }; started?: { lease: { generation: number } } }
+    | undefined
+  const generation = value?.lease?.generation ?? value?.started?.lease.generation ?? 0
+  watch.readGeneration = Math.max(watch.readGeneration, generation)
+}
+
+/** What an event reports is durable before it is emitted. */
+function checkEvent({ seen, deleted }: Watch, event: RunEvent): void {
+  if (deleted || seen.header?.status !== 'live') return
+  const rule = 'what an event reports is stored before'
+  if ('message' in event && event.message !== undefined) {
+    const stored = seen.messages.find((one) => one.id === event.message?.id)
+    must(rule, stored !== undefined, event.type)
+    if (event.type === 'tool_call.completed' && stored?.role === 'tool')
+      must(rule, stored.status !== 'running' && stored.status !== 'waiting', `${event.type} of a call ${stored.status}`)
+  }
+  if ('run' in event) {
+    const stored = seen.runs.find((one) => one.id === event.run.id)
+    must(rule, stored !== undefined, event.type)
+    const ended: readonly Run['status'][] = ['completed', 'failed', 'cancelled']
+    if (ended.includes(event.run.status)) must(rule, stored?.status === event.run.status, event.type)
+  }
+}
+
+/** What the model meant by the call of a row. */
+export function rowToken({ messages }: Snapshot, row: ToolMessage): string {
+  const assistant = messages.find((message) => message.id === row.assistantMessageId)
+  const call = assistant?.role === 'assistant' ? assistant.toolCalls[row.sequence] : undefined
+  return call === undefined || call.arguments === '' ? '' : tokenOf(JSON.parse(call.arguments) as never)
+}

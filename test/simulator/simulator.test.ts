@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { generate } from './generate.ts'
+import { HAZARDS, KNOWN } from './known.ts'
+import type { ProgramPorts } from './program.ts'
+import { shrink } from './shrink.ts'
+import { simulate } from './simulation.ts'
+import type { Options } from './simulation.ts'
+import { openSqliteStore } from './stores.ts'
+
+/** Alike everywhere; `npm run simulate` looks further. */
+const SEEDS = 150
+const hazards = new Set(HAZARDS.filter((hazard) => !KNOWN.includes(hazard)))
+const options: Options = { openStore: openSqliteStore, hazards, keepTrace: false }
+
+test('no simulation breaks a promise', async () => {
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const { violation } = await simulate(generate(String(seed), hazards), options)
+    expect(violation?.message, `npm run simulate -- --seed ${seed} --trace`).toBeUndefined()
+  }
+}, 120_000)
+
+test('the same seed gives the same trace', async () => {
+  const script = generate('11', hazards)
+  const first = await simulate(script, { ...options, keepTrace: true })
+  const second = await simulate(script, { ...options, keepTrace: true })
+  expect(first.steps).toBeGreaterThan(100)
+  expect(second).toEqual(first)
+})
+
+/** Tools begin before their round is stored. */
+const early = (ports: ProgramPorts): ProgramPorts => ({
+  ...ports,
+  log: { ...ports.log, appendRound: async (lease, round) => void ports.log.appendRound(lease, round) },
+})
+
+/** What a crash has left open is not repaired. */
+const careless = (ports: ProgramPorts): ProgramPorts => ({ ...ports, log: { ...ports.log, repair: async () => [] } })
+
+test.each([
+  ['tools begin before their round is stored', early, 'what an event reports is stored before'],
+  ['open calls are not repaired after a crash', careless, 'no call runs twice unless it may'],
+])(
+  'a planted fault is found and made small: %s',
+  async (_, plant, rule) => {
+    const planted = { ...options, plant }
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const script = generate(String(seed), hazards)
+      const { violation } = await simulate(script, planted)
+      if (violation === undefined) continue
+      expect(violation.rule).toMatch(rule)
+      const smallest = await shrink(script, violation.rule, planted)
+      expect(smallest.operations.length).toBeLessThanOrEqual(script.operations.length)
+      const again = await simulate(smallest, { ...planted, keepTrace: true })
+      expect(again.trace.at(-1)).toContain(violation.rule)
+      return
+    }
+    expect.unreachable('nothing was noticed')
+  },
+  60_000,
+)

@@ -1,0 +1,125 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+/** A process of the simulation. Its memory is what its promises and timers hold. */
+export interface Process {
+  readonly name: string
+  /** Its clock shows the simulation's time and so much more, in milliseconds. */
+  skew: number
+  state: 'running' | 'stopped' | 'dead'
+  /** What would have happened in it while it is stopped. */
+  readonly missed: Happening[]
+  /** Requests that it had sent when it died reach the store nevertheless. */
+  leavesRequests: boolean
+}
+
+export interface Happening {
+  readonly at: number
+  readonly place: number
+  /** Whose code runs; absent: the world's. */
+  readonly owner?: Process | undefined
+  readonly run: () => unknown
+  cancelled: boolean
+}
+
+/** The process whose code runs; undefined in the store, the clients and the simulator itself. */
+export const current = new AsyncLocalStorage<Process>()
+
+/** Virtual time: what is to happen, in order. */
+export interface Timeline {
+  /** Milliseconds since 1970, with fractions. */
+  now(): number
+  after(milliseconds: number, owner: Process | undefined, run: () => unknown): Happening
+  /** Lets the next thing happen and everything that follows from it at once; answers false when nothing is left before `end`. */
+  step(end: number): Promise<boolean>
+  stop(process: Process): void
+  resume(process: Process): void
+  kill(process: Process): void
+}
+
+/** Taken before anything replaces it: the turn in which all promises that can settle have done so. */
+const nextTurn = setImmediate
+
+export function createTimeline(start: number): Timeline {
+  const queue: Happening[] = []
+  let time = start
+  let places = 0
+
+  function add(at: number, owner: Process | undefined, run: () => unknown): Happening {
+    const happening = { at, place: places++, owner, run, cancelled: false }
+    push(queue, happening)
+    return happening
+  }
+
+  async function happen({ owner, run }: Happening): Promise<void> {
+    if (owner === undefined) await run()
+    else current.run(owner, run)
+    await new Promise((resolve) => nextTurn(resolve))
+  }
+
+  return {
+    now: () => time,
+    after: (milliseconds, owner, run) => add(time + milliseconds, owner, run),
+    async step(end) {
+      for (let next = queue[0]; next !== undefined && next.at <= end; next = queue[0]) {
+        pop(queue)
+        if (next.cancelled || next.owner?.state === 'dead') continue
+        if (next.owner?.state === 'stopped') {
+          next.owner.missed.push(next)
+          continue
+        }
+        time = Math.max(time, next.at)
+        await happen(next)
+        return true
+      }
+      return false
+    },
+    stop(process) {
+      if (process.state === 'running') process.state = 'stopped'
+    },
+    resume(process) {
+      if (process.state !== 'stopped') return
+      process.state = 'running'
+      for (const missed of process.missed.splice(0)) if (!missed.cancelled) push(queue, missed)
+    },
+    kill: (process) => void (process.state = 'dead'),
+  }
+}
+
+export const createProcess = (name: string): Process => ({
+  name,
+  skew: 0,
+  state: 'running',
+  missed: [],
+  leavesRequests: true,
+})
+
+const isBefore = (left: Happening, right: Happening): boolean =>
+  left.at < right.at || (left.at === right.at && left.place < right.place)
+
+/** A binary heap: the first stands at 0. */
+function push(heap: Happening[], happening: Happening): void {
+  let at = heap.push(happening) - 1
+  while (at > 0) {
+    const parent = (at - 1) >> 1
+    const above = heap[parent]
+    if (above === undefined || !isBefore(happening, above)) break
+    heap[at] = above
+    at = parent
+  }
+  heap[at] = happening
+}
+
+function pop(heap: Happening[]): void {
+  const last = heap.pop()
+  if (last === undefined || heap.length === 0) return
+  let at = 0
+  for (;;) {
+    const [left, right] = [heap[2 * at + 1], heap[2 * at + 2]]
+    const isRight = left !== undefined && right !== undefined && isBefore(right, left)
+    const child = isRight ? right : left
+    if (child === undefined || !isBefore(child, last)) break
+    heap[at] = child
+    at = 2 * at + (isRight ? 2 : 1)
+  }
+  heap[at] = last
+}

@@ -1,0 +1,96 @@
+import { Violation } from '../contracts/schedules/world.ts'
+import { createDice, hashText } from './dice.ts'
+import type { Dice } from './dice.ts'
+import type { Fault, Script } from './script.ts'
+import { createTimeline } from './timeline.ts'
+import type { Process, Timeline } from './timeline.ts'
+
+const START = Date.UTC(2026, 0, 5, 9)
+
+/** Throws a `Violation` of the rule unless it holds. */
+export function must(rule: string, holds: boolean, detail = ''): void {
+  if (!holds) throw new Violation(rule, detail)
+}
+
+/** One simulation: its time, its dice, what is still to go wrong, and what has happened. */
+export interface World {
+  readonly script: Script
+  readonly timeline: Timeline
+  readonly dice: Dice
+  /** Milliseconds since the beginning. */
+  elapsed(): number
+  /** Writes a line of the trace; what is routine counts, and is not shown. */
+  note(text: string, kind?: 'told' | 'routine'): void
+  /** The first violation that anybody has seen; the simulation ends with it. */
+  fail(error: unknown): void
+  /** The next fault of this type that has become due and fits, which is used up by it. */
+  takeFault<Type extends Fault['type']>(
+    type: Type,
+    fits?: (fault: Extract<Fault, { type: Type }>) => boolean,
+  ): Extract<Fault, { type: Type }> | undefined
+  /** What this request, or `tool`, brings on for its sender. */
+  strike(process: Process, call: string): void
+  /** Lets a process be killed or stand still. */
+  afflict: (process: Process, fault: Extract<Fault, { type: 'strike' }>) => void
+  /** Whether the store, or this part of it, is down now. */
+  isDown(call: string): boolean
+  readonly failure: () => Violation | undefined
+  readonly trace: readonly string[]
+  readonly digest: () => number
+}
+
+export function createWorld(script: Script, keepTrace: boolean): World {
+  const timeline = createTimeline(START)
+  const trace: string[] = []
+  const pending: (Fault | undefined)[] = [...script.faults].toSorted((left, right) => left.at - right.at)
+  let digest = 0
+  let failure: Violation | undefined
+  const elapsed = (): number => timeline.now() - START
+  const world: World = {
+    script,
+    timeline,
+    dice: createDice(script.seed),
+    elapsed,
+    note(text, kind = 'told') {
+      const line = `${elapsed().toFixed(1)} ${text}`
+      digest = hashText(line, digest)
+      if (keepTrace && kind === 'told') trace.push(line)
+    },
+    fail(error) {
+      if (failure !== undefined) return
+      const text = error instanceof Error ? `${error.message} ${error.stack?.split('\n')[1] ?? ''}` : String(error)
+      failure = error instanceof Violation ? error : new Violation('nothing fails unheard', text)
+    },
+    takeFault<Type extends Fault['type']>(type: Type, fits?: (fault: Extract<Fault, { type: Type }>) => boolean) {
+      const now = elapsed()
+      if (now > script.quietAt) return undefined
+      const place = pending.findIndex(
+        (fault) => fault?.type === type && fault.at <= now && (fits?.(fault as never) ?? true),
+      )
+      const found = pending[place]
+      if (found === undefined) return undefined
+      pending[place] = undefined
+      return found as Extract<Fault, { type: Type }>
+    },
+    strike(process, call) {
+      const fault = world.takeFault('strike', (one) => call.startsWith(one.call))
+      if (fault !== undefined) timeline.after(fault.after, undefined, () => world.afflict(process, fault))
+    },
+    afflict: () => undefined,
+    isDown(call) {
+      const now = elapsed()
+      return script.faults.some(
+        (fault) =>
+          fault.type === 'outage' &&
+          fault.at <= now &&
+          now < fault.at + fault.milliseconds &&
+          now < script.quietAt &&
+          call.startsWith(fault.call),
+      )
+    },
+    failure: () => failure,
+    trace,
+    digest: () => digest,
+  }
+  return world
+}
