@@ -88,7 +88,7 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
       onBusy,
       idempotency: { keyHash: input.name, bodyHash: input.name },
     }
-    const send = (program: Program) => program.backend.submit(watch.key, submission, { here })
+    const send = (program: Program) => program.service.submit(watch.key, submission, { here })
     const reply = await insist(`${onBusy} ${input.name}`, server, retries, send)
     if (reply === undefined) return
     const { runId } = reply.value
@@ -105,7 +105,7 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
   }
 
   async function goOn(watch: Watch, { here, server }: Of<'continue'>): Promise<void> {
-    const reply = await insist('continue', server, 0, (program) => program.backend.continue(watch.key, {}, { here }))
+    const reply = await insist('continue', server, 0, (program) => program.service.continue(watch.key, {}, { here }))
     if (reply !== undefined) watch.accepted.push({ runId: reply.value.runId, input: undefined })
   }
 
@@ -126,8 +126,8 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
       await wait(200 + 2_000 * world.dice.next('persons'))
       const decisions = calls.map(({ token }) => ({ token, allow, acknowledged: false }))
       watch.decided.push(...decisions)
-      const toolAnswers = calls.map((call) => decisionOn(call, allow))
-      const post = (program: Program) => program.backend.answer(watch.key, runId, toolAnswers, { here })
+      const resolutions = calls.map((call) => decisionOn(call, allow))
+      const post = (program: Program) => program.service.resolve(watch.key, runId, resolutions, { here })
       const what = `${allow ? 'yes' : 'no'} to ${calls.map(({ token }) => token).join(' ')}`
       const reply = await insist(what, server, 1, post)
       if (reply !== undefined) for (const decision of decisions) decision.acknowledged = true
@@ -141,7 +141,7 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
     const runId = watch.seen.header?.activeRun ?? watch.accepted.at(-1)?.runId
     if (runId === undefined) return
     const reply = await insist(`cancel in ${watch.key.session}`, server, 2, (program) =>
-      program.backend.cancel(watch.key, runId),
+      program.service.cancel(watch.key, runId),
     )
     const run = watch.seen.runs.find((one) => one.id === runId)
     if (reply === undefined || run === undefined) return
@@ -151,7 +151,7 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
 
   async function remove(watch: Watch, { server }: Of<'delete'>): Promise<void> {
     const reply = await insist(`delete ${watch.key.session}`, server, 0, (program) =>
-      program.backend.deleteSession(watch.key),
+      program.service.deleteSession(watch.key),
     )
     if (reply !== undefined) watch.deleted = true
   }
@@ -177,9 +177,9 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
       })
     })
 
-    async function read({ backend }: Program): Promise<void> {
+    async function read({ service }: Program): Promise<void> {
       try {
-        for await (const event of backend.follow(watch.key, runId ?? '', { signal: new AbortController().signal })) {
+        for await (const event of service.follow(watch.key, runId ?? '', { signal: new AbortController().signal })) {
           if (!('id' in event)) continue
           must('a follower gets each event once', !known.has(event.id), event.id)
           known.add(event.id)

@@ -81,7 +81,7 @@ const CALLS = [
   'reader.',
   'sessions.read',
   'inbox.enqueue',
-  'inbox.answer',
+  'inbox.resolve',
   'inbox.cancel',
   'deletion.',
   'janitor.',

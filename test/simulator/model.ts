@@ -1,6 +1,6 @@
 import type { ModelRequest, RequestMessage } from '../../functions/domain/model-request.ts'
 import { NO_USAGE } from '../../functions/domain/usage.ts'
-import type { ModelAnswer, ModelEvent, Models } from '../../functions/ports/model.ts'
+import type { Completion, ModelEvent, Models } from '../../functions/ports/model.ts'
 import { ModelError } from '../../functions/ports/model.ts'
 import type { CallKind, Input, ModelFault } from './script.ts'
 import type { Process } from './timeline.ts'
@@ -49,7 +49,7 @@ async function* stream(
   yield { type: 'text.delta', part: 0, text: 'well, ' }
   if (fault !== undefined) await misbehave(process, fault.how, fault.milliseconds, signal)
   else await pause(process, 2_000 * world.dice.next('model') ** 3, signal)
-  yield { type: 'answer', answer: nextAnswer(world, effects, request, fault?.how) }
+  yield { type: 'completion', completion: nextCompletion(world, effects, request, fault?.how) }
 }
 
 async function misbehave(process: Process, how: ModelFault, milliseconds: number, signal: AbortSignal): Promise<void> {
@@ -61,13 +61,18 @@ async function misbehave(process: Process, how: ModelFault, milliseconds: number
   if (how === 'slow') await pause(process, milliseconds, signal)
 }
 
-function nextAnswer(world: World, effects: Effects, request: ModelRequest, fault: ModelFault | undefined): ModelAnswer {
+function nextCompletion(
+  world: World,
+  effects: Effects,
+  request: ModelRequest,
+  fault: ModelFault | undefined,
+): Completion {
   const { input, round } = placeIn(request.messages)
   const kinds = request.toolChoice === 'none' ? [] : (input?.rounds[round] ?? [])
   const text = `round ${round} of ${input?.name ?? 'nothing'}`
-  if (fault === 'empty') return answerOf('', [], 'stop')
+  if (fault === 'empty') return completionOf('', [], 'stop')
   if (fault === 'cut off' && kinds[0] !== undefined)
-    return answerOf(text, [{ id: 'cut', name: kinds[0], arguments: '' }], 'length')
+    return completionOf(text, [{ id: 'cut', name: kinds[0], arguments: '' }], 'length')
   const calls = kinds.map((kind, place) => {
     const token = `${kind}-${effects.kinds.size + 1}`
     effects.kinds.set(token, kind)
@@ -75,10 +80,10 @@ function nextAnswer(world: World, effects: Effects, request: ModelRequest, fault
     return { id, name: kind, arguments: JSON.stringify({ token }) }
   })
   world.note(`the model asks for ${calls.length === 0 ? 'nothing' : calls.map((call) => call.arguments).join(' ')}`)
-  return answerOf(text, calls, calls.length === 0 ? 'stop' : 'tool-calls')
+  return completionOf(text, calls, calls.length === 0 ? 'stop' : 'tool-calls')
 }
 
-function answerOf(text: string, toolCalls: ModelAnswer['toolCalls'], finishReason: string): ModelAnswer {
+function completionOf(text: string, toolCalls: Completion['toolCalls'], finishReason: string): Completion {
   const parts = text === '' ? [] : [{ type: 'text', text } as const]
   return {
     parts: [...parts, ...toolCalls.map(({ id }) => ({ type: 'tool_call', id }) as const)],

@@ -42,7 +42,7 @@ async function request(
 ): Promise<unknown> {
   const fault = world.takeFault('request', (one) => call.startsWith(one.call))
   const [there, back] = [latency(world, process), latency(world, process)]
-  const about = `${process.name} ${call}${subject(args)}`
+  const about = `${process.name} ${call} ${sessionIn(args)}`
   if (fault?.how === 'refused' || world.isDown(call)) {
     world.note(`${about} fails`)
     await pause(process, there + back)
@@ -89,8 +89,11 @@ function latency({ dice }: World, process: Process): number {
   return dice.chance(name, 0.02) ? base * 40 : base
 }
 
-function subject([key]: readonly unknown[]): string {
-  return typeof key === 'object' && key !== null && 'session' in key ? ` ${String(key.session)}` : ''
+/** The session that a request is about, where it is about one. */
+export function sessionIn([first]: readonly unknown[]): string {
+  if (typeof first !== 'object' || first === null) return ''
+  if ('session' in first) return String(first.session)
+  return 'key' in first ? sessionIn([first.key]) : ''
 }
 
 function refusal(outcome: Outcome): string {

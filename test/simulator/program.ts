@@ -1,7 +1,7 @@
-import type { Backend, ToolAnswer } from '../../functions/agent/backend.ts'
-import { serveHint } from '../../functions/agent/serve-hint.ts'
-import type { SessionWorker } from '../../functions/agent/session-worker.ts'
-import { startSweeper } from '../../functions/agent/sweeper.ts'
+import type { AgentService, CallResolution } from '../../functions/agent/intake/agent-service.ts'
+import { serveHint } from '../../functions/agent/serving/serve-hint.ts'
+import type { SessionWorker } from '../../functions/agent/serving/session-worker.ts'
+import { startSweeper } from '../../functions/agent/serving/sweeper.ts'
 import type { Agent } from '../../functions/domain/agent.ts'
 import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import type { RunEvent } from '../../functions/domain/events.ts'
@@ -32,7 +32,7 @@ export interface ProgramPorts extends SessionPorts {
 
 /** The program of one process, without its HTTP. */
 export interface Program {
-  readonly backend: Backend
+  readonly service: AgentService
   readonly worker: SessionWorker
   start(): void
   /** Hands over and ends, as on SIGTERM. */
@@ -51,11 +51,11 @@ export function createProgram(
     tools: [...tools.keys()],
     policies: { ...DEFAULT_POLICIES, maxRounds: 6 },
   }
-  const { backend, worker } = createCore(ports, { agents: new Map([['default', agent]]), tools, observe })
+  const { service, worker } = createCore(ports, { agents: new Map([['default', agent]]), tools, observe })
   let consumer: ReturnType<RunQueue['consume']> | undefined
   let sweeper: ReturnType<typeof startSweeper> | undefined
   return {
-    backend,
+    service,
     worker,
     start() {
       consumer = ports.queue.consume((hint) => serveHint({ ...ports, worker }, hint, ports.clock.now() + DELETION_MS))
@@ -78,7 +78,7 @@ export interface WaitingCall {
 }
 
 /** What the person's client sends for a call. */
-export function decisionOn(call: WaitingCall, allow: boolean): ToolAnswer {
+export function decisionOn(call: WaitingCall, allow: boolean): CallResolution {
   const { toolCallId, token } = call
   if (call.needs === 'approval') return { toolCallId, approve: allow }
   return allow ? { toolCallId, output: [{ type: 'text', text: `result of ${token}` }] } : { toolCallId, error: token }

@@ -87,7 +87,7 @@ function checkDecision(
   if (row.needs === 'result' && row.status === 'completed')
     must('a result is that of its call', textOf(row.parts) === `result of ${token}`, token)
   if (!acknowledged) return
-  must('an acknowledged decision is in the log', row.answerHash !== undefined, `${token}: ${row.status}`)
+  must('an acknowledged decision is in the log', row.resolutionHash !== undefined, `${token}: ${row.status}`)
   if (row.needs === 'approval' && !allow) must('what a person refused does not run', began === 0, token)
 }
 

@@ -6,6 +6,7 @@ import { checkStep } from '../contracts/schedules/invariants.ts'
 import { snapshot } from '../contracts/snapshot.ts'
 import type { Snapshot } from '../contracts/snapshot.ts'
 import type { SessionPorts } from '../contracts/stores.ts'
+import { sessionIn } from './network.ts'
 import type { Outcome } from './network.ts'
 import type { WaitingCall } from './program.ts'
 import type { Process } from './timeline.ts'
@@ -95,10 +96,6 @@ export async function watchSessions(world: World, ports: SessionPorts): Promise<
           : [],
       ),
   }
-}
-
-function sessionIn([first]: readonly unknown[]): string {
-  return typeof first === 'object' && first !== null && 'session' in first ? String(first.session) : ''
 }
 
 function actOf(call: string, [first, second]: readonly unknown[]) {

@@ -8,7 +8,7 @@ import type { Options } from './simulation.ts'
 import { openSqliteStore } from './stores.ts'
 
 /** Alike everywhere; `npm run simulate` looks further. */
-const SEEDS = 150
+const SEEDS = 100
 const hazards = new Set(HAZARDS.filter((hazard) => !KNOWN.includes(hazard)))
 const options: Options = { openStore: openSqliteStore, hazards, keepTrace: false }
 
