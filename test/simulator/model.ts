@@ -102,7 +102,7 @@ function placeIn(messages: readonly RequestMessage[]): { input: Input | undefine
   return { input: text.startsWith('{') ? (JSON.parse(text) as Input) : undefined, round }
 }
 
-/** Each call is followed directly by its result, in order; nothing else stands in between (spec R1). */
+/** Each call is followed directly by its result, in order; nothing else stands in between (promises R1). */
 function checkRequest({ messages }: ModelRequest): void {
   let expected: string[] = []
   for (const message of messages) {
