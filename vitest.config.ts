@@ -15,6 +15,5 @@ export default defineConfig({
       },
       { extends: true, test: { name: 'sharing', include: SHARING, exclude: OTHERS_RUN, isolate: false } },
     ],
-    testTimeout: 20_000,
   },
 })

@@ -6,7 +6,6 @@ export default defineConfig({
   test: {
     ...shared,
     include: ['test/**/*.crash.test.ts'],
-    testTimeout: 60_000,
     maxConcurrency: 2,
   },
 })

@@ -7,6 +7,5 @@ export default defineConfig({
     ...shared,
     include: ['test/**/*.engine.test.ts'],
     globalSetup: ['test/engines/global-setup.ts'],
-    testTimeout: 60_000,
   },
 })

@@ -36,7 +36,10 @@ function placeOf({ moduleId }: TestSpecification): number {
 
 /** What holds for all suites. */
 export const shared = {
-  hookTimeout: 60_000,
+  /** Only what hangs is to fail by these: no test says by its limit how fast something is, and CI machines have other work. */
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
+  expect: { poll: { timeout: 60_000 } },
   maxWorkers: 2,
   sequence: { sequencer: LongestFirst },
   /** Suites start the program hundreds of times: compiled once, it starts in half the time. */

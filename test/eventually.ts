@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** After so many milliseconds something is taken to hang. A busy machine takes its time, so this is no promise of a time. */
-const PATIENCE_MS = 60_000
+export const PATIENCE_MS = 60_000
+
+/** How often a promise of a time is tried again: it is made for a machine that has the time, which one with other work may not. */
+export const PROMISED_TIME_RETRIES = 4
 
 /** Returns what `check` returns as soon as it does not throw; looks again every so many milliseconds. */
-async function eventually<Value>(check: () => Value | Promise<Value>, every = 20): Promise<Value> {
+export async function eventually<Value>(check: () => Value | Promise<Value>, every = 20): Promise<Value> {
   const deadline = performance.now() + PATIENCE_MS
   for (;;) {
     try {

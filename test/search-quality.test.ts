@@ -21,7 +21,6 @@ import {
  * as plain questions.
  */
 const TENANT = 'corpus'
-const BUILD_MS = 50_000
 
 interface Found {
   readonly kind: string
@@ -53,7 +52,7 @@ describe.skipIf(!recorded)('searches over recorded conversations', () => {
     found = await searchAll(index, corpus, readRecordedQueries())
     own = await searchAll(index, corpus, readOwnQueries())
     print([...found, ...own])
-  }, BUILD_MS)
+  })
   afterAll(() => database.close())
 
   test('the recorded queries are answered first at least 95 times in 100, and among the first ten 99 times', () => {

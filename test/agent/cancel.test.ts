@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Message } from '../../functions/domain/message.ts'
-import { answerOf, makeTool, setStage, until } from './stage.ts'
+import { answerOf, makeTool, setStage } from './stage.ts'
 import type { Stage, Turn } from './stage.ts'
+import { PROMISED_TIME_RETRIES, until } from '../eventually.ts'
 
 let stage: Stage | undefined
 afterEach(async () => {
@@ -9,6 +10,7 @@ afterEach(async () => {
   stage = undefined
 })
 const set = async (options: Parameters<typeof setStage>[0]): Promise<Stage> => (stage = await setStage(options))
+const asPromised = { retry: PROMISED_TIME_RETRIES }
 const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
 const clientTools = [{ name: 'ask', description: 'asks the caller', parameters: { type: 'object' } }]
 const statuses = (messages: readonly Message[]) =>
@@ -21,7 +23,7 @@ const hang: Turn = async function* (_request, signal) {
 }
 
 describe('cancel', () => {
-  test('stops a streaming model within a second and keeps what it had said', async () => {
+  test('stops a streaming model within a second and keeps what it had said', asPromised, async () => {
     const { submit, settled, service, key, events, log } = await set({ script: [hang] })
     const runId = await submit('go')
     await until(() => events.some((event) => event.type === 'text.delta'))
@@ -50,6 +52,7 @@ describe('cancel', () => {
 
   test('that comes while an answer waits for results to be stored keeps what it says, and none of its calls', async () => {
     const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
+    let [isCancelled, hasLooked] = [false, false]
     const { submit, settled, service, key, requests, log } = await set({
       script: [
         { calls: [{ name: 'big' }] },
@@ -64,13 +67,22 @@ describe('cancel', () => {
       tools: [big],
       change: (ports) => ({
         ...ports,
+        lease: {
+          ...ports.lease,
+          async look(at) {
+            const isAfter = isCancelled
+            const seen = await ports.lease.look(at)
+            hasLooked ||= isAfter
+            return seen
+          },
+        },
         outputs: {
           ...ports.outputs,
           async put(...object) {
             await until(() => requests.length === 2)
             await service.cancel(key, runId)
-            // By then the holder has looked.
-            await new Promise((resolve) => setTimeout(resolve, 700))
+            isCancelled = true
+            await until(() => hasLooked)
             await ports.outputs.put(...object)
           },
         },
@@ -84,7 +96,7 @@ describe('cancel', () => {
     ])
   })
 
-  test('from another process stops a tool within a second, also one that ignores its signal', async () => {
+  test('from another process stops a tool within a second, also one that ignores its signal', asPromised, async () => {
     const stuck = makeTool('stuck', () => new Promise(() => undefined))
     const { submit, settled, key, log, another } = await set({
       script: [{ calls: [{ name: 'stuck' }] }],

@@ -2,8 +2,9 @@ import { afterEach, expect, test } from 'vitest'
 import type { ModelRequest } from '../../functions/domain/model-request.ts'
 import { ModelError } from '../../functions/ports/model.ts'
 import type { ModelEvent } from '../../functions/ports/model.ts'
-import { makeTool, setStage, until } from './stage.ts'
+import { makeTool, setStage } from './stage.ts'
 import type { Stage } from './stage.ts'
+import { until } from '../eventually.ts'
 
 let stage: Stage | undefined
 afterEach(async () => {

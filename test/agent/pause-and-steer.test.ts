@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Message } from '../../functions/domain/message.ts'
-import { makeTool, setStage, until } from './stage.ts'
+import { makeTool, setStage } from './stage.ts'
 import type { Stage } from './stage.ts'
+import { until } from '../eventually.ts'
 
 let stage: Stage | undefined
 afterEach(async () => {

@@ -19,6 +19,7 @@ import type { Completion, ModelEvent } from '../../functions/ports/model.ts'
 import type { Tool } from '../../functions/ports/tool.ts'
 import { openLocalPorts } from '../../functions/runtime/local/ports.ts'
 import type { Ports } from '../../functions/runtime/program.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 
 /** One model answer in a script: text and calls, or something that happens instead. */
 export type Turn =
@@ -42,7 +43,7 @@ export interface Stage {
   readonly events: RunEvent[]
   submit(text: string, options?: { clientTools?: readonly ClientTool[]; onBusy?: OnBusy }): Promise<string>
   /** Resolves with the run's terminal event's run. */
-  settled(runId: string, withinMs?: number): Promise<Run>
+  settled(runId: string): Promise<Run>
   log(): Promise<readonly Message[]>
   /** A second process on the same rows: its own worker and bus. */
   another(script: readonly Turn[]): Omit<Stage, 'another' | 'rebuildHistory' | 'close'>
@@ -106,9 +107,9 @@ export async function setStage(options: {
         const submission = { parts, clientTools, ...(onBusy === undefined ? {} : { onBusy }) }
         return (await service.submit(key, submission, { here: true })).runId
       },
-      async settled(runId, withinMs = 15_000) {
+      async settled(runId) {
         let last: Run | undefined
-        for await (const event of service.follow(key, runId, { signal: AbortSignal.timeout(withinMs) }))
+        for await (const event of service.follow(key, runId, { signal: AbortSignal.timeout(PATIENCE_MS) }))
           if ('run' in event) last = event.run
         if (last === undefined) throw new Error(`run ${runId} did not settle`)
         return last
@@ -179,14 +180,5 @@ export function makeTool(name: string, run: Tool['execute'], more: Partial<Tool>
     needsApproval: false,
     execute: run,
     ...more,
-  }
-}
-
-/** Waits until something has come about, at most ten seconds. */
-export async function until(check: () => Promise<boolean> | boolean): Promise<void> {
-  const end = Date.now() + 10_000
-  while (!(await check())) {
-    if (Date.now() > end) throw new Error('it did not come to that')
-    await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

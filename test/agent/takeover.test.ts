@@ -6,6 +6,7 @@ import type { Lease } from '../../functions/domain/session.ts'
 import { ModelError } from '../../functions/ports/model.ts'
 import { answerOf, makeTool, setStage } from './stage.ts'
 import type { Stage } from './stage.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 
 let stage: Stage | undefined
 let ahead = 0
@@ -133,7 +134,7 @@ test('who follows a run is told to discard what had streamed when this process l
   const runId = await it.submit('go')
   const seen: string[] = []
   const following = (async () => {
-    for await (const event of it.service.follow(it.key, runId, { signal: AbortSignal.timeout(10_000) }))
+    for await (const event of it.service.follow(it.key, runId, { signal: AbortSignal.timeout(PATIENCE_MS) }))
       seen.push(event.type === 'text.delta' ? event.text : event.type)
   })()
   await it.worker.idle()

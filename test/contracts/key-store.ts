@@ -7,7 +7,7 @@ import type { Engine, Stores } from './stores.ts'
 
 /** API keys: found by the hash of their secret until they are revoked. */
 export function keyStoreContract(engine: Engine): void {
-  describe(`key store on ${engine.name}`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`key store on ${engine.name}`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
@@ -102,7 +102,7 @@ export function keyStoreContract(engine: Engine): void {
     })
   })
 
-  describe(`key store on ${engine.name} that fails`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`key store on ${engine.name} that fails`, () => {
     test('a store that cannot answer rejects: no request passes for a lack of keys', async () => {
       const stores = await engine.open()
       await stores.breakDown()

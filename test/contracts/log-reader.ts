@@ -20,7 +20,7 @@ const idsOf = (entries: readonly { readonly id: string }[]): string[] => entries
 
 /** Reading a log: strong, whole, in order, and loud when it cannot. */
 export function logReaderContract(engine: Engine): void {
-  describe(`log reader on ${engine.name}`, { timeout: 60_000 * engine.timeoutFactor }, () => {
+  describe(`log reader on ${engine.name}`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
@@ -195,7 +195,7 @@ export function logReaderContract(engine: Engine): void {
     })
   })
 
-  describe(`log reader on ${engine.name} that fails`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`log reader on ${engine.name} that fails`, () => {
     test('a store that cannot answer rejects and never reads as an empty log', async () => {
       const stores = await engine.open()
       const scene = await openScene(stores)

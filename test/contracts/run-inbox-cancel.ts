@@ -5,7 +5,7 @@ import type { Engine, Stores } from './stores.ts'
 
 /** Cancels, in every state that a run can be in. */
 export function runInboxCancelContract(engine: Engine): void {
-  describe(`run inbox on ${engine.name}: cancel`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`run inbox on ${engine.name}: cancel`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())

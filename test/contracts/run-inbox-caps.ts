@@ -5,7 +5,7 @@ import type { Engine, Stores } from './stores.ts'
 
 /** The cap on runs of one API key that are queued, running or paused. */
 export function runInboxCapsContract(engine: Engine): void {
-  describe(`run inbox on ${engine.name}: caps`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`run inbox on ${engine.name}: caps`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())

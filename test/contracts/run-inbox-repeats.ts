@@ -5,7 +5,7 @@ import type { Engine, Stores } from './stores.ts'
 
 /** Runs that are handed in again: the same request twice, and the next attempt after a failure. */
 export function runInboxRepeatsContract(engine: Engine): void {
-  describe(`run inbox on ${engine.name}: repeats`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`run inbox on ${engine.name}: repeats`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())

@@ -22,7 +22,7 @@ const APPROVE: Call = { name: 'send', needs: 'approval' }
 
 /** Answers to waiting calls: each once, from any number of clients, the last one waking the session. */
 export function runInboxAnswersContract(engine: Engine): void {
-  describe(`run inbox on ${engine.name}: answers`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`run inbox on ${engine.name}: answers`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())

@@ -18,7 +18,7 @@ import type { Engine, Stores } from './stores.ts'
 
 /** What clients hand in: runs in their order, each once. Answers and cancels have suites of their own. */
 export function runInboxContract(engine: Engine): void {
-  describe(`run inbox on ${engine.name}: enqueue`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`run inbox on ${engine.name}: enqueue`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
@@ -210,7 +210,7 @@ export function runInboxContract(engine: Engine): void {
     })
   })
 
-  describe(`run inbox on ${engine.name} that fails`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`run inbox on ${engine.name} that fails`, () => {
     test('a store that cannot answer rejects with an error that is no refusal', async () => {
       const stores = await engine.open()
       const scene = await openScene(stores)

@@ -19,7 +19,7 @@ import type { Engine, Stores } from './stores.ts'
 
 /** One holder at a time: who may start, take, keep and give back a session. */
 export function runLeaseContract(engine: Engine): void {
-  describe(`run lease on ${engine.name}`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`run lease on ${engine.name}`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())

@@ -22,7 +22,7 @@ import type { Engine, Stores } from './stores.ts'
 
 /** What else happens to calls and inputs of a run: approvals begin, former calls are closed, inputs join, repeats are told. */
 export function runLogCallsContract(engine: Engine): void {
-  describe(`run log on ${engine.name}: calls and steering`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`run log on ${engine.name}: calls and steering`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())

@@ -22,7 +22,7 @@ import type { Engine, Stores } from './stores.ts'
 
 /** How a run leaves its holder: pause, end, and every way of losing the lease. */
 export function runLogEndingsContract(engine: Engine): void {
-  describe(`run log on ${engine.name}: pause and end`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`run log on ${engine.name}: pause and end`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
@@ -174,7 +174,7 @@ export function runLogEndingsContract(engine: Engine): void {
     })
   })
 
-  describe(`run log on ${engine.name}: a lost lease`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`run log on ${engine.name}: a lost lease`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())

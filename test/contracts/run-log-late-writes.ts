@@ -4,7 +4,7 @@ import type { Engine } from './stores.ts'
 
 /** Writes of a holder that land after it has given up on them, while its next one is under way. */
 export function runLogLateWritesContract(engine: Engine): void {
-  describe(`run log on ${engine.name}: late writes`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`run log on ${engine.name}: late writes`, () => {
     test("a round of the holder's own that lands late, while its run ends, leaves no call open", async () => {
       let late: (() => Promise<unknown>) | undefined
       const raced = await engine.open({

@@ -17,7 +17,7 @@ import type { Engine, Stores } from './stores.ts'
 
 /** What a holder stores: rounds before their calls, results as they come, one end. */
 export function runLogContract(engine: Engine): void {
-  describe(`run log on ${engine.name}`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`run log on ${engine.name}`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())

@@ -1,6 +1,7 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Hint, RunQueue } from '../../functions/ports/run-queue.ts'
 import type { SessionKey } from '../../functions/domain/session.ts'
+import { eventually } from '../eventually.ts'
 
 const key = (session: string): SessionKey => ({ tenant: 'default', session })
 
@@ -12,7 +13,7 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
       const seen: SessionKey[] = []
       const consumer = queue.consume(async (hint) => void seen.push(hint))
       await queue.send({ tenant: 'other', session: 'A:b.c-1' })
-      await vi.waitFor(() => expect(seen).toEqual([{ tenant: 'other', session: 'A:b.c-1' }]))
+      await eventually(() => expect(seen).toEqual([{ tenant: 'other', session: 'A:b.c-1' }]))
       await consumer.stop()
     })
 
@@ -21,7 +22,7 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
       const seen: Hint[] = []
       const consumer = queue.consume(async (hint) => void seen.push(hint))
       await queue.send({ ...key('handed-on'), hops: 7 })
-      await vi.waitFor(() => expect(seen).toEqual([{ ...key('handed-on'), hops: 7 }]))
+      await eventually(() => expect(seen).toEqual([{ ...key('handed-on'), hops: 7 }]))
       await consumer.stop()
     })
 
@@ -30,7 +31,7 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
       await queue.send(key('early'))
       const seen: string[] = []
       const consumer = queue.consume(async ({ session }) => void seen.push(session))
-      await vi.waitFor(() => expect(seen).toContain('early'))
+      await eventually(() => expect(seen).toContain('early'))
       await consumer.stop()
     })
 
@@ -42,7 +43,7 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
         if (calls < 3) throw new Error('not yet')
       })
       await queue.send(key('stubborn'))
-      await vi.waitFor(() => expect(calls).toBe(3), { timeout: 15_000 })
+      await eventually(() => expect(calls).toBe(3))
       await consumer.stop()
     })
 
@@ -55,9 +56,9 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
         if (session === 'long') await gate.promise
       })
       await queue.send(key('long'))
-      await vi.waitFor(() => expect(seen).toContain('long'))
+      await eventually(() => expect(seen).toContain('long'))
       await queue.send(key('short'))
-      await vi.waitFor(() => expect(seen).toContain('short'))
+      await eventually(() => expect(seen).toContain('short'))
       gate.resolve()
       await consumer.stop()
     })
@@ -71,10 +72,10 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
         if (calls === 1) await gate.promise
       })
       await queue.send(key('busy'))
-      await vi.waitFor(() => expect(calls).toBe(1))
+      await eventually(() => expect(calls).toBe(1))
       await queue.send(key('busy'))
       gate.resolve()
-      await vi.waitFor(() => expect(calls).toBe(2))
+      await eventually(() => expect(calls).toBe(2))
       await consumer.stop()
     })
 
@@ -88,7 +89,7 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
         steps.push(`${session} ends`)
       })
       await queue.send(key('one'))
-      await vi.waitFor(() => expect(steps).toEqual(['one begins']))
+      await eventually(() => expect(steps).toEqual(['one begins']))
       const stopped = consumer.stop().then(() => steps.push('stopped'))
       await queue.send(key('two'))
       gate.resolve()

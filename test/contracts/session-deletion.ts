@@ -24,7 +24,7 @@ async function removeAll(ports: SessionPorts, scene: Scene, limit: number): Prom
 
 /** Deletion: a fence first, then everything goes, step by step, whoever does the next step. */
 export function sessionDeletionContract(engine: Engine): void {
-  describe(`session deletion on ${engine.name}`, { timeout: 60_000 * engine.timeoutFactor }, () => {
+  describe(`session deletion on ${engine.name}`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
@@ -190,7 +190,7 @@ export function sessionDeletionContract(engine: Engine): void {
     })
   })
 
-  describe(`session deletion on ${engine.name} that fails`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`session deletion on ${engine.name} that fails`, () => {
     test('a store that cannot answer rejects and never says that all is removed', async () => {
       const stores = await engine.open()
       const { key } = await openScene(stores)

@@ -12,7 +12,7 @@ const ALL = 10_000
 
 /** What runs by the clock: finding sessions with work, forgetting those without, and expiry. */
 export function sessionJanitorContract(engine: Engine): void {
-  describe(`session janitor on ${engine.name}`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`session janitor on ${engine.name}`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
@@ -219,7 +219,7 @@ export function sessionJanitorContract(engine: Engine): void {
     })
   })
 
-  describe(`session janitor on ${engine.name} that fails`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`session janitor on ${engine.name} that fails`, () => {
     test('a store that cannot answer rejects and never says that nothing is due', async () => {
       const stores = await engine.open()
       const { key } = await openScene(stores)

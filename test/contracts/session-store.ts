@@ -7,7 +7,7 @@ const DAY = 86_400_000
 
 /** Sessions as their users see them: made once, changed in part, listed by activity, gone when deleted. */
 export function sessionStoreContract(engine: Engine): void {
-  describe(`session store on ${engine.name}`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`session store on ${engine.name}`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
@@ -227,7 +227,7 @@ export function sessionStoreContract(engine: Engine): void {
     })
   })
 
-  describe(`session store on ${engine.name} that fails`, { timeout: 20_000 * engine.timeoutFactor }, () => {
+  describe(`session store on ${engine.name} that fails`, () => {
     test('a store that cannot answer rejects and never says that there is nothing', async () => {
       const stores = await engine.open()
       const { key } = await openScene(stores)

@@ -47,8 +47,6 @@ export interface Opening {
 /** An engine under test. Suites open it once each and keep apart by tenant, so it need not start empty. */
 export interface Engine {
   readonly name: string
-  /** Multiplies every time limit of the suites. */
-  readonly timeoutFactor: number
   open(opening?: Opening): Promise<Stores>
 }
 

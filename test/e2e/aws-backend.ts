@@ -13,7 +13,7 @@ export type AwsEndpoints = { readonly [name in 'dynamodb' | 'opensearch' | 's3' 
 export const awsBackend = (endpoints: AwsEndpoints): Backend => ({
   name: 'DynamoDB, S3, SQS and OpenSearch',
   slower: 5,
-  searchLagMs: 30_000,
+  findsAtOnce: false,
   open: async () => openPlace(endpoints),
 })
 

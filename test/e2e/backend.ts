@@ -1,10 +1,12 @@
+import { eventually } from '../eventually.ts'
+
 /** What programs can stand on, and what a test has to know of it. */
 export interface Backend {
   readonly name: string
   /** How many times longer things take than on SQLite. */
   readonly slower: number
-  /** Milliseconds after which what is stored is found, and what is deleted is not; 0: at once. */
-  readonly searchLagMs: number
+  /** What is stored is found as soon as that is acknowledged, and what is deleted is not; elsewhere soon. */
+  readonly findsAtOnce: boolean
   /** A new place for the programs of one test, apart from all others. */
   open(): Promise<Place>
 }
@@ -19,3 +21,7 @@ export interface Place {
   print(): Promise<string>
   remove(): Promise<void>
 }
+
+/** Returns what `check` returns once the search of the backend knows of everything stored so far. */
+export const onceFound = <Value>({ findsAtOnce }: Backend, check: () => Promise<Value>): Promise<Value> =>
+  findsAtOnce ? check() : eventually(check, 250)

@@ -118,19 +118,15 @@ export const badInputOn = (backend: Backend) =>
       await expectRefused(withKey(outputs.map((path) => ({ method: 'GET', path }))), [404])
     })
 
-    test(
-      'hostile ids are refused, on every route',
-      async () => {
-        const requests = HOSTILE_IDS.flatMap((id) => [
-          ...routes(id),
-          ...runRoutes('mine', id),
-          { method: 'GET', path: `/v1/sessions/mine/messages/${id}/output` },
-        ])
-        // Paths that are tidied up before they are routed name something else: `/v1/sessions/..` is `/v1/`.
-        await expectRefused(withKey(requests), [400, 404, 405, 414, 431])
-      },
-      60_000 * backend.slower,
-    )
+    test('hostile ids are refused, on every route', async () => {
+      const requests = HOSTILE_IDS.flatMap((id) => [
+        ...routes(id),
+        ...runRoutes('mine', id),
+        { method: 'GET', path: `/v1/sessions/mine/messages/${id}/output` },
+      ])
+      // Paths that are tidied up before they are routed name something else: `/v1/sessions/..` is `/v1/`.
+      await expectRefused(withKey(requests), [400, 404, 405, 414, 431])
+    })
 
     test('malformed bodies are refused, on every route that takes one', async () => {
       const paths = [

@@ -4,6 +4,7 @@ import type { OpenAiMessage } from '../../functions/log/openai-format.ts'
 import type { MessageResource } from '../../functions/http/v1/resources/message.ts'
 import type { RunResource } from '../../functions/http/v1/resources/run.ts'
 import type { SearchHitSchema } from '../../functions/http/v1/schemas/search.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 
 export type Message = MessageResource
 export type RunBody = RunResource & { readonly messages?: readonly Message[] }
@@ -86,7 +87,7 @@ export function createClient(url: string, always: Headers_ = {}): Client {
     all,
     messages: (session) => all(`/v1/sessions/${session}/messages?limit=1000`),
     chat: (session) => all(`/v1/sessions/${session}/messages?format=openai&limit=1000`),
-    async runUntil(session, run, states, milliseconds = 20_000) {
+    async runUntil(session, run, states, milliseconds = 2 * PATIENCE_MS) {
       const deadline = Date.now() + milliseconds
       for (;;) {
         const found: RunBody = await expected('GET', `/v1/sessions/${session}/runs/${run}`)

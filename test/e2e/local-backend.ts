@@ -6,16 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Backend } from './backend.ts'
-
-/** Words follow what is stored when the program has nothing to do for a tenth of a second. */
-const LOOK_MS = 50
-const MOST_LOOKS = 200
+import { until } from '../eventually.ts'
 
 /** SQLite and disk, in a folder of its own for each place. */
 export const localBackend: Backend = {
   name: 'SQLite and disk',
   slower: 1,
-  searchLagMs: 0,
+  findsAtOnce: true,
   async open() {
     const folder = await mkdtemp(join(tmpdir(), 'tooltrail-'))
     return {
@@ -44,7 +41,7 @@ async function filesIn(folder: string): Promise<string[]> {
 async function printOf(folder: string): Promise<string> {
   const database = new DatabaseSync(join(folder, 'tooltrail.db'), { readOnly: true })
   const pending = database.prepare('SELECT 1 FROM historyMarks LIMIT 1')
-  for (let look = 0; pending.get() !== undefined && look < MOST_LOOKS; look++) await sleep(LOOK_MS)
+  await until(() => pending.get() === undefined)
   const hash = createHash('sha256')
   const tables = database.prepare(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'",

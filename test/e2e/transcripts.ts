@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OpenAiMessage } from '../../functions/log/openai-format.ts'
 import type { ChatRequest, OpenAiServer } from '../model-server/openai-server.ts'
 import { startOpenAiServer } from '../model-server/openai-server.ts'
-import type { Backend } from './backend.ts'
 import type { Message, SearchHit } from './client.ts'
-import { eventually } from './eventually.ts'
+import { onceFound, type Backend } from './backend.ts'
 import type { InProcess } from './in-process.ts'
 import { startInProcess, testAgent, withPolicies } from './in-process.ts'
 import { expectedMessages } from './transcripts/expected.ts'
@@ -78,36 +77,28 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
       400_000 * backend.slower,
     )
 
-    test(
-      'every request that the model was sent equals the record up to there',
-      () => {
-        for (const conversation of conversations) {
-          if (shapesBeyondTheApi(conversation).length > 0) continue
-          const { id } = conversation
-          const script = scripts.get(id) ?? []
-          const sent = requests.get(id) ?? []
-          expect(sent, `requests of ${id}`).toHaveLength(script.length)
-          for (const [index, { end }] of script.entries()) {
-            const expected = expectedMessages(conversation, { end, rowOf: rowOf(id), unanswered: 'cancelled' })
-            expectSame(sent[index]?.messages ?? [], expected, `request ${index} of ${id}`)
-          }
+    test('every request that the model was sent equals the record up to there', () => {
+      for (const conversation of conversations) {
+        if (shapesBeyondTheApi(conversation).length > 0) continue
+        const { id } = conversation
+        const script = scripts.get(id) ?? []
+        const sent = requests.get(id) ?? []
+        expect(sent, `requests of ${id}`).toHaveLength(script.length)
+        for (const [index, { end }] of script.entries()) {
+          const expected = expectedMessages(conversation, { end, rowOf: rowOf(id), unanswered: 'cancelled' })
+          expectSame(sent[index]?.messages ?? [], expected, `request ${index} of ${id}`)
         }
-      },
-      60_000 * backend.slower,
-    )
+      }
+    })
 
-    test(
-      'every conversation comes back as Chat Completions messages that equal the record',
-      async () => {
-        for (const conversation of conversations) {
-          const { id, messages } = conversation
-          const unanswered = shapesBeyondTheApi(conversation).length > 0 ? 'left out' : 'cancelled'
-          const expected = expectedMessages(conversation, { end: messages.length, rowOf: rowOf(id), unanswered })
-          expectSame(await program.client.chat(sessionOf(conversation)), expected, id)
-        }
-      },
-      60_000 * backend.slower,
-    )
+    test('every conversation comes back as Chat Completions messages that equal the record', async () => {
+      for (const conversation of conversations) {
+        const { id, messages } = conversation
+        const unanswered = shapesBeyondTheApi(conversation).length > 0 ? 'left out' : 'cancelled'
+        const expected = expectedMessages(conversation, { end: messages.length, rowOf: rowOf(id), unanswered })
+        expectSame(await program.client.chat(sessionOf(conversation)), expected, id)
+      }
+    })
 
     test('every offloaded result is to be had whole', async () => {
       let offloaded = 0
@@ -123,21 +114,17 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
       expect(offloaded).toBeGreaterThan(0)
     })
 
-    test(
-      'the known-item searches find their events',
-      async () => {
-        const table = await eventually(backend.searchLagMs, async () => {
-          const ranks = await ranksOfQueries()
-          for (const [kind, found] of ranks)
-            expect(shareOf(found, isFound), `hit@10 of ${kind}`).toBeGreaterThanOrEqual(0.97)
-          return ranks
-        })
-        const lines = [...table].toSorted(([left], [right]) => left.localeCompare(right))
-        for (const [kind, found] of lines)
-          console.log([kind, found.length, shareOf(found, isFirst), shareOf(found, isFound)].join('\t'))
-      },
-      60_000 * backend.slower,
-    )
+    test('the known-item searches find their events', async () => {
+      const table = await onceFound(backend, async () => {
+        const ranks = await ranksOfQueries()
+        for (const [kind, found] of ranks)
+          expect(shareOf(found, isFound), `hit@10 of ${kind}`).toBeGreaterThanOrEqual(0.97)
+        return ranks
+      })
+      const lines = [...table].toSorted(([left], [right]) => left.localeCompare(right))
+      for (const [kind, found] of lines)
+        console.log([kind, found.length, shareOf(found, isFirst), shareOf(found, isFound)].join('\t'))
+    })
 
     /** Kind of query → the rank of what it seeks, −1 for none. Only of what the chosen conversations hold. */
     async function ranksOfQueries(): Promise<Map<string, number[]>> {

@@ -12,22 +12,28 @@ export function cacheFolder(): string {
   return process.getuid?.() === 0 ? '/var/tmp/tooltrail' : join(homedir(), '.cache', 'tooltrail')
 }
 
-/** The folder of one version of an engine, filled once by `download`; a download that fails leaves nothing behind. */
-export async function cached(name: string, download: (folder: string) => Promise<void>): Promise<string> {
-  const folder = join(cacheFolder(), name)
-  const present = await access(folder, constants.R_OK).then(
+const isReadable = (folder: string): Promise<boolean> =>
+  access(folder, constants.R_OK).then(
     () => true,
     () => false,
   )
-  if (present) return folder
-  const unfinished = `${folder}.${process.pid}`
+
+/**
+ * The folder of one version of an engine, filled once by `download`; a download that fails leaves nothing behind. Of several
+ * processes that download it at once, the first to end fills it for all.
+ */
+export async function cached(name: string, download: (folder: string) => Promise<void>): Promise<string> {
+  const folder = join(cacheFolder(), name)
+  if (await isReadable(folder)) return folder
+  const unfinished = `${folder}.${crypto.randomUUID()}`
   await mkdir(unfinished, { recursive: true })
   try {
     await download(unfinished)
-    await rename(unfinished, folder)
-  } catch (error) {
+    await rename(unfinished, folder).catch(async (error: unknown) => {
+      if (!(await isReadable(folder))) throw error
+    })
+  } finally {
     await rm(unfinished, { recursive: true, force: true })
-    throw error
   }
   return folder
 }

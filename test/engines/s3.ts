@@ -5,7 +5,7 @@ import { freePort, makeScratch, runCommand, startProcess } from './process.ts'
 import type { Engine } from './process.ts'
 
 const VERSION = '4.1.0'
-const START_MS = 120_000
+const START_MS = 300_000
 
 /** S3 by s3proxy on a folder; its credentials are `local` and `localsecret`. */
 export async function startS3(): Promise<Engine> {

@@ -5,7 +5,7 @@ import { freePort, makeScratch, runCommand, startProcess } from './process.ts'
 import type { Engine } from './process.ts'
 
 const VERSION = '1.7.1'
-const START_MS = 120_000
+const START_MS = 300_000
 
 /** SQS by ElasticMQ, in memory, with SQS's own limits enforced. */
 export async function startSqs(): Promise<Engine> {

@@ -18,7 +18,7 @@ export const S3_FAULTS: Readonly<Record<string, Fault>> = {
 }
 
 /** Lets each method and path fail once; the next time it passes. */
-export function onceEach(fault: Fault): (request: ProxiedRequest) => Fault | undefined {
+export function onceEach(fault: Fault): (request: Pick<ProxiedRequest, 'method' | 'path'>) => Fault | undefined {
   const seen = new Set<string>()
   return ({ method, path }) => {
     const id = `${method} ${path}`

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from './seeded.ts'
 import { nextId } from '../../functions/domain/ids.ts'
 import type {
   AssistantMessage,

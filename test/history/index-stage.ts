@@ -1,3 +1,4 @@
+import { DeleteItemCommand, PutItemCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { Client } from '@opensearch-project/opensearch'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,6 +10,7 @@ import { createDynamoMessageRows } from '../../functions/adapters/dynamodb/strea
 import { createDynamoRowRecords, type StreamRecord } from '../../functions/adapters/dynamodb/stream/row-records.ts'
 import { createDynamoSessionStore } from '../../functions/adapters/dynamodb/log/session-store.ts'
 import { startStreamPoller } from '../../functions/adapters/dynamodb/stream/poller.ts'
+import type { ShardDependencies } from '../../functions/adapters/dynamodb/stream/shard.ts'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
 import { createOpenSearchHistoryBuilder } from '../../functions/adapters/opensearch/history-builder.ts'
 import { createOpenSearchHistoryIndex } from '../../functions/adapters/opensearch/history-index.ts'
@@ -20,6 +22,7 @@ import type { Clock } from '../../functions/ports/clock.ts'
 import type { PoisonedMessage } from '../../functions/ports/history-writer.ts'
 import { startProxy } from '../adapters/opensearch/proxy.ts'
 import { dynamodbClient, streamsClient } from '../engines/clients.ts'
+import { until } from '../eventually.ts'
 import { indexContents } from './index-contents.ts'
 
 /** How much faster than the machine's the clock of the indexes goes: they wait for seconds, the tests do not. */
@@ -74,8 +77,8 @@ export async function indexStage(endpoints: { readonly dynamodb: string; readonl
     indexer: createIndexer(dependencies),
     rebuild: () =>
       rebuildIndex({ ...dependencies, builder: createOpenSearchHistoryBuilder(search), clock: search.clock }),
-    poll: (handle: (records: readonly StreamRecord[]) => Promise<{ failed: readonly string[] }>) =>
-      startStreamPoller({ client: streams, tableName, handle, clock: table.clock, logger: quiet }),
+    poll: (handle: Handle) =>
+      pollMarked({ client: streams, tableName, clock: table.clock, logger: quiet }, client, handle),
     /** Everything that the index has, by id: version and content. */
     contents: (): Promise<Map<string, unknown>> => indexContents(endpoints.opensearch, alias),
     async stop() {
@@ -95,6 +98,37 @@ function fastClock(): Clock {
     now: () => start + (Date.now() - start) * SPEED,
     sleep: async (milliseconds, signal) => {
       await sleep(milliseconds / SPEED, undefined, signal === undefined ? {} : { signal })
+    },
+  }
+}
+
+type Handle = (records: readonly StreamRecord[]) => Promise<{ readonly failed: readonly string[] }>
+
+/** Rows that are there to be seen in the stream alone. */
+const MARKS = 'marks of a test'
+
+/** A poller that can say when it has handed on everything that was written before. */
+function pollMarked(dependencies: Omit<ShardDependencies, 'handle'>, client: DynamoDBClient, handle: Handle) {
+  const { tableName: TableName } = dependencies
+  const seen = new Set<string | undefined>()
+  const isMark = ({ dynamodb }: StreamRecord): boolean => dynamodb?.Keys?.['pk']?.S === MARKS
+  const poller = startStreamPoller({
+    ...dependencies,
+    async handle(records) {
+      const handled = await handle(records.filter((record) => !isMark(record)))
+      if (handled.failed.length === 0)
+        for (const record of records.filter(isMark)) seen.add(record.dynamodb?.Keys?.['sk']?.S)
+      return handled
+    },
+  })
+  return {
+    ...poller,
+    async caughtUp(): Promise<void> {
+      const sk = crypto.randomUUID()
+      const Key = { pk: { S: MARKS }, sk: { S: sk } }
+      await client.send(new PutItemCommand({ TableName, Item: Key }))
+      await until(() => seen.has(sk))
+      await client.send(new DeleteItemCommand({ TableName, Key }))
     },
   }
 }

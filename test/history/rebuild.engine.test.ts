@@ -5,6 +5,7 @@ import type { HistoryPage } from '../../functions/domain/history.ts'
 import { withEngines } from '../engines/with-engines.ts'
 import { writeCorpus, type WrittenCorpus } from './index-corpus.ts'
 import { indexStage, type IndexStage } from './index-stage.ts'
+import { until } from '../eventually.ts'
 
 withEngines(['dynamodb', 'opensearch'], (endpoints) => {
   describe('rebuilding the index while it is used', () => {
@@ -13,7 +14,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
     beforeAll(async () => {
       stage = await indexStage(endpoints)
       before = await writeCorpus(stage.table, 200)
-    }, 120_000)
+    })
     afterAll(() => stage.stop())
 
     const search = (text: string): Promise<HistoryPage> =>
@@ -54,13 +55,13 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
       expect(await indexes()).not.toEqual([first])
       expect(await indexes()).toHaveLength(1)
 
-      await settle(stage)
+      await poller.caughtUp()
       const live = await stage.contents()
       await poller.stop()
       await stage.rebuild()
       expect(live).toEqual(await stage.contents())
       expect(JSON.stringify([...live.values()])).not.toContain(`"${before.sessions[0]?.session}"`)
-    }, 180_000)
+    })
 
     test('a rebuild that fails leaves the index that is searched as it was', async () => {
       const [current] = await indexes()
@@ -74,7 +75,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
       stage.proxy.decide(() => 'pass')
       expect(await indexes()).toEqual([current])
       expect(await stage.contents()).toEqual(contents)
-    }, 120_000)
+    })
 
     test('what a crashed rebuild left behind is removed by the next', async () => {
       await stage.direct.indices.create({ index: `${stage.alias}-v1-crashed` })
@@ -82,26 +83,6 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
       await stage.rebuild()
       const { body } = await stage.direct.indices.get({ index: `${stage.alias}-v*` })
       expect(Object.keys(body)).toEqual(await indexes())
-    }, 120_000)
+    })
   })
 })
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('it did not come about within a minute')
-    await pause(200)
-  }
-}
-
-/** Nothing has changed for a while. */
-async function settle(stage: IndexStage): Promise<void> {
-  let last = -1
-  await until(async () => {
-    const { size } = await stage.contents()
-    const still = size === last
-    last = size
-    await pause(1_500)
-    return still
-  })
-}

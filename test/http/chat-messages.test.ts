@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../generators/seeded.ts'
 import { describe, expect, test } from 'vitest'
 import type { Message } from '../../functions/domain/message.ts'
 import type { RequestMedia, RequestMessage } from '../../functions/domain/model-request.ts'

@@ -178,7 +178,7 @@ describe('a stream', () => {
     await reader?.cancel()
     held.letGo()
     await expect
-      .poll(async () => (await expectJson(stage, 200, 'GET', '/v1/sessions/s'))['run'], { timeout: 5_000 })
+      .poll(async () => (await expectJson(stage, 200, 'GET', '/v1/sessions/s'))['run'])
       .toMatchObject({ status: 'completed' })
   })
 

@@ -99,9 +99,7 @@ describe('an input', () => {
     expect(response.headers.get('preference-applied')).toBe('respond-async')
     const address = response.headers.get('location') ?? ''
     expect(address).toMatch(/^\/v1\/sessions\/s\/runs\/[0-9A-Z]{26}$/)
-    await expect
-      .poll(async () => (await expectJson(stage, 200, 'GET', address))['status'], { timeout: 5_000 })
-      .toBe('completed')
+    await expect.poll(async () => (await expectJson(stage, 200, 'GET', address))['status']).toBe('completed')
   })
 
   test('that takes longer than Prefer: wait answers 202 with the run as it is', async () => {

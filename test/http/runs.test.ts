@@ -234,9 +234,7 @@ describe('runs', () => {
     const second = await send({ content: 'two', on_busy: 'steer' }, { prefer: 'wait=0' }, 202)
     held.letGo()
     await expect
-      .poll(async () => (await expectJson(stage, 200, 'GET', `/v1/sessions/s/runs/${second.id}`))['status'], {
-        timeout: 5_000,
-      })
+      .poll(async () => (await expectJson(stage, 200, 'GET', `/v1/sessions/s/runs/${second.id}`))['status'])
       .toBe('completed')
     expect(second.id).not.toBe(first.id)
   })
@@ -248,9 +246,7 @@ describe('runs', () => {
     await expect.poll(() => stage.requests.length).toBe(1)
     await expectJson(stage, 202, 'POST', `/v1/sessions/s/runs/${run.id}/cancel`)
     await expect
-      .poll(async () => (await expectJson(stage, 200, 'GET', `/v1/sessions/s/runs/${run.id}`))['status'], {
-        timeout: 2_000,
-      })
+      .poll(async () => (await expectJson(stage, 200, 'GET', `/v1/sessions/s/runs/${run.id}`))['status'])
       .toBe('cancelled')
     expect(await expectJson(stage, 202, 'POST', `/v1/sessions/s/runs/${run.id}/cancel`)).toMatchObject({
       status: 'cancelled',

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../generators/seeded.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { expectJson, openStage } from './stage.ts'
 import type { Stage } from './stage.ts'

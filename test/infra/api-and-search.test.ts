@@ -1,11 +1,8 @@
 import { Match } from 'aws-cdk-lib/assertions'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { environmentNames } from '../../lib/environments.ts'
 import { environmentNamed, expectResource, ofType, synthesise } from './synthesise.ts'
 import { VARIANTS, variantOf } from './variants.ts'
-
-// Bundles and templates take their time where others work at the same machine.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
 const dev = synthesise(environmentNamed('dev'))
 const prod = synthesise(environmentNamed('prod'))

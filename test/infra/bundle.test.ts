@@ -3,11 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, w
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bundleHandler, type Bundle, type Handler } from '../../lib/bundle.ts'
-
-// Bundles and templates take their time where others work at the same machine.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-bundle-'))

@@ -1,11 +1,8 @@
 import { CreateTableCommand, ResourceInUseException, UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { createTableIfAbsent } from '../../functions/adapters/dynamodb/create-table.ts'
 import { environmentNamed, environmentOf, ofType, synthesise, type Synthesised } from './synthesise.ts'
-
-// Bundles and templates take their time where others work at the same machine.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
 const SERVERLESS = { model: 'a/b', search: { kind: 'serverless' } } as const
 const KEY = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab'

@@ -2,11 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { environmentNamed, ofType, synthesise } from './synthesise.ts'
-
-// Bundles and templates take their time where others work at the same machine.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')

@@ -1,11 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { environmentNamed, expectResource, ofType, synthesise, type Resource, type Synthesised } from './synthesise.ts'
 import { variantOf } from './variants.ts'
-
-// Bundles and templates take their time where others work at the same machine.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
 const dev = synthesise(environmentNamed('dev'))
 const lagAlarm = ofType(dev, 'AWS::CloudWatch::Alarm').find(

@@ -3,13 +3,10 @@ import { Template } from 'aws-cdk-lib/assertions'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { Tooltrail } from '../../lib/constructs/tooltrail.ts'
 import type { TooltrailProps } from '../../lib/constructs/tooltrail.ts'
 import { shipAgents } from '../../lib/shipped-agents.ts'
-
-// Bundles and templates take their time where others work at the same machine.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-infra-'))
 afterAll(() => rmSync(folder, { recursive: true }))

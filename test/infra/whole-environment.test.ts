@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { HouseChecks } from '../../lib/checks.ts'
 import { createStacks } from '../../lib/create-stacks.ts'
 import { environmentNames } from '../../lib/environments.ts'
@@ -11,9 +11,6 @@ import {
   type Synthesised,
 } from './synthesise.ts'
 import { VARIANTS } from './variants.ts'
-
-// Bundles and templates take their time where others work at the same machine.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
 const environments = [...environmentNames().map(environmentNamed), ...VARIANTS]
 const dev = synthesise(environmentNamed('dev'))

@@ -1,8 +1,5 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { environmentNamed, ofType, synthesise } from './synthesise.ts'
-
-// Bundles and templates take their time where others work at the same machine.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
 const dev = synthesise(environmentNamed('dev'))
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
 import type { Message } from '../../functions/domain/message.ts'
 import { createContextWindow, CUT_NOTE } from '../../functions/log/context-window.ts'
@@ -86,7 +86,7 @@ describe('what is loaded of a log (promises R7)', () => {
 
   it('begins at the same message for many runs on end, so that the prefix stays', () => {
     // Some 28 runs may come first. By chance, the one of the least hash changes in two of 29 steps: 21 times in 300.
-    for (let place = 0; place < 50; place++) {
+    for (let place = 0; place < 20; place++) {
       const { log } = longLog(400, firstId(place * 7_919))
       const starts = Array.from(
         { length: 300 },

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../generators/seeded.ts'
 import { expect, test } from 'vitest'
 import { textOf } from '../../functions/domain/message.ts'
 import { fitContent } from '../../functions/log/fit-content.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../generators/seeded.ts'
 import { expect, test } from 'vitest'
 import { encodeOutput, encodingOf } from '../../functions/log/output-encoding.ts'
 

@@ -3,6 +3,7 @@ import type { RunEvent } from '../../functions/domain/events.ts'
 import { eventsFrom } from '../../functions/log/stored-events.ts'
 import { makeTool, setStage } from '../agent/stage.ts'
 import type { Stage } from '../agent/stage.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 
 let stage: Stage | undefined
 afterEach(async () => {
@@ -12,7 +13,7 @@ afterEach(async () => {
 
 async function follow({ service, key }: Stage, runId: string, after?: string): Promise<RunEvent[]> {
   const events: RunEvent[] = []
-  const options = { signal: AbortSignal.timeout(10_000), ...(after === undefined ? {} : { after }) }
+  const options = { signal: AbortSignal.timeout(PATIENCE_MS), ...(after === undefined ? {} : { after }) }
   for await (const event of service.follow(key, runId, options)) events.push(event)
   return events
 }

@@ -27,7 +27,7 @@ const OFFLINE = {
   AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
 }
 
-describe('a command about an environment', { timeout: 30_000 }, () => {
+describe('a command about an environment', () => {
   test.each(['keys', 'rebuild', 'redrive', 'status'])('%s tells its usage and does nothing', async (command) => {
     const { code, out, error } = await run([command, '--env', 'dev', '--help'])
     expect({ code, error }).toEqual({ code: 0, error: '' })

@@ -14,7 +14,7 @@ interface Ended {
   readonly error: string
 }
 
-const LONGEST_MS = 120_000
+const LONGEST_MS = 300_000
 
 /** Runs `npm run <command> -- <words>` as a process of its own, with the credentials that the engines take. */
 export function runOperation(

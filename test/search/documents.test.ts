@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
 import type { HistoryDocument } from '../../functions/domain/history.ts'
 import type { Message } from '../../functions/domain/message.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
 import { MAX_TERMS, parseQuery } from '../../functions/search/query.ts'
 

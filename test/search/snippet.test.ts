@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
 import { snippet, SNIPPET, withoutMarks } from '../../functions/search/snippet.ts'
 import { plan } from './made-vocabulary.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
 import { camelParts, tokenize } from '../../functions/search/tokens.ts'
 

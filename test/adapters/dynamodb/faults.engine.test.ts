@@ -49,13 +49,13 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     return { life, deletion: await forget(scene) }
   }
 
-  describe('DynamoDB behind a bad network', { timeout: 600_000, concurrent: true }, () => {
+  describe('DynamoDB behind a bad network', { concurrent: true }, () => {
     let undisturbed: { readonly life: unknown; readonly deletion: unknown }
     beforeAll(async () => {
       const stage = await openStage()
       undisturbed = await tell(await openScene(stage.stores))
       await stage.close()
-    }, 600_000)
+    })
 
     test.for(FAULTS)(
       'nothing is lost and nothing doubled when every request first meets %s',

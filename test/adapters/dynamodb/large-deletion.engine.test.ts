@@ -73,7 +73,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       await proxy.stop()
       expect((await deletion.state(key))?.removed).toBe(false)
     }
-  }, 600_000)
+  }, 1_200_000)
 
   test('a session of rows of 300 KB is removed whole, in writes that AWS takes', async () => {
     const client = dynamodbClient(dynamodb)
@@ -93,7 +93,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     for (const each of [client, through]) each.destroy()
     await proxy.stop()
     await rm(folder, { recursive: true, force: true })
-  }, 120_000)
+  })
 })
 
 async function fill(

@@ -11,7 +11,7 @@ const WRITERS = 8
 const TAKES = 30
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  describe('races on DynamoDB', { timeout: 300_000 }, () => {
+  describe('races on DynamoDB', () => {
     let stores: Stores
     beforeAll(async () => void (stores = await dynamodbEngine(dynamodb).open()), 120_000)
     afterAll(() => stores.close())

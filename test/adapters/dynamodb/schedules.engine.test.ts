@@ -16,5 +16,5 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     process.stdout.write(`${schedules} schedules on DynamoDB, ${steps} steps, seed ${SEED}\n`)
     expect(failure === undefined ? '' : `${failure.message}\n${failure.trace.join('\n')}\nseed ${SEED}`).toBe('')
     expect(schedules).toBeGreaterThanOrEqual(LEAST)
-  }, 300_000)
+  })
 })

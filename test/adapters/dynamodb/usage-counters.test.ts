@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../generators/seeded.ts'
 import { expect, test } from 'vitest'
 import { toItem } from '../../../functions/adapters/dynamodb/attributes.ts'
 import {

@@ -1,5 +1,5 @@
 import { DynamoDBClient, type TransactWriteItem } from '@aws-sdk/client-dynamodb'
-import fc from 'fast-check'
+import { fc } from '../../generators/seeded.ts'
 import { describe, expect, test } from 'vitest'
 import { batchOf } from '../../../functions/adapters/dynamodb/log/message-item.ts'
 import { createDynamoRunLog } from '../../../functions/adapters/dynamodb/log/run-log.ts'
@@ -85,7 +85,7 @@ const outputs: OutputStore = {
 }
 
 // Rounds of many megabytes: they take a busy machine a while.
-describe('an atomic write', { timeout: 60_000 }, () => {
+describe('an atomic write', () => {
   test('of a round of up to 64 calls of any size stays below 100 items, 4 MB, and 400 KB an item', async () => {
     const calls = fc.array(content, { maxLength: 64 })
     await fc.assert(

@@ -1,8 +1,9 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { createMemoryRunQueue } from '../../../functions/adapters/memory/run-queue.ts'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import type { Clock } from '../../../functions/ports/clock.ts'
 import { runQueueContract } from '../../contracts/run-queue.ts'
+import { eventually } from '../../eventually.ts'
 
 runQueueContract('memory', () => createMemoryRunQueue({ clock: createSystemClock() }))
 
@@ -43,7 +44,7 @@ test('hints of one session never overlap, and any number during a handler makes 
   })
   for (let sent = 0; sent < 50; sent++) await queue.send(key)
   gate.resolve()
-  await vi.waitFor(() => expect([calls, running]).toEqual([2, 0]))
+  await eventually(() => expect([calls, running]).toEqual([2, 0]))
   await consumer.stop()
   expect(most).toBe(1)
 })
@@ -57,10 +58,10 @@ test('the wait before a rejected hint is given again doubles up to 30 s, and sta
   })
   await queue.send(key)
   for (let attempt = 0; attempt < 9; attempt++) {
-    await vi.waitFor(() => expect(sleeps).toHaveLength(attempt + 1))
+    await eventually(() => expect(sleeps).toHaveLength(attempt + 1))
     sleeps[attempt]?.end()
   }
-  await vi.waitFor(() => expect(sleeps).toHaveLength(10))
+  await eventually(() => expect(sleeps).toHaveLength(10))
   expect(sleeps.map(({ milliseconds }) => milliseconds)).toEqual([
     250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000,
   ])
@@ -69,7 +70,7 @@ test('the wait before a rejected hint is given again doubles up to 30 s, and sta
   await new Promise(setImmediate)
   fails = true
   await queue.send(key)
-  await vi.waitFor(() => expect(sleeps[10]?.milliseconds).toBe(250))
+  await eventually(() => expect(sleeps[10]?.milliseconds).toBe(250))
   await consumer.stop()
 })
 
@@ -82,9 +83,9 @@ test('a new hint does not wait for the rest of a failed one', async () => {
     if (calls === 1) throw new Error('no')
   })
   await queue.send(key)
-  await vi.waitFor(() => expect(sleeps).toHaveLength(1))
+  await eventually(() => expect(sleeps).toHaveLength(1))
   await queue.send(key)
-  await vi.waitFor(() => expect(calls).toBe(2))
+  await eventually(() => expect(calls).toBe(2))
   sleeps[0]?.end()
   await new Promise(setImmediate)
   expect(calls).toBe(2)
@@ -96,7 +97,7 @@ test('stop does not wait for the rest of a failed hint', async () => {
   const queue = createMemoryRunQueue({ clock })
   const consumer = queue.consume(() => Promise.reject(new Error('no')))
   await queue.send(key)
-  await vi.waitFor(() => expect(sleeps).toHaveLength(1))
+  await eventually(() => expect(sleeps).toHaveLength(1))
   await consumer.stop()
 })
 

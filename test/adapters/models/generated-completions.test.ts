@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
 import { createModels } from '../../../functions/adapters/models/models.ts'
 import type { Completion } from '../../../functions/ports/model.ts'

@@ -16,7 +16,7 @@ const document: HistoryDocument = {
 }
 
 withEngines(['opensearch'], ({ opensearch }) => {
-  describe('the indexes of a history', { timeout: 120_000 }, () => {
+  describe('the indexes of a history', () => {
     let stage: OpenSearchStage
     beforeEach(() => void (stage = openSearchStage(opensearch)))
     afterEach(() => stage.close())

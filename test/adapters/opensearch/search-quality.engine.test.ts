@@ -40,7 +40,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       ranks['FTS5'] = await ranksOf(sqliteIndex(documents), places)
       ranks['OpenSearch'] = await ranksOf(stage.index, places)
       print(ranks)
-    }, 300_000)
+    })
     afterAll(() => stage.close())
 
     test.each(['FTS5', 'OpenSearch'])('%s: hit@1 at least .95, hit@10 at least .99', (engine) => {

@@ -39,7 +39,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       proxy = await startProxy(opensearch)
       stage = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
       await useEverything(stage)
-    }, 60_000)
+    })
     afterAll(async () => {
       await stage.close()
       await proxy.close()

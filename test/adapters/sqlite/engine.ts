@@ -32,7 +32,6 @@ const SQLITE: SqliteModules = { database, sessions, inbox, lease, log, reader, j
 /** SQLite in a file of its own, with a second connection as the other process; removed when closed. */
 export const sqliteEngine: Engine = {
   name: 'SQLite',
-  timeoutFactor: 1,
   open: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tooltrail-contract-'))
     const path = join(folder, 'log.sqlite')
@@ -44,7 +43,6 @@ export const sqliteEngine: Engine = {
 /** SQLite in memory, both processes on one connection: fast, for schedules. Nothing comes between within a port call. */
 export const sqliteMemoryEngine = (modules: SqliteModules = SQLITE): Engine => ({
   name: 'SQLite in memory',
-  timeoutFactor: 1,
   open: async () => openStores(modules, ':memory:'),
 })
 

@@ -20,6 +20,7 @@ import { migrate } from '../../../functions/adapters/sqlite/migrations.ts'
 import type { HistoryDocument } from '../../../functions/domain/history.ts'
 import type { Message } from '../../../functions/domain/message.ts'
 import { dropMessages, storeMessages } from './stored-messages.ts'
+import { until } from '../../eventually.ts'
 
 const key = { tenant: 'acme', session: 's-1' }
 /** The id of message `m1`, `m2`, …, and the name of an id. */
@@ -147,7 +148,7 @@ describe('messages that are durable and not yet in the full-text tables', () => 
     const { store, pending, indexed } = open()
     for (let n = 0; n < 100; n++) store(`m${n}`, `zebra number${n}`)
     expect(pending()).toBe(100)
-    for (let waited = 0; waited < 100 && pending() !== 0; waited++) await sleep(100)
+    await until(() => pending() === 0)
     expect(pending()).toBe(0)
     expect(indexed()).toBe(100)
   })
@@ -168,7 +169,7 @@ describe('messages that are durable and not yet in the full-text tables', () => 
     const { database, store, find, pending } = open()
     store('m1', 'a zebra')
     database.exec('ALTER TABLE historyMessages RENAME TO elsewhere')
-    for (let waited = 0; waited < 100 && reported.length === 0; waited++) await sleep(20)
+    await until(() => reported.length > 0)
     expect(reported.splice(0)).toEqual([expect.objectContaining({ code: 'storage_failed' })])
     await expect(find('zebra')).rejects.toMatchObject({ code: 'search_unavailable' })
     expect(pending()).toBe(1)

@@ -12,7 +12,7 @@ test('no schedule of holders, clients, crashes and late writes breaks a promise 
   const { failure } = found
   expect(failure === undefined ? '' : `${failure.message}\n${failure.trace.join('\n')}\nseed ${SEED}`).toBe('')
   expect(found.schedules).toBe(150)
-}, 60_000)
+})
 
 test.each(['enqueue: sets due', 'append: the generation is mine'])(
   'a schedule notices that %s is missing',
@@ -24,7 +24,6 @@ test.each(['enqueue: sets due', 'append: the generation is mine'])(
     await remove()
     expect(found.failure).toBeDefined()
   },
-  60_000,
 )
 
 test.each(GUARDS)('the guard "$name" stands in the adapter, once', async (guard) => {

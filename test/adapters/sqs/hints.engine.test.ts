@@ -1,5 +1,5 @@
 import { CreateQueueCommand, GetQueueAttributesCommand, SendMessageCommand } from '@aws-sdk/client-sqs'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import { encodeHint } from '../../../functions/adapters/sqs/hint.ts'
 import { createSqsRunQueue } from '../../../functions/adapters/sqs/run-queue.ts'
@@ -12,15 +12,14 @@ import type { Stage } from '../../agent/stage.ts'
 import { newRun } from '../../contracts/scene.ts'
 import { sqsClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
+import { eventually } from '../../eventually.ts'
 
 const SCRIPT = Array.from({ length: 6 }, (_, number) => ({ text: `answer ${number}` }))
 const A_MINUTE = 60_000
 
 withEngines(['sqs'], ({ sqs }) => {
-  describe('hints in SQS change nothing but the time', { timeout: A_MINUTE }, () => {
+  describe('hints in SQS change nothing but the time', () => {
     const client = sqsClient(sqs)
-    const waitFor = (check: () => Promise<void> | void): Promise<void> =>
-      vi.waitFor(check, { timeout: 20_000, interval: 50 })
     let queueUrl: string
     let queue: RunQueue
     let stage: Stage
@@ -55,7 +54,7 @@ withEngines(['sqs'], ({ sqs }) => {
     const enqueue = async (key: SessionKey): Promise<string> =>
       (await stage.ports.inbox.enqueue(key, newRun({ agent: 'default' }))).runId
     const hasEnded = (key: SessionKey, runs: readonly string[]): Promise<void> =>
-      waitFor(async () => {
+      eventually(async () => {
         for (const run of runs) expect((await stage.ports.reader.run(key, run))?.status).toBe('completed')
       })
 
@@ -68,7 +67,7 @@ withEngines(['sqs'], ({ sqs }) => {
       await hasEnded(one, runs)
       await hasEnded(two, [other])
       await queue.send({ ...one, hops: 99 })
-      await waitFor(isEmpty)
+      await eventually(isEmpty)
       await consumer.stop()
       expect(stage.requests).toHaveLength(4)
       const { messages } = await stage.ports.reader.messages(one, { order: 'ascending', limit: 100 })
@@ -87,7 +86,7 @@ withEngines(['sqs'], ({ sqs }) => {
       await sweep({ ...stage.ports, queue })
       const consumer = consume()
       await hasEnded(key, [run])
-      await waitFor(isEmpty)
+      await eventually(isEmpty)
       await consumer.stop()
       expect(stage.requests).toHaveLength(1)
     })
@@ -98,7 +97,7 @@ withEngines(['sqs'], ({ sqs }) => {
       const before = await stage.ports.lease.look(held)
       for (const key of [held, idle, { tenant: 'default', session: 'never-was' }]) await queue.send(key)
       const consumer = consume()
-      await waitFor(isEmpty)
+      await eventually(isEmpty)
       await consumer.stop()
       expect(reports).toEqual([])
       expect(stage.requests).toEqual([])
@@ -111,7 +110,7 @@ withEngines(['sqs'], ({ sqs }) => {
       await client.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))
       const seen: unknown[] = []
       const consumer = queue.consume(async (hint) => void seen.push(hint))
-      await waitFor(() => expect(seen).toEqual([key]))
+      await eventually(() => expect(seen).toEqual([key]))
       await consumer.stop()
     })
   })

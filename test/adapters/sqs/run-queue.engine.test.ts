@@ -1,5 +1,5 @@
 import { CreateQueueCommand, GetQueueAttributesCommand, SendMessageCommand } from '@aws-sdk/client-sqs'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import { createSqsRunQueue } from '../../../functions/adapters/sqs/run-queue.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
@@ -7,12 +7,12 @@ import type { RunQueue } from '../../../functions/ports/run-queue.ts'
 import { runQueueContract } from '../../contracts/run-queue.ts'
 import { sqsClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
+import { eventually } from '../../eventually.ts'
 
 withEngines(['sqs'], ({ sqs }) => {
   const client = sqsClient(sqs)
   const clock = createSystemClock()
   const hintOf = (session: string): SessionKey => ({ tenant: 'default', session })
-  const waitFor = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 15_000, interval: 50 })
 
   async function makeQueue(attributes: Record<string, string> = {}): Promise<string> {
     const command = new CreateQueueCommand({ QueueName: `q-${crypto.randomUUID()}`, Attributes: attributes })
@@ -37,7 +37,7 @@ withEngines(['sqs'], ({ sqs }) => {
     for (let n = 0; n < 15; n++) await first.send(hintOf(`before-${n}`))
     const consumers = [first, second].map((queue) => queue.consume(async ({ session }) => void seen.push(session)))
     for (let n = 0; n < 15; n++) await second.send(hintOf(`after-${n}`))
-    await waitFor(() => expect(new Set(seen).size).toBe(30))
+    await eventually(() => expect(new Set(seen).size).toBe(30))
     await Promise.all(consumers.map((consumer) => consumer.stop()))
     expect(seen).toHaveLength(30)
     expect(await counts(queueUrl)).toMatchObject(EMPTY)
@@ -53,7 +53,7 @@ withEngines(['sqs'], ({ sqs }) => {
       if (times.length < 3) throw new Error('not now')
     })
     await queue.send(hintOf('again'))
-    await waitFor(() => expect(times).toHaveLength(3))
+    await eventually(() => expect(times).toHaveLength(3))
     await consumer.stop()
     expect(reports.map(String)).toEqual(['Error: not now', 'Error: not now'])
     const [first = 0, second = 0, third = 0] = times
@@ -75,8 +75,8 @@ withEngines(['sqs'], ({ sqs }) => {
     await client.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: '{"tenant":"default"}' }))
     const consumer = queue.consume(async ({ session }) => void seen.push(session))
     await queue.send(hintOf('fine'))
-    await waitFor(() => expect(seen).toEqual(['fine']))
-    await vi.waitFor(async () => expect((await counts(dead))['ApproximateNumberOfMessages']).toBe('1'), 15_000)
+    await eventually(() => expect(seen).toEqual(['fine']))
+    await eventually(async () => expect((await counts(dead))['ApproximateNumberOfMessages']).toBe('1'))
     await consumer.stop()
     expect(String(reports[0])).toContain('no hint')
   })
@@ -92,7 +92,7 @@ withEngines(['sqs'], ({ sqs }) => {
       ended += 1
     })
     await queue.send(hintOf('slow'))
-    await waitFor(() => expect(begun).toBe(1))
+    await eventually(() => expect(begun).toBe(1))
     const stopped = consumer.stop().then(() => ended)
     await queue.send(hintOf('late'))
     gate.resolve()
@@ -109,7 +109,7 @@ withEngines(['sqs'], ({ sqs }) => {
     const queue = open(`${sqs}/000000000000/none`, reports)
     await expect(queue.send(hintOf('lost'))).rejects.toThrow()
     const consumer = queue.consume(async () => {})
-    await waitFor(() => expect(reports.length).toBeGreaterThan(1))
+    await eventually(() => expect(reports.length).toBeGreaterThan(1))
     await consumer.stop()
   })
 })

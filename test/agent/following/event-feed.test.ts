@@ -6,6 +6,7 @@ import type { RunEvent } from '../../../functions/domain/events.ts'
 import type { ModelEvent } from '../../../functions/ports/model.ts'
 import { answerOf, makeTool, setStage } from '../stage.ts'
 import type { Stage } from '../stage.ts'
+import { PATIENCE_MS } from '../../eventually.ts'
 
 let stage: Stage | undefined
 afterEach(async () => {
@@ -16,7 +17,7 @@ afterEach(async () => {
 
 const key = { tenant: 't', session: 's' }
 const delta = (round: number, text: string): RunEvent => ({ type: 'text.delta', runId: 'r', round, part: 0, text })
-const soon = (): AbortSignal => AbortSignal.timeout(5_000)
+const soon = (): AbortSignal => AbortSignal.timeout(PATIENCE_MS)
 
 test('a consumer that does not read loses deltas, is told so, and holds no more than a thousand events', async () => {
   const bus = createEventBus()

@@ -180,7 +180,7 @@ describe('what comes while a worker looks whether there is more to do', () => {
     const { submit, settled, release } = await leaving()
     const second = await submit('second')
     release()
-    expect(await settled(second, 5_000)).toMatchObject({ status: 'completed' })
+    expect(await settled(second)).toMatchObject({ status: 'completed' })
   })
 
   test('and is hinted at is looked for once more', async () => {
@@ -190,6 +190,6 @@ describe('what comes while a worker looks whether there is more to do', () => {
     const served = worker.serve(key)
     release()
     await served
-    expect(await settled(runId, 5_000)).toMatchObject({ status: 'completed' })
+    expect(await settled(runId)).toMatchObject({ status: 'completed' })
   })
 })

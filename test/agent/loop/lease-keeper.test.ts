@@ -5,13 +5,16 @@ import type { LeaseKeeper } from '../../../functions/agent/loop/lease-keeper.ts'
 import { LeaseLost } from '../../../functions/domain/errors.ts'
 import type { Lease, SessionHeader } from '../../../functions/domain/session.ts'
 import type { RunLease } from '../../../functions/ports/run-lease.ts'
+import { until } from '../../eventually.ts'
 
 /** Waits take a hundredth of their time. */
 const HASTE = 100
 const system = createSystemClock()
+/** Time that moves only where a test says so: standing still for a second is not what takes a lease away. */
+const START = Date.UTC(2026, 0, 5)
 let ahead = 0
 const clock = {
-  now: () => Date.now() + ahead,
+  now: () => START + ahead,
   sleep: (milliseconds: number, signal?: AbortSignal) => system.sleep(milliseconds / HASTE, signal),
 }
 const logger = { info: () => undefined, warn: () => undefined, error: () => undefined }
@@ -67,7 +70,7 @@ test('a heartbeat that came through moves that end', async () => {
   const beats: number[] = []
   const kept = keep({ heartbeat: async (_, until) => void beats.push(until) })
   ahead = 40_000
-  while (beats.at(-1) === undefined || (beats.at(-1) ?? 0) < Date.now() + 95_000) await system.sleep(5)
+  await until(() => (beats.at(-1) ?? 0) >= START + 40_000 + 60_000)
   ahead = 80_000
   expect(kept.check).not.toThrow()
   expect(await isKept(kept)).toBe(true)

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../generators/seeded.ts'
 import { expect, test } from 'vitest'
 import { remember } from '../../../functions/agent/loop/run-state.ts'
 import type { RunState } from '../../../functions/agent/loop/run-state.ts'

@@ -4,6 +4,7 @@ import type { SessionHeader, SessionKey } from '../../../functions/domain/sessio
 import type { DeletionState } from '../../../functions/ports/session-deletion.ts'
 import { fairShares } from '../../../functions/domain/fair-shares.ts'
 import { setStage } from '../stage.ts'
+import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 
 const keyOf = (session: string, tenant = 't'): SessionKey => ({ tenant, session })
 const none = (): Promise<never> => Promise.reject(new Error('not asked for here'))
@@ -177,11 +178,14 @@ test('a sweeper that fails goes on, and its stop waits for the sweep under way',
 })
 
 test('a deletion begun a moment ago is left to whoever counts what it removes; one that stood still goes on', async () => {
-  const stage = await setStage({ script: [{ text: 'hello' }] })
+  const clock = createSystemClock()
+  const stage = await setStage({ script: [{ text: 'hello' }], clock })
   await stage.settled(await stage.submit('hi'))
+  const now = clock.now()
+  clock.now = () => now
   await stage.ports.deletion.tombstone(stage.key)
   const sweepAfter = (milliseconds: number): Promise<void> =>
-    sweep({ ...stage.ports, clock: { ...stage.ports.clock, now: () => stage.ports.clock.now() + milliseconds } })
+    sweep({ ...stage.ports, clock: { ...clock, now: () => now + milliseconds } })
   await sweepAfter(0)
   expect(await stage.ports.deletion.state(stage.key)).toMatchObject({ removed: false, messages: 0 })
   await sweepAfter(2_000)

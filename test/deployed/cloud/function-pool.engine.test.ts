@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { withEngines } from '../../engines/with-engines.ts'
 import { createFunctionPool } from './function-pool.ts'
 import type { FunctionPool } from './function-pool.ts'
+import { eventually, PROMISED_TIME_RETRIES } from '../../eventually.ts'
 
 /** A function that can do whatever functions do wrong. */
 const CODE = `
@@ -29,6 +30,7 @@ export const streamed = awslambda.streamifyResponse(async ({ fail }, stream) => 
   response.end('last')
 })
 `
+const asPromised = { retry: PROMISED_TIME_RETRIES }
 const NOWHERE = 'http://127.0.0.1:9'
 
 withEngines(['lambda'], ({ lambda: client }) => {
@@ -36,7 +38,7 @@ withEngines(['lambda'], ({ lambda: client }) => {
   let pool: FunctionPool
   const pools = (handler: string, environment = {}): FunctionPool => {
     const engines = { dynamodb: NOWHERE, s3: NOWHERE, sqs: NOWHERE, secretsmanager: NOWHERE, opensearch: NOWHERE }
-    const settings = { name: 'f', arn: 'arn:f', folder, handler, environment, timeoutMs: 2_000, memoryMb: 192 }
+    const settings = { name: 'f', arn: 'arn:f', folder, handler, environment, timeoutMs: 6_000, memoryMb: 192 }
     return (pool = createFunctionPool(settings, { client, engines, collection: 'c' }))
   }
   const answerOf = async (event: object): Promise<{ ticks: number; pid: number; variable?: string }> => {
@@ -51,7 +53,7 @@ withEngines(['lambda'], ({ lambda: client }) => {
   afterEach(() => pool.recycle())
   afterAll(() => rm(folder, { recursive: true }))
 
-  test('a process sees its own variables alone, and stands still between two invocations', async () => {
+  test('a process sees its own variables alone, and stands still between two invocations', asPromised, async () => {
     pools('index.buffered', { GIVEN: 'value' })
     const first = await answerOf({})
     expect(first.variable).toBe('value')
@@ -69,7 +71,7 @@ withEngines(['lambda'], ({ lambda: client }) => {
 
   test('what takes too long, too much memory or says too much fails, and the next invocation starts anew', async () => {
     pools('index.buffered')
-    expect(await pool.invoke({ wait: 10_000 })).toMatchObject({ ok: false, errorType: 'Sandbox.Timedout' })
+    expect(await pool.invoke({ wait: 60_000 })).toMatchObject({ ok: false, errorType: 'Sandbox.Timedout' })
     expect(await pool.invoke({ grow: true })).toMatchObject({ ok: false, errorType: 'Runtime.OutOfMemory' })
     expect(await pool.invoke({ large: 7_000_000 })).toMatchObject({ errorType: 'Function.ResponseSizeTooLarge' })
     expect(await pool.invoke({ text: 'x'.repeat(7_000_000) })).toMatchObject({ errorType: 'RequestEntityTooLarge' })
@@ -89,11 +91,10 @@ withEngines(['lambda'], ({ lambda: client }) => {
     pools('index.buffered')
     pool.disturb(() => ({ kind: 'silence' }))
     await answerOf({ call: true, wait: 200 })
-    await sleep(300)
-    expect(pool.leftBehind).toHaveLength(1)
+    await eventually(() => expect(pool.leftBehind).toHaveLength(1))
   })
 
-  test('a streamed response comes in pieces, and one that breaks off is told as failed', async () => {
+  test('a streamed response comes in pieces, and one that breaks off is told as failed', asPromised, async () => {
     pools('index.streamed')
     const times: number[] = []
     const sink = { start: () => {}, chunk: () => void times.push(Date.now()) }

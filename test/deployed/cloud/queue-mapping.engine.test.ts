@@ -40,7 +40,7 @@ withEngines(['sqs'], ({ sqs }) => {
     try {
       for (const MessageBody of ['good', 'bad', 'good'])
         await client.send(new SendMessageCommand({ QueueUrl: queue.url, MessageBody }))
-      const dead = await within(30_000, 'the dead letter', async () => {
+      const dead = await within(120_000, 'the dead letter', async () => {
         const { Messages } = await client.send(new ReceiveMessageCommand({ QueueUrl: deadLetters.url }))
         return Messages?.[0]?.Body
       })

@@ -11,9 +11,9 @@ import { within } from './within.ts'
 import { FOUND_MS, found, hitsOf, put, rowsOf, said } from './words.ts'
 
 const DATA = `tooltrail-${ENVIRONMENT}-data`
-const DELETED_MS = 60_000
+const DELETED_MS = 180_000
 /** Nobody can hold a lease any more after a minute; the sweeper comes by once a minute. */
-const LATE_MS = 150_000
+const LATE_MS = 300_000
 
 /** What is kept beside the log. */
 const IMAGE = { type: 'image', media_type: 'image/png', data: Buffer.alloc(1_000, 7).toString('base64') }

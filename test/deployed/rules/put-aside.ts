@@ -16,7 +16,7 @@ import { found, hitsOf, put, said } from './words.ts'
 const APP = `tooltrail-${ENVIRONMENT}-app`
 const STACKS = ['data', 'search', 'app'].map((part) => `tooltrail-${ENVIRONMENT}-${part}`)
 /** How long the attempts may take that nothing comes of: nobody promises anything of them. */
-const GIVEN_UP_MS = 60_000
+const GIVEN_UP_MS = 180_000
 /** By the template of the queue. */
 const HINT_ATTEMPTS = 5
 const FORBIDDEN = {

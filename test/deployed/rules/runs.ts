@@ -9,7 +9,7 @@ const ASYNC = { prefer: 'respond-async' }
 const ROUND_MS = 2_000
 const ROUNDS = 6
 /** A lease is 60 s long, and looked at again after at most as much. */
-const CONTINUED_MS = 150_000
+const CONTINUED_MS = 300_000
 
 /** A run whose worker was killed while a tool was executed. */
 export interface KilledRun {
@@ -69,7 +69,7 @@ export async function killWorkerInTool({ client, functions: { Worker: worker } }
   worker.disturb((service) => (service === 'opensearch' ? { kind: 'silence' } : undefined))
   const content = 'search history for anything'
   const run = await client.post<RunBody>('/v1/sessions/killed/messages', { content }, ASYNC)
-  const call = await within(30_000, 'the tool', async () =>
+  const call = await within(120_000, 'the tool', async () =>
     (await client.messages('killed')).find(({ role, status }) => role === 'tool' && status === 'running'),
   )
   await Promise.all(worker.busy().map((pid) => worker.kill(pid)))

@@ -6,7 +6,7 @@ import type { FunctionName, System } from '../system.ts'
 import { within } from './within.ts'
 
 /** A metric is flushed when its invocation is over, which the caller does not wait for. */
-const FLUSHED_MS = 5_000
+const FLUSHED_MS = 60_000
 
 /** A line of a function's log that is JSON. */
 type Line = Readonly<Record<string, unknown>>

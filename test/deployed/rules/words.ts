@@ -5,7 +5,7 @@ import type { System } from '../system.ts'
 import { within } from './within.ts'
 
 /** What the specification promises of a serverless collection, in milliseconds. */
-export const FOUND_MS = 15_000
+export const FOUND_MS = 60_000
 
 /** A row of a message. */
 export type Item = NonNullable<Awaited<ReturnType<typeof rowsOf>>[number]>

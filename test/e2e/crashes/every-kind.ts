@@ -54,7 +54,7 @@ export const everyKindOn = (backend: Backend, seed: number) =>
       await model.close()
     })
 
-    test('nothing acknowledged is lost, nothing is done twice, and the runs end', { timeout: 600_000 }, async () => {
+    test('nothing acknowledged is lost, nothing is done twice, and the runs end', { timeout: 3_600_000 }, async () => {
       const [first] = benches
       const wishes = chooseCrashes(first === undefined ? new Map() : await stepsOfScenarios(first), randomNumbers(seed))
       const kinds = [...wishes.keys()]

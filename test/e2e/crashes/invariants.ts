@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import type { OpenAiMessage } from '../../../functions/log/openai-format.ts'
 import type { Client, Message, RunBody, SearchHit } from '../client.ts'
-import type { Backend, Place } from '../backend.ts'
-import { eventually } from '../eventually.ts'
+import { onceFound, type Backend, type Place } from '../backend.ts'
 import type { Knowledge } from './durable-client.ts'
 
 const ONCE = new Set(['record', 'guarded', 'slow', 'endless'])
@@ -31,7 +30,7 @@ export async function expectWhole(client: Client, knows: Knowledge, stage: Stage
   expectAcknowledged(knows, messages, givenUp)
   expectReplayable(session, messages, await client.chat(session))
   expectEffects(session, messages, stage.effects)
-  await eventually(stage.backend.searchLagMs, () => expectFound(client, session, messages))
+  await onceFound(stage.backend, () => expectFound(client, session, messages))
 }
 
 /**
@@ -116,7 +115,7 @@ async function expectFound(client: Client, session: string, messages: readonly M
 export async function expectGone(client: Client, knows: Knowledge, stage: Stage): Promise<void> {
   const { session } = knows
   expect((await client.send('GET', `/v1/sessions/${session}`)).status).toBe(404)
-  await eventually(stage.backend.searchLagMs, async () => {
+  await onceFound(stage.backend, async () => {
     const { data } = await client.get<{ data: SearchHit[] }>(`/v1/search?session=${session}&q=result`)
     expect(data, `${session}: nothing of it is found`).toStrictEqual([])
   })
