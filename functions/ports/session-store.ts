@@ -37,8 +37,9 @@ export interface SessionStore {
   /** Undefined for unknown and deleted sessions. */
   read(key: SessionKey): Promise<Session | undefined>
   /**
-   * Newest activity first. A session whose activity moves between two pages may be seen twice, never missed for good. Rejects
-   * with `invalid_query` for a cursor that it did not give out.
+   * Newest activity first. A page may hold fewer than `limit` sessions, or none, although more follow: `next` tells. So the
+   * work for one page is bounded however few sessions match. A session whose activity moves between two pages may be seen
+   * twice, never missed for good. Rejects with `invalid_query` for a cursor that it did not give out.
    */
   list(filter: SessionFilter): Promise<{ sessions: readonly Session[]; next?: string }>
   /** Rejects with `session_not_found`. Fenced: a deleted session stays untouched. */

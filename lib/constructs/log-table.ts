@@ -42,6 +42,7 @@ export interface RestoredTable {
 }
 
 const GROUP_INDEX = 'by_group'
+const OWNER_INDEX = 'by_owner'
 const DUE_INDEX = 'by_due'
 
 /** An atomic write needs the rights of the writes within it; `TransactWriteItems` itself is no right. */
@@ -71,14 +72,18 @@ export class LogTable extends Construct {
       removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
       ...(encryptionKey === undefined ? {} : { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey }),
     })
-    // Both are sparse: only items that carry the two attributes stand in them.
-    made.addGlobalSecondaryIndex({
-      indexName: GROUP_INDEX,
-      partitionKey: { name: 'group', type: AttributeType.STRING },
-      sortKey: { name: 'at', type: AttributeType.STRING },
-      projectionType: ProjectionType.INCLUDE,
-      nonKeyAttributes: ['owner_print', 'agent_print'],
-    })
+    // All are sparse: only items that carry the two attributes stand in them.
+    for (const [indexName, name] of [
+      [GROUP_INDEX, 'group'],
+      [OWNER_INDEX, 'owner_group'],
+    ] as const)
+      made.addGlobalSecondaryIndex({
+        indexName,
+        partitionKey: { name, type: AttributeType.STRING },
+        sortKey: { name: 'at', type: AttributeType.STRING },
+        projectionType: ProjectionType.INCLUDE,
+        nonKeyAttributes: ['agent_print', 'active_run', 'queued'],
+      })
     made.addGlobalSecondaryIndex({
       indexName: DUE_INDEX,
       partitionKey: { name: 'due_shard', type: AttributeType.STRING },
@@ -102,9 +107,9 @@ export class LogTable extends Construct {
     grantKeyUse(this.table.encryptionKey, grantee)
   }
 
-  /** To list the sessions of a tenant, and the runs of an API key that have not ended. */
+  /** To list the sessions of a tenant or an owner, and the runs of an API key that have not ended. */
   grantListing(grantee: IGrantable): void {
-    allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(GROUP_INDEX)] })
+    allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(GROUP_INDEX), this.#index(OWNER_INDEX)] })
   }
 
   /** To find the sessions that somebody has to look after, and to take deleted ones away. */

@@ -36,7 +36,7 @@ const LOGS = 'logs: CreateLogStream PutLogEvents'
 const RIGHTS = {
   api: [
     'aoss: APIAccessAll',
-    'dynamodb: BatchGetItem ConditionCheckItem DeleteItem PutItem Query Query UpdateItem',
+    'dynamodb: BatchGetItem ConditionCheckItem DeleteItem PutItem Query Query Query UpdateItem',
     LOGS,
     's3: AbortMultipartUpload DeleteObject GetObject ListBucket PutObject',
     'secretsmanager: GetSecretValue',

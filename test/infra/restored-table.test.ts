@@ -56,7 +56,7 @@ describe('an environment whose table was restored from a backup', () => {
 
   test('allows them that table, its two indexes and its stream, and no other', () => {
     expect(resourcesOf(after, 'dynamodb:')).toEqual(
-      [TABLE, `${TABLE}/index/by_due`, `${TABLE}/index/by_group`, STREAM].toSorted(),
+      [TABLE, `${TABLE}/index/by_due`, `${TABLE}/index/by_group`, `${TABLE}/index/by_owner`, STREAM].toSorted(),
     )
     expect(resourcesOf(after, 'kms:')).toEqual([KEY])
   })

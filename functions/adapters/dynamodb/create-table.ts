@@ -5,17 +5,21 @@ import {
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb'
 import type { CreateTableCommandInput, DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { DUE_INDEX, GROUP_INDEX } from './keys.ts'
+import { DUE_INDEX, GROUP_INDEX, OWNER_INDEX } from './keys.ts'
 
 const READY_SECONDS = 120
 
-/** What the table looks like: keys, stream and the two sparse indexes. */
+/** What lists look at before they read a session. */
+const LISTED = ['agent_print', 'active_run', 'queued']
+
+/** What the table looks like: keys, stream and the sparse indexes. */
 const TABLE: Omit<CreateTableCommandInput, 'TableName'> = {
   AttributeDefinitions: [
     { AttributeName: 'pk', AttributeType: 'S' },
     { AttributeName: 'sk', AttributeType: 'S' },
     { AttributeName: 'group', AttributeType: 'S' },
     { AttributeName: 'at', AttributeType: 'S' },
+    { AttributeName: 'owner_group', AttributeType: 'S' },
     { AttributeName: 'due_shard', AttributeType: 'S' },
     { AttributeName: 'due', AttributeType: 'N' },
   ],
@@ -30,7 +34,15 @@ const TABLE: Omit<CreateTableCommandInput, 'TableName'> = {
         { AttributeName: 'group', KeyType: 'HASH' },
         { AttributeName: 'at', KeyType: 'RANGE' },
       ],
-      Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['owner_print', 'agent_print'] },
+      Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: LISTED },
+    },
+    {
+      IndexName: OWNER_INDEX,
+      KeySchema: [
+        { AttributeName: 'owner_group', KeyType: 'HASH' },
+        { AttributeName: 'at', KeyType: 'RANGE' },
+      ],
+      Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: LISTED },
     },
     {
       IndexName: DUE_INDEX,

@@ -9,6 +9,8 @@ export interface ItemKey {
 
 /** Sparse: sessions of a tenant by last activity. */
 export const GROUP_INDEX = 'by_group'
+/** Sparse: sessions of an owner by last activity. */
+export const OWNER_INDEX = 'by_owner'
 /** Sparse: sessions that the sweeper should look at, and those that expire. */
 export const DUE_INDEX = 'by_due'
 /** Due sessions are spread over this many index partitions, those of one tenant over some of them. */
@@ -52,7 +54,16 @@ export function shardOf(kind: 'due' | 'expiry', key: SessionKey): string {
 
 const firstByte = (text: string): number => createHash('sha256').update(text).digest()[0] ?? 0
 
-export const sessionsGroup = (tenant: string): string => `sessions#${tenant}`
+/** Each run moves its session in the list twice: a tenant may start some 1,000 runs a second before this is too few. */
+const LIST_SHARDS = 4
+
+/** Where a session stands in its tenant's list. */
+export const sessionsGroup = (key: SessionKey): string =>
+  `sessions#${key.tenant}#${firstByte(partitionOf(key)) % LIST_SHARDS}`
+/** All parts of a tenant's list. */
+export const sessionsGroups = (tenant: string): string[] =>
+  Array.from({ length: LIST_SHARDS }, (_, shard) => `sessions#${tenant}#${shard}`)
+export const ownerGroup = (tenant: string, owner: string): string => `owner#${tenant}#${printOf(owner)}`
 
 /** Digits of a time in milliseconds, so that texts sort as times do. */
 const TIME_DIGITS = 15

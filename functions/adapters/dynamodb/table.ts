@@ -25,8 +25,6 @@ export interface Range {
   readonly descending?: boolean
   readonly pageSize?: number
   readonly filter?: Condition
-  /** Only of an index, which then carries it. */
-  readonly startAfter?: Item
 }
 
 export type Updated =
@@ -136,7 +134,7 @@ async function readBatch(
 
 async function* query({ client, tableName, retry }: Access, range: Range): AsyncGenerator<Item> {
   const input = renderQuery(tableName, range)
-  let start = range.startAfter
+  let start: Item | undefined
   do {
     const page = await retry('query', () =>
       client.send(new QueryCommand({ ...input, ...(start === undefined ? {} : { ExclusiveStartKey: start }) })),

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { HISTORY_MARKS_SCHEMA, HISTORY_PENDING_SCHEMA, HISTORY_SCHEMA } from './history/schema.ts'
-import { DUE_BY_TENANT_SCHEMA, LOG_SCHEMA, REQUEST_RATES_SCHEMA } from './log/schema.ts'
+import { DUE_BY_TENANT_SCHEMA, LISTS_SCHEMA, LOG_SCHEMA, REQUEST_RATES_SCHEMA } from './log/schema.ts'
 
 /**
  * What brings a file from version n to n + 1, in order. A version that was ever released is never changed: a change is a new
@@ -13,6 +13,7 @@ const MIGRATIONS: readonly string[] = [
   REQUEST_RATES_SCHEMA,
   HISTORY_MARKS_SCHEMA,
   DUE_BY_TENANT_SCHEMA,
+  LISTS_SCHEMA,
 ]
 
 /**

@@ -9,7 +9,7 @@ import { isLive } from './header-item.ts'
 import { headerKey, messageKey, partitionOf, RUN_PREFIX, runKey } from '../keys.ts'
 import { messageOf } from './message-item.ts'
 import { runOf, runStatusOf } from './run-item.ts'
-import { createSessionRows, readHeaderAndQueue, type DynamoDependencies, type SessionRows } from './session-rows.ts'
+import { createSessionRows, queuedRuns, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 
 /** Ids stand between these. */
 const LOWEST = '0'
@@ -35,8 +35,11 @@ export function createDynamoLogReader(dependencies: DynamoDependencies): LogRead
     },
     runs: (key, query) => readRuns(rows, key, query),
     queued: async (key) => {
-      const { header, queued } = await readHeaderAndQueue(rows, key)
-      return isLive(header) ? Promise.all(queued.map((item) => runOf(bodies, key, item, header))) : []
+      const header = await table.read(headerKey(key))
+      const runs: Run[] = []
+      if (isLive(header))
+        for await (const item of queuedRuns(rows, key, header)) runs.push(await runOf(bodies, key, item, header))
+      return runs
     },
   }
 }

@@ -23,13 +23,7 @@ import { headerKey, messageKey, runKey } from '../keys.ts'
 import { changeMessage, putMessage, textsOfMessage } from './message-item.ts'
 import { isQueued, runOf, startedChange } from './run-item.ts'
 import { headerAtStart, landedLease, landedStart, leaseAtStart } from './run-start.ts'
-import {
-  createSessionRows,
-  openCalls,
-  readHeaderAndQueue,
-  type DynamoDependencies,
-  type SessionRows,
-} from './session-rows.ts'
+import { createSessionRows, openCalls, queuedRuns, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 
 /** A heartbeat moves `due` about this often, in milliseconds: each time is a write of the index. */
 const DUE_STEP_MS = 60_000
@@ -55,12 +49,13 @@ async function start(rows: SessionRows, seen: SessionHeader, owner: string): Pro
   const { table, bodies, clock } = rows
   const now = clock.now()
   const key = { tenant: seen.tenant, session: seen.session }
-  const { header, queued } = await readHeaderAndQueue(rows, key)
-  const [lowest] = queued
-  if (!isLive(header) || lowest === undefined) return startedBefore(rows, key, header, owner)
+  const header = await table.read(headerKey(key))
+  if (!isLive(header)) return startedBefore(rows, key, header, owner)
   const state = headerOf(header)
   if (state.generation !== seen.generation || state.activeRun !== undefined || !isFree(state, now))
     return startedBefore(rows, key, header, owner)
+  const { value: lowest } = await queuedRuns(rows, key, header).next()
+  if (lowest === undefined) return undefined
   const before = await runOf(bodies, key, lowest, undefined)
   const run = startedRun(before, now)
   const message = messageOfInput(before, run, nextId(state.head, now), now)

@@ -68,7 +68,7 @@ async function tombstone(rows: SessionRows, key: SessionKey, ifExpired: boolean)
 }
 
 const FORGOTTEN = [
-  ...['lease_owner', 'lease_until', 'active_run', 'cancel_run', 'cancel_reason', 'group', 'at'],
+  ...['lease_owner', 'lease_until', 'active_run', 'cancel_run', 'cancel_reason', 'group', 'owner_group', 'at'],
   ...['agent_print', 'ttl_days'],
 ]
 

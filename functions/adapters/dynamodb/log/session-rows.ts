@@ -3,7 +3,7 @@ import { OPEN_STATUSES, type ToolMessage } from '../../../domain/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { OutputStore } from '../../../ports/output-store.ts'
-import { textAt, type Item } from '../attributes.ts'
+import { numberAt, textAt, type Item } from '../attributes.ts'
 import { createBodies, type Bodies } from './bodies.ts'
 import { above, all, any, between, is } from '../expressions.ts'
 import { HEADER, partitionOf, RUN_PREFIX, runKey } from '../keys.ts'
@@ -31,24 +31,24 @@ export function createSessionRows({ client, tableName, outputs, clock }: DynamoD
   return { table: createTable({ client, tableName, clock }), bodies: createBodies({ outputs }), clock }
 }
 
-/** Rows of one page where a few are expected. */
-const FEW = 16
+/** Runs asked for at a time: nearly always the first is the one. */
+const FEW = 8
 
-/** The header and the queued runs, lowest first: one request as long as they are few, however many runs the session has had. */
-export async function readHeaderAndQueue(
+/**
+ * Queued runs of the session of this header, lowest first. The reader stops where it has enough: a queue may be long, and its
+ * inputs stand in it whole.
+ */
+export async function* queuedRuns(
   { table }: SessionRows,
   key: SessionKey,
-): Promise<{ header: Item | undefined; queued: Item[] }> {
-  // `#RUN#…` sorts just before `#SESSION`: read backwards, the header comes first and says where to stop.
-  const keys = all(is('pk', partitionOf(key)), between('sk', RUN_PREFIX, HEADER))
-  let header: Item | undefined
-  const queued: Item[] = []
-  for await (const item of table.query({ keys, descending: true, pageSize: FEW })) {
-    if (textAt(item, 'sk') === HEADER) header = item
-    else if (header === undefined || runIdOf(item) <= (textAt(header, 'started') ?? '')) break
-    else if (runStatusOf(item) === 'queued') queued.unshift(item)
-  }
-  return { header, queued }
+  header: Item,
+): AsyncGenerator<Item, undefined> {
+  if ((numberAt(header, 'queued') ?? 0) === 0) return
+  const started = textAt(header, 'started') ?? ''
+  // `#RUN#…` sorts before `#SESSION`.
+  const keys = all(is('pk', partitionOf(key)), between('sk', RUN_PREFIX + started, HEADER))
+  for await (const item of table.query({ keys, pageSize: FEW }))
+    if (textAt(item, 'sk') !== HEADER && runStatusOf(item) === 'queued') yield item
 }
 
 /** Everything that a run has in the log, in order. */

@@ -1,24 +1,13 @@
 import { TooltrailError } from '../../../domain/errors.ts'
 import type { Session, SessionKey, SessionTotals } from '../../../domain/session.ts'
-import type { NewSession, SessionChange, SessionFilter, SessionStore } from '../../../ports/session-store.ts'
-import { given, numberAt, requiredText, textAt, toItem, type Item } from '../attributes.ts'
-import { absent, all, any, below, is, together, type Change, type Condition } from '../expressions.ts'
+import type { NewSession, SessionChange, SessionStore } from '../../../ports/session-store.ts'
+import { given, numberAt, textAt, toItem, type Item } from '../attributes.ts'
+import { absent, all, any, below, is, together, type Change } from '../expressions.ts'
 import { putExpiry } from './expiry.ts'
 import { active, isLive, live, liveHeader, updatedAt } from './header-item.ts'
-import {
-  detailsKey,
-  GROUP_INDEX,
-  headerKey,
-  partitionOf,
-  placeAt,
-  printOf,
-  runKey,
-  sessionOf,
-  sessionsGroup,
-  shardOf,
-  HEADER,
-} from '../keys.ts'
+import { detailsKey, headerKey, ownerGroup, placeAt, printOf, runKey, sessionsGroup, shardOf } from '../keys.ts'
 import { runIdOf, runStatusOf } from './run-item.ts'
+import { listSessions } from './session-list.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 import { joinUsages, sumOf, usageOf } from './usage-counters.ts'
 
@@ -26,8 +15,6 @@ import { joinUsages, sumOf, usageOf } from './usage-counters.ts'
 type Details = Pick<Session, 'agent' | 'owner' | 'title' | 'instructions' | 'metadata' | 'ownerBound' | 'createdAt'>
 
 const ATTEMPTS = 16
-/** Sessions read for one page of a list at a time. */
-const PAGE = 50
 
 /** Sessions as their users see them, on DynamoDB. */
 export function createDynamoSessionStore(dependencies: DynamoDependencies): SessionStore {
@@ -35,7 +22,7 @@ export function createDynamoSessionStore(dependencies: DynamoDependencies): Sess
   return {
     create: (session) => create(rows, session),
     read: async (key) => (await readSessions(rows, [key]))[0],
-    list: (filter) => list(rows, filter),
+    list: (filter) => listSessions(rows, filter, (keys) => readSessions(rows, keys)),
     update: async (key, change) => {
       await rewrite(
         rows,
@@ -63,7 +50,8 @@ async function create(rows: SessionRows, session: NewSession): Promise<Session> 
     ...{ status: 'live', gen: 0, paused: false, waiting: 0, queued: 0, takeovers: 0, runs: 0, rounds: 0 },
     ttl_days: ttlDays,
     due_shard: shardOf('due', key),
-    group: sessionsGroup(key.tenant),
+    group: sessionsGroup(key),
+    owner_group: details.owner === undefined ? undefined : ownerGroup(key.tenant, details.owner),
     at: placeAt(now, key.session),
     ...printsOf(details),
   })
@@ -81,7 +69,7 @@ async function create(rows: SessionRows, session: NewSession): Promise<Session> 
 /** Names the object of details that are too large for their item. */
 const DETAILS_ID = '0'.repeat(26)
 
-/** What lists filter by. */
+/** What lists filter by, and who may ask for a deletion. */
 const printsOf = ({ agent, owner }: Details) => ({
   agent_print: printOf(agent),
   owner_print: owner === undefined ? undefined : printOf(owner),
@@ -192,54 +180,4 @@ function totalsOf(header: Item, details: Item): SessionTotals {
     usage: sumOf(byAgent),
     byAgent,
   }
-}
-
-async function list(rows: SessionRows, filter: SessionFilter): ReturnType<SessionStore['list']> {
-  const conditions: Condition[] = []
-  if (filter.owner !== undefined) conditions.push(is('owner_print', printOf(filter.owner)))
-  if (filter.agent !== undefined) conditions.push(is('agent_print', printOf(filter.agent)))
-  const listed = rows.table.query({
-    index: GROUP_INDEX,
-    keys: is('group', sessionsGroup(filter.tenant)),
-    descending: true,
-    pageSize: Math.min(filter.limit + 1, PAGE),
-    ...(conditions.length === 0 ? {} : { filter: all(...conditions) }),
-    ...(filter.after === undefined ? {} : { startAfter: cursorItem(filter.tenant, filter.after) }),
-  })
-  const found: { session: Session; place: string }[] = []
-  let batch: Item[] = []
-  const readBatch = async (): Promise<void> => {
-    const sessions = await readSessions(rows, batch.map(sessionOf))
-    const places = new Map(batch.map((item) => [sessionOf(item).session, requiredText(item, 'at')]))
-    for (const session of sessions)
-      if (matches(session, filter)) found.push({ session, place: places.get(session.session) ?? '' })
-    batch = []
-  }
-  for await (const item of listed) {
-    batch.push(item)
-    if (batch.length >= Math.min(filter.limit + 1 - found.length, PAGE)) await readBatch()
-    if (found.length > filter.limit) break
-  }
-  await readBatch()
-  const page = found.slice(0, filter.limit)
-  const next = found.length > filter.limit ? page.at(-1)?.place : undefined
-  return {
-    sessions: page.map(({ session }) => session),
-    ...(next === undefined ? {} : { next: Buffer.from(next).toString('base64url') }),
-  }
-}
-
-/** The index may be behind the table, which has the last word. */
-const matches = (session: Session, filter: SessionFilter): boolean =>
-  (filter.owner === undefined || session.owner === filter.owner) &&
-  (filter.agent === undefined || session.agent === filter.agent) &&
-  (filter.runStatus === undefined || session.run?.status === filter.runStatus)
-
-/** Cursors say where the page before ended, so that they hold whatever comes and goes. */
-function cursorItem(tenant: string, cursor: string): Item {
-  const at = Buffer.from(cursor, 'base64url').toString()
-  const [, session] = /^\d{15}#([^#]+)$/su.exec(at) ?? []
-  if (session === undefined)
-    throw new TooltrailError('invalid_query', 'the cursor is not one that a list of sessions gave out')
-  return toItem({ pk: partitionOf({ tenant, session }), sk: HEADER, group: sessionsGroup(tenant), at })
 }

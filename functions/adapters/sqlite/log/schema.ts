@@ -118,3 +118,9 @@ export const DUE_BY_TENANT_SCHEMA = `
   DROP INDEX sessions_due;
   CREATE INDEX sessions_due_of_tenant ON sessions (tenant, due) WHERE due IS NOT NULL;
 `
+
+/** What lists filter by: a page of them does not read the whole tenant. */
+export const LISTS_SCHEMA = `
+  CREATE INDEX sessions_of_agent ON sessions (tenant, agent, updatedAt, session) WHERE live = 1;
+  CREATE INDEX sessions_by_status ON sessions (tenant, runStatus, updatedAt, session) WHERE live = 1;
+`
