@@ -12,10 +12,10 @@ export interface LoggedError {
 /** What our own lines and Lambda's about a function that died have in common. */
 const PATTERN = '?ERROR ?"Task timed out" ?"Runtime exited" ?"Process exited"'
 
-/** Looked through one after the other, newest first, until there is enough: minutes before now. */
+/** Minutes before now that are searched, one window after the other, until there are enough errors. */
 const WINDOWS = [1, 5, 15, 60, Infinity]
 const MINUTE_MS = 60_000
-/** Of one window of one group: so many errors are trouble enough, and pages come oldest first. */
+/** Pages read of one window of one group; they come oldest first. */
 const MOST_PAGES = 10
 
 interface Span {
@@ -25,8 +25,8 @@ interface Span {
 }
 
 /**
- * The newest `limit` errors that these groups have logged, newest first. A group that logs more in a minute than can be looked
- * through shows some of that minute.
+ * The newest `limit` errors that these groups have logged, newest first. Of a group that logs more in a minute than can be
+ * read, some of that minute.
  */
 export async function newestErrors(
   client: CloudWatchLogsClient,
@@ -53,7 +53,7 @@ async function errorsOf(
   return errors
 }
 
-/** A group that nothing was ever logged to has no errors. */
+/** A group in which nothing was ever logged has no errors. */
 async function errorsWithin(
   client: CloudWatchLogsClient,
   logGroup: string,

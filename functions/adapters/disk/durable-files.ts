@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path'
 import { isErrno } from './object-file.ts'
 
 const TEMPORARY = '.tmp'
-/** A write takes seconds; what is older was left by a crash. */
+/** A write takes seconds; what is older is left over from a crash. */
 const STALE_MS = 60 * 60 * 1000
 
 /**
- * Makes `path` hold these bytes, durably, whole or not at all; `incoming` must be on the same file system. Answers false, with
+ * Makes `path` hold these bytes, durably, whole or not at all; `incoming` must be on the same file system. Returns false, with
  * nothing changed, when the path was taken.
  */
 export async function createFile(path: string, incoming: string, chunks: readonly Uint8Array[]): Promise<boolean> {
@@ -28,9 +28,9 @@ export async function makeFolder(path: string): Promise<void> {
   for (let made = path; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made))
 }
 
-/** Makes durable which names a folder holds. */
+/** Makes the names in a folder durable. */
 export async function syncFolder(path: string): Promise<void> {
-  // Windows cannot open a folder; there the file system's own journal must do.
+  // Windows cannot open a folder; there we rely on the file system's journal.
   if (process.platform === 'win32') return
   const folder = await open(path, 'r')
   try {
@@ -40,7 +40,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Answers whether there was such a file. */
+/** Returns whether there was such a file. */
 export async function unlinkIfThere(path: string): Promise<boolean> {
   try {
     await unlink(path)
@@ -51,7 +51,7 @@ export async function unlinkIfThere(path: string): Promise<boolean> {
   }
 }
 
-/** Removes what crashed writers left in `incoming`. The age is told by file times, so it takes the machine's own clock. */
+/** Removes what crashed writers left in `incoming`. Compares file times with the machine's own clock. */
 export async function removeStaleFiles(incoming: string): Promise<void> {
   const now = Date.now()
   for (const name of await readdir(incoming)) {

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { ByteRange } from '../../ports/output-store.ts'
 
 /**
- * One object is one file, so that its media type and its bytes can only appear together: a line of JSON, then the bytes as
+ * One object is one file, so that its media type and its bytes appear together: a line of JSON, then the bytes as
  * they are (`tail -n +2` shows them).
  */
 export interface ObjectHeader {
@@ -25,7 +25,7 @@ interface OpenObject {
   readonly offset: number
 }
 
-/** The header as it stands before the object's bytes. */
+/** The header as it is written before the object's bytes. */
 export function encodeHeader(header: ObjectHeader): Uint8Array {
   const line = Buffer.from(`${JSON.stringify(header)}\n`)
   if (line.byteLength > HEADER_LIMIT) throw new RangeError(`the media type is too long: ${line.byteLength} bytes`)

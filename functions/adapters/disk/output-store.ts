@@ -12,7 +12,7 @@ const OBJECT_NAME = /^[0-9A-HJKMNP-TV-Z]{26}([._-][a-z0-9]+){0,4}$/
 const INCOMING = 'incoming'
 
 /**
- * Outputs as files below `folder`, in one folder a session that is named by a hash, never by the ids themselves. Several
+ * Outputs as files below `folder`, one folder per session, named by a hash and never by the ids. Several
  * processes may share the folder.
  */
 export function createDiskOutputStore({ folder }: { readonly folder: string }): OutputStore {
@@ -30,7 +30,7 @@ export function createDiskOutputStore({ folder }: { readonly folder: string }): 
   return {
     put: (key, name, bytes, mediaType) =>
       storing(`put ${name}`, async () => {
-        if (!OBJECT_NAME.test(name)) throw new RangeError(`${JSON.stringify(name)} is no object name`)
+        if (!OBJECT_NAME.test(name)) throw new RangeError(`${JSON.stringify(name)} is not an object name`)
         await prepareOnce()
         const sha256 = createHash('sha256').update(bytes).digest('hex')
         const home = sessionFolder(root, key)
@@ -39,7 +39,7 @@ export function createDiskOutputStore({ folder }: { readonly folder: string }): 
         const chunks = [encodeHeader({ mediaType, bytes: bytes.byteLength, sha256 }), bytes]
         const created = await createFile(path, incoming, chunks)
         if (!created && (await readHeader(path))?.sha256 !== sha256) throw new Error('the name is taken by other bytes')
-        // In both cases, for whoever else made the folder or the file may not have come to this yet.
+        // In both cases: another writer that made the folder or the file may not have synced it yet.
         await syncFolder(home)
         await syncFolder(root)
       }),
@@ -64,7 +64,7 @@ function sessionFolder(root: string, { tenant, session }: SessionKey): string {
   return join(root, createHash('sha256').update(`${tenant}\0${session}`).digest('hex'))
 }
 
-/** A put at the same time may leave the folder standing with its object: deletion removes everything twice. */
+/** A put at the same time may leave the folder with its object: a deletion removes everything twice. */
 async function removeFolder(path: string): Promise<number> {
   let removed = 0
   try {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Hint, RunQueue } from '../../ports/run-queue.ts'
 
-/** Waits before a hint whose handler rejected is given again: doubled each time, from 250 ms up to 30 s. */
+/** Milliseconds before a hint whose handler rejected is delivered again: doubled each time, from 250 ms to 30 s. */
 const FIRST_RETRY_MS = 250
 const LONGEST_RETRY_MS = 30_000
 
@@ -9,14 +9,14 @@ const LONGEST_RETRY_MS = 30_000
 interface Pending {
   readonly hint: Hint
   state: 'queued' | 'handling' | 'resting'
-  /** Hinted while its handler ran: handle once more, for the handler may have looked before. */
+  /** Hinted while its handler ran: handle it once more, because the handler may have looked before. */
   again: boolean
   failures: number
 }
 
 /**
- * Hints within this process. Hints of one session coalesce and never overlap; those of different sessions are handled side
- * by side. A rejected handler is hinted again after a growing wait. Hints that come before `consume` wait for it; what
+ * Hints within this process. Hints of one session coalesce and never overlap; those of different sessions are handled in
+ * parallel. When a handler rejects, its hint comes again after a growing wait. Hints that come before `consume` wait for it; what
  * `stop` leaves unhandled is found by the sweeper.
  */
 export function createMemoryRunQueue({ clock }: { readonly clock: Clock }): RunQueue {
@@ -76,7 +76,7 @@ function createConsumer({ clock, pending, handle }: ConsumerParts): Consumer {
         await handle(entry.hint)
         entry.failures = 0
       } catch {
-        // The handler has told why; here it only means: later again.
+        // The handler has logged why; here it only means: again later.
         entry.failures += 1
       }
     } while (entry.again && entry.failures === 0 && !stopping.signal.aborted)

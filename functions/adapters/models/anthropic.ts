@@ -11,7 +11,7 @@ const TRAITS: ProviderTraits = {
   userMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf|text\/.*)$/,
   toolMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf)$/,
   maxOutputTokens: 32_000,
-  // One moving breakpoint that the provider sets itself: nothing in the messages changes from request to request.
+  // One moving breakpoint that the provider sets: nothing in the messages changes from request to request.
   options: { anthropic: { cacheControl: { type: 'ephemeral' } } },
 }
 

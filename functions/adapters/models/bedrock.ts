@@ -6,7 +6,7 @@ import type { ProviderTraits } from './provider-traits.ts'
 
 const TRAITS: ProviderTraits = {
   arguments: 'parsed',
-  // The package drops the tools, and with them the history's calls.
+  // The package would drop the tools, and with them the calls of the history.
   honoursNone: false,
   refusesBlank: true,
   userMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf|text\/.*)$/,
@@ -14,7 +14,7 @@ const TRAITS: ProviderTraits = {
   maxOutputTokens: undefined,
   options: {},
 }
-/** Other families take their model's own maximum, which may be less. */
+/** Other families use their model's own maximum, which may be less. */
 const CLAUDE_OUTPUT_TOKENS = 8_192
 
 /** Models of the Amazon Bedrock Converse API. */

@@ -10,9 +10,9 @@ interface CallIds {
 }
 
 /**
- * Call ids for one request. `unique`: a provider refuses an id used twice or with foreign characters, and logs have both
- * (another model's ids, ids repeated across rounds); a call then gets an id made from its own and its place among its equals,
- * so that it is the same in every later request.
+ * Call ids for one request. `unique`: the provider refuses an id that is used twice or has foreign characters, and logs have
+ * both (another model's ids, ids repeated across rounds). Such a call gets an id made from its own and its place among its
+ * equals, the same in every later request.
  */
 export function createCallIds(unique: boolean): CallIds {
   const used = new Set<string>()

@@ -13,7 +13,7 @@ interface Call {
 }
 type Streamed<Type extends LanguageModelV4StreamPart['type']> = Extract<LanguageModelV4StreamPart, { type: Type }>
 
-/** An answer as far as it has streamed. */
+/** A completion as far as it has streamed. */
 export interface CompletionDraft {
   /** In the order in which they began. */
   readonly parts: (Piece | Call)[]
@@ -24,7 +24,7 @@ export interface CompletionDraft {
 
 export const createDraft = (): CompletionDraft => ({ parts: [], calls: [], blocks: new Map() })
 
-/** Adds one part of the stream; answers the event that consumers see, if any. */
+/** Adds one part of the stream; returns the event that consumers see, if any. */
 export function addPart(draft: CompletionDraft, part: LanguageModelV4StreamPart): ModelEvent | undefined {
   switch (part.type) {
     case 'text-start':
@@ -47,8 +47,8 @@ export function addPart(draft: CompletionDraft, part: LanguageModelV4StreamPart)
 }
 
 /**
- * The answer's parts and calls. `cutShort`: the model ran out of tokens, so that its last call may be unfinished; else an
- * unfinished call rejects the answer.
+ * The completion's parts and calls. `cutShort`: the model ran out of tokens, so its last call may be unfinished; otherwise
+ * throws for an unfinished call.
  */
 export function completeDraft(draft: CompletionDraft, cutShort: boolean): Pick<Completion, 'parts' | 'toolCalls'> {
   if (!cutShort && draft.calls.some((call) => !call.complete)) {
@@ -93,7 +93,7 @@ function addArguments(draft: CompletionDraft, part: Streamed<'tool-input-delta'>
   return callDelta(draft, call, part.delta)
 }
 
-/** The whole call counts, whatever its pieces were. */
+/** The whole call wins over its pieces. */
 function finishCall(draft: CompletionDraft, part: Streamed<'tool-call'>): ModelEvent | undefined {
   const started = unfinished(draft, part.toolCallId)
   const call = started ?? startCall(draft, part.toolCallId, part.toolName)
@@ -111,7 +111,7 @@ function callDelta(draft: CompletionDraft, call: Call, text: string): ModelEvent
 
 const isCall = (part: Piece | Call | undefined): part is Call => part !== undefined && 'complete' in part
 
-/** Text that never came is no part. */
+/** Leaves out text that never came. */
 function storedPart(part: Piece | Call): AssistantPart[] {
   if (isCall(part)) return [{ type: 'tool_call', id: part.id }]
   return part.type === 'text' && part.text === '' ? [] : [{ ...part }]

@@ -6,9 +6,9 @@ import { addPart, completeDraft, createDraft } from './completion-draft.ts'
 import { toModelError } from './model-error.ts'
 
 /**
- * The events of one streamed answer. Parts stand in the order in which they began; text after a call begins a new part. Each
- * part keeps the metadata that the provider gave last, and reasoning is kept even when it is empty (signatures). Rejects with
- * `ModelError` when the stream ends, fails or is filtered before its answer is complete.
+ * The events of one streamed completion. Parts are in the order in which they began; text after a call begins a new part. Each
+ * part keeps the metadata that the provider sent last, and reasoning is kept even when it is empty (signatures). Rejects with
+ * `ModelError` when the stream ends, fails or is filtered before the completion ends.
  */
 export async function* readCompletion(
   stream: AsyncIterable<LanguageModelV4StreamPart>,
@@ -33,24 +33,24 @@ export async function* readCompletion(
     const event = addPart(draft, part)
     if (event !== undefined) yield event
   }
-  throw new ModelError('network', 'the stream ended before the answer was complete', { retryable: true })
+  throw new ModelError('network', 'the stream ended before the completion did', { retryable: true })
 }
 
 function checkFinish({ unified, raw }: { readonly unified: string; readonly raw: string | undefined }): void {
   if (unified === 'content-filter') {
-    throw new ModelError('refused', `the provider refused the answer (${raw ?? unified})`, { retryable: false })
+    throw new ModelError('refused', `the provider refused the completion (${raw ?? unified})`, { retryable: false })
   }
   if (unified === 'error') {
-    throw new ModelError('provider_error', `the provider ended the answer with an error (${raw ?? unified})`, {
+    throw new ModelError('provider_error', `the provider ended the completion with an error (${raw ?? unified})`, {
       retryable: true,
     })
   }
   if (unified === 'interrupted' || (unified === 'other' && raw === undefined)) {
-    throw new ModelError('network', 'the stream ended before the answer was complete', { retryable: true })
+    throw new ModelError('network', 'the stream ended before the completion did', { retryable: true })
   }
 }
 
-/** The provider's own numbers in our fields; what it did not say is null. */
+/** The provider's numbers in our fields; null for what it did not say. */
 function toUsage({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): Usage {
   const input = inputTokens.total ?? null
   const output = outputTokens.total ?? null

@@ -1,4 +1,4 @@
-/** A request in pieces, divided where `separator` stands; what braces, brackets or quotes hold stays whole. */
+/** A request divided at `separator`, but never inside braces, brackets or quotes. */
 export function dividedAt(text: string, separator: RegExp): string[] {
   const pieces: string[] = []
   let start = 0
@@ -9,7 +9,7 @@ export function dividedAt(text: string, separator: RegExp): string[] {
   return [...pieces, text.slice(start)]
 }
 
-/** The text with an `x` for each character that braces, brackets or quotes hold. One that is never closed holds nothing. */
+/** The text with an `x` for each character inside braces, brackets or quotes. One that is never closed has no inside. */
 export function outside(text: string): string {
   let shown = ''
   let from = 0

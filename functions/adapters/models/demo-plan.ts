@@ -18,10 +18,10 @@ const NAME = 'Demo model (no real model)'
 const HELP =
   'I follow a few fixed patterns: "what time is it", "search history for …", "read output:…", "fetch https://…", ' +
   '"use <tool> with {…}", "fail", "fail model", "think about …", "do A and B at once", "do A, then B".'
-/** Characters of a tool result that an answer quotes. */
+/** Characters of a tool result that a completion quotes. */
 const QUOTED = 600
 
-/** A deterministic function of the request: calls that the last input asks for, step by step, then an answer from their results. */
+/** A deterministic function of the request: the calls that the last input asks for, step by step, then text from their results. */
 export function planDemo(request: ModelRequest): DemoPlan {
   const start = request.messages.findLastIndex((message) => message.role === 'user')
   const input = textOf(request.messages[start]).trim()
@@ -40,7 +40,7 @@ export function planDemo(request: ModelRequest): DemoPlan {
   return { kind: 'answer', ...reasoning, text: next.length > 0 ? announce(next) : answer(input, results), calls: next }
 }
 
-/** The calls that one step asks for: several only where it says that they happen at once. */
+/** The calls that one step asks for: several only if it says that they happen at once. */
 function callsOf(step: string, request: ModelRequest): DemoCall[] {
   const end = outside(step).search(/\s+(?:at once|at the same time|in parallel)\W*$/i)
   const pieces = end < 0 ? [step] : dividedAt(step.slice(0, end), /\s+and\s+|\s*,\s*/gi)
@@ -57,7 +57,7 @@ function recognise(piece: string, request: ModelRequest): DemoCall | undefined {
   const query = /\bsearch\b(?:\s+(?:the\s+|my\s+)?history)?(?:\s+for)?\s+(.+)$/is.exec(piece)?.[1]
   const search =
     query === undefined ? undefined : make('search_history', { query: query.replace(/^["']|["'.?]+$/g, '') })
-  // What is searched for may read like another request.
+  // The text to search for may read like another request.
   if (/^(?:please\s+)?search\b/i.test(piece)) return search
   const used = /\b(?:use|call)\s+(?:the\s+)?(?:tool\s+)?([\w-]+)(?:\s+with\s+(.+))?$/is.exec(piece)
   if (used?.[1] !== undefined) return { name: used[1], arguments: used[2] ?? '{}' }
@@ -70,7 +70,7 @@ function recognise(piece: string, request: ModelRequest): DemoCall | undefined {
   return /\btime\b/i.test(piece) ? make('current_time', zone === undefined ? {} : { timezone: zone }) : undefined
 }
 
-/** Reads the pointer that is named, else the newest one in sight. */
+/** Reads the pointer that is named, else the newest one in the request. */
 function readCall(piece: string, request: ModelRequest): DemoCall | undefined {
   const pointers = /output:[0-9A-Z]{26}/g
   const named = /\boutput:[^\s,;]+/.exec(piece)?.[0]

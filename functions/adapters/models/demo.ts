@@ -7,12 +7,12 @@ import { ModelError } from '../../ports/model.ts'
 import { planDemo } from './demo-plan.ts'
 
 const DELTA_CHARACTERS = 24
-/** Between deltas, so that a person sees them come. */
+/** Between deltas, so that people see them arrive. */
 const PAUSE_MS = 5
 
 /**
- * A stand-in that needs no key and no network: deterministic, no language model at all, and saying so in every answer. It
- * calls the real tools for a few fixed patterns of input and answers from their results.
+ * A stand-in that needs no key and no network. It is deterministic and no language model, and every completion says so. It
+ * calls the real tools for a few fixed patterns of input and makes its text from their results.
  */
 export function createDemoModel(): Model {
   return { name: 'demo/demo', stream: streamDemo }

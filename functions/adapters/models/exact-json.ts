@@ -12,8 +12,8 @@ declare global {
 
 /**
  * Arguments for a provider package that takes a parsed object and serialises it again: the same JSON comes out, numbers as
- * they were written (`12345678901234567890`, `4.0`), and the same bytes every time. No text at all is no arguments. Undefined
- * for what is not a JSON object.
+ * they were written (`12345678901234567890`, `4.0`), and the same bytes every time. An empty text means no arguments. Undefined
+ * if it is not a JSON object.
  */
 export function exactArguments(raw: string): object | undefined {
   if (raw.trim() === '') return {}

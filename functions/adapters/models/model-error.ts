@@ -3,10 +3,10 @@ import { ModelError } from '../../ports/model.ts'
 
 const TOO_LONG =
   /context.?length|context.?window|maximum context|prompt is too long|input is too long|too many (?:input )?tokens|exceeds? the (?:maximum|limit|model)[^.]*token|reduce the length/i
-/** A quota that is used up does not come back by waiting. */
+/** Waiting does not help when a quota is used up. */
 const USED_UP = /insufficient_quota|billing|credit balance/i
 
-/** What went wrong at the provider, or on the way to it, as the loop needs to know it. */
+/** What went wrong at the provider or on the way to it, as a `ModelError`. */
 export function toModelError(error: unknown): ModelError {
   if (error instanceof ModelError) return error
   const message = messageOf(error)
@@ -23,7 +23,7 @@ export function toModelError(error: unknown): ModelError {
 function byStatus(error: unknown, status: number, message: string): ModelError {
   const body = APICallError.isInstance(error) ? (error.responseBody ?? '') : ''
   const text = `${message} ${body}`
-  const told = message === '' ? `the provider answered with status ${status}` : message
+  const told = message === '' ? `the provider responded with status ${status}` : message
   const retryAfterMs = retryAfter(error)
   const make = (code: ModelError['code'], retryable: boolean): ModelError =>
     new ModelError(code, told, { retryable, cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
@@ -36,7 +36,7 @@ function byStatus(error: unknown, status: number, message: string): ModelError {
   return make('network', true)
 }
 
-/** No status: the connection failed, or what came over it was no answer. */
+/** Without a status: the connection failed, or what came over it was not a response. */
 function withoutStatus(error: unknown, message: string): ModelError {
   if (TOO_LONG.test(message)) return new ModelError('context_length', message, { retryable: false, cause: error })
   const told = error instanceof Error ? undefined : error

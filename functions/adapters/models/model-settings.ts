@@ -3,13 +3,13 @@ export type FetchFunction = typeof globalThis.fetch
 
 export interface KeySettings {
   readonly apiKey: string
-  /** Left out: the provider's own address. */
+  /** @default the provider's own address */
   readonly baseUrl?: string
 }
 
 /** A server that speaks Chat Completions, such as Ollama. */
 export interface ServerSettings {
-  /** Up to and with `/v1`. */
+  /** Including `/v1`. */
   readonly baseUrl: string
   readonly apiKey?: string
 }
@@ -28,7 +28,7 @@ export interface BedrockSettings {
   readonly baseUrl?: string
 }
 
-/** What is known of each provider; one that is left out cannot be used. */
+/** Settings of each provider; one that is left out cannot be used. */
 export interface ModelSettings {
   readonly anthropic?: KeySettings
   readonly openai?: KeySettings

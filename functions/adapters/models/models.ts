@@ -4,11 +4,11 @@ import type { FetchFunction, ModelSettings } from './model-settings.ts'
 
 interface Dependencies {
   readonly settings: ModelSettings
-  /** Left out: the global one. */
+  /** @default the global one */
   readonly fetch?: FetchFunction
 }
 
-/** Throws `ModelError` where a setting is missing; answers what loads the provider's package and opens its model. */
+/** Returns a function that loads the provider's package and opens its model. Throws `ModelError` if a setting is missing. */
 type Opener = (modelId: string, dependencies: Dependencies) => () => Promise<Model>
 
 const NAMES = 'anthropic/<model>, openai/<model>, bedrock/<model>, openai-compatible/<model> or demo/demo'
@@ -36,8 +36,8 @@ const OPENERS: { readonly [provider: string]: Opener } = {
 }
 
 /**
- * Models by `provider/model`. With an OpenAI-compatible server configured, a name without a provider of ours is that server's
- * model name.
+ * Models by `provider/model`. If an OpenAI-compatible server is configured, a name without a known provider is the name of one
+ * of its models.
  */
 export function createModels(dependencies: Dependencies): Models {
   const opened = new Map<string, Promise<Model>>()
@@ -54,14 +54,16 @@ export function createModels(dependencies: Dependencies): Models {
   }
 }
 
-/** Throws the `ModelError` with which a model of this name could not be opened, and loads nothing. */
+/** Throws the `ModelError` with which opening this model would fail, without loading anything. */
 export const checkModel = (name: string, settings: ModelSettings): void => void opener(name, { settings })
 
 function opener(name: string, dependencies: Dependencies): () => Promise<Model> {
   const [provider, modelId] = split(name, dependencies.settings)
   const prepare = OPENERS[provider]
   if (prepare !== undefined && modelId !== '') return prepare(modelId, dependencies)
-  throw new ModelError('invalid_request', `${JSON.stringify(name)} names no model: use ${NAMES}`, { retryable: false })
+  throw new ModelError('invalid_request', `${JSON.stringify(name)} is not the name of a model: use ${NAMES}`, {
+    retryable: false,
+  })
 }
 
 function split(name: string, settings: ModelSettings): [provider: string, modelId: string] {

@@ -10,7 +10,7 @@ const TRAITS: ProviderTraits = {
   honoursNone: true,
   refusesBlank: false,
   userMedia: /^(?:image\/.*|application\/pdf|text\/.*)$/,
-  // Chat Completions would carry base64 as text.
+  // Chat Completions would send base64 as text.
   toolMedia: /^(?!)/,
   maxOutputTokens: 8_192,
   options: {},

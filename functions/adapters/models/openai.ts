@@ -11,9 +11,9 @@ const TRAITS: ProviderTraits = {
   refusesBlank: false,
   userMedia: /^(?:image\/.*|application\/pdf|text\/.*)$/,
   toolMedia: /^(?:image\/.*|application\/pdf)$/,
-  // The model's own: reasoning counts as output here.
+  // The model's own limit: reasoning counts as output here.
   maxOutputTokens: undefined,
-  // Everything that the next request needs stands in our log (reasoning encrypted), nothing on their side.
+  // Everything that the next request needs is in our log (reasoning encrypted), nothing is stored on their side.
   options: { openai: { store: false } },
 }
 
@@ -35,7 +35,7 @@ export function openOpenAi(modelId: string, settings: KeySettings, fetch: FetchF
   })
 }
 
-/** The package wraps arguments that are not JSON in a second string: the raw ones go out instead. */
+/** The package wraps arguments that are not JSON in a second string: the raw ones are sent instead. */
 function patchedBody(body: unknown, raw: readonly string[]): { body?: string } {
   if (raw.length === 0 || typeof body !== 'string') return {}
   const request = JSON.parse(body) as { input?: unknown }

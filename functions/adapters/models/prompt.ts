@@ -16,12 +16,12 @@ type AssistantRequest = Extract<RequestMessage, { role: 'assistant' }>
 type ToolRequest = Extract<RequestMessage, { role: 'tool' }>
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
 
-/** Where a provider would forget the history's calls under `tool_choice: none`. */
+/** For providers that would drop the history's calls under `tool_choice: none`. */
 const NO_CALLS = 'Answer now. Do not call any tool.'
-/** Stands for no text at all, where a provider refuses blank text or a conversation that the user does not begin. */
+/** Replaces missing text for providers that refuse blank text, or a conversation that the user does not begin. */
 const EMPTY = '(empty)'
 
-/** The request's messages as the provider packages take them: nothing reordered, each part with what the provider attached. */
+/** The request's messages as the provider packages take them: in the same order, each part with what the provider attached. */
 export function toPrompt(request: ModelRequest, traits: ProviderTraits): LanguageModelV4Prompt {
   const calls = createCallIds(traits.arguments === 'parsed')
   const prompt: LanguageModelV4Prompt =

@@ -15,7 +15,7 @@ interface ProviderModel {
   languageModel(request: ModelRequest): LanguageModelV4
 }
 
-/** A model of a provider package behind our port: one HTTP request an answer, every failure a `ModelError`. */
+/** A model of a provider package behind our port: one HTTP request per completion, every failure a `ModelError`. */
 export function createProviderModel({ provider, modelId, traits, languageModel }: ProviderModel): Model {
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
     signal.throwIfAborted()

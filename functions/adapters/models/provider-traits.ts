@@ -1,4 +1,4 @@
-/** In what the providers differ for a request. */
+/** How requests differ between providers. */
 export interface ProviderTraits {
   /** `raw`: the package sends a string of arguments. `parsed`: it sends an object, and insists on unique, plain call ids. */
   readonly arguments: 'raw' | 'parsed'
@@ -9,7 +9,7 @@ export interface ProviderTraits {
   /** Media types that a user's message and a tool's result may carry. */
   readonly userMedia: RegExp
   readonly toolMedia: RegExp
-  /** Tokens of output to ask for where the agent says nothing: the providers' own defaults cut off large arguments. */
+  /** Tokens of output to ask for if the agent sets none: the providers' own defaults cut off large arguments. */
   readonly maxOutputTokens: number | undefined
   /** Options of the provider's package for every request, under its own name; an agent's override them. */
   readonly options: { readonly [provider: string]: { readonly [option: string]: JsonValue } }

@@ -9,7 +9,7 @@ export function argumentsOf(request: ModelRequest): string[] {
   )
 }
 
-/** The items with the n-th call's `arguments` set to the n-th raw string; calls are the items of `type`. */
+/** The items with the `arguments` of the n-th call set to the n-th raw string; calls are the items of `type`. */
 export function withRawArguments(items: readonly unknown[], type: string, raw: readonly string[]): unknown[] {
   let count = 0
   const patched = items.map((item) => {

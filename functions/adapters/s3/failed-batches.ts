@@ -2,7 +2,7 @@ import { DeleteObjectCommand, GetObjectCommand, paginateListObjectsV2 } from '@a
 import type { S3Client } from '@aws-sdk/client-s3'
 import { z } from 'zod'
 
-/** A batch of a stream that Lambda gave up, as it keeps it in a bucket. */
+/** A batch of a stream that Lambda gave up on and put into a bucket. */
 export interface FailedRecords {
   readonly records: readonly unknown[]
   forget(): Promise<void>
@@ -12,7 +12,7 @@ export interface FailedRecords {
 const Invocation = z.object({ payload: z.union([z.string(), z.looseObject({})]) })
 const Event = z.object({ Records: z.array(z.unknown()) })
 
-/** The batches in the bucket, in the order of their keys. Rejects, with the key, at one that cannot be understood. */
+/** The batches in the bucket, in the order of their keys. Rejects at one that cannot be read, naming its key. */
 export async function* failedRecords({
   client,
   bucket,
@@ -51,6 +51,6 @@ function recordsOf(key: string, text: string): readonly unknown[] {
     const { payload } = Invocation.parse(JSON.parse(text))
     return Event.parse(typeof payload === 'string' ? JSON.parse(payload) : payload).Records
   } catch (cause) {
-    throw new Error(`object ${key} is no failed batch`, { cause })
+    throw new Error(`object ${key} is not a failed batch`, { cause })
   }
 }

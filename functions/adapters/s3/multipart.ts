@@ -11,18 +11,18 @@ import type { CompletedPart, S3Client } from '@aws-sdk/client-s3'
 export const PART_BYTES = 8 * 1024 * 1024
 const PARTS_AT_ONCE = 4
 
-/** Where and as what an object is created. */
+/** What an object is created with. */
 export interface Target {
   readonly Bucket: string
   readonly Key: string
   readonly ContentType: string
 }
 
-/** Creates a large object in parts, on condition that there is none; a failure leaves no parts behind. */
+/** Creates a large object in parts, unless it exists; a failure leaves no parts behind. */
 export async function putInParts(client: S3Client, target: Target, bytes: Uint8Array): Promise<void> {
   const { Bucket, Key } = target
   const { UploadId } = await client.send(new CreateMultipartUploadCommand({ ...target, ChecksumAlgorithm: 'SHA256' }))
-  if (UploadId === undefined) throw new Error('the store began no upload')
+  if (UploadId === undefined) throw new Error('the store did not begin an upload')
   const upload = { Bucket, Key, UploadId }
   try {
     const Parts = await sendParts(client, upload, bytes)
@@ -31,7 +31,7 @@ export async function putInParts(client: S3Client, target: Target, bytes: Uint8A
     try {
       await client.send(new AbortMultipartUploadCommand(upload))
     } catch {
-      // The bucket's lifecycle rule removes what is left; the failure to report is the first.
+      // The bucket's lifecycle rule removes what is left. The first failure is the one to report.
     }
     throw error
   }

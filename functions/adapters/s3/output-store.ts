@@ -17,25 +17,25 @@ import { PART_BYTES, putInParts } from './multipart.ts'
 import type { Target } from './multipart.ts'
 
 export interface S3Dependencies {
-  /** Carries the time limits: a store that does not answer is a store that failed. */
+  /** Carries the time limits: a store that does not respond has failed. */
   readonly client: S3Client
   readonly bucket: string
 }
 
-/** A ULID with an optional suffix in lower case: no path, and nothing that a key would have to escape. */
+/** A ULID with an optional suffix in lower case: no path, and no character that a key must escape. */
 const OBJECT_NAME = /^[0-9A-HJKMNP-TV-Z]{26}([._-][a-z0-9]+){0,4}$/
 
 const CONFLICT_ATTEMPTS = 3
 
 /**
- * Outputs as objects below one prefix a session, which is a hash of tenant and session, never the ids themselves. Objects are
- * created on condition that there is none, with a SHA-256 that S3 checks.
+ * Outputs as objects below one prefix per session, a hash of tenant and session and never the ids. Objects are created only if
+ * the name is free, with a SHA-256 that S3 checks.
  */
 export function createS3OutputStore({ client, bucket }: S3Dependencies): OutputStore {
   return {
     put: (key, name, bytes, mediaType) =>
       storing(`put ${name}`, async () => {
-        if (!OBJECT_NAME.test(name)) throw new RangeError(`${JSON.stringify(name)} is no object name`)
+        if (!OBJECT_NAME.test(name)) throw new RangeError(`${JSON.stringify(name)} is not an object name`)
         const target = { Bucket: bucket, Key: prefixOf(key) + name, ContentType: mediaType }
         if (await created(client, target, bytes)) return
         const there = await readObject(client, bucket, target.Key)
@@ -71,7 +71,7 @@ const conditionalBody = (bytes: Uint8Array) => ({
   ChecksumSHA256: createHash('sha256').update(bytes).digest('base64'),
 })
 
-/** Answers false where the name is taken. */
+/** Returns false if the name is taken. */
 async function created(client: S3Client, target: Target, bytes: Uint8Array): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -80,7 +80,7 @@ async function created(client: S3Client, target: Target, bytes: Uint8Array): Pro
       return true
     } catch (error) {
       if (isStatus(error, 412)) return false
-      // Somebody else writes the same name right now: S3 asks to send it again.
+      // Another writer is writing the same name: S3 asks to send the request again.
       if (!isStatus(error, 409) || attempt >= CONFLICT_ATTEMPTS) throw error
     }
   }
@@ -121,7 +121,7 @@ async function statObject(
   }
 }
 
-/** Signed here: S3 is not asked, so the link says nothing about whether the object is there. */
+/** Signed here without asking S3: the link does not say whether the object exists. */
 function linkTo(client: S3Client, bucket: string, key: string, disposition: string): Promise<string> {
   const overrides = { ResponseContentDisposition: disposition, ResponseCacheControl: 'private, no-store' }
   const command = new GetObjectCommand({ Bucket: bucket, Key: key, ...overrides })
@@ -146,7 +146,7 @@ async function removePrefix(client: S3Client, bucket: string, prefix: string): P
         new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: objects, Quiet: true } }),
       )
       if (Errors[0] !== undefined)
-        throw new Error(`${Errors.length} objects stayed: ${Errors[0].Message ?? Errors[0].Code}`)
+        throw new Error(`${Errors.length} objects were not removed: ${Errors[0].Message ?? Errors[0].Code}`)
     }
     removed += objects.length
     next = page.NextContinuationToken

@@ -3,10 +3,10 @@ import type { SQSClient } from '@aws-sdk/client-sqs'
 
 /** A hint is handled at least this long before somebody else gets it, in seconds. */
 const VISIBILITY_SECONDS = 120
-/** A hint that could not be handled this often goes to the dead letters; the sweeper finds its session all the same. */
+/** A hint that fails this often goes to the dead letters; the sweeper finds its session all the same. */
 const MOST_RECEIVES = 5
 
-/** Makes a queue with its dead letters where it is not there yet (on AWS the stack makes it); answers its address. */
+/** Makes a queue with its dead letters unless it exists (on AWS the stack makes it); returns its address. */
 export async function createQueueIfAbsent(client: SQSClient, name: string): Promise<string> {
   const deadLetters = await create(client, `${name}-dead-letters`)
   const described = await client.send(
@@ -21,6 +21,6 @@ export async function createQueueIfAbsent(client: SQSClient, name: string): Prom
 
 async function create(client: SQSClient, name: string): Promise<string> {
   const { QueueUrl } = await client.send(new CreateQueueCommand({ QueueName: name }))
-  if (QueueUrl === undefined) throw new Error(`SQS made queue ${name} without telling its address`)
+  if (QueueUrl === undefined) throw new Error(`SQS made queue ${name} but did not return its address`)
   return QueueUrl
 }

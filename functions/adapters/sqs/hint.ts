@@ -4,7 +4,7 @@ import type { Hint } from '../../ports/run-queue.ts'
 /** A hint as a message body. */
 export const encodeHint = ({ tenant, session, hops }: Hint): string => JSON.stringify({ tenant, session, hops })
 
-/** The hint of a message body; throws for a body that is none. */
+/** The hint of a message body; throws for any other body. */
 export function decodeHint(body: string): Hint {
   const value: unknown = JSON.parse(body)
   if (typeof value === 'object' && value !== null && 'tenant' in value && 'session' in value) {
@@ -13,7 +13,7 @@ export function decodeHint(body: string): Hint {
     if (typeof tenant === 'string' && typeof session === 'string' && isTenant(tenant) && isSessionId(session))
       return { tenant, session, ...hops }
   }
-  throw new TypeError('the message is no hint of a tenant and a session')
+  throw new TypeError('the message is not a hint with a tenant and a session')
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0

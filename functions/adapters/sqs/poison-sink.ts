@@ -2,7 +2,7 @@ import { SendMessageCommand } from '@aws-sdk/client-sqs'
 import type { SQSClient } from '@aws-sdk/client-sqs'
 import type { PoisonSink } from '../../ports/history-writer.ts'
 
-/** Longest error text that is kept: a message holds 256 KB. */
+/** Characters of an error that are kept: a message holds 256 KB. */
 const ERROR_CHARACTERS = 2_000
 
 /** Keeps what can never be indexed in a queue of its own: its keys and the error, never its contents. */

@@ -3,13 +3,13 @@ import type { SQSClient } from '@aws-sdk/client-sqs'
 import { z } from 'zod'
 import type { FailedBatches } from '../../ports/failed-indexing.ts'
 
-/** Seconds for which nobody else gets what is being looked at; what is not forgotten by then comes back. */
+/** Seconds for which nobody else gets what was received; what is not forgotten by then comes back. */
 const VISIBILITY_SECONDS = 300
 const AT_ONCE = 10
 
 const Body = z.object({ tenant: z.string(), session: z.string(), messageId: z.string() })
 
-/** What was put aside as never to be indexed, one message a batch. Ends when the queue gives none. */
+/** The messages that cannot be indexed, one in each batch. Ends when the queue is empty. */
 export async function* poisonedMessages({
   client,
   queueUrl,

@@ -4,7 +4,7 @@ import type { SQSClient } from '@aws-sdk/client-sqs'
 export interface QueueDepth {
   /** Messages that anyone may take, or soon may. */
   readonly waiting: number
-  /** Messages that someone has taken and not yet finished. */
+  /** Messages that someone has taken and not finished. */
   readonly taken: number
 }
 
@@ -17,7 +17,7 @@ export async function queueDepth(client: SQSClient, queueUrl: string): Promise<Q
   }
 }
 
-/** Has SQS send dead letters to where they came from; answers about how many there are. None: does nothing. */
+/** Has SQS send dead letters back to their queue; returns about how many. Does nothing if there are none. */
 export async function resendDeadLetters(client: SQSClient, deadLetterUrl: string): Promise<number> {
   const { waiting } = await queueDepth(client, deadLetterUrl)
   if (waiting === 0) return 0

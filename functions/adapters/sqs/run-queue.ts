@@ -13,7 +13,7 @@ export interface SqsDependencies {
   readonly client: SQSClient
   readonly queueUrl: string
   readonly clock: Clock
-  /** Told of what went wrong and will be tried again: a poll that failed, a hint that could not be handled. */
+  /** Gets what went wrong and will be tried again: a poll that failed, a hint that could not be handled. */
   readonly report: (error: unknown) => void
 }
 
@@ -21,19 +21,19 @@ type Handle = (hint: Hint) => Promise<void>
 
 /** The longest that SQS lets a poll wait, in seconds. */
 const POLL_SECONDS = 20
-/** The most that SQS gives at once. */
+/** The most that SQS returns at once. */
 const BATCH = 10
 /** Hints handled at a time by one process. */
 const HANDLED_AT_ONCE = 20
-/** Waits before a hint is given again, doubled each time, in seconds. */
+/** Seconds before a hint is delivered again, doubled each time. */
 const FIRST_RETRY_SECONDS = 1
 const LONGEST_RETRY_SECONDS = 300
 const POLL_RETRY_MS = 1_000
 
 /**
  * Hints in a standard queue. A handled hint is deleted; one whose handler rejects comes again after a growing wait, until the
- * queue's redrive policy moves it to the dead letters. A hint whose handler takes longer than the queue's visibility is given
- * to somebody else too, who finds the lease taken.
+ * queue's redrive policy moves it to the dead letters. A hint whose handler takes longer than the queue's visibility is also
+ * delivered to another process, which finds the lease taken.
  */
 export function createSqsRunQueue(dependencies: SqsDependencies): RunQueue {
   const { client, queueUrl } = dependencies

@@ -28,10 +28,12 @@ function agentsFile(agents: object): string {
 describe('the program does not start', () => {
   test('with a name that no model can have, and says which there are', async () => {
     await expect(start({ MODEL: 'foo/bar' })).rejects.toThrow(
-      'the model of agent default: "foo/bar" names no model: use anthropic/<model>',
+      'the model of agent default: "foo/bar" is not the name of a model: use anthropic/<model>',
     )
     const TOOLTRAIL_AGENTS = agentsFile({ scribe: { model: 'opnai/gpt-x' } })
-    await expect(start({ TOOLTRAIL_AGENTS })).rejects.toThrow('the model of agent scribe: "opnai/gpt-x" names no model')
+    await expect(start({ TOOLTRAIL_AGENTS })).rejects.toThrow(
+      'the model of agent scribe: "opnai/gpt-x" is not the name of a model',
+    )
   })
 
   test('on an address that is taken', async () => {
