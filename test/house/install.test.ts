@@ -1,0 +1,99 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { build } from 'esbuild'
+import { afterAll, describe, expect, test } from 'vitest'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const readJson = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path), 'utf8'))
+const { scripts, dependencies, optionalDependencies } = readJson('package.json') as Record<
+  'scripts' | 'dependencies' | 'optionalDependencies',
+  Readonly<Record<string, string>>
+>
+const { packages } = readJson('package-lock.json') as {
+  readonly packages: Readonly<Record<string, { readonly dev?: boolean; readonly hasInstallScript?: boolean }>>
+}
+/** The folders that `npm ci --omit=dev` makes. */
+const forRunning = Object.keys(packages).filter((path) => path !== '' && packages[path]?.dev !== true)
+
+/** Bytes on disk. A folder of the lock that is for another machine is not there, and has none. */
+function sizeOf(folder: string): number {
+  const own = (path: string): number => (statSync(path, { throwIfNoEntry: false })?.blocks ?? 0) * 512
+  if (own(folder) === 0) return 0
+  const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => name !== 'node_modules')
+  return entries.reduce(
+    (sum, entry) => sum + (entry.isDirectory() ? sizeOf(join(folder, entry.name)) : own(join(folder, entry.name))),
+    own(folder),
+  )
+}
+
+describe('what running the program takes', () => {
+  test('has at most 350 MB', () => {
+    const bytes = forRunning.reduce((sum, path) => sum + sizeOf(join(ROOT, path)), 0)
+    expect(bytes / 1024 ** 2).toBeLessThanOrEqual(350)
+    expect(bytes / 1024 ** 2).toBeGreaterThan(100) // the pinned Node alone
+  })
+
+  test('runs no script of a package as it is installed', () =>
+    expect(forRunning.filter((path) => packages[path]?.hasInstallScript === true)).toEqual([]))
+
+  test('has every package that the code of functions/ names', async () => {
+    const handlers = readdirSync(join(ROOT, 'functions/handlers')).filter((name) => name.endsWith('.ts'))
+    const { metafile } = await build({
+      absWorkingDir: ROOT,
+      entryPoints: handlers.map((name) => join('functions/handlers', name)),
+      outdir: 'nowhere',
+      write: false,
+      metafile: true,
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      packages: 'external',
+    })
+    const named = Object.values(metafile.inputs).flatMap(({ imports }) =>
+      imports.flatMap(({ external, path }) =>
+        external === true && !path.startsWith('node:') ? [/^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]] : [],
+      ),
+    )
+    expect(named).toContain('hono')
+    expect([...new Set(named)].filter((name) => name === undefined || dependencies[name] === undefined)).toEqual([])
+  })
+
+  test('is pinned to a version', () => {
+    for (const version of Object.values({ ...dependencies, ...optionalDependencies }))
+      expect(version).toMatch(/^\d+\.\d+\.\d+$/)
+  })
+})
+
+describe('where the rest was left out', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-install-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  cpSync(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true })
+  const guard = join(folder, 'scripts/require-everything.mjs')
+  const run = () =>
+    spawnSync(process.execPath, ['--import', guard, '-e', 'console.log("went on")'], { encoding: 'utf8' })
+
+  test('one line says what is missing and what to do, and nothing runs', () => {
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ devDependencies: { vitest: '5', knip: '6' } }))
+    mkdirSync(join(folder, 'node_modules/knip'), { recursive: true })
+    writeFileSync(join(folder, 'node_modules/knip/package.json'), '{}')
+    const { status, stdout, stderr } = run()
+    expect([status, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/^[^\n]*\(vitest\)[^\n]*: npm ci\n$/)
+  })
+
+  test('what needs no more than there is goes on', () => {
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ devDependencies: { knip: '6' } }))
+    expect(run()).toMatchObject({ status: 0, stdout: 'went on\n', stderr: '' })
+  })
+
+  // Not as `pretest`: npm skips those where scripts are blocked.
+  const alone = /^(?:exec )?node --import \.\/scripts\/require-node\.mjs [^&|;]*functions\/[\w/-]+\.ts$/
+  const others = Object.keys(scripts).filter((name) => name !== 'check' && !alone.test(scripts[name] ?? ''))
+  test.each(others)('npm run %s looks before it begins', (name) => {
+    expect(scripts[name]).toMatch(
+      /^node (?:scripts\/require-everything\.mjs && |--import \.\/scripts\/require-everything\.mjs )/,
+    )
+  })
+})
