@@ -1,8 +1,7 @@
 import { build } from 'esbuild'
 import type { Metafile, Plugin } from 'esbuild'
-import { copyFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join, resolve } from 'node:path'
+import { cpSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 
 export type Handler = 'api' | 'worker' | 'indexer' | 'sweeper'
 
@@ -60,7 +59,9 @@ export async function bundleHandler(
     plugins: [oneLocale, ...(toolsFile === undefined ? [] : [shipTools(resolve(toolsFile))])],
   })
   if (agents !== undefined) writeFileSync(join(folder, 'agents.json'), agents)
-  if (handler === 'api') copyFileSync(docsScript(), join(folder, 'scalar.js'))
+  if (handler === 'api')
+    for (const file of ['page.css', 'page.js'])
+      cpSync(join(ROOT, 'functions/http/docs', file), join(folder, 'docs', file))
   return measure(metafile, folder)
 }
 
@@ -80,11 +81,6 @@ const shipTools = (toolsFile: string): Plugin => ({
     )
   },
 })
-
-function docsScript(): string {
-  const entry = createRequire(import.meta.url).resolve('@scalar/api-reference')
-  return join(dirname(entry), 'browser/standalone.js')
-}
 
 /** Follows the static imports from the entry. */
 function measure({ outputs }: Metafile, folder: string): Bundle {

@@ -19,8 +19,8 @@ export interface AppSettings {
   readonly openAccess: boolean
   /** Origins whose pages may call the API from a browser, `*` for all (with a key); empty: none but its own. */
   readonly corsOrigins: readonly string[]
-  /** File of the script behind `/docs`; left out: the installed package's. */
-  readonly docsScript?: string
+  /** Folder of the style and the script of `/docs`; left out: where they stand in the source. */
+  readonly docsFolder?: string
 }
 
 /** What the HTTP API stands on; composed in `runtime/`. */

@@ -39,10 +39,12 @@ describe('what running the program takes', () => {
     expect(forRunning.filter((path) => packages[path]?.hasInstallScript === true)).toEqual([]))
 
   test('has every package that the code of functions/ names', async () => {
-    const handlers = readdirSync(join(ROOT, 'functions/handlers')).filter((name) => name.endsWith('.ts'))
+    const entries = ['functions/handlers', 'functions/cli'].flatMap((folder) =>
+      readdirSync(join(ROOT, folder)).map((name) => join(folder, name)),
+    )
     const { metafile } = await build({
       absWorkingDir: ROOT,
-      entryPoints: handlers.map((name) => join('functions/handlers', name)),
+      entryPoints: entries.filter((path) => path.endsWith('.ts')),
       outdir: 'nowhere',
       write: false,
       metafile: true,

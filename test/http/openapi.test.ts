@@ -105,33 +105,6 @@ describe('the description', () => {
   })
 })
 
-describe('the docs', () => {
-  test('load nothing from another server', async () => {
-    const response = await stage.send('GET', '/docs')
-    const html = await response.text()
-    expect(response.headers.get('content-type')).toMatch(/^text\/html/)
-    expect([...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address)).toEqual(['docs/scalar.js'])
-    const policy = response.headers.get('content-security-policy') ?? ''
-    expect(policy).toContain("default-src 'none'")
-    expect(policy).not.toMatch(/https?:/)
-    const nonce = /'nonce-([^']+)'/.exec(policy)?.[1]
-    for (const [tag] of html.matchAll(/<script[^>]*>/g)) expect(tag).toContain(`nonce="${nonce}"`)
-  })
-
-  test('come with a new nonce each time', async () => {
-    const policies = await Promise.all(
-      [1, 2].map(async () => (await stage.send('GET', '/docs')).headers.get('content-security-policy')),
-    )
-    expect(policies[0]).not.toBe(policies[1])
-  })
-
-  test('serve their own script', async () => {
-    const response = await stage.send('GET', '/docs/scalar.js')
-    expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
-    expect((await response.text()).length).toBeGreaterThan(1_000_000)
-  })
-})
-
 describe('health', () => {
   test('tells when the storage does not answer', async () => {
     const failing = await openStage({

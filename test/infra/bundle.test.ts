@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readPageAssets } from '../../functions/http/docs/page.ts'
 import { bundleHandler, type Bundle, type Handler } from '../../lib/bundle.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -72,8 +73,9 @@ describe('the bundle of', () => {
     expect(bytes).toBeLessThan(30_000_000)
   })
 
-  test('the API brings the script of its documentation and the agents', () => {
-    expect(existsSync(join(folder, 'api/scalar.js'))).toBe(true)
+  test('the API brings the style and the script of its documentation, and the agents', async () => {
+    const source = join(ROOT, 'functions/http/docs')
+    expect(await readPageAssets(join(folder, 'api/docs'))).toEqual(await readPageAssets(source))
     expect(readFileSync(join(folder, 'api/agents.json'), 'utf8')).toBe(agents)
   })
 })

@@ -32,7 +32,7 @@ export function createApiHandler(settings: LoopSettings): StreamingHandler {
       version: packageJson.version,
       openAccess: false,
       corsOrigins: settings.corsOrigins,
-      docsScript: join(settings.folder, 'scalar.js'),
+      docsFolder: join(settings.folder, 'docs'),
     },
     stopping: () => closing.signal,
   })

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { html, raw } from 'hono/html'
+import type { ApiDocument, Operation } from './document.ts'
+import { operationHtml, type OperationAddress } from './operation-html.ts'
+import { fieldsHtml, prose, type Html } from './schema-html.ts'
+
+/** The text of the page's own style and script, which stand in it. */
+export interface PageAssets {
+  readonly style: string
+  readonly script: string
+}
+
+/** Reads them from where they stand in the source, or from where a bundle has them. */
+export async function readPageAssets(folder = import.meta.dirname): Promise<PageAssets> {
+  const read = (file: string): Promise<string> => readFile(join(folder, file), 'utf8')
+  return { style: await read('page.css'), script: await read('page.js') }
+}
+
+interface Entry {
+  readonly address: OperationAddress
+  readonly operation: Operation
+}
+
+/** The API's description for people: one page, which asks for nothing else until a request is tried. */
+export async function docsPage(document: ApiDocument, { style, script }: PageAssets): Promise<string> {
+  const { title, version, description } = document.info
+  const entries = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): Entry => ({ address: { method, path }, operation })),
+  )
+  const sections = (document.tags ?? []).map(({ name }) => ({
+    name,
+    entries: entries.filter(({ operation }) => operation.tags.includes(name)),
+  }))
+  const schemas = Object.entries(document.components.schemas)
+  const page = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width" />
+        <title>${title} API</title>
+        <link rel="icon" href="data:," />
+        ${raw(`<style>${style}</style>`)}
+      </head>
+      <body>
+        <nav>
+          <a class="home" href="#top">${title} <small>${version}</small></a>
+          ${sections.map((section) => menuHtml(section.name, section.entries))}
+          <h2><a href="#schemas">Schemas</a></h2>
+          <ul>
+            ${schemas.map(([name]) => html`<li><a href="#${name}">${name}</a></li>`)}
+          </ul>
+        </nav>
+        <main id="top">
+          <h1>${title} API</h1>
+          <p>${prose(description)} As a document for programs: <a href="openapi.json">OpenAPI 3.1</a>.</p>
+          ${keyHtml(document)}
+          ${sections.map(
+            (section) =>
+              html`<h2>${section.name}</h2>
+                ${section.entries.map(({ address, operation }) => operationHtml(document, address, operation))}`,
+          )}
+          <h2 id="schemas">Schemas</h2>
+          ${schemas.map(
+            ([name, schema]) =>
+              html`<article id="${name}">
+                <h3>${name}</h3>
+                <p>${prose(schema.description)}</p>
+                ${fieldsHtml(schema)}
+              </article>`,
+          )}
+        </main>
+        ${raw(`<script>${script}</script>`)}
+      </body>
+    </html>`
+  return String(await page)
+}
+
+const menuHtml = (name: string, entries: readonly Entry[]): Html =>
+  html`<h2>${name}</h2>
+    <ul>
+      ${entries.map(
+        ({ address: { method }, operation: { operationId, summary } }) =>
+          html`<li>
+            <a href="#${operationId}">${summary} <span class="method ${method}">${method}</span></a>
+          </li>`,
+      )}
+    </ul>`
+
+/** How a request is let in, and the field for the key of those tried here. */
+function keyHtml({ security, components }: ApiDocument): Html {
+  const { description } = components.securitySchemes?.['key'] ?? {}
+  const example = 'TOOLTRAIL=<span id="address">https://…</span>'
+  return html`<p>${prose(description)}</p>
+    <pre>${raw(example)}${security === undefined ? '' : ' KEY=tt_…'}   # for the commands below</pre>
+    ${
+      security === undefined
+        ? ''
+        : html`<label class="key"
+            >Key for requests tried here; it stays in this page
+            <input id="key" type="password" autocomplete="off" placeholder="tt_…"
+          /></label>`
+    }`
+}
+
+/** Lets the page run its own script and style, word for word, and talk to its own server: nothing else. */
+export function docsPolicy({ style, script }: PageAssets): string {
+  const hash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+  return [
+    "default-src 'none'",
+    `script-src ${hash(script)}`,
+    `style-src ${hash(style)}`,
+    'img-src data:',
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}

@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { exampleOf, type ApiDocument } from '../../functions/http/docs/document.ts'
+import { docsPage } from '../../functions/http/docs/page.ts'
+import { openStage, type Stage } from './stage.ts'
+
+let stage: Stage
+let response: Response
+let page: string
+beforeAll(async () => {
+  stage = await openStage()
+  response = await stage.send('GET', '/docs')
+  page = await response.text()
+})
+afterAll(() => stage.close())
+
+const all = (pattern: RegExp, text = page): string[] => [...text.matchAll(pattern)].map(([, found]) => found ?? '')
+const sha256 = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+
+describe('the docs', () => {
+  test('have every operation with its parameters, and every schema', () => {
+    const { paths, components } = stage.document
+    for (const [path, methods] of Object.entries(paths))
+      for (const [method, { operationId, parameters = [] }] of Object.entries(methods)) {
+        const article = page.split(`<article id="${operationId}">`)[1]?.split('</article>')[0] ?? ''
+        expect(article).toContain(`data-method="${method}" data-path="${path}"`)
+        for (const { name } of parameters) expect(article).toContain(`name="${name}"`)
+      }
+    for (const [name, { properties = {} }] of Object.entries(components.schemas)) {
+      const article = page.split(`<article id="${name}">`)[1]?.split('</article>')[0] ?? ''
+      for (const field of Object.keys(properties)) expect(article).toContain(`<code class="name">${field}</code>`)
+    }
+  })
+
+  test('lead nowhere but to themselves and the document for programs', () => {
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(all(/ src="([^"]*)"/g)).toEqual([])
+    const ids = new Set(all(/ id="([^"]*)"/g))
+    const missing = all(/ href="([^"]*)"/g).filter((link) => !(link.startsWith('#') && ids.has(link.slice(1))))
+    expect(missing.toSorted()).toEqual(['data:,', 'openapi.json'])
+  })
+
+  test('may run their own script and style, word for word, and no other', () => {
+    const policy = response.headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("connect-src 'self'")
+    expect(policy).not.toMatch(/https?:|unsafe|nonce|\*/)
+    for (const [kind, text] of [
+      ['script', all(/<script>(.*?)<\/script>/gs)],
+      ['style', all(/<style>(.*?)<\/style>/gs)],
+    ] as const) {
+      expect(text.length).toBe(1)
+      expect(policy).toContain(`${kind}-src ${sha256(text[0] ?? '')};`)
+    }
+    expect(page).not.toMatch(/ on\w+="|style="/)
+  })
+
+  test('take 30 KB at most over the network, and nothing when they have not changed', async () => {
+    const zipped = await stage.send('GET', '/docs', undefined, { 'accept-encoding': 'br, gzip' })
+    expect(zipped.headers.get('content-encoding')).toBe('gzip')
+    expect((await zipped.arrayBuffer()).byteLength).toBeLessThanOrEqual(30_000)
+    const etag = zipped.headers.get('etag') ?? ''
+    const again = await stage.send('GET', '/docs', undefined, { 'if-none-match': etag })
+    expect([again.status, await again.text()]).toEqual([304, ''])
+  })
+
+  test('ask for a key once there is one', async () => {
+    expect(page).not.toContain('$KEY')
+    await stage.key()
+    const keyed = await (await stage.send('GET', '/docs')).text()
+    expect(keyed).toContain('-H &quot;authorization: Bearer $KEY&quot;')
+    expect(keyed).toMatch(/<input\s+id="key"\s+type="password"/)
+  })
+})
+
+const hostile = `<img src=x onerror="alert(1)">'"&`
+
+test('what stands in a description is text', async () => {
+  const schema = { type: 'string', description: hostile, enum: [hostile], pattern: hostile, example: hostile }
+  const content = { 'application/json': { schema } }
+  const document: ApiDocument = {
+    info: { title: hostile, version: hostile, description: `\`${hostile}\`` },
+    tags: [{ name: hostile }],
+    paths: {
+      [`/${hostile}`]: {
+        post: {
+          operationId: hostile,
+          summary: hostile,
+          description: hostile,
+          tags: [hostile],
+          parameters: [{ name: hostile, in: 'query', required: true, schema }],
+          requestBody: { content },
+          responses: { 200: { description: hostile, content } },
+        },
+      },
+    },
+    components: { schemas: { [hostile]: { type: 'object', properties: { [hostile]: schema } } } },
+  }
+  const made = await docsPage(document, { style: '', script: '' })
+  expect(made).toContain('&lt;img')
+  expect(made).not.toContain('<img')
+  expect(all(/ onerror="([^"]*)"/g, made)).toEqual([])
+})
+
+describe('an example', () => {
+  const document: ApiDocument = {
+    info: { title: '', version: '' },
+    paths: {},
+    components: {
+      schemas: {
+        Told: { type: 'object', example: { id: 'told' } },
+        Made: {
+          type: 'object',
+          required: ['name', 'all', 'size'],
+          properties: {
+            name: { type: 'string' },
+            all: { type: 'array', items: { $ref: '#/components/schemas/Told' } },
+            size: { enum: ['s', 'm'] },
+            optional: { type: 'string' },
+          },
+        },
+      },
+    },
+  }
+
+  test('is the one that the schema gives', () =>
+    expect(exampleOf(document, { $ref: '#/components/schemas/Told' })).toEqual({ id: 'told' }))
+
+  test('is made of the fields that are required where the schema gives none', () =>
+    expect(exampleOf(document, { $ref: '#/components/schemas/Made' })).toEqual({
+      name: 'text',
+      all: [{ id: 'told' }],
+      size: 's',
+    }))
+})
