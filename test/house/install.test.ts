@@ -82,7 +82,7 @@ describe('where the rest was left out', () => {
     writeFileSync(join(folder, 'node_modules/knip/package.json'), '{}')
     const { status, stdout, stderr } = run()
     expect([status, stdout]).toEqual([1, ''])
-    expect(stderr).toMatch(/^[^\n]*\(vitest\)[^\n]*: npm ci\n$/)
+    expect(stderr).toMatch(/^[^\n]* vitest\. [^\n]*: npm ci\n$/)
   })
 
   test('what needs no more than there is goes on', () => {

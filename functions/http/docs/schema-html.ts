@@ -31,7 +31,7 @@ export function typeHtml(schema: Schema): Html {
 }
 
 /** What its values are limited to, and what it is when left out. */
-export function limitsHtml(schema: Schema): Html {
+function limitsHtml(schema: Schema): Html {
   const { minLength, maxLength, minimum, maximum, minItems, maxItems, pattern } = schema
   const limits = [
     range(minLength, maxLength, 'characters'),
