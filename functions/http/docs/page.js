@@ -44,6 +44,7 @@ async function show(response, shown) {
     text = (text + part.value).slice(-SHOWN_CHARACTERS)
     shown.textContent = head + text
   }
-  if (/json$/.test((response.headers.get('content-type') ?? '').split(';')[0]) && text.length < SHOWN_CHARACTERS)
+  const [type] = (response.headers.get('content-type') ?? '').split(';')
+  if (type.endsWith('json') && text.length < SHOWN_CHARACTERS)
     shown.textContent = head + JSON.stringify(JSON.parse(text), null, 2)
 }
