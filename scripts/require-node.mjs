@@ -5,8 +5,8 @@ const major = Number(process.versions.node.split('.')[0])
 if (major < 24) {
   console.error(
     `Tooltrail runs on Node 24 or newer, but this is ${process.version}: the pinned Node was not installed, because optional ` +
-      `packages are left out or there is none for ${process.platform} on ${process.arch}. ` +
-      'Run: npm ci --include=optional, or install Node 24',
+      `packages or install scripts are left out, or there is none for ${process.platform} on ${process.arch}. ` +
+      'Run: npm ci --include=optional --ignore-scripts=false, or install Node 24',
   )
   process.exit(1)
 }

@@ -68,6 +68,29 @@ describe('what running the program takes', () => {
   })
 })
 
+describe('the pinned Node', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-node-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  cpSync(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true })
+  const link = join(folder, 'node_modules/.bin/node')
+  const install = () => spawnSync(process.execPath, [join(folder, 'scripts/link-node.mjs')], { encoding: 'utf8' })
+
+  test.each(Object.keys(optionalDependencies))('of %s is the command, also where npm has removed it', (name) => {
+    rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
+    mkdirSync(join(folder, 'node_modules', name, 'bin'), { recursive: true })
+    mkdirSync(join(folder, 'node_modules/.bin'))
+    writeFileSync(join(folder, 'node_modules', name, 'bin/node'), name)
+    expect(install()).toMatchObject({ status: 0, stderr: '' })
+    expect(readFileSync(link, 'utf8')).toBe(name)
+    expect(install()).toMatchObject({ status: 0, stderr: '' })
+  })
+
+  test('that was left out is no failure of the install', () => {
+    rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
+    expect(install()).toMatchObject({ status: 0, stderr: '' })
+  })
+})
+
 describe('where the rest was left out', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-install-'))
   afterAll(() => rmSync(folder, { recursive: true }))
@@ -92,7 +115,9 @@ describe('where the rest was left out', () => {
 
   // Not as `pretest`: npm skips those where scripts are blocked.
   const alone = /^(?:exec )?node --import \.\/scripts\/require-node\.mjs [^&|;]*functions\/[\w/-]+\.ts$/
-  const others = Object.keys(scripts).filter((name) => name !== 'check' && !alone.test(scripts[name] ?? ''))
+  const others = Object.keys(scripts).filter(
+    (name) => !['check', 'postinstall'].includes(name) && !alone.test(scripts[name] ?? ''),
+  )
   test.each(others)('npm run %s looks before it begins', (name) => {
     expect(scripts[name]).toMatch(
       /^node (?:scripts\/require-everything\.mjs && |--import \.\/scripts\/require-everything\.mjs )/,
