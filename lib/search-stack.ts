@@ -28,6 +28,7 @@ export class SearchStack extends Stack {
     })
     new CfnOutput(this, 'SearchEndpoint', { value: this.search.endpoint })
     new CfnOutput(this, 'SearchKind', { value: this.search.kind })
+    if (this.search.copies !== undefined) new CfnOutput(this, 'SearchCopies', { value: String(this.search.copies) })
     new CfnOutput(this, 'SearchName', { value: this.search.searchName })
   }
 }

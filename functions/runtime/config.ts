@@ -184,7 +184,10 @@ const ofLoop = ofSearch.extend({
   /** Where Lambda has put the bundle. */
   LAMBDA_TASK_ROOT: text.default('.'),
 })
-const ofIndexer = ofSearch.extend({ TOOLTRAIL_POISON_URL: z.url() })
+const ofIndexer = ofSearch.extend({
+  TOOLTRAIL_POISON_URL: z.url(),
+  TOOLTRAIL_INDEX_COPIES: z.coerce.number().int().min(0).optional(),
+})
 
 function storeSettings(values: z.output<typeof ofStore>) {
   return {
@@ -225,7 +228,8 @@ export type IndexerSettings = ReturnType<typeof readIndexerSettings>
 /** The settings of the indexer. Throws `SettingsError`, which names every wrong variable. */
 export function readIndexerSettings(variables: Variables = process.env) {
   const values = parse(ofIndexer, variables)
-  return { ...searchSettings(values), poisonUrl: values.TOOLTRAIL_POISON_URL }
+  const { TOOLTRAIL_POISON_URL: poisonUrl, TOOLTRAIL_INDEX_COPIES: copies } = values
+  return { ...searchSettings(values), poisonUrl, copies }
 }
 
 export type OperationSettings = ReturnType<typeof readOperationSettings>
@@ -279,6 +283,8 @@ export type WorkerVariables = LoopVariables
 
 export interface IndexerVariables extends StoreVariables {
   readonly OPENSEARCH_ENDPOINT: string
+  /** Of the index, on a search domain. */
+  readonly TOOLTRAIL_INDEX_COPIES?: string
   readonly TOOLTRAIL_POISON_URL: string
 }
 

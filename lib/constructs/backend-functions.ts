@@ -121,6 +121,7 @@ function variablesOf({ table, outputs, search, queue, models }: Stores, settings
   const indexer: IndexerVariables = {
     ...sweeper,
     OPENSEARCH_ENDPOINT: search.endpoint,
+    ...(search.copies === undefined ? {} : { TOOLTRAIL_INDEX_COPIES: String(search.copies) }),
     TOOLTRAIL_POISON_URL: queue.poison.queueUrl,
   }
   return { api, worker, indexer, sweeper }

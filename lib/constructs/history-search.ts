@@ -9,6 +9,11 @@ export interface HistorySearch {
   readonly endpoint: string
   /** Of the collection or the domain. */
   readonly searchName: string
+  /**
+   * Copies of the index beside the first.
+   * @default - AWS looks after them
+   */
+  readonly copies?: number
   /** To find: searches, and nothing written. */
   grantSearch(reader: NodeFunction): void
   /** To keep the index in step with the log: makes it where it is not there, and writes documents. */

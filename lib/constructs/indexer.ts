@@ -40,7 +40,7 @@ export class IndexerStream extends Construct {
       objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
       encryption: encryptionKey === undefined ? BucketEncryption.S3_MANAGED : BucketEncryption.KMS,
       ...(encryptionKey === undefined ? {} : { encryptionKey, bucketKeyEnabled: true }),
-      removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       lifecycleRules: [
         { id: 'looked-into-by-then', expiration: KEPT, abortIncompleteMultipartUploadAfter: Duration.days(1) },
       ],

@@ -35,7 +35,7 @@ export class ModelAccess extends Construct {
       description: 'Keys of model providers: a JSON object such as {"ANTHROPIC_API_KEY": "…"}',
       // No secret yet: people put the keys in afterwards, and deployments leave them alone.
       secretStringValue: SecretValue.unsafePlainText('{}'),
-      removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       ...(encryptionKey === undefined ? {} : { encryptionKey }),
     })
     Validations.of(this.secret).acknowledge({

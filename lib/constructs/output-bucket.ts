@@ -36,7 +36,7 @@ export class OutputBucket extends Construct {
   constructor(scope: Construct, id: string, props: OutputBucketProps = {}) {
     super(scope, id)
     const { retain = true, accessLogs = false, encryptionKey } = props
-    const removalPolicy = retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
+    const removalPolicy = retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY
     this.bucket = new Bucket(this, 'Bucket', {
       ...HOUSE_RULES,
       removalPolicy,

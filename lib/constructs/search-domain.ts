@@ -17,14 +17,18 @@ export interface SearchDomainProps extends HistorySearchProps {
   readonly standby: boolean
 }
 
-/** Enough for the master's work in clusters of up to 30 nodes. */
-const MASTER_INSTANCE = 'm7g.medium.search'
+/** By the nodes of the domain, masters included: AWS asks for 8 GiB of memory for up to 30, and for 16 for up to 60. */
+const masterFor = (nodes: number): string => (nodes + MASTERS <= 30 ? 'm7g.large.search' : 'm7g.xlarge.search')
+const MASTERS = 3
+/** Two zones with standby hold a copy each beside the first; without, a second node holds one. */
+const copiesFor = (nodes: number, standby: boolean): number => (standby ? 2 : Math.min(nodes - 1, 1))
 
 /** A managed OpenSearch domain. Requests are signed; which of them a role may send is said path by path. */
 export class SearchDomain extends Construct implements HistorySearch {
   readonly kind = 'domain'
   readonly endpoint: string
   readonly searchName: string
+  readonly copies: number
   readonly #arn: string
   readonly #size: { readonly nodes: number; readonly volume: number }
 
@@ -39,7 +43,7 @@ export class SearchDomain extends Construct implements HistorySearch {
         dataNodes: nodes,
         dataNodeInstanceType: props.instance,
         multiAzWithStandbyEnabled: standby,
-        ...(standby ? { masterNodes: 3, masterNodeInstanceType: MASTER_INSTANCE } : {}),
+        ...(standby ? { masterNodes: MASTERS, masterNodeInstanceType: masterFor(nodes) } : {}),
       },
       ...(standby ? { zoneAwareness: { enabled: true, availabilityZoneCount: 3 } } : {}),
       ebs: { volumeSize: props.volume, volumeType: EbsDeviceVolumeType.GP3 },
@@ -53,15 +57,18 @@ export class SearchDomain extends Construct implements HistorySearch {
         slowSearchLogGroup: logs.search,
         slowIndexLogEnabled: true,
         slowIndexLogGroup: logs.index,
+        appLogEnabled: true,
+        appLogGroup: logs.domain,
       },
       // Else a function of its own would write what `#logs` declares.
       suppressLogsResourcePolicy: true,
-      removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     })
     domain.node.addDependency(logs.policy)
     this.endpoint = `https://${domain.domainEndpoint}`
     this.searchName = searchName
     this.#arn = domain.domainArn
+    this.copies = copiesFor(nodes, standby)
     this.#size = { nodes, volume: props.volume }
     acknowledge(domain, standby)
   }
@@ -87,9 +94,9 @@ export class SearchDomain extends Construct implements HistorySearch {
   }
 
   #logs(searchName: string) {
-    const [search, index] = ['SlowSearches', 'SlowIndexing'].map(
+    const [search, index, domain] = ['SlowSearches', 'SlowIndexing', 'DomainLogs'].map(
       (name) => new LogGroup(this, name, { retention: RetentionDays.ONE_MONTH, removalPolicy: RemovalPolicy.DESTROY }),
-    ) as [LogGroup, LogGroup]
+    ) as [LogGroup, LogGroup, LogGroup]
     const policy = new ResourcePolicy(this, 'MayLog', {
       resourcePolicyName: `${searchName}-slow-logs`,
       policyStatements: [
@@ -97,12 +104,12 @@ export class SearchDomain extends Construct implements HistorySearch {
           effect: Effect.ALLOW,
           principals: [new ServicePrincipal('es.amazonaws.com')],
           actions: ['logs:PutLogEvents', 'logs:CreateLogStream'],
-          resources: [search.logGroupArn, index.logGroupArn],
+          resources: [search, index, domain].map(({ logGroupArn }) => logGroupArn),
           conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
         }),
       ],
     })
-    return { search, index, policy }
+    return { search, index, domain, policy }
   }
 }
 

@@ -67,7 +67,8 @@ export class ServerlessSearch extends Construct implements HistorySearch {
     })
     for (const first of [group, encryption, network]) this.#collection.addResourceDependency(first)
     if (retain)
-      for (const kept of [group, encryption, network, this.#collection]) kept.applyRemovalPolicy(RemovalPolicy.RETAIN)
+      for (const kept of [group, encryption, network, this.#collection])
+        kept.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
     this.endpoint = this.#collection.attrCollectionEndpoint
     this.searchName = name
     this.#group = { id: group.attrId, name, maxCapacity: props.maxCapacity }

@@ -1,7 +1,7 @@
 import { Match } from 'aws-cdk-lib/assertions'
 import { describe, expect, test } from 'vitest'
 import { environmentNames } from '../../lib/environments.ts'
-import { environmentNamed, expectResource, ofType, synthesise } from './synthesise.ts'
+import { environmentNamed, environmentOf, expectResource, ofType, synthesise } from './synthesise.ts'
 import { VARIANTS, variantOf } from './variants.ts'
 
 const dev = synthesise(environmentNamed('dev'))
@@ -133,6 +133,35 @@ describe('the search', () => {
       EncryptionAtRestOptions: { Enabled: true },
       NodeToNodeEncryptionOptions: { Enabled: true },
       EBSOptions: { VolumeSize: 50, VolumeType: 'gp3' },
+    })
+  })
+
+  test.each([
+    [3, true, 'm7g.large.search', '2'],
+    [27, true, 'm7g.large.search', '2'],
+    [30, true, 'm7g.xlarge.search', '2'],
+    [2, false, undefined, '1'],
+    [1, false, undefined, '0'],
+  ])('of %i nodes (standby: %s) has masters and copies to match', (nodes, standby, master, copies) => {
+    const search = { kind: 'domain', instance: 'r7g.large.search', nodes, standby } as const
+    const made = synthesise(environmentOf({ model: 'a/b', search }))
+    const [, domain] = ofType(made, 'AWS::OpenSearchService::Domain')[0] ?? []
+    expect((domain?.Properties['ClusterConfig'] as { DedicatedMasterType?: string }).DedicatedMasterType).toBe(master)
+    const variables = ofType(made, 'AWS::Lambda::Function').map(
+      ([, { Properties }]) => (Properties['Environment'] as { Variables: Record<string, string> }).Variables,
+    )
+    expect(variables.flatMap(({ TOOLTRAIL_INDEX_COPIES }) => TOOLTRAIL_INDEX_COPIES ?? [])).toEqual([copies])
+    expect(made.search.findOutputs('SearchCopies')['SearchCopies']?.['Value']).toBe(copies)
+    expect(JSON.stringify(ofType(dev, 'AWS::Lambda::Function'))).not.toContain('TOOLTRAIL_INDEX_COPIES')
+  })
+
+  test('that is a domain logs its own failures beside what is slow', () => {
+    expectResource(prod.search, 'AWS::OpenSearchService::Domain', {
+      LogPublishingOptions: {
+        ES_APPLICATION_LOGS: Match.objectLike({ Enabled: true }),
+        INDEX_SLOW_LOGS: Match.objectLike({ Enabled: true }),
+        SEARCH_SLOW_LOGS: Match.objectLike({ Enabled: true }),
+      },
     })
   })
 

@@ -50,7 +50,7 @@ describe('the table', () => {
 
   test('is kept, protected and backed up in prod', () => {
     expect(tableOf(prod)).toMatchObject({
-      DeletionPolicy: 'Retain',
+      DeletionPolicy: 'RetainExceptOnCreate',
       UpdateReplacePolicy: 'Retain',
       Properties: {
         DeletionProtectionEnabled: true,
@@ -104,7 +104,7 @@ describe('every bucket', () => {
 
   test('of outputs is logged in prod, and kept', () => {
     const [, outputs] = ofType(prod, 'AWS::S3::Bucket').find(([id]) => id.includes('OutputsBucket')) ?? []
-    expect(outputs?.DeletionPolicy).toBe('Retain')
+    expect(outputs?.DeletionPolicy).toBe('RetainExceptOnCreate')
     expect(outputs?.Properties['LoggingConfiguration']).toBeDefined()
   })
 })

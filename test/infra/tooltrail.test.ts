@@ -37,7 +37,7 @@ describe("the backend in somebody else's app", () => {
     ] as const)
       template.resourceCountIs(type, count)
     template.hasResource('AWS::DynamoDB::Table', {
-      DeletionPolicy: 'Retain',
+      DeletionPolicy: 'RetainExceptOnCreate',
       Properties: {
         DeletionProtectionEnabled: true,
         PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },

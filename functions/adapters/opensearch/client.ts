@@ -15,8 +15,9 @@ export interface Signing {
   readonly credentials: () => Promise<Credentials>
 }
 
-/** A serverless collection that sleeps wakes in 10 to 30 s: searches say so rather than wait for it. */
 const TIMEOUT_MS = 10_000
+/** A serverless collection that sleeps wakes in 10 to 30 s, and the first request to it is answered then. */
+const WAKING_MS = 40_000
 /** What a connection says that was kept open and had been closed by the other side, as after a function was frozen. */
 const STALE = new Set(['ECONNRESET', 'EPIPE'])
 
@@ -34,6 +35,7 @@ export function createOpenSearchClient({ endpoint, signing }: Dependencies): Sea
   const base = new URL(endpoint)
   const secure = base.protocol === 'https:'
   const agent = secure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true })
+  const timeoutMs = signing?.service === 'aoss' ? WAKING_MS : TIMEOUT_MS
   const root = base.pathname.replace(/\/$/, '')
 
   async function send(method: string, path: string, type: string, body: string): Promise<IncomingMessage> {
@@ -47,7 +49,7 @@ export function createOpenSearchClient({ endpoint, signing }: Dependencies): Sea
           )
     // Never signed: OpenSearch Serverless then takes the signature for invalid (its guide, "Signing requests").
     const headers = { ...signed, ...(body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) }) }
-    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    const signal = AbortSignal.timeout(timeoutMs)
     const attempt = (): Promise<IncomingMessage> =>
       new Promise((resolve, reject) => {
         const start = secure ? httpsRequest : httpRequest

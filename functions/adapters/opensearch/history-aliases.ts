@@ -30,11 +30,13 @@ export const KNOWN_MS = 5_000
 interface Dependencies {
   readonly send: Send
   readonly alias: string
+  /** Of the index, beside the first. Left out: the engine decides, as a serverless collection does, which takes no settings. */
+  readonly copies?: number | undefined
   readonly clock: Clock
 }
 
 /** The aliases of one history index. */
-export function createHistoryAliases({ send, alias, clock }: Dependencies): HistoryAliases {
+export function createHistoryAliases({ send, alias, copies, clock }: Dependencies): HistoryAliases {
   const writeAlias = `${alias}-write`
   let known: { readonly names: readonly string[]; readonly until: number } | undefined
 
@@ -44,7 +46,7 @@ export function createHistoryAliases({ send, alias, clock }: Dependencies): Hist
   const ensure = async (): Promise<void> => {
     if ((await behind(alias)).length > 0) return
     const index = `${alias}-v${INDEX_VERSION}-first`
-    await createIndex(send, index)
+    await createIndex(send, index, copies)
     await change([{ add: { index, alias } }, { add: { index, alias: writeAlias } }])
   }
 
@@ -71,7 +73,7 @@ export function createHistoryAliases({ send, alias, clock }: Dependencies): Hist
     },
     async build(instead) {
       const index = `${alias}-v${INDEX_VERSION}-${clock.now()}`
-      await createIndex(send, index)
+      await createIndex(send, index, copies)
       const written = await behind(writeAlias)
       const left = instead.filter((name) => written.includes(name))
       await change([{ add: { index, alias: writeAlias } }, ...removals(left, writeAlias)])
@@ -106,8 +108,17 @@ const unavailable = (message: string): TooltrailError =>
 const removals = (indexes: readonly string[] = [], alias: string): object[] =>
   indexes.map((index) => ({ remove: { index, alias } }))
 
-async function createIndex(send: Send, index: string): Promise<void> {
-  const response = await send({ method: 'PUT', path: `/${index}`, body: { mappings: MAPPING } })
+/** From here on the domain logs what took so long. What was said stays out of the log. */
+const SLOW = {
+  'search.slowlog.threshold.query.warn': '2s',
+  'search.slowlog.threshold.fetch.warn': '1s',
+  'indexing.slowlog.threshold.index.warn': '2s',
+  'indexing.slowlog.source': 'false',
+}
+
+async function createIndex(send: Send, index: string, copies: number | undefined): Promise<void> {
+  const settings = copies === undefined ? {} : { settings: { index: { number_of_replicas: copies, ...SLOW } } }
+  const response = await send({ method: 'PUT', path: `/${index}`, body: { mappings: MAPPING, ...settings } })
   const exists = response.status === 400 && JSON.stringify(response.body).includes('resource_already_exists_exception')
   if (response.status >= 300 && !exists)
     throw unavailable(`the index ${index} cannot be made: ${JSON.stringify(response.body)}`)

@@ -10,6 +10,8 @@ import { ask, createSend, type Send, type SearchClient } from './requests.ts'
 interface Dependencies {
   readonly client: SearchClient
   readonly alias: string
+  /** As `createHistoryAliases` takes it. */
+  readonly copies?: number | undefined
   readonly poison: PoisonSink
   readonly clock: Clock
 }
@@ -23,9 +25,9 @@ const FINDABLE_MS = 120_000
 const GRACE_MS = 2 * KNOWN_MS
 
 /** Builds the index that an alias is to be next. */
-export function createOpenSearchHistoryBuilder({ client, alias, poison, clock }: Dependencies): HistoryBuilder {
+export function createOpenSearchHistoryBuilder({ client, alias, copies, poison, clock }: Dependencies): HistoryBuilder {
   const send = createSend(client)
-  const aliases = createHistoryAliases({ send, alias, clock })
+  const aliases = createHistoryAliases({ send, alias, copies, clock })
   return {
     async begin() {
       await aliases.ensure()

@@ -8,14 +8,22 @@ import { createSend, type Send, type SearchClient } from './requests.ts'
 export interface WriterDependencies {
   readonly client: SearchClient
   readonly alias: string
+  /** As `createHistoryAliases` takes it. */
+  readonly copies?: number | undefined
   readonly poison: PoisonSink
   readonly clock: Clock
 }
 
 /** Writes to every index that the alias is, or is about to be. */
-export function createOpenSearchHistoryWriter({ client, alias, poison, clock }: WriterDependencies): HistoryWriter {
+export function createOpenSearchHistoryWriter({
+  client,
+  alias,
+  copies,
+  poison,
+  clock,
+}: WriterDependencies): HistoryWriter {
   const send = createSend(client)
-  const aliases = createHistoryAliases({ send, alias, clock })
+  const aliases = createHistoryAliases({ send, alias, copies, clock })
   return {
     async write(changes) {
       if (changes.length === 0) return []

@@ -6,7 +6,12 @@ import { SettingsError } from '../config.ts'
 const text = z.string().min(1)
 const Outputs = {
   data: z.object({ TableName: text, BucketName: text }),
-  search: z.object({ SearchEndpoint: z.url(), SearchKind: z.enum(['serverless', 'domain']), SearchName: text }),
+  search: z.object({
+    SearchEndpoint: z.url(),
+    SearchKind: z.enum(['serverless', 'domain']),
+    SearchName: text,
+    SearchCopies: z.coerce.number().int().optional(),
+  }),
   app: z.object({
     ApiUrl: z.url(),
     RunQueueUrl: z.url(),
@@ -32,7 +37,12 @@ export async function readDeployment(client: CloudFormationClient, environment: 
     environment,
     table: data.TableName,
     bucket: data.BucketName,
-    search: { endpoint: search.SearchEndpoint, kind: search.SearchKind, name: search.SearchName },
+    search: {
+      endpoint: search.SearchEndpoint,
+      kind: search.SearchKind,
+      name: search.SearchName,
+      copies: search.SearchCopies,
+    },
     apiUrl: app.ApiUrl,
     queueUrl: app.RunQueueUrl,
     deadLetterUrl: app.RunDeadLetterUrl,

@@ -49,7 +49,7 @@ export async function openOperations(environment: string, { region, index, endpo
   })
   const rows = createDynamoMessageRows(rowDependencies)
   const indexing = { sessions: ports.sessions, outputs: ports.outputs, redact: redactSecrets, rows }
-  const search = { client: opensearch, alias: index, clock }
+  const search = { client: opensearch, alias: index, copies: deployment.search.copies, clock }
   return {
     deployment,
     region: settings.region,

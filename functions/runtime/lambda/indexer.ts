@@ -57,7 +57,7 @@ function openStores(
     deletion: createDynamoSessionDeletion(rows),
     outputs,
     poison,
-    writer: createOpenSearchHistoryWriter({ client, alias: search.index, poison, clock }),
+    writer: createOpenSearchHistoryWriter({ client, alias: search.index, copies: settings.copies, poison, clock }),
     queue: createSqsRunQueue({ client: sqs, queueUrl: settings.queueUrl, clock, report }),
   }
 }

@@ -46,7 +46,7 @@ export function openLoop(settings: LoopSettings) {
     queue,
     models,
     logger,
-    index: createOpenSearchHistoryIndex({ client, alias: search.index, clock }),
+    index: createOpenSearchHistoryIndex({ client, alias: search.index }),
   }
   const core = createCore(all, {
     agents,

@@ -30,7 +30,7 @@ export function openSearchStage(
     client,
     alias,
     poisoned,
-    index: createOpenSearchHistoryIndex({ client, alias, clock }),
+    index: createOpenSearchHistoryIndex({ client, alias }),
     writer: createOpenSearchHistoryWriter({ client, alias, clock, poison }),
     refresh: async () => {
       await client.indices.refresh({ index: `${alias}*` })
