@@ -146,7 +146,8 @@ describe('the search', () => {
     const search = { kind: 'domain', instance: 'r7g.large.search', nodes, standby } as const
     const made = synthesise(environmentOf({ model: 'a/b', search }))
     const [, domain] = ofType(made, 'AWS::OpenSearchService::Domain')[0] ?? []
-    expect((domain?.Properties['ClusterConfig'] as { DedicatedMasterType?: string }).DedicatedMasterType).toBe(master)
+    const { DedicatedMasterType } = (domain?.Properties['ClusterConfig'] ?? {}) as { DedicatedMasterType?: string }
+    expect(DedicatedMasterType).toBe(master)
     const variables = ofType(made, 'AWS::Lambda::Function').map(
       ([, { Properties }]) => (Properties['Environment'] as { Variables: Record<string, string> }).Variables,
     )
