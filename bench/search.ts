@@ -49,12 +49,15 @@ try {
 /** Puts documents into the tables in one transaction, as the program does with what was written since it last had time. */
 function index(database: Database, documents: readonly HistoryDocument[]): void {
   const tables = createHistoryTables(database)
-  transaction(database, () => {
-    for (const parts of Map.groupBy(documents, ({ messageId }) => messageId).values()) {
-      const [first] = parts
-      if (first !== undefined) tables.replace({ tenant: 'bench', session: first.session }, first.messageId, parts)
-    }
-  })
+  const messages = Map.groupBy(documents, ({ messageId }) => messageId)
+  transaction(database, () =>
+    tables.put((batch) => {
+      for (const [messageId, parts] of messages) {
+        const [first] = parts
+        if (first !== undefined) batch.replace({ tenant: 'bench', session: first.session }, messageId, parts)
+      }
+    }),
+  )
 }
 
 async function buildIndex(database: Database, documents: readonly HistoryDocument[]): Promise<void> {

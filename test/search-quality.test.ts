@@ -83,9 +83,11 @@ async function buildIndex(database: Database, corpus: readonly CorpusSession[]):
         documents: await projectMessage(message, { key }, { redact: redactSecrets, readOutput }),
       })),
     )
-    transaction(database, () => {
-      for (const { messageId, documents } of projected) tables.replace(key, messageId, documents)
-    })
+    transaction(database, () =>
+      tables.put((batch) => {
+        for (const { messageId, documents } of projected) batch.replace(key, messageId, documents)
+      }),
+    )
   }
 }
 

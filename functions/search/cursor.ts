@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { TooltrailError } from '../domain/errors.ts'
 import type { HistoryQuery } from '../domain/history.ts'
+import type { SessionKey } from '../domain/session.ts'
 
 const Encoded = z.tuple([z.literal(1), z.string(), z.unknown()])
 
@@ -19,6 +20,19 @@ export function decodeCursor<Place>(query: HistoryQuery, text: string, placeSche
     throw new TooltrailError('invalid_query', 'the cursor belongs to another query: ask for the first page again')
   return place.data
 }
+
+/**
+ * A short name of a message within everything, for cursors and ids. 48 bits tell messages apart that have the same id in
+ * different sessions; ids are random themselves.
+ */
+export const messagePrint = ({ tenant, session }: SessionKey, messageId: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([tenant, session, messageId]))
+    .digest('base64url')
+    .slice(0, PRINT)
+
+/** Letters of a print. */
+export const PRINT = 8
 
 function parseJson(text: string): unknown {
   try {

@@ -13,7 +13,7 @@ export interface HistoryIndexStage {
 }
 
 const START = 1_750_000_000_000
-export const IDS = nextIds(undefined, START, 400)
+export const IDS = nextIds(undefined, START, 1_000)
 let used = 0
 
 /** A document of a message of its own, unless it is told of which. */

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HistoryDocument, HistoryFilters, HistoryHit, HistoryScope } from '../../functions/domain/history.ts'
 import { document, IDS } from './history-index-stage.ts'
 import type { HistoryIndexStage } from './history-index-stage.ts'
+import { historyIndexIsolationContract } from './history-index-isolation.ts'
 import { historyIndexStretchContract } from './history-index-stretch.ts'
 
 /** Every index finds the same things by the same words, within the same bounds. */
@@ -97,6 +98,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
     })
 
     historyIndexStretchContract(() => stage)
+    historyIndexIsolationContract(() => stage)
 
     describe('bounds', () => {
       const word = 'boundary'

@@ -1,22 +1,19 @@
 import type { Vocabulary } from '../../search/plan.ts'
 import { tokenize } from '../../search/tokens.ts'
-import type { Found, SearchResponse } from './search-bodies.ts'
-import { countedTokens, type TermGroup } from './term-groups.ts'
+import type { Counts, Found } from './search-bodies.ts'
 
 /**
- * The words of an index as one answer tells them: exact frequencies of what was asked for, and for slips and pieces of words
+ * The words of an index as one search sees them: exact frequencies of what was asked for, and for slips and pieces of words
  * those that stand in the documents found, which is where they matter. All of it within the search's own scope.
  */
-export function foundVocabulary(groups: readonly TermGroup[], response: SearchResponse): Vocabulary {
-  const buckets = response.aggregations?.tokens.buckets ?? []
-  const counted = new Map(countedTokens(groups).map((token, place) => [token, buckets[place]?.doc_count ?? 0]))
+export function foundVocabulary(counts: Counts, documents: readonly Found[]): Vocabulary {
   let known: ReadonlyMap<string, number> | undefined
-  const found = (): ReadonlyMap<string, number> => (known ??= countWords(response.hits.hits))
+  const found = (): ReadonlyMap<string, number> => (known ??= countWords(documents))
   const those = (wanted: (word: string) => boolean): string[] =>
-    [...found().keys()].filter(wanted).toSorted((left, right) => left.length - right.length)
+    [...found().keys()].filter(wanted).toSorted((left, right) => left.length - right.length || (left < right ? -1 : 1))
   return {
-    documents: response.aggregations?.everything.scope.doc_count ?? 0,
-    frequency: (token) => counted.get(token) ?? found().get(token) ?? 0,
+    documents: counts.documents,
+    frequency: (token) => counts.tokens.get(token) ?? found().get(token) ?? 0,
     startingWith: (prefix, limit) => those((word) => word.startsWith(prefix)).slice(0, limit),
     resembling: (word) => those(({ length }) => Math.abs(length - word.length) <= 1),
     containing: (part, limit) => those((word) => word.includes(part)).slice(0, limit),

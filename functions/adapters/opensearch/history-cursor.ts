@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { HistoryQuery } from '../../domain/history.ts'
-import { decodeCursor, encodeCursor } from '../../search/cursor.ts'
+import { decodeCursor, encodeCursor, PRINT } from '../../search/cursor.ts'
 import type { Stage } from './search-bodies.ts'
 
 /**
@@ -24,7 +24,6 @@ const Place = z.tuple([
   z.string().max(100),
   z.union([z.literal(0), z.literal(1), z.literal(2), z.literal(3)]),
 ])
-const PRINT = 8
 
 /** Writes a cursor of this query. */
 export const writeCursor = (query: HistoryQuery, { head, shown, below, stage }: HistoryCursor): string =>

@@ -9,8 +9,11 @@ import { writeCursor, type HistoryCursor } from './history-cursor.ts'
 import { hitFields, type Source } from './indexed-document.ts'
 import {
   bestBody,
+  countBody,
+  countsOf,
   symbolsBody,
   tailBody,
+  type Counts,
   type Found,
   type Matching,
   type SearchResponse,
@@ -50,7 +53,7 @@ export async function firstPage(search: Search): Promise<HistoryPage> {
   const start: HistoryCursor = { head: [], shown: 0, below: undefined, stage: 0 }
   if (search.parsed.terms.length === 0) return unrankedPage(search, start)
   const { matching, response, terms, scored, stage } = await best(search)
-  const newest = response.aggregations?.newest.hits.hits[0]?._source.event
+  const newest = response.aggregations?.newest?.hits.hits[0]?._source.event
   const cursor: HistoryCursor = {
     head: scored.map((event) => event.best.source.print),
     shown: 0,
@@ -68,32 +71,32 @@ interface Best extends Plan {
 
 /** The best events as the words are; where these have little of the query, as the words may be meant, if that is better. */
 async function best(search: Search): Promise<Best> {
+  const { query } = search
   const groups = termGroups(search.parsed)
-  let matching: Matching = { query: search.query, groups, inside: new Set() }
-  let response = await search.send(bestBody(matching))
-  const inside = unknownWords(groups, response)
-  if (inside.size > 0) {
-    matching = { ...matching, inside }
-    response = await search.send(bestBody(matching))
-  }
-  const all = response.aggregations?.all.doc_count ?? 0
-  const stage = all >= ENOUGH ? 0 : inside.size > 0 ? 2 : 1
-  const first = { matching, response, stage, ...scoredBy(search, groups, response, false) } as const
+  const counts = await countFor(search, groups)
+  const matching: Matching = { query, groups, counts, inside: unknownWords(groups, counts) }
+  const response = await search.send(bestBody(matching))
+  const all = response.aggregations?.all?.doc_count ?? 0
+  const stage = all >= ENOUGH ? 0 : matching.inside.size > 0 ? 2 : 1
+  const first = { matching, response, stage, ...scoredBy(search, counts, response, false) } as const
   if (coveredBy(first.scored) >= COVERED) return first
-  const wider = { ...matching, inside: rareWords(groups, response) }
-  const found = wider.inside.size > inside.size ? await search.send(bestBody(wider)) : response
-  const second = { matching: wider, response: found, stage: 3, ...scoredBy(search, groups, found, true) } as const
+  const wider = { ...matching, inside: rareWords(groups, counts) }
+  const found = wider.inside.size > matching.inside.size ? await search.send(bestBody(wider)) : response
+  const second = { matching: wider, response: found, stage: 3, ...scoredBy(search, counts, found, true) } as const
   return coveredBy(second.scored) > coveredBy(first.scored) ? second : first
 }
 
+const countFor = async ({ query, send }: Search, groups: readonly TermGroup[]): Promise<Counts> =>
+  countsOf(groups, await send(countBody(query, groups)))
+
 function scoredBy(
   { parsed }: Search,
-  groups: readonly TermGroup[],
-  response: SearchResponse,
+  counts: Counts,
+  { hits }: SearchResponse,
   stretch: boolean,
 ): Pick<Best, 'terms' | 'scored'> {
-  const terms = planTerms(parsed, foundVocabulary(groups, response), stretch)
-  return { terms, scored: scoreEvents(parsed, terms, response.hits.hits.map(document)) }
+  const terms = planTerms(parsed, foundVocabulary(counts, hits.hits), stretch)
+  return { terms, scored: scoreEvents(parsed, terms, hits.hits.map(document)) }
 }
 
 const coveredBy = (scored: readonly ScoredEvent<FoundDocument>[]): number =>
@@ -104,13 +107,11 @@ export async function laterPage(search: Search, cursor: HistoryCursor): Promise<
   if (search.parsed.terms.length === 0) return unrankedPage(search, cursor)
   const groups = termGroups(search.parsed)
   const events = cursor.head.slice(cursor.shown, cursor.shown + search.query.limit)
-  let matching: Matching = { query: search.query, groups, inside: new Set() }
-  let response = await search.send(bestBody(matching, events))
-  if (cursor.stage >= 2) {
-    matching = { ...matching, inside: (cursor.stage === 3 ? rareWords : unknownWords)(groups, response) }
-    response = await search.send(bestBody(matching, events))
-  }
-  const { terms, scored } = scoredBy(search, groups, response, cursor.stage === 3)
+  const counts = await countFor(search, groups)
+  const inside = cursor.stage === 3 ? rareWords(groups, counts) : unknownWords(groups, counts)
+  const matching: Matching = { query: search.query, groups, counts, inside: cursor.stage >= 2 ? inside : new Set() }
+  const response = await search.send(bestBody(matching, events))
+  const { terms, scored } = scoredBy(search, counts, response, cursor.stage === 3)
   const places = new Map(events.map((print, place) => [print, place]))
   const place = (event: ScoredEvent<FoundDocument>): number => places.get(event.best.source.print) ?? 0
   return pageOf(
@@ -179,22 +180,21 @@ async function unrankedPage(search: Search, cursor: HistoryCursor): Promise<Hist
 }
 
 /** Words that no document within the scope holds, as they are or inflected: they may stand inside of others. */
-const unknownWords = (groups: readonly TermGroup[], response: SearchResponse): Inside =>
-  new Set(wordsOfAtMost(0, groups, response))
+const unknownWords = (groups: readonly TermGroup[], counts: Counts): Inside => new Set(wordsOfAtMost(0, groups, counts))
 
 /** Those, and words that not too many documents hold: what is asked for may be another word that has them inside. */
-const rareWords = (groups: readonly TermGroup[], response: SearchResponse): Inside =>
+const rareWords = (groups: readonly TermGroup[], counts: Counts): Inside =>
   new Set([
-    ...unknownWords(groups, response),
-    ...wordsOfAtMost(STRETCHED.documents, groups, response).slice(0, STRETCHED.words),
+    ...unknownWords(groups, counts),
+    ...wordsOfAtMost(STRETCHED.documents, groups, counts).slice(0, STRETCHED.words),
   ])
 
-function wordsOfAtMost(most: number, groups: readonly TermGroup[], response: SearchResponse): string[] {
-  const { frequency } = foundVocabulary(groups, { ...response, hits: { hits: [] } })
+function wordsOfAtMost(most: number, groups: readonly TermGroup[], { tokens }: Counts): string[] {
   return groups
     .flatMap((group) => group.words)
     .filter(
-      ({ word, forms }) => word.length >= LEAST_PIECE && [word, ...forms].every((form) => frequency(form) <= most),
+      ({ word, forms }) =>
+        word.length >= LEAST_PIECE && [word, ...forms].every((form) => (tokens.get(form) ?? 0) <= most),
     )
     .map(({ word }) => word)
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { HistoryDocument, HistoryHit, HistoryRole } from '../../domain/history.ts'
 import type { ToolStatus } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
+import { messagePrint } from '../../search/cursor.ts'
 import { documentTokens } from '../../search/document-tokens.ts'
 
 /** Grows with every change of the mapping or of what is stored: an index of another version is migrated by a rebuild. */
@@ -114,11 +114,6 @@ export function hitFields(source: Source): Omit<HistoryHit, 'score' | 'snippet'>
   }
 }
 
-/** 48 bits tell messages apart that have the same id in different sessions; ids are random themselves. */
-function eventOf({ tenant, session }: SessionKey, messageId: string): string {
-  const print = createHash('sha256')
-    .update(JSON.stringify([tenant, session, messageId]))
-    .digest('base64url')
-    .slice(0, 8)
-  return `${messageId}.${print}`
+function eventOf(key: SessionKey, messageId: string): string {
+  return `${messageId}.${messagePrint(key, messageId)}`
 }

@@ -1,18 +1,25 @@
 import type { HistoryQuery } from '../../domain/history.ts'
 import type { SearchQuery } from '../../search/query.ts'
 import type { Source } from './indexed-document.ts'
-import { anyOf, countedTokens, looseClause, strictClause, type Inside, type TermGroup } from './term-groups.ts'
+import {
+  anyOf,
+  countedTokens,
+  looseClause,
+  strictClause,
+  type Inside,
+  type TermGroup,
+  type Worth,
+} from './term-groups.ts'
 
 /** What a search answers, as far as it is read. */
 export interface SearchResponse {
   readonly timed_out: boolean
   readonly _shards: { readonly failed: number }
-  readonly hits: { readonly hits: readonly Found[] }
+  readonly hits: { readonly hits: readonly Found[]; readonly total?: { readonly value: number } }
   readonly aggregations?: {
-    readonly everything: { readonly scope: { readonly doc_count: number } }
-    readonly tokens: { readonly buckets: readonly { readonly doc_count: number }[] }
-    readonly all: { readonly doc_count: number }
-    readonly newest: { readonly hits: { readonly hits: readonly { readonly _source: { readonly event: string } }[] } }
+    readonly tokens?: { readonly buckets: readonly { readonly doc_count: number }[] }
+    readonly all?: { readonly doc_count: number }
+    readonly newest?: { readonly hits: { readonly hits: readonly { readonly _source: { readonly event: string } }[] } }
   }
 }
 export interface Found {
@@ -35,32 +42,60 @@ export interface Matching {
   readonly query: HistoryQuery
   readonly groups: readonly TermGroup[]
   readonly inside: Inside
+  readonly counts: Counts
 }
 
-/**
- * The best documents, with the exact frequencies that a plan needs, in one request. `within` holds the documents, not the
- * frequencies, to these events.
- */
-export function bestBody(matching: Matching, within?: readonly string[]): object {
-  const { query, groups, inside } = matching
-  const scope = scopeClause(query)
+/** What a search may see: how many documents, and how many of them have a token. */
+export interface Counts {
+  readonly documents: number
+  readonly tokens: ReadonlyMap<string, number>
+}
+
+/** Asks for the counts of these groups. The engine's own statistics are of everybody's documents: nothing may rest on them. */
+export function countBody(query: HistoryQuery, groups: readonly TermGroup[]): object {
+  return {
+    size: 0,
+    track_total_hits: true,
+    query: scopeClause(query),
+    aggs: { tokens: { filters: { filters: countedTokens(groups).map((token) => ({ term: { t_all: token } })) } } },
+  }
+}
+
+/** The counts as they were answered. */
+export function countsOf(groups: readonly TermGroup[], { hits, aggregations }: SearchResponse): Counts {
+  const buckets = aggregations?.tokens?.buckets ?? []
+  return {
+    documents: hits.total?.value ?? 0,
+    tokens: new Map(countedTokens(groups).map((token, place) => [token, buckets[place]?.doc_count ?? 0])),
+  }
+}
+
+/** What a token tells: rare ones more. */
+const worthOf =
+  ({ documents, tokens }: Counts): Worth =>
+  (token) => {
+    const known = Math.min(tokens.get(token) ?? 0, documents)
+    return Math.log(1 + (documents - known + 0.5) / (known + 0.5))
+  }
+
+/** The best documents; `within` holds them to these events. */
+export function bestBody({ query, groups, inside, counts }: Matching, within?: readonly string[]): object {
   const strict = groups.map((group) => strictClause(group, inside))
+  const worth = worthOf(counts)
   return {
     size: within?.length === 0 ? 0 : SCORED,
     track_total_hits: false,
-    sort: [{ _score: 'desc' }, { event: 'desc' }],
+    sort: [{ _score: 'desc' }, { event: 'desc' }, { part: 'asc' }],
     query: {
       bool: {
-        filter: [scope],
-        must: [anyOf(groups.map((group) => looseClause(group, inside)))],
+        filter: [scopeClause(query)],
+        must: [anyOf(groups.map((group) => looseClause(group, inside, worth)))],
         // What holds all terms comes before what holds some of them often.
         should: [{ constant_score: { filter: { bool: { filter: strict } }, boost: ALL_TERMS } }],
       },
     },
     ...(within === undefined ? {} : { post_filter: { terms: { print: within } } }),
     aggs: {
-      everything: { global: {}, aggs: { scope: { filter: scope } } },
-      tokens: { filters: { filters: countedTokens(groups).map((token) => ({ term: { t_all: token } })) } },
       all: { filter: { bool: { filter: strict } } },
       newest: { top_hits: { size: 1, sort: [{ event: 'desc' }], _source: ['event'] } },
     },
@@ -73,11 +108,11 @@ export function tailBody(
   stage: Stage,
   page: { readonly below: string; readonly without: readonly string[]; readonly limit: number },
 ): object {
-  const { query, groups, inside } = matching
+  const { query, groups, inside, counts } = matching
   const matched =
     stage === 0
       ? groups.map((group) => strictClause(group, inside))
-      : [anyOf(groups.map((group) => looseClause(group, inside)))]
+      : [anyOf(groups.map((group) => looseClause(group, inside, worthOf(counts))))]
   return {
     ...newestFirst(page.limit),
     query: {

@@ -7,8 +7,6 @@ type Clause = Readonly<Record<string, unknown>>
 const MAX_WORDS = 60
 const MAX_FORMS = 120
 const MAX_STRETCHED = 10
-/** Words of the index that a fuzzy word may stand for. */
-const FUZZY_EXPANSIONS = 30
 const FUZZY_LENGTHS = { least: 4, most: 24 }
 const LEAST_PIECE = 3
 
@@ -54,48 +52,53 @@ export type Inside = ReadonlySet<string>
 export function strictClause({ term, words }: TermGroup, inside: Inside): Clause {
   const every = words.map(({ word, forms }) => {
     const exact = { terms: { t_all: [word, ...forms] } }
-    return inside.has(word) ? anyOf([exact, wildcard(word, 1)]) : exact
+    return inside.has(word) ? anyOf([exact, wildcard(word)]) : exact
   })
   const together = every.length === 1 ? every[0] : { bool: { filter: every } }
   if (term.wholes.length === 0) return together ?? { match_none: {} }
   return anyOf([{ terms: { t_all: term.wholes } }, ...(together === undefined ? [] : [together])])
 }
 
-/** Admits and scores documents that may hold the term: inflected, with a slip, begun; some of the words of a compound. */
-export function looseClause({ term, words }: TermGroup, inside: Inside): Clause {
-  const singles = words.map((word) => wordClause(word, inside))
+/** What a token is worth to who searches. */
+export type Worth = (token: string) => number
+
+/**
+ * Admits and scores documents that may hold the term: inflected, with a slip, begun; some of the words of a compound. Every
+ * score is a constant: the engine's own would count how often others use a word.
+ */
+export function looseClause({ term, words }: TermGroup, inside: Inside, worth: Worth): Clause {
+  const singles = words.map((word) => wordClause(word, inside, worth))
   const [only] = singles
   if (term.wholes.length === 0 && singles.length === 1 && only !== undefined) return only
-  return best([...term.wholes.map((whole) => exactClause(whole)), anyOf(singles)])
+  return best([...term.wholes.map((whole) => exactClause(whole, worth(whole))), anyOf(singles)])
 }
 
 /** The four fields as in the recipe that was measured: a tool's name counts double, other names half. */
-function exactClause(token: string): Clause {
+function exactClause(token: string, worth: number): Clause {
   const fields = { t_tool: 2, t_call: 1, t_body: 1, t_extra: 0.5 }
-  return best(Object.entries(fields).map(([field, boost]) => ({ term: { [field]: { value: token, boost } } })))
+  return best(Object.entries(fields).map(([field, boost]) => constant({ term: { [field]: token } }, boost * worth)))
 }
 
-function wordClause({ word, forms, stretched }: QueryWord, inside: Inside): Clause {
+function wordClause({ word, forms, stretched }: QueryWord, inside: Inside, worthOf: Worth): Clause {
   const { least, most } = FUZZY_LENGTHS
   const fuzzy = stretched && word.length >= least && word.length <= most && /^[\p{L}\p{N}]+$/u.test(word)
+  const worth = worthOf(word)
   return best([
-    exactClause(word),
-    ...forms.map((form) => ({ term: { t_all: { value: form, boost: 0.8 } } })),
-    ...(fuzzy ? [{ fuzzy: { t_all: fuzziness(word) } }] : []),
-    ...(stretched ? [{ prefix: { t_all: { value: word, boost: 0.3 } } }] : []),
-    ...(inside.has(word) ? [wildcard(word, 3)] : []),
+    exactClause(word, worth),
+    ...forms.map((form) => constant({ term: { t_all: form } }, 0.8 * worthOf(form))),
+    ...(fuzzy ? [constant({ fuzzy: { t_all: fuzziness(word) } }, 0.4 * worth)] : []),
+    ...(stretched ? [constant({ prefix: { t_all: word } }, 0.3 * worth)] : []),
+    ...(inside.has(word) ? [constant(wildcard(word), 0.5 * worth)] : []),
   ])
 }
 
-const fuzziness = (value: string): Clause => ({
-  value,
-  fuzziness: 1,
-  prefix_length: 0,
-  max_expansions: FUZZY_EXPANSIONS,
-  boost: 0.4,
+/** All words one slip away: a limited number of them would be filled with what others have stored. */
+const fuzziness = (value: string): Clause => ({ value, fuzziness: 1, prefix_length: 0, rewrite: 'constant_score' })
+const wildcard = (word: string): Clause => ({
+  wildcard: { t_all: `*${word.replace(/[*?\\]/gu, String.raw`\$&`)}*` },
 })
-const wildcard = (word: string, boost: number): Clause => ({
-  wildcard: { t_all: { value: `*${word.replace(/[*?\\]/gu, String.raw`\$&`)}*`, boost } },
+const constant = (filter: Clause, boost: number): Clause => ({
+  constant_score: { filter, boost: Math.max(0.01, boost) },
 })
 const best = (queries: readonly Clause[]): Clause => ({ dis_max: { queries } })
 export const anyOf = (should: readonly Clause[]): Clause => ({ bool: { should, minimum_should_match: 1 } })

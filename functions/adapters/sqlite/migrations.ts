@@ -1,5 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { HISTORY_MARKS_SCHEMA, HISTORY_PENDING_SCHEMA, HISTORY_SCHEMA } from './history/schema.ts'
+import {
+  HISTORY_AUDIENCES_SCHEMA,
+  HISTORY_MARKS_SCHEMA,
+  HISTORY_PENDING_SCHEMA,
+  HISTORY_SCHEMA,
+} from './history/schema.ts'
 import { DUE_BY_TENANT_SCHEMA, LISTS_SCHEMA, LOG_SCHEMA, REQUEST_RATES_SCHEMA } from './log/schema.ts'
 
 /**
@@ -14,6 +19,7 @@ const MIGRATIONS: readonly string[] = [
   HISTORY_MARKS_SCHEMA,
   DUE_BY_TENANT_SCHEMA,
   LISTS_SCHEMA,
+  HISTORY_AUDIENCES_SCHEMA,
 ]
 
 /**

@@ -59,9 +59,11 @@ withEngines(['opensearch'], ({ opensearch }) => {
 function sqliteIndex(documents: readonly HistoryDocument[]): HistoryIndex {
   const database = openDatabase(':memory:')
   const tables = createHistoryTables(database)
-  transaction(database, () => {
-    for (const { key, messageId, documents: parts } of changesOf(documents)) tables.replace(key, messageId, parts)
-  })
+  transaction(database, () =>
+    tables.put((batch) => {
+      for (const { key, messageId, documents: parts } of changesOf(documents)) batch.replace(key, messageId, parts)
+    }),
+  )
   return createSqliteHistoryIndex({ database, history: { merge: async () => undefined } })
 }
 

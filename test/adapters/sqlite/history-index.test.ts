@@ -13,7 +13,7 @@ historyIndexContract('sqlite', async () => {
         const [first] = parts
         if (first === undefined) continue
         const { tenant, session, messageId } = first
-        transaction(database, () => tables.replace({ tenant, session }, messageId, parts))
+        transaction(database, () => tables.put((batch) => batch.replace({ tenant, session }, messageId, parts)))
       }
     },
     breakDown: async () => database.close(),

@@ -101,7 +101,6 @@ describe('the SQLite history', () => {
     dropMessages(database, key, gone)
     expect(await find('giraffe')).toEqual([])
     expect(await find('zebra')).toEqual([log[0]?.id])
-    expect(readAll(database, 'SELECT word FROM historyVocabulary')).toEqual([{ word: 'zebra' }])
     expect(transaction(database, () => projection.remove(key, gone))).toBe(0)
     transaction(database, () => projection.remove(key, [log[0]?.id ?? '']))
     expect(await contents()).toEqual({ documents: [], words: [], vocabulary: [] })
@@ -230,17 +229,22 @@ describe('the SQLite history', () => {
     expect(await find('amouet')).toEqual([log[0]?.id])
   })
 
-  test('a tenant that was alone at the latest count still sees its own documents only', async () => {
-    const own = Array.from({ length: 600 }, (_, number) => `zebra ${number}`)
-    store(own.reduce((writer, text) => writer.user(text), writeLog()).log)
-    expect(await find('zebra')).toHaveLength(100)
-    const { log } = writeLog().user('zebra crossing')
+  test('words go with the last document of their session, where no other session has them', async () => {
+    const other = { tenant: 'acme', session: 'other' }
+    store(writeLog().user('a zebra and a giraffe').log)
+    const { log } = writeLog().user('a zebra')
     const [message] = log
     if (message === undefined) throw new RangeError('no message')
-    const messageId = `1${message.id.slice(1)}`
-    storeMessages(database, FOREIGN, [{ ...message, id: messageId }])
-    expect(await find('zebra')).not.toContain(messageId)
-    expect(await find('zebra crossing')).not.toContain(messageId)
+    storeMessages(database, other, [{ ...message, id: `1${message.id.slice(1)}` }])
+    await projection.merge()
+    const words = (): unknown[] => readAll<{ word: string }>(database, 'SELECT word FROM historyVocabulary ORDER BY 1')
+    expect(words()).toEqual([{ word: 'and' }, { word: 'giraffe' }, { word: 'zebra' }])
+    transaction(database, () => projection.remove(key, [message.id]))
+    expect(words()).toEqual([{ word: 'zebra' }])
+    transaction(database, () => projection.remove(other, [`1${message.id.slice(1)}`]))
+    for (const table of ['historyVocabulary', 'historyWordUses', 'historyAudiences', 'historyDocuments'])
+      expect(readAll(database, `SELECT * FROM ${table}`), table).toEqual([])
+    expect(readAll(database, "SELECT rowid FROM historyWordParts WHERE historyWordParts MATCH 'zeb'")).toEqual([])
   })
 
   test('unknown words hide nothing: what has the known ones is found', async () => {

@@ -13,8 +13,11 @@ import {
 } from '../../../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history/history-index.ts'
 import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
-import { HISTORY_PENDING_SCHEMA, HISTORY_SCHEMA } from '../../../functions/adapters/sqlite/history/schema.ts'
-import { createHistoryTables } from '../../../functions/adapters/sqlite/history/tables.ts'
+import {
+  HISTORY_MARKS_SCHEMA,
+  HISTORY_PENDING_SCHEMA,
+  HISTORY_SCHEMA,
+} from '../../../functions/adapters/sqlite/history/schema.ts'
 import { LOG_SCHEMA, REQUEST_RATES_SCHEMA } from '../../../functions/adapters/sqlite/log/schema.ts'
 import { migrate } from '../../../functions/adapters/sqlite/migrations.ts'
 import type { HistoryDocument } from '../../../functions/domain/history.ts'
@@ -197,13 +200,15 @@ describe('a file of an earlier version opens and goes on', () => {
     before.close()
   }
 
-  test('with all in the tables: it wrote them with every commit', async () => {
-    writtenBefore([LOG_SCHEMA, HISTORY_SCHEMA], (before) => {
-      before.exec("INSERT INTO sqlite_sequence (name, seq) VALUES ('historyDocuments', 41)")
-      createHistoryTables(before).replace(key, idOf('m1'), [document('m1', 'an old zebra')])
+  test('with one vocabulary for everybody: everything is indexed again', async () => {
+    const schemas = [LOG_SCHEMA, HISTORY_SCHEMA, HISTORY_PENDING_SCHEMA, REQUEST_RATES_SCHEMA, HISTORY_MARKS_SCHEMA]
+    writtenBefore(schemas, (before) => {
+      storeMessages(before, key, [said('m1', 'an old zebra')])
+      before.exec("INSERT INTO historyVocabulary (word) VALUES ('zebra')")
+      before.exec('DELETE FROM historyMarks')
     })
     const { database, store, find, pending } = open()
-    expect(pending()).toBe(0)
+    expect(pending()).toBe(1)
     expect(await find('zebra')).toEqual(['m1'])
     store('m2', 'a new zebra')
     store('m1', 'an old giraffe')
@@ -222,7 +227,7 @@ describe('a file of an earlier version opens and goes on', () => {
       before.prepare(insert).run(key.tenant, key.session, JSON.stringify([{ messageId: 'gone', documents: [] }]))
     })
     const { find, pending } = open()
-    expect(pending()).toBe(1)
+    expect(pending()).toBe(2)
     expect(await find('giraffe')).toEqual(['m2'])
     expect(pending()).toBe(0)
   })

@@ -2,6 +2,7 @@ import { TooltrailError } from '../../../domain/errors.ts'
 import { parseQuery } from '../../../search/query.ts'
 import type { HistoryIndex } from '../../../ports/history-index.ts'
 import { readOne, snapshot, type Database } from '../database.ts'
+import { findAudience } from './audiences.ts'
 import { readCursor } from './cursor.ts'
 import { firstPage, laterPage } from './pages.ts'
 import type { HistoryProjection } from './projection.ts'
@@ -22,7 +23,9 @@ export function createSqliteHistoryIndex({ database, history }: Dependencies): H
         const cursor = query.after === undefined ? undefined : readCursor(query, query.after)
         await history.merge()
         return snapshot(database, () => {
-          const search = { database, query, parsed, vocabulary: vocabulary.now() }
+          const audience = findAudience(database, query.scope)
+          if (audience === undefined) return { hits: [] }
+          const search = { database, query, parsed, audience, vocabulary: vocabulary.of(audience) }
           return cursor === undefined ? firstPage(search) : laterPage(search, cursor)
         })
       })
@@ -33,7 +36,8 @@ export function createSqliteHistoryIndex({ database, history }: Dependencies): H
         return readOne<{ session: string }>(
           database,
           `SELECT session FROM historyMessages
-           WHERE message = ? AND tenant = ? AND owner IS coalesce(?, owner) AND session = coalesce(?, session)`,
+           WHERE message = ? AND tenant = (SELECT id FROM historyTenants WHERE tenant = ?)
+             AND owner IS coalesce(?, owner) AND session = coalesce(?, session)`,
           messageId,
           scope.tenant,
           scope.owner ?? null,

@@ -2,7 +2,7 @@ import type { HistoryQuery } from '../../../domain/history.ts'
 import { MAX_QUERY, MAX_TERMS } from '../../../search/query.ts'
 import { tokenize } from '../../../search/tokens.ts'
 import type { PlannedTerm } from '../../../search/plan.ts'
-import { quote, roleToken, scopeExpression } from './scope.ts'
+import { quote, roleToken, within, type Bounds } from './scope.ts'
 
 /** Ways to match, from strict to wide. */
 export const STAGES = ['all', 'content', 'any'] as const
@@ -19,28 +19,28 @@ export const MIN_ANY = 3
 export interface Matching {
   readonly query: HistoryQuery
   readonly terms: readonly PlannedTerm[]
-  /** See `scopeExpression`; undefined admits everything. */
-  readonly scope: string | undefined
+  readonly bounds: Bounds
 }
 
 /**
  * The match expression of a query: `all` terms, all that carry `content`, or `any` of the rarest. Undefined where it would be
  * the same as a stricter one.
  */
-export function matchExpression({ terms, scope }: Matching, stage: Stage): string | undefined {
-  if (stage === 'all') return within(`(${terms.map(termExpression).join(' AND ')})`, scope)
+export function matchExpression(matching: Matching, stage: Stage): string | undefined {
+  const { terms } = matching
+  if (stage === 'all') return bounded(matching, `(${terms.map(termExpression).join(' AND ')})`)
   if (stage === 'content') {
     const content = terms.filter(({ term }) => term.weight === 1)
     if (content.length === terms.length || content.length === 0) return undefined
-    return within(`(${content.map(termExpression).join(' AND ')})`, scope)
+    return bounded(matching, `(${content.map(termExpression).join(' AND ')})`)
   }
   const parts = rareParts(terms, MIN_ANY)
   if (parts.length === 0 || (parts.length === 1 && terms.length === 1)) return undefined
-  return within(`(${parts.map(({ expression }) => expression).join(' OR ')})`, scope)
+  return bounded(matching, `(${parts.map(({ expression }) => expression).join(' OR ')})`)
 }
 
-const within = (expression: string, scope: string | undefined): string =>
-  scope === undefined ? expression : `${expression} AND ${scope}`
+const bounded = ({ query, bounds }: Matching, expression: string): string =>
+  within(expression, query.scope.tenant, bounds)
 
 /** A part of a query that a document may match, and what it is worth. */
 export interface RarePart {
@@ -67,14 +67,15 @@ export function rareParts(terms: readonly PlannedTerm[], least: number): RarePar
   })
 }
 
-/** The part, within the scope. */
-export const partExpression = ({ scope }: Matching, part: RarePart): string => within(part.expression, scope)
+/** The part, within the bounds. */
+export const partExpression = (matching: Matching, part: RarePart): string => bounded(matching, part.expression)
 
 /**
  * Where very many documents match, those to look at first: with the query as it stands, with its words near each other, and
  * calls that have them all.
  */
-export function crowdExpressions({ query, terms, scope }: Matching): string[] {
+export function crowdExpressions(matching: Matching): string[] {
+  const { query, terms } = matching
   const words = [...new Set(terms.filter(({ term }) => term.weight === 1).flatMap(({ term }) => term.words))].map(quote)
   const phrase = tokenize(query.text.slice(0, MAX_QUERY)).words.slice(0, MAX_TERMS)
   const ways = [
@@ -82,12 +83,7 @@ export function crowdExpressions({ query, terms, scope }: Matching): string[] {
     ...(words.length < 2 ? [] : [`NEAR(${words.join(' ')}, ${NEAR_WORDS})`]),
     ...(words.length === 0 ? [] : [`(${words.join(' AND ')} AND ${quote(roleToken('tool_call'))})`]),
   ]
-  return ways.map((way) => within(way, scope))
-}
-
-/** A match expression that admits everything of the scope that has these tokens. */
-export function tokensExpression(query: HistoryQuery, tokens: readonly string[]): string {
-  return [...tokens.map(quote), scopeExpression(query.scope, query.filters)].join(' AND ')
+  return ways.map((way) => bounded(matching, way))
 }
 
 /** The words of a compound one by one: the best that is left when they stand nowhere together. */

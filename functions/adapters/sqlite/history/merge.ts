@@ -9,7 +9,7 @@ import { encodingOf } from '../../../log/output-encoding.ts'
 import type { OutputStore } from '../../../ports/output-store.ts'
 import { readAll, reading, readOne, transaction, write, type Database } from '../database.ts'
 import { fromColumn } from '../exact-text.ts'
-import { createHistoryTables } from './tables.ts'
+import type { HistoryBatch, HistoryTables } from './tables.ts'
 import { messageOf, SELECT_MESSAGES, type MessageRow } from '../log/message-rows.ts'
 
 /** Messages, and characters of their documents, that one transaction takes: it holds up the process for some milliseconds. */
@@ -20,6 +20,7 @@ const DOCUMENTS_AT_ONCE = 8
 
 export interface MergeDependencies {
   readonly database: Database
+  readonly tables: HistoryTables
   readonly outputs: Pick<OutputStore, 'read'>
   readonly redact: (text: string) => Promise<string>
   /** Is told why messages could not be indexed: all of them while nobody waits for it, or one that cannot be read. */
@@ -65,7 +66,6 @@ export async function mergeMarked(dependencies: MergeDependencies): Promise<void
 
 /** Answers the messages that were changed meanwhile. */
 async function mergeThese(dependencies: MergeDependencies, numbers: readonly number[]): Promise<number[]> {
-  const { database } = dependencies
   const changed: number[] = []
   let batch: Projected[] = []
   let chars = 0
@@ -75,11 +75,11 @@ async function mergeThese(dependencies: MergeDependencies, numbers: readonly num
     batch.push(projected)
     chars += projected.documents.reduce((sum, { text }) => sum + text.length, 0)
     if (batch.length < MESSAGES_AT_ONCE && chars < CHARS_AT_ONCE) continue
-    changed.push(...(await storeUnchanged(database, batch)))
+    changed.push(...(await storeUnchanged(dependencies, batch)))
     batch = []
     chars = 0
   }
-  changed.push(...(await storeUnchanged(database, batch)))
+  changed.push(...(await storeUnchanged(dependencies, batch)))
   return changed
 }
 
@@ -118,10 +118,13 @@ async function wholeText(
 }
 
 /** Answers the messages that say something else than their documents, whose marks stay. */
-async function storeUnchanged(database: Database, batch: readonly Projected[]): Promise<number[]> {
+async function storeUnchanged(dependencies: MergeDependencies, batch: readonly Projected[]): Promise<number[]> {
+  const { database, tables } = dependencies
   const changed: number[] = []
   for (let left = batch; left.length > 0; await nextTurn()) {
-    const outcomes = transaction(database, () => left.map((projected) => storeSome(database, projected)))
+    const outcomes = transaction(database, () =>
+      tables.put((batch) => left.map((projected) => storeSome(database, batch, projected))),
+    )
     changed.push(...left.filter((_, place) => outcomes[place] === 'changed').map(({ row }) => row.number))
     left = left.filter((_, place) => outcomes[place] === 'begun')
   }
@@ -132,17 +135,21 @@ async function storeUnchanged(database: Database, batch: readonly Projected[]): 
  * Inside a transaction: goes on where the last one ended, of whatever process. Until all documents are there the mark stays and
  * says where they go; it forgets that when the message is changed.
  */
-function storeSome(database: Database, { row, documents }: Projected): 'done' | 'begun' | 'changed' {
+function storeSome(
+  database: Database,
+  batch: HistoryBatch,
+  { row, documents }: Projected,
+): 'done' | 'begun' | 'changed' {
   const now = readOne<MarkedRow>(database, SELECT_MARKED, row.number)
   // Another process was faster, or the message is gone.
   if (now === undefined) return 'done'
   if (!isDeepStrictEqual(now, row)) return 'changed'
-  const tables = createHistoryTables(database)
+  const [document] = documents
   const begun = readOne<Begun>(database, SELECT_BEGUN, row.number, documents.length)
-  const first = begun?.first ?? tables.reserve(documents.length)
+  const first = begun?.first ?? (document === undefined ? 0 : batch.reserve(document, documents.length))
   const start = begun?.stored ?? 0
   const end = start + DOCUMENTS_AT_ONCE
-  tables.replaceSome({ tenant: row.tenant, session: row.session }, row.id, documents, { first, start, end })
+  batch.replaceSome({ tenant: row.tenant, session: row.session }, row.id, documents, { first, start, end })
   if (end >= documents.length) write(database, 'DELETE FROM historyMarks WHERE message = ?', row.number)
   else write(database, UPDATE_BEGUN, first, end, documents.length, row.number)
   return end >= documents.length ? 'done' : 'begun'

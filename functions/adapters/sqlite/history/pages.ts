@@ -1,11 +1,12 @@
-import type { HistoryHit, HistoryPage, HistoryQuery, HistoryRole } from '../../../domain/history.ts'
+import type { HistoryHit, HistoryPage, HistoryQuery } from '../../../domain/history.ts'
 import { planTerms, type PlannedTerm, type Vocabulary } from '../../../search/plan.ts'
 import type { SearchQuery } from '../../../search/query.ts'
 import { scoreEvents, type ScoredEvent } from '../../../search/score.ts'
 import { snippet } from '../../../search/snippet.ts'
 import { readable } from '../../../search/term-matches.ts'
-import { readOne, type Database } from '../database.ts'
-import { writeCursor, type HistoryCursor } from './cursor.ts'
+import type { Database } from '../database.ts'
+import type { Audience, IdRange } from './audiences.ts'
+import { writeCursor, type Anchor, type HistoryCursor } from './cursor.ts'
 import {
   crowdExpressions,
   MIN_ANY,
@@ -14,18 +15,17 @@ import {
   partExpression,
   rareParts,
   STAGES,
-  tokensExpression,
 } from './match.ts'
-import { firstDocument, loadDocuments, matchAll, matchRows, matchWithin, type FoundDocument } from './rows.ts'
-import { roleToken, scopeExpression, tenantToken } from './scope.ts'
-
-const HISTORY_ROLES: readonly HistoryRole[] = ['user', 'assistant', 'tool_call', 'tool_result']
+import { firstDocument, loadDocuments, matchAll, matchRows, matchWithin, placeOf, type FoundDocument } from './rows.ts'
+import { boundsOf, quote, within } from './scope.ts'
 
 /** One search, on one state of the database. */
 export interface Search {
   readonly database: Database
   readonly query: HistoryQuery
   readonly parsed: SearchQuery
+  readonly audience: Audience
+  /** Of what the audience may see. */
   readonly vocabulary: Vocabulary
 }
 
@@ -41,6 +41,10 @@ const COVERED = 0.75
 const ENOUGH = 40
 /** Documents that are looked through for one page, at most, beyond the best. */
 const MAX_SCANNED = 2_000
+/** Messages that name a place in a cursor: one that stands where it stood is enough. */
+const ANCHORS = 3
+/** Documents in which the newest messages are looked for. */
+const NEWEST = 12
 
 interface Found {
   readonly rows: readonly number[]
@@ -49,22 +53,23 @@ interface Found {
 
 /** The best events, and where to go on. */
 export function firstPage(search: Search): HistoryPage {
-  const newest = readOne<{ id: number | null }>(search.database, 'SELECT max(id) AS id FROM historyDocuments')?.id ?? 0
-  const start = { head: [], shown: 0, below: newest + 1, stage: 0, stretched: false }
+  const newest = newestAnchors(search)
+  const start = { head: [], shown: 0, newest, passed: [], passedId: '', stage: 0, stretched: false }
   if (search.parsed.terms.length === 0) return unrankedPage(search, start)
-  const { terms, scored, stage, stretched } = best(search, isAlone(search)) ?? bestWithin(search)
-  return pageOf(search, terms, { ...start, head: scored.map((event) => event.best.event), stage, stretched }, scored)
+  const { terms, scored, stage, stretched } = best(search)
+  return pageOf(search, terms, { ...start, head: scored.map((event) => event.best.print), stage, stretched }, scored)
 }
 
 /** The page that the cursor stands before. */
 export function laterPage(search: Search, cursor: HistoryCursor): HistoryPage {
   if (search.parsed.terms.length === 0) return unrankedPage(search, cursor)
-  const terms = planTerms(search.parsed, search.vocabulary, cursor.stretched)
-  const events = cursor.head.slice(cursor.shown, cursor.shown + search.query.limit)
-  const rows = matchWithin(search.database, widest(matchingOf(search, terms)), events)
-  const scored = scoreEvents(search.parsed, terms, visible(search, loadDocuments(search.database, rows)))
-  const places = new Map(events.map((event, place) => [event, place]))
-  const place = ({ best: { event } }: ScoredEvent<FoundDocument>): number => places.get(event) ?? 0
+  const { database, audience, parsed, query } = search
+  const terms = planTerms(parsed, search.vocabulary, cursor.stretched)
+  const prints = cursor.head.slice(cursor.shown, cursor.shown + query.limit)
+  const rows = matchWithin(database, audience.range, widest(matchingOf(search, terms)), prints)
+  const scored = scoreEvents(parsed, terms, visible(search, loadDocuments(database, rows)))
+  const places = new Map(prints.map((print, place) => [print, place]))
+  const place = ({ best: { print } }: ScoredEvent<FoundDocument>): number => places.get(print) ?? 0
   return pageOf(
     search,
     terms,
@@ -98,9 +103,7 @@ function tailPage(
   const left = search.query.limit - hits.length
   const found = scan(search, expression, cursor, left, (documents) => scoreEvents(search.parsed, terms, documents)[0])
   const page = [...hits, ...found.events.map((event) => hitOf(event, terms))]
-  return found.below === undefined
-    ? { hits: page }
-    : { hits: page, next: writeCursor(search.query, { ...cursor, below: found.below }) }
+  return found.next === undefined ? { hits: page } : { hits: page, next: writeCursor(search.query, found.next) }
 }
 
 /** Without words: what holds the symbols, or everything, newest first. */
@@ -108,17 +111,19 @@ function unrankedPage(search: Search, cursor: HistoryCursor): HistoryPage {
   const { query, parsed } = search
   if (parsed.literal !== '' && parsed.symbols.length === 0) return { hits: [] }
   const pieces = parsed.literal === '' ? [] : parsed.literal.split(' ')
-  const found = scan(search, tokensExpression(query, parsed.symbols), cursor, query.limit, (documents) => {
+  const tokens = parsed.symbols.length === 0 ? undefined : parsed.symbols.map(quote).join(' AND ')
+  const expression = within(tokens, query.scope.tenant, boundsOf(query.scope, query.filters))
+  const found = scan(search, expression, cursor, query.limit, (documents) => {
     const best = documents.find(({ text }) => pieces.every((piece) => readable(text).lowered.includes(piece)))
     return best && { best, score: 1, covered: 1 }
   })
   const hits = found.events.map((event) => hitOf(event, []))
-  return found.below === undefined ? { hits } : { hits, next: writeCursor(query, { ...cursor, below: found.below }) }
+  return found.next === undefined ? { hits } : { hits, next: writeCursor(query, found.next) }
 }
 
 /**
  * Goes through the matching documents, newest first, event by event (an event's documents stand together, for they are written
- * together), and keeps what `judge` makes a hit of. `below`: where to go on; undefined at the end.
+ * together), and keeps what `judge` makes a hit of. `next`: where to go on; undefined at the end.
  */
 function scan(
   search: Search,
@@ -126,27 +131,73 @@ function scan(
   cursor: HistoryCursor,
   limit: number,
   judge: (documents: readonly FoundDocument[]) => ScoredEvent<FoundDocument> | undefined,
-): { events: ScoredEvent<FoundDocument>[]; below: number | undefined } {
+): { events: ScoredEvent<FoundDocument>[]; next: HistoryCursor | undefined } {
   const { database, query } = search
   const shown = new Set(cursor.head)
   const events: ScoredEvent<FoundDocument>[] = []
-  let { below } = cursor
+  const passed: FoundDocument[] = []
+  let { range, older } = placeIn(search, cursor)
+  const next = (): HistoryCursor => passOver(cursor, passed)
   for (let looked = 0; looked < MAX_SCANNED; looked += CROWD) {
-    const rows = matchRows(database, expression, query.filters, { below, limit: CROWD })
-    for (const [event, documents] of Map.groupBy(
+    const rows = matchRows(database, range, expression, { filters: query.filters, limit: CROWD })
+    for (const documents of Map.groupBy(
       visible(search, loadDocuments(database, rows)),
       (document) => document.event,
-    )) {
-      if (events.length === limit) return { events, below }
-      const judged = shown.has(event) ? undefined : judge(documents)
-      shown.add(event)
-      below = firstDocument(database, event)
+    ).values()) {
+      const [document] = documents
+      if (document === undefined || document.hit.messageId >= older) continue
+      if (events.length === limit) return { events, next: next() }
+      const judged = shown.has(document.print) ? undefined : judge(documents)
+      shown.add(document.print)
+      passed.push(document)
+      range = { ...range, last: firstDocument(database, document.event) - 1 }
       if (judged !== undefined) events.push(judged)
     }
-    if (rows.length < CROWD) return { events, below: undefined }
-    below = Math.min(below, rows.at(-1) ?? below)
+    if (rows.length < CROWD) return { events, next: undefined }
+    range = { ...range, last: Math.min(range.last, (rows.at(-1) ?? range.last) - 1) }
   }
-  return { events, below }
+  return { events, next: next() }
+}
+
+/** Where the scan goes on: within the range, and among messages with smaller ids where nothing stands as it stood. */
+function placeIn({ database, audience }: Search, cursor: HistoryCursor): { range: IdRange; older: string } {
+  const { range } = audience
+  const standing = (anchors: readonly Anchor[]): IdRange[] =>
+    anchors.flatMap((anchor) => placeOf(database, range, anchor) ?? [])
+  const newest = standing(cursor.newest).reduce((last, place) => Math.max(last, place.last), 0)
+  const top = newest === 0 ? range : { ...range, last: newest }
+  const passed = standing(cursor.passed)
+  if (passed.length > 0)
+    return { range: { ...top, last: Math.min(top.last, ...passed.map(({ first }) => first - 1)) }, older: LAST_ID }
+  return { range: top, older: cursor.passedId === '' ? LAST_ID : cursor.passedId }
+}
+
+/** Sorts after every id of a message. */
+const LAST_ID = '\u{10FFFF}'
+
+/** The cursor after these documents, in the order in which they were passed: messages of several sessions name the place. */
+function passOver(cursor: HistoryCursor, passed: readonly FoundDocument[]): HistoryCursor {
+  const last = passed.at(-1)
+  if (last === undefined) return cursor
+  const latest = passed.toReversed()
+  const sessions = [...Map.groupBy(latest, ({ hit }) => hit.session).values()].flatMap(
+    (ofSession) => ofSession[0] ?? [],
+  )
+  const chosen = [...new Set([...sessions.slice(0, ANCHORS), ...latest])].slice(0, ANCHORS)
+  return { ...cursor, passed: chosen.map(anchorOf), passedId: last.hit.messageId }
+}
+
+const anchorOf = ({ print, hit }: FoundDocument): Anchor => ({ print, status: hit.status ?? '' })
+
+/** The newest messages that the scope may see. */
+function newestAnchors({ database, query, audience }: Search): Anchor[] {
+  const expression = within(undefined, query.scope.tenant, boundsOf(query.scope, {}))
+  const rows = matchRows(database, audience.range, expression, { filters: {}, limit: NEWEST })
+  const events = Map.groupBy(loadDocuments(database, rows), ({ event }) => event).values()
+  return Array.from(events, (documents) => documents[0])
+    .flatMap((document) => document ?? [])
+    .slice(0, ANCHORS)
+    .map(anchorOf)
 }
 
 interface Best {
@@ -156,61 +207,47 @@ interface Best {
   readonly stretched: boolean
 }
 
-/** The best events; undefined when documents of other tenants were among what matched without the tenant's token. */
-function best(search: Search, alone: boolean): Best | undefined {
+function best(search: Search): Best {
   const terms = planTerms(search.parsed, search.vocabulary, false)
-  const first = bestOf(search, matchingOf(search, terms, alone), false)
-  if (first === undefined) return undefined
+  const first = bestOf(search, matchingOf(search, terms), false)
   const covered = first.scored.reduce((most, event) => Math.max(most, event.covered), 0)
   if (covered >= COVERED) return first
   const wider = planTerms(search.parsed, search.vocabulary, true)
   if (!isWider(wider, terms)) return first
-  const second = bestOf(search, matchingOf(search, wider, alone), true)
-  if (second === undefined) return undefined
+  const second = bestOf(search, matchingOf(search, wider), true)
   return second.scored.some((event) => event.covered > covered) ? second : first
 }
 
-function bestWithin(search: Search): Best {
-  const found = best(search, false)
-  if (found === undefined) throw new Error('a match within a tenant found documents of another')
-  return found
-}
-
-const matchingOf = ({ query }: Search, terms: readonly PlannedTerm[], alone = false): Matching => ({
+const matchingOf = ({ query }: Search, terms: readonly PlannedTerm[]): Matching => ({
   query,
   terms,
-  scope: scopeExpression(query.scope, query.filters, alone),
+  bounds: boundsOf(query.scope, query.filters),
 })
-
-/** Whether all documents are the tenant's, by the latest counts. */
-function isAlone({ query, vocabulary }: Search): boolean {
-  const all = HISTORY_ROLES.reduce((sum, role) => sum + vocabulary.frequency(roleToken(role)), 0)
-  return vocabulary.frequency(tenantToken(query.scope.tenant)) === all
-}
 
 /** Whether words stand for more than before. */
 const isWider = (wider: readonly PlannedTerm[], terms: readonly PlannedTerm[]): boolean =>
   wider.some((term, index) => term.alternatives.flat(2).length > (terms[index]?.alternatives.flat(2).length ?? 0))
 
-function bestOf(search: Search, matching: Matching, stretched: boolean): Best | undefined {
+function bestOf(search: Search, matching: Matching, stretched: boolean): Best {
   const found = candidates(search, matching)
   const loaded = loadDocuments(search.database, found.rows.slice(0, SCORED))
-  if (loaded.some(({ tenant }) => tenant !== search.query.scope.tenant)) return undefined
   const scored = scoreEvents(search.parsed, matching.terms, visible(search, loaded))
   return { terms: matching.terms, scored, stage: found.stage, stretched }
 }
 
 /** Documents from the strictest way of matching that gives enough, after those of the stricter ones. */
-function candidates({ database, query }: Search, matching: Matching): Found {
+function candidates(search: Search, matching: Matching): Found {
+  const { database, query, audience } = search
   const rows = new Set<number>()
   let used = 0
   for (const [stage, name] of STAGES.entries()) {
     const expression = matchExpression(matching, name)
     if (expression === undefined) continue
     used = stage
-    const newest = (match: string, limit: number): number[] => matchRows(database, match, query.filters, { limit })
+    const newest = (match: string, limit: number): number[] =>
+      matchRows(database, audience.range, match, { filters: query.filters, limit })
     const matched =
-      name === 'any' ? bestOfAny(database, matching, rows.size === 0 ? MIN_ANY : 0) : newest(expression, CROWD)
+      name === 'any' ? bestOfAny(search, matching, rows.size === 0 ? MIN_ANY : 0) : newest(expression, CROWD)
     const nearer = name === 'any' || matched.length < CROWD ? [] : crowdExpressions(matching)
     for (const id of [...nearer.flatMap((match) => newest(match, NEARER)), ...matched]) rows.add(id)
     if (rows.size >= ENOUGH) break
@@ -219,10 +256,10 @@ function candidates({ database, query }: Search, matching: Matching): Found {
 }
 
 /** The documents that have most of the rare terms, newer first among equals. */
-function bestOfAny(database: Database, matching: Matching, least: number): number[] {
+function bestOfAny({ database, audience }: Search, matching: Matching, least: number): number[] {
   const worth = new Map<number, number>()
   for (const part of rareParts(matching.terms, least))
-    for (const id of matchAll(database, partExpression(matching, part)))
+    for (const id of matchAll(database, audience.range, partExpression(matching, part)))
       worth.set(id, (worth.get(id) ?? 0) + part.importance)
   const ordered = Array.from(worth).toSorted((left, right) => right[1] - left[1] || right[0] - left[0])
   return ordered.slice(0, CROWD).map(([id]) => id)
@@ -240,8 +277,7 @@ const widest = (matching: Matching): string =>
 function visible({ query }: Search, documents: readonly FoundDocument[]): FoundDocument[] {
   const { scope, filters } = query
   return documents.filter(
-    ({ tenant, hit, time }) =>
-      tenant === scope.tenant &&
+    ({ hit, time }) =>
       (scope.session ?? hit.session) === hit.session &&
       (scope.owner ?? hit.owner) === hit.owner &&
       time >= (filters.since ?? time) &&

@@ -24,7 +24,7 @@ export interface HistoryProjection {
 }
 
 /** The projection of the log in `database`, into tables of the same database. */
-export function createSqliteHistoryProjection(dependencies: MergeDependencies): HistoryProjection {
+export function createSqliteHistoryProjection(dependencies: Omit<MergeDependencies, 'tables'>): HistoryProjection {
   const { database, report } = dependencies
   const tables = createHistoryTables(database)
   let merging: Promise<void> = Promise.resolve()
@@ -33,7 +33,7 @@ export function createSqliteHistoryProjection(dependencies: MergeDependencies): 
 
   /** One after the other: a later one has little left to do. */
   function merge(): Promise<void> {
-    merging = merging.catch(() => undefined).then(() => mergeMarked(dependencies))
+    merging = merging.catch(() => undefined).then(() => mergeMarked({ ...dependencies, tables }))
     return merging
   }
 

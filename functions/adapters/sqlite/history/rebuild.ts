@@ -40,7 +40,8 @@ function markAfter(database: Database, number: number): number[] {
   const numbers = readAll<{ number: number }>(database, sql, number, PAGE).map((row) => row.number)
   write(
     database,
-    'INSERT OR REPLACE INTO historyMarks (message) SELECT value FROM json_each(?)',
+    `INSERT OR REPLACE INTO historyMarks (message, tenant) SELECT m.number, s.tenant FROM json_each(?) w
+     JOIN messages m ON m.number = w.value JOIN sessions s ON s.number = m.session`,
     JSON.stringify(numbers),
   )
   return numbers
@@ -60,9 +61,10 @@ function removeOrphans({ database, history }: Dependencies): number {
 function findOrphans(database: Database): (SessionKey & { readonly message: string })[] {
   return readAll(
     database,
-    `SELECT h.tenant, h.session, h.message FROM historyMessages h WHERE NOT EXISTS (
+    `SELECT t.tenant, h.session, h.message FROM historyMessages h JOIN historyTenants t ON t.id = h.tenant
+     WHERE NOT EXISTS (
        SELECT 1 FROM messages m JOIN sessions s ON s.number = m.session
-       WHERE s.tenant = h.tenant AND s.session = h.session AND m.id = h.message) LIMIT ?`,
+       WHERE s.tenant = t.tenant AND s.session = h.session AND m.id = h.message) LIMIT ?`,
     PAGE,
   )
 }

@@ -2,12 +2,13 @@ import type { HistoryFilters, HistoryHit, HistoryRole } from '../../../domain/hi
 import type { ToolStatus } from '../../../domain/message.ts'
 import type { Candidate } from '../../../search/score.ts'
 import { readAll, readOne, type Database } from '../database.ts'
+import type { IdRange } from './audiences.ts'
 
 /** A document as it was found, with what its message says of it. */
 export interface FoundDocument extends Candidate {
   readonly id: number
   readonly event: number
-  readonly tenant: string
+  readonly print: string
   readonly hit: Omit<HistoryHit, 'score' | 'snippet'>
 }
 
@@ -17,9 +18,9 @@ interface Row {
   readonly role: HistoryRole
   readonly time: number
   readonly text: string
-  readonly tenant: string
   readonly session: string
   readonly message: string
+  readonly print: string
   readonly owner: string | null
   readonly run: string
   readonly agent: string
@@ -29,29 +30,32 @@ interface Row {
   readonly call: string | null
 }
 
-/** Documents that match, newest first. FTS5's own ranking reads every posting of every word: it is left out. */
+/** Documents of the range that match, newest first. FTS5's own ranking reads every posting of every word: it is left out. */
 export function matchRows(
   database: Database,
+  { first, last }: IdRange,
   expression: string,
-  filters: HistoryFilters,
-  { limit, below = Number.MAX_SAFE_INTEGER }: { readonly limit: number; readonly below?: number },
+  { filters, limit }: { readonly filters: HistoryFilters; readonly limit: number },
 ): number[] {
   const unfiltered = filters.since === undefined && filters.until === undefined
   const rows = unfiltered
     ? readAll<{ id: number }>(
         database,
-        `SELECT rowid AS id FROM historyWords WHERE historyWords MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?`,
+        `SELECT rowid AS id FROM historyWords WHERE historyWords MATCH ? AND rowid BETWEEN ? AND ?
+         ORDER BY rowid DESC LIMIT ?`,
         expression,
-        below,
+        first,
+        last,
         limit,
       )
     : readAll<{ id: number }>(
         database,
         `SELECT historyWords.rowid AS id FROM historyWords CROSS JOIN historyDocuments d ON d.id = historyWords.rowid
-         WHERE historyWords MATCH ? AND historyWords.rowid < ? AND d.time BETWEEN ? AND ?
+         WHERE historyWords MATCH ? AND historyWords.rowid BETWEEN ? AND ? AND d.time BETWEEN ? AND ?
          ORDER BY historyWords.rowid DESC LIMIT ?`,
         expression,
-        below,
+        first,
+        last,
         ...timeRange(filters),
         limit,
       )
@@ -65,35 +69,64 @@ export function firstDocument(database: Database, event: number): number {
   )
 }
 
-/** All documents that match, in one value: rows would cost more than the search. */
-export function matchAll(database: Database, expression: string): number[] {
+/** All documents of the range that match, in one value: rows would cost more than the search. */
+export function matchAll(database: Database, { first, last }: IdRange, expression: string): number[] {
   const row = readOne<{ ids: string }>(
     database,
-    'SELECT json_group_array(rowid) AS ids FROM historyWords WHERE historyWords MATCH ?',
+    'SELECT json_group_array(rowid) AS ids FROM historyWords WHERE historyWords MATCH ? AND rowid BETWEEN ? AND ?',
     expression,
+    first,
+    last,
   )
   return JSON.parse(row?.ids ?? '[]') as number[]
 }
 
-/** Documents of these events that match. */
-export function matchWithin(database: Database, expression: string, events: readonly number[]): number[] {
+/** Documents of the messages of these prints that match. */
+export function matchWithin(
+  database: Database,
+  { first, last }: IdRange,
+  expression: string,
+  prints: readonly string[],
+): number[] {
   const rows = readAll<{ id: number }>(
     database,
     `SELECT historyWords.rowid AS id FROM historyWords
-     WHERE historyWords MATCH ? AND rowid IN
-       (SELECT id FROM historyDocuments WHERE message IN (SELECT value FROM json_each(?)))
+     WHERE historyWords MATCH ? AND rowid BETWEEN ? AND ? AND rowid IN
+       (SELECT d.id FROM historyMessages m JOIN historyDocuments d ON d.message = m.id
+        WHERE m.print IN (SELECT value FROM json_each(?)))
      LIMIT 400`,
     expression,
-    JSON.stringify(events),
+    first,
+    last,
+    JSON.stringify(prints),
   )
   return rows.map(({ id }) => id)
+}
+
+/** Where the message of this print stands while its status is this one: its first and last document. */
+export function placeOf(
+  database: Database,
+  { first, last }: IdRange,
+  { print, status }: { readonly print: string; readonly status: string },
+): IdRange | undefined {
+  const row = readOne<{ first: number | null; last: number | null }>(
+    database,
+    `SELECT min(d.id) AS first, max(d.id) AS last FROM historyMessages m JOIN historyDocuments d ON d.message = m.id
+     WHERE m.print = ? AND coalesce(m.status, '') = ? AND d.id BETWEEN ? AND ?`,
+    print,
+    status,
+    first,
+    last,
+  )
+  if (row === undefined || row.first === null || row.last === null) return undefined
+  return { first: row.first, last: row.last }
 }
 
 /** The documents of these ids, in their order; without those that are gone. */
 export function loadDocuments(database: Database, ids: readonly number[]): FoundDocument[] {
   const loaded = readAll<Row>(
     database,
-    `SELECT d.id, d.message AS event, d.role, d.time, d.text, m.tenant, m.session, m.message, m.owner, m.run, m.agent,
+    `SELECT d.id, d.message AS event, d.role, d.time, d.text, m.session, m.message, m.print, m.owner, m.run, m.agent,
             m.tool, m.toolCall, m.status, m.call
      FROM historyDocuments d JOIN historyMessages m ON m.id = d.message
      WHERE d.id IN (SELECT value FROM json_each(?))`,
@@ -107,14 +140,14 @@ export function loadDocuments(database: Database, ids: readonly number[]): Found
 }
 
 function found(row: Row): FoundDocument {
-  const { id, event, role, time, text, tenant } = row
+  const { id, event, role, time, text, print } = row
   return {
     id,
     event,
     role,
     time,
     text,
-    tenant,
+    print,
     toolName: row.tool ?? undefined,
     call: row.call ?? undefined,
     hit: {

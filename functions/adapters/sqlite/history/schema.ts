@@ -85,3 +85,108 @@ END;
 INSERT INTO sqlite_sequence (name, seq) SELECT 'historyDocuments', 0
   WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'historyDocuments');
 `
+
+/**
+ * Nothing that one tenant, owner or session has stored may show in what another is answered, so each has statistics and words
+ * of its own. Ids of documents and of words are within the range of their tenant (`audiences.ts`): a match that is held to the
+ * range never reads what others have. `historyAudiences` has a row for each owner and each session, `historyWordUses` the words
+ * of each: a session's count once, an owner's and the tenant's as often as sessions have them, so that words are forgotten with
+ * their session at a cost in proportion to it. `print` names a message in cursors.
+ *
+ * The tables before had one vocabulary and one sequence for all: they are made again from the log. Marks name their tenant.
+ */
+export const HISTORY_AUDIENCES_SCHEMA = `
+DROP TABLE historyWordCounts;
+DROP TABLE historyWords;
+DROP TABLE historyWordParts;
+DROP TABLE historyVocabulary;
+DROP TABLE historyDocuments;
+DROP TABLE historyMessages;
+DROP TRIGGER markAdded;
+DROP TRIGGER markChanged;
+DROP TRIGGER unmarkRemoved;
+DROP TABLE historyMarks;
+CREATE TABLE historyTenants (
+  id INTEGER PRIMARY KEY,
+  tenant TEXT NOT NULL UNIQUE,
+  documents INTEGER NOT NULL DEFAULT 0,
+  lastDocument INTEGER NOT NULL DEFAULT 0,
+  lastWord INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE historyAudiences (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  tenant INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  owner INTEGER,
+  documents INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (tenant, kind, name)
+);
+CREATE TABLE historyMessages (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  tenant INTEGER NOT NULL,
+  session TEXT NOT NULL,
+  message TEXT NOT NULL,
+  print TEXT NOT NULL,
+  owner TEXT,
+  run TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  tool TEXT,
+  toolCall TEXT,
+  status TEXT,
+  call TEXT,
+  UNIQUE (message, tenant, session)
+);
+CREATE INDEX historyMessagePrints ON historyMessages (print);
+CREATE TABLE historyDocuments (
+  id INTEGER PRIMARY KEY,
+  message INTEGER NOT NULL,
+  part TEXT NOT NULL,
+  role TEXT NOT NULL,
+  time INTEGER NOT NULL,
+  text TEXT NOT NULL
+);
+CREATE INDEX historyDocumentsOfMessage ON historyDocuments (message);
+CREATE VIRTUAL TABLE historyWords USING fts5 (
+  tool, call, body, extra, scope,
+  content = '', contentless_delete = 1, tokenize = "ascii tokenchars '-_./:@+#~'"
+);
+CREATE VIRTUAL TABLE historyWordCounts USING fts5vocab (historyWords, row);
+CREATE TABLE historyVocabulary (
+  id INTEGER PRIMARY KEY,
+  tenant INTEGER NOT NULL,
+  word TEXT NOT NULL,
+  uses INTEGER NOT NULL,
+  UNIQUE (tenant, word)
+);
+CREATE TABLE historyWordUses (
+  audience INTEGER NOT NULL,
+  word INTEGER NOT NULL,
+  uses INTEGER NOT NULL,
+  PRIMARY KEY (audience, word)
+) WITHOUT ROWID;
+CREATE VIRTUAL TABLE historyWordParts USING fts5 (
+  word,
+  content = '', columnsize = 0, detail = none, tokenize = 'trigram case_sensitive 1'
+);
+CREATE TABLE historyMarks (
+  message INTEGER PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  first INTEGER,
+  stored INTEGER,
+  documents INTEGER
+);
+CREATE INDEX historyMarksOfTenant ON historyMarks (tenant);
+INSERT INTO historyMarks (message, tenant)
+  SELECT m.number, s.tenant FROM messages m JOIN sessions s ON s.number = m.session WHERE s.live = 1;
+CREATE TRIGGER markAdded AFTER INSERT ON messages BEGIN
+  INSERT INTO historyMarks (message, tenant) SELECT new.number, tenant FROM sessions WHERE number = new.session;
+END;
+CREATE TRIGGER markChanged AFTER UPDATE OF status, body ON messages BEGIN
+  INSERT INTO historyMarks (message, tenant) SELECT new.number, tenant FROM sessions WHERE number = new.session
+    ON CONFLICT (message) DO UPDATE SET first = NULL, stored = NULL, documents = NULL WHERE first IS NOT NULL;
+END;
+CREATE TRIGGER unmarkRemoved AFTER DELETE ON messages BEGIN
+  DELETE FROM historyMarks WHERE message = old.number;
+END;
+`

@@ -27,34 +27,47 @@ export function scopeTokens(document: HistoryDocument): string[] {
   ]
 }
 
-/**
- * The part of a match expression that admits what the scope and the filters admit, times to the hour; undefined when that is
- * everything. `alone`: nearly all documents are the tenant's, so that its token would cost much and exclude little.
- */
-export function scopeExpression(scope: HistoryScope, filters: HistoryFilters, alone = false): string | undefined {
+/** What a match is held to, within its tenant's range: expressions that must match, and one that must not. */
+export interface Bounds {
+  readonly must: readonly string[]
+  readonly not: string | undefined
+}
+
+/** The tokens that all documents of a scope have, of those that the tenant has. A session's and an owner's name their tenant. */
+export function scopeTokensOf({ tenant, session, owner }: HistoryScope): string[] {
+  return [
+    ...optional(session, (name) => token('s', tenant, name)),
+    ...optional(owner, (name) => token('o', tenant, name)),
+  ]
+}
+
+/** What the scope and the filters admit, times to the hour. */
+export function boundsOf(scope: HistoryScope, filters: HistoryFilters): Bounds {
   const { tenant } = scope
   const wanted = [
-    ...optional(scope.session, (session) => token('s', tenant, session)),
+    ...scopeTokensOf(scope),
     ...optional(filters.session, (session) => token('s', tenant, session)),
-    ...optional(scope.owner, (owner) => token('o', tenant, owner)),
     ...optional(filters.owner, (owner) => token('o', tenant, owner)),
     ...optional(filters.role, roleToken),
     ...optional(filters.tool, (tool) => token('n', tool)),
     ...optional(filters.status, (status) => token('x', status)),
     ...optional(filters.agent, (agent) => token('a', agent)),
-  ]
-  // The tokens of a session and of an owner name their tenant, which is why they need no other.
-  const narrow = scope.session ?? filters.session ?? scope.owner ?? filters.owner
-  const isTenantNeeded = narrow === undefined && !(alone && filters.notRun === undefined)
-  const all = [...(isTenantNeeded ? [tenantToken(tenant)] : []), ...wanted].map(quote)
+  ].map(quote)
   const times = timeTokens(filters.since, filters.until)
-  if (times !== undefined) all.push(`(${times.map(quote).join(' OR ')})`)
-  if (all.length === 0) return undefined
-  const not = filters.notRun === undefined ? '' : ` NOT ${quote(token('u', filters.notRun))}`
-  return `(${all.join(' AND ')})${not}`
+  return {
+    must: times === undefined ? wanted : [...wanted, `(${times.map(quote).join(' OR ')})`],
+    not: filters.notRun === undefined ? undefined : quote(token('u', filters.notRun)),
+  }
 }
 
-export const tenantToken = (tenant: string): string => token('t', tenant)
+/** An expression held to bounds; without one, what admits everything of the tenant within them. */
+export function within(expression: string | undefined, tenant: string, { must, not }: Bounds): string {
+  const all = [...(expression === undefined ? [] : [expression]), ...must]
+  const joined = all.length === 0 ? quote(tenantToken(tenant)) : all.join(' AND ')
+  return not === undefined ? joined : `(${joined}) NOT ${not}`
+}
+
+const tenantToken = (tenant: string): string => token('t', tenant)
 export const roleToken = (role: HistoryRole): string => token('r', role)
 
 /** Quotes a token for a match expression. */

@@ -1,26 +1,45 @@
 import type { HistoryDocument } from '../../../domain/history.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { documentTokens } from '../../../search/document-tokens.ts'
-import { tokenize } from '../../../search/tokens.ts'
+import { messagePrint } from '../../../search/cursor.ts'
 import { readAll, readOne, statement, write, type Database } from '../database.ts'
+import {
+  countDocuments,
+  findSessionRows,
+  isEmpty,
+  removeSession,
+  reserveDocuments,
+  sessionRows,
+  type SessionRows,
+} from './audiences.ts'
 import { scopeTokens } from './scope.ts'
-import { createVocabularyWriter, type VocabularyWriter } from './vocabulary.ts'
+import { createVocabularyWriter, type VocabularyWriter } from './vocabulary-writer.ts'
 
 /** SQLite's word for no limit. */
 const ALL = -1
+/** Words of a session without documents, for each document that may be removed: each takes some microseconds. */
+const WORDS_A_DOCUMENT = 20
 
-/** The full-text tables, written message by message inside the caller's transaction. */
+/** The full-text tables, written inside the caller's transactions. */
 export interface HistoryTables {
+  /** Runs `work`, which puts documents; what they share with each other is written once, at its end. */
+  put<Result>(work: (batch: HistoryBatch) => Result): Result
+  /**
+   * Removes so many of the message's documents, and with the last of its session the session's words; answers how many
+   * documents there were to remove, and whether there is more to do.
+   */
+  removeSome(key: SessionKey, messageId: string, limit: number): Removed
+  /** Removes what the tables have of the message; answers how many documents. */
+  remove(key: SessionKey, messageId: string): number
+}
+
+export interface HistoryBatch {
   /** Puts these documents in the place of all that the tables have of the message. */
   replace(key: SessionKey, messageId: string, documents: readonly HistoryDocument[]): void
   /** Puts some of these documents, which get the ids from `first` on, in the place of as many of those that were there before. */
   replaceSome(key: SessionKey, messageId: string, documents: readonly HistoryDocument[], part: Part): void
-  /** Answers the first of so many ids of documents, all greater than those before, which nobody else gets. */
-  reserve(count: number): number
-  /** Removes so many of the message's documents; answers how many there were to remove, and whether it has more. */
-  removeSome(key: SessionKey, messageId: string, limit: number): Removed
-  /** Removes what the tables have of the message; answers how many documents. */
-  remove(key: SessionKey, messageId: string): number
+  /** Answers the first of so many ids of documents, all greater than the tenant's before, which nobody else gets. */
+  reserve(document: HistoryDocument, count: number): number
 }
 
 export interface Removed {
@@ -39,15 +58,59 @@ interface Part {
 export function createHistoryTables(database: Database): HistoryTables {
   const vocabulary = createVocabularyWriter(database)
   return {
-    replace(key, messageId, documents) {
-      const part = { first: reserve(database, documents.length), start: 0, end: documents.length }
-      replaceSome(database, vocabulary, { key, messageId, documents }, part)
+    put(work) {
+      const batch = createBatch(database, vocabulary)
+      const result = work(batch)
+      batch.end()
+      return result
     },
-    replaceSome: (key, messageId, documents, part) =>
-      replaceSome(database, vocabulary, { key, messageId, documents }, part),
-    reserve: (count) => reserve(database, count),
     removeSome: (key, messageId, limit) => removeSome(database, vocabulary, { key, messageId, limit }),
     remove: (key, messageId) => removeSome(database, vocabulary, { key, messageId, limit: ALL }).count,
+  }
+}
+
+/** What a batch has of a session that is not yet written. */
+interface Gathered {
+  readonly rows: SessionRows
+  documents: number
+  words: Set<string>
+}
+
+function createBatch(database: Database, vocabulary: VocabularyWriter): HistoryBatch & { end(): void } {
+  const sessions = new Map<string, Gathered>()
+  const gather = (document: HistoryDocument): Gathered => {
+    const name = JSON.stringify([document.tenant, document.session])
+    const known = sessions.get(name)
+    if (known !== undefined) return known
+    const made = { rows: sessionRows(database, document), documents: 0, words: new Set<string>() }
+    sessions.set(name, made)
+    return made
+  }
+  const end = (): void => {
+    for (const { rows, documents, words } of sessions.values()) {
+      countDocuments(database, rows, documents)
+      vocabulary.add(rows, words)
+    }
+    sessions.clear()
+  }
+  const reserve: HistoryBatch['reserve'] = (document, count) =>
+    reserveDocuments(database, gather(document).rows.tenant, count)
+  const replaceSome: HistoryBatch['replaceSome'] = (key, messageId, documents, part) => {
+    const [document] = documents
+    if (document !== undefined) return putSome(database, gather(document), { key, messageId, documents }, part)
+    // Whether anything of its session is left must be known.
+    end()
+    removeSome(database, vocabulary, { key, messageId, limit: ALL })
+  }
+  return {
+    end,
+    reserve,
+    replaceSome,
+    replace(key, messageId, documents) {
+      const [document] = documents
+      const first = document === undefined ? 0 : reserve(document, documents.length)
+      replaceSome(key, messageId, documents, { first, start: 0, end: documents.length })
+    },
   }
 }
 
@@ -56,65 +119,68 @@ function removeSome(
   vocabulary: VocabularyWriter,
   { key, messageId, limit }: { readonly key: SessionKey; readonly messageId: string; readonly limit: number },
 ): Removed {
-  const id = findMessage(database, key, messageId)
-  if (id === undefined) return { count: 0, more: false }
-  const { count, words } = removeDocuments(database, id, { below: Number.MAX_SAFE_INTEGER, limit })
-  const more = readOne(database, 'SELECT 1 FROM historyDocuments WHERE message = ? LIMIT 1', id) !== undefined
-  vocabulary.forget(more ? words : [...words, ...sharedWords(database, id)])
-  if (!more) write(database, 'DELETE FROM historyMessages WHERE id = ?', id)
-  return { count, more }
+  const rows = findSessionRows(database, key)
+  const id = rows && findMessage(database, rows, key, messageId)
+  if (rows === undefined || id === undefined) return { count: 0, more: false }
+  const count = removeDocuments(database, id, { below: Number.MAX_SAFE_INTEGER, limit })
+  countDocuments(database, rows, -count)
+  const left = readOne(database, 'SELECT 1 FROM historyDocuments WHERE message = ? LIMIT 1', id) !== undefined
+  if (left) return { count, more: true }
+  if (isEmpty(database, rows)) {
+    if (vocabulary.forget(rows, limit === ALL ? ALL : limit * WORDS_A_DOCUMENT)) return { count, more: true }
+    removeSession(database, rows)
+  }
+  write(database, 'DELETE FROM historyMessages WHERE id = ?', id)
+  return { count, more: false }
 }
 
-function reserve(database: Database, count: number): number {
-  const sql = "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'historyDocuments' RETURNING seq"
-  const last = readOne<{ seq: number }>(database, sql, count)?.seq
-  if (last === undefined) throw new Error('historyDocuments has no sequence')
-  return last - count + 1
+interface Put {
+  readonly key: SessionKey
+  readonly messageId: string
+  readonly documents: readonly HistoryDocument[]
 }
 
-function replaceSome(
+function putSome(
   database: Database,
-  vocabulary: VocabularyWriter,
-  { key, messageId, documents }: { key: SessionKey; messageId: string; documents: readonly HistoryDocument[] },
+  gathered: Gathered,
+  { key, messageId, documents }: Put,
   { first, start, end }: Part,
 ): void {
-  const known = findMessage(database, key, messageId)
+  const { rows, words } = gathered
+  const known = findMessage(database, rows, key, messageId)
   const whole = end >= documents.length
   const limit = whole ? ALL : end - start
-  const removed = known === undefined ? [] : removeDocuments(database, known, { below: first, limit }).words
-  if (known !== undefined && whole) removed.push(...sharedWords(database, known))
-  const [document] = documents
-  const added = new Set<string>()
-  if (document !== undefined) {
-    const id = known ?? insertMessage(database, document)
-    if (known !== undefined && whole) updateMessage(database, known, document)
-    for (const [place, one] of documents.slice(start, end).entries())
-      for (const word of insertDocument(database, vocabulary, id, first + start + place, one)) added.add(word)
-  } else if (known !== undefined) write(database, 'DELETE FROM historyMessages WHERE id = ?', known)
-  // Whether a word stands elsewhere is costly to ask, and most words are back at once: a call is written again with its result.
-  vocabulary.forget(removed.filter((word) => !added.has(word)))
+  if (known !== undefined) gathered.documents -= removeDocuments(database, known, { below: first, limit })
+  const added = documents.slice(start, end)
+  const [document] = added
+  if (document === undefined) return
+  const id = known ?? insertMessage(database, rows, document)
+  if (known !== undefined && whole) updateMessage(database, known, document)
+  for (const [place, one] of added.entries()) insertDocument(database, id, first + start + place, one, words)
+  gathered.documents += added.length
 }
 
-function findMessage(database: Database, key: SessionKey, messageId: string): number | undefined {
-  return readOne<{ id: number }>(
-    database,
-    'SELECT id FROM historyMessages WHERE message = ? AND tenant = ? AND session = ?',
-    messageId,
-    key.tenant,
-    key.session,
-  )?.id
+function findMessage(
+  database: Database,
+  { tenant }: SessionRows,
+  { session }: SessionKey,
+  messageId: string,
+): number | undefined {
+  const sql = 'SELECT id FROM historyMessages WHERE message = ? AND tenant = ? AND session = ?'
+  return readOne<{ id: number }>(database, sql, messageId, tenant, session)?.id
 }
 
-function insertMessage(database: Database, document: HistoryDocument): number {
-  const { tenant, session, messageId, owner, runId, agent, toolName, toolCallId, status, call } = document
+function insertMessage(database: Database, { tenant }: SessionRows, document: HistoryDocument): number {
+  const { session, messageId, owner, runId, agent, toolName, toolCallId, status, call } = document
   const { lastInsertRowid } = statement(
     database,
-    `INSERT INTO historyMessages (tenant, session, message, owner, run, agent, tool, toolCall, status, call)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO historyMessages (tenant, session, message, print, owner, run, agent, tool, toolCall, status, call)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ).run(
     tenant,
     session,
     messageId,
+    messagePrint(document, messageId),
     owner ?? null,
     runId,
     agent,
@@ -137,14 +203,14 @@ function updateMessage(database: Database, id: number, { owner, status, call }: 
   )
 }
 
-/** Answers the document's words. */
+/** Adds the document's words to `words`. */
 function insertDocument(
   database: Database,
-  vocabulary: VocabularyWriter,
   message: number,
   id: number,
   document: HistoryDocument,
-): readonly string[] {
+  words: Set<string>,
+): void {
   write(
     database,
     'INSERT INTO historyDocuments (id, message, part, role, time, text) VALUES (?, ?, ?, ?, ?, ?)',
@@ -161,38 +227,20 @@ function insertDocument(
     extra.join(' '),
     scopeTokens(document).join(' '),
   )
-  const words = [...tool, ...call, ...body, ...extra]
-  vocabulary.add(words)
-  return words
+  for (const list of [tool, call, body, extra]) for (const word of list) words.add(word)
 }
 
-/** Removes the oldest documents of a message, of those with ids below. */
+/** Removes the oldest documents of a message, of those with ids below; answers how many. */
 function removeDocuments(
   database: Database,
   message: number,
   { below, limit }: { readonly below: number; readonly limit: number },
-): { count: number; words: string[] } {
-  const rows = readAll<{ id: number; text: string }>(
-    database,
-    'SELECT id, text FROM historyDocuments WHERE message = ? AND id < ? ORDER BY id LIMIT ?',
-    message,
-    below,
-    limit,
-  )
+): number {
+  const sql = 'SELECT id FROM historyDocuments WHERE message = ? AND id < ? ORDER BY id LIMIT ?'
+  const rows = readAll<{ id: number }>(database, sql, message, below, limit)
   for (const { id } of rows) {
     write(database, 'DELETE FROM historyWords WHERE rowid = ?', id)
     write(database, 'DELETE FROM historyDocuments WHERE id = ?', id)
   }
-  return { count: rows.length, words: rows.flatMap(({ text }) => wordsOf(text)) }
-}
-
-/** What every document of the message is found by, so that only the last one takes it along. */
-function sharedWords(database: Database, message: number): string[] {
-  const sql = "SELECT coalesce(tool, '') || ' ' || coalesce(call, '') AS text FROM historyMessages WHERE id = ?"
-  return wordsOf(readOne<{ text: string }>(database, sql, message)?.text ?? '')
-}
-
-function wordsOf(text: string): string[] {
-  const { words, extra } = tokenize(text)
-  return [...words, ...extra]
+  return rows.length
 }

@@ -1,0 +1,166 @@
+import type { HistoryDocument, HistoryScope } from '../../../domain/history.ts'
+import type { SessionKey } from '../../../domain/session.ts'
+import { readOne, statement, write, type Database } from '../database.ts'
+import { quote, scopeTokensOf } from './scope.ts'
+
+/** Ids of each tenant's documents, and of its words: eight thousand million of them, of a million tenants. */
+const SPAN = 2 ** 33
+
+/** Ids from `first` to `last`. */
+export interface IdRange {
+  readonly first: number
+  readonly last: number
+}
+
+const rangeOf = (tenant: number): IdRange => ({ first: tenant * SPAN, last: (tenant + 1) * SPAN - 1 })
+
+/** Who may see what: all of a tenant, an owner's sessions, or one session. */
+export interface Audience {
+  readonly tenant: number
+  /** Undefined for the whole tenant. */
+  readonly id: number | undefined
+  readonly range: IdRange
+  /** Tokens that all its documents have, within the range. */
+  readonly tokens: readonly string[]
+  /** How many documents it may see. */
+  readonly documents: number
+  /** Changes whenever any of the tenant's documents do. */
+  readonly version: string
+}
+
+interface TenantRow {
+  readonly id: number
+  readonly documents: number
+  readonly lastDocument: number
+}
+
+interface AudienceRow {
+  readonly id: number
+  readonly owner: number | null
+  readonly documents: number
+}
+
+const SELECT_AUDIENCE = 'SELECT id, owner, documents FROM historyAudiences WHERE tenant = ? AND kind = ? AND name = ?'
+
+/** Whom a scope means; undefined when there is nothing that it may see. */
+export function findAudience(database: Database, scope: HistoryScope): Audience | undefined {
+  const sql = 'SELECT id, documents, lastDocument FROM historyTenants WHERE tenant = ?'
+  const tenant = readOne<TenantRow>(database, sql, scope.tenant)
+  if (tenant === undefined) return undefined
+  const base = {
+    tenant: tenant.id,
+    range: rangeOf(tenant.id),
+    tokens: scopeTokensOf(scope).map(quote),
+    version: `${tenant.lastDocument} ${tenant.documents}`,
+  }
+  if (scope.session === undefined && scope.owner === undefined)
+    return { ...base, id: undefined, documents: tenant.documents }
+  const find = (kind: 'owner' | 'session', name: string | undefined): AudienceRow | undefined =>
+    name === undefined ? undefined : findRow(database, tenant.id, kind, name)
+  const [owner, session] = [find('owner', scope.owner), find('session', scope.session)]
+  const narrowest = scope.session === undefined ? owner : session
+  if (narrowest === undefined) return undefined
+  if (scope.session !== undefined && scope.owner !== undefined && session?.owner !== owner?.id) return undefined
+  return { ...base, id: narrowest.id, documents: narrowest.documents }
+}
+
+/** A session as the tables keep it, with what its documents are counted in. */
+export interface SessionRows {
+  readonly tenant: number
+  readonly session: number
+  readonly owner: number | undefined
+}
+
+/** The tenant's number; undefined where nothing of it was ever indexed. */
+export function findTenant(database: Database, tenant: string): number | undefined {
+  return readOne<{ id: number }>(database, 'SELECT id FROM historyTenants WHERE tenant = ?', tenant)?.id
+}
+
+/** Inside a transaction: the session's rows, made where they are missing. */
+export function sessionRows(
+  database: Database,
+  document: Pick<HistoryDocument, keyof SessionKey | 'owner'>,
+): SessionRows {
+  const tenant = findTenant(database, document.tenant) ?? insert(database, INSERT_TENANT, document.tenant)
+  const owner =
+    document.owner === undefined
+      ? undefined
+      : (findRow(database, tenant, 'owner', document.owner)?.id ??
+        insert(database, INSERT_AUDIENCE, tenant, 'owner', document.owner, null))
+  const session =
+    findRow(database, tenant, 'session', document.session)?.id ??
+    insert(database, INSERT_AUDIENCE, tenant, 'session', document.session, owner ?? null)
+  return { tenant, owner, session }
+}
+
+const INSERT_TENANT = 'INSERT INTO historyTenants (tenant) VALUES (?)'
+const INSERT_AUDIENCE = 'INSERT INTO historyAudiences (tenant, kind, name, owner) VALUES (?, ?, ?, ?)'
+
+const insert = (database: Database, sql: string, ...values: (string | number | null)[]): number =>
+  Number(statement(database, sql).run(...values).lastInsertRowid)
+
+function findRow(database: Database, tenant: number, kind: 'owner' | 'session', name: string): AudienceRow | undefined {
+  return readOne<AudienceRow>(database, SELECT_AUDIENCE, tenant, kind, name)
+}
+
+/** The session's rows; undefined where nothing of it is indexed. */
+export function findSessionRows(database: Database, { tenant, session }: SessionKey): SessionRows | undefined {
+  const number = findTenant(database, tenant)
+  if (number === undefined) return undefined
+  const row = findRow(database, number, 'session', session)
+  return row && { tenant: number, session: row.id, owner: row.owner ?? undefined }
+}
+
+/*
+ * No statement here that FTS5 would take for a savepoint (`RETURNING`, several rows, upserts): it writes what it has gathered
+ * as a segment of its own then, which costs more than all else.
+ */
+
+/** Inside a transaction: answers the first of so many ids of documents, greater than all of the tenant's before. */
+export function reserveDocuments(database: Database, tenant: number, count: number): number {
+  const last = idOf(readOne(database, 'SELECT lastDocument AS id FROM historyTenants WHERE id = ?', tenant))
+  write(database, 'UPDATE historyTenants SET lastDocument = ? WHERE id = ?', last + count, tenant)
+  return rangeOf(tenant).first + last + 1
+}
+
+/** Inside a transaction: answers the first of so many ids of words. */
+export function reserveWords(database: Database, rows: SessionRows, count: number): number {
+  const last = lastWord(database, rows)
+  const { first } = rangeOf(rows.tenant)
+  write(database, 'UPDATE historyTenants SET lastWord = ? WHERE id = ?', last - first + count, rows.tenant)
+  return last + 1
+}
+
+/** Changes whenever anybody reserves words of the tenant. */
+export function lastWord(database: Database, { tenant }: SessionRows): number {
+  return (
+    rangeOf(tenant).first + idOf(readOne(database, 'SELECT lastWord AS id FROM historyTenants WHERE id = ?', tenant))
+  )
+}
+
+/** Inside a transaction: there are so many documents more, or fewer. */
+export function countDocuments(database: Database, { tenant, session, owner }: SessionRows, change: number): void {
+  if (change === 0) return
+  write(database, 'UPDATE historyTenants SET documents = documents + ? WHERE id = ?', change, tenant)
+  const audiences = owner === undefined ? [session] : [session, owner]
+  for (const audience of audiences)
+    write(database, 'UPDATE historyAudiences SET documents = documents + ? WHERE id = ?', change, audience)
+}
+
+/** Whether no document of the session is left. */
+export function isEmpty(database: Database, { session }: SessionRows): boolean {
+  return readOne(database, 'SELECT 1 FROM historyAudiences WHERE id = ? AND documents > 0', session) === undefined
+}
+
+/** Inside a transaction: forgets a session without documents and words, and its owner when it was the last. */
+export function removeSession(database: Database, { session, owner }: SessionRows): void {
+  write(database, 'DELETE FROM historyAudiences WHERE id = ? AND documents = 0', session)
+  if (owner === undefined) return
+  const unused = 'NOT EXISTS (SELECT 1 FROM historyWordUses WHERE audience = ?1)'
+  write(database, `DELETE FROM historyAudiences WHERE id = ?1 AND documents = 0 AND ${unused}`, owner)
+}
+
+function idOf(row: { readonly id: number } | undefined): number {
+  if (row === undefined) throw new Error('the history tables returned nothing')
+  return row.id
+}

@@ -1,0 +1,100 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { HistoryPage, HistoryScope } from '../../functions/domain/history.ts'
+import { document } from './history-index-stage.ts'
+import type { HistoryIndexStage } from './history-index-stage.ts'
+
+const TEXTS = [
+  'the zebrafish tank was cleaned on monday',
+  'invoice INV-2041 for the aquarium pump',
+  'getTankVolume returned 4.0 litres',
+  'the pump of the aquarium hums, replace the gasket',
+  'ordered a gasket from src/parts/gasket.py',
+  'water hardness is 12, the zebrafish like it',
+  'monday is feeding day, tuesday is not',
+  'x => y and 🐠',
+]
+const QUERIES = [
+  'zebrafish',
+  'zebrafsh',
+  'zebr',
+  'brafi',
+  'gaskets',
+  'pump aquarium monday',
+  'what did I say about the gasket?',
+  'tank volume',
+  'inv-2041',
+  'quarium gaskt',
+  'monday hums zebrafish nowhere',
+  '=>',
+  '',
+]
+
+/** What others store that would show if anything of theirs counted: the same words often, slips of them, words around pieces of them. */
+function texts(round: number): string[] {
+  const pieces = ['zebr', 'brafi', 'gask', 'quarium', 'monday', 'tank', 'pump', 'volum']
+  const letters = 'abcdefghijklmnopqrstuvwxyz'
+  const letter = (place: number): string => letters.charAt(place % letters.length)
+  return pieces.flatMap((piece, place) => [
+    `${piece}${letter(round)} ${piece}s ${letter(round)}${piece} ${letter(round)}${piece}${letter(round + place)}`,
+    `zebrafish zebrafsh gasket gaskt pump aquarium monday hums ${piece}`,
+  ])
+}
+
+/** The bytes of an answer say nothing of what its caller may not see. */
+export function historyIndexIsolationContract(stage: () => HistoryIndexStage): void {
+  describe('whatever others store, the bytes of an answer are the same', () => {
+    const tenant = 'quiet'
+    const mine = TEXTS.map((text, place) =>
+      document(text, { tenant, owner: 'ann', session: place % 2 === 0 ? 'tank' : 'parts' }),
+    )
+    const scopes: readonly (readonly [string, HistoryScope])[] = [
+      ['a tenant', { tenant }],
+      ['an owner', { tenant, owner: 'ann' }],
+      ['a session', { tenant, session: 'parts' }],
+      ['a session of an owner', { tenant, owner: 'ann', session: 'tank' }],
+    ]
+    const before = new Map<string, string>()
+
+    const answers = async (scope: HistoryScope): Promise<string> => {
+      const pages: HistoryPage[] = []
+      for (const text of QUERIES) {
+        let after: string | undefined
+        do {
+          const query = { scope, text, filters: {}, limit: 2, ...(after === undefined ? {} : { after }) }
+          const page = await stage().index.search(query)
+          pages.push(page)
+          after = page.next
+        } while (after !== undefined && pages.length < 500)
+      }
+      return JSON.stringify(pages)
+    }
+
+    beforeAll(async () => {
+      await stage().store(mine)
+      for (const [name, scope] of scopes) before.set(name, await answers(scope))
+    })
+
+    test('other tenants', async () => {
+      for (let round = 0; round < 4; round++)
+        await stage().store(texts(round).map((text) => document(text, { tenant: `loud-${round % 2}`, owner: 'ann' })))
+      for (const [name, scope] of scopes) expect(await answers(scope), name).toBe(before.get(name))
+    }, 120_000)
+
+    test('other owners of the same tenant, to who is bound to one', async () => {
+      for (let round = 4; round < 8; round++)
+        await stage().store(texts(round).map((text) => document(text, { tenant, owner: 'bob', session: 'loud' })))
+      for (const [name, scope] of scopes.slice(1)) expect(await answers(scope), name).toBe(before.get(name))
+    }, 120_000)
+
+    test('and all of it is found by whom it belongs to', async () => {
+      const found = await stage().index.search({
+        scope: { tenant, owner: 'bob' },
+        text: 'zebrafsh',
+        filters: {},
+        limit: 5,
+      })
+      expect(found.hits).toHaveLength(5)
+      expect(before.get('a tenant')).toContain('zebrafish')
+    })
+  })
+}
