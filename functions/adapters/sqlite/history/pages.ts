@@ -136,7 +136,8 @@ function scan(
   const shown = new Set(cursor.head)
   const events: ScoredEvent<FoundDocument>[] = []
   const passed: FoundDocument[] = []
-  let { range, older } = placeIn(search, cursor)
+  const { range: start, older } = placeIn(search, cursor)
+  let range = start
   const next = (): HistoryCursor => passOver(cursor, passed)
   for (let looked = 0; looked < MAX_SCANNED; looked += CROWD) {
     const rows = matchRows(database, range, expression, { filters: query.filters, limit: CROWD })
