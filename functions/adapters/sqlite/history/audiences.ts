@@ -72,7 +72,7 @@ export interface SessionRows {
 }
 
 /** The tenant's number; undefined where nothing of it was ever indexed. */
-export function findTenant(database: Database, tenant: string): number | undefined {
+function findTenant(database: Database, tenant: string): number | undefined {
   return readOne<{ id: number }>(database, 'SELECT id FROM historyTenants WHERE tenant = ?', tenant)?.id
 }
 
