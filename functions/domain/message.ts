@@ -157,6 +157,9 @@ export interface ToolMessage extends MessageBase {
 
 export type Message = UserMessage | AssistantMessage | ToolMessage
 
+/** Whether a message or an event is the leader's: a team member's names the leader's call that it works for. */
+export const isLeaders = (one: { readonly parentToolCallId?: string }): boolean => one.parentToolCallId === undefined
+
 /** The text of a message's text parts, in order. */
 export function textOf(parts: readonly Part[]): string {
   return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')

@@ -1,3 +1,4 @@
+import { isLeaders } from '../domain/message.ts'
 import type { Message, Part, UserMessage } from '../domain/message.ts'
 
 /** Characters of a request that load at most: 200,000 tokens of about four characters. */
@@ -96,7 +97,7 @@ function cutAt(newestFirst: readonly Message[], budget: number): number {
 }
 
 /** A leader's message before which nothing belongs to it. */
-const beginsRound = (message: Message): boolean => message.role !== 'tool' && message.parentToolCallId === undefined
+const beginsRound = (message: Message): boolean => message.role !== 'tool' && isLeaders(message)
 
 function cutMessage(kept: readonly Message[]): UserMessage {
   const first = kept[0]

@@ -1,4 +1,4 @@
-import { MOST_CALLS } from '../domain/message.ts'
+import { isLeaders, MOST_CALLS } from '../domain/message.ts'
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../domain/message.ts'
 import type { RequestMessage, RequestText, RequestToolCall } from '../domain/model-request.ts'
 import { groupTurns } from './turns.ts'
@@ -41,7 +41,7 @@ export function replayEach(
   options: ReplayOptions & { readonly currentFrom?: string },
 ): Replayed[] {
   const { currentRun, currentFrom } = options
-  const leader = messages.filter((message) => message.parentToolCallId === undefined)
+  const leader = messages.filter(isLeaders)
   const results = resultsByAssistant(leader)
   const turns = groupTurns(leader)
   const current = turns.findLast((turn) => turn.some((message) => message.runId === currentRun)) ?? turns.at(-1)

@@ -1,29 +1,38 @@
-import { eventId } from '../domain/events.ts'
 import type { RunEvent, StoredEvent } from '../domain/events.ts'
+import { isLeaders, OPEN_STATUSES } from '../domain/message.ts'
 import type { Message, ToolMessage, UserMessage } from '../domain/message.ts'
-import { OPEN_STATUSES } from '../domain/message.ts'
 import type { Run } from '../domain/run.ts'
 import { isEnded } from '../domain/run.ts'
 import { NO_USAGE } from '../domain/usage.ts'
+import {
+  callCompleted,
+  callStarted,
+  messageCompleted,
+  roundStarted,
+  runEnded,
+  runPaused,
+  runQueued,
+  runStarted,
+} from './run-events.ts'
 
 /**
  * The events of a run as its log tells them, with the ids that they have when seen live: what a consumer gets that comes
- * late, or watches from another process. `messages`: the run's own, ids ascending. `blocked`: the run waits for answers.
+ * late, or watches from another process. `messages`: the run's own, ids ascending. `blocked`: the run waits for
+ * somebody else.
  */
 export function storedEvents(run: Run, messages: readonly Message[], blocked: boolean): RunEvent[] {
-  const own = messages.filter((message) => message.runId === run.id && message.parentToolCallId === undefined)
-  const base = { runId: run.id }
+  const own = messages.filter((message) => message.runId === run.id && isLeaders(message))
   const events: RunEvent[] = []
   if (run.startedAt === undefined ? run.status === 'queued' : run.startedAt > run.createdAt)
-    events.push({ ...base, type: 'run.queued', id: eventId(run.id, 'run.queued'), run: asBegun(run, 'queued') })
-  if (run.startedAt !== undefined) events.push(startedEvent(run, own))
+    events.push(runQueued(asBegun(run, 'queued')))
+  if (run.startedAt !== undefined) {
+    const input = own.find((one): one is UserMessage => one.role === 'user')
+    events.push(runStarted(asBegun(run, 'running'), input))
+  }
   for (const message of own) {
     if (message.role === 'user') continue
     if (message.role === 'tool') events.push(...toolEvents(message))
-    else {
-      events.push({ ...base, type: 'round.started', round: message.round })
-      events.push({ ...base, type: 'message.completed', id: eventId(message.id, 'message.completed'), message })
-    }
+    else events.push(roundStarted({ runId: run.id, round: message.round }), messageCompleted(message))
   }
   const last = lastEvent(run, own, blocked)
   return last === undefined ? events : [...events, last]
@@ -40,18 +49,6 @@ export function eventsFrom(events: readonly RunEvent[], after: string | undefine
   return events.slice(round === -1 ? 0 : round)
 }
 
-function startedEvent(run: Run, own: readonly Message[]): StoredEvent {
-  const message = own.find((one): one is UserMessage => one.role === 'user')
-  const id = eventId(message?.id ?? run.id, 'run.started')
-  return {
-    type: 'run.started',
-    id,
-    runId: run.id,
-    run: asBegun(run, 'running'),
-    ...(message === undefined ? {} : { message }),
-  }
-}
-
 /** The run as it was before anything had come of it. */
 function asBegun(run: Run, status: 'queued' | 'running'): Run {
   const { startedAt, endedAt: _endedAt, stopReason: _stopReason, error: _error, ...begun } = run
@@ -62,26 +59,15 @@ function asBegun(run: Run, status: 'queued' | 'running'): Run {
 function toolEvents(message: ToolMessage): StoredEvent[] {
   const { output: _output, completedAt: _completedAt, durationMs: _durationMs, ...begun } = message
   const status = message.needs === undefined ? 'running' : 'waiting'
-  const started: StoredEvent = {
-    type: 'tool_call.started',
-    id: eventId(message.id, 'tool_call.started'),
-    runId: message.runId,
-    message: { ...begun, status, parts: [] },
-  }
-  if (OPEN_STATUSES.includes(message.status)) return [started]
-  return [
-    started,
-    { type: 'tool_call.completed', id: eventId(message.id, 'tool_call.completed'), runId: message.runId, message },
-  ]
+  const started = callStarted({ ...begun, status, parts: [] })
+  return OPEN_STATUSES.includes(message.status) ? [started] : [started, callCompleted(message)]
 }
 
 function lastEvent(run: Run, own: readonly Message[], blocked: boolean): StoredEvent | undefined {
-  if (isEnded(run.status)) {
-    const type = run.status === 'failed' ? 'run.failed' : run.status === 'cancelled' ? 'run.cancelled' : 'run.completed'
-    return { type, id: eventId(run.id, type), runId: run.id, run }
-  }
+  if (isEnded(run.status)) return runEnded(run)
   if (run.status !== 'paused' || !blocked) return undefined
-  const waiting = own.filter((one): one is ToolMessage => one.role === 'tool' && one.status === 'waiting')
-  const id = eventId(waiting[0]?.assistantMessageId ?? run.id, 'run.paused')
-  return { type: 'run.paused', id, runId: run.id, run, waiting }
+  return runPaused(
+    run,
+    own.filter((one): one is ToolMessage => one.role === 'tool' && one.status === 'waiting'),
+  )
 }

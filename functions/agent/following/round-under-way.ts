@@ -1,4 +1,5 @@
 import type { RunEvent } from '../../domain/events.ts'
+import { isLeaders } from '../../domain/message.ts'
 
 /** Rounds whose events are kept; of more, those that began first are forgotten: who comes late sees them once stored. */
 const MOST_ROUNDS = 256
@@ -20,7 +21,7 @@ export function createRoundsUnderWay(): RoundsUnderWay {
   const rounds = new Map<string, RunEvent[]>()
   return {
     note(session, event) {
-      if (event.parentToolCallId !== undefined) return
+      if (!isLeaders(event)) return
       if (event.type === 'round.started') begin(session, event)
       else if (event.type === 'round.restarted') rounds.get(session)?.splice(1)
       else if (isDelta(event)) add(session, event)

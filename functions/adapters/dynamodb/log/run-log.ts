@@ -1,5 +1,5 @@
 import { LeaseLost, TooltrailError } from '../../../domain/errors.ts'
-import { STATUS_TEXT, type Message, type ToolMessage, type UserMessage } from '../../../domain/message.ts'
+import { isLeaders, STATUS_TEXT, type Message, type ToolMessage, type UserMessage } from '../../../domain/message.ts'
 import { messageOfInput } from '../../../domain/run-changes.ts'
 import type { Lease } from '../../../domain/session.ts'
 import type { CallResult, Round, RunLog } from '../../../ports/run-log.ts'
@@ -44,7 +44,7 @@ async function appendRound(rows: SessionRows, lease: Lease, { assistant, tools }
   const messages: readonly Message[] = [assistant, ...tools]
   const texts = messages.map(textsOfMessage)
   const stored = await bodies.store(lease, texts.flat())
-  const isLeader = assistant.parentToolCallId === undefined
+  const isLeader = isLeaders(assistant)
   const puts = messages.map((message, place) => putMessage(lease, message, stored.splice(0, texts[place]?.length ?? 0)))
   const refusal = await table.write([
     {

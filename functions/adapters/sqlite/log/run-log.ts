@@ -1,5 +1,5 @@
 import { LeaseLost, TooltrailError } from '../../../domain/errors.ts'
-import { STATUS_TEXT, type ToolMessage, type UserMessage } from '../../../domain/message.ts'
+import { isLeaders, STATUS_TEXT, type ToolMessage, type UserMessage } from '../../../domain/message.ts'
 import { messageOfInput } from '../../../domain/run-changes.ts'
 import type { Lease } from '../../../domain/session.ts'
 import type { CallResult, Round, RunLog } from '../../../ports/run-log.ts'
@@ -38,7 +38,7 @@ function appendRound(dependencies: LogDependencies, lease: Lease, round: Round):
       head = message.id
     }
     const waiting = row.waiting + round.tools.filter(({ status }) => status === 'waiting').length
-    const floor = round.assistant.parentToolCallId === undefined ? round.assistant.id : row.floor
+    const floor = isLeaders(round.assistant) ? round.assistant.id : row.floor
     const next = withFinalMessage({ ...row, head, waiting, floor, takeovers: 0 }, stored.run, round.assistant)
     saveRun(database, stored, next.run)
     saveSession(database, row, next.row)
