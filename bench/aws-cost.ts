@@ -1,8 +1,8 @@
 import { createSystemClock } from '../functions/adapters/memory/system-clock.ts'
 import { createAwsStores } from '../functions/runtime/aws/stores.ts'
 import { createTestTable } from '../test/adapters/dynamodb/engine.ts'
-import { answerOf, makeTool, setStage } from '../test/agent/stage.ts'
-import type { Turn } from '../test/agent/stage.ts'
+import { completionOf, makeTool, openHarness } from '../test/agent/harness.ts'
+import type { Turn } from '../test/agent/harness.ts'
 import { startEngine } from '../test/engines/engines.ts'
 import { createDynamoMeter } from './made/dynamo-meter.ts'
 import type { MeteredRequest } from './made/dynamo-meter.ts'
@@ -58,7 +58,7 @@ const work = makeTool('work', async (input) => {
   mark('tool begins')
   return { text: words(2_048, (input as { n: number }).n * 1_000) }
 })
-const stage = await setStage({
+const harness = await openHarness({
   script,
   tools: [work],
   change(local) {
@@ -71,19 +71,19 @@ const stage = await setStage({
     return { ...local, ...stores.ports }
   },
 })
-await stage.ports.sessions.create({ ...stage.key, agent: 'default', metadata: {} })
+await harness.ports.sessions.create({ ...harness.key, agent: 'default', metadata: {} })
 
 const turns: { readonly number: number; readonly requests: readonly MeteredRequest[] }[] = []
 for (let number = 1; number <= TURNS; number++) {
   const first = meter.requests.length
   marks.length = 0
-  const run = await stage.submit(words(200, number * 7))
-  await stage.settled(run)
+  const run = await harness.submit(words(200, number * 7))
+  await harness.settled(run)
   const requests = meter.requests.slice(first)
   if (SHOWN.includes(number)) turns.push({ number, requests })
   if (number === TRACED) printTrace(requests)
 }
-await stage.close()
+await harness.close()
 meter.close()
 await engine.stop()
 
@@ -94,7 +94,7 @@ function answering(turn: Exclude<Turn, (...args: never[]) => unknown>): Turn {
   return async function* () {
     mark('model is asked')
     if (turn.text !== undefined) yield { type: 'text.delta', part: 0, text: turn.text }
-    yield { type: 'completion', completion: answerOf(turn) }
+    yield { type: 'completion', completion: completionOf(turn) }
   }
 }
 

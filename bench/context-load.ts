@@ -1,5 +1,5 @@
 import { loadLog } from '../functions/agent/loop/load-log.ts'
-import { setStage } from '../test/agent/stage.ts'
+import { openHarness } from '../test/agent/harness.ts'
 import { printTable, quantile, timed } from './report.ts'
 
 /**
@@ -10,14 +10,14 @@ const LOADS = 30
 const TEXT = 'x'.repeat(8_000)
 
 async function loads(messages: number): Promise<number[]> {
-  const stage = await setStage({ script: Array.from({ length: messages / 2 }, () => ({ text: TEXT })) })
-  for (let turn = 0; turn < messages / 2; turn++) await stage.settled(await stage.submit(TEXT))
-  const { messages: newest } = await stage.ports.reader.messages(stage.key, { order: 'descending', limit: 1 })
-  const load = () => loadLog(stage.ports.reader, stage.key, newest[0]?.runId ?? '')
+  const harness = await openHarness({ script: Array.from({ length: messages / 2 }, () => ({ text: TEXT })) })
+  for (let turn = 0; turn < messages / 2; turn++) await harness.settled(await harness.submit(TEXT))
+  const { messages: newest } = await harness.ports.reader.messages(harness.key, { order: 'descending', limit: 1 })
+  const load = () => loadLog(harness.ports.reader, harness.key, newest[0]?.runId ?? '')
   await load()
   const times: number[] = []
   while (times.length < LOADS) times.push(await timed(load))
-  await stage.close()
+  await harness.close()
   return times
 }
 

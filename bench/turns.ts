@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
-import { makeTool, setStage } from '../test/agent/stage.ts'
-import type { Turn } from '../test/agent/stage.ts'
+import { makeTool, openHarness } from '../test/agent/harness.ts'
+import type { Turn } from '../test/agent/harness.ts'
 import { words } from './made/words.ts'
 import { printTable, timed } from './report.ts'
 
@@ -22,20 +22,20 @@ const script = Array.from({ length: TURNS }, (_, turn): Turn[] => [
   { text: words(500, turn) },
 ]).flat()
 const work = makeTool('work', async (input) => ({ text: words(2_048, (input as { n: number }).n * 1_000) }))
-const stage = await setStage({ script, tools: [work] })
+const harness = await openHarness({ script, tools: [work] })
 const milliseconds = await timed(async () => {
-  for (let turn = 0; turn < TURNS; turn++) await stage.settled(await stage.submit(words(200, turn * 7)))
+  for (let turn = 0; turn < TURNS; turn++) await harness.settled(await harness.submit(words(200, turn * 7)))
   // Indexes what is left.
-  await stage.ports.index.search({ scope: { tenant: 'default' }, text: 'anything', filters: {}, limit: 1 })
+  await harness.ports.index.search({ scope: { tenant: 'default' }, text: 'anything', filters: {}, limit: 1 })
 })
-const database = new DatabaseSync(`${stage.folder}/tooltrail.db`)
+const database = new DatabaseSync(`${harness.folder}/tooltrail.db`)
 database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
 const sizes = database.prepare('SELECT name, sum(pgsize) AS bytes FROM dbstat GROUP BY name').all() as {
   name: string
   bytes: number
 }[]
 database.close()
-await stage.close()
+await harness.close()
 
 const sum = (isIndex: boolean): number =>
   sizes.filter(({ name }) => INDEX.test(name) === isIndex).reduce((total, { bytes }) => total + bytes, 0)

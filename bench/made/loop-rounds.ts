@@ -11,8 +11,8 @@ import { createSqliteRunLog } from '../../functions/adapters/sqlite/log/run-log.
 import { createSqliteSessionJanitor } from '../../functions/adapters/sqlite/log/session-janitor.ts'
 import { createSqliteSessionStore } from '../../functions/adapters/sqlite/log/session-store.ts'
 import { redactSecrets } from '../../functions/search/redact.ts'
-import { makeTool, setStage } from '../../test/agent/stage.ts'
-import type { Stage, Turn } from '../../test/agent/stage.ts'
+import { makeTool, openHarness } from '../../test/agent/harness.ts'
+import type { Harness, Turn } from '../../test/agent/harness.ts'
 import { timed } from '../report.ts'
 import type { Contender, Content } from './contender.ts'
 
@@ -37,14 +37,14 @@ export async function openLoop(
     redact: redactSecrets,
     report: (error) => console.error(error),
   })
-  const stage = await setStage({
+  const harness = await openHarness({
     script: turnsOf(content),
     tools: [makeTool('work', async () => ({ text: content.result }))],
     change: (ports) => ({ ...ports, ...portsOn({ database, clock: ports.clock, history }) }),
   })
   let starts: number[] = []
-  // The stage would keep every event of every run.
-  stage.events.push = (...events) => {
+  // The harness would keep every event of every run.
+  harness.events.push = (...events) => {
     for (const event of events) if (event.type === 'round.started') starts.push(performance.now())
     return 0
   }
@@ -54,12 +54,12 @@ export async function openLoop(
   async function run(): Promise<number[]> {
     starts = []
     const key = { tenant: 'default', session: `bench-${runs++}` }
-    await stage.ports.sessions.create({ ...key, agent: 'default', metadata: {} })
+    const session = await harness.ports.sessions.create({ ...key, agent: 'default', metadata: {} })
     const submission = { parts: [{ type: 'text', text: 'go' }], clientTools: [] } as const
-    const { runId } = await stage.service.submit(key, submission, { here: true })
-    for await (const event of stage.service.follow(key, runId, { signal: AbortSignal.timeout(60_000) }))
+    const { runId } = await harness.service.submit(session, submission, { here: true })
+    for await (const event of harness.service.follow(key, runId, { signal: AbortSignal.timeout(60_000) }))
       if (event.type === 'run.failed') throw new Error(`the run failed: ${event.run.error?.message}`)
-    stage.requests.length = 0
+    harness.requests.length = 0
     return starts.slice(1).map((start, index) => start - (starts[index] ?? 0))
   }
 
@@ -72,7 +72,7 @@ export async function openLoop(
   }
 
   async function close(): Promise<void> {
-    await stage.close()
+    await harness.close()
     database.close()
     rmSync(folder, { recursive: true })
   }
@@ -87,7 +87,7 @@ function turnsOf({ said, argumentsText, rounds }: Content): readonly Turn[] {
   return Array.from({ length: MOST_RUNS }, () => run).flat()
 }
 
-function portsOn(rows: LogDependencies): Partial<Stage['ports']> {
+function portsOn(rows: LogDependencies): Partial<Harness['ports']> {
   return {
     sessions: createSqliteSessionStore(rows),
     inbox: createSqliteRunInbox(rows),

@@ -1,3 +1,4 @@
+import type { Agent } from '../domain/agent.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { HistoryEntry, HistoryFilters } from '../domain/history.ts'
 import type { SessionKey } from '../domain/session.ts'
@@ -16,10 +17,22 @@ export interface ToolContext extends SessionKey {
   readOutput(pointer: string): Promise<{ text: string; toolName: string; session: string } | undefined>
 }
 
-/** `text` is what the model sees, whole; the loop offloads it when it is large. */
+/** An image or a file with its bytes, before it is stored. */
+export interface IncomingMedia {
+  readonly type: 'image' | 'file'
+  readonly mediaType: string
+  readonly filename?: string
+  readonly data: Uint8Array
+}
+
+/**
+ * `text` is what the model sees, whole, of this `mediaType`; the caller offloads it when it is large. `media` go to the output
+ * store, and to models that can be sent them.
+ */
 export interface ToolOutput {
   readonly text: string
   readonly mediaType?: string
+  readonly media?: readonly IncomingMedia[]
 }
 
 /** Something that an agent may call. A rejection of `execute` is a result that the model sees, never the end of a run. */
@@ -36,4 +49,11 @@ export interface Tool {
   execute(input: Json, context: ToolContext): Promise<ToolOutput>
 }
 
-export type ToolRegistry = ReadonlyMap<string, Tool>
+/** Tools by name, in the order in which a model is told of them. */
+export type Tools = ReadonlyMap<string, Tool>
+
+/** Where the tools of agents come from: a list, or a server that has to be asked. */
+export interface ToolRegistry {
+  /** The tools that the agent lists, in its order, for one holding of a lease; names that stand for no tool are left out. */
+  open(agent: Agent): Promise<Tools>
+}

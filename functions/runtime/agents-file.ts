@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { DEFAULT_POLICIES } from '../domain/agent.ts'
 import type { Agent } from '../domain/agent.ts'
 import type { JsonObject } from '../domain/json.ts'
-import type { ToolRegistry } from '../ports/tool.ts'
+import type { Tools } from '../ports/tool.ts'
 import { SettingsError } from './config.ts'
 
 const DEFAULT_INSTRUCTIONS = [
@@ -57,7 +57,7 @@ const file = z.strictObject({ agents: z.record(z.string().regex(/^[A-Za-z0-9_-]{
 interface Defaults {
   /** `provider/model` for agents that name none. */
   readonly model: string
-  readonly tools: ToolRegistry
+  readonly tools: Tools
   /** Names of tools for agents that name none. */
   readonly defaultTools: readonly string[]
 }

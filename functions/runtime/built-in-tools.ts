@@ -1,4 +1,4 @@
-import type { Tool, ToolRegistry } from '../ports/tool.ts'
+import type { Tool, Tools } from '../ports/tool.ts'
 import { currentTime } from '../tools/current-time.ts'
 import { createHttpFetchTool } from '../tools/http-fetch.ts'
 import { readOutput } from '../tools/read-output.ts'
@@ -9,11 +9,10 @@ import { tools as customTools } from './custom-tools.ts'
  * The tools that agents may name, in the order in which the default agent declares them: the built-in ones, then those that were
  * shipped with them. One that has a built-in tool's name takes its place.
  */
-export function builtInTools(own: readonly Tool[] = customTools): ToolRegistry {
+export function builtInTools(own: readonly Tool[] = customTools): Tools {
   const tools: Tool[] = [searchHistory, readOutput, currentTime, createHttpFetchTool(), ...own]
   return new Map(tools.map((tool) => [tool.name, tool]))
 }
 
 /** What agents of a deployment on AWS have unless they name it: inside a network, fetching is for those who ask for it. */
-export const withoutHttpFetch = (tools: ToolRegistry): string[] =>
-  [...tools.keys()].filter((name) => name !== 'http_fetch')
+export const withoutHttpFetch = (tools: Tools): string[] => [...tools.keys()].filter((name) => name !== 'http_fetch')

@@ -9,7 +9,8 @@ import type { Agent } from '../domain/agent.ts'
 import type { RunEvent } from '../domain/events.ts'
 import type { SessionKey } from '../domain/session.ts'
 import type { SessionJanitor } from '../ports/session-janitor.ts'
-import type { ToolRegistry } from '../ports/tool.ts'
+import type { Tools } from '../ports/tool.ts'
+import { createToolList } from '../tools/tool-list.ts'
 import { traceModels, traceTools } from './tracing.ts'
 
 type CorePorts = Omit<AgentServiceDependencies, 'agents' | 'tools' | 'search' | 'emit' | 'worker' | 'bus'> & {
@@ -18,7 +19,7 @@ type CorePorts = Omit<AgentServiceDependencies, 'agents' | 'tools' | 'search' | 
 
 export interface CoreSettings {
   readonly agents: ReadonlyMap<string, Agent>
-  readonly tools: ToolRegistry
+  readonly tools: Tools
   /** Sees every event of the runs that this process executes. */
   readonly observe?: (key: SessionKey, event: RunEvent) => void
 }
@@ -37,7 +38,7 @@ export function createCore(ports: CorePorts, { agents, tools, observe }: CoreSet
     bus.emit(key, event)
   }
   const models = traceModels(ports.models)
-  const loop = { ...ports, agents, models, tools: traceTools(tools), search: history.search, emit }
+  const loop = { ...ports, agents, models, tools: traceTools(createToolList(tools)), search: history.search, emit }
   const worker = createSessionWorker(loop)
   return { worker, service: createAgentService({ ...loop, worker, bus }) }
 }

@@ -19,7 +19,7 @@ import type { RunQueue } from '../ports/run-queue.ts'
 import type { SessionDeletion } from '../ports/session-deletion.ts'
 import type { SessionJanitor } from '../ports/session-janitor.ts'
 import type { SessionStore } from '../ports/session-store.ts'
-import type { ToolRegistry } from '../ports/tool.ts'
+import type { Tools } from '../ports/tool.ts'
 import { createCore } from './core.ts'
 
 /** How long one hint may work on a deletion, in milliseconds; the sweeper goes on. */
@@ -52,7 +52,7 @@ export interface OpenPorts extends Ports {
 
 export interface ProgramSettings {
   readonly agents: ReadonlyMap<string, Agent>
-  readonly tools: ToolRegistry
+  readonly tools: Tools
   readonly app: AppSettings
   /** Milliseconds between two sweeps. */
   readonly sweepMs: number

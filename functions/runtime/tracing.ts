@@ -51,8 +51,10 @@ function describeCompletion(
 }
 
 /** Tools whose executions are `execute_tool` spans; nothing where no SDK is registered. */
-export function traceTools(tools: ToolRegistry): ToolRegistry {
-  return new Map(Array.from(tools, ([name, tool]) => [name, traceTool(tool)]))
+export function traceTools(registry: ToolRegistry): ToolRegistry {
+  return {
+    open: async (agent) => new Map(Array.from(await registry.open(agent), ([name, tool]) => [name, traceTool(tool)])),
+  }
 }
 
 function traceTool(tool: Tool): Tool {

@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Message } from '../../functions/domain/message.ts'
-import { answerOf, makeTool, setStage } from './stage.ts'
-import type { Stage, Turn } from './stage.ts'
+import { completionOf, makeTool, openHarness } from './harness.ts'
+import type { Harness, Turn } from './harness.ts'
 import { PROMISED_TIME_RETRIES, until } from '../eventually.ts'
 
-let stage: Stage | undefined
+let harness: Harness | undefined
 afterEach(async () => {
-  await stage?.close()
-  stage = undefined
+  await harness?.close()
+  harness = undefined
 })
-const set = async (options: Parameters<typeof setStage>[0]): Promise<Stage> => (stage = await setStage(options))
+const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> => (harness = await openHarness(options))
 const asPromised = { retry: PROMISED_TIME_RETRIES }
 const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
 const clientTools = [{ name: 'ask', description: 'asks the caller', parameters: { type: 'object' } }]
@@ -24,7 +24,7 @@ const hang: Turn = async function* (_request, signal) {
 
 describe('cancel', () => {
   test('stops a streaming model within a second and keeps what it had said', asPromised, async () => {
-    const { submit, settled, service, key, events, log } = await set({ script: [hang] })
+    const { submit, settled, service, key, events, log, session } = await set({ script: [hang] })
     const runId = await submit('go')
     await until(() => events.some((event) => event.type === 'text.delta'))
     const begun = Date.now()
@@ -38,10 +38,10 @@ describe('cancel', () => {
     const late: Turn = async function* (_request, signal) {
       yield { type: 'text.delta', part: 1, text: 'I will' }
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      const answer = answerOf({ text: 'I will', calls: [{ name: 'echo' }] })
+      const answer = completionOf({ text: 'I will', calls: [{ name: 'echo' }] })
       yield { type: 'completion', completion: { ...answer, parts: [{ type: 'reasoning', text: '' }, ...answer.parts] } }
     }
-    const { submit, settled, service, key, events, log } = await set({ script: [late], tools: [echo] })
+    const { submit, settled, service, key, events, log, session } = await set({ script: [late], tools: [echo] })
     const runId = await submit('go')
     await until(() => events.some((event) => event.type === 'text.delta'))
     await service.cancel(key, runId)
@@ -53,11 +53,11 @@ describe('cancel', () => {
   test('that comes while an answer waits for results to be stored keeps what it says, and none of its calls', async () => {
     const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
     let [isCancelled, hasLooked] = [false, false]
-    const { submit, settled, service, key, requests, log } = await set({
+    const { submit, settled, service, key, requests, log, session } = await set({
       script: [
         { calls: [{ name: 'big' }] },
         async function* () {
-          const answer = answerOf({ text: 'and now', calls: [{ name: 'big' }] })
+          const answer = completionOf({ text: 'and now', calls: [{ name: 'big' }] })
           yield {
             type: 'completion',
             completion: { ...answer, parts: [{ type: 'reasoning', text: '' }, ...answer.parts] },
@@ -112,7 +112,7 @@ describe('cancel', () => {
   })
 
   test('ends a paused and a queued run at once', async () => {
-    const { submit, settled, service, key, log } = await set({ script: [{ calls: [{ name: 'ask' }] }] })
+    const { submit, settled, service, key, log, session } = await set({ script: [{ calls: [{ name: 'ask' }] }] })
     const runId = await submit('go', { clientTools })
     await settled(runId)
     await service.cancel(key, runId)

@@ -2,14 +2,14 @@ import { afterEach, expect, test } from 'vitest'
 import type { ModelRequest } from '../../functions/domain/model-request.ts'
 import { ModelError } from '../../functions/ports/model.ts'
 import type { ModelEvent } from '../../functions/ports/model.ts'
-import { makeTool, setStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { makeTool, openHarness } from './harness.ts'
+import type { Harness } from './harness.ts'
 import { until } from '../eventually.ts'
 
-let stage: Stage | undefined
+let harness: Harness | undefined
 afterEach(async () => {
-  await stage?.close()
-  stage = undefined
+  await harness?.close()
+  harness = undefined
 })
 
 /** A model that says something and then thinks for as long as it may. */
@@ -25,14 +25,14 @@ async function* failing(error: Error): AsyncIterable<ModelEvent> {
   throw error
 }
 
-const said = ({ events }: Pick<Stage, 'events'>): Promise<void> =>
+const said = ({ events }: Pick<Harness, 'events'>): Promise<void> =>
   until(() => events.some(({ type }) => type === 'text.delta'))
 
 test('an answer that is cut off leaves nothing behind, is no crash, and is asked for again by the next process', async () => {
-  stage = await setStage({ script: [thinking] })
-  const { key, ports, worker, events, log } = stage
-  const runId = await stage.submit('go')
-  await said(stage)
+  harness = await openHarness({ script: [thinking] })
+  const { key, ports, worker, events, log } = harness
+  const runId = await harness.submit('go')
+  await said(harness)
   const left = worker.handOver()
   worker.cutOff('out_of_time')
   expect(await left).toEqual([key])
@@ -42,18 +42,18 @@ test('an answer that is cut off leaves nothing behind, is no crash, and is asked
   expect(header).toMatchObject({ activeRun: runId, takeovers: 0 })
   expect([header?.lease, await ports.janitor.due(ports.clock.now(), 10)]).toMatchObject([undefined, [{ key }]])
 
-  const other = stage.another([{ text: 'done' }])
+  const other = harness.another([{ text: 'done' }])
   await other.worker.serve(key)
   expect((await other.settled(runId)).status).toBe('completed')
 })
 
 test('a stop never ends a run: an answer that it cuts off is asked for again, by however many processes', async () => {
-  stage = await setStage({ script: [thinking] })
-  const { key, ports, another, log } = stage
-  const runId = await stage.submit('go')
-  await said(stage)
-  stage.worker.cutOff('told_to_stop')
-  await stage.worker.idle()
+  harness = await openHarness({ script: [thinking] })
+  const { key, ports, another, log } = harness
+  const runId = await harness.submit('go')
+  await said(harness)
+  harness.worker.cutOff('told_to_stop')
+  await harness.worker.idle()
 
   for (let stop = 0; stop < 4; stop++) {
     const next = another([thinking])
@@ -72,9 +72,9 @@ test('a stop never ends a run: an answer that it cuts off is asked for again, by
 
 test('a run that waits to ask its model again is handed over at once, too', async () => {
   const overloaded = new ModelError('rate_limited', 'later', { retryable: true, retryAfterMs: 50_000 })
-  stage = await setStage({ script: [() => failing(overloaded)] })
-  const { key, ports, requests, worker, another } = stage
-  const runId = await stage.submit('go')
+  harness = await openHarness({ script: [() => failing(overloaded)] })
+  const { key, ports, requests, worker, another } = harness
+  const runId = await harness.submit('go')
   await until(() => requests.length === 1)
   worker.cutOff('told_to_stop')
   await worker.idle()
@@ -85,20 +85,20 @@ test('a run that waits to ask its model again is handed over at once, too', asyn
 })
 
 test('an answer for which a process had all its time fails when it is cut off, with what had been said', async () => {
-  stage = await setStage({ script: [thinking] })
-  const runId = await stage.submit('go')
-  await said(stage)
-  stage.worker.cutOff('out_of_time')
-  await stage.worker.idle()
+  harness = await openHarness({ script: [thinking] })
+  const runId = await harness.submit('go')
+  await said(harness)
+  harness.worker.cutOff('out_of_time')
+  await harness.worker.idle()
 
-  const other = stage.another([thinking])
-  const serving = other.worker.serve(stage.key)
+  const other = harness.another([thinking])
+  const serving = other.worker.serve(harness.key)
   await said(other)
   other.worker.cutOff('out_of_time')
   await serving
   const run = await other.settled(runId)
   expect(run).toMatchObject({ status: 'failed', error: { code: 'timeout' } })
-  expect((await stage.log()).at(-1)).toMatchObject({
+  expect((await harness.log()).at(-1)).toMatchObject({
     parts: [
       { type: 'text', text: 'Let me think' },
       { type: 'error', code: 'timeout' },
@@ -108,18 +108,18 @@ test('an answer for which a process had all its time fails when it is cut off, w
 
 test('a later answer of the same holder is asked for again when it is cut off, however the run was taken up', async () => {
   const quick = makeTool('quick', async () => ({ text: 'at once' }))
-  stage = await setStage({ script: [thinking], tools: [quick] })
-  const runId = await stage.submit('go')
-  await said(stage)
-  stage.worker.cutOff('out_of_time')
-  await stage.worker.idle()
+  harness = await openHarness({ script: [thinking], tools: [quick] })
+  const runId = await harness.submit('go')
+  await said(harness)
+  harness.worker.cutOff('out_of_time')
+  await harness.worker.idle()
 
-  const other = stage.another([{ calls: [{ name: 'quick' }] }, thinking])
-  const serving = other.worker.serve(stage.key)
+  const other = harness.another([{ calls: [{ name: 'quick' }] }, thinking])
+  const serving = other.worker.serve(harness.key)
   await said(other)
   other.worker.cutOff('out_of_time')
   await serving
-  const third = stage.another([{ text: 'done' }])
-  await third.worker.serve(stage.key)
+  const third = harness.another([{ text: 'done' }])
+  await third.worker.serve(harness.key)
   expect((await third.settled(runId)).status).toBe('completed')
 })

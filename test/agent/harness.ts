@@ -13,15 +13,17 @@ import type { RunEvent } from '../../functions/domain/events.ts'
 import type { Message } from '../../functions/domain/message.ts'
 import type { ModelRequest } from '../../functions/domain/model-request.ts'
 import type { ClientTool, OnBusy, Run } from '../../functions/domain/run.ts'
+import type { Session, SessionKey } from '../../functions/domain/session.ts'
 import { NO_USAGE } from '../../functions/domain/usage.ts'
 import type { Clock } from '../../functions/ports/clock.ts'
 import type { Completion, ModelEvent } from '../../functions/ports/model.ts'
-import type { Tool } from '../../functions/ports/tool.ts'
+import type { Tool, ToolRegistry } from '../../functions/ports/tool.ts'
+import { createToolList } from '../../functions/tools/tool-list.ts'
 import { openLocalPorts } from '../../functions/runtime/local/ports.ts'
 import type { Ports } from '../../functions/runtime/program.ts'
 import { PATIENCE_MS } from '../eventually.ts'
 
-/** One model answer in a script: text and calls, or something that happens instead. */
+/** One completion in a script: text and calls, or something that happens instead. */
 export type Turn =
   | {
       readonly text?: string
@@ -30,13 +32,15 @@ export type Turn =
     }
   | ((request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>)
 
-export interface Stage {
+export interface Harness {
   readonly ports: Ports
   readonly service: AgentService
   readonly worker: SessionWorker
   /** Where rows and outputs are. */
   readonly folder: string
-  readonly key: { readonly tenant: string; readonly session: string }
+  readonly key: SessionKey
+  /** As it was created. */
+  readonly session: Session
   /** Every request that the model was sent. */
   readonly requests: ModelRequest[]
   /** Every event that was emitted. */
@@ -46,28 +50,29 @@ export interface Stage {
   settled(runId: string): Promise<Run>
   log(): Promise<readonly Message[]>
   /** A second process on the same rows: its own worker and bus. */
-  another(script: readonly Turn[]): Omit<Stage, 'another' | 'rebuildHistory' | 'close'>
+  another(script: readonly Turn[]): Omit<Harness, 'another' | 'rebuildHistory' | 'close'>
   rebuildHistory: ReturnType<typeof openLocalPorts>['rebuildHistory']
   close(): Promise<void>
 }
 
 /** The loop on real SQLite and disk, with a scripted model and the given tools. */
-export async function setStage(options: {
+export async function openHarness(options: {
   readonly script: readonly Turn[]
   readonly tools?: readonly Tool[]
   /** The names of those that the agent lists; left out: all. */
   readonly listed?: readonly string[]
   readonly policies?: Partial<Agent['policies']>
+  readonly registry?: (tools: ToolRegistry) => ToolRegistry
   readonly change?: (ports: Ports) => Ports
   readonly clock?: Clock
-}): Promise<Stage> {
+}): Promise<Harness> {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-loop-'))
   const opened = openLocalPorts({ dataFolder: folder, logLevel: 'silent', modelSettings: {} }, options.clock)
   const key = { tenant: 'default', session: 's1' }
-  await opened.sessions.create({ ...key, agent: 'default', metadata: {} })
+  const session = await opened.sessions.create({ ...key, agent: 'default', metadata: {} })
   const workers: SessionWorker[] = []
 
-  function join_(script: readonly Turn[]): Omit<Stage, 'another' | 'rebuildHistory' | 'close'> {
+  function open(script: readonly Turn[]): Omit<Harness, 'another' | 'rebuildHistory' | 'close'> {
     const requests: ModelRequest[] = []
     const events: RunEvent[] = []
     const ports = (options.change ?? ((same: Ports) => same))({ ...opened, models: scripted(script, requests) })
@@ -84,7 +89,7 @@ export async function setStage(options: {
     const loop = {
       ...ports,
       agents: new Map([['default', agent]]),
-      tools,
+      tools: (options.registry ?? ((same: ToolRegistry) => same))(createToolList(tools)),
       search: createHistorySearch({ index: ports.index, reader: ports.reader }).search,
       emit: (at: typeof key, event: RunEvent) => {
         events.push(event)
@@ -100,12 +105,13 @@ export async function setStage(options: {
       service,
       worker,
       key,
+      session,
       requests,
       events,
       async submit(text, { clientTools = [], onBusy } = {}) {
         const parts = [{ type: 'text', text }] as const
         const submission = { parts, clientTools, ...(onBusy === undefined ? {} : { onBusy }) }
-        return (await service.submit(key, submission, { here: true })).runId
+        return (await service.submit(session, submission, { here: true })).runId
       },
       async settled(runId) {
         let last: Run | undefined
@@ -119,8 +125,8 @@ export async function setStage(options: {
   }
 
   return {
-    ...join_(options.script),
-    another: join_,
+    ...open(options.script),
+    another: open,
     rebuildHistory: opened.rebuildHistory,
     async close() {
       await Promise.all(workers.map((worker) => worker.stop()))
@@ -144,14 +150,14 @@ function scripted(script: readonly Turn[], requests: ModelRequest[]): Ports['mod
           return
         }
         if (turn.text !== undefined) yield { type: 'text.delta', part: 0, text: turn.text }
-        yield { type: 'completion', completion: answerOf(turn) }
+        yield { type: 'completion', completion: completionOf(turn) }
       },
     }),
   }
 }
 
-/** A complete answer of the script. */
-export function answerOf(turn: Exclude<Turn, (...args: never[]) => unknown>): Completion {
+/** A whole completion of the script. */
+export function completionOf(turn: Exclude<Turn, (...args: never[]) => unknown>): Completion {
   const toolCalls = (turn.calls ?? []).map((call, index) => ({
     id: call.id ?? `call-${index}`,
     name: call.name,

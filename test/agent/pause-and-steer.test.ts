@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Message } from '../../functions/domain/message.ts'
-import { makeTool, setStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { makeTool, openHarness } from './harness.ts'
+import type { Harness } from './harness.ts'
 import { until } from '../eventually.ts'
 
-let stage: Stage | undefined
+let harness: Harness | undefined
 afterEach(async () => {
-  await stage?.close()
-  stage = undefined
+  await harness?.close()
+  harness = undefined
 })
-const set = async (options: Parameters<typeof setStage>[0]): Promise<Stage> => (stage = await setStage(options))
+const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> => (harness = await openHarness(options))
 const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
 const clientTools = [{ name: 'ask', description: 'asks the caller', parameters: { type: 'object' } }]
 const here = { here: true }
@@ -19,7 +19,7 @@ const statuses = (messages: readonly Message[]) =>
 
 describe('a client tool', () => {
   test('pauses the run once the other calls have ended, and its answer resumes it exactly once', async () => {
-    const { submit, settled, service, key, requests, log } = await set({
+    const { submit, settled, service, key, requests, log, session } = await set({
       script: [
         {
           calls: [
@@ -34,13 +34,13 @@ describe('a client tool', () => {
     const runId = await submit('go', { clientTools })
     expect(await settled(runId)).toMatchObject({ status: 'paused' })
     expect(statuses(await log())).toEqual(['waiting', 'completed'])
-    await expect(service.continue(key, {}, here)).rejects.toMatchObject({ code: 'nothing_to_continue' })
-    const answer = () => service.resolve(key, runId, [{ toolCallId: 'a', output: text('42') }], here)
+    await expect(service.continue(session, {}, here)).rejects.toMatchObject({ code: 'nothing_to_continue' })
+    const answer = () => service.resolve(session, runId, [{ toolCallId: 'a', output: text('42') }], here)
     await Promise.all([answer(), answer(), answer()])
     expect(await settled(runId)).toMatchObject({ status: 'completed' })
     expect(requests).toHaveLength(2)
     await answer()
-    await expect(service.resolve(key, runId, [{ toolCallId: 'a', output: text('43') }], here)).rejects.toMatchObject({
+    await expect(service.resolve(session, runId, [{ toolCallId: 'a', output: text('43') }], here)).rejects.toMatchObject({
       code: 'answer_conflict',
     })
   })
@@ -48,7 +48,7 @@ describe('a client tool', () => {
   test('that is answered while other calls still execute does not pause the run', async () => {
     let release = (): void => undefined
     const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))
-    const { submit, settled, service, key, events, log } = await set({
+    const { submit, settled, service, key, events, log, session } = await set({
       script: [
         {
           calls: [
@@ -62,7 +62,7 @@ describe('a client tool', () => {
     })
     const runId = await submit('go', { clientTools })
     await until(async () => statuses(await log()).includes('waiting'))
-    await service.resolve(key, runId, [{ toolCallId: 'a', output: text('now') }], here)
+    await service.resolve(session, runId, [{ toolCallId: 'a', output: text('now') }], here)
     release()
     expect(await settled(runId)).toMatchObject({ status: 'completed' })
     expect(events.some((event) => event.type === 'run.paused')).toBe(false)
@@ -85,14 +85,14 @@ describe('a tool that needs approval', () => {
 
   test('runs only after it was allowed', async () => {
     const ran: string[] = []
-    const { submit, settled, service, key, log } = await set({
+    const { submit, settled, service, key, log, session } = await set({
       script: [{ calls: [{ id: 'a', name: 'careful' }] }, { text: 'ok' }],
       tools: [careful(ran)],
     })
     const runId = await submit('go')
     expect(await settled(runId)).toMatchObject({ status: 'paused' })
     expect(ran).toEqual([])
-    await service.resolve(key, runId, [{ toolCallId: 'a', approve: true }], here)
+    await service.resolve(session, runId, [{ toolCallId: 'a', approve: true }], here)
     expect(await settled(runId)).toMatchObject({ status: 'completed' })
     expect(ran).toEqual(['ran'])
     expect(statuses(await log())).toEqual(['completed'])
@@ -111,13 +111,13 @@ describe('a tool that needs approval', () => {
 
   test('never runs when it was denied, and the model is told', async () => {
     const ran: string[] = []
-    const { submit, settled, service, key, requests } = await set({
+    const { submit, settled, service, key, requests, session } = await set({
       script: [{ calls: [{ id: 'a', name: 'careful' }] }, { text: 'ok' }],
       tools: [careful(ran)],
     })
     const runId = await submit('go')
     await settled(runId)
-    await service.resolve(key, runId, [{ toolCallId: 'a', approve: false }], here)
+    await service.resolve(session, runId, [{ toolCallId: 'a', approve: false }], here)
     await settled(runId)
     expect(ran).toEqual([])
     expect(requests[1]?.messages.at(-1)).toMatchObject({
@@ -144,11 +144,11 @@ test('what is answered before the pause is not waited for, and what is allowed i
     { id: 'c', name: 'careful' },
     { id: 'd', name: 'slow' },
   ]
-  const { submit, settled, service, key, events, log } = await set({ script: [{ calls }], tools: [careful, slow] })
+  const { submit, settled, service, key, events, log, session } = await set({ script: [{ calls }], tools: [careful, slow] })
   const runId = await submit('go', { clientTools })
   await until(async () => statuses(await log()).includes('waiting'))
-  await service.resolve(key, runId, [{ toolCallId: 'a', output: text('now') }], here)
-  await service.resolve(key, runId, [{ toolCallId: 'c', approve: true }], here)
+  await service.resolve(session, runId, [{ toolCallId: 'a', output: text('now') }], here)
+  await service.resolve(session, runId, [{ toolCallId: 'c', approve: true }], here)
   release()
   expect(await settled(runId)).toMatchObject({ status: 'paused' })
   expect(statuses(await log())).toEqual(['completed', 'waiting', 'completed', 'completed'])

@@ -4,25 +4,25 @@ import { nextIds } from '../../functions/domain/ids.ts'
 import type { ToolMessage } from '../../functions/domain/message.ts'
 import type { Lease } from '../../functions/domain/session.ts'
 import { ModelError } from '../../functions/ports/model.ts'
-import { answerOf, makeTool, setStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { completionOf, makeTool, openHarness } from './harness.ts'
+import type { Harness } from './harness.ts'
 import { PATIENCE_MS } from '../eventually.ts'
 
-let stage: Stage | undefined
+let harness: Harness | undefined
 let ahead = 0
 const clock = { ...createSystemClock(), now: () => Date.now() + ahead }
 beforeEach(() => {
   ahead = 0
 })
 afterEach(async () => {
-  await stage?.close()
-  stage = undefined
+  await harness?.close()
+  harness = undefined
 })
-const set = async (options: Parameters<typeof setStage>[0]): Promise<Stage> =>
-  (stage = await setStage({ ...options, clock }))
+const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> =>
+  (harness = await openHarness({ ...options, clock }))
 
 /** A run that a process started and then died: its lease is there until it ends. */
-async function leftBehind({ ports, key }: Stage, calls: readonly string[]): Promise<{ lease: Lease; runId: string }> {
+async function leftBehind({ ports, key }: Harness, calls: readonly string[]): Promise<{ lease: Lease; runId: string }> {
   const input = { parts: [{ type: 'text', text: 'go' } as const] }
   const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [], startAs: 'dead' } as const
   const { runId, started } = await ports.inbox.enqueue(key, run)
@@ -155,7 +155,7 @@ test('continue takes up a run whose holder has died', async () => {
   const it = await set({ script: [{ text: 'done' }] })
   const { runId } = await leftBehind(it, ['pay'])
   ahead = 61_000
-  expect(await it.service.continue(it.key, {}, { here: true })).toEqual({ runId, repeated: false })
+  expect(await it.service.continue(it.session, {}, { here: true })).toEqual({ runId, repeated: false })
   expect(await it.settled(runId)).toMatchObject({ status: 'completed' })
 })
 
@@ -164,7 +164,7 @@ test('continue begins an input that was accepted and never begun', async () => {
   const input = { parts: [{ type: 'text', text: 'go' } as const] }
   const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [] } as const
   const { runId } = await it.ports.inbox.enqueue(it.key, run)
-  expect(await it.service.continue(it.key, {}, { here: true })).toEqual({ runId, repeated: false })
+  expect(await it.service.continue(it.session, {}, { here: true })).toEqual({ runId, repeated: false })
   expect(await it.settled(runId)).toMatchObject({ status: 'completed' })
 })
 
@@ -183,7 +183,7 @@ test('an answer that comes when the lease is nearly over is not stored: its call
       async function* () {
         ahead = 51_000
         await clock.sleep(700)
-        yield { type: 'completion', completion: answerOf({ calls: [{ name: 'pay' }] }) }
+        yield { type: 'completion', completion: completionOf({ calls: [{ name: 'pay' }] }) }
       },
     ],
   })

@@ -1,14 +1,15 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { readOutput } from '../../functions/tools/read-output.ts'
-import { answerOf, makeTool, setStage } from '../agent/stage.ts'
-import type { Stage } from '../agent/stage.ts'
+import { completionOf, makeTool, openHarness } from '../agent/harness.ts'
+import type { Harness } from '../agent/harness.ts'
 
-let stage: Stage | undefined
+let harness: Harness | undefined
 afterEach(async () => {
-  await stage?.close()
-  stage = undefined
+  await harness?.close()
+  harness = undefined
 })
-const set = async (options: Parameters<typeof setStage>[0]): Promise<Stage> => (stage = await setStage(options))
+const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> =>
+  (harness = await openHarness(options))
 
 describe('large outputs', () => {
   test('leave a preview and a pointer in the log and in the request', async () => {
@@ -32,7 +33,7 @@ describe('large outputs', () => {
     const read: (string | undefined)[] = []
     const big = makeTool('big', async () => ({ text: large }))
     const reader = makeTool('reader', async (_input, context) => {
-      const row = (await stage?.log())?.find((message) => message.role === 'tool')
+      const row = (await harness?.log())?.find((message) => message.role === 'tool')
       read.push((await context.readOutput(`output:${row?.id}`))?.text)
       return { text: '' }
     })
@@ -47,14 +48,14 @@ describe('large outputs', () => {
   test('are read piece by piece however little an agent keeps in its log', async () => {
     const line = 'a line of some length\n'
     const pointer = async (): Promise<string> =>
-      `output:${(await stage?.log())?.find(({ role }) => role === 'tool')?.id}`
+      `output:${(await harness?.log())?.find(({ role }) => role === 'tool')?.id}`
     const big = makeTool('big', async () => ({ text: line.repeat(200) }))
     const { submit, settled, requests } = await set({
       script: [
         { calls: [{ name: 'big' }] },
         async function* () {
           const call = { name: 'read_output', arguments: JSON.stringify({ pointer: await pointer() }) }
-          yield { type: 'completion', completion: answerOf({ calls: [call] }) }
+          yield { type: 'completion', completion: completionOf({ calls: [call] }) }
         },
         { text: 'ok' },
       ],

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { makeTool } from '../agent/stage.ts'
+import { makeTool } from '../agent/harness.ts'
 import { eventStream } from '../../functions/http/event-stream.ts'
 import { schemaErrors } from './conformance.ts'
 import { expectJson, heldTurn, openStage } from './stage.ts'

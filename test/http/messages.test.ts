@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectJson, openStage } from './stage.ts'
 import type { Stage } from './stage.ts'
-import { makeTool } from '../agent/stage.ts'
+import { makeTool } from '../agent/harness.ts'
 
 interface Message {
   readonly id: string

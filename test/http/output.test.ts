@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Ports } from '../../functions/runtime/program.ts'
-import { makeTool } from '../agent/stage.ts'
+import { makeTool } from '../agent/harness.ts'
 import { readRange } from '../../functions/http/v1/byte-range.ts'
 import { expectJson, openStage } from './stage.ts'
 import type { Stage } from './stage.ts'

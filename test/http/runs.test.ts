@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectJson, heldTurn, openStage } from './stage.ts'
 import type { Stage } from './stage.ts'
-import { makeTool } from '../agent/stage.ts'
+import { makeTool } from '../agent/harness.ts'
 
 const tools = [
   { name: 'weather', description: 'The weather.', parameters: { type: 'object' } },

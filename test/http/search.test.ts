@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { TooltrailError } from '../../functions/domain/errors.ts'
-import { makeTool } from '../agent/stage.ts'
+import { makeTool } from '../agent/harness.ts'
 import { expectJson, openStage } from './stage.ts'
 import type { Stage } from './stage.ts'
 

@@ -13,8 +13,8 @@ import type { Tool } from '../../functions/ports/tool.ts'
 import { openLocalPorts } from '../../functions/runtime/local/ports.ts'
 import { createProgram } from '../../functions/runtime/program.ts'
 import type { Ports, Program } from '../../functions/runtime/program.ts'
-import { answerOf } from '../agent/stage.ts'
-import type { Turn } from '../agent/stage.ts'
+import { completionOf } from '../agent/harness.ts'
+import type { Turn } from '../agent/harness.ts'
 import { deviations } from './conformance.ts'
 import type { OpenApiDocument } from './conformance.ts'
 
@@ -138,7 +138,7 @@ export function heldTurn(): { readonly turn: Turn; letGo(): void } {
         signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
       )
       await Promise.race([promise, aborted])
-      yield { type: 'completion', completion: answerOf({ text: 'thinking' }) }
+      yield { type: 'completion', completion: completionOf({ text: 'thinking' }) }
     },
     letGo: () => resolve(),
   }
@@ -157,7 +157,7 @@ function scripted(script: readonly Turn[], requests: ModelRequest[]): Ports['mod
           return
         }
         if (turn.text !== undefined) yield { type: 'text.delta', part: 0, text: turn.text }
-        yield { type: 'completion', completion: answerOf(turn) }
+        yield { type: 'completion', completion: completionOf(turn) }
       },
     }),
   }

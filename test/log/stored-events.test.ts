@@ -1,17 +1,17 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { RunEvent } from '../../functions/domain/events.ts'
 import { eventsFrom } from '../../functions/log/stored-events.ts'
-import { makeTool, setStage } from '../agent/stage.ts'
-import type { Stage } from '../agent/stage.ts'
+import { makeTool, openHarness } from '../agent/harness.ts'
+import type { Harness } from '../agent/harness.ts'
 import { PATIENCE_MS } from '../eventually.ts'
 
-let stage: Stage | undefined
+let harness: Harness | undefined
 afterEach(async () => {
-  await stage?.close()
-  stage = undefined
+  await harness?.close()
+  harness = undefined
 })
 
-async function follow({ service, key }: Stage, runId: string, after?: string): Promise<RunEvent[]> {
+async function follow({ service, key }: Harness, runId: string, after?: string): Promise<RunEvent[]> {
   const events: RunEvent[] = []
   const options = { signal: AbortSignal.timeout(PATIENCE_MS), ...(after === undefined ? {} : { after }) }
   for await (const event of service.follow(key, runId, options)) events.push(event)
@@ -19,9 +19,9 @@ async function follow({ service, key }: Stage, runId: string, after?: string): P
 }
 const stored = (events: readonly RunEvent[]) => events.filter((event) => 'id' in event)
 
-async function runOfTwoRounds(): Promise<{ it: Stage; runId: string; live: readonly RunEvent[] }> {
+async function runOfTwoRounds(): Promise<{ it: Harness; runId: string; live: readonly RunEvent[] }> {
   const echo = makeTool('echo', async () => ({ text: 'echo' }))
-  const it = (stage = await setStage({ script: [{ calls: [{ name: 'echo' }] }, { text: 'done' }], tools: [echo] }))
+  const it = (harness = await openHarness({ script: [{ calls: [{ name: 'echo' }] }, { text: 'done' }], tools: [echo] }))
   const runId = await it.submit('go')
   await it.settled(runId)
   return { it, runId, live: it.events }

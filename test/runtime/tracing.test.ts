@@ -6,8 +6,8 @@ import { z } from 'zod'
 import { ModelError } from '../../functions/ports/model.ts'
 import { traceModels, traceTools } from '../../functions/runtime/tracing.ts'
 import { defineTool } from '../../functions/tools/define-tool.ts'
-import { answerOf, setStage } from '../agent/stage.ts'
-import type { Stage, Turn } from '../agent/stage.ts'
+import { completionOf, openHarness } from '../agent/harness.ts'
+import type { Harness, Turn } from '../agent/harness.ts'
 
 interface Recorded {
   readonly name: string
@@ -60,10 +60,10 @@ function record(): Recorded[] {
   return spans
 }
 
-let stage: Stage | undefined
+let harness: Harness | undefined
 afterEach(async () => {
-  await stage?.close()
-  stage = undefined
+  await harness?.close()
+  harness = undefined
   trace.disable()
   context.disable()
 })
@@ -81,12 +81,13 @@ const echo = defineTool({
 })
 
 async function run(script: readonly Turn[]): Promise<void> {
-  stage = await setStage({
+  harness = await openHarness({
     script,
-    tools: [...traceTools(new Map([['echo', echo]])).values()],
+    tools: [echo],
+    registry: traceTools,
     change: (ports) => ({ ...ports, models: traceModels(ports.models) }),
   })
-  await stage.settled(await stage.submit(SAID))
+  await harness.settled(await harness.submit(SAID))
 }
 
 test('a run is an invoke_agent span with a chat span for each request and an execute_tool span for each call', async () => {
@@ -136,10 +137,10 @@ test('what fails is told by its kind, without its message', async () => {
 
 test('tokens and the reason of the end are on the chat span', async () => {
   const spans = record()
-  const usage = { ...answerOf({ text: 'fine', tokens: 11 }).usage, inputTokens: 8, outputTokens: 3 }
+  const usage = { ...completionOf({ text: 'fine', tokens: 11 }).usage, inputTokens: 8, outputTokens: 3 }
   await run([
     async function* answer() {
-      yield { type: 'completion', completion: { ...answerOf({ text: 'fine' }), usage } }
+      yield { type: 'completion', completion: { ...completionOf({ text: 'fine' }), usage } }
     },
   ])
   expect(spans[1]?.attributes).toMatchObject({
@@ -151,5 +152,5 @@ test('tokens and the reason of the end are on the chat span', async () => {
 
 test('without an SDK everything works, and nothing is recorded', async () => {
   await run([{ text: 'fine' }])
-  expect(stage?.events.at(-1)?.type).toBe('run.completed')
+  expect(harness?.events.at(-1)?.type).toBe('run.completed')
 })

@@ -5,12 +5,10 @@ import type { Session, SessionKey } from '../../domain/session.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { NewRun, RunInbox } from '../../ports/run-inbox.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
-import type { SessionStore } from '../../ports/session-store.ts'
 import type { Placement } from './agent-service.ts'
 import type { SessionWorker } from '../serving/session-worker.ts'
 
 export interface AcceptDependencies {
-  readonly sessions: SessionStore
   readonly agents: ReadonlyMap<string, Agent>
   readonly inbox: RunInbox
   readonly queue: RunQueue
@@ -21,13 +19,14 @@ export interface AcceptDependencies {
 /** Hands in a run, durably, and sees to it that somebody executes it: this process where `placement` says so. */
 export async function acceptRun(
   dependencies: AcceptDependencies,
-  key: SessionKey,
+  session: Session,
   run: NewRun,
   placement: Placement,
 ): Promise<{ runId: string; repeated: boolean }> {
   const { inbox, worker } = dependencies
+  const key = { tenant: session.tenant, session: session.session }
   const accepted = await inbox.enqueue(key, placement.here ? { ...run, startAs: randomUUID() } : run)
-  if (accepted.started !== undefined) goOn(dependencies, key, worker.serveStarted(key, accepted.started))
+  if (accepted.started !== undefined) goOn(dependencies, key, worker.serveStarted(session, accepted.started))
   // Also where it was accepted before: the hint of then may be lost.
   else await wake(dependencies, key, placement)
   return { runId: accepted.runId, repeated: accepted.repeated }
@@ -54,24 +53,17 @@ export async function hint(
   }
 }
 
-/** Lets work go on after the caller has been answered. Its failure is logged; the sweeper brings the next attempt. */
+/** Lets work go on after the caller has its response. Its failure is logged; the sweeper brings the next attempt. */
 export function goOn({ logger }: Pick<AcceptDependencies, 'logger'>, key: SessionKey, work: Promise<unknown>): void {
   work.catch((error: unknown) => {
     logger.error('serving a session failed', error, { tenant: key.tenant, session: key.session })
   })
 }
 
-/** The session and its agent. Rejects with `session_not_found`, or `agent_not_found` when the agent is gone. */
-export async function sessionAndAgent(
-  { sessions, agents }: Pick<AcceptDependencies, 'sessions' | 'agents'>,
-  key: SessionKey,
-): Promise<{ session: Session; agent: Agent }> {
-  const session = await sessions.read(key)
-  if (session === undefined) throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
+/** The session's agent. Throws `agent_not_found` when it is gone. */
+export function agentOf({ agents }: Pick<AcceptDependencies, 'agents'>, session: Session): Agent {
   const agent = agents.get(session.agent)
-  if (agent === undefined) {
-    const text = `session ${key.session} uses agent ${session.agent}, which is not configured`
-    throw new TooltrailError('agent_not_found', text)
-  }
-  return { session, agent }
+  if (agent !== undefined) return agent
+  const text = `session ${session.session} uses agent ${session.agent}, which is not configured`
+  throw new TooltrailError('agent_not_found', text)
 }

@@ -1,19 +1,13 @@
 import type { HistoryEntry, HistoryQuery } from '../../domain/history.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { ClientTool, OnBusy } from '../../domain/run.ts'
-import type { SessionKey } from '../../domain/session.ts'
+import type { Session, SessionKey } from '../../domain/session.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import type { DeletionState } from '../../ports/session-deletion.ts'
+import type { IncomingMedia } from '../../ports/tool.ts'
 
 /** Content as it comes in: media with its bytes, before it is stored. */
-export type IncomingPart =
-  | { readonly type: 'text'; readonly text: string }
-  | {
-      readonly type: 'image' | 'file'
-      readonly mediaType: string
-      readonly filename?: string
-      readonly data: Uint8Array
-    }
+export type IncomingPart = { readonly type: 'text'; readonly text: string } | IncomingMedia
 
 export interface Submission {
   readonly parts: readonly IncomingPart[]
@@ -38,16 +32,16 @@ export interface Placement {
   readonly here: boolean
 }
 
-/** What the front doors (HTTP, later Slack and webhooks) do with sessions and runs. Errors: `TooltrailError` by code. */
+/** What the front doors (HTTP, later Slack and webhooks) do with runs, of sessions that they have read. Errors: `TooltrailError` by code. */
 export interface AgentService {
-  submit(key: SessionKey, submission: Submission, placement: Placement): Promise<{ runId: string; repeated: boolean }>
+  submit(session: Session, submission: Submission, placement: Placement): Promise<{ runId: string; repeated: boolean }>
   /** A new attempt after a failed run, or going on after a crash. Rejects with `nothing_to_continue`. */
   continue(
-    key: SessionKey,
+    session: Session,
     options: Pick<Submission, 'keyId' | 'mostActive' | 'idempotency'>,
     placement: Placement,
   ): Promise<{ runId: string; repeated: boolean }>
-  resolve(key: SessionKey, runId: string, resolutions: readonly CallResolution[], placement: Placement): Promise<void>
+  resolve(session: Session, runId: string, resolutions: readonly CallResolution[], placement: Placement): Promise<void>
   cancel(key: SessionKey, runId: string): Promise<void>
   /**
    * A run's events: those of its log from the start of the round of event `after` (or from the run's beginning), then live.

@@ -3,7 +3,7 @@ import { isBlocked } from '../../domain/session.ts'
 import type { NewRun, RunInbox } from '../../ports/run-inbox.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
 import type { SessionDeletion } from '../../ports/session-deletion.ts'
-import { acceptRun, goOn, hint, sessionAndAgent, wake } from './accept-run.ts'
+import { acceptRun, agentOf, goOn, hint, wake } from './accept-run.ts'
 import { prepareResolutions } from './resolutions.ts'
 import type { AgentService } from './agent-service.ts'
 import { continueDeletion } from '../serving/delete-session.ts'
@@ -26,7 +26,7 @@ export type AgentServiceDependencies = LoopDependencies & {
   readonly bus: EventBus
 }
 
-/** The backend over its ports and the worker of this process. */
+/** The agent service over its ports and the worker of this process. */
 export function createAgentService(dependencies: AgentServiceDependencies): AgentService {
   const { inbox, clock, deletion, worker } = dependencies
   return {
@@ -55,19 +55,20 @@ export function createAgentService(dependencies: AgentServiceDependencies): Agen
 function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, 'submit' | 'continue' | 'resolve'> {
   const { inbox, lease, reader } = dependencies
   return {
-    async submit(key, submission, placement) {
-      const { session, agent } = await sessionAndAgent(dependencies, key)
+    async submit(session, submission, placement) {
+      const agent = agentOf(dependencies, session)
       const { parts, user, metadata, onBusy = agent.policies.onBusy, ...rest } = submission
       const input = {
-        parts: await storeInput(dependencies, key, parts),
+        parts: await storeInput(dependencies, session, parts),
         ...(user === undefined ? {} : { user }),
         ...(metadata === undefined ? {} : { metadata }),
       }
       const run: NewRun = { ...rest, agent: session.agent, trigger: 'input', onBusy, input }
-      return acceptRun(dependencies, key, run, placement)
+      return acceptRun(dependencies, session, run, placement)
     },
-    async continue(key, options, placement) {
-      const { session } = await sessionAndAgent(dependencies, key)
+    async continue(session, options, placement) {
+      agentOf(dependencies, session)
+      const key = { tenant: session.tenant, session: session.session }
       const header = await lease.look(key)
       if (header?.activeRun !== undefined && !isBlocked(header)) {
         await wake(dependencies, key, placement)
@@ -79,11 +80,12 @@ function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, '
         return { runId: queued.id, repeated: false }
       }
       const run: NewRun = { ...options, agent: session.agent, trigger: 'continue', onBusy: 'reject', clientTools: [] }
-      return acceptRun(dependencies, key, run, placement)
+      return acceptRun(dependencies, session, run, placement)
     },
-    async resolve(key, runId, resolutions, placement) {
-      const { agent } = await sessionAndAgent(dependencies, key)
-      const prepared = await prepareResolutions(dependencies, key, runId, resolutions, agent.policies)
+    async resolve(session, runId, resolutions, placement) {
+      const { policies } = agentOf(dependencies, session)
+      const key = { tenant: session.tenant, session: session.session }
+      const prepared = await prepareResolutions(dependencies, key, runId, resolutions, policies)
       if ((await inbox.resolve(key, runId, prepared)).complete) await wake(dependencies, key, placement)
     },
   }

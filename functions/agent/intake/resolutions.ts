@@ -9,7 +9,7 @@ import type { LogReader } from '../../ports/log-reader.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { Resolution } from '../../ports/run-inbox.ts'
 import type { IncomingPart, CallResolution } from './agent-service.ts'
-import { storeMedia } from './incoming.ts'
+import { storeMedia } from '../loop/store-media.ts'
 
 /** Rows read at a time. */
 const PAGE = 200
@@ -84,12 +84,11 @@ async function prepareResolution(
   if ('approve' in resolution) return { toolCallId, kind: 'approval', approved: resolution.approve, hash }
   const content = 'error' in resolution ? [{ type: 'text', text: resolution.error } as const] : resolution.output
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
-  const stored = await storeMedia(
+  const media = await storeMedia(
     dependencies,
     key,
     content.filter((part) => part.type !== 'text'),
   )
-  const media = stored.filter((part) => part.type !== 'text')
   const { parts, output, object } = fitContent(
     { messageId: row.id, attempt: hash.slice(0, 16) },
     { text, media },

@@ -2,6 +2,8 @@ import pRetry from 'p-retry'
 import type { RunEvent } from '../../domain/events.ts'
 import type { AssistantPart } from '../../domain/message.ts'
 import type { ModelRequest } from '../../domain/model-request.ts'
+import { delta, roundRestarted } from '../../log/run-events.ts'
+import type { RoundOfThread } from '../../log/run-events.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Model, Completion } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
@@ -13,11 +15,11 @@ const RETRIES = 3
 /** A provider that asks for a longer wait fails the run instead. */
 const LONGEST_WAIT_MS = 60_000
 
-/** A request that did not come to an answer, with the text and reasoning that had streamed before. */
+/** A request that came to no completion, with the text and reasoning that had streamed before. */
 export class CompletionFailed extends Error {
   readonly streamed: readonly AssistantPart[]
   constructor(cause: unknown, streamed: readonly AssistantPart[]) {
-    super('the model did not answer', { cause })
+    super('the model gave no completion', { cause })
     this.name = 'CompletionFailed'
     this.streamed = streamed
   }
@@ -26,13 +28,12 @@ export class CompletionFailed extends Error {
 interface Target {
   readonly model: Model
   readonly clock: Clock
-  readonly runId: string
-  readonly round: number
+  readonly at: RoundOfThread
   emit(event: RunEvent): void
 }
 
 /**
- * Asks the model until it has answered once. Errors that may pass are tried again, after `Retry-After` or a growing wait;
+ * Asks the model until it has given a completion. Errors that may pass are tried again, after `Retry-After` or a growing wait;
  * consumers are told to discard what had streamed. Rejects with `CompletionFailed`, whose cause is a `ModelError` or the signal's
  * reason.
  */
@@ -43,7 +44,7 @@ export async function requestCompletion(
 ): Promise<Completion> {
   let streamed: AssistantPart[] = []
   const attempt = async (count: number): Promise<Completion> => {
-    if (count > 1) target.emit({ type: 'round.restarted', runId: target.runId, round: target.round, reason: 'retry' })
+    if (count > 1) target.emit(roundRestarted(target.at, 'retry'))
     streamed = []
     return streamCompletion(target, request, signal, streamed)
   }
@@ -79,14 +80,14 @@ async function streamCompletion(
   signal: AbortSignal,
   streamed: AssistantPart[],
 ): Promise<Completion> {
-  const silent = (): Error => new ModelError('timeout', `no answer for ${IDLE_MS / 1_000} s`, { retryable: true })
+  const silent = (): Error =>
+    new ModelError('timeout', `the model was silent for ${IDLE_MS / 1_000} s`, { retryable: true })
   const idle = limitTime(signal, IDLE_MS, silent)
-  const base = { runId: target.runId, round: target.round }
   try {
     for await (const event of target.model.stream(request, idle.signal)) {
       idle.restart()
       if (event.type === 'completion') return event.completion
-      target.emit({ ...base, ...event })
+      target.emit(delta(target.at, event))
       if (event.type !== 'tool_call.delta') addDelta(streamed, event)
     }
   } catch (error) {
@@ -95,7 +96,7 @@ async function streamCompletion(
   } finally {
     idle.end()
   }
-  throw new ModelError('network', 'the stream ended before the answer was complete', { retryable: true })
+  throw new ModelError('network', 'the stream ended before the completion was whole', { retryable: true })
 }
 
 function addDelta(

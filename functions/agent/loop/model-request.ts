@@ -1,40 +1,43 @@
 import type { Agent } from '../../domain/agent.ts'
-import type { Message } from '../../domain/message.ts'
-import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../domain/model-request.ts'
-import type { ClientTool, Run } from '../../domain/run.ts'
-import type { Session } from '../../domain/session.ts'
+import type {
+  ModelRequest,
+  RequestMedia,
+  RequestMessage,
+  RequestText,
+  ToolDeclaration,
+} from '../../domain/model-request.ts'
+import type { ClientTool } from '../../domain/run.ts'
+import type { Session, SessionKey } from '../../domain/session.ts'
 import { replay } from '../../log/replay.ts'
-import type { ToolDeclaration } from '../../domain/model-request.ts'
-import type { ToolRegistry } from '../../ports/tool.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
+import type { Tools } from '../../ports/tool.ts'
+import type { Thread } from './thread.ts'
 
 /** The tools that a run may call: the caller's own first, then the agent's that are not hidden by them. */
-export function declaredTools(
-  agent: Agent,
-  clientTools: readonly ClientTool[],
-  registry: ToolRegistry,
-): ToolDeclaration[] {
-  const own = agent.tools.flatMap((name) => registry.get(name) ?? [])
-  return [...clientTools, ...own.filter((tool) => !clientTools.some((client) => client.name === tool.name))].map(
-    ({ name, description, parameters }) => ({ name, description, parameters }),
-  )
+export function declaredTools(tools: Tools, clientTools: readonly ClientTool[]): ToolDeclaration[] {
+  const own = [...tools.values()].filter((tool) => !clientTools.some((client) => client.name === tool.name))
+  return [...clientTools, ...own].map(({ name, description, parameters }) => ({ name, description, parameters }))
 }
 
+/** What a model is told before all messages: the session's own instructions stand in for its agent's. */
+export const instructionsOf = (
+  { instructions }: Pick<Session, 'instructions'>,
+  agent: Pick<Agent, 'instructions'> | undefined,
+): string | undefined => instructions ?? agent?.instructions
+
 /**
- * The next request of a run, media not yet attached. Without any tool of its own, a request whose history has calls declares
- * the tools of these calls: a provider may otherwise drop that history (promises T1).
+ * The next request of a thread, media not yet attached. Without any tool of its own, a request whose history has calls
+ * declares the tools of these calls: a provider may otherwise drop that history (promises T1).
  */
 export function buildRequest(of: {
-  readonly session: Session
-  readonly agent: Agent
-  readonly run: Run
-  readonly messages: readonly Message[]
+  readonly session: Pick<Session, 'instructions'>
+  readonly thread: Pick<Thread, 'runId' | 'agent' | 'messages'>
   readonly tools: readonly ToolDeclaration[]
   readonly toolChoice: ModelRequest['toolChoice']
 }): ModelRequest {
-  const { session, agent, run } = of
-  const messages = replay(of.messages, { currentRun: run.id, replay: agent.policies.replay })
-  const instructions = session.instructions ?? agent.instructions
+  const { runId, agent } = of.thread
+  const messages = replay(of.thread.messages, { currentRun: runId, replay: agent.policies.replay })
+  const instructions = instructionsOf(of.session, agent)
   const former = of.tools.length === 0 ? formerTools(messages) : []
   return {
     ...(instructions === undefined ? {} : { instructions }),
@@ -56,22 +59,21 @@ function formerTools(messages: readonly RequestMessage[]): ToolDeclaration[] {
   }))
 }
 
-/** The request with the bytes of its media read from the output store. */
+/** The messages with the bytes of their media, read from the output store. */
 export async function attachMedia(
-  request: ModelRequest,
-  session: Session,
+  messages: readonly RequestMessage[],
+  key: SessionKey,
   outputs: OutputStore,
-): Promise<ModelRequest> {
-  if (!request.messages.some(hasMedia)) return request
+): Promise<readonly RequestMessage[]> {
+  if (!messages.some(hasMedia)) return messages
   const attach = async (part: RequestText | RequestMedia): Promise<RequestText | RequestMedia> =>
-    part.type === 'text' ? part : { ...part, data: await outputs.read(session, part.id) }
-  const messages = await Promise.all(
-    request.messages.map(async (message): Promise<RequestMessage> => {
+    part.type === 'text' ? part : { ...part, data: await outputs.read(key, part.id) }
+  return Promise.all(
+    messages.map(async (message): Promise<RequestMessage> => {
       if (message.role === 'assistant') return message
       return { ...message, parts: await Promise.all(message.parts.map(attach)) }
     }),
   )
-  return { ...request, messages }
 }
 
 const hasMedia = (message: RequestMessage): boolean =>

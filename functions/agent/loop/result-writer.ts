@@ -1,7 +1,7 @@
-import { eventId } from '../../domain/events.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import type { ToolMessage } from '../../domain/message.ts'
 import type { Lease } from '../../domain/session.ts'
+import { callCompleted } from '../../log/run-events.ts'
 import type { FittedContent } from '../../log/fit-content.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { RunLog } from '../../ports/run-log.ts'
@@ -45,7 +45,7 @@ export function createResultWriter({ log, outputs, lease, emit }: Dependencies):
       completedAt: result.completedAt,
       durationMs: result.durationMs,
     })
-    emit({ type: 'tool_call.completed', id: eventId(row.id, 'tool_call.completed'), runId: row.runId, message })
+    emit(callCompleted(message))
   }
 
   return {

@@ -1,41 +1,32 @@
 import { LeaseLost } from '../../domain/errors.ts'
-import { eventId } from '../../domain/events.ts'
-import type { RunEvent } from '../../domain/events.ts'
 import type { AssistantPart } from '../../domain/message.ts'
-import type { Run, RunError } from '../../domain/run.ts'
+import type { RunError } from '../../domain/run.ts'
+import { callCompleted, messageCompleted, runEnded } from '../../log/run-events.ts'
 import { ModelError } from '../../ports/model.ts'
 import type { RunEnd } from '../../ports/run-log.ts'
 import { CompletionFailed } from './completion-request.ts'
 import { RunCancelled } from './lease-keeper.ts'
-import type { LoopDependencies } from './loop-dependencies.ts'
 import { assistantMessage } from './run-state.ts'
 import type { RunState } from './run-state.ts'
+
+/** A run that was taken over this often without a new message ends. */
+const MOST_TAKEOVERS = 3
 
 /**
  * Ends the run: final message, run state and lease in one write, then its events. A cancel that came in first wins: the run
  * then ends `cancelled`, and what was produced is kept. Rejects with `LeaseLost` when somebody else holds the session now.
  */
-export async function endRun({ log, reader }: LoopDependencies, state: RunState, end: RunEnd): Promise<void> {
+export async function endRun(state: RunState, end: RunEnd): Promise<void> {
+  const { log } = state.ports
   const { lease } = state.held
   const ended = (await log.endRun(lease, end)) ?? (await endCancelled())
   if (ended === undefined) throw new LeaseLost(lease.session, lease.generation)
-  for (const message of ended.closed)
-    state.emit({
-      type: 'tool_call.completed',
-      id: eventId(message.id, 'tool_call.completed'),
-      runId: message.runId,
-      message,
-    })
-  if (end.message !== undefined)
-    state.emit({
-      type: 'message.completed',
-      id: eventId(end.message.id, 'message.completed'),
-      runId: lease.runId,
-      message: end.message,
-    })
-  state.emit(endEvent((await reader.run(lease, lease.runId)) ?? ended.run))
+  state.ended = ended.run
+  for (const message of ended.closed) state.emit(callCompleted(message))
+  if (end.message !== undefined) state.emit(messageCompleted(end.message))
+  state.emit(runEnded(ended.run))
 
-  async function endCancelled(): ReturnType<LoopDependencies['log']['endRun']> {
+  async function endCancelled(): ReturnType<typeof log.endRun> {
     const reason = await cancelReason(state)
     return log.endRun(lease, {
       outcome: 'cancelled',
@@ -57,28 +48,39 @@ async function cancelReason(state: RunState): Promise<RunCancelled['reason']> {
 }
 
 /** How a run ends whose loop was stopped by `error`, with what had been produced before. */
-export function endAfter(error: unknown, state: RunState, now: number): RunEnd {
+export function endAfter(error: unknown, state: RunState): RunEnd {
+  const { leader } = state
+  const model = leader.agent.model === '' ? {} : { model: leader.agent.model }
   const streamed = error instanceof CompletionFailed ? keptParts(error.streamed) : []
   const cause = error instanceof CompletionFailed ? error.cause : error
-  if (cause instanceof RunCancelled)
-    return {
-      outcome: 'cancelled',
-      stopReason: cause.reason === 'superseded' ? 'superseded' : 'cancelled',
-      ...(streamed.length === 0
-        ? {}
-        : { message: assistantMessage(state, now, { parts: streamed, ...modelOf(state), finishReason: 'cancelled' }) }),
-    }
-  const runError = describe(cause)
-  const parts: AssistantPart[] = [...streamed, { type: 'error', code: runError.code, text: runError.message }]
-  return {
-    outcome: 'failed',
-    stopReason: 'error',
-    error: runError,
-    message: assistantMessage(state, now, { parts, ...modelOf(state), finishReason: 'error' }),
+  if (cause instanceof RunCancelled) {
+    const stopReason = cause.reason === 'superseded' ? 'superseded' : 'cancelled'
+    if (streamed.length === 0) return { outcome: 'cancelled', stopReason }
+    const content = { parts: streamed, ...model, finishReason: 'cancelled' }
+    return { outcome: 'cancelled', stopReason, message: assistantMessage(state, leader, content) }
   }
+  return failure(state, describe(cause), { parts: streamed, ...model })
 }
 
-const modelOf = (state: RunState): { model?: string } => (state.model.name === '' ? {} : { model: state.model.name })
+/** How a run ends that crashes every time it is tried; undefined for all others. */
+export function endOfCrashLoop(state: RunState): RunEnd | undefined {
+  if ((state.held.found?.header.takeovers ?? 0) < MOST_TAKEOVERS) return undefined
+  const message = `the run was taken over ${MOST_TAKEOVERS} times without getting on`
+  return failure(state, { code: 'crashed_repeatedly', message, retryable: true }, { parts: [] })
+}
+
+function failure(
+  state: RunState,
+  error: RunError,
+  { parts, ...content }: { readonly parts: readonly AssistantPart[]; readonly model?: string },
+): RunEnd {
+  const message = assistantMessage(state, state.leader, {
+    parts: [...parts, { type: 'error', code: error.code, text: error.message }],
+    ...content,
+    finishReason: 'error',
+  })
+  return { outcome: 'failed', stopReason: 'error', error, message }
+}
 
 /** Text and reasoning without their empty parts. */
 function keptParts(streamed: readonly AssistantPart[]): AssistantPart[] {
@@ -88,9 +90,4 @@ function keptParts(streamed: readonly AssistantPart[]): AssistantPart[] {
 function describe(cause: unknown): RunError {
   if (cause instanceof ModelError) return { code: cause.code, message: cause.message, retryable: cause.retryable }
   return { code: 'storage', message: cause instanceof Error ? cause.message : String(cause), retryable: true }
-}
-
-function endEvent(run: Run): RunEvent {
-  const type = run.status === 'failed' ? 'run.failed' : run.status === 'cancelled' ? 'run.cancelled' : 'run.completed'
-  return { type, id: eventId(run.id, type), runId: run.id, run }
 }

@@ -1,152 +1,141 @@
 import { LeaseLost } from '../../domain/errors.ts'
-import { eventId } from '../../domain/events.ts'
-import type { StopReason } from '../../domain/run.ts'
+import { runPaused } from '../../log/run-events.ts'
 import type { Completion } from '../../ports/model.ts'
+import type { RunEnd } from '../../ports/run-log.ts'
 import { CompletionFailed } from './completion-request.ts'
-import { declaredTools } from './build-request.ts'
-import { withUniqueCallIds } from './call-ids.ts'
-import { completeUnlessCut } from './hand-over.ts'
-import type { HandOver } from './hand-over.ts'
-import type { LoopDependencies } from './loop-dependencies.ts'
-import { lastRoundReason, nextCompletion } from './next-completion.ts'
-import { callsToExecute, endOfCrashLoop } from './resume-run.ts'
-import { endAfter, endRun } from './run-ending.ts'
-import { assistantMessage, openCalls, remember } from './run-state.ts'
+import { lastRoundReason, nextCompletion } from './completion.ts'
+import type { LastRound } from './completion.ts'
+import { endAfter, endOfCrashLoop, endRun } from './run-ending.ts'
+import { allocate, assistantMessage } from './run-state.ts'
 import type { RunState } from './run-state.ts'
-import { steerRun } from './steer-run.ts'
-import { storeRound } from './store-round.ts'
-import { executeBatch } from './tool-batch.ts'
+import { storeRound, withUniqueCallIds } from './store-round.ts'
+import { openCalls, remember } from './thread.ts'
+import type { Thread } from './thread.ts'
+import { executeOpenCalls } from './tool-batch.ts'
 
 /** How one holding of the lease ended. `lost`: somebody else goes on, or the lease's end will bring somebody. */
 export type LoopEnding = 'ended' | 'paused' | 'handed_over' | 'lost'
+
+/** What asks for a run to be handed over: after the round that it is in, or, with a `CutOff`, out of a completion's middle. */
+export interface HandOver {
+  readonly afterRound: AbortSignal
+  readonly atOnce: AbortSignal
+}
 
 /**
  * Executes a run from wherever its log stands until it ends, pauses or is handed over; the lease is given back by the write
  * that does so. The order of durability is promises L4.
  */
-export async function executeRun(
-  dependencies: LoopDependencies,
-  state: RunState,
-  handOver: HandOver,
-): Promise<LoopEnding> {
+export async function executeRun(state: RunState, handOver: HandOver): Promise<LoopEnding> {
   try {
-    return await advance(dependencies, state, handOver)
+    return await advance(state, state.leader, handOver)
   } catch (error) {
-    return stopAfter(dependencies, state, error)
+    return stopAfter(state, error)
   }
 }
 
-async function advance(dependencies: LoopDependencies, state: RunState, handOver: HandOver): Promise<LoopEnding> {
-  const tools = declaredTools(state.agent, state.held.run.clientTools, dependencies.tools)
-  const crashLoop = endOfCrashLoop(state, dependencies.clock.now())
-  if (crashLoop !== undefined) return finish(dependencies, state, crashLoop)
-  // Taken up for the next answer alone: it may have all the time that a process has.
+async function advance(state: RunState, thread: Thread, handOver: HandOver): Promise<LoopEnding> {
+  const crashLoop = endOfCrashLoop(state)
+  if (crashLoop !== undefined) return finish(state, crashLoop)
+  // Taken up for the next completion alone: it may have all the time that a process has.
   let isWhole = state.held.origin === 'resumed'
-  const cut = AbortSignal.any([state.signal, handOver.atOnce])
+  const signal = AbortSignal.any([state.signal, handOver.atOnce])
   for (;;) {
-    if (await executeOpenCalls(dependencies, state)) isWhole = false
-    if (openCalls(state).length > 0) {
-      if (await pauseRun(dependencies, state)) return 'paused'
+    if (await executeOpenCalls(state, thread)) isWhole = false
+    if (openCalls(thread).length > 0) {
+      if (await pauseRun(state, thread)) return 'paused'
       continue
     }
-    if (handOver.afterRound.aborted) return release(dependencies, state)
-    await steerRun(dependencies, state, await state.keeper.poll())
-    const last = lastRoundReason(state)
-    const ask = (signal: AbortSignal): Promise<Completion> =>
-      nextCompletion(dependencies, { ...state, signal }, tools, last !== undefined)
-    const completion = await completeUnlessCut(state, ask, { signal: cut, isWhole })
-    if (completion === undefined) return release(dependencies, state)
+    if (handOver.afterRound.aborted) return release(state)
+    await steerRun(state, thread)
+    const last = lastRoundReason(thread)
+    const completion = await nextCompletion(state, thread, { isLast: last !== undefined, signal, isWhole })
+    if (completion === undefined) return release(state)
     isWhole = false
     await state.writer.settled()
     if (state.signal.aborted) throw new CompletionFailed(state.signal.reason, completion.parts)
-    if (await storeCompletion(dependencies, state, completion, last)) return 'ended'
+    if (await storeCompletion(state, thread, completion, last)) return 'ended'
   }
 }
 
 /** Gives the lease back with the run still active, for somebody else to go on. */
-async function release(dependencies: LoopDependencies, state: RunState): Promise<LoopEnding> {
+async function release(state: RunState): Promise<LoopEnding> {
   await state.writer.settled()
-  await dependencies.lease.release(state.held.lease)
+  await state.ports.lease.release(state.held.lease)
   return 'handed_over'
 }
 
-/** Stores an answer; one without calls, or that had to be the last, ends the run. Answers whether it ended. */
+/** Makes queued steering inputs user messages of the running run, between two rounds and in their order. */
+async function steerRun(state: RunState, thread: Thread): Promise<void> {
+  const { log, reader } = state.ports
+  const { lease } = state.held
+  if ((await state.keeper.poll()).queued === 0) return
+  await state.writer.settled()
+  for (const queued of await reader.queued(lease)) {
+    if (queued.onBusy !== 'steer') continue
+    const [id] = allocate(state, 1)
+    const message = id === undefined ? undefined : await log.steer(lease, queued.id, id)
+    if (message !== undefined) remember(thread, [message])
+  }
+}
+
+/** Stores a completion; one without calls, or that had to be the last, ends the run. Returns whether it ended. */
 async function storeCompletion(
-  dependencies: LoopDependencies,
   state: RunState,
+  thread: Thread,
   completion: Completion,
-  last: Extract<StopReason, 'max_rounds' | 'budget'> | undefined,
+  last: LastRound | undefined,
 ): Promise<boolean> {
-  const now = dependencies.clock.now()
-  const { parts, toolCalls } = withUniqueCallIds(completion, now)
+  const { parts, toolCalls } = withUniqueCallIds(completion, state.ports.clock.now())
   const { model, finishReason, usage } = completion
-  const message = assistantMessage(state, now, { parts, toolCalls, model, finishReason, usage })
+  const message = assistantMessage(state, thread, { parts, toolCalls, model, finishReason, usage })
   if (toolCalls.length === 0) {
-    await finish(dependencies, state, { outcome: 'completed', stopReason: last ?? 'answer', message })
+    await finish(state, { outcome: 'completed', stopReason: last ?? 'answer', message })
     return true
   }
-  await storeRound(dependencies, state, message, last === undefined)
+  await storeRound(state, thread, message, last === undefined)
   if (last === undefined) return false
-  await refuseCalls(dependencies, state, `this was the run's last round (${last}): no further calls`)
-  await finish(dependencies, state, { outcome: 'completed', stopReason: last })
-  return true
-}
-
-/** Executes what is open and can be executed; afterwards only waiting calls are open. Answers whether there was any. */
-async function executeOpenCalls(dependencies: LoopDependencies, state: RunState): Promise<boolean> {
-  const calls = await callsToExecute(dependencies, state)
-  if (calls.length === 0) return false
-  remember(state, await executeBatch(dependencies, { ...state, generation: state.held.lease.generation }, calls))
-  return true
-}
-
-async function refuseCalls(dependencies: LoopDependencies, state: RunState, refusal: string): Promise<void> {
-  const calls = (await callsToExecute(dependencies, state)).map((call) => ({ ...call, refusal }))
-  remember(state, await executeBatch(dependencies, { ...state, generation: state.held.lease.generation }, calls))
+  await executeOpenCalls(state, thread, `this was the run's last round (${last}): no further calls`)
   await state.writer.settled()
+  await finish(state, { outcome: 'completed', stopReason: last })
+  return true
 }
 
-/** Gives the lease back until the waiting calls are answered. Answers false when there is something to do first: go on. */
-async function pauseRun({ log, reader }: LoopDependencies, state: RunState): Promise<boolean> {
+/** Gives the lease back until nothing waits any longer. Returns false when there is something to do first: go on. */
+async function pauseRun(state: RunState, thread: Thread): Promise<boolean> {
+  const { log, reader } = state.ports
   const { lease } = state.held
   await state.writer.settled()
-  // Some may have been answered since their round was stored.
-  const rows = await Promise.all(openCalls(state).map((row) => reader.message(lease, row.id)))
+  // Some may have been resolved since their round was stored.
+  const rows = await Promise.all(openCalls(thread).map((row) => reader.message(lease, row.id)))
   remember(
-    state,
+    thread,
     rows.filter((row) => row !== undefined),
   )
-  const waiting = openCalls(state)
-  const [first] = waiting
-  if (first === undefined || waiting.some((row) => row.status !== 'waiting')) return false
+  const waiting = openCalls(thread)
+  if (waiting.length === 0 || waiting.some((row) => row.status !== 'waiting')) return false
   const run = await log.pause(lease)
   if (run === undefined) {
     await state.keeper.poll()
     return false
   }
-  const id = eventId(first.assistantMessageId, 'run.paused')
-  state.emit({ type: 'run.paused', id, runId: run.id, run, waiting })
+  state.emit(runPaused(run, waiting))
   return true
 }
 
-async function finish(
-  dependencies: LoopDependencies,
-  state: RunState,
-  end: Parameters<typeof endRun>[2],
-): Promise<LoopEnding> {
-  await endRun(dependencies, state, end)
+async function finish(state: RunState, end: RunEnd): Promise<LoopEnding> {
+  await endRun(state, end)
   return 'ended'
 }
 
 /** Ends the run after an error, when this process still may. Results that are being stored are awaited first. */
-async function stopAfter(dependencies: LoopDependencies, state: RunState, error: unknown): Promise<LoopEnding> {
+async function stopAfter(state: RunState, error: unknown): Promise<LoopEnding> {
   if (isLeaseLost(error)) return 'lost'
   try {
     await state.writer.settled().catch((failed: unknown) => {
       if (isLeaseLost(failed)) throw failed
     })
-    await endRun(dependencies, state, endAfter(error, state, dependencies.clock.now()))
-    return 'ended'
+    return await finish(state, endAfter(error, state))
   } catch (second) {
     if (isLeaseLost(second)) return 'lost'
     throw second

@@ -1,33 +1,57 @@
-import { eventId } from '../../domain/events.ts'
+import { nextId } from '../../domain/ids.ts'
 import { MOST_CALLS } from '../../domain/message.ts'
-import type { AssistantMessage, ToolCall, ToolMessage } from '../../domain/message.ts'
+import type { AssistantMessage, AssistantPart, ToolCall, ToolMessage } from '../../domain/message.ts'
 import { callText } from '../../log/call-text.ts'
-import type { LoopDependencies } from './loop-dependencies.ts'
-import { allocate, remember } from './run-state.ts'
+import { callStarted, messageCompleted } from '../../log/run-events.ts'
+import type { Completion } from '../../ports/model.ts'
+import { allocate } from './run-state.ts'
 import type { RunState } from './run-state.ts'
+import { remember } from './thread.ts'
+import type { Thread } from './thread.ts'
 import { parseArguments } from './tool-call.ts'
 
 /**
- * Stores an answer with its calls, each as an open row, in the one durable write that stands before the tools run.
+ * A completion's parts and calls with every call id present and unique within the batch: empty, missing and repeated ids get a
+ * fresh one, decided once, here, before anything is stored (promises L2).
+ */
+export function withUniqueCallIds(completion: Completion, now: number): Pick<Completion, 'parts' | 'toolCalls'> {
+  const used = new Set<string>()
+  const toolCalls = completion.toolCalls.map((call): ToolCall => {
+    const id = call.id === '' || used.has(call.id) ? `call_${nextId(undefined, now)}` : call.id
+    used.add(id)
+    return { ...call, id }
+  })
+  let seen = 0
+  const parts = completion.parts.map((part): AssistantPart => {
+    if (part.type !== 'tool_call') return part
+    const call = toolCalls[seen++]
+    return call === undefined ? part : { type: 'tool_call', id: call.id }
+  })
+  return { parts, toolCalls }
+}
+
+/**
+ * Stores a completion with its calls, each as an open row, in the one durable write that stands before the tools run.
  * `mayWait`: calls of client tools and of tools that need approval wait for somebody else; otherwise all are `running`.
  */
 export async function storeRound(
-  { log, tools, clock }: LoopDependencies,
   state: RunState,
+  thread: Thread,
   message: AssistantMessage,
   mayWait: boolean,
 ): Promise<void> {
-  const { lease, run } = state.held
+  const { lease } = state.held
   const calls = message.toolCalls.slice(0, MOST_CALLS)
-  const [id = message.id, ...rowIds] = allocate(state, clock.now(), calls.length + 1)
+  const [id = message.id, ...rowIds] = allocate(state, calls.length + 1)
   const assistant = { ...message, id }
   const rows = calls.map((call, sequence): ToolMessage => {
-    const needs = mayWait ? needsOf(call) : undefined
+    const needs = mayWait ? needsOf(state, thread, call) : undefined
     return {
       id: rowIds[sequence] ?? '',
       role: 'tool',
-      runId: run.id,
+      runId: message.runId,
       agent: message.agent,
+      ...(message.parentToolCallId === undefined ? {} : { parentToolCallId: message.parentToolCallId }),
       round: message.round,
       createdAt: message.createdAt,
       assistantMessageId: id,
@@ -41,16 +65,15 @@ export async function storeRound(
       generation: lease.generation,
     }
   })
-  await log.appendRound(lease, { assistant, tools: rows })
-  remember(state, [assistant, ...rows])
-  state.emit({ type: 'message.completed', id: eventId(id, 'message.completed'), runId: run.id, message: assistant })
-  for (const row of rows)
-    state.emit({ type: 'tool_call.started', id: eventId(row.id, 'tool_call.started'), runId: run.id, message: row })
+  await state.ports.log.appendRound(lease, { assistant, tools: rows })
+  remember(thread, [assistant, ...rows])
+  state.emit(messageCompleted(assistant))
+  for (const row of rows) state.emit(callStarted(row))
+}
 
-  function needsOf(call: ToolCall): ToolMessage['needs'] {
-    if (run.clientTools.some((tool) => tool.name === call.name)) return 'result'
-    const needsApproval = state.agent.tools.includes(call.name) && tools.get(call.name)?.needsApproval === true
-    // Nobody is asked about a call that cannot be executed: it fails, and the model may mend it.
-    return needsApproval && parseArguments(call.arguments) !== undefined ? 'approval' : undefined
-  }
+function needsOf({ held }: RunState, { tools }: Thread, call: ToolCall): ToolMessage['needs'] {
+  if (held.run.clientTools.some((tool) => tool.name === call.name)) return 'result'
+  // Nobody is asked about a call that cannot be executed: it fails, and the model may mend it.
+  const isExecutable = parseArguments(call.arguments) !== undefined
+  return isExecutable && tools.get(call.name)?.needsApproval === true ? 'approval' : undefined
 }

@@ -1,76 +1,72 @@
 import { DEFAULT_POLICIES } from '../../domain/agent.ts'
 import type { Agent, Policies } from '../../domain/agent.ts'
-import type { ToolCall, ToolMessage } from '../../domain/message.ts'
-import type { Session } from '../../domain/session.ts'
+import type { ToolMessage } from '../../domain/message.ts'
 import { fitContent } from '../../log/fit-content.ts'
 import { READING_TOOLS } from '../../search/documents.ts'
-import type { LeaseKeeper } from './lease-keeper.ts'
-import type { LoopDependencies } from './loop-dependencies.ts'
-import type { ResultWriter } from './result-writer.ts'
+import type { RunState } from './run-state.ts'
+import { storeMedia } from './store-media.ts'
+import { callOf, openCalls, remember } from './thread.ts'
+import type { Thread } from './thread.ts'
 import { executeCall } from './tool-call.ts'
+import type { CallOutcome } from './tool-call.ts'
 import { createToolContext } from './tool-context.ts'
 
 /** Calls of one batch that execute at the same time. */
 const PARALLEL = 8
 
-export interface PendingCall {
-  readonly row: ToolMessage
-  readonly call: ToolCall
-  /** Answers the call without executing anything. */
-  readonly refusal?: string
-}
-
-interface Work {
-  readonly session: Session
-  readonly agent: Agent
-  readonly keeper: Pick<LeaseKeeper, 'check'>
-  readonly writer: ResultWriter
-  readonly signal: AbortSignal
-  /** Keeps two executions of one idempotent call apart. */
-  readonly generation: number
-}
-
 /**
- * Executes calls that are durable as `running` and answers their rows with results, which are then being stored. Rejects
- * with the signal's reason when the work must stop: calls that had not begun never begin.
+ * Executes the thread's open calls that can execute now, and remembers their results, which are then being stored; waiting
+ * ones are left alone. `refusal`: gives them this error instead of executing them. Returns whether there was any. Rejects with
+ * the signal's reason when the work must stop: calls that had not begun never begin.
  */
-export async function executeBatch(
-  dependencies: LoopDependencies,
-  work: Work,
-  calls: readonly PendingCall[],
-): Promise<ToolMessage[]> {
-  const ended: ToolMessage[] = []
-  const queue = calls.values()
+export async function executeOpenCalls(state: RunState, thread: Thread, refusal?: string): Promise<boolean> {
+  await beginApproved(state, thread)
+  const rows = openCalls(thread).filter((row) => row.status === 'running')
+  const queue = rows.values()
   const worker = async (): Promise<void> => {
-    for (const pending of queue) ended.push(await executeOne(dependencies, work, pending))
+    for (const row of queue) remember(thread, [await executeOne(state, thread, row, refusal)])
   }
-  await Promise.all(Array.from({ length: Math.min(PARALLEL, calls.length) }, worker))
-  return ended
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, rows.length) }, worker))
+  return rows.length > 0
+}
+
+/** Calls that a person has allowed are begun durably before they execute. */
+async function beginApproved({ ports, held }: RunState, thread: Thread): Promise<void> {
+  for (const row of openCalls(thread))
+    if (row.status === 'approved') remember(thread, [await ports.log.beginApproved(held.lease, row.id)])
 }
 
 async function executeOne(
-  dependencies: LoopDependencies,
-  { session, agent, keeper, writer, signal, generation }: Work,
-  { row, call, refusal }: PendingCall,
+  state: RunState,
+  thread: Thread,
+  row: ToolMessage,
+  refusal: string | undefined,
 ): Promise<ToolMessage> {
+  const { ports, held, keeper, signal } = state
   // A process that stood still may not have heard yet that its lease is over.
   keeper.check()
   signal.throwIfAborted()
-  const startedAt = dependencies.clock.now()
-  const context = createToolContext(dependencies, { session, agent, row, signal })
-  const tool = agent.tools.includes(call.name) ? dependencies.tools.get(call.name) : undefined
-  const outcome =
-    refusal === undefined
-      ? await executeCall(tool, call, context)
-      : ({ status: 'error', text: `error: ${refusal}` } as const)
-  const content = fitContent({ messageId: row.id, attempt: String(generation) }, outcome, limitsOf(agent, call.name))
-  const completedAt = dependencies.clock.now()
+  const startedAt = ports.clock.now()
+  const outcome: CallOutcome =
+    refusal === undefined ? await execute(state, thread, row) : { status: 'error', text: `error: ${refusal}` }
+  const media = await storeMedia(ports, held.lease, outcome.media ?? [])
+  // The generation keeps two executions of one idempotent call apart.
+  const at = { messageId: row.id, attempt: String(held.lease.generation) }
+  const content = fitContent(at, { ...outcome, media }, limitsOf(thread.agent, row.toolName))
+  const completedAt = ports.clock.now()
   const times = { completedAt, durationMs: Math.max(0, completedAt - startedAt) }
-  writer.write({ row, status: outcome.status, content, ...times })
+  state.writer.write({ row, status: outcome.status, content, ...times })
   return { ...row, status: outcome.status, parts: content.parts, output: content.output, ...times }
 }
 
-/** What a model reads of an output must not come back as a preview again: the tools that read bound their answers themselves. */
+function execute(state: RunState, thread: Thread, row: ToolMessage): Promise<CallOutcome> {
+  const { ports, held, signal } = state
+  const call = callOf(thread, row)
+  const context = createToolContext(ports, { session: held.session, agent: thread.agent, row, signal })
+  return executeCall(thread.tools.get(call.name), call, context)
+}
+
+/** What a model reads of an output must not come back as a preview again: the tools that read bound their results themselves. */
 function limitsOf({ policies }: Agent, toolName: string): Pick<Policies, 'offloadBytes' | 'previewChars'> {
   if (!READING_TOOLS.includes(toolName)) return policies
   return { ...policies, offloadBytes: Math.max(policies.offloadBytes, DEFAULT_POLICIES.offloadBytes) }

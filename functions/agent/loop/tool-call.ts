@@ -23,7 +23,7 @@ export async function executeCall(
   try {
     signal.throwIfAborted()
     const output: unknown = await Promise.race([tool.execute(input, { ...context, signal }), rejectOnAbort(signal)])
-    if (!isToolOutput(output)) return failure(`${call.name} answered no text`)
+    if (!isToolOutput(output)) return failure(`${call.name} gave no text`)
     return { status: 'completed', ...output }
   } catch (error) {
     context.signal.throwIfAborted()
@@ -47,10 +47,16 @@ export function parseArguments(raw: string): Json | undefined {
 /** Tools come from outside this tree, too. */
 function isToolOutput(output: unknown): output is ToolOutput {
   if (typeof output !== 'object' || output === null || !('text' in output)) return false
-  return typeof output.text === 'string' && (!('mediaType' in output) || isTextOrNothing(output.mediaType))
+  if (typeof output.text !== 'string' || ('mediaType' in output && !isTextOrNothing(output.mediaType))) return false
+  return (
+    !('media' in output) || output.media === undefined || (Array.isArray(output.media) && output.media.every(isMedia))
+  )
 }
 
 const isTextOrNothing = (value: unknown): boolean => value === undefined || typeof value === 'string'
+
+const isMedia = (value: { readonly mediaType?: unknown; readonly data?: unknown } | null | undefined): boolean =>
+  typeof value?.mediaType === 'string' && value.data instanceof Uint8Array
 
 function failure(reason: string): CallOutcome {
   return { status: 'error', text: `error: ${reason}` }

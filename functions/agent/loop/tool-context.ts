@@ -1,10 +1,12 @@
 import type { Agent } from '../../domain/agent.ts'
 import type { HistoryScope } from '../../domain/history.ts'
+import { textOf } from '../../domain/message.ts'
 import type { ToolMessage } from '../../domain/message.ts'
-import type { Session } from '../../domain/session.ts'
+import type { Session, SessionKey } from '../../domain/session.ts'
+import { encodingOf } from '../../log/output-encoding.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
 import type { ToolContext } from '../../ports/tool.ts'
 import type { LoopDependencies } from './loop-dependencies.ts'
-import { outputText } from './output-text.ts'
 
 const POINTER = /^output:([0-9A-HJKMNP-TV-Z]{26})$/
 
@@ -53,4 +55,11 @@ export function createToolContext(
       return { text: await outputText(outputs, key, message), toolName: message.toolName, session: holder }
     },
   }
+}
+
+/** The whole text of a tool result, read back from the output store when it was offloaded. */
+async function outputText(outputs: OutputStore, key: SessionKey, message: ToolMessage): Promise<string> {
+  if (message.output?.object === undefined) return textOf(message.parts)
+  const { object, mediaType } = message.output
+  return Buffer.from(await outputs.read(key, object)).toString(encodingOf(mediaType))
 }

@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { eventId } from '../../domain/events.ts'
-import type { SessionKey } from '../../domain/session.ts'
+import type { Session, SessionKey } from '../../domain/session.ts'
 import { isBlocked, isFree } from '../../domain/session.ts'
+import { runResumed, runStarted } from '../../log/run-events.ts'
 import type { SessionJanitor } from '../../ports/session-janitor.ts'
 import type { Started } from '../../ports/run-lease.ts'
 import { nameOf } from '../following/event-bus.ts'
-import { CutOff } from '../loop/hand-over.ts'
-import type { HandOver } from '../loop/hand-over.ts'
+import { CutOff } from '../loop/completion.ts'
 import type { HeldRun, LoopDependencies } from '../loop/loop-dependencies.ts'
 import { openRun } from '../loop/open-run.ts'
 import { executeRun } from '../loop/run-loop.ts'
-import type { LoopEnding } from '../loop/run-loop.ts'
+import type { HandOver, LoopEnding } from '../loop/run-loop.ts'
 import { inRunSpan } from '../loop/run-span.ts'
 import type { RunState } from '../loop/run-state.ts'
 
@@ -21,14 +20,14 @@ export interface SessionWorker {
   /** Executes whatever the session has to do, one run after the other, unless somebody else holds it. */
   serve(key: SessionKey): Promise<void>
   /** Executes a run that was started with this process as its holder, then goes on as `serve`. */
-  serveStarted(key: SessionKey, started: Started): Promise<void>
+  serveStarted(session: Session, started: Started): Promise<void>
   /** Whether this process is executing a run of the session now. */
   isServing(key: SessionKey): boolean
   /** Resolves when nothing is being executed. */
   idle(): Promise<void>
-  /** Runs stop between two rounds and are left to others: answers whose, when all have. Nothing is begun until `resume`. */
+  /** Runs stop between two rounds and are left to others. Resolves with whose, when all have. Nothing is begun until `resume`. */
   handOver(): Promise<readonly SessionKey[]>
-  /** Makes haste with handing over: answers that models still give are cut off, to be asked for again by whoever goes on. */
+  /** Makes haste with handing over: completions that models still give are cut off, to be asked for again by whoever goes on. */
   cutOff(why: CutOff['why']): void
   /** Begins what it is asked for again. */
   resume(): void
@@ -43,7 +42,7 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
   const serving = new Map<string, { readonly key: SessionKey; done: Promise<void>; again: boolean }>()
   let stopping = createStops()
 
-  function begin(key: SessionKey, started?: Started): Promise<void> {
+  function begin(key: SessionKey, started?: HeldRun): Promise<void> {
     const name = nameOf(key)
     const current = serving.get(name)
     if (current !== undefined) {
@@ -57,18 +56,18 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
     return entry.done
   }
 
-  async function work(key: SessionKey, entry: { again: boolean }, started?: Started): Promise<void> {
+  async function work(key: SessionKey, entry: { again: boolean }, started?: HeldRun): Promise<void> {
     let ending: LoopEnding = 'ended'
     let next = started
     try {
       do {
         entry.again = false
-        const held = next === undefined ? await acquire(dependencies, key) : await holdStarted(dependencies, key, next)
+        const held = next ?? (await acquire(dependencies, key))
         next = undefined
         if (held === undefined) continue
         entry.again = true
         const state = await openRun(dependencies, held)
-        ending = state === undefined ? 'ended' : await execute(dependencies, state, stopping)
+        ending = state === undefined ? 'ended' : await execute(state, stopping)
       } while (entry.again && ending !== 'lost' && !stopping.afterRound.signal.aborted)
     } finally {
       // In the same turn as the last look at `again`, so that no hint can come in between and be lost.
@@ -78,7 +77,10 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
 
   return {
     serve: (key) => (stopping.afterRound.signal.aborted ? Promise.resolve() : begin(key)),
-    serveStarted: (key, started) => begin(key, started),
+    serveStarted(session, started) {
+      const { tenant, session: id } = session
+      return begin({ tenant, session: id }, holdStarted(dependencies, session, started))
+    },
     isServing: (key) => serving.has(nameOf(key)),
     idle: settled,
     handOver() {
@@ -109,10 +111,10 @@ function cutOff({ afterRound, atOnce }: Stops, why: CutOff['why']): void {
   atOnce.abort(new CutOff(why))
 }
 
-async function execute(dependencies: Dependencies, state: RunState, stops: Stops): Promise<LoopEnding> {
+async function execute(state: RunState, stops: Stops): Promise<LoopEnding> {
   const handOver = { afterRound: stops.afterRound.signal, atOnce: stops.atOnce.signal }
   try {
-    return await inRunSpan(state, (traced) => executeRun(dependencies, traced, handOver))
+    return await inRunSpan(state, () => executeRun(state, handOver))
   } finally {
     state.keeper.stop()
   }
@@ -130,26 +132,20 @@ async function acquire(dependencies: Dependencies, key: SessionKey): Promise<Hel
       const { lease, header, open } = await leases.claim(taken)
       const [run, session] = await Promise.all([reader.run(key, lease.runId), sessions.read(key)])
       if (run === undefined || session === undefined) return undefined
-      const id = eventId(header.head ?? run.id, 'run.resumed')
-      dependencies.emit(key, { type: 'run.resumed', id, runId: run.id, run })
+      dependencies.emit(key, runResumed(run, header.head))
       return { lease, run, session, origin: 'resumed', found: { header, open } }
     }
     if (seen.activeRun === undefined && seen.queued > 0) {
       const started = await leases.start(seen, randomUUID())
-      if (started !== undefined) return holdStarted(dependencies, key, started)
+      if (started === undefined) continue
+      const session = await sessions.read(key)
+      return session === undefined ? undefined : holdStarted(dependencies, session, started)
     } else if (seen.due === undefined || (await janitor.clearDue(key))) return undefined
   }
   return undefined
 }
 
-async function holdStarted(
-  { sessions, emit }: Dependencies,
-  key: SessionKey,
-  { lease, run, message }: Started,
-): Promise<HeldRun | undefined> {
-  const session = await sessions.read(key)
-  if (session === undefined) return undefined
-  const started = message === undefined ? {} : { message }
-  emit(key, { type: 'run.started', id: eventId(message?.id ?? run.id, 'run.started'), runId: run.id, run, ...started })
-  return { lease, run, session, origin: 'started', ...started }
+function holdStarted({ emit }: Dependencies, session: Session, { lease, run, message }: Started): HeldRun {
+  emit(lease, runStarted(run, message))
+  return { lease, run, session, origin: 'started', ...(message === undefined ? {} : { message }) }
 }

@@ -1,3 +1,5 @@
+import { attachMedia, instructionsOf } from '../../agent/loop/model-request.ts'
+import { isLeaders } from '../../domain/message.ts'
 import type { Message } from '../../domain/message.ts'
 import type { RequestMedia, RequestMessage } from '../../domain/model-request.ts'
 import type { Session, SessionKey } from '../../domain/session.ts'
@@ -5,7 +7,6 @@ import { toOpenAiMessages } from '../../log/openai-format.ts'
 import type { OpenAiMessage } from '../../log/openai-format.ts'
 import { replayEach } from '../../log/replay.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
-import type { OutputStore } from '../../ports/output-store.ts'
 import type { AppDependencies } from '../dependencies.ts'
 import { cursorNotFound } from './page-cursor.ts'
 import type { ChatPosition } from './page-cursor.ts'
@@ -29,8 +30,7 @@ export async function chatMessages(
   from: ChatPosition | undefined,
   limit: number,
 ): Promise<ChatPage> {
-  const instructions =
-    from === undefined ? (session.instructions ?? agents.get(session.agent)?.instructions) : undefined
+  const instructions = from === undefined ? instructionsOf(session, agents.get(session.agent)) : undefined
   const wanted = instructions === undefined ? limit : limit - 1
   const found: { readonly request: RequestMessage; readonly at: ChatPosition }[] = []
   for await (const { id, sent } of replayFrom(reader, session, from?.id, Math.min(PAGE, limit + 1))) {
@@ -40,7 +40,7 @@ export async function chatMessages(
   }
   const page = found.slice(0, wanted).map(({ request }) => request)
   return {
-    messages: toOpenAiMessages(await withMedia(outputs, session, page), instructions),
+    messages: toOpenAiMessages(await attachMedia(page, session, outputs), instructions),
     next: found[wanted]?.at,
   }
 }
@@ -117,23 +117,8 @@ async function requireMessage(reader: LogReader, key: SessionKey, id: string): P
 }
 
 /** A message of the conversation itself, not a result and not a team member's. */
-const isOwn = (message: Message): boolean => message.role !== 'tool' && message.parentToolCallId === undefined
+const isOwn = (message: Message): boolean => message.role !== 'tool' && isLeaders(message)
 
 const hasMedia = (message: Message): boolean => message.parts.some(isMedia)
-
-async function withMedia(
-  outputs: OutputStore,
-  key: SessionKey,
-  messages: readonly RequestMessage[],
-): Promise<RequestMessage[]> {
-  const fill = async <Part extends { type: string }>(part: Part | RequestMedia): Promise<Part | RequestMedia> =>
-    isMedia(part) ? { ...part, data: await outputs.read(key, part.id) } : part
-  return Promise.all(
-    messages.map(async (message): Promise<RequestMessage> => {
-      if (message.role === 'assistant') return message
-      return { ...message, parts: await Promise.all(message.parts.map((part) => fill(part))) }
-    }),
-  )
-}
 
 const isMedia = (part: { type: string }): part is RequestMedia => part.type === 'image' || part.type === 'file'

@@ -53,8 +53,8 @@ export function messageRoutes(app: App, dependencies: AppDependencies): void {
   app.openapi(sendMessage, async (c) => {
     const caller = c.get('caller')
     const { content, tools = [], user, metadata, on_busy: onBusy } = c.req.valid('json')
-    const { tenant, session } = await enterSession(dependencies, caller, c.req.valid('param').session)
-    const key = { tenant, session }
+    const session = await enterSession(dependencies, caller, c.req.valid('param').session)
+    const key = { tenant: session.tenant, session: session.session }
     refuseSameNames(tools)
     const since = await lastMessage(dependencies, key)
     const submission = {
@@ -64,7 +64,7 @@ export function messageRoutes(app: App, dependencies: AppDependencies): void {
       ...countedFor(caller),
       ...(await idempotencyOf(c)),
     }
-    const { runId, repeated } = await service.submit(key, submission, placementOf(c))
+    const { runId, repeated } = await service.submit(session, submission, placementOf(c))
     const response = await respondWithRun(dependencies, c, {
       key,
       runId,

@@ -155,11 +155,11 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
   app.openapi(sendToolResults, async (c) => {
     const { session, run: runId } = c.req.valid('param')
     const answers = callResolutions(c.req.valid('json'), await c.req.text())
-    const { tenant } = await enterSession(dependencies, c.get('caller'), session)
-    const key = { tenant, session }
+    const found = await enterSession(dependencies, c.get('caller'), session)
+    const key = { tenant: found.tenant, session }
     await requireRun(dependencies, key, runId)
     const since = await lastMessage(dependencies, key)
-    await service.resolve(key, runId, answers, placementOf(c))
+    await service.resolve(found, runId, answers, placementOf(c))
     const response = await respondWithRun(dependencies, c, { key, runId, ...definedFields({ since }) })
     return response instanceof Response ? response : c.json(response.run, response.status, response.headers)
   })
@@ -175,11 +175,11 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
 
   app.openapi(continueSession, async (c) => {
     const caller = c.get('caller')
-    const { tenant, session } = await enterSession(dependencies, caller, c.req.valid('param').session)
-    const key = { tenant, session }
+    const session = await enterSession(dependencies, caller, c.req.valid('param').session)
+    const key = { tenant: session.tenant, session: session.session }
     const since = await lastMessage(dependencies, key)
     const options = { ...countedFor(caller), ...(await idempotencyOf(c)) }
-    const { runId, repeated } = await service.continue(key, options, placementOf(c))
+    const { runId, repeated } = await service.continue(session, options, placementOf(c))
     const response = await respondWithRun(dependencies, c, {
       key,
       runId,

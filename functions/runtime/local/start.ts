@@ -4,7 +4,7 @@ import type { Agent } from '../../domain/agent.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { ModelError } from '../../ports/model.ts'
-import type { ToolRegistry } from '../../ports/tool.ts'
+import type { Tools } from '../../ports/tool.ts'
 import { readAgents } from '../agents-file.ts'
 import { builtInTools, withoutHttpFetch } from '../built-in-tools.ts'
 import type { Settings } from '../config.ts'
@@ -43,7 +43,7 @@ export interface LocalServer {
 /** What the program is made of on this machine, where that is not all there is by default. */
 export interface Composition {
   readonly ports?: OpenPorts
-  readonly tools?: ToolRegistry
+  readonly tools?: Tools
 }
 
 /** Starts the whole program on this machine and resolves when it takes requests. Rejects with `SettingsError`. */
@@ -57,7 +57,7 @@ export async function startLocal(settings: Settings, composition: Composition = 
   }
 }
 
-async function serve(settings: Settings, ports: OpenPorts, tools: ToolRegistry): Promise<LocalServer> {
+async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promise<LocalServer> {
   const defaultTools = settings.aws === undefined ? [...tools.keys()] : withoutHttpFetch(tools)
   const agents = readAgents(settings.agentsFile, { model: settings.model, tools, defaultTools })
   checkModels(agents.values(), settings, ports.logger)
@@ -103,7 +103,7 @@ function checkModels(agents: Iterable<Agent>, { modelSettings }: Settings, logge
 }
 
 /** On AWS the module of one's own is part of the bundle. */
-const toolsOf = async ({ toolsFile }: Settings): Promise<ToolRegistry> =>
+const toolsOf = async ({ toolsFile }: Settings): Promise<Tools> =>
   toolsFile === undefined ? builtInTools() : builtInTools(await readTools(toolsFile))
 
 /** Waits for `work`, but no longer than `milliseconds`. */

@@ -7,8 +7,8 @@ import { serveHint } from '../../../functions/agent/serving/serve-hint.ts'
 import { sweep } from '../../../functions/agent/serving/sweeper.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
 import type { RunQueue } from '../../../functions/ports/run-queue.ts'
-import { setStage } from '../../agent/stage.ts'
-import type { Stage } from '../../agent/stage.ts'
+import { openHarness } from '../../agent/harness.ts'
+import type { Harness } from '../../agent/harness.ts'
 import { newRun } from '../../contracts/scene.ts'
 import { sqsClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
@@ -22,7 +22,7 @@ withEngines(['sqs'], ({ sqs }) => {
     const client = sqsClient(sqs)
     let queueUrl: string
     let queue: RunQueue
-    let stage: Stage
+    let harness: Harness
     let reports: unknown[]
     beforeEach(async () => {
       reports = []
@@ -33,12 +33,12 @@ withEngines(['sqs'], ({ sqs }) => {
         clock: createSystemClock(),
         report: (error) => reports.push(error),
       })
-      stage = await setStage({ script: SCRIPT, change: (ports) => ({ ...ports, queue }) })
+      harness = await openHarness({ script: SCRIPT, change: (ports) => ({ ...ports, queue }) })
     })
-    afterEach(() => stage.close())
+    afterEach(() => harness.close())
 
     const consume = () =>
-      queue.consume((hint) => serveHint({ ...stage.ports, worker: stage.worker }, hint, Date.now() + A_MINUTE))
+      queue.consume((hint) => serveHint({ ...harness.ports, worker: harness.worker }, hint, Date.now() + A_MINUTE))
     const isEmpty = async (): Promise<void> => {
       const asked = new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['All'] })
       expect((await client.send(asked)).Attributes).toMatchObject({
@@ -48,14 +48,14 @@ withEngines(['sqs'], ({ sqs }) => {
     }
     const session = async (name: string): Promise<SessionKey> => {
       const key = { tenant: 'default', session: name }
-      await stage.ports.sessions.create({ ...key, agent: 'default', metadata: {} })
+      await harness.ports.sessions.create({ ...key, agent: 'default', metadata: {} })
       return key
     }
     const enqueue = async (key: SessionKey): Promise<string> =>
-      (await stage.ports.inbox.enqueue(key, newRun({ agent: 'default' }))).runId
+      (await harness.ports.inbox.enqueue(key, newRun({ agent: 'default' }))).runId
     const hasEnded = (key: SessionKey, runs: readonly string[]): Promise<void> =>
       eventually(async () => {
-        for (const run of runs) expect((await stage.ports.reader.run(key, run))?.status).toBe('completed')
+        for (const run of runs) expect((await harness.ports.reader.run(key, run))?.status).toBe('completed')
       })
 
     test('doubled, reordered and late ones: every input is answered once, in its order', async () => {
@@ -69,8 +69,8 @@ withEngines(['sqs'], ({ sqs }) => {
       await queue.send({ ...one, hops: 99 })
       await eventually(isEmpty)
       await consumer.stop()
-      expect(stage.requests).toHaveLength(4)
-      const { messages } = await stage.ports.reader.messages(one, { order: 'ascending', limit: 100 })
+      expect(harness.requests).toHaveLength(4)
+      const { messages } = await harness.ports.reader.messages(one, { order: 'ascending', limit: 100 })
       expect(messages.map(({ role, runId }) => [role, runId])).toEqual(
         runs.flatMap((run) => [
           ['user', run],
@@ -83,25 +83,25 @@ withEngines(['sqs'], ({ sqs }) => {
     test('a lost one: the sweeper finds the session and hints again', async () => {
       const key = await session('lost')
       const run = await enqueue(key)
-      await sweep({ ...stage.ports, queue })
+      await sweep({ ...harness.ports, queue })
       const consumer = consume()
       await hasEnded(key, [run])
       await eventually(isEmpty)
       await consumer.stop()
-      expect(stage.requests).toHaveLength(1)
+      expect(harness.requests).toHaveLength(1)
     })
 
     test('one that finds a live lease, no work, or no session is acknowledged', async () => {
       const [held, idle] = [await session('held'), await session('idle')]
-      await stage.ports.inbox.enqueue(held, newRun({ agent: 'default', startAs: 'somebody else' }))
-      const before = await stage.ports.lease.look(held)
+      await harness.ports.inbox.enqueue(held, newRun({ agent: 'default', startAs: 'somebody else' }))
+      const before = await harness.ports.lease.look(held)
       for (const key of [held, idle, { tenant: 'default', session: 'never-was' }]) await queue.send(key)
       const consumer = consume()
       await eventually(isEmpty)
       await consumer.stop()
       expect(reports).toEqual([])
-      expect(stage.requests).toEqual([])
-      expect(await stage.ports.lease.look(held)).toEqual(before)
+      expect(harness.requests).toEqual([])
+      expect(await harness.ports.lease.look(held)).toEqual(before)
     })
 
     test.each([-3, 1.5, 'many', null])('a count of hops that is none (%j) counts as none', async (hops) => {

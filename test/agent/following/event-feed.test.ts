@@ -4,15 +4,15 @@ import { createEventBus } from '../../../functions/agent/following/event-bus.ts'
 import { followRun } from '../../../functions/agent/following/event-feed.ts'
 import type { RunEvent } from '../../../functions/domain/events.ts'
 import type { ModelEvent } from '../../../functions/ports/model.ts'
-import { answerOf, makeTool, setStage } from '../stage.ts'
-import type { Stage } from '../stage.ts'
+import { completionOf, makeTool, openHarness } from '../harness.ts'
+import type { Harness } from '../harness.ts'
 import { PATIENCE_MS } from '../../eventually.ts'
 
-let stage: Stage | undefined
+let harness: Harness | undefined
 afterEach(async () => {
   vi.useRealTimers()
-  await stage?.close()
-  stage = undefined
+  await harness?.close()
+  harness = undefined
 })
 
 const key = { tenant: 't', session: 's' }
@@ -58,11 +58,11 @@ test('following a run that says nothing ends as soon as its consumer leaves', as
   const thinks = async function* (): AsyncIterable<ModelEvent> {
     yield { type: 'text.delta', part: 0, text: 'hm' }
     await new Promise<void>((resolve) => (answer = resolve))
-    yield { type: 'completion', completion: answerOf({ text: 'hm' }) }
+    yield { type: 'completion', completion: completionOf({ text: 'hm' }) }
   }
-  stage = await setStage({ script: [thinks] })
+  harness = await openHarness({ script: [thinks] })
   const left = new AbortController()
-  const following = stage.service.follow(stage.key, await stage.submit('go'), { signal: left.signal })
+  const following = harness.service.follow(harness.key, await harness.submit('go'), { signal: left.signal })
   const events = following[Symbol.asyncIterator]()
   for (let type = ''; type !== 'text.delta';) type = ((await events.next()).value as RunEvent).type
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -75,11 +75,11 @@ test('following a run that says nothing ends as soon as its consumer leaves', as
 })
 
 test('what streamed of a round does not come after the round as it was stored', async () => {
-  stage = await setStage({
+  harness = await openHarness({
     script: [{ calls: [{ name: 'echo' }] }, { text: 'done' }],
     tools: [makeTool('echo', async () => ({ text: '' }))],
   })
-  const { ports, submit, settled } = stage
+  const { ports, submit, settled } = harness
   const runId = await submit('go')
   await settled(runId)
   const bus = createEventBus()
@@ -99,7 +99,7 @@ test('what streamed of a round does not come after the round as it was stored', 
     },
   }
   const seen: RunEvent[] = []
-  const following = followRun({ reader, lease: ports.lease, clock: ports.clock, bus }, stage.key, runId, {
+  const following = followRun({ reader, lease: ports.lease, clock: ports.clock, bus }, harness.key, runId, {
     signal: soon(),
   })
   for await (const event of following) seen.push(event)

@@ -4,11 +4,11 @@ import type { RunEvent } from '../../../functions/domain/events.ts'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
 import type { Completion, ModelEvent } from '../../../functions/ports/model.ts'
 import { ModelError } from '../../../functions/ports/model.ts'
-import { answerOf } from '../stage.ts'
+import { completionOf } from '../harness.ts'
 
 const REQUEST: ModelRequest = { messages: [], tools: [], toolChoice: 'auto', options: {} }
 const text = (words: string): ModelEvent => ({ type: 'text.delta', part: 0, text: words })
-const done: ModelEvent = { type: 'completion', completion: answerOf({ text: 'done' }) }
+const done: ModelEvent = { type: 'completion', completion: completionOf({ text: 'done' }) }
 const busy = (retryAfterMs?: number): ModelError =>
   new ModelError('rate_limited', 'busy', { retryable: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
 const refused = new ModelError('refused', 'no', { retryable: false })
@@ -30,7 +30,7 @@ function ask(attempts: readonly Attempt[], signal = new AbortController().signal
   }
   const clock = { now: () => 0, sleep: async (milliseconds: number) => void waits.push(milliseconds) }
   const emit = (event: RunEvent): void => void events.push(event)
-  const target = { model: { name: 'script/ed', stream }, clock, runId: 'r', round: 2, emit }
+  const target = { model: { name: 'script/ed', stream }, clock, at: { runId: 'r', round: 2 }, emit }
   return { answer: requestCompletion(target, REQUEST, signal), waits, events, asked: () => asked }
 }
 

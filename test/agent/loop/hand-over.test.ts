@@ -4,13 +4,13 @@ import { expireSession } from '../../../functions/agent/serving/expire-session.t
 import { serveHint } from '../../../functions/agent/serving/serve-hint.ts'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
-import { makeTool, setStage } from '../stage.ts'
-import type { Stage } from '../stage.ts'
+import { makeTool, openHarness } from '../harness.ts'
+import type { Harness } from '../harness.ts'
 
-let stage: Stage | undefined
+let harness: Harness | undefined
 afterEach(async () => {
-  await stage?.close()
-  stage = undefined
+  await harness?.close()
+  harness = undefined
 })
 
 /** Something that is under way until it is let go. */
@@ -39,34 +39,34 @@ test('handing over waits for the end of the round, says whose run it was, and an
     await pass()
     return { text: 'slept' }
   })
-  stage = await setStage({ script: [oneCall], tools: [slow] })
-  const runId = await stage.submit('go')
+  harness = await openHarness({ script: [oneCall], tools: [slow] })
+  const runId = await harness.submit('go')
   await begun
-  const left = stage.worker.handOver()
+  const left = harness.worker.handOver()
   let over = false
   void left.then(() => (over = true))
   await new Promise((resolve) => setTimeout(resolve, 50))
   expect(over).toBe(false)
   release()
-  expect(await left).toEqual([stage.key])
+  expect(await left).toEqual([harness.key])
 
-  const other = stage.another([{ text: 'done' }])
-  await other.worker.serve(stage.key)
+  const other = harness.another([{ text: 'done' }])
+  await other.worker.serve(harness.key)
   expect([(await other.settled(runId)).status, ran]).toEqual(['completed', 1])
-  expect(stage.requests).toHaveLength(1)
+  expect(harness.requests).toHaveLength(1)
 })
 
 test('a process that handed over begins nothing until it resumes, and what it was asked meanwhile is due', async () => {
-  stage = await setStage({ script: [{ text: 'one' }] })
-  const { service, key, ports, worker } = stage
+  harness = await openHarness({ script: [{ text: 'one' }] })
+  const { service, key, ports, worker, session } = harness
   expect(await worker.handOver()).toEqual([])
-  const runId = await stage.submit('go')
+  const runId = await harness.submit('go')
   await worker.idle()
-  expect([(await ports.reader.run(key, runId))?.status, stage.requests]).toEqual(['running', []])
+  expect([(await ports.reader.run(key, runId))?.status, harness.requests]).toEqual(['running', []])
   expect(await ports.janitor.due(ports.clock.now(), 10)).toMatchObject([{ key }])
   worker.resume()
-  await service.continue(key, {}, { here: true })
-  expect((await stage.settled(runId)).status).toBe('completed')
+  await service.continue(session, {}, { here: true })
+  expect((await harness.settled(runId)).status).toBe('completed')
 })
 
 test('a process is idle only when nothing is executed any more', async () => {
@@ -75,23 +75,23 @@ test('a process is idle only when nothing is executed any more', async () => {
     await pass()
     return { text: 'slept' }
   })
-  stage = await setStage({ script: [oneCall, { text: 'done' }], tools: [slow] })
-  await stage.worker.idle()
-  await stage.submit('go')
+  harness = await openHarness({ script: [oneCall, { text: 'done' }], tools: [slow] })
+  await harness.worker.idle()
+  await harness.submit('go')
   await begun
   let idle = false
-  const waiting = stage.worker.idle().then(() => (idle = true))
+  const waiting = harness.worker.idle().then(() => (idle = true))
   await new Promise((resolve) => setTimeout(resolve, 50))
   expect(idle).toBe(false)
   release()
   await waiting
-  expect(stage.events.at(-1)?.type).toBe('run.completed')
+  expect(harness.events.at(-1)?.type).toBe('run.completed')
 })
 
 test('a hint of a deleted session removes its rows; the last step waits for late writers', async () => {
-  stage = await setStage({ script: [{ text: 'done' }] })
-  const { ports, worker, key } = stage
-  await stage.settled(await stage.submit('go'))
+  harness = await openHarness({ script: [{ text: 'done' }] })
+  const { ports, worker, key } = harness
+  await harness.settled(await harness.submit('go'))
   await ports.deletion.tombstone(key)
   await serveHint({ ...ports, worker }, key, Infinity)
   expect(await ports.deletion.state(key)).toMatchObject({ removed: true, messages: 2 })
@@ -101,8 +101,8 @@ test('a hint of a deleted session removes its rows; the last step waits for late
 })
 
 test('the last step of a deletion takes away what a late writer has left, and is then due no more', async () => {
-  stage = await setStage({ script: [] })
-  const { ports, key } = stage
+  harness = await openHarness({ script: [] })
+  const { ports, key } = harness
   await ports.deletion.tombstone(key)
   await continueDeletion(ports, key, Infinity)
   const late = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
@@ -115,8 +115,8 @@ test('the last step of a deletion takes away what a late writer has left, and is
 test('a session whose expiry was removed is deleted and hinted at; one that has been used since is not', async () => {
   let ahead = 0
   const clock = { ...createSystemClock(), now: () => Date.now() + ahead }
-  stage = await setStage({ script: [], clock })
-  const { deletion, sessions } = stage.ports
+  harness = await openHarness({ script: [], clock })
+  const { deletion, sessions } = harness.ports
   const hints: SessionKey[] = []
   const queue = { send: async (hint: SessionKey) => void hints.push(hint) }
   const expiring = { tenant: 'default', session: 'short-lived' }
@@ -131,24 +131,24 @@ test('a session whose expiry was removed is deleted and hinted at; one that has 
 })
 
 test('an input and an answer whose hint cannot be sent are accepted all the same, and due', async () => {
-  stage = await setStage({
+  harness = await openHarness({
     script: [{ calls: [{ id: 'ask-1', name: 'ask' }] }],
     change: (ports) => ({
       ...ports,
       queue: { ...ports.queue, send: () => Promise.reject(new Error('the queue does not answer')) },
     }),
   })
-  const { service, key, ports, worker } = stage
+  const { service, key, ports, worker, session } = harness
   const elsewhere = { here: false }
   const parts = [{ type: 'text', text: 'go' } as const]
   const clientTools = [{ name: 'ask', description: '', parameters: {} }]
   const due = async (): Promise<boolean> => (await ports.lease.look(key))?.due !== undefined
 
-  const { runId } = await service.submit(key, { parts, clientTools }, elsewhere)
+  const { runId } = await service.submit(session, { parts, clientTools }, elsewhere)
   expect(await due()).toBe(true)
   await worker.serve(key)
   expect(await due()).toBe(false)
-  await service.resolve(key, runId, [{ toolCallId: 'ask-1', output: [{ type: 'text', text: 'yes' }] }], elsewhere)
+  await service.resolve(session, runId, [{ toolCallId: 'ask-1', output: [{ type: 'text', text: 'yes' }] }], elsewhere)
   expect(await due()).toBe(true)
 })
 
@@ -156,7 +156,7 @@ describe('what comes while a worker looks whether there is more to do', () => {
   /** A worker that has ended a run, and has seen nothing more, but not yet gone. */
   async function leaving() {
     const { begun, release, pass } = gate()
-    const opened = await setStage({
+    const opened = await openHarness({
       script: [{ text: 'one' }, { text: 'two' }],
       change: (ports) => ({
         ...ports,
@@ -164,13 +164,13 @@ describe('what comes while a worker looks whether there is more to do', () => {
           ...ports.lease,
           async look(key) {
             const seen = await ports.lease.look(key)
-            if (stage?.events.some(({ type }) => type === 'run.completed') === true) await pass()
+            if (harness?.events.some(({ type }) => type === 'run.completed') === true) await pass()
             return seen
           },
         },
       }),
     })
-    stage = opened
+    harness = opened
     await opened.settled(await opened.submit('first'))
     await begun
     return { ...opened, release }
@@ -184,9 +184,9 @@ describe('what comes while a worker looks whether there is more to do', () => {
   })
 
   test('and is hinted at is looked for once more', async () => {
-    const { service, worker, key, settled, release } = await leaving()
+    const { service, worker, key, settled, release, session } = await leaving()
     const parts = [{ type: 'text', text: 'second' } as const]
-    const { runId } = await service.submit(key, { parts, clientTools: [] }, { here: false })
+    const { runId } = await service.submit(session, { parts, clientTools: [] }, { here: false })
     const served = worker.serve(key)
     release()
     await served

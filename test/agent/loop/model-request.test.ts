@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createDiskOutputStore } from '../../../functions/adapters/disk/output-store.ts'
-import { attachMedia, buildRequest, declaredTools } from '../../../functions/agent/loop/build-request.ts'
+import { attachMedia, buildRequest, declaredTools } from '../../../functions/agent/loop/model-request.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import type { Agent } from '../../../functions/domain/agent.ts'
 import { nextIds } from '../../../functions/domain/ids.ts'
 import type { Message } from '../../../functions/domain/message.ts'
-import type { ModelRequest } from '../../../functions/domain/model-request.ts'
-import type { Run } from '../../../functions/domain/run.ts'
+import type { RequestMessage } from '../../../functions/domain/model-request.ts'
 import type { Session } from '../../../functions/domain/session.ts'
 import { NO_USAGE } from '../../../functions/domain/usage.ts'
-import { makeTool } from '../stage.ts'
+import { createToolList } from '../../../functions/tools/tool-list.ts'
+import { makeTool } from '../harness.ts'
 
 const agent: Agent = {
   name: 'default',
@@ -30,18 +30,6 @@ const session: Session = {
   createdAt: 0,
   updatedAt: 0,
   totals: { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} },
-}
-const run: Run = {
-  id: 'run-2',
-  agent: 'default',
-  status: 'running',
-  trigger: 'input',
-  onBusy: 'queue',
-  clientTools: [],
-  createdAt: 0,
-  rounds: 0,
-  usage: NO_USAGE,
-  usageByAgent: {},
 }
 const base = { runId: 'run-1', agent: 'default', round: 0, createdAt: 0 }
 const call = { id: 'c', name: 'shell', arguments: '{}' }
@@ -71,23 +59,27 @@ const log: Message[] = [
 const look = { name: 'look', description: 'look', parameters: { type: 'object' } }
 
 test('a request without tools of its own declares those that its history called, not to be called', () => {
-  const of = { session, agent, run, messages: log, toolChoice: 'auto' } as const
+  const of = { session, thread: { runId: 'run-2', agent, messages: log }, toolChoice: 'auto' } as const
   expect(buildRequest({ ...of, tools: [] })).toMatchObject({ tools: [{ name: 'shell' }], toolChoice: 'none' })
   expect(buildRequest({ ...of, tools: [look] })).toMatchObject({ tools: [look], toolChoice: 'auto' })
 })
 
 test("a session's instructions stand in for its agent's", () => {
-  const of = { agent, run, messages: [], tools: [], toolChoice: 'auto' } as const
+  const of = { thread: { runId: 'run-2', agent, messages: [] as Message[] }, tools: [], toolChoice: 'auto' as const }
   expect(buildRequest({ ...of, session }).instructions).toBe('Be brief.')
   expect(buildRequest({ ...of, session: { ...session, instructions: 'Be long.' } }).instructions).toBe('Be long.')
 })
 
-test("a caller's tool hides the agent's of the same name; tools that are listed and not there are left out", () => {
-  const registry = new Map(
-    ['look', 'ask', 'unlisted'].map((name) => [name, makeTool(name, async () => ({ text: '' }))]),
-  )
+test("a caller's tool hides the agent's of the same name", () => {
+  const tools = new Map(['look', 'ask'].map((name) => [name, makeTool(name, async () => ({ text: '' }))]))
   const own = { name: 'ask', description: 'asks the caller', parameters: {} }
-  expect(declaredTools({ ...agent, tools: ['look', 'ask', 'gone'] }, [own], registry)).toEqual([own, look])
+  expect(declaredTools(tools, [own])).toEqual([own, look])
+})
+
+test('an agent gets the tools that it lists, in its order; those that are not there are left out', async () => {
+  const all = new Map(['look', 'ask', 'unlisted'].map((name) => [name, makeTool(name, async () => ({ text: '' }))]))
+  const opened = await createToolList(all).open({ ...agent, tools: ['ask', 'gone', 'look'] })
+  expect([...opened.keys()]).toEqual(['ask', 'look'])
 })
 
 test('a request carries the bytes of its media, of inputs and of results, and is otherwise what it was', async () => {
@@ -102,17 +94,13 @@ test('a request carries the bytes of its media, of inputs and of results, and is
   const file = { type: 'file', id: sheet, mediaType: 'text/csv' } as const
   const assistant = { role: 'assistant', parts: [text] } as const
   const result = { role: 'tool', toolCallId: 'c', toolName: 'shell', isError: false } as const
-  const rest = { tools: [look], toolChoice: 'auto', options: {} } as const
-  const request = (...[first, second]: readonly object[]): ModelRequest => ({
-    ...rest,
-    messages: [
-      { role: 'user', parts: [text, { ...image, ...first }] },
-      assistant,
-      { ...result, parts: [{ ...file, ...second }, text] },
-    ],
-  })
+  const request = (...[first, second]: readonly object[]): RequestMessage[] => [
+    { role: 'user', parts: [text, { ...image, ...first }] },
+    assistant,
+    { ...result, parts: [{ ...file, ...second }, text] },
+  ]
   const attached = await attachMedia(request(), session, outputs)
   expect(attached).toEqual(request({ data: Buffer.from('a picture') }, { data: Buffer.from('a sheet') }))
-  const plain: ModelRequest = { ...rest, messages: [assistant, { ...result, parts: [text] }] }
+  const plain: RequestMessage[] = [assistant, { ...result, parts: [text] }]
   expect(await attachMedia(plain, session, outputs)).toEqual(plain)
 })

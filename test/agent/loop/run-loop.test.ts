@@ -1,15 +1,16 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelError } from '../../../functions/ports/model.ts'
 import type { ToolOutput } from '../../../functions/ports/tool.ts'
-import { makeTool, setStage } from '../stage.ts'
-import type { Stage } from '../stage.ts'
+import { makeTool, openHarness } from '../harness.ts'
+import type { Harness } from '../harness.ts'
 
-let stage: Stage | undefined
+let harness: Harness | undefined
 afterEach(async () => {
-  await stage?.close()
-  stage = undefined
+  await harness?.close()
+  harness = undefined
 })
-const set = async (options: Parameters<typeof setStage>[0]): Promise<Stage> => (stage = await setStage(options))
+const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> =>
+  (harness = await openHarness(options))
 const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
 
 describe('a run', () => {
@@ -40,7 +41,7 @@ describe('a run', () => {
   test('stores its calls as running before any of them executes', async () => {
     const seen: string[] = []
     const spy = makeTool('spy', async (_input, context) => {
-      const rows = await stage?.ports.reader.messages(context, { order: 'ascending', limit: 10, roles: ['tool'] })
+      const rows = await harness?.ports.reader.messages(context, { order: 'ascending', limit: 10, roles: ['tool'] })
       for (const row of rows?.messages ?? []) if (row.role === 'tool') seen.push(row.status)
       return { text: '' }
     })
@@ -54,7 +55,7 @@ describe('a run', () => {
     ['malformed arguments', { name: 'echo', arguments: '{"a":' }, 'not valid JSON: {"a":'],
     ['a throwing tool', { name: 'throws' }, 'broken'],
     ['a tool that takes too long', { name: 'hangs' }, 'did not finish within'],
-    ['a tool that answers nothing', { name: 'mute' }, 'mute answered no text'],
+    ['a tool that gives nothing', { name: 'mute' }, 'mute gave no text'],
   ])('goes on after %s: the failure is a result that the model sees', async (_name, call, text) => {
     const throws = makeTool('throws', () => Promise.reject(new Error('broken')))
     const hangs = makeTool('hangs', () => new Promise(() => undefined), { timeoutMs: 20 })
@@ -199,11 +200,11 @@ describe('a model that fails', () => {
 
   test('can be tried again by continue, without a new input', async () => {
     const error = new ModelError('provider_error', 'down', { retryable: false })
-    const { submit, settled, service, key, log } = await set({ script: [failing(error), { text: 'up' }] })
+    const { submit, settled, service, session, key, log } = await set({ script: [failing(error), { text: 'up' }] })
     await settled(await submit('go'))
-    const { runId } = await service.continue(key, {}, { here: true })
+    const { runId } = await service.continue(session, {}, { here: true })
     expect(await settled(runId)).toMatchObject({ status: 'completed', trigger: 'continue' })
     expect((await log()).filter((message) => message.role === 'user')).toHaveLength(1)
-    await expect(service.continue(key, {}, { here: true })).rejects.toMatchObject({ code: 'nothing_to_continue' })
+    await expect(service.continue(session, {}, { here: true })).rejects.toMatchObject({ code: 'nothing_to_continue' })
   })
 })

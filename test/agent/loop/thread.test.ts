@@ -1,7 +1,6 @@
 import { fc } from '../../generators/seeded.ts'
 import { expect, test } from 'vitest'
-import { remember } from '../../../functions/agent/loop/run-state.ts'
-import type { RunState } from '../../../functions/agent/loop/run-state.ts'
+import { remember } from '../../../functions/agent/loop/thread.ts'
 import { nextIds } from '../../../functions/domain/ids.ts'
 import type { Message } from '../../../functions/domain/message.ts'
 
@@ -20,14 +19,14 @@ const messageOf = (id: string): Message => ({
 test('what is remembered stands in the order of ids, each message as it was last', () => {
   fc.assert(
     fc.property(fc.array(messages, { maxLength: 5 }), (batches) => {
-      const state = { messages: [] as Message[] } as RunState
+      const thread = { messages: [] as Message[] }
       const last = new Map<string, Message>()
       for (const [index, batch] of batches.entries()) {
         const changed = batch.map((message) => ({ ...message, createdAt: index }))
-        remember(state, changed)
+        remember(thread, changed)
         for (const message of changed) last.set(message.id, message)
       }
-      expect(state.messages).toEqual([...last.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1)))
+      expect(thread.messages).toEqual([...last.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1)))
     }),
   )
 })

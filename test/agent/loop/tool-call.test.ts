@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { executeCall } from '../../../functions/agent/loop/tool-call.ts'
 import type { Tool, ToolContext } from '../../../functions/ports/tool.ts'
-import { makeTool } from '../stage.ts'
+import { makeTool } from '../harness.ts'
 import { eventually } from '../../eventually.ts'
 
 const CALL = { name: 'work', arguments: '{"a":1}' }

@@ -3,7 +3,7 @@ import { startSweeper, sweep } from '../../../functions/agent/serving/sweeper.ts
 import type { SessionHeader, SessionKey } from '../../../functions/domain/session.ts'
 import type { DeletionState } from '../../../functions/ports/session-deletion.ts'
 import { fairShares } from '../../../functions/domain/fair-shares.ts'
-import { setStage } from '../stage.ts'
+import { openHarness } from '../harness.ts'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 
 const keyOf = (session: string, tenant = 't'): SessionKey => ({ tenant, session })
@@ -179,16 +179,16 @@ test('a sweeper that fails goes on, and its stop waits for the sweep under way',
 
 test('a deletion begun a moment ago is left to whoever counts what it removes; one that stood still goes on', async () => {
   const clock = createSystemClock()
-  const stage = await setStage({ script: [{ text: 'hello' }], clock })
-  await stage.settled(await stage.submit('hi'))
+  const harness = await openHarness({ script: [{ text: 'hello' }], clock })
+  await harness.settled(await harness.submit('hi'))
   const now = clock.now()
   clock.now = () => now
-  await stage.ports.deletion.tombstone(stage.key)
+  await harness.ports.deletion.tombstone(harness.key)
   const sweepAfter = (milliseconds: number): Promise<void> =>
-    sweep({ ...stage.ports, clock: { ...clock, now: () => now + milliseconds } })
+    sweep({ ...harness.ports, clock: { ...clock, now: () => now + milliseconds } })
   await sweepAfter(0)
-  expect(await stage.ports.deletion.state(stage.key)).toMatchObject({ removed: false, messages: 0 })
+  expect(await harness.ports.deletion.state(harness.key)).toMatchObject({ removed: false, messages: 0 })
   await sweepAfter(2_000)
-  expect(await stage.ports.deletion.state(stage.key)).toMatchObject({ removed: true, messages: 2, runs: 1 })
-  await stage.close()
+  expect(await harness.ports.deletion.state(harness.key)).toMatchObject({ removed: true, messages: 2, runs: 1 })
+  await harness.close()
 })

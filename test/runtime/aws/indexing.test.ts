@@ -4,27 +4,27 @@ import { TooltrailError } from '../../../functions/domain/errors.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
 import type { HistoryChange, PoisonedMessage } from '../../../functions/ports/history-writer.ts'
 import { createStreamHandler } from '../../../functions/runtime/aws/indexing.ts'
-import { setStage } from '../../agent/stage.ts'
-import type { Stage } from '../../agent/stage.ts'
+import { openHarness } from '../../agent/harness.ts'
+import type { Harness } from '../../agent/harness.ts'
 
 const DAY_MS = 86_400_000
 const MESSAGE = '01JD2Q8N4T6W8Y0A2C4E6G8J0M'
 const expiring = { tenant: 'default', session: 'short-lived' }
 
-let stage: Stage
+let harness: Harness
 let ahead: number
 beforeEach(async () => {
   ahead = 0
-  stage = await setStage({
+  harness = await openHarness({
     script: [],
     clock: {
       now: () => Date.now() + ahead,
       sleep: (milliseconds) => new Promise((done) => setTimeout(done, milliseconds)),
     },
   })
-  await stage.ports.sessions.create({ ...expiring, agent: 'default', metadata: {}, ttlDays: 1 })
+  await harness.ports.sessions.create({ ...expiring, agent: 'default', metadata: {}, ttlDays: 1 })
 })
-afterEach(() => stage.close())
+afterEach(() => harness.close())
 
 /** The handler on real rows, with an index that takes everything but messages of `refused` sessions. */
 function open(options: { readonly refused?: string; readonly queueFails?: boolean } = {}) {
@@ -32,7 +32,7 @@ function open(options: { readonly refused?: string; readonly queueFails?: boolea
   const poisoned: PoisonedMessage[] = []
   const hints: SessionKey[] = []
   const handle = createStreamHandler({
-    ...stage.ports,
+    ...harness.ports,
     poison: { send: async (message) => void poisoned.push(message) },
     queue: {
       send: async (hint) => {
@@ -68,14 +68,14 @@ test('the removal of an expiry begins the deletion of its session, and a hint go
   const { handle, hints } = open()
   ahead = 2 * DAY_MS
   expect(await handle([expiryRemoved('1')])).toEqual({ failed: [] })
-  expect(await stage.ports.deletion.state(expiring)).toMatchObject({ removed: false })
+  expect(await harness.ports.deletion.state(expiring)).toMatchObject({ removed: false })
   expect(hints).toEqual([expiring])
 })
 
 test('a session that was used since its expiry was removed stays', async () => {
   const { handle, hints } = open()
   expect(await handle([expiryRemoved('1')])).toEqual({ failed: [] })
-  expect(await stage.ports.sessions.read(expiring)).toBeDefined()
+  expect(await harness.ports.sessions.read(expiring)).toBeDefined()
   expect(hints).toEqual([])
 })
 
@@ -95,26 +95,26 @@ test('an expiry that was put again, and all other items, ask for nothing', async
 
 test('the earliest record that failed is named, whatever it was about', async () => {
   ahead = 2 * DAY_MS
-  const records = [messageRemoved('1', stage.key), messageRemoved('2', expiring), expiryRemoved('3')]
+  const records = [messageRemoved('1', harness.key), messageRemoved('2', expiring), expiryRemoved('3')]
   expect(await open().handle(records)).toEqual({ failed: [] })
   expect(await open({ refused: expiring.session }).handle(records)).toEqual({ failed: ['2'] })
 })
 
 test('an expiry that could not be handled is to be sent again, and then nothing happens twice', async () => {
   ahead = 2 * DAY_MS
-  const records = [messageRemoved('1', stage.key), expiryRemoved('2')]
+  const records = [messageRemoved('1', harness.key), expiryRemoved('2')]
   expect(await open({ queueFails: true }).handle(records)).toEqual({ failed: ['2'] })
   const { handle, hints } = open()
   expect(await handle(records)).toEqual({ failed: [] })
   // The tombstone is due: the sweeper finds it.
   expect(hints).toEqual([])
-  expect(await stage.ports.janitor.due(stage.ports.clock.now(), 10)).toMatchObject([{ key: expiring }])
+  expect(await harness.ports.janitor.due(harness.ports.clock.now(), 10)).toMatchObject([{ key: expiring }])
 })
 
 test('a row that is no message in spite of its key is put aside and holds up nothing', async () => {
   const { handle, poisoned, written } = open()
-  const broken = at('1', { NewImage: itemOf(stage.key, MESSAGE, message) })
+  const broken = at('1', { NewImage: itemOf(harness.key, MESSAGE, message) })
   expect(await handle([broken, messageRemoved('2', expiring)])).toEqual({ failed: [] })
-  expect(poisoned).toMatchObject([{ ...stage.key, messageId: MESSAGE }])
+  expect(poisoned).toMatchObject([{ ...harness.key, messageId: MESSAGE }])
   expect(written).toHaveLength(1)
 })

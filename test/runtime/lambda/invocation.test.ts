@@ -4,13 +4,13 @@ import type { ModelRequest } from '../../../functions/domain/model-request.ts'
 import type { ModelEvent } from '../../../functions/ports/model.ts'
 import type { Hint } from '../../../functions/ports/run-queue.ts'
 import { invoke } from '../../../functions/runtime/lambda/invocation.ts'
-import { makeTool, setStage } from '../../agent/stage.ts'
-import type { Stage } from '../../agent/stage.ts'
+import { makeTool, openHarness } from '../../agent/harness.ts'
+import type { Harness } from '../../agent/harness.ts'
 
-let stage: Stage | undefined
+let harness: Harness | undefined
 afterEach(async () => {
-  await stage?.close()
-  stage = undefined
+  await harness?.close()
+  harness = undefined
 })
 
 interface Seen {
@@ -19,7 +19,7 @@ interface Seen {
   flushed: number
 }
 
-function invoked({ ports, worker }: Stage) {
+function invoked({ ports, worker }: Harness) {
   const seen: Seen = { hints: [], warnings: [], flushed: 0 }
   const logger = {
     begin: () => undefined,
@@ -40,18 +40,18 @@ const slow = makeTool('slow', async () => {
 })
 
 test('an invocation ends when the run that it began has, though its answer was given before', async () => {
-  stage = await setStage({ script: [{ calls: [{ name: 'slow' }] }, { text: 'done' }], tools: [slow] })
-  const { loop, seen } = invoked(stage)
-  const { submit, events } = stage
+  harness = await openHarness({ script: [{ calls: [{ name: 'slow' }] }, { text: 'done' }], tools: [slow] })
+  const { loop, seen } = invoked(harness)
+  const { submit, events } = harness
   await invoke(loop, left(60_000), 0, () => submit('go'))
   expect(events.at(-1)?.type).toBe('run.completed')
   expect([seen.hints, seen.flushed]).toEqual([[], 1])
 })
 
 test('it ends so even when its answer failed', async () => {
-  stage = await setStage({ script: [{ calls: [{ name: 'slow' }] }, { text: 'done' }], tools: [slow] })
-  const { loop } = invoked(stage)
-  const { submit, events } = stage
+  harness = await openHarness({ script: [{ calls: [{ name: 'slow' }] }, { text: 'done' }], tools: [slow] })
+  const { loop } = invoked(harness)
+  const { submit, events } = harness
   const failing = invoke(loop, left(60_000), 0, async () => {
     await submit('go')
     throw new Error('the caller has left')
@@ -61,9 +61,9 @@ test('it ends so even when its answer failed', async () => {
 })
 
 test('a run that is still going near the end of the time is handed on, with one hop more', async () => {
-  stage = await setStage({ script: [{ calls: [{ name: 'slow' }] }], tools: [slow] })
-  const { loop, seen } = invoked(stage)
-  const { submit, another, key } = stage
+  harness = await openHarness({ script: [{ calls: [{ name: 'slow' }] }], tools: [slow] })
+  const { loop, seen } = invoked(harness)
+  const { submit, another, key } = harness
   const runId = await invoke(loop, left(1_050), 4, () => submit('go'))
   expect([seen.hints, seen.flushed]).toEqual([[{ ...key, hops: 5 }], 1])
   const other = another([{ text: 'done' }])
@@ -72,9 +72,9 @@ test('a run that is still going near the end of the time is handed on, with one 
 })
 
 test('work that was handed on a hundred times without a pause is left to the sweeper', async () => {
-  stage = await setStage({ script: [{ calls: [{ name: 'slow' }] }], tools: [slow] })
-  const { loop, seen } = invoked(stage)
-  const { submit, ports, key } = stage
+  harness = await openHarness({ script: [{ calls: [{ name: 'slow' }] }], tools: [slow] })
+  const { loop, seen } = invoked(harness)
+  const { submit, ports, key } = harness
   await invoke(loop, left(1_050), 100, () => submit('go'))
   expect(seen.hints).toEqual([])
   expect(seen.warnings).toHaveLength(1)
@@ -88,9 +88,9 @@ test('a run that waits for its model at the very end of the time is cut off and 
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
     })
   }
-  stage = await setStage({ script: [endless] })
-  const { loop, seen } = invoked(stage)
-  const { submit, another, key } = stage
+  harness = await openHarness({ script: [endless] })
+  const { loop, seen } = invoked(harness)
+  const { submit, another, key } = harness
   const runId = await invoke(loop, left(1_150), 0, () => submit('go'))
   expect([seen.hints, seen.flushed]).toEqual([[{ ...key, hops: 1 }], 1])
   const other = another([{ text: 'done' }])

@@ -1,0 +1,11 @@
+import type { ToolRegistry, Tools } from '../ports/tool.ts'
+
+/** A registry of the tools that this process has in hand. */
+export function createToolList(tools: Tools): ToolRegistry {
+  return {
+    async open(agent) {
+      const listed = agent.tools.map((name) => [name, tools.get(name)] as const)
+      return new Map(listed.flatMap(([name, tool]) => (tool === undefined ? [] : [[name, tool]])))
+    },
+  }
+}
