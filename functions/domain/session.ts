@@ -8,6 +8,9 @@ export interface SessionKey {
   readonly session: string
 }
 
+/** The names alone, of something that carries more. */
+export const keyOf = ({ tenant, session }: SessionKey): SessionKey => ({ tenant, session })
+
 /** The right to extend one session's log; carried by its holder, compared by `generation` in every write. */
 export interface Lease extends SessionKey {
   readonly generation: number

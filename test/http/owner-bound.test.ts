@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
 import { readOutput } from '../../functions/tools/read-output.ts'
 import { searchHistory } from '../../functions/tools/search-history.ts'
-import { makeTool } from '../agent/stage.ts'
-import type { Turn } from '../agent/stage.ts'
+import { makeTool } from '../agent/harness.ts'
+import type { Turn } from '../agent/harness.ts'
 import { expectJson, openStage } from './stage.ts'
 import type { Stage } from './stage.ts'
 
@@ -43,9 +43,9 @@ async function aliceAndBob(script: (pointer: () => string) => readonly Turn[]) {
 
 const read = (pointer: () => string): Turn =>
   async function* readIt() {
-    const { answerOf } = await import('../agent/stage.ts')
+    const { completionOf } = await import('../agent/harness.ts')
     const call = { name: 'read_output', arguments: JSON.stringify({ pointer: pointer() }) }
-    yield { type: 'completion', completion: answerOf({ calls: [call] }) }
+    yield { type: 'completion', completion: completionOf({ calls: [call] }) }
   }
 
 test('an agent that may search the tenant finds and reads others for a key without an owner', async () => {

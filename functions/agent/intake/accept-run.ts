@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Agent } from '../../domain/agent.ts'
 import { TooltrailError } from '../../domain/errors.ts'
+import { keyOf } from '../../domain/session.ts'
 import type { Session, SessionKey } from '../../domain/session.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { NewRun, RunInbox } from '../../ports/run-inbox.ts'
@@ -24,7 +25,7 @@ export async function acceptRun(
   placement: Placement,
 ): Promise<{ runId: string; repeated: boolean }> {
   const { inbox, worker } = dependencies
-  const key = { tenant: session.tenant, session: session.session }
+  const key = keyOf(session)
   const accepted = await inbox.enqueue(key, placement.here ? { ...run, startAs: randomUUID() } : run)
   if (accepted.started !== undefined) goOn(dependencies, key, worker.serveStarted(session, accepted.started))
   // Also where it was accepted before: the hint of then may be lost.

@@ -1,5 +1,5 @@
 import { TooltrailError } from '../../domain/errors.ts'
-import { isBlocked } from '../../domain/session.ts'
+import { isBlocked, keyOf } from '../../domain/session.ts'
 import type { NewRun, RunInbox } from '../../ports/run-inbox.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
 import type { SessionDeletion } from '../../ports/session-deletion.ts'
@@ -68,7 +68,7 @@ function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, '
     },
     async continue(session, options, placement) {
       agentOf(dependencies, session)
-      const key = { tenant: session.tenant, session: session.session }
+      const key = keyOf(session)
       const header = await lease.look(key)
       if (header?.activeRun !== undefined && !isBlocked(header)) {
         await wake(dependencies, key, placement)
@@ -84,7 +84,7 @@ function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, '
     },
     async resolve(session, runId, resolutions, placement) {
       const { policies } = agentOf(dependencies, session)
-      const key = { tenant: session.tenant, session: session.session }
+      const key = keyOf(session)
       const prepared = await prepareResolutions(dependencies, key, runId, resolutions, policies)
       if ((await inbox.resolve(key, runId, prepared)).complete) await wake(dependencies, key, placement)
     },

@@ -1,7 +1,7 @@
 import type { Agent } from '../../domain/agent.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import type { HistoryEntry, HistoryQuery } from '../../domain/history.ts'
-import type { ToolMessage, UserMessage } from '../../domain/message.ts'
+import type { ToolMessage } from '../../domain/message.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Lease, Session, SessionHeader, SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -39,8 +39,6 @@ export interface HeldRun {
   readonly session: Session
   /** `started`: from the queue; `resumed`: after a pause, a hand-over or a crash. */
   readonly origin: 'started' | 'resumed'
-  /** Set when started with an input. */
-  readonly message?: UserMessage
   /** Set when resumed: the header and the run's open calls, read after the claim. */
   readonly found?: { readonly header: SessionHeader; readonly open: readonly ToolMessage[] }
 }

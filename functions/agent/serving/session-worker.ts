@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Session, SessionKey } from '../../domain/session.ts'
-import { isBlocked, isFree } from '../../domain/session.ts'
+import { isBlocked, isFree, keyOf } from '../../domain/session.ts'
 import { runResumed, runStarted } from '../../log/run-events.ts'
 import type { SessionJanitor } from '../../ports/session-janitor.ts'
 import type { Started } from '../../ports/run-lease.ts'
@@ -77,14 +77,11 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
 
   return {
     serve: (key) => (stopping.afterRound.signal.aborted ? Promise.resolve() : begin(key)),
-    serveStarted(session, started) {
-      const { tenant, session: id } = session
-      return begin({ tenant, session: id }, holdStarted(dependencies, session, started))
-    },
+    serveStarted: (session, started) => begin(keyOf(session), holdStarted(dependencies, session, started)),
     isServing: (key) => serving.has(nameOf(key)),
     idle: settled,
     handOver() {
-      const left = [...serving.values()].map(({ key }) => ({ tenant: key.tenant, session: key.session }))
+      const left = [...serving.values()].map(({ key }) => keyOf(key))
       return stop().then(() => left)
     },
     cutOff: (why) => cutOff(stopping, why),
@@ -147,5 +144,5 @@ async function acquire(dependencies: Dependencies, key: SessionKey): Promise<Hel
 
 function holdStarted({ emit }: Dependencies, session: Session, { lease, run, message }: Started): HeldRun {
   emit(lease, runStarted(run, message))
-  return { lease, run, session, origin: 'started', ...(message === undefined ? {} : { message }) }
+  return { lease, run, session, origin: 'started' }
 }

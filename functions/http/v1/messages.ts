@@ -1,4 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi'
+import { keyOf } from '../../domain/session.ts'
 import { countedFor } from '../../access/rates.ts'
 import { chatMessages } from './chat-messages.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
@@ -54,7 +55,7 @@ export function messageRoutes(app: App, dependencies: AppDependencies): void {
     const caller = c.get('caller')
     const { content, tools = [], user, metadata, on_busy: onBusy } = c.req.valid('json')
     const session = await enterSession(dependencies, caller, c.req.valid('param').session)
-    const key = { tenant: session.tenant, session: session.session }
+    const key = keyOf(session)
     refuseSameNames(tools)
     const since = await lastMessage(dependencies, key)
     const submission = {

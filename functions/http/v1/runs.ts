@@ -14,6 +14,7 @@ import { ServerSentEventSchema } from './schemas/event.ts'
 import { toolResults } from './schemas/input.ts'
 import { RunPageSchema, runQuery, RunSchema } from './schemas/run.ts'
 import { enterSession, findSession } from '../../access/sessions.ts'
+import { keyOf } from '../../domain/session.ts'
 import type { SessionKey } from '../../domain/session.ts'
 
 const tags = ['Runs']
@@ -176,7 +177,7 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
   app.openapi(continueSession, async (c) => {
     const caller = c.get('caller')
     const session = await enterSession(dependencies, caller, c.req.valid('param').session)
-    const key = { tenant: session.tenant, session: session.session }
+    const key = keyOf(session)
     const since = await lastMessage(dependencies, key)
     const options = { ...countedFor(caller), ...(await idempotencyOf(c)) }
     const { runId, repeated } = await service.continue(session, options, placementOf(c))

@@ -200,7 +200,7 @@ describe('a model that fails', () => {
 
   test('can be tried again by continue, without a new input', async () => {
     const error = new ModelError('provider_error', 'down', { retryable: false })
-    const { submit, settled, service, session, key, log } = await set({ script: [failing(error), { text: 'up' }] })
+    const { submit, settled, service, session, log } = await set({ script: [failing(error), { text: 'up' }] })
     await settled(await submit('go'))
     const { runId } = await service.continue(session, {}, { here: true })
     expect(await settled(runId)).toMatchObject({ status: 'completed', trigger: 'continue' })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createStreamingHandler } from '../../../functions/runtime/lambda/streaming.ts'
 import type { StreamingHandler } from '../../../functions/runtime/lambda/streaming.ts'
-import { makeTool } from '../../agent/stage.ts'
+import { makeTool } from '../../agent/harness.ts'
 import { expectJson, openStage } from '../../http/stage.ts'
 import type { Stage } from '../../http/stage.ts'
 import { eventOf, putLambdaGlobal, removeLambdaGlobal, streamed } from './lambda-global.ts'
