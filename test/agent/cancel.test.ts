@@ -9,7 +9,8 @@ afterEach(async () => {
   await harness?.close()
   harness = undefined
 })
-const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> => (harness = await openHarness(options))
+const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> =>
+  (harness = await openHarness(options))
 const asPromised = { retry: PROMISED_TIME_RETRIES }
 const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
 const clientTools = [{ name: 'ask', description: 'asks the caller', parameters: { type: 'object' } }]

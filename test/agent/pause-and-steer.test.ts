@@ -9,7 +9,8 @@ afterEach(async () => {
   await harness?.close()
   harness = undefined
 })
-const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> => (harness = await openHarness(options))
+const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> =>
+  (harness = await openHarness(options))
 const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
 const clientTools = [{ name: 'ask', description: 'asks the caller', parameters: { type: 'object' } }]
 const here = { here: true }
@@ -40,7 +41,9 @@ describe('a client tool', () => {
     expect(await settled(runId)).toMatchObject({ status: 'completed' })
     expect(requests).toHaveLength(2)
     await answer()
-    await expect(service.resolve(session, runId, [{ toolCallId: 'a', output: text('43') }], here)).rejects.toMatchObject({
+    await expect(
+      service.resolve(session, runId, [{ toolCallId: 'a', output: text('43') }], here),
+    ).rejects.toMatchObject({
       code: 'answer_conflict',
     })
   })
@@ -144,7 +147,10 @@ test('what is answered before the pause is not waited for, and what is allowed i
     { id: 'c', name: 'careful' },
     { id: 'd', name: 'slow' },
   ]
-  const { submit, settled, service, key, events, log, session } = await set({ script: [{ calls }], tools: [careful, slow] })
+  const { submit, settled, service, key, events, log, session } = await set({
+    script: [{ calls }],
+    tools: [careful, slow],
+  })
   const runId = await submit('go', { clientTools })
   await until(async () => statuses(await log()).includes('waiting'))
   await service.resolve(session, runId, [{ toolCallId: 'a', output: text('now') }], here)

@@ -88,7 +88,8 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
       onBusy,
       idempotency: { keyHash: input.name, bodyHash: input.name },
     }
-    const send = (program: Program) => program.service.submit(watch.key, submission, { here })
+    const send = async (program: Program) =>
+      program.service.submit(await program.session(watch.key), submission, { here })
     const reply = await insist(`${onBusy} ${input.name}`, server, retries, send)
     if (reply === undefined) return
     const { runId } = reply.value
@@ -105,7 +106,9 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
   }
 
   async function goOn(watch: Watch, { here, server }: Of<'continue'>): Promise<void> {
-    const reply = await insist('continue', server, 0, (program) => program.service.continue(watch.key, {}, { here }))
+    const reply = await insist('continue', server, 0, async (program) =>
+      program.service.continue(await program.session(watch.key), {}, { here }),
+    )
     if (reply !== undefined) watch.accepted.push({ runId: reply.value.runId, input: undefined })
   }
 
@@ -127,7 +130,8 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
       const decisions = calls.map(({ token }) => ({ token, allow, acknowledged: false }))
       watch.decided.push(...decisions)
       const resolutions = calls.map((call) => decisionOn(call, allow))
-      const post = (program: Program) => program.service.resolve(watch.key, runId, resolutions, { here })
+      const post = async (program: Program) =>
+        program.service.resolve(await program.session(watch.key), runId, resolutions, { here })
       const what = `${allow ? 'yes' : 'no'} to ${calls.map(({ token }) => token).join(' ')}`
       const reply = await insist(what, server, 1, post)
       if (reply !== undefined) for (const decision of decisions) decision.acknowledged = true

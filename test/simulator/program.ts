@@ -5,14 +5,15 @@ import { startSweeper } from '../../functions/agent/serving/sweeper.ts'
 import type { Agent } from '../../functions/domain/agent.ts'
 import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import type { RunEvent } from '../../functions/domain/events.ts'
-import type { SessionKey } from '../../functions/domain/session.ts'
+import { TooltrailError } from '../../functions/domain/errors.ts'
+import type { Session, SessionKey } from '../../functions/domain/session.ts'
 import type { Clock } from '../../functions/ports/clock.ts'
 import type { HistoryIndex } from '../../functions/ports/history-index.ts'
 import type { Logger } from '../../functions/ports/logger.ts'
 import type { Models } from '../../functions/ports/model.ts'
 import type { OutputStore } from '../../functions/ports/output-store.ts'
 import type { RunQueue } from '../../functions/ports/run-queue.ts'
-import type { ToolRegistry } from '../../functions/ports/tool.ts'
+import type { Tools } from '../../functions/ports/tool.ts'
 import { createCore } from '../../functions/runtime/core.ts'
 import type { SessionPorts } from '../contracts/stores.ts'
 
@@ -34,6 +35,8 @@ export interface ProgramPorts extends SessionPorts {
 export interface Program {
   readonly service: AgentService
   readonly worker: SessionWorker
+  /** The session, as a front door reads it for each request. */
+  session(key: SessionKey): Promise<Session>
   start(): void
   /** Hands over and ends, as on SIGTERM. */
   stop(): Promise<void>
@@ -41,7 +44,7 @@ export interface Program {
 
 export function createProgram(
   ports: ProgramPorts,
-  tools: ToolRegistry,
+  tools: Tools,
   observe: (key: SessionKey, event: RunEvent) => void,
 ): Program {
   const agent: Agent = {
@@ -57,6 +60,11 @@ export function createProgram(
   return {
     service,
     worker,
+    async session(key) {
+      const session = await ports.sessions.read(key)
+      if (session === undefined) throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
+      return session
+    },
     start() {
       consumer = ports.queue.consume((hint) => serveHint({ ...ports, worker }, hint, ports.clock.now() + DELETION_MS))
       sweeper = startSweeper(ports, SWEEP_MS)

@@ -1,5 +1,5 @@
 import type { Json } from '../../functions/domain/json.ts'
-import type { Tool, ToolContext, ToolOutput, ToolRegistry } from '../../functions/ports/tool.ts'
+import type { Tool, ToolContext, ToolOutput, Tools } from '../../functions/ports/tool.ts'
 import { Violation } from '../contracts/schedules/world.ts'
 import type { Effects } from './model.ts'
 import type { CallKind } from './script.ts'
@@ -14,7 +14,7 @@ const LARGE = 'row after row after row\n'.repeat(2_500)
 export type Begun = (token: string, session: string) => void
 
 /** The tools of one process: they count what they do, and do what the script lets go wrong. */
-export function createTools(world: World, process: Process, effects: Effects, begun: Begun): ToolRegistry {
+export function createTools(world: World, process: Process, effects: Effects, begun: Begun): Tools {
   const tool = (name: CallKind, more: Partial<Tool> = {}): [string, Tool] => [
     name,
     {

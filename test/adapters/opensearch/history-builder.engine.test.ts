@@ -17,25 +17,25 @@ const document: HistoryDocument = {
 
 withEngines(['opensearch'], ({ opensearch }) => {
   describe('the indexes of a history', () => {
-    let stage: OpenSearchStage
-    beforeEach(() => void (stage = openSearchStage(opensearch)))
-    afterEach(() => stage.close())
+    let harness: OpenSearchStage
+    beforeEach(() => void (harness = openSearchStage(opensearch)))
+    afterEach(() => harness.close())
 
     const search = async (): Promise<string[]> => {
-      await stage.refresh()
-      const { hits } = await stage.index.search({ scope: { tenant: 'acme' }, text: 'words', filters: {}, limit: 5 })
+      await harness.refresh()
+      const { hits } = await harness.index.search({ scope: { tenant: 'acme' }, text: 'words', filters: {}, limit: 5 })
       return hits.map((hit) => hit.messageId)
     }
     const behind = async (name: string): Promise<string[]> =>
-      Object.keys((await stage.client.indices.getAlias({ name })).body)
+      Object.keys((await harness.client.indices.getAlias({ name })).body)
     const all = async (): Promise<string[]> =>
-      Object.keys((await stage.client.indices.get({ index: `${stage.alias}-v*` })).body)
+      Object.keys((await harness.client.indices.get({ index: `${harness.alias}-v*` })).body)
     const rebuild = async (): Promise<void> => {
       const clock = {
         now: () => Date.now() * SPEED,
         sleep: (ms: number) => new Promise<void>((done) => setTimeout(done, ms / SPEED)),
       }
-      const builder = createOpenSearchHistoryBuilder({ ...stage, clock, poison: { send: async () => {} } })
+      const builder = createOpenSearchHistoryBuilder({ ...harness, clock, poison: { send: async () => {} } })
       const build = await builder.begin()
       await build.write(changesOf([document]))
       await build.publish()
@@ -43,39 +43,39 @@ withEngines(['opensearch'], ({ opensearch }) => {
 
     test('the first use makes an index of this version, with the mapping, behind both aliases', async () => {
       expect(await search()).toEqual([])
-      const first = [`${stage.alias}-v${INDEX_VERSION}-first`]
-      expect(await behind(stage.alias)).toEqual(first)
-      expect(await behind(`${stage.alias}-write`)).toEqual(first)
-      const { body } = await stage.client.indices.getMapping({ index: stage.alias })
+      const first = [`${harness.alias}-v${INDEX_VERSION}-first`]
+      expect(await behind(harness.alias)).toEqual(first)
+      expect(await behind(`${harness.alias}-write`)).toEqual(first)
+      const { body } = await harness.client.indices.getMapping({ index: harness.alias })
       const { properties } = Object.values(body)[0]?.mappings ?? {}
       expect(Object.keys(properties ?? {})).toEqual(Object.keys(MAPPING.properties).toSorted())
     })
 
     test('an index that a dying process left without its aliases is taken into use', async () => {
-      await stage.client.indices.create({
-        index: `${stage.alias}-v${INDEX_VERSION}-first`,
+      await harness.client.indices.create({
+        index: `${harness.alias}-v${INDEX_VERSION}-first`,
         body: { mappings: MAPPING as object },
       })
-      await stage.writer.write(changesOf([document]))
+      await harness.writer.write(changesOf([document]))
       expect(await search()).toEqual([messageId])
     })
 
     test('an index of an older mapping is searched and written until a rebuild puts one of this version in its place', async () => {
-      const index = `${stage.alias}-v0-old`
+      const index = `${harness.alias}-v0-old`
       const { tenant, ...rest } = MAPPING.properties
       const older = { ...MAPPING, properties: { ...rest, tenant: { ...tenant, ignore_above: 100 } } }
-      const aliases = { [stage.alias]: {}, [`${stage.alias}-write`]: {} }
-      await stage.client.indices.create({ index, body: { mappings: older as object, aliases } })
-      await stage.writer.write(changesOf([document]))
+      const aliases = { [harness.alias]: {}, [`${harness.alias}-write`]: {} }
+      await harness.client.indices.create({ index, body: { mappings: older as object, aliases } })
+      await harness.writer.write(changesOf([document]))
       expect(await search()).toEqual([messageId])
-      expect(await behind(stage.alias)).toEqual([index])
+      expect(await behind(harness.alias)).toEqual([index])
       await rebuild()
-      const now = await behind(stage.alias)
-      expect(now).toEqual([expect.stringMatching(`^${stage.alias}-v${INDEX_VERSION}-\\d+$`)])
-      expect(await behind(`${stage.alias}-write`)).toEqual(now)
+      const now = await behind(harness.alias)
+      expect(now).toEqual([expect.stringMatching(`^${harness.alias}-v${INDEX_VERSION}-\\d+$`)])
+      expect(await behind(`${harness.alias}-write`)).toEqual(now)
       expect(await all()).toEqual(now)
       expect(await search()).toEqual([messageId])
-      const { body } = await stage.client.indices.getMapping({ index: stage.alias })
+      const { body } = await harness.client.indices.getMapping({ index: harness.alias })
       expect(Object.values(body)[0]?.mappings?.properties).toMatchObject({
         tenant: { ignore_above: tenant.ignore_above },
       })
@@ -83,12 +83,12 @@ withEngines(['opensearch'], ({ opensearch }) => {
 
     test('what rebuilds that crashed left, in the aliases or outside of them, is removed by the next', async () => {
       await search()
-      await stage.client.indices.create({ index: `${stage.alias}-v${INDEX_VERSION}-111` })
-      const half = { [`${stage.alias}-write`]: {} }
-      await stage.client.indices.create({ index: `${stage.alias}-v${INDEX_VERSION}-222`, body: { aliases: half } })
+      await harness.client.indices.create({ index: `${harness.alias}-v${INDEX_VERSION}-111` })
+      const half = { [`${harness.alias}-write`]: {} }
+      await harness.client.indices.create({ index: `${harness.alias}-v${INDEX_VERSION}-222`, body: { aliases: half } })
       await rebuild()
-      expect(await all()).toEqual(await behind(stage.alias))
-      expect(await behind(`${stage.alias}-write`)).toEqual(await behind(stage.alias))
+      expect(await all()).toEqual(await behind(harness.alias))
+      expect(await behind(`${harness.alias}-write`)).toEqual(await behind(harness.alias))
       expect(await search()).toEqual([messageId])
     })
   })

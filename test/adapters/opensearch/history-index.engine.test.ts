@@ -8,18 +8,18 @@ import { changesOf, openSearchStage } from './stage.ts'
 withEngines(['opensearch'], ({ opensearch }) => {
   historyIndexContract('opensearch', async () => {
     const proxy = await startProxy(opensearch)
-    const stage = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
+    const harness = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
     return {
-      index: stage.index,
+      index: harness.index,
       async store(documents) {
-        const outcomes = await stage.writer.write(changesOf(documents))
+        const outcomes = await harness.writer.write(changesOf(documents))
         expect(outcomes.every(({ done }) => done)).toBe(true)
-        await stage.refresh()
+        await harness.refresh()
       },
       breakDown: async () => proxy.decide(() => ({ status: 503 })),
       stop: async () => {
         proxy.decide(() => 'pass')
-        await stage.close()
+        await harness.close()
         await proxy.close()
       },
     }

@@ -26,27 +26,27 @@ function document(text: string, change: Partial<HistoryDocument> = {}): HistoryD
 withEngines(['opensearch'], ({ opensearch }) => {
   describe('writing the history to OpenSearch', () => {
     let proxy: Proxy
-    let stage: OpenSearchStage
+    let harness: OpenSearchStage
     beforeAll(async () => {
       proxy = await startProxy(opensearch)
-      stage = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
+      harness = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
     })
     afterAll(async () => {
-      await stage.close()
+      await harness.close()
       await proxy.close()
     })
 
     const texts = async (text: string, session?: string): Promise<string[]> => {
-      await stage.refresh()
+      await harness.refresh()
       const scope = { tenant: 'acme', ...(session === undefined ? {} : { session }) }
-      return (await stage.index.search({ scope, text, filters: {}, limit: 50 })).hits.map(({ snippet }) => snippet)
+      return (await harness.index.search({ scope, text, filters: {}, limit: 50 })).hits.map(({ snippet }) => snippet)
     }
 
     test('the greatest revision stays, whatever comes late', async () => {
       const newer = document('version two')
       const older = { ...newer, text: 'version one' }
-      await stage.writer.write(changesOf([newer], 2))
-      expect(await stage.writer.write(changesOf([older], 1))).toEqual([{ done: true }])
+      await harness.writer.write(changesOf([newer], 2))
+      expect(await harness.writer.write(changesOf([older], 1))).toEqual([{ done: true }])
       expect(await texts('version')).toEqual(['«version» two'])
     })
 
@@ -54,29 +54,29 @@ withEngines(['opensearch'], ({ opensearch }) => {
       const gone = document('vanishing')
       const { key, messageId } = changesOf([gone])[0] ?? { key: { tenant: '', session: '' }, messageId: '' }
       const removal = { key, messageId, revision: 2, documents: [], removed: ['u', 'u1'] }
-      await stage.writer.write(changesOf([gone]))
-      expect(await stage.writer.write([removal])).toEqual([{ done: true }])
-      expect(await stage.writer.write(changesOf([gone]))).toEqual([{ done: true }])
-      expect(await stage.writer.write([removal])).toEqual([{ done: true }])
+      await harness.writer.write(changesOf([gone]))
+      expect(await harness.writer.write([removal])).toEqual([{ done: true }])
+      expect(await harness.writer.write(changesOf([gone]))).toEqual([{ done: true }])
+      expect(await harness.writer.write([removal])).toEqual([{ done: true }])
       expect(await texts('vanishing')).toEqual([])
     })
 
     test('what can never be stored is handed on once with its key and the reason, and holds up nothing', async () => {
       const bad = document('impossible', { time: 1e300 })
       const good = document('possible')
-      expect(await stage.writer.write(changesOf([bad, good]))).toEqual([{ done: true }, { done: true }])
-      expect(stage.poisoned).toHaveLength(1)
-      expect(stage.poisoned[0]).toMatchObject({ tenant: 'acme', session: 's-1', messageId: bad.messageId, part: 'u' })
-      expect(stage.poisoned[0]?.error).toContain('400')
+      expect(await harness.writer.write(changesOf([bad, good]))).toEqual([{ done: true }, { done: true }])
+      expect(harness.poisoned).toHaveLength(1)
+      expect(harness.poisoned[0]).toMatchObject({ tenant: 'acme', session: 's-1', messageId: bad.messageId, part: 'u' })
+      expect(harness.poisoned[0]?.error).toContain('400')
       expect(await texts('possible')).toHaveLength(1)
     })
 
     test('an engine that takes nothing fails what was to be written, and nothing is lost by it', async () => {
       const late = document('patience')
       proxy.decide(({ path }) => (path === '/_bulk' ? { status: 503 } : 'pass'))
-      expect(await stage.writer.write(changesOf([late]))).toMatchObject([{ done: false }])
+      expect(await harness.writer.write(changesOf([late]))).toMatchObject([{ done: false }])
       proxy.decide(() => 'pass')
-      expect(await stage.writer.write(changesOf([late]))).toEqual([{ done: true }])
+      expect(await harness.writer.write(changesOf([late]))).toEqual([{ done: true }])
       expect(await texts('patience')).toHaveLength(1)
     })
 
@@ -87,7 +87,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
         `${'x'.repeat(40_000)} tail`,
         '\u2028 line\u0085 ends',
       ]
-      const outcomes = await stage.writer.write(
+      const outcomes = await harness.writer.write(
         changesOf(strange.map((text) => document(text, { session: 's-strange' }))),
       )
       expect(outcomes.every(({ done }) => done)).toBe(true)

@@ -18,7 +18,7 @@ interface Ranks {
 
 withEngines(['opensearch'], ({ opensearch }) => {
   describe.skipIf(!hasRecordings())('the recorded queries, for which ../shared/data must be there', () => {
-    let stage: OpenSearchStage
+    let harness: OpenSearchStage
     const ranks: Record<string, Ranks> = {}
 
     beforeAll(async () => {
@@ -33,15 +33,15 @@ withEngines(['opensearch'], ({ opensearch }) => {
         ),
       )
       const places = new Map(corpus.map(({ id, places: known }) => [id, known]))
-      stage = openSearchStage(opensearch)
-      const outcomes = await stage.writer.write(changesOf(documents))
+      harness = openSearchStage(opensearch)
+      const outcomes = await harness.writer.write(changesOf(documents))
       expect(outcomes.every(({ done }) => done)).toBe(true)
-      await stage.refresh()
+      await harness.refresh()
       ranks['FTS5'] = await ranksOf(sqliteIndex(documents), places)
-      ranks['OpenSearch'] = await ranksOf(stage.index, places)
+      ranks['OpenSearch'] = await ranksOf(harness.index, places)
       print(ranks)
     })
-    afterAll(() => stage.close())
+    afterAll(() => harness.close())
 
     test.each(['FTS5', 'OpenSearch'])('%s: hit@1 at least .95, hit@10 at least .99', (engine) => {
       const all = Object.values(ranks[engine] ?? {}).flat()

@@ -34,14 +34,14 @@ const PUBLISHED: { readonly [permission: string]: readonly RegExp[] } = {
 withEngines(['opensearch'], ({ opensearch }) => {
   describe('what the adapter asks of OpenSearch', () => {
     let proxy: Proxy
-    let stage: OpenSearchStage
+    let harness: OpenSearchStage
     beforeAll(async () => {
       proxy = await startProxy(opensearch)
-      stage = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
-      await useEverything(stage)
+      harness = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
+      await useEverything(harness)
     })
     afterAll(async () => {
-      await stage.close()
+      await harness.close()
       await proxy.close()
     })
 
@@ -73,17 +73,17 @@ withEngines(['opensearch'], ({ opensearch }) => {
 
   test('an engine that takes an older version over a newer one is not used', async () => {
     const proxy = await startProxy(opensearch)
-    const stage = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
+    const harness = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
     proxy.decide(({ path, body }) =>
       path === '/_bulk' && body.includes('probe')
         ? { status: 200, body: JSON.stringify({ items: [201, 200, 200].map((status) => ({ index: { status } })) }) }
         : 'pass',
     )
-    await expect(stage.writer.write(changesOf([document()]))).rejects.toMatchObject({
+    await expect(harness.writer.write(changesOf([document()]))).rejects.toMatchObject({
       code: 'search_unavailable',
       message: expect.stringContaining('external versions'),
     })
-    await stage.close()
+    await harness.close()
     await proxy.close()
   })
 })
