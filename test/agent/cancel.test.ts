@@ -25,7 +25,7 @@ const hang: Turn = async function* (_request, signal) {
 
 describe('cancel', () => {
   test('stops a streaming model within a second and keeps what it had said', asPromised, async () => {
-    const { submit, settled, service, key, events, log, session } = await set({ script: [hang] })
+    const { submit, settled, service, key, events, log } = await set({ script: [hang] })
     const runId = await submit('go')
     await until(() => events.some((event) => event.type === 'text.delta'))
     const begun = Date.now()
@@ -42,7 +42,7 @@ describe('cancel', () => {
       const answer = completionOf({ text: 'I will', calls: [{ name: 'echo' }] })
       yield { type: 'completion', completion: { ...answer, parts: [{ type: 'reasoning', text: '' }, ...answer.parts] } }
     }
-    const { submit, settled, service, key, events, log, session } = await set({ script: [late], tools: [echo] })
+    const { submit, settled, service, key, events, log } = await set({ script: [late], tools: [echo] })
     const runId = await submit('go')
     await until(() => events.some((event) => event.type === 'text.delta'))
     await service.cancel(key, runId)
@@ -54,7 +54,7 @@ describe('cancel', () => {
   test('that comes while an answer waits for results to be stored keeps what it says, and none of its calls', async () => {
     const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
     let [isCancelled, hasLooked] = [false, false]
-    const { submit, settled, service, key, requests, log, session } = await set({
+    const { submit, settled, service, key, requests, log } = await set({
       script: [
         { calls: [{ name: 'big' }] },
         async function* () {
@@ -113,7 +113,7 @@ describe('cancel', () => {
   })
 
   test('ends a paused and a queued run at once', async () => {
-    const { submit, settled, service, key, log, session } = await set({ script: [{ calls: [{ name: 'ask' }] }] })
+    const { submit, settled, service, key, log } = await set({ script: [{ calls: [{ name: 'ask' }] }] })
     const runId = await submit('go', { clientTools })
     await settled(runId)
     await service.cancel(key, runId)

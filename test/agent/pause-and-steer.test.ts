@@ -20,7 +20,7 @@ const statuses = (messages: readonly Message[]) =>
 
 describe('a client tool', () => {
   test('pauses the run once the other calls have ended, and its answer resumes it exactly once', async () => {
-    const { submit, settled, service, key, requests, log, session } = await set({
+    const { submit, settled, service, requests, log, session } = await set({
       script: [
         {
           calls: [
@@ -51,7 +51,7 @@ describe('a client tool', () => {
   test('that is answered while other calls still execute does not pause the run', async () => {
     let release = (): void => undefined
     const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))
-    const { submit, settled, service, key, events, log, session } = await set({
+    const { submit, settled, service, events, log, session } = await set({
       script: [
         {
           calls: [
@@ -88,7 +88,7 @@ describe('a tool that needs approval', () => {
 
   test('runs only after it was allowed', async () => {
     const ran: string[] = []
-    const { submit, settled, service, key, log, session } = await set({
+    const { submit, settled, service, log, session } = await set({
       script: [{ calls: [{ id: 'a', name: 'careful' }] }, { text: 'ok' }],
       tools: [careful(ran)],
     })
@@ -114,7 +114,7 @@ describe('a tool that needs approval', () => {
 
   test('never runs when it was denied, and the model is told', async () => {
     const ran: string[] = []
-    const { submit, settled, service, key, requests, session } = await set({
+    const { submit, settled, service, requests, session } = await set({
       script: [{ calls: [{ id: 'a', name: 'careful' }] }, { text: 'ok' }],
       tools: [careful(ran)],
     })
@@ -147,7 +147,7 @@ test('what is answered before the pause is not waited for, and what is allowed i
     { id: 'c', name: 'careful' },
     { id: 'd', name: 'slow' },
   ]
-  const { submit, settled, service, key, events, log, session } = await set({
+  const { submit, settled, service, events, log, session } = await set({
     script: [{ calls }],
     tools: [careful, slow],
   })
