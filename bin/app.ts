@@ -16,6 +16,6 @@ try {
 } catch (error) {
   process.exitCode = 1
   if (error instanceof EnvironmentError) process.stderr.write(`${error.message}\n`)
-  // Why something could not be bundled was told by the program that does it.
+  // The program that bundles has said why it failed.
   else if (!(error instanceof Error) || !error.message.startsWith('Failed to bundle asset')) throw error
 }

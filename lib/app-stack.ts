@@ -14,7 +14,7 @@ export interface AppStackProps extends StackProps {
   readonly search: SearchStack
 }
 
-/** Everything that runs. Deleting and deploying it anew loses nothing but hints, which the sweeper makes up for. */
+/** Everything that runs. Deleting and deploying it again loses only hints, and the sweeper finds their sessions. */
 export class AppStack extends Stack {
   readonly tooltrail: Tooltrail
 

@@ -2,11 +2,11 @@ import { argv, stderr } from 'node:process'
 import { bundleHandler, type BundleOptions, type Handler } from './bundle.ts'
 import { tryBundle } from './try-bundle.ts'
 
-/** Constructs cannot wait: they run this as a program of its own. Arguments: handler, folder, options as JSON. */
+/** Constructs cannot await: they run this as a separate program. Arguments: handler, folder, options as JSON. */
 const [handler, folder, options] = argv.slice(2) as [Handler, string, string]
 try {
   await bundleHandler(handler, folder, JSON.parse(options) as BundleOptions)
-  // The worker has all that people bring along: agents and tools.
+  // The worker has everything that people bring: agents and tools.
   if (handler === 'worker') tryBundle(folder)
 } catch (error) {
   stderr.write(`${handler}: ${(error as Error).message}\n`)

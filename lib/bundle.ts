@@ -6,31 +6,31 @@ import { join, resolve } from 'node:path'
 export type Handler = 'api' | 'worker' | 'indexer' | 'sweeper'
 
 export interface BundleOptions {
-  /** A module that exports `tools`, in place of the empty list of `functions/runtime/custom-tools.ts`. */
+  /** A module that exports `tools`, instead of the empty list of `functions/runtime/custom-tools.ts`. */
   readonly toolsFile?: string
-  /** Contents of the `agents.json` that stands beside the code. */
+  /** Contents of the `agents.json` that is shipped beside the code. */
   readonly agents?: string
 }
 
 /** A bundle's sizes. */
 export interface Bundle {
-  /** Bytes, minified, of what is loaded before the first request. */
+  /** Minified bytes that are loaded before the first request. */
   readonly eagerBytes: number
-  /** Folders of `node_modules` of which something is loaded before the first request. */
+  /** Folders of `node_modules` from which something is loaded before the first request. */
   readonly eagerPackages: readonly string[]
 }
 
 const ROOT = resolve(import.meta.dirname, '..')
 const ENTRY = 'index.mjs'
-/** CommonJS packages within call `require` for what Node itself has. */
+/** Bundled CommonJS packages call `require` for Node's own modules. */
 const BANNER = `import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);`
 
 /** The file of the handler's code. */
 export const handlerFile = (handler: Handler): string => join(ROOT, 'functions/handlers', `${handler}.ts`)
 
 /**
- * Bundles a handler into a folder that Lambda runs as `index.handler`: one module for the start, and one for each thing that is
- * loaded when needed, such as a model provider. Needs neither network nor Docker.
+ * Bundles a handler into a folder that Lambda runs as `index.handler`: one module for the start, and one for each thing that
+ * is loaded when needed, such as a model provider. Needs neither network nor Docker.
  */
 export async function bundleHandler(
   handler: Handler,

@@ -3,17 +3,17 @@ import { AwsSolutionsChecks } from 'cdk-nag'
 import type { IApplyRule } from 'cdk-nag'
 import type { IConstruct } from 'constructs'
 
-/** Stands for the part of a resource's name that is known at deployment only. */
+/** Replaces the part of a resource's name that is known only at deployment. */
 const UNKNOWN = '…'
 const WILDCARD = 'AwsSolutions-IAM5'
 
-/** What to acknowledge for a resource with a `*`: exactly what stands in it after the last part that is not known yet. */
+/** What to acknowledge for a resource with a `*`: exactly what follows the last part that is not known yet. */
 export const wildcardId = (resource: string): string =>
   `${WILDCARD}[Resource::${resource.replace(/^.*\$\{Token\[[^\]]*\]\}/, UNKNOWN)}]`
 
 /**
- * The rules of AwsSolutions. A resource with a `*` can be acknowledged by how its name ends, for how it begins (the output of
- * another stack) is written into the template too late for the construct that grants it.
+ * The rules of AwsSolutions. A resource with a `*` is acknowledged by how its name ends: its beginning (the output of another
+ * stack) is written into the template too late for the construct that grants it.
  */
 export class HouseChecks extends AwsSolutionsChecks {
   protected override applyRule(params: IApplyRule): void {

@@ -11,7 +11,7 @@ const arn = (service: string): z.ZodString =>
 
 const serverless = z.strictObject({
   kind: z.literal('serverless'),
-  /** Most capacity units for indexing and for searching, each: what bounds the bill. AWS takes these numbers and no others. */
+  /** Most capacity units for indexing and for searching, each: this limits the bill. AWS takes these numbers and no others. */
   maxCapacity: z.literal([2, 4, 8, 16, 32, 48, 64, 80, 96]).default(4),
 })
 
@@ -39,7 +39,7 @@ const restoredTable = z
 
 const settings = z
   .strictObject({
-    /** Left out: the account and region of whoever deploys. */
+    /** Left out: the account and region of the credentials. */
     account: z
       .string()
       .regex(/^\d{12}$/, 'is not an account number of 12 digits')
@@ -54,23 +54,23 @@ const settings = z
     agentsFile: z.string().min(1).optional(),
     /** A TypeScript module that exports `tools`: your own, shipped with the functions. */
     toolsFile: z.string().min(1).optional(),
-    /** Days without activity after which a session is deleted, for agents that say nothing else. */
+    /** Days without activity after which a session is deleted, for agents that do not set `ttl_days`. */
     sessionDays: whole.optional(),
     search: z.discriminatedUnion('kind', [serverless, domain]),
     logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
-    /** Of logs. A number that CloudWatch Logs knows. */
+    /** Days that logs are kept: a number that CloudWatch Logs accepts. */
     logDays: z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653]).default(30),
-    /** Keeps what holds data, and logs, when the stacks are deleted, and refuses to delete the table. */
+    /** Keeps data and logs when the stacks are deleted, and refuses to delete the table. */
     retain: z.boolean().default(true),
     /** Continuous backups of the table for 35 days. */
     pointInTimeRecovery: z.boolean().default(true),
-    /** A table that was restored from a backup, to be used in place of the one that the stack made: docs/operations.md. */
+    /** A table that was restored from a backup and replaces the one that the stack made: docs/operations.md. */
     restoredTable: restoredTable.optional(),
     /** Logs each request to the bucket in a bucket of its own. */
     bucketAccessLogs: z.boolean().default(false),
-    /** Where alarms go. AWS asks the address to confirm. Needed with `retain`: what must not be lost must not fail unheard. */
+    /** Where alarms go. AWS asks the address to confirm. Required with `retain`. */
     alarmEmail: z.email().optional(),
-    /** Of the whole API: requests a second, and how many may come at once. */
+    /** Of the whole API: requests a second, and how large a burst may be. */
     throttle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 50, burst: 100 }),
     /** Requests of one address in 5 minutes, and known bad addresses, are refused before the API. About $7 a month. */
     firewall: z.strictObject({ requestsPerAddress: z.int().min(10) }).optional(),
@@ -80,17 +80,17 @@ const settings = z
       .strictObject({
         name: z.hostname(),
         certificate: arn('acm'),
-        /** Left out: point the name at the API yourself. */
+        /** Left out: you point the name at the API yourself. */
         hostedZone: z.strictObject({ id: z.string().min(1), name: z.hostname() }).optional(),
       })
       .refine(({ name, hostedZone }) => hostedZone === undefined || `.${name}`.endsWith(`.${hostedZone.name}`), {
         path: ['hostedZone', 'name'],
-        message: 'is not a zone that the name lies in',
+        message: 'is not a zone that contains the name',
       })
       .optional(),
-    /** Encrypts table, bucket, queues, secret and index. Left out: keys of AWS, without cost. */
+    /** Encrypts table, bucket, queues, secret and index. Left out: keys that AWS manages, without cost. */
     encryptionKey: arn('kms').optional(),
-    /** Roles of people and pipelines that may rebuild the index of a serverless collection and look into it. */
+    /** Roles of people and pipelines that may rebuild and read the index of a serverless collection. */
     operators: z.array(arn('iam')).default([]),
   })
   .refine(
@@ -112,16 +112,16 @@ const settings = z
 export type EnvironmentSettings = z.input<typeof settings>
 
 export type Environment = z.output<typeof settings> & {
-  /** What the names of all resources that need one begin with, after `tooltrail-`. */
+  /** The prefix of all resource names, after `tooltrail-`. */
   readonly name: string
 }
 
 /**
- * The environments that `-c env=…` may name. Add your own, with `lib/own-environment.ts` as a template: its name tells its
- * resources from those of the others, also in the same account.
+ * The environments that `-c env=…` may name. Add your own, with `lib/own-environment.ts` as a template. Its name keeps its
+ * resources apart from those of the others, even in the same account.
  */
 const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
-  /** Costs next to nothing while nobody uses it, and holds nothing back when it is deleted. */
+  /** Costs almost nothing while nobody uses it, and keeps nothing when it is deleted. */
   dev: {
     model: 'demo/demo',
     search: { kind: 'serverless' },
@@ -150,7 +150,7 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
 /** Names of collections have at most 28 characters, names of their policies 32. */
 const NAME = /^[a-z][a-z0-9-]{0,11}$/
 
-/** What whoever deploys may say instead of the settings, with `-c`. */
+/** Settings that `-c` may override at deployment. */
 export interface Given {
   readonly alarmEmail?: unknown
 }
@@ -169,7 +169,7 @@ export function readEnvironment(name: unknown, { alarmEmail }: Given = {}, envir
     )
   if (!NAME.test(name))
     throw new EnvironmentError(
-      `${name}: the name of an environment has up to 12 lower case letters, digits and dashes, a letter first`,
+      `${name}: the name of an environment has up to 12 lower case letters, digits and dashes, and begins with a letter`,
     )
   const parsed = settings.safeParse({ ...chosen, ...(alarmEmail === undefined ? {} : { alarmEmail }) })
   if (!parsed.success)
@@ -179,5 +179,5 @@ export function readEnvironment(name: unknown, { alarmEmail }: Given = {}, envir
   return { name, ...parsed.data }
 }
 
-/** The names of the environments that are there to deploy. */
+/** The names of all environments. */
 export const environmentNames = (): string[] => Object.keys(ENVIRONMENTS)

@@ -11,7 +11,7 @@ export interface MonitoringStackProps extends StackProps {
   readonly app: AppStack
 }
 
-/** What tells that something is wrong, and where to look. */
+/** Shows that something is wrong, and where to look. */
 export class MonitoringStack extends Stack {
   constructor(scope: Construct, id: string, { environment, app, ...props }: MonitoringStackProps) {
     super(scope, id, props)

@@ -1,21 +1,21 @@
 import type { EnvironmentSettings } from './environments.ts'
 
 /**
- * A template for an environment of your own, with every setting there is. To use it:
+ * A template for an environment of your own, with every setting. To use it:
  *
  * 1. Copy the object into `ENVIRONMENTS` in `lib/environments.ts`, under a name of up to 12 lower case letters, digits and dashes.
- * 2. Put your own values in, and take out what you do not need: only `model` and `search` have to stay.
- *    `lib/environments.ts` says what each setting means and what it is when it is left out.
- * 3. Look at it with `npm run synth -- -c env=<name>`, and deploy it with `npm run deploy -- -c env=<name>`.
+ * 2. Put in your own values, and remove what you do not need: only `model` and `search` are required.
+ *    `lib/environments.ts` says what each setting means and what its default is.
+ * 3. Check it with `npm run synth -- -c env=<name>`, and deploy it with `npm run deploy -- -c env=<name>`.
  *
- * What has to be there before: the certificate and the hosted zone, the KMS key, and the roles of operators.
+ * These must exist before: the certificate and the hosted zone, the KMS key, and the roles of operators.
  */
 export const OWN_ENVIRONMENT = {
-  // Where. Without these two: the account and region of whoever deploys.
+  // Where. Without these two: the account and region of the credentials.
   account: '111122223333',
   region: 'eu-central-1',
 
-  // What runs. `bedrock/…` needs no key; keys of other providers go into the secret, once the stacks are there.
+  // What runs. `bedrock/…` needs no key; keys of other providers go into the secret, once the stacks exist.
   model: 'anthropic/claude-sonnet-5-5',
   agentsFile: 'test/infra/sample-agents.json', // your own `agents.json`
   toolsFile: 'test/infra/sample-tools.ts', // your own module: CONTRIBUTING.md, "Ship a tool of your own"
@@ -31,7 +31,7 @@ export const OWN_ENVIRONMENT = {
   logLevel: 'info',
   logDays: 30,
 
-  // Who hears of trouble.
+  // Who gets alarms.
   alarmEmail: 'oncall@example.com',
 
   // Who may call it, and how often.

@@ -6,7 +6,7 @@ import { createHistorySearch } from './constructs/create-history-search.ts'
 import type { HistorySearch } from './constructs/history-search.ts'
 import type { Environment } from './environments.ts'
 
-/** Where the history index is. It can always be built again from the log. */
+/** The history index. It can always be rebuilt from the log. */
 export class SearchStack extends Stack {
   readonly search: HistorySearch
 

@@ -5,7 +5,7 @@ import { EnvironmentError } from './environments.ts'
 
 const AGENTS_FILE = 'agents.json'
 
-/** What is known of agents here; the functions check the rest. */
+/** The fields of agents that matter here; the functions check the rest. */
 const agent = z.looseObject({
   model: z.string().optional(),
   policies: z.looseObject({ ttl_days: z.number().nullable().optional() }).optional(),
@@ -19,12 +19,12 @@ export interface ShippedAgents {
   readonly models: readonly string[]
 }
 
-/** The agents' file where none is named, if there is one. */
+/** The agents' file if none is named, unless it does not exist. */
 export const defaultAgentsFile = (): string | undefined => (existsSync(AGENTS_FILE) ? AGENTS_FILE : undefined)
 
 /**
- * The agents that go with the code: those of `path`, or the built-in default agent alone without one. Agents that do not say
- * when their sessions end take `sessionDays`. Throws `EnvironmentError` for a file that is not there or cannot be read.
+ * The agents that are shipped with the code: those of `path`, or only the built-in default agent. Agents without `ttl_days` get
+ * `sessionDays`. Throws `EnvironmentError` for a file that does not exist or cannot be read.
  */
 export function shipAgents(path: string | undefined, sessionDays?: number): ShippedAgents {
   const { agents, ...rest } = path === undefined ? { agents: {} } : parse(path)

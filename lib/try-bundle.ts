@@ -5,7 +5,7 @@ import type { WorkerVariables } from '../functions/runtime/config.ts'
 
 const STARTED_MS = 60_000
 
-/** What a function reads as it starts. Nothing is asked for before its first event, so the values may be any. */
+/** What a function reads when it starts. It connects to nothing before its first event, so any values will do. */
 const VARIABLES = {
   TOOLTRAIL_ENVIRONMENT: 'trial',
   TOOLTRAIL_TABLE: 'none',
@@ -20,8 +20,8 @@ const VARIABLES = {
 } satisfies WorkerVariables
 
 /**
- * Starts the bundled worker once, as Lambda will: agents that name a tool or a member that there is not, and tools that cannot be
- * loaded, are found here, and not by functions that do not start. Throws with what it says.
+ * Starts the bundled worker once, as Lambda will. This finds agents that name a tool or a member that does not exist, and tools
+ * that cannot be loaded, before they keep functions from starting. Throws with what the worker says.
  */
 export function tryBundle(folder: string): void {
   const module = pathToFileURL(join(folder, 'index.mjs')).href

@@ -16,7 +16,7 @@ const FLOORS: { readonly [folder: string]: number } = {
   cli: 6,
   handlers: 6,
 }
-/** The same rule between the rooms of a folder. A file that is in none of them is below them all. */
+/** The same rule between the rooms of a folder. A file outside of them is below them all. */
 const ROOMS: { readonly [folder: string]: { readonly [room: string]: number } } = {
   agent: { following: 1, loop: 1, serving: 2, intake: 3 },
   runtime: { aws: 1, lambda: 2, local: 2 },
@@ -60,7 +60,7 @@ function refusedRoom({ folder, room }: Place, to: Place, target: string): string
   return `${folder}/${room} (${own}) must not import ${folder}/${to.room} (${other}): ${target}`
 }
 
-/** What describes the system knows nothing of its code but which variables that reads. */
+/** The description of the AWS system knows only which variables the code reads. */
 function refusedInfrastructure(file: string, specifier: string, typeOnly: boolean): string | undefined {
   if (!specifier.startsWith('.')) return undefined
   const target = relativePath(resolve('/', file, '..', specifier))

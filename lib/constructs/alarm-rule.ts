@@ -5,7 +5,7 @@ import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch'
 export interface AlarmRule {
   /** `docs/operations.md` explains it by this name. */
   readonly name: string
-  /** One value a period. */
+  /** One value per period. */
   readonly metric: IMetric
   /** The alarm goes off at this value. */
   readonly at: number
@@ -14,15 +14,15 @@ export interface AlarmRule {
    * @default 'above'
    */
   readonly side?: 'above' | 'below'
-  /** So many values of the last ones (`of`) must be there. */
+  /** How many of the last values (`of`) must be beyond it. */
   readonly times: number
   /**
-   * How many values are looked at. What is told late, for it is stamped when it began, must still be among them.
-   * @default - as many as there must be: all in a row
+   * How many values are considered. Values that arrive late, stamped with when they began, must still be among them.
+   * @default - as many as must be beyond it: all in a row
    */
   readonly of?: number
   /**
-   * Whether silence is what it warns of. Else no request, no hint and no record are nothing wrong.
+   * Whether it warns of silence. Otherwise it is fine to have no request, no hint and no record.
    * @default false
    */
   readonly silent?: boolean
@@ -31,7 +31,7 @@ export interface AlarmRule {
 }
 
 export const MINUTE = Duration.minutes(1)
-/** The most that a minute had. */
+/** The maximum of a minute. */
 export const most = { period: MINUTE, statistic: Stats.MAXIMUM }
-/** All of a minute together. */
+/** The sum of a minute. */
 export const sum = { period: MINUTE, statistic: Stats.SUM }

@@ -4,7 +4,7 @@ import { MINUTE, most, sum, type AlarmRule } from './alarm-rule.ts'
 import { functionRules } from './function-alarms.ts'
 import type { Tooltrail } from './tooltrail.ts'
 
-/** What somebody has to look at. */
+/** What somebody must look at. */
 export const alarmRules = (tooltrail: Tooltrail): AlarmRule[] => [
   ...queueRules(tooltrail),
   ...indexRules(tooltrail),
@@ -13,7 +13,7 @@ export const alarmRules = (tooltrail: Tooltrail): AlarmRule[] => [
   ...tooltrail.stores.search.alarmRules(),
 ]
 
-/** Milliseconds between a message's storing and its indexing, as `functions/runtime/lambda/metrics.ts` tells it. */
+/** Milliseconds between a message's storing and its indexing, as `functions/runtime/lambda/metrics.ts` measures it. */
 export const indexLag = (environment: string): Metric =>
   new Metric({
     ...most,
@@ -31,7 +31,7 @@ function queueRules({ stores: { queue } }: Tooltrail): AlarmRule[] {
       times: 1,
       description:
         'Workers failed three times on the same hint. No run is lost: the sweeper finds its session again. ' +
-        'Look for errors in the log of the worker, mend them, then: npm run redrive.',
+        'Look for errors in the log of the worker, fix them, then: npm run redrive.',
     },
     {
       name: 'poison',
@@ -40,11 +40,11 @@ function queueRules({ stores: { queue } }: Tooltrail): AlarmRule[] {
       times: 1,
       description:
         'Messages that the search index refused for good: they cannot be found, but are in the log. The queue holds ' +
-        'their keys and the reason. Mend it, then: npm run redrive.',
+        'their keys and the reason. Fix it, then: npm run redrive.',
     },
     {
       name: 'oldest-hint',
-      // The oldest hint may be one that a worker has been at for ten minutes, which is as it should be: none waits then.
+      // A worker may have been executing the oldest hint for ten minutes. That is fine as long as no other waits.
       metric: new MathExpression({
         period: MINUTE,
         label: 'Seconds that the oldest hint has waited',
@@ -58,7 +58,7 @@ function queueRules({ stores: { queue } }: Tooltrail): AlarmRule[] {
       times: 5,
       description:
         'Hints wait for more than 5 minutes: too few workers may run at once. Look at the throttles of the worker, and ' +
-        'have the limit of concurrent executions of the account raised.',
+        'ask AWS to raise the limit of concurrent executions of the account.',
     },
   ]
 }
@@ -71,8 +71,8 @@ function indexRules({ functions: { indexer }, environmentName, stream }: Tooltra
       at: 1,
       times: 1,
       description:
-        'Changes of the table were given up after six hours or a hundred attempts: what they were about is found late or ' +
-        'not at all. Look for errors in the log of the indexer, mend them, then: npm run redrive.',
+        'Changes of the table were given up after six hours or a hundred attempts: search finds their messages late or ' +
+        'not at all. Look for errors in the log of the indexer, fix them, then: npm run redrive.',
     },
     {
       name: 'iterator-age',
@@ -95,7 +95,7 @@ function indexRules({ functions: { indexer }, environmentName, stream }: Tooltra
   ]
 }
 
-/** Throttled reads and writes of the table and its two indexes, which are counted apart. */
+/** Throttled reads and writes of the table and its two indexes, which are counted separately. */
 function tableRules({ stores: { table } }: Tooltrail): AlarmRule[] {
   const indexes = [undefined, ...table.indexes]
   const throttles = indexes.flatMap((index) =>
@@ -117,7 +117,7 @@ function tableRules({ stores: { table } }: Tooltrail): AlarmRule[] {
       name: 'table-throttles',
       metric: new MathExpression({
         period: MINUTE,
-        label: 'Reads and writes that the table refused for now',
+        label: 'Throttled reads and writes of the table',
         expression: 'SUM(FILL(METRICS(), 0))',
         usingMetrics: Object.fromEntries(throttles.map((metric, place) => [`m${place}`, metric])),
       }),
@@ -125,7 +125,7 @@ function tableRules({ stores: { table } }: Tooltrail): AlarmRule[] {
       times: 3,
       of: 5,
       description:
-        'The table refuses reads or writes for now, minute after minute; they are tried again, and fail in the end. Look ' +
+        'The table throttles reads or writes, minute after minute; they are tried again, and fail in the end. Look ' +
         'for one session, or one tenant, with very much traffic, and at the quotas of the table.',
     },
   ]

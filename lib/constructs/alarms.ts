@@ -15,7 +15,7 @@ export interface AlarmsProps {
   readonly email?: string | undefined
 }
 
-/** Goes off for what somebody has to look at. `docs/operations.md` says more about each, by its name. */
+/** Goes off for what somebody must look at. `docs/operations.md` explains each by its name. */
 export class Alarms extends Construct {
   readonly topic: Topic
   readonly alarms: readonly Alarm[]
@@ -23,7 +23,7 @@ export class Alarms extends Construct {
   constructor(scope: Construct, id: string, { tooltrail, email }: AlarmsProps) {
     super(scope, id)
     this.topic = new Topic(this, 'Topic', { displayName: `Alarms of ${tooltrail.name}`, enforceSSL: true })
-    // With a policy of its own, which `enforceSSL` gives it, a topic forgets that its account may publish.
+    // `enforceSSL` gives the topic a policy of its own, which replaces the default one that lets the account publish.
     this.topic.addToResourcePolicy(
       new PolicyStatement({
         sid: 'AlarmsOfThisAccount',
@@ -51,7 +51,7 @@ export class Alarms extends Construct {
         side === 'above'
           ? ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
           : ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD,
-      // No request, no hint, no record: nothing is wrong, unless that is what it warns of.
+      // It is fine to have no request, hint or record, unless the alarm warns of silence.
       treatMissingData: silent ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
     })
     alarm.addAlarmAction(new SnsAction(this.topic))

@@ -8,7 +8,7 @@ interface Right {
   readonly actions: readonly string[]
   readonly resources: readonly string[]
   /**
-   * Why resources hold a `*`.
+   * Why resources contain a `*`.
    * @default - none does
    */
   readonly because?: string

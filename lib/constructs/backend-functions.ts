@@ -19,7 +19,7 @@ import { SWEEP_EVERY } from './sweeper.ts'
 
 /** The longest that Lambda lets a function run. */
 export const LOOP_TIMEOUT = Duration.minutes(15)
-/** A run is handed on this long before, between two rounds: as long as a round may take. */
+/** A run is handed on this long before the end, between two rounds: as long as a round may take. */
 const STOP_MARGIN = Duration.minutes(5)
 
 /** What the functions work on. */
@@ -44,14 +44,14 @@ export interface FunctionSettings {
 
 export type BackendFunctions = Readonly<Record<Handler, NodeFunction>>
 
-/** Makes the four functions, each with the variables that it reads and the rights that it uses. */
+/** The four functions, each with the variables that it reads and the rights that it uses. */
 export function createFunctions(scope: Construct, stores: Stores, settings: FunctionSettings): BackendFunctions {
   const { logDays, retain, bundle } = settings
   const variables = variablesOf(stores, settings)
   const functions = {
     api: new NodeFunction(scope, 'Api', {
       handler: 'api',
-      description: 'Tooltrail: answers requests, and runs the loop for those that wait or watch',
+      description: 'Tooltrail: handles requests, and runs the loop for callers that wait or listen',
       variables: variables.api,
       timeout: LOOP_TIMEOUT,
       memory: 1_024,
@@ -61,7 +61,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
     }),
     worker: new NodeFunction(scope, 'Worker', {
       handler: 'worker',
-      description: 'Tooltrail: runs the loop for hints of the queue',
+      description: 'Tooltrail: runs the loop for hints from the queue',
       variables: variables.worker,
       timeout: LOOP_TIMEOUT,
       memory: 1_024,
@@ -73,7 +73,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
     }),
     indexer: new NodeFunction(scope, 'Indexer', {
       handler: 'indexer',
-      description: 'Tooltrail: keeps the history index in step with the log',
+      description: 'Tooltrail: keeps the history index up to date with the log',
       variables: variables.indexer,
       timeout: Duration.minutes(2),
       memory: 512,
@@ -88,7 +88,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       memory: 512,
       logDays,
       retain,
-      // A sweep that failed is not made up for: the next one sees the same.
+      // A sweep that failed is not repeated: the next one sees the same.
       asynchronous: { retryAttempts: 0, maxEventAge: SWEEP_EVERY },
     }),
   }

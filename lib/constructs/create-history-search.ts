@@ -3,7 +3,7 @@ import type { HistorySearch, HistorySearchProps, SearchSettings } from './histor
 import { SearchDomain } from './search-domain.ts'
 import { ServerlessSearch } from './serverless-search.ts'
 
-/** Makes the kind of search that the settings ask for. */
+/** The kind of search that the settings ask for. */
 export function createHistorySearch(
   scope: Construct,
   id: string,

@@ -9,7 +9,7 @@ import type { Tooltrail } from './tooltrail.ts'
 
 const MINUTE = { period: Duration.minutes(1) }
 
-/** One page for the state of an environment. */
+/** One page with the state of an environment. */
 export class StatusDashboard extends Construct {
   constructor(
     scope: Construct,
@@ -21,7 +21,7 @@ export class StatusDashboard extends Construct {
     const { rest } = tooltrail.publicApi
     const functions = Object.values(tooltrail.functions)
     const { environmentName: environment } = tooltrail
-    /** Of all agents together: each is counted by itself. */
+    /** Of all agents together: each has its own metric. */
     const ofAgents = (metricName: string): MathExpression =>
       new MathExpression({
         ...MINUTE,

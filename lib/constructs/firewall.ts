@@ -6,13 +6,13 @@ export interface FirewallProps {
   readonly resourceArn: string
   /** Requests of one address in 5 minutes. */
   readonly requestsPerAddress: number
-  /** What its metrics begin with: CloudWatch tells firewalls apart by nothing else. */
+  /** Prefix of its metrics: CloudWatch tells firewalls apart by nothing else. */
   readonly name: string
 }
 
 /**
- * Keeps floods and addresses of bad repute away. AWS's rules for bodies are left out on purpose: people talk with agents about
- * SQL, shells and scripts, and those rules would refuse to hear it.
+ * Blocks floods and addresses with a bad reputation. AWS's rules for bodies are left out on purpose: people talk with agents
+ * about SQL, shells and scripts, and those rules would block that.
  */
 export class Firewall extends Construct {
   constructor(scope: Construct, id: string, { resourceArn, requestsPerAddress, name }: FirewallProps) {

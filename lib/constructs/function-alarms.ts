@@ -7,10 +7,10 @@ import type { Tooltrail } from './tooltrail.ts'
 const period = Duration.minutes(5)
 /** Lambda stamps a failure with the time at which its invocation began: 15 minutes ago, when it ran out of time. */
 const LATE = 4
-/** Of a hundred invocations or requests. With few of them, one that failed is more than that. */
+/** Per cent of invocations or requests. With few of them, a single failure is more than that. */
 const PERCENT = 5
 
-/** What `functions/runtime/lambda/metrics.ts` counts where Lambda sees no failure: hints and batches that come again. */
+/** What `functions/runtime/lambda/metrics.ts` counts because Lambda sees no failure: hints and batches that come again. */
 export const failed = (what: 'FailedHints' | 'FailedBatches', environment: string, over: Duration): Metric =>
   new Metric({
     period: over,
@@ -20,7 +20,7 @@ export const failed = (what: 'FailedHints' | 'FailedBatches', environment: strin
     dimensionsMap: { service: 'tooltrail', environment },
   })
 
-/** Of the four functions and the API before them. */
+/** Of the four functions and the API in front of them. */
 export function functionRules(tooltrail: Tooltrail): AlarmRule[] {
   const { functions, publicApi } = tooltrail
   return [
@@ -28,7 +28,7 @@ export function functionRules(tooltrail: Tooltrail): AlarmRule[] {
       name: 'server-errors',
       metric: new MathExpression({
         period,
-        label: 'Requests that got a 5xx, of a hundred',
+        label: 'Per cent of requests that got a 5xx',
         expression: '100 * rate',
         usingMetrics: { rate: publicApi.rest.metricServerError({ period, statistic: Stats.AVERAGE }) },
       }),
@@ -48,7 +48,7 @@ const errorRate = (name: string, fn: NodeFunction): AlarmRule => ({
   name: `${name}-errors`,
   metric: new MathExpression({
     period,
-    label: 'Invocations that failed, of a hundred',
+    label: 'Per cent of invocations that failed',
     expression: '100 * errors / invocations',
     usingMetrics: {
       errors: fn.metricErrors({ period, statistic: Stats.SUM }),
@@ -69,8 +69,8 @@ const throttles = (name: string, fn: NodeFunction): AlarmRule => ({
   at: 1,
   times: 5,
   description:
-    `Lambda had no room for the function ${name} for 5 minutes. Have the limit of concurrent executions of the account ` +
-    'raised.',
+    `Lambda had no room for the function ${name} for 5 minutes. Ask AWS to raise the limit of concurrent executions ` +
+    'of the account.',
 })
 
 const repeatedRules = ({ environmentName }: Tooltrail): AlarmRule[] => [

@@ -2,7 +2,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms'
 import type { AlarmRule } from './alarm-rule.ts'
 import type { NodeFunction } from './node-function.ts'
 
-/** Where the history index is, and who may do what there. */
+/** Where the history index is, and the rights to it. */
 export interface HistorySearch {
   readonly kind: 'serverless' | 'domain'
   /** With `https://`. */
@@ -14,11 +14,11 @@ export interface HistorySearch {
    * @default - AWS looks after them
    */
   readonly copies?: number
-  /** To find: searches, and nothing written. */
+  /** Grants searching, and no writes. */
   grantSearch(reader: NodeFunction): void
-  /** To keep the index in step with the log: makes it where it is not there, and writes documents. */
+  /** Grants keeping the index up to date: creating it and writing documents. */
   grantIndexing(writer: NodeFunction): void
-  /** What tells that it is not well. */
+  /** Alarms about its health. */
   alarmRules(): AlarmRule[]
 }
 

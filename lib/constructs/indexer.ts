@@ -14,7 +14,7 @@ export interface IndexerStreamProps {
   readonly table: LogTable
   readonly indexer: NodeFunction
   /**
-   * Keeps what could not be indexed when the stack is deleted. Otherwise the bucket has to be emptied before.
+   * Keeps what could not be indexed when the stack is deleted. Otherwise the bucket must be emptied first.
    * @default true
    */
   readonly retain?: boolean
@@ -22,12 +22,12 @@ export interface IndexerStreamProps {
   readonly encryptionKey?: IKey | undefined
 }
 
-/** Days that batches are kept which could not be indexed. */
+/** Days for which batches are kept that could not be indexed. */
 const KEPT = Duration.days(30)
 
-/** Sends the indexer what happens to messages, and what keeps failing to a bucket, whole. */
+/** Sends the indexer the changes of messages, and whole batches that keep failing to a bucket. */
 export class IndexerStream extends Construct {
-  /** One object a batch that was given up, with its records. */
+  /** One object, with its records, for each batch that was given up. */
   readonly failures: Bucket
   readonly #mapping: EventSourceMapping
 
@@ -47,7 +47,7 @@ export class IndexerStream extends Construct {
     })
     Validations.of(this.failures).acknowledge({
       id: 'AwsSolutions-S1',
-      reason: 'Lambda writes here and `npm run redrive` reads: both stand in CloudTrail. Objects live for 30 days.',
+      reason: 'Lambda writes here and `npm run redrive` reads: CloudTrail records both. Objects live for 30 days.',
     })
     table.grantStream(indexer)
     this.#grantFailures(indexer, encryptionKey)
@@ -60,17 +60,17 @@ export class IndexerStream extends Construct {
       filters: FILTERS,
       bisectBatchOnError: true,
       reportBatchItemFailures: true,
-      // With the waits in between an index that sleeps, is full or is being replaced has hours to come back.
+      // With the waits in between, an index that sleeps, is full or is being replaced has hours to come back.
       retryAttempts: 100,
       maxRecordAge: Duration.hours(6),
       metricsConfig: { metrics: [MetricType.EVENT_COUNT] },
       onFailure: { bind: () => ({ destination: this.failures.bucketArn }) },
     })
-    // Lambda looks whether the role may read the stream as it makes the mapping.
+    // Lambda checks that the role may read the stream when it makes the mapping.
     this.#mapping.node.addDependency(indexer.role)
   }
 
-  /** Records that were given up, and lie in the bucket for failures. */
+  /** Records that were given up and are in the bucket for failures. */
   metricGivenUp(options: MetricOptions): Metric {
     return new Metric({
       ...options,
@@ -96,7 +96,7 @@ const pattern = (filter: object): { pattern: string } => ({ pattern: JSON.string
 const FILTERS = [
   // Messages: their sort key is a ULID, which begins with 0 until the year 3084; those of all other items begin with #.
   pattern({ dynamodb: { Keys: { sk: { S: [{ prefix: '0' }] } } } }),
-  // Sessions that expired: what DynamoDB itself removed, not what a deletion of ours takes along.
+  // Sessions that expired: what DynamoDB itself removed, not what a deletion of ours removes.
   pattern({
     eventName: ['REMOVE'],
     dynamodb: { Keys: { sk: { S: ['#EXPIRY'] } } },

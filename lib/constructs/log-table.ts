@@ -28,7 +28,7 @@ export interface LogTableProps {
   /** @default - a key of AWS, without cost */
   readonly encryptionKey?: IKey | undefined
   /**
-   * A table that was restored from a backup of this one, with a stream of new and old images. It is used in place of the table
+   * A table that was restored from a backup of this one, with a stream of new and old images. It is used instead of the table
    * that the construct makes, which stays as it is.
    * @default - the table that the construct makes
    */
@@ -45,15 +45,15 @@ const GROUP_INDEX = 'by_group'
 const OWNER_INDEX = 'by_owner'
 const DUE_INDEX = 'by_due'
 
-/** An atomic write needs the rights of the writes within it; `TransactWriteItems` itself is no right. */
+/** An atomic write needs the rights of the writes within it; there is no right `TransactWriteItems`. */
 const CHANGES = ['dynamodb:UpdateItem', 'dynamodb:DeleteItem', 'dynamodb:ConditionCheckItem']
 const READS = ['dynamodb:BatchGetItem', 'dynamodb:Query']
 
 /** The one table: logs of sessions, their headers, runs and API keys (`functions/adapters/dynamodb/create-table.ts`). */
 export class LogTable extends Construct {
-  /** The one in use. */
+  /** The table in use. */
   readonly table: Table | ITable
-  /** What the table's stream is read by. */
+  /** The stream by which the table is read. */
   readonly streamArn: string
   /** Names of its indexes. */
   readonly indexes: readonly string[] = [GROUP_INDEX, DUE_INDEX]
@@ -72,7 +72,7 @@ export class LogTable extends Construct {
       removalPolicy: retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       ...(encryptionKey === undefined ? {} : { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey }),
     })
-    // All are sparse: only items that carry the two attributes stand in them.
+    // All are sparse: only items with both attributes are in them.
     for (const [indexName, name] of [
       [GROUP_INDEX, 'group'],
       [OWNER_INDEX, 'owner_group'],
@@ -97,7 +97,7 @@ export class LogTable extends Construct {
     if (!pointInTimeRecovery)
       Validations.of(made).acknowledge({
         id: 'AwsSolutions-DDB3',
-        reason: 'An environment to try things out: what is in it can be lost.',
+        reason: 'An environment to try things out: its contents may be lost.',
       })
   }
 
@@ -112,7 +112,7 @@ export class LogTable extends Construct {
     allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(GROUP_INDEX), this.#index(OWNER_INDEX)] })
   }
 
-  /** To find the sessions that somebody has to look after, and to take deleted ones away. */
+  /** To find the sessions that are due, and to remove deleted ones. */
   grantSweep(grantee: IGrantable): void {
     allow(grantee, { actions: [...READS, ...CHANGES], resources: [this.table.tableArn] })
     allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(DUE_INDEX)] })

@@ -18,7 +18,7 @@ export interface ModelAccessProps {
   readonly encryptionKey?: IKey | undefined
 }
 
-/** Profiles of several regions are named by where these lie, before the model's own name. */
+/** Profiles of several regions begin with the name of their area, before the model's own name. */
 const PROFILE = /^(us|us-gov|eu|apac|jp|au|ca|sa|global)\./
 
 /** Who may call which model: keys of providers in a secret, models of Bedrock by the function's role. */
@@ -33,7 +33,7 @@ export class ModelAccess extends Construct {
     this.#key = encryptionKey
     this.secret = new Secret(this, 'Keys', {
       description: 'Keys of model providers: a JSON object such as {"ANTHROPIC_API_KEY": "…"}',
-      // No secret yet: people put the keys in afterwards, and deployments leave them alone.
+      // Not secret yet: people put the keys in afterwards, and deployments leave them alone.
       secretStringValue: SecretValue.unsafePlainText('{}'),
       removalPolicy: retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       ...(encryptionKey === undefined ? {} : { encryptionKey }),
@@ -58,7 +58,7 @@ export class ModelAccess extends Construct {
     })
   }
 
-  /** A profile needs the right to itself and to its model wherever it may send the request: the region is any. */
+  /** A profile needs the right to itself, and to its model in any region to which it may send the request. */
   #arns(model: string): string[] {
     const { partition, region } = Stack.of(this)
     if (!PROFILE.test(model)) return [`arn:${partition}:bedrock:${region}::foundation-model/${model}`]

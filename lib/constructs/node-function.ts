@@ -11,22 +11,22 @@ import { dirname, resolve } from 'node:path'
 import { handlerFile, type BundleOptions, type Handler } from '../bundle.ts'
 
 export interface NodeFunctionProps {
-  /** Which of `functions/handlers/`. */
+  /** The file in `functions/handlers/`. */
   readonly handler: Handler
   readonly description: string
   readonly variables: object
   readonly timeout: Duration
-  /** MiB. Lambda gives a whole processor at 1,769. */
+  /** MiB. With 1,769 Lambda gives a whole processor. */
   readonly memory: number
   readonly logDays: RetentionDays
   /**
-   * Keeps the logs when the stack is deleted, until their days are over.
+   * Keeps the logs when the stack is deleted, until they expire.
    * @default true
    */
   readonly retain?: boolean
   /**
    * What is shipped with the code.
-   * @default - neither tools nor agents of one's own
+   * @default - no tools and agents of your own
    */
   readonly bundle?: BundleOptions
   /**
@@ -35,13 +35,13 @@ export interface NodeFunctionProps {
    */
   readonly recursiveLoop?: RecursiveLoop
   /**
-   * What Lambda does with an event that nobody waits for, when its invocation fails or finds no room.
+   * What Lambda does with an asynchronous event when its invocation fails or is throttled.
    * @default - it tries for six hours, twice after a failure
    */
   readonly asynchronous?: { readonly retryAttempts: number; readonly maxEventAge: Duration }
 }
 
-/** A function of ours: arm64, Node 24, its own bundle, its own role, and a log group that forgets. */
+/** A function: arm64, Node 24, its own bundle, its own role, and a log group whose lines expire. */
 export class NodeFunction extends Function {
   override readonly role: Role
   readonly logs: LogGroup
@@ -49,10 +49,10 @@ export class NodeFunction extends Function {
   constructor(scope: Construct, id: string, props: NodeFunctionProps) {
     const logs = new LogGroup(scope, `${id}Logs`, {
       retention: props.logDays,
-      // What went wrong is told by the logs of a stack that is gone, too.
+      // The logs of a deleted stack say what went wrong, too.
       removalPolicy: (props.retain ?? true) ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     })
-    // A role of its own instead of the managed policy, which allows to write to every log group.
+    // A role of its own instead of the managed policy, which may write to every log group.
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
     role.addToPolicy(
       new PolicyStatement({
@@ -81,12 +81,12 @@ export class NodeFunction extends Function {
   }
 }
 
-/** Bundled by esbuild, here and not in Docker; named by what comes out of it: the same code is not deployed twice. */
+/** Bundled by esbuild here, not in Docker, and named by its contents: the same code is not deployed twice. */
 function bundledCode(handler: Handler, options: BundleOptions): AssetCode {
   return Code.fromAsset(dirname(handlerFile(handler)), {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
-      // Never used, for bundling here does not fail over to it. What tells two bundles apart is the command.
+      // Never used: bundling here does not fall back to it. The command tells two bundles apart.
       image: DockerImage.fromRegistry('none'),
       command: [handler, JSON.stringify(options)],
       local: {

@@ -9,7 +9,7 @@ import { grantKeyUse } from './key-use.ts'
 
 export interface OutputBucketProps {
   /**
-   * Keeps the bucket when the stack is deleted. Otherwise it has to be emptied before.
+   * Keeps the bucket when the stack is deleted. Otherwise it must be emptied first.
    * @default true
    */
   readonly retain?: boolean
@@ -29,7 +29,7 @@ const HOUSE_RULES = {
   objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
 }
 
-/** Outputs: one prefix a session, a hash. Whoever may write an object may never list other sessions' without its prefix. */
+/** Outputs, with one prefix per session, a hash. Nobody can list a session's objects without knowing its prefix. */
 export class OutputBucket extends Construct {
   readonly bucket: Bucket
 
@@ -43,7 +43,7 @@ export class OutputBucket extends Construct {
       encryption: encryptionKey === undefined ? BucketEncryption.S3_MANAGED : BucketEncryption.KMS,
       ...(encryptionKey === undefined ? {} : { encryptionKey, bucketKeyEnabled: true }),
       ...(accessLogs ? { serverAccessLogsBucket: this.#logBucket(removalPolicy) } : {}),
-      // Objects are never replaced and go with their session, so versions would only keep what was to be deleted.
+      // Objects are never replaced and are removed with their session: versions would only keep what must be deleted.
       lifecycleRules: [{ id: 'unfinished-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) }],
     })
     if (!accessLogs)
@@ -75,11 +75,11 @@ export class OutputBucket extends Construct {
   }
 
   #allowObjects(grantee: IGrantable, actions: string[]): void {
-    const because = 'Objects of every session: their prefixes are hashes, unknown before there are sessions.'
+    const because = 'Objects of every session: their prefixes are hashes, unknown before the sessions exist.'
     allow(grantee, { actions, resources: [this.bucket.arnForObjects('*')], because })
   }
 
-  /** Without it, S3 answers 403 for an object that is not there, and absence looks like a failure. */
+  /** Without it, S3 responds with 403 for a missing object, and absence looks like a failure. */
   #allowList(grantee: IGrantable): void {
     allow(grantee, { actions: ['s3:ListBucket'], resources: [this.bucket.bucketArn] })
   }

@@ -23,7 +23,7 @@ export interface CustomDomain {
   readonly name: string
   /** ARN of a certificate for the name, in the region of the API. */
   readonly certificate: string
-  /** @default - the name is pointed at the API by somebody else */
+  /** @default - somebody else points the name at the API */
   readonly hostedZone?: { readonly id: string; readonly name: string } | undefined
 }
 
@@ -31,7 +31,7 @@ export interface PublicApiProps {
   readonly handler: IFunction
   readonly apiName: string
   readonly logDays: RetentionDays
-  /** Requests a second to the whole API, and how many may come at once. */
+  /** Requests a second to the whole API, and how large a burst may be. */
   readonly throttle: { readonly rate: number; readonly burst: number }
   /** @default - no firewall */
   readonly firewall?: { readonly requestsPerAddress: number } | undefined
@@ -48,7 +48,7 @@ export interface PublicApiProps {
 const LONGEST = Duration.minutes(15)
 const STAGE = 'api'
 
-/** The API in front of its function: everything is passed on, answers are passed back as they are made. */
+/** The API in front of its function: it passes everything on, and streams responses back. */
 export class PublicApi extends Construct {
   readonly rest: RestApi
   /** Without a slash at the end. */
@@ -64,10 +64,10 @@ export class PublicApi extends Construct {
     this.rest = new RestApi(this, 'Rest', {
       restApiName: props.apiName,
       endpointTypes: [EndpointType.REGIONAL],
-      // Bodies arrive in base64, a third longer whatever they hold: 4 MB stay below the 6 MB of an invocation. As text, quotes
-      // would count twice, and what is no UTF-8 would be lost.
+      // Bodies arrive in base64, always a third longer: 4 MB stay below the 6 MB of an invocation. As text, quotes would
+      // count twice, and what is not UTF-8 would be lost.
       binaryMediaTypes: ['*/*'],
-      // One role an account and region writes the logs of all APIs. It stays for the others when this one goes.
+      // One role of an account and region writes the logs of all APIs. It stays for the others when this one is deleted.
       cloudWatchRole: true,
       cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN,
       deployOptions: {
@@ -75,7 +75,7 @@ export class PublicApi extends Construct {
         throttlingRateLimit: props.throttle.rate,
         throttlingBurstLimit: props.throttle.burst,
         metricsEnabled: true,
-        // Errors of API Gateway itself. What is said is logged nowhere.
+        // Errors of API Gateway itself. What people say is logged nowhere.
         loggingLevel: MethodLoggingLevel.ERROR,
         dataTraceEnabled: false,
         accessLogDestination: new LogGroupLogDestination(accessLogs),
@@ -115,7 +115,7 @@ export class PublicApi extends Construct {
     }
   }
 
-  /** What API Gateway refuses itself never reaches the app, and a page could not read it. It says nothing that is secret. */
+  /** What API Gateway itself refuses never reaches the app, and a page could not read it. It holds no secret. */
   #tellPages(): void {
     for (const type of [ResponseType.DEFAULT_4XX, ResponseType.DEFAULT_5XX])
       this.rest.addGatewayResponse(type.responseType, {
@@ -135,7 +135,7 @@ export class PublicApi extends Construct {
   }
 }
 
-/** One line a request. No header, query or body: these may hold keys and what people said. */
+/** One line per request. No header, query or body: these may hold keys and what people said. */
 const ACCESS = {
   requestId: '$context.requestId',
   time: '$context.requestTime',
@@ -153,7 +153,7 @@ const ACCESS = {
 function acknowledge(rest: RestApi, firewall: boolean): void {
   const validations = Validations.of(rest)
   const reasons: Record<string, string> = {
-    'AwsSolutions-APIG2': 'The app checks every request against its own schemas, and its answers name what is wrong.',
+    'AwsSolutions-APIG2': 'The app checks every request against its own schemas, and its responses name what is wrong.',
     'AwsSolutions-APIG4': 'The app checks the API keys itself: they carry tenant, owner and scopes.',
     'AwsSolutions-COG4': 'The app checks the API keys itself: programs call it, not users of a Cognito pool.',
     'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]':

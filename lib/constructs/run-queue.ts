@@ -8,7 +8,7 @@ import { allow } from './allow.ts'
 import { grantKeyUse } from './key-use.ts'
 
 export interface RunQueueProps {
-  /** The longest that a worker may take for a hint; nobody else gets it meanwhile. */
+  /** How long a worker may take for a hint; nobody else gets it meanwhile. */
   readonly workerTimeout: Duration
   /** @default - a key of AWS, without cost */
   readonly encryptionKey?: IKey | undefined
@@ -38,7 +38,7 @@ export class RunQueue extends Construct {
         ? { encryption: QueueEncryption.SQS_MANAGED }
         : { encryption: QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),
     }
-    // 14 days, the most there is: time to look at what nobody could handle.
+    // 14 days, the maximum: time to look at what nobody could handle.
     const kept = { ...houseRules, retentionPeriod: Duration.days(14) }
     this.deadLetters = new Queue(this, 'DeadLetters', kept)
     this.poison = new Queue(this, 'Poison', kept)
@@ -49,7 +49,7 @@ export class RunQueue extends Construct {
     })
     Validations.of(this.poison).acknowledge({
       id: 'AwsSolutions-SQS3',
-      reason: 'It is a last resort itself: nothing receives from it but people and redrive, so nothing fails there.',
+      reason: 'It is a last resort itself: only people and redrive receive from it, so nothing fails there.',
     })
   }
 
@@ -58,7 +58,7 @@ export class RunQueue extends Construct {
     this.#allow(grantee, this.queue, ['sqs:SendMessage'])
   }
 
-  /** To be sent hints by Lambda. */
+  /** To receive hints through Lambda. */
   grantWork(grantee: IGrantable): void {
     this.#allow(grantee, this.queue, ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'])
   }

@@ -12,13 +12,13 @@ interface Domain {
   readonly volume: number
 }
 
-/** What AWS recommends to watch of a domain. */
+/** What AWS recommends to watch in a domain. */
 export function domainRules(scope: Construct, { name, nodes, volume }: Domain): AlarmRule[] {
   const metric = (metricName: string, { statistic = Stats.MAXIMUM, period = MINUTE } = {}): Metric => {
     const dimensionsMap = { DomainName: name, ClientId: Stack.of(scope).account }
     return new Metric({ namespace: 'AWS/ES', metricName, dimensionsMap, statistic, period })
   }
-  const rebuilt = 'The index can be made anew from the log at any time: npm run rebuild.'
+  const rebuilt = 'The index can be rebuilt from the log at any time: npm run rebuild.'
   return [
     {
       name: 'search-red',
@@ -35,7 +35,7 @@ export function domainRules(scope: Construct, { name, nodes, volume }: Domain): 
       times: 1,
       description:
         'A node of the search domain has less than a quarter of its storage left; without any, it takes no more writes. ' +
-        'Have larger volumes: `search.volume` in lib/environments.ts.',
+        'Make its volumes larger: `search.volume` in lib/environments.ts.',
     },
     {
       name: 'search-writes-blocked',
@@ -43,7 +43,7 @@ export function domainRules(scope: Construct, { name, nodes, volume }: Domain): 
       at: 1,
       times: 1,
       description:
-        'The search domain takes no writes, for want of storage or memory: what is said is not found. Look at search-storage ' +
+        'The search domain takes no writes, because it lacks storage or memory: new messages are not found. Look at search-storage ' +
         'and search-memory.',
     },
     {
@@ -52,10 +52,10 @@ export function domainRules(scope: Construct, { name, nodes, volume }: Domain): 
       at: 95,
       times: 3,
       description:
-        'The search domain has next to no memory left, and may refuse requests or lose nodes. Have larger instances: ' +
+        'The search domain has almost no memory left, and may refuse requests or lose nodes. Use larger instances: ' +
         '`search.instance` in lib/environments.ts.',
     },
-    // A single node has nowhere to put copies: it is yellow for good.
+    // A single node has no place for copies: it is always yellow.
     ...(nodes === 1
       ? []
       : [
@@ -65,8 +65,8 @@ export function domainRules(scope: Construct, { name, nodes, volume }: Domain): 
             at: 1,
             times: 60,
             description:
-              'Copies of the index are missing in the search domain for an hour: the next node that fails takes parts of the ' +
-              `index along. Look at its nodes. ${rebuilt}`,
+              'Copies of the index have been missing in the search domain for an hour: the next node that fails takes parts of the ' +
+              `index with it. Look at its nodes. ${rebuilt}`,
           },
         ]),
   ]
@@ -78,7 +78,7 @@ interface Group {
   readonly maxCapacity: number
 }
 
-/** Of a serverless collection, which looks after itself up to the most that it may use. */
+/** Of a serverless collection, which scales by itself up to its maximum. */
 export const serverlessRules = (scope: Construct, { id, name, maxCapacity }: Group): AlarmRule[] =>
   (['Search', 'Indexing'] as const).map((work) => ({
     name: `${work.toLowerCase()}-capacity`,
@@ -91,6 +91,6 @@ export const serverlessRules = (scope: Construct, { id, name, maxCapacity }: Gro
     at: maxCapacity,
     times: 15,
     description:
-      `For 15 minutes the search collection has used all the capacity for ${work.toLowerCase()} that it may: it answers late, or refuses. Raise ` +
-      '`search.maxCapacity` in lib/environments.ts, or look for who asks so much.',
+      `For 15 minutes the search collection has used all the capacity for ${work.toLowerCase()} that it may use: it responds late, or refuses requests. Raise ` +
+      '`search.maxCapacity` in lib/environments.ts, or find out who sends so many requests.',
   }))

@@ -23,7 +23,7 @@ const MASTERS = 3
 /** Two zones with standby hold a copy each beside the first; without, a second node holds one. */
 const copiesFor = (nodes: number, standby: boolean): number => (standby ? 2 : Math.min(nodes - 1, 1))
 
-/** A managed OpenSearch domain. Requests are signed; which of them a role may send is said path by path. */
+/** A managed OpenSearch domain. Requests are signed; each role is granted paths and verbs. */
 export class SearchDomain extends Construct implements HistorySearch {
   readonly kind = 'domain'
   readonly endpoint: string
@@ -60,7 +60,7 @@ export class SearchDomain extends Construct implements HistorySearch {
         appLogEnabled: true,
         appLogGroup: logs.domain,
       },
-      // Else a function of its own would write what `#logs` declares.
+      // Otherwise an extra function would write what `#logs` declares.
       suppressLogsResourcePolicy: true,
       removalPolicy: retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     })
@@ -78,7 +78,7 @@ export class SearchDomain extends Construct implements HistorySearch {
   }
 
   grantIndexing(writer: NodeFunction): void {
-    const because = 'Names of indexes end in their version and the time of their making.'
+    const because = 'Names of indexes end in their version and the time when they were made.'
     this.#allow(writer, 'es:ESHttpGet', ['_alias/history', '_alias/history-write'])
     this.#allow(writer, 'es:ESHttpPut', ['history-v*'], because)
     this.#allow(writer, 'es:ESHttpPost', ['_bulk', '_aliases'])

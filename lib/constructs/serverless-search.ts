@@ -18,7 +18,7 @@ export interface ServerlessSearchProps extends HistorySearchProps {
 
 /** Every index of ours, and the two aliases (`functions/adapters/opensearch/history-aliases.ts`). */
 const INDEXES = 'history*'
-/** What scales to zero has a second copy always: a group of this generation is refused without, and a collection is as its group. */
+/** A group that scales to zero needs a second copy, or it is refused; its collections must match it. */
 const STANDBY_REPLICAS = 'ENABLED'
 
 /** An OpenSearch Serverless collection that scales to zero: the first request after a pause takes 10 to 30 s. */
@@ -52,7 +52,7 @@ export class ServerlessSearch extends Construct implements HistorySearch {
         ...(encryptionKey === undefined ? { AWSOwnedKey: true } : { KmsARN: encryptionKey.keyArn }),
       }),
     })
-    // Reached from functions outside of any network of ours; who may do what is decided by signature and the policies below.
+    // Functions reach it from outside of any VPC; signatures and the policies below decide who may do what.
     const network = new CfnSecurityPolicy(this, 'Network', {
       name,
       type: 'network',
@@ -87,7 +87,7 @@ export class ServerlessSearch extends Construct implements HistorySearch {
     return serverlessRules(this, this.#group)
   }
 
-  /** The role may talk to the collection at all; what it may do there is said by the collection's own policy. */
+  /** Lets the role talk to the collection; the collection's own policy says what it may do there. */
   #admit(grantee: NodeFunction, rights: Rights): void {
     allow(grantee, { actions: ['aoss:APIAccessAll'], resources: [this.#collection.attrArn] })
     this.#allow(grantee, grantee.node.id.toLowerCase(), [grantee.role.roleArn], rights)

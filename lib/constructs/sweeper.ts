@@ -7,14 +7,14 @@ import { Construct } from 'constructs'
 /** How long a lost hint waits at most. */
 export const SWEEP_EVERY = Duration.minutes(1)
 
-/** Lets the sweeper look after what lost hints and dead workers left, again and again. */
+/** Runs the sweeper on a schedule: it finds what lost hints and dead workers left. */
 export class SweepSchedule extends Construct {
   constructor(scope: Construct, id: string, { sweeper }: { readonly sweeper: IFunction }) {
     super(scope, id)
     new Rule(this, 'Rule', {
-      description: 'Looks after sessions whose hint was lost or whose worker died',
+      description: 'Finds sessions whose hint was lost or whose worker died',
       schedule: Schedule.rate(SWEEP_EVERY),
-      // Whether Lambda was asked to; what it does with it is a setting of the function itself.
+      // For the delivery to Lambda; what Lambda does then is a setting of the function.
       targets: [new LambdaFunction(sweeper, { retryAttempts: 0, maxEventAge: SWEEP_EVERY })],
     })
   }

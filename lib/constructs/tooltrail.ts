@@ -17,13 +17,12 @@ import { SweepSchedule } from './sweeper.ts'
 
 export interface TooltrailProps {
   /**
-   * What resources that need a name are called by: up to 22 lower case letters, digits and dashes, unique in the account and
-   * region.
+   * Prefix of the names of resources: up to 22 lower case letters, digits and dashes, unique in the account and region.
    * @default - made of the construct's path
    */
   readonly name?: string
   /**
-   * What metrics and logs are told apart by.
+   * Name by which metrics and logs are told apart.
    * @default - the name
    */
   readonly environmentName?: string
@@ -43,7 +42,7 @@ export interface TooltrailProps {
    */
   readonly toolsFile?: string | undefined
   /**
-   * Days without activity after which a session is deleted, for agents that say nothing else.
+   * Days without activity after which a session is deleted, for agents that do not set `ttl_days`.
    * @default - never
    */
   readonly sessionDays?: number | undefined
@@ -52,7 +51,7 @@ export interface TooltrailProps {
   /** @default - a bucket of its own, kept when the stack is deleted */
   readonly outputs?: OutputBucket
   /**
-   * Where the history index is, or what to make for it.
+   * Where the history index is, or what to make.
    * @default - a serverless collection that scales to zero
    */
   readonly search?: HistorySearch | SearchSettings
@@ -61,7 +60,7 @@ export interface TooltrailProps {
   /** @default RetentionDays.ONE_MONTH */
   readonly logDays?: RetentionDays
   /**
-   * Requests a second to the whole API, and how many may come at once.
+   * Requests a second to the whole API, and how large a burst may be.
    * @default - 50, and 100 at once
    */
   readonly throttle?: { readonly rate: number; readonly burst: number }
@@ -75,11 +74,11 @@ export interface TooltrailProps {
   /** @default - an address of API Gateway */
   readonly customDomain?: CustomDomain | undefined
   /**
-   * Keeps what holds data, and logs, when the stack is deleted. Otherwise the buckets have to be emptied before.
+   * Keeps data and logs when the stack is deleted. Otherwise the buckets must be emptied first.
    * @default true
    */
   readonly retain?: boolean
-  /** @default - keys of AWS, without cost */
+  /** @default - keys that AWS manages, without cost */
   readonly encryptionKey?: IKey | undefined
 }
 
@@ -109,7 +108,7 @@ export class Tooltrail extends Construct {
       bundle: { agents: agents.json, ...(toolsFile === undefined ? {} : { toolsFile }) },
     })
     const { api, worker, indexer, sweeper } = this.functions
-    // Not the event source of the library, which grants more than Lambda asks for.
+    // Not the event source of the library, which grants more than Lambda needs.
     new EventSourceMapping(this, 'Hints', {
       target: worker,
       eventSourceArn: this.stores.queue.queue.queueArn,

@@ -65,7 +65,7 @@ describe('the settings of an environment', () => {
         search: SERVERLESS,
         customDomain: { ...DOMAIN_NAME, hostedZone: { id: 'Z1', name: 'ample.com' } },
       },
-      'own.customDomain.hostedZone.name: is not a zone that the name lies in',
+      'own.customDomain.hostedZone.name: is not a zone that contains the name',
     ],
     [{ model: 'a/b', search: SERVERLESS, modle: 'x' }, 'modle'],
     [{ model: 'a/b', search: SERVERLESS, restoredTable: { name: 'a/b', stream: STREAM } }, 'own.restoredTable.name: '],

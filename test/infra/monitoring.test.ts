@@ -79,7 +79,7 @@ describe('the alarms', () => {
     )
     for (const alarm of alarms) {
       expect(alarm['AlarmActions'], String(alarm['AlarmName'])).toHaveLength(1)
-      expect(String(alarm['AlarmDescription'])).toMatch(/[Ll]ook|[Mm]end|Have|Raise/)
+      expect(String(alarm['AlarmDescription'])).toMatch(/[Ll]ook|[Ff]ix|Make|Use|Ask|Raise/)
     }
   })
 
