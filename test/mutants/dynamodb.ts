@@ -1,0 +1,170 @@
+import { inFile } from './mutant.ts'
+
+const LOG = 'functions/adapters/dynamodb/log'
+
+/** The session store on DynamoDB: conditions, tokens, strong reads. */
+export const DYNAMODB_MUTANTS = [
+  ...inFile('functions/adapters/dynamodb/table.ts', [
+    [
+      'reads by key are not consistent',
+      'Keys: [...wanted], ConsistentRead: true',
+      'Keys: [...wanted], ConsistentRead: false',
+    ],
+    ['queries are not consistent', '{ ConsistentRead: true }', '{ ConsistentRead: false }'],
+    [
+      'each attempt has a token of its own',
+      'new TransactWriteItemsCommand(input)',
+      'new TransactWriteItemsCommand({ ...input, ClientRequestToken: crypto.randomUUID() })',
+    ],
+  ]),
+  ...inFile('functions/adapters/dynamodb/retry.ts', [
+    ['no retry', 'const ATTEMPTS = 9', 'const ATTEMPTS = 1'],
+    ['conflicts are not tried again', "'TransactionConflict', ", ''],
+    [
+      'silence is not tried again',
+      "return error instanceof Error && error.name !== 'CredentialsProviderError'",
+      'return false',
+    ],
+    [
+      'a refusal is tried again',
+      'if (error instanceof ConditionalCheckFailedException) return [{ item: error.Item }]\n',
+      '',
+    ],
+  ]),
+  ...inFile(`${LOG}/run-endings.ts`, [
+    ['an end asks for no generation', 'const conditions = [mine(lease), queue,', 'const conditions = [live, queue,'],
+    [
+      'an end asks for no queue',
+      'const conditions = [mine(lease), queue, headIs',
+      'const conditions = [mine(lease), headIs',
+    ],
+    ['an end asks for no head', "queue, headIs(textAt(header, 'head'))]", 'queue]'],
+    ['an end asks for no cancel', "  if (outcome !== 'cancelled') conditions.push(notCancelled)\n", ''],
+    ['an end with a queue is not due', '...(isQueued ? { due: now } : {}),', ''],
+    ['an end without a queue stays due', "...(isQueued ? [] : ['due']),", ''],
+    [
+      'a pause asks for no cancel',
+      "all(mine(lease), above('waiting', 0), notCancelled)",
+      "all(mine(lease), above('waiting', 0))",
+    ],
+    [
+      'a pause asks for nothing that waits',
+      "all(mine(lease), above('waiting', 0), notCancelled)",
+      'all(mine(lease), notCancelled)',
+    ],
+    [
+      'a pause does not move the expiry',
+      "change: { set: { status: 'paused' } } },\n    ...renewExpiry(lease, header, clock.now()),",
+      "change: { set: { status: 'paused' } } },",
+    ],
+    [
+      'many open calls are closed for anybody',
+      '[{ update: headerKey(lease), when: mine(lease), change }, ...',
+      '[{ update: headerKey(lease), when: live, change }, ...',
+    ],
+    [
+      'an end before is not found again',
+      'if (!isHeld(header, lease)) return endedBefore(rows, lease, end, { header, run })',
+      'if (!isHeld(header, lease)) throw new LeaseLost(lease.session, lease.generation)',
+    ],
+    ['the end of another generation is mine', "&& numberAt(run, 'ended_gen') === lease.generation", ''],
+  ]),
+  ...inFile(`${LOG}/run-log.ts`, [
+    ['a round asks for no head', 'when: all(mine(lease), headBelow(assistant.id)),', 'when: mine(lease),'],
+    ['a round does not reset takeovers', '          takeovers: 0,\n', ''],
+    [
+      'a repeated round is a failure',
+      'const same = item !== undefined && isSame(',
+      'const same = item === null && isSame(',
+    ],
+    ['a repeated result is a lost lease', 'if (isMine && Object.entries', 'if (!isMine && Object.entries'],
+    ['any result of a row is mine', "numberAt(item, 'gen') === lease.generation\n", 'true\n'],
+    [
+      'an approved call is begun by anybody',
+      '    { check: headerKey(lease), when: mine(lease) },\n    {\n      update: messageKey(lease, messageId),',
+      '    {\n      update: messageKey(lease, messageId),',
+    ],
+    [
+      'a repair is done by anybody',
+      '  const refusal = await table.write([\n    { check: headerKey(lease), when: mine(lease) },\n    ...calls',
+      '  const refusal = await table.write([\n    ...calls',
+    ],
+    [
+      'a steering asks for nothing queued',
+      'update: runKey(lease, queuedRunId),\n      when: isQueued,',
+      "update: runKey(lease, queuedRunId),\n      when: present('pk'),",
+    ],
+  ]),
+  ...inFile(`${LOG}/run-lease.ts`, [
+    ['heartbeats never move due', '...(movesDue ? { due: until } : {})', ''],
+    ['heartbeats move the end back', "all(mine(lease), below('lease_until', until))", 'mine(lease)'],
+    [
+      'a claim is not followed by a read',
+      'return result(header, await openCalls(rows, lease, header))',
+      'return result(header, seen)',
+    ],
+    [
+      'a claim takes rows of later holders',
+      "all(is('status', 'running'), below('gen', lease.generation))",
+      "is('status', 'running')",
+    ],
+    [
+      'a start asks for no generation',
+      "when: all(live, is('gen', seen.generation), freeAt(now), absent('active_run')),",
+      "when: all(live, freeAt(now), absent('active_run')),",
+    ],
+    [
+      'a take asks for no generation',
+      "when: all(live, is('gen', seen.generation), is('active_run', activeRun), freeAt(now), isNotBlocked),",
+      "when: all(live, is('active_run', activeRun), freeAt(now), isNotBlocked),",
+    ],
+    ['a takeover is not counted', 'seen.lease === undefined ? {} : { add: { takeovers: 1 } }', '{}'],
+    ['a hand-over is not due', 'due: clock.now() } })', '} })'],
+    ['a hand-over keeps the generation', 'gen: lease.generation + 1, due: clock.now()', 'due: clock.now()'],
+  ]),
+  ...inFile(`${LOG}/run-inbox.ts`, [
+    ['an input asks for no order', 'when: all(live, tailBelow(run.id), blocked', 'when: all(live, blocked'],
+    ['an input wakes nobody', 'together(woken(now), superseded, ', 'together(superseded, '],
+    ['a start at once asks for no queue', "absent('active_run'), is('queued', 0)],\n", "absent('active_run')],\n"],
+    [
+      'a start at once asks for no generation',
+      "live, is('gen', numberAt(header, 'gen') ?? 0), tailBelow(run.id)",
+      'live, tailBelow(run.id)',
+    ],
+    ['a claim of a key replaces another', "when: any(absent('pk'), below('until', now)) }]", '}]'],
+    [
+      'a cancel wakes nobody',
+      "together(woken(now), { set: { cancel_run: id, cancel_reason: 'user' } })",
+      "{ set: { cancel_run: id, cancel_reason: 'user' } }",
+    ],
+    ['a cancel asks for no active run', "all(live, is('active_run', id)), flagged", 'live, flagged'],
+  ]),
+  ...inFile(`${LOG}/call-resolutions.ts`, [
+    ['the last resolution wakes nobody', 'change: waiting === 0 ? together(change, woken(now)) : change,', 'change,'],
+    [
+      'resolutions ask for no cancel',
+      "all(live, is('active_run', runId), notCancelled, isLast)",
+      "all(live, is('active_run', runId), isLast)",
+    ],
+    ['resolutions do not ask which is the last', 'notCancelled, isLast)', 'notCancelled)'],
+    ['a closed call is resolved again', "      when: is('status', 'waiting'),\n", "      when: present('pk'),\n"],
+  ]),
+  ...inFile(`${LOG}/session-deletion.ts`, [
+    ['a deletion asks for no generation', "all(live, below('gen', gen), ", 'all(live, '],
+    ['an expiry does not ask for due', "...(ifExpired ? [absent('due')] : [])", ''],
+    [
+      'an expiry does not ask whether it was renewed',
+      "...(ifExpired ? [{ check: expiryKey(key), when: any(absent('pk'), below('due', now + 1)) }] : []),",
+      '',
+    ],
+  ]),
+  ...inFile(`${LOG}/session-janitor.ts`, [
+    [
+      'due is cleared under a lease',
+      "all(live, absent('lease_owner'), any(idle, blocked))",
+      'all(live, any(idle, blocked))',
+    ],
+    ['due is cleared under a queue', "all(absent('active_run'), is('queued', 0))", "absent('active_run')"],
+    ['what is postponed is not what was seen', "all(present('pk'), is('due', due))", "present('pk')"],
+  ]),
+]

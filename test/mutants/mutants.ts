@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DYNAMODB_MUTANTS } from './dynamodb.ts'
+import { HISTORY_MUTANTS } from './history.ts'
+import { LOOP_MUTANTS } from './loop.ts'
+import type { Mutant } from './mutant.ts'
+import { SERVING_MUTANTS } from './serving.ts'
+import { SQLITE_MUTANTS } from './sqlite.ts'
+
+/** A command that fails when it notices a mutant. */
+export interface Suite {
+  readonly name: string
+  readonly command: readonly string[]
+}
+
+const simulator: Suite = {
+  name: 'simulator',
+  command: ['node', 'test/simulator/simulate.ts', '--seeds', '150', '--whole'],
+}
+const vitest = (name: string, ...paths: readonly string[]): Suite => ({
+  name,
+  command: ['vitest', 'run', '--bail', '1', ...paths],
+})
+const engines: Suite = {
+  name: 'DynamoDB Local',
+  command: [
+    'vitest',
+    'run',
+    '--config=vitest.engines.config.ts',
+    '--bail',
+    '1',
+    'test/adapters/dynamodb/contracts.engine',
+    'test/adapters/dynamodb/schedules.engine',
+    'test/adapters/dynamodb/faults.engine',
+  ],
+}
+
+/** Each list with the suites that are asked, one after the other, until one notices. */
+export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly suites: readonly Suite[] }[] = [
+  { mutants: LOOP_MUTANTS, suites: [simulator, vitest('loop', 'test/agent')] },
+  { mutants: SERVING_MUTANTS, suites: [simulator, vitest('serving', 'test/agent', 'test/http')] },
+  {
+    mutants: SQLITE_MUTANTS,
+    suites: [
+      simulator,
+      vitest(
+        'SQLite',
+        'test/adapters/sqlite/contracts.test.ts',
+        'test/adapters/sqlite/schedules.test.ts',
+        'test/domain',
+        'test/adapters/sqlite/shared-commit.test.ts',
+        'test/adapters/sqlite/database.test.ts',
+      ),
+    ],
+  },
+  { mutants: DYNAMODB_MUTANTS, suites: [vitest('retry', 'test/adapters/dynamodb/retry.test.ts'), engines] },
+  { mutants: HISTORY_MUTANTS, suites: [vitest('history', 'test/history', 'test/runtime')] },
+]
+
+/** The file's text with the mutant in it. Throws unless what it changes stands there exactly once. */
+export function mutated(root: string, { name, file, from, to }: Mutant): string {
+  const pieces = readFileSync(join(root, file), 'utf8').split(from)
+  if (pieces.length !== 2) throw new Error(`${name}: what it changes stands there ${pieces.length - 1} times`)
+  return pieces.join(to)
+}

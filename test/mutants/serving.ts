@@ -1,0 +1,167 @@
+import { inFile } from './mutant.ts'
+
+const SERVING = 'functions/agent/serving'
+const INTAKE = 'functions/agent/intake'
+
+/** What takes leases, hands in and deletes. */
+export const SERVING_MUTANTS = [
+  ...inFile(`${SERVING}/session-worker.ts`, [
+    ['a lost lease does not end the serving', "entry.again && ending !== 'lost' && ", 'entry.again && '],
+    ['a hint during the serving is forgotten', '      current.again = true\n', ''],
+    ['after a run nothing is looked for', '        entry.again = true\n', ''],
+    [
+      'a started run is not waited for',
+      'return Promise.allSettled([current.done]).then(() => begin(key, started))',
+      'return current.done',
+    ],
+    ['a stopped worker begins', 'stopping.afterRound.signal.aborted ? Promise.resolve() : begin(key)', 'begin(key)'],
+    ['a worker never begins again', 'resume: () => void (stopping = createStops())', 'resume: () => undefined'],
+    [
+      'who was handed over is asked when all is over',
+      'return stop().then(() => left)',
+      'return stop().then(() => left.filter(({ session }) => serving.has(session)))',
+    ],
+    ['cutting off does not stop after the round', '  afterRound.abort()\n  atOnce.abort(', '  atOnce.abort('],
+    ['a keeper goes on after its run', '    state.keeper.stop()\n', ''],
+    ['a held session is taken', "seen.status !== 'live' || !isFree(seen, clock.now())", "seen.status !== 'live'"],
+    ['a blocked run is taken', 'seen.activeRun !== undefined && !isBlocked(seen)', 'seen.activeRun !== undefined'],
+    [
+      'a refused take is not looked at again',
+      'if (taken === undefined) continue',
+      'if (taken === undefined) return undefined',
+    ],
+    [
+      'a run is taken without claiming its calls',
+      'await leases.claim(taken)',
+      '{ lease: taken, header: seen, open: [] }',
+    ],
+    [
+      'a queued run is not started',
+      'seen.activeRun === undefined && seen.queued > 0',
+      'seen.activeRun === undefined && seen.queued > 1',
+    ],
+    ['what has no work stays due', '(await janitor.clearDue(key))', 'janitor !== undefined'],
+  ]),
+  ...inFile(`${SERVING}/serve-hint.ts`, [
+    ['a hint for a tombstone does nothing', 'else if (!state.removed) await', 'else if (state.removed) await'],
+  ]),
+  ...inFile(`${SERVING}/delete-session.ts`, [
+    [
+      'objects are not removed a second time',
+      '    await outputs.removeAll(key)\n    await deletion.finish(key)',
+      '    await deletion.finish(key)',
+    ],
+    [
+      'a deletion is finished before late writers are over',
+      '  await deletion.markRemoved(key, await outputs.removeAll(key))\n',
+      '  await deletion.markRemoved(key, await outputs.removeAll(key))\n  await deletion.finish(key)\n',
+    ],
+    [
+      'only some rows are removed',
+      'for (let more = true; more;) {',
+      'for (let more = true, steps = 0; more && steps < 1; steps++) {',
+    ],
+    [
+      'a deletion knows no deadline',
+      'if (clock.now() > deadline) return stateOf',
+      'if (clock.now() > Infinity) return stateOf',
+    ],
+    [
+      'objects stay',
+      'await deletion.markRemoved(key, await outputs.removeAll(key))',
+      'await deletion.markRemoved(key, 0)',
+    ],
+    ['a removed session is not finished', '    await deletion.finish(key)\n', ''],
+  ]),
+  ...inFile(`${SERVING}/sweeper.ts`, [
+    ['hints are not postponed', '        await janitor.postpone(session, again())\n      } else if', '      } else if'],
+    ['due sessions get no hint', '        await queue.send(session.key)\n', ''],
+    ['tombstones are left', 'tombstones.push(session)', 'tombstones.slice()'],
+    ['no deletion is left to who has begun it', 'clock.now() - session.due >= BEGUN_MS', 'clock.now() >= 0'],
+    [
+      'a failure is not postponed',
+      'await janitor.postpone(session, again()).catch((failed: unknown) => report(dependencies, session.key, failed))',
+      'void again',
+    ],
+    ['expired sessions stay', '  await expireAll(dependencies, shareOf(dependencies.clock, deadline))\n', ''],
+    [
+      'deletions take all the time',
+      'await deleteAll(dependencies, tombstones, shareOf(dependencies.clock, deadline))',
+      'await deleteAll(dependencies, tombstones, deadline)',
+    ],
+    ['only one page is looked at', 'full = page.length >= PAGE', 'full = false'],
+  ]),
+  ...inFile(`${SERVING}/expire-session.ts`, [
+    ['a session in use expires', '{ ifExpired: true }', '{ ifExpired: false }'],
+  ]),
+  ...inFile(`${INTAKE}/accept-run.ts`, [
+    [
+      'a repeated input wakes nobody',
+      '  else await wake(dependencies, key, placement)\n',
+      '  else if (!accepted.repeated) await wake(dependencies, key, placement)\n',
+    ],
+    ['a queued input wakes nobody', '  else await wake(dependencies, key, placement)\n', ''],
+    [
+      'a started run is executed by nobody',
+      'goOn(dependencies, key, worker.serveStarted(key, accepted.started))',
+      'goOn(dependencies, key, worker.idle())',
+    ],
+    [
+      'a hint that fails is the caller’s failure',
+      "    logger.error('a hint could not be sent', error, { tenant: key.tenant, session: key.session })\n",
+      "    logger.error('a hint could not be sent', error, { tenant: key.tenant, session: key.session })\n    throw error\n",
+    ],
+    [
+      'what fails later is heard by nobody',
+      '  work.catch((error: unknown) => {',
+      '  void work.then(() => {\n    const error = undefined',
+    ],
+  ]),
+  ...inFile(`${INTAKE}/create-agent-service.ts`, [
+    [
+      'a cancel takes no free run',
+      'goOn(dependencies, key, worker.serve(key))',
+      'goOn(dependencies, key, worker.idle())',
+    ],
+    [
+      'a resolution wakes nobody',
+      ')).complete) await wake(dependencies, key, placement)',
+      ')).complete) void placement',
+    ],
+    ['every resolution wakes', '.complete) await wake', '.stored >= 0) await wake'],
+    [
+      'continue goes on with a blocked run',
+      'header?.activeRun !== undefined && !isBlocked(header)',
+      'header?.activeRun !== undefined',
+    ],
+    [
+      'continue wakes nobody',
+      '        await wake(dependencies, key, placement)\n        return { runId: header.activeRun, repeated: false }',
+      '        return { runId: header.activeRun, repeated: false }',
+    ],
+    ['continue waits its turn', "trigger: 'continue', onBusy: 'reject'", "trigger: 'continue', onBusy: 'queue'"],
+    [
+      'a long deletion is left to the sweeper',
+      'if (!state.removed) await hint(dependencies, key)',
+      'if (state.removed) await hint(dependencies, key)',
+    ],
+  ]),
+  ...inFile(`${INTAKE}/resolutions.ts`, [
+    ['calls that are executed here take resolutions', 'if (row.needs === undefined)\n', 'if (row.needs === null)\n'],
+    [
+      'a refusal has the hash of a permission',
+      'hash.update(`approve:${resolution.approve}`)',
+      "hash.update('approve')",
+    ],
+    [
+      'results have the same hash',
+      'hash.update(`text:${part.text.length}:${part.text}`)',
+      'hash.update(`text:${part.text.length}`)',
+    ],
+    [
+      'an earlier call of the same id is meant',
+      'if (later === undefined || (later.needs === undefined && message.needs !== undefined))',
+      'if (later === null || message.needs !== undefined)',
+    ],
+  ]),
+]
