@@ -15,7 +15,7 @@ export interface Suite {
 
 const simulator: Suite = {
   name: 'simulator',
-  command: ['node', 'test/simulator/simulate.ts', '--seeds', '150', '--whole'],
+  command: ['node', 'test/simulator/simulate.ts', '--seeds', '100', '--whole'],
 }
 const vitest = (name: string, ...paths: readonly string[]): Suite => ({
   name,
