@@ -1,38 +1,30 @@
 import type { DatabaseSync } from 'node:sqlite'
-import {
-  HISTORY_AUDIENCES_SCHEMA,
-  HISTORY_MARKS_SCHEMA,
-  HISTORY_PENDING_SCHEMA,
-  HISTORY_SCHEMA,
-} from './history/schema.ts'
-import { DUE_BY_TENANT_SCHEMA, LISTS_SCHEMA, LOG_SCHEMA, REQUEST_RATES_SCHEMA } from './log/schema.ts'
+import { HISTORY_SCHEMA } from './history/schema.ts'
+import { LOG_SCHEMA } from './log/schema.ts'
+
+/** In the header of every file of ours. Files from before the first release have none; their rows cannot be read any more. */
+const APPLICATION = 0x74747261
 
 /**
  * What brings a file from version n to n + 1, in order. A version that was ever released is never changed: a change is a new
  * entry at the end.
  */
-const MIGRATIONS: readonly string[] = [
-  LOG_SCHEMA,
-  HISTORY_SCHEMA,
-  HISTORY_PENDING_SCHEMA,
-  REQUEST_RATES_SCHEMA,
-  HISTORY_MARKS_SCHEMA,
-  DUE_BY_TENANT_SCHEMA,
-  LISTS_SCHEMA,
-  HISTORY_AUDIENCES_SCHEMA,
-]
+const MIGRATIONS: readonly string[] = [LOG_SCHEMA, HISTORY_SCHEMA]
 
 /**
  * Brings the tables up to date, once, whoever comes first: the version is read again under the write lock. Throws for a file
- * that a newer program has written.
+ * of a newer program, and for one from before the first release.
  */
 export function migrate(database: DatabaseSync, migrations: readonly string[] = MIGRATIONS): void {
-  if (versionOf(database) === migrations.length) return
+  if (versionOf(database) === migrations.length && applicationOf(database) === APPLICATION) return
   database.exec('BEGIN IMMEDIATE')
   try {
     const version = versionOf(database)
     if (version > migrations.length)
       throw new Error(`its version is ${version}, this program knows ${migrations.length}: use the newer program`)
+    if (version > 0 && applicationOf(database) !== APPLICATION)
+      throw new Error('it was written before the first release: move it away, or name another folder in TOOLTRAIL_DATA')
+    database.exec(`PRAGMA application_id = ${APPLICATION}`)
     for (const sql of migrations.slice(version)) database.exec(sql)
     database.exec(`PRAGMA user_version = ${migrations.length}`)
     database.exec('COMMIT')
@@ -40,6 +32,10 @@ export function migrate(database: DatabaseSync, migrations: readonly string[] = 
     if (database.isTransaction) database.exec('ROLLBACK')
     throw error
   }
+}
+
+function applicationOf(database: DatabaseSync): number {
+  return Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
 }
 
 function versionOf(database: DatabaseSync): number {

@@ -57,6 +57,15 @@ describe('a database file', () => {
     expect(() => openDatabase(path)).toThrow(/its version is 99/)
   })
 
+  test('a file from before the first release is refused with what to do, and stays as it is', () => {
+    const path = join(folder, 'older.sqlite')
+    const before = openDatabase(path)
+    before.exec('PRAGMA application_id = 0; PRAGMA user_version = 1')
+    before.close()
+    expect(() => openDatabase(path)).toThrow(/before the first release: move it away/)
+    expect(() => openDatabase(path)).toThrow(/before the first release/)
+  })
+
   test('a migration that fails leaves the version before it', () => {
     const database = openDatabase(join(folder, 'failing.sqlite'))
     const version = readOne(database, 'PRAGMA user_version')

@@ -1,26 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import {
-  openDatabase,
-  readAll,
-  readOne,
-  transaction,
-  type Database,
-} from '../../../functions/adapters/sqlite/database.ts'
+import { openDatabase, readOne, transaction, type Database } from '../../../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history/history-index.ts'
 import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
-import {
-  HISTORY_MARKS_SCHEMA,
-  HISTORY_PENDING_SCHEMA,
-  HISTORY_SCHEMA,
-} from '../../../functions/adapters/sqlite/history/schema.ts'
-import { LOG_SCHEMA, REQUEST_RATES_SCHEMA } from '../../../functions/adapters/sqlite/log/schema.ts'
-import { migrate } from '../../../functions/adapters/sqlite/migrations.ts'
-import type { HistoryDocument } from '../../../functions/domain/history.ts'
 import type { Message } from '../../../functions/domain/message.ts'
 import { dropMessages, storeMessages } from './stored-messages.ts'
 import { until } from '../../eventually.ts'
@@ -29,16 +14,6 @@ const key = { tenant: 'acme', session: 's-1' }
 /** The id of message `m1`, `m2`, …, and the name of an id. */
 const idOf = (name: string): string => `01K${name.slice(1).padStart(23, '0')}`
 const nameOf = (id: string): string => `m${Number(id.slice(3))}`
-const document = (name: string, text: string): HistoryDocument => ({
-  ...key,
-  messageId: idOf(name),
-  runId: 'r',
-  part: 'u',
-  role: 'user',
-  agent: 'default',
-  text,
-  time: 0,
-})
 const said = (name: string, text: string): Message => ({
   id: idOf(name),
   runId: 'r',
@@ -187,48 +162,5 @@ describe('messages that are durable and not yet in the full-text tables', () => 
     await sleep(300)
     await expect(projection.merge()).rejects.toMatchObject({ code: 'storage_failed' })
     expect(await open().find('zebra')).toEqual(['m1'])
-  })
-})
-
-describe('a file of an earlier version opens and goes on', () => {
-  /** As the program of that version left it. */
-  function writtenBefore(migrations: readonly string[], work: (database: Database) => void): void {
-    const before = new DatabaseSync(path)
-    before.exec('PRAGMA page_size = 8192; PRAGMA journal_mode = WAL')
-    migrate(before, migrations)
-    work(before)
-    before.close()
-  }
-
-  test('with one vocabulary for everybody: everything is indexed again', async () => {
-    const schemas = [LOG_SCHEMA, HISTORY_SCHEMA, HISTORY_PENDING_SCHEMA, REQUEST_RATES_SCHEMA, HISTORY_MARKS_SCHEMA]
-    writtenBefore(schemas, (before) => {
-      storeMessages(before, key, [said('m1', 'an old zebra')])
-      before.exec("INSERT INTO historyVocabulary (word) VALUES ('zebra')")
-      before.exec('DELETE FROM historyMarks')
-    })
-    const { database, store, find, pending } = open()
-    expect(pending()).toBe(1)
-    expect(await find('zebra')).toEqual(['m1'])
-    store('m2', 'a new zebra')
-    store('m1', 'an old giraffe')
-    expect(await find('zebra')).toEqual(['m2'])
-    expect(await find('giraffe')).toEqual(['m1'])
-    expect(readAll(database, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }])
-  })
-
-  test('with documents that wait: it kept them apart from their messages', async () => {
-    const schemas = [LOG_SCHEMA, HISTORY_SCHEMA, HISTORY_PENDING_SCHEMA, REQUEST_RATES_SCHEMA]
-    writtenBefore(schemas, (before) => {
-      storeMessages(before, key, [said('m1', 'a zebra'), said('m2', 'a giraffe')])
-      const waiting = JSON.stringify([{ messageId: idOf('m2'), documents: [document('m2', 'a giraffe')] }])
-      const insert = 'INSERT INTO historyPending (tenant, session, messages) VALUES (?, ?, ?)'
-      before.prepare(insert).run(key.tenant, key.session, waiting)
-      before.prepare(insert).run(key.tenant, key.session, JSON.stringify([{ messageId: 'gone', documents: [] }]))
-    })
-    const { find, pending } = open()
-    expect(pending()).toBe(2)
-    expect(await find('giraffe')).toEqual(['m2'])
-    expect(pending()).toBe(0)
   })
 })

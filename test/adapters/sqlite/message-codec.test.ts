@@ -174,19 +174,6 @@ describe('the stored form of a message', () => {
       }),
     )
   })
-
-  test('of a plain text is little more than the text', () => {
-    const message: UserMessage = {
-      id: nextId(undefined, 1_800_000_000_000),
-      runId: 'run',
-      agent: 'default',
-      role: 'user',
-      round: 0,
-      createdAt: 1_800_000_000_000,
-      parts: [{ type: 'text', text: 'hello' }],
-    }
-    expect(encodeBody(message)).toBe('{"c":["hello"]}')
-  })
 })
 
 describe('a packed text', () => {

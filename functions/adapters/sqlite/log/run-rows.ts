@@ -1,33 +1,7 @@
-import { timeOfId } from '../../../domain/ids.ts'
 import type { Run } from '../../../domain/run.ts'
 import { runStatusCode, runStatusOf } from './codes.ts'
-import {
-  compactUsage,
-  compactUsages,
-  lengthened,
-  shortened,
-  wholeUsage,
-  wholeUsages,
-  type CompactUsage,
-  type FieldNames,
-} from './compact-fields.ts'
 import { readAll, readOne, write, type Database } from '../database.ts'
 import { pack, unpack } from './packed-text.ts'
-
-const NAMES: FieldNames = {
-  agent: 'a',
-  trigger: 'g',
-  onBusy: 'b',
-  mergedInto: 'm',
-  createdAt: 't',
-  startedAt: 's',
-  endedAt: 'e',
-  rounds: 'r',
-  usage: 'u',
-  usageByAgent: 'v',
-  stopReason: 'p',
-  error: 'x',
-}
 
 export interface RunRow {
   readonly number: number
@@ -49,24 +23,14 @@ export const SELECT_RUNS = `SELECT r.number, r.id, r.status, r.apiKey, r.body, q
 
 /** The run that a row holds. */
 export function runOf(row: RunRow): StoredRun {
-  const fields = lengthened(JSON.parse(row.body) as Record<string, unknown>, NAMES)
-  const request =
-    row.request === null ? {} : (JSON.parse(unpack(row.request)) as Partial<Pick<Run, 'input' | 'clientTools'>>)
-  const run = {
-    createdAt: timeOfId(row.id),
-    trigger: 'input',
-    onBusy: 'queue',
-    ...fields,
+  const columns = {
     id: row.id,
     status: runStatusOf(row.status),
     ...(row.apiKey === null ? {} : { keyId: row.apiKey }),
-    usage: wholeUsage(fields['usage'] as CompactUsage),
-    usageByAgent: wholeUsages(fields['usageByAgent'] as Record<string, CompactUsage>),
-    clientTools: [],
-    ...request,
   }
+  const request = row.request === null ? { clientTools: [] } : (JSON.parse(unpack(row.request)) as object)
   // `bodyOf` and `requestOf` wrote the texts from a run.
-  return { number: row.number, run: run as unknown as Run }
+  return { number: row.number, run: { ...(JSON.parse(row.body) as object), ...columns, ...request } as Run }
 }
 
 /** Adds a run; answers it with its number. */
@@ -122,24 +86,8 @@ export function queuedRuns(database: Database, session: number, limit: number): 
 }
 
 function bodyOf(run: Run): string {
-  return JSON.stringify(
-    shortened(
-      {
-        ...run,
-        id: undefined,
-        status: undefined,
-        keyId: undefined,
-        input: undefined,
-        clientTools: undefined,
-        trigger: run.trigger === 'input' ? undefined : run.trigger,
-        onBusy: run.onBusy === 'queue' ? undefined : run.onBusy,
-        createdAt: run.createdAt === timeOfId(run.id) ? undefined : run.createdAt,
-        usage: compactUsage(run.usage),
-        usageByAgent: compactUsages(run.usageByAgent),
-      },
-      NAMES,
-    ),
-  )
+  const elsewhere = { id: undefined, status: undefined, keyId: undefined, input: undefined, clientTools: undefined }
+  return JSON.stringify({ ...run, ...elsewhere })
 }
 
 function requestOf({ input, clientTools }: Run): string | Uint8Array | undefined {

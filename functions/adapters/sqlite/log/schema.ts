@@ -1,7 +1,6 @@
 /**
  * Sessions, runs and messages. Rows are many and small, so sessions and runs have a number by which other rows name them,
- * states are numbers (`codes.ts`), and what no query looks at stands in one compact JSON text (`message-codec.ts`,
- * `run-rows.ts`).
+ * states are numbers (`codes.ts`), and what no query looks at stands in one JSON text (`message-codec.ts`, `run-rows.ts`).
  *
  * Messages are numbered in the order of their ids within a session, as each new id is greater than all before.
  */
@@ -37,8 +36,11 @@ CREATE TABLE sessions (
   UNIQUE (tenant, session)
 );
 CREATE INDEX sessions_by_activity ON sessions (tenant, updatedAt, session) WHERE live = 1;
+CREATE INDEX sessions_of_agent ON sessions (tenant, agent, updatedAt, session) WHERE live = 1;
+CREATE INDEX sessions_by_status ON sessions (tenant, runStatus, updatedAt, session) WHERE live = 1;
 CREATE INDEX sessions_of_owner ON sessions (tenant, owner, updatedAt, session) WHERE live = 1 AND owner IS NOT NULL;
-CREATE INDEX sessions_due ON sessions (due) WHERE due IS NOT NULL;
+-- A sweep gives each tenant its share.
+CREATE INDEX sessions_due_of_tenant ON sessions (tenant, due) WHERE due IS NOT NULL;
 CREATE INDEX sessions_expiring ON sessions (live, expiresAt) WHERE expiresAt IS NOT NULL;
 
 -- Apart from the header, which is written every round.
@@ -106,21 +108,7 @@ CREATE TABLE api_keys (
   revokedAt INTEGER,
   body TEXT NOT NULL
 ) WITHOUT ROWID;
-`
 
-/** When the next request of a key with a cap would be due, in microseconds since 1970. */
-export const REQUEST_RATES_SCHEMA = `
-  CREATE TABLE request_rates (key TEXT PRIMARY KEY, due INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-`
-
-/** Due sessions by tenant: a sweep gives each tenant its share. */
-export const DUE_BY_TENANT_SCHEMA = `
-  DROP INDEX sessions_due;
-  CREATE INDEX sessions_due_of_tenant ON sessions (tenant, due) WHERE due IS NOT NULL;
-`
-
-/** What lists filter by: a page of them does not read the whole tenant. */
-export const LISTS_SCHEMA = `
-  CREATE INDEX sessions_of_agent ON sessions (tenant, agent, updatedAt, session) WHERE live = 1;
-  CREATE INDEX sessions_by_status ON sessions (tenant, runStatus, updatedAt, session) WHERE live = 1;
+-- When the next request of a key with a cap would be due, in microseconds since 1970.
+CREATE TABLE request_rates (key TEXT PRIMARY KEY, due INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `

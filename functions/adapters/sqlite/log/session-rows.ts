@@ -1,7 +1,6 @@
 import type { SessionHeader, SessionKey, SessionTotals } from '../../../domain/session.ts'
 import { NO_USAGE } from '../../../domain/usage.ts'
 import { TooltrailError } from '../../../domain/errors.ts'
-import { compactUsage, compactUsages, wholeUsage, wholeUsages, type CompactUsage } from './compact-fields.ts'
 import { readOne, write, type Database } from '../database.ts'
 
 /** A row of `sessions`: the header, what lists look at, and the totals. */
@@ -82,24 +81,11 @@ export function headerOf(row: SessionRow): SessionHeader {
   }
 }
 
-interface CompactTotals {
-  readonly n: number
-  readonly r: number
-  readonly u: CompactUsage
-  readonly v: Readonly<Record<string, CompactUsage>>
-}
-
 /** Running totals of a session that has not run yet. */
 export const NO_TOTALS: SessionTotals = { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} }
 
 /** Totals as a row keeps them. */
-export function encodeTotals({ runs, rounds, usage, byAgent }: SessionTotals): string {
-  const compact: CompactTotals = { n: runs, r: rounds, u: compactUsage(usage), v: compactUsages(byAgent) }
-  return JSON.stringify(compact)
-}
+export const encodeTotals = (totals: SessionTotals): string => JSON.stringify(totals)
 
 /** The totals that a row holds. */
-export function totalsOf(row: SessionRow): SessionTotals {
-  const { n, r, u, v } = JSON.parse(row.totals) as CompactTotals
-  return { runs: n, rounds: r, usage: wholeUsage(u), byAgent: wholeUsages(v) }
-}
+export const totalsOf = (row: SessionRow): SessionTotals => JSON.parse(row.totals) as SessionTotals
