@@ -1,9 +1,10 @@
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { LISTS, mutated } from './mutants.ts'
+import type { Mutant } from './mutant.ts'
+import { LISTS, missingIn, mutated } from './mutants.ts'
 import type { Suite } from './mutants.ts'
 
 /**
@@ -50,28 +51,46 @@ function noticed(copy: string, { name, command }: Suite): string | undefined {
   return `${name}: ${run.error === undefined ? (why ?? 'failed').trim().slice(0, 160) : 'not within its time'}`
 }
 
-let survived = 0
-const copy = values.list ? ROOT : copyTree()
-for (const { mutant, suites } of wanted) {
-  let text: string
-  try {
-    text = mutated(ROOT, mutant)
-  } catch (error) {
-    console.log(`${(error as Error).message}`)
-    process.exitCode = 1
-    continue
+/** Suites that fail without any mutant say nothing of one. */
+function requireHealthy(copy: string): void {
+  const suites = new Map(wanted.flatMap((one) => one.suites).map((suite) => [suite.name, suite]))
+  for (const suite of suites.values()) {
+    const why = noticed(copy, suite)
+    if (why !== undefined) throw new Error(`without any mutant: ${why}`)
   }
-  if (values.list) continue
-  const begun = performance.now()
-  writeFileSync(join(copy, mutant.file), text)
-  let by: string | undefined
-  for (const suite of suites) if ((by ??= noticed(copy, suite)) !== undefined) break
-  cpSync(join(ROOT, mutant.file), join(copy, mutant.file))
-  if (by === undefined) survived++
-  console.log(
-    `${by === undefined ? 'SURVIVED' : 'noticed'} | ${mutant.name} | ${by ?? ''} | ${((performance.now() - begun) / 1000).toFixed(0)} s`,
-  )
 }
-if (!values.list) rmSync(copy, { recursive: true, force: true })
-console.log(`${wanted.length} mutants, ${survived} survived`)
-if (survived > 0) process.exitCode = 1
+
+/** Puts one mutant into the copy, asks, and takes it out again. Returns which suite noticed, if any. */
+function ask(copy: string, mutant: Mutant, suites: readonly Suite[]): string | undefined {
+  const path = join(copy, mutant.file)
+  const before = readFileSync(path)
+  writeFileSync(path, mutated(copy, mutant))
+  try {
+    for (const suite of suites) {
+      const why = noticed(copy, suite)
+      if (why !== undefined) return why
+    }
+    return undefined
+  } finally {
+    writeFileSync(path, before)
+  }
+}
+
+const missing = wanted.flatMap(({ mutant }) => missingIn(ROOT, mutant) ?? [])
+for (const why of missing) console.log(why)
+let survived = 0
+if (!values.list) {
+  const copy = copyTree()
+  requireHealthy(copy)
+  for (const { mutant, suites } of wanted) {
+    if (missingIn(copy, mutant) !== undefined) continue
+    const begun = performance.now()
+    const by = ask(copy, mutant, suites)
+    if (by === undefined) survived++
+    const seconds = ((performance.now() - begun) / 1000).toFixed(0)
+    console.log(`${by === undefined ? 'SURVIVED' : 'noticed'} | ${mutant.name} | ${by ?? ''} | ${seconds} s`)
+  }
+  rmSync(copy, { recursive: true, force: true })
+}
+console.log(`${wanted.length} mutants, ${missing.length} no longer stand, ${survived} survived`)
+if (survived + missing.length > 0) process.exitCode = 1

@@ -27,10 +27,10 @@ export const LOOP_MUTANTS = [
     ],
     [
       'hand-over without awaiting results',
-      'async function release(dependencies: LoopDependencies, state: RunState): Promise<LoopEnding> {\n  await state.writer.settled()\n',
-      'async function release(dependencies: LoopDependencies, state: RunState): Promise<LoopEnding> {\n',
+      '  await state.writer.settled()\n  await state.ports.lease.release',
+      '  await state.ports.lease.release',
     ],
-    ['hand-over without releasing', '  await dependencies.lease.release(state.held.lease)\n', ''],
+    ['hand-over without releasing', '  await state.ports.lease.release(state.held.lease)\n', ''],
     [
       'the last round may wait for others',
       'message, last === undefined)\n  if (last === undefined) return false',
@@ -38,19 +38,19 @@ export const LOOP_MUTANTS = [
     ],
     [
       'calls of the last round are executed',
-      '  await refuseCalls(dependencies, state, `this',
-      '  await executeOpenCalls(dependencies, state)\n  if (last === null) await refuseCalls(dependencies, state, `this',
+      "await executeOpenCalls(state, thread, `this was the run's last round (${last}): no further calls`)",
+      'await executeOpenCalls(state, thread)',
     ],
     ['the last round goes on', '  if (last === undefined) return false\n', '  return false\n'],
     [
-      'the budget is no reason to stop',
-      'const last = lastRoundReason(state)\n',
-      'const last = lastRoundReason({ ...state, messages: [] })\n',
+      'there is no last round',
+      'const last = lastRoundReason(thread)\n',
+      'const last = lastRoundReason({ ...thread, messages: [] })\n',
     ],
     [
       'a pause without looking at the rows again',
-      'const rows = await Promise.all(openCalls(state).map((row) => reader.message(lease, row.id)))',
-      'const rows = await Promise.all(openCalls(state).slice(64).map((row) => reader.message(lease, row.id)))',
+      'openCalls(thread).map((row) => reader.message',
+      'openCalls(thread).slice(64).map((row) => reader.message',
     ],
     [
       'a pause without awaiting results',
@@ -59,15 +59,31 @@ export const LOOP_MUTANTS = [
     ],
     [
       'a pause although other calls are open',
-      "if (first === undefined || waiting.some((row) => row.status !== 'waiting')) return false",
-      'if (first === undefined) return false',
+      "if (waiting.length === 0 || waiting.some((row) => row.status !== 'waiting')) return false",
+      'if (waiting.length === 0) return false',
     ],
     ['a refused pause is taken for one', '    await state.keeper.poll()\n    return false', '    return true'],
     ['a lost lease ends the run', "if (isLeaseLost(error)) return 'lost'", "if (error === null) return 'lost'"],
     [
       'a run ends without its results',
-      'await state.writer.settled().catch((failed: unknown) => {\n      if (isLeaseLost(failed)) throw failed\n    })\n',
+      '    await state.writer.settled().catch((failed: unknown) => {\n      if (isLeaseLost(failed)) throw failed\n    })\n',
       '',
+    ],
+    [
+      'a steering input runs as queued',
+      'if ((await state.keeper.poll()).queued === 0) return',
+      'if ((await state.keeper.poll()).queued >= 0) return',
+    ],
+    ['every queued input steers', "if (queued.onBusy !== 'steer') continue\n", ''],
+    [
+      'a steering input comes before results',
+      '.queued === 0) return\n  await state.writer.settled()\n',
+      '.queued === 0) return\n',
+    ],
+    [
+      'a steering input is not sent to the model',
+      'if (message !== undefined) remember(thread, [message])',
+      'if (message === null) remember(thread, [])',
     ],
   ]),
   ...inFile(`${LOOP}/run-ending.ts`, [
@@ -79,8 +95,8 @@ export const LOOP_MUTANTS = [
     ],
     [
       'what was produced before a cancel is dropped',
-      '...(streamed.length === 0\n        ? {}',
-      '...(streamed.length >= 0\n        ? {}',
+      'if (streamed.length === 0) return',
+      'if (streamed.length >= 0) return',
     ],
     [
       'calls that an end closes are not told',
@@ -89,23 +105,20 @@ export const LOOP_MUTANTS = [
     ],
     [
       'a failed run keeps no error message',
-      '    error: runError,\n    message: assistantMessage(state, now, { parts,',
-      '    error: runError,\n    message: assistantMessage(state, now, { parts: streamed,',
+      "    parts: [...parts, { type: 'error', code: error.code, text: error.message }],",
+      '    parts,',
     ],
     [
       'a failure is an end by cancel',
-      "    outcome: 'failed',\n    stopReason: 'error',\n    error: runError,",
-      "    outcome: 'cancelled',\n    stopReason: 'error',\n    error: runError,",
+      "return { outcome: 'failed', stopReason: 'error', error, message }",
+      "return { outcome: 'cancelled', stopReason: 'error', error, message }",
     ],
+    ['given up after 4', 'const MOST_TAKEOVERS = 3', 'const MOST_TAKEOVERS = 4'],
+    ['given up after 2', 'const MOST_TAKEOVERS = 3', 'const MOST_TAKEOVERS = 2'],
   ]),
   ...inFile(`${LOOP}/open-run.ts`, [
-    ['a cancel that was found is not looked at first', '    rejectCancelled(state)\n', ''],
-    ['nothing is repaired', '    await repairCalls(dependencies, state)\n', ''],
-    [
-      'repair before the log is read',
-      '    state.messages = await loadLog(dependencies.reader, lease, run.id)\n    await repairCalls(dependencies, state)\n',
-      '    await repairCalls(dependencies, state)\n    state.messages = await loadLog(dependencies.reader, lease, run.id)\n',
-    ],
+    ['a cancel that was found is not looked at first', '    rejectCancelled(held)\n', ''],
+    ['nothing is repaired', '    await repairCalls(state)\n', ''],
     ['ids go on from nothing', '    head: lease.head,\n', '    head: undefined,\n'],
     [
       'the loss of the lease stops nothing',
@@ -117,29 +130,21 @@ export const LOOP_MUTANTS = [
       'AbortSignal.any([keeper.signal, writer.signal])',
       'AbortSignal.any([keeper.signal])',
     ],
-    ['a run that cannot be opened keeps its lease', '    } finally {\n      keeper.stop()\n    }\n', '    }\n'],
-    [
-      'a run that cannot be opened is left as it is',
-      '      await endRun(dependencies, state, endAfter(error, state, dependencies.clock.now()))\n',
-      '',
-    ],
-  ]),
-  ...inFile(`${LOOP}/resume-run.ts`, [
-    ['given up after 4', 'const MOST_TAKEOVERS = 3', 'const MOST_TAKEOVERS = 4'],
-    ['given up after 2', 'const MOST_TAKEOVERS = 3', 'const MOST_TAKEOVERS = 2'],
-    ['repaired rows are executed again', '    remember(state, repaired)\n', ''],
+    ['a run that cannot be opened keeps its lease', '    } finally {\n      state.keeper.stop()\n    }\n', '    }\n'],
+    ['a run that cannot be opened is left as it is', '      await endRun(state, endAfter(error, state))\n', ''],
+    ['repaired rows are executed again', '    remember(leader, repaired)\n', ''],
     ['only the first rows are repaired', 'at += REPAIRED_AT_ONCE', 'at += 100_000'],
     ['every tool may run again', '?.idempotent === true', '?.idempotent !== undefined'],
     ['no tool may run again', '?.idempotent === true', '?.idempotent === undefined'],
     [
-      'allowed calls are begun without a write',
-      "if (row.status === 'approved') remember(state, [await log.beginApproved(state.held.lease, row.id)])",
-      "if (row.status === 'approved') remember(state, [{ ...row, status: 'running' as const, generation: log === undefined ? 0 : state.held.lease.generation }])",
+      'allowed calls are repaired',
+      "row.status === 'running' && !isRepeatable(row)",
+      "row.status !== 'waiting' && !isRepeatable(row)",
     ],
     [
-      'waiting calls are executed',
-      ".filter((row) => row.status === 'running')",
-      ".filter((row) => row.status !== 'approved')",
+      'repairs are not told',
+      'for (const message of repaired) state.emit',
+      'for (const message of repaired.slice(1_000)) state.emit',
     ],
   ]),
   ...inFile(`${LOOP}/lease-keeper.ts`, [
@@ -190,10 +195,10 @@ export const LOOP_MUTANTS = [
   ...inFile(`${LOOP}/store-round.ts`, [
     [
       'a round is told before it is stored',
-      '  await log.appendRound(lease, { assistant, tools: rows })\n',
-      "  state.emit({ type: 'message.completed', id: eventId(id, 'message.completed'), runId: run.id, message: assistant })\n  await log.appendRound(lease, { assistant, tools: rows })\n",
+      '  await state.ports.log.appendRound(',
+      '  state.emit(messageCompleted(assistant))\n  await state.ports.log.appendRound(',
     ],
-    ['a round is not awaited', '  await log.appendRound(', '  void log.appendRound('],
+    ['a round is not awaited', '  await state.ports.log.appendRound(', '  void state.ports.log.appendRound('],
     [
       'approval is not asked for',
       'tools.get(call.name)?.needsApproval === true',
@@ -203,28 +208,47 @@ export const LOOP_MUTANTS = [
     ['more calls than may be', '.slice(0, MOST_CALLS)', '.slice(0)'],
     ['results carry no generation', 'generation: lease.generation', 'generation: 0'],
     ['sequences are all 0', '      sequence,\n', '      sequence: 0,\n'],
-  ]),
-  ...inFile(`${LOOP}/steer-run.ts`, [
-    ['a steering input runs as queued', 'if (header.queued === 0) return', 'if (header.queued >= 0) return'],
-    ['every queued input steers', "if (queued.onBusy !== 'steer') continue\n", ''],
-    ['a steering input comes before results', '  await state.writer.settled()\n', ''],
-    [
-      'a steering input is not sent to the model',
-      'if (message !== undefined) remember(state, [message])',
-      'if (message === null) remember(state, [])',
-    ],
+    ['missing ids stay missing', "call.id === '' || used.has(call.id)", 'used.has(call.id)'],
+    ['ids repeated in a batch stay', "call.id === '' || used.has(call.id)", "call.id === ''"],
+    ['somebody is asked about malformed arguments', 'isExecutable && tools', 'tools'],
   ]),
   ...inFile(`${LOOP}/tool-batch.ts`, [
     ['no look at the clock before a tool starts', '  keeper.check()\n', ''],
     ['no look at the signal before a tool starts', '  signal.throwIfAborted()\n', ''],
     ['one call after the other', 'const PARALLEL = 8', 'const PARALLEL = 1'],
     ['any number of calls at once', 'const PARALLEL = 8', 'const PARALLEL = 64'],
+    ['results are not stored', '  state.writer.write({ row', '  if (row === null) state.writer.write({ row'],
     [
-      'a tool that the agent does not list',
-      'agent.tools.includes(call.name) ? dependencies.tools.get(call.name) : undefined',
-      'dependencies.tools.get(call.name)',
+      'allowed calls are begun without a write',
+      'await ports.log.beginApproved(held.lease, row.id)',
+      "ports === undefined ? row : { ...row, status: 'running' as const, generation: held.lease.generation }",
     ],
-    ['results are not stored', '  writer.write({ row', '  if (row === null) writer.write({ row'],
+    ['allowed calls are not begun', '  await beginApproved(state, thread)\n', ''],
+    [
+      'waiting calls are executed',
+      ".filter((row) => row.status === 'running')",
+      ".filter((row) => row.status !== 'approved')",
+    ],
+    ['two executions of an idempotent call share an object', 'attempt: String(held.lease.generation)', "attempt: '1'"],
+  ]),
+  ...inFile(`${LOOP}/completion.ts`, [
+    [
+      'a completion that was cut off fails the run',
+      'if (!(error instanceof CompletionFailed) || !(error.cause instanceof CutOff)) throw error',
+      'if (error !== null) throw error',
+    ],
+    [
+      'a completion that no process has time for is asked for for ever',
+      "if (isWhole && error.cause.why === 'out_of_time')",
+      "if (isWhole && error.cause.why === 'told_to_stop')",
+    ],
+    ['every run has a round more', 'roundsOf(thread) >= maxRounds', 'roundsOf(thread) > maxRounds'],
+    ['the budget is no reason to stop', 'maxRunTokens !== null && tokensOf', 'maxRunTokens === 0 && tokensOf'],
+    [
+      'the call that is demanded may be left out',
+      'if (demanded === undefined || satisfies(completion.toolCalls, requireTool)) return completion',
+      'if (demanded !== null) return completion',
+    ],
   ]),
   ...inFile(`${LOOP}/tool-call.ts`, [
     [
@@ -264,22 +288,6 @@ export const LOOP_MUTANTS = [
       'no wait between attempts',
       'await target.clock.sleep(waitAfter(error, attemptNumber), signal)',
       'await target.clock.sleep(0, signal)',
-    ],
-  ]),
-  ...inFile(`${LOOP}/call-ids.ts`, [
-    ['missing ids stay missing', "call.id === '' || used.has(call.id)", 'used.has(call.id)'],
-    ['ids repeated in a batch stay', "call.id === '' || used.has(call.id)", "call.id === ''"],
-  ]),
-  ...inFile(`${LOOP}/hand-over.ts`, [
-    [
-      'a completion that was cut off fails the run',
-      'if (!(error instanceof CompletionFailed) || !(error.cause instanceof CutOff)) throw error',
-      'if (error !== null) throw error',
-    ],
-    [
-      'a completion that no process has time for is asked for for ever',
-      "if (isWhole && error.cause.why === 'out_of_time')",
-      "if (!isWhole && error.cause.why === 'told_to_stop' && isWhole)",
     ],
   ]),
   ...inFile(`${LOOP}/load-log.ts`, [

@@ -63,3 +63,13 @@ export function mutated(root: string, { name, file, from, to }: Mutant): string 
   if (pieces.length !== 2) throw new Error(`${name}: what it changes stands there ${pieces.length - 1} times`)
   return pieces.join(to)
 }
+
+/** Why a mutant cannot be put in; undefined when it can. */
+export function missingIn(root: string, mutant: Mutant): string | undefined {
+  try {
+    mutated(root, mutant)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}

@@ -103,7 +103,7 @@ export const SERVING_MUTANTS = [
     ['a queued input wakes nobody', '  else await wake(dependencies, key, placement)\n', ''],
     [
       'a started run is executed by nobody',
-      'goOn(dependencies, key, worker.serveStarted(key, accepted.started))',
+      'goOn(dependencies, key, worker.serveStarted(session, accepted.started))',
       'goOn(dependencies, key, worker.idle())',
     ],
     [
