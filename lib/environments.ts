@@ -70,10 +70,21 @@ const settings = z
     bucketAccessLogs: z.boolean().default(false),
     /** Where alarms go. AWS asks the address to confirm. Required with `retain`. */
     alarmEmail: z.email().optional(),
+    /** Sent to `alarmEmail` when the account's costs of a month have reached 80 % of so many dollars, or will exceed them. */
+    monthlyBudget: whole.optional(),
+    /** Runs that the queue's workers execute at the same time: what bounds the bill for models, too. */
+    maxWorkers: z.int().min(2).max(1_000).default(20),
+    /**
+     * Keeps room in Lambda for the indexer and the sweeper, whatever the API and the workers take. Only where the account's limit of
+     * concurrent executions is above 130: AWS refuses to reserve of the last 100, and new accounts begin with 10.
+     */
+    reserveConcurrency: z.boolean().default(false),
     /** Of the whole API: requests a second, and how large a burst may be. */
     throttle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 50, burst: 100 }),
-    /** Requests of one address in 5 minutes, and known bad addresses, are refused before the API. About $7 a month. */
-    firewall: z.strictObject({ requestsPerAddress: z.int().min(10) }).optional(),
+    /** Requests of one address, or with one key, in 5 minutes, and known bad addresses, are refused before the API. About $8 a month. */
+    firewall: z
+      .strictObject({ requestsPerAddress: z.int().min(10), requestsPerKey: z.int().min(10).optional() })
+      .optional(),
     /** Of web pages that may call the API; `*` for any. */
     corsOrigins: z.array(z.union([z.literal('*'), z.url()])).default([]),
     customDomain: z
@@ -107,6 +118,10 @@ const settings = z
   .refine(({ retain, alarmEmail }) => !retain || alarmEmail !== undefined, {
     path: ['alarmEmail'],
     message: 'is needed where data is kept (retain). Set it here, or deploy with -c alarmEmail=you@example.com',
+  })
+  .refine(({ monthlyBudget, alarmEmail }) => monthlyBudget === undefined || alarmEmail !== undefined, {
+    path: ['monthlyBudget'],
+    message: 'needs an alarmEmail to write to',
   })
 
 export type EnvironmentSettings = z.input<typeof settings>
@@ -143,7 +158,9 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
     logDays: 90,
     bucketAccessLogs: true,
     throttle: { rate: 200, burst: 400 },
-    firewall: { requestsPerAddress: 2_000 },
+    firewall: { requestsPerAddress: 2_000, requestsPerKey: 12_000 },
+    maxWorkers: 200,
+    reserveConcurrency: true,
   },
 }
 

@@ -3,6 +3,7 @@ import type { StackProps } from 'aws-cdk-lib'
 import type { Construct } from 'constructs'
 import type { AppStack } from './app-stack.ts'
 import { Alarms } from './constructs/alarms.ts'
+import { MonthlyBudget } from './constructs/budget.ts'
 import { StatusDashboard } from './constructs/dashboard.ts'
 import type { Environment } from './environments.ts'
 
@@ -16,7 +17,9 @@ export class MonitoringStack extends Stack {
   constructor(scope: Construct, id: string, { environment, app, ...props }: MonitoringStackProps) {
     super(scope, id, props)
     const { tooltrail } = app
-    const alarms = new Alarms(this, 'Alarms', { tooltrail, email: environment.alarmEmail })
+    const { monthlyBudget: limit, alarmEmail: email } = environment
+    if (limit !== undefined && email !== undefined) new MonthlyBudget(this, 'Budget', { limit, email })
+    const alarms = new Alarms(this, 'Alarms', { tooltrail, email })
     new StatusDashboard(this, 'Dashboard', { tooltrail, alarms })
   }
 }

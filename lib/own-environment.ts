@@ -34,9 +34,14 @@ export const OWN_ENVIRONMENT = {
   // Who gets alarms.
   alarmEmail: 'oncall@example.com',
 
+  // What it may cost, and what it may take of the account.
+  monthlyBudget: 200,
+  maxWorkers: 50,
+  reserveConcurrency: false,
+
   // Who may call it, and how often.
   throttle: { rate: 100, burst: 200 },
-  firewall: { requestsPerAddress: 2_000 },
+  firewall: { requestsPerAddress: 2_000, requestsPerKey: 6_000 },
   corsOrigins: ['https://app.example.com'],
   customDomain: {
     name: 'agents.example.com',

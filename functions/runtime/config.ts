@@ -184,6 +184,7 @@ const ofLoop = ofSearch.extend({
   /** Where Lambda has put the bundle. */
   LAMBDA_TASK_ROOT: text.default('.'),
 })
+const ofSweeper = ofStore.extend({ TOOLTRAIL_FAILURES_BUCKET: text })
 const ofIndexer = ofSearch.extend({
   TOOLTRAIL_POISON_URL: z.url(),
   TOOLTRAIL_INDEX_COPIES: z.coerce.number().int().min(0).optional(),
@@ -251,11 +252,12 @@ export type SweeperSettings = ReturnType<typeof readSweeperSettings>
 
 /** The settings of the sweeper. Throws `SettingsError`, which names every wrong variable. */
 export function readSweeperSettings(variables: Variables = process.env) {
-  return storeSettings(parse(ofStore, variables))
+  const values = parse(ofSweeper, variables)
+  return { ...storeSettings(values), failuresBucket: values.TOOLTRAIL_FAILURES_BUCKET }
 }
 
 /** Variables of each function on AWS. The stacks take these types, so that a missing one does not compile. */
-interface StoreVariables {
+export interface StoreVariables {
   readonly TOOLTRAIL_ENVIRONMENT: string
   readonly TOOLTRAIL_TABLE: string
   readonly TOOLTRAIL_BUCKET: string
@@ -288,4 +290,7 @@ export interface IndexerVariables extends StoreVariables {
   readonly TOOLTRAIL_POISON_URL: string
 }
 
-export type SweeperVariables = StoreVariables
+export interface SweeperVariables extends StoreVariables {
+  /** Where Lambda puts batches of the stream that it gives up. */
+  readonly TOOLTRAIL_FAILURES_BUCKET: string
+}

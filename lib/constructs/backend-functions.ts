@@ -2,12 +2,7 @@ import { Duration } from 'aws-cdk-lib'
 import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
-import type {
-  ApiVariables,
-  IndexerVariables,
-  SweeperVariables,
-  WorkerVariables,
-} from '../../functions/runtime/config.ts'
+import type { ApiVariables, IndexerVariables, StoreVariables, WorkerVariables } from '../../functions/runtime/config.ts'
 import type { BundleOptions, Handler } from '../bundle.ts'
 import type { HistorySearch } from './history-search.ts'
 import type { LogTable } from './log-table.ts'
@@ -21,6 +16,9 @@ import { SWEEP_EVERY } from './sweeper.ts'
 export const LOOP_TIMEOUT = Duration.minutes(15)
 /** A run is handed on this long before the end, between two rounds: as long as a round may take. */
 const STOP_MARGIN = Duration.minutes(5)
+
+/** Kept free for them, and the most that they use. The stream has a reader a shard, and one sweep may begin while another ends. */
+const RESERVED = { indexer: 20, sweeper: 2 }
 
 /** What the functions work on. */
 export interface Stores {
@@ -39,6 +37,7 @@ export interface FunctionSettings {
   /** Keeps the logs when the stack is deleted. */
   readonly retain: boolean
   readonly corsOrigins: readonly string[]
+  readonly reserveConcurrency: boolean
   readonly bundle: BundleOptions
 }
 
@@ -46,7 +45,7 @@ export type BackendFunctions = Readonly<Record<Handler, NodeFunction>>
 
 /** The four functions, each with the variables that it reads and the rights that it uses. */
 export function createFunctions(scope: Construct, stores: Stores, settings: FunctionSettings): BackendFunctions {
-  const { logDays, retain, bundle } = settings
+  const { logDays, retain, bundle, reserveConcurrency } = settings
   const variables = variablesOf(stores, settings)
   const functions = {
     api: new NodeFunction(scope, 'Api', {
@@ -74,6 +73,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
     indexer: new NodeFunction(scope, 'Indexer', {
       handler: 'indexer',
       description: 'Tooltrail: keeps the history index up to date with the log',
+      ...(reserveConcurrency ? { reserved: RESERVED.indexer } : {}),
       variables: variables.indexer,
       timeout: Duration.minutes(2),
       memory: 512,
@@ -83,6 +83,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
     sweeper: new NodeFunction(scope, 'Sweeper', {
       handler: 'sweeper',
       description: 'Tooltrail: finds what lost hints and dead workers left',
+      ...(reserveConcurrency ? { reserved: RESERVED.sweeper } : {}),
       variables: variables.sweeper,
       timeout: Duration.minutes(2),
       memory: 512,
@@ -98,8 +99,8 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
 
 function variablesOf({ table, outputs, search, queue, models }: Stores, settings: FunctionSettings) {
   const { corsOrigins } = settings
-  // What every function reads, and the sweeper nothing else.
-  const sweeper: SweeperVariables = {
+  // What every function reads; the sweeper is told of one more bucket when there is one (`tooltrail.ts`).
+  const store: StoreVariables = {
     TOOLTRAIL_ENVIRONMENT: settings.environmentName,
     TOOLTRAIL_TABLE: table.table.tableName,
     TOOLTRAIL_BUCKET: outputs.bucket.bucketName,
@@ -107,7 +108,7 @@ function variablesOf({ table, outputs, search, queue, models }: Stores, settings
     LOG_LEVEL: settings.logLevel,
   }
   const worker: WorkerVariables = {
-    ...sweeper,
+    ...store,
     OPENSEARCH_ENDPOINT: search.endpoint,
     TOOLTRAIL_AGENTS: './agents.json',
     MODEL: settings.model,
@@ -119,16 +120,17 @@ function variablesOf({ table, outputs, search, queue, models }: Stores, settings
     ...(corsOrigins.length === 0 ? {} : { TOOLTRAIL_CORS_ORIGINS: corsOrigins.join(',') }),
   }
   const indexer: IndexerVariables = {
-    ...sweeper,
+    ...store,
     OPENSEARCH_ENDPOINT: search.endpoint,
     ...(search.copies === undefined ? {} : { TOOLTRAIL_INDEX_COPIES: String(search.copies) }),
     TOOLTRAIL_POISON_URL: queue.poison.queueUrl,
   }
-  return { api, worker, indexer, sweeper }
+  return { api, worker, indexer, sweeper: store }
 }
 
 function grantRights({ table, outputs, search, queue, models }: Stores, functions: BackendFunctions): void {
   const { api, worker, indexer, sweeper } = functions
+  for (const fn of Object.values(functions)) table.denyKeys(fn)
   for (const loop of [api, worker]) {
     table.grantRunLog(loop)
     outputs.grantOutputs(loop)

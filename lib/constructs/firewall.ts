@@ -6,6 +6,11 @@ export interface FirewallProps {
   readonly resourceArn: string
   /** Requests of one address in 5 minutes. */
   readonly requestsPerAddress: number
+  /**
+   * Requests with one API key in 5 minutes.
+   * @default - as many as may come from its addresses
+   */
+  readonly requestsPerKey?: number | undefined
   /** Prefix of its metrics: CloudWatch tells firewalls apart by nothing else. */
   readonly name: string
 }
@@ -15,7 +20,7 @@ export interface FirewallProps {
  * about SQL, shells and scripts, and those rules would block that.
  */
 export class Firewall extends Construct {
-  constructor(scope: Construct, id: string, { resourceArn, requestsPerAddress, name }: FirewallProps) {
+  constructor(scope: Construct, id: string, { resourceArn, requestsPerAddress, requestsPerKey, name }: FirewallProps) {
     super(scope, id)
     const visible = (metricName: string) => ({
       cloudWatchMetricsEnabled: true,
@@ -34,9 +39,10 @@ export class Firewall extends Construct {
           statement: { rateBasedStatement: { aggregateKeyType: 'IP', limit: requestsPerAddress } },
           visibilityConfig: visible('one-address'),
         },
+        ...(requestsPerKey === undefined ? [] : [{ ...oneKey(requestsPerKey), visibilityConfig: visible('one-key') }]),
         {
           name: 'bad-repute',
-          priority: 1,
+          priority: 2,
           overrideAction: { none: {} },
           statement: {
             managedRuleGroupStatement: { vendorName: 'AWS', name: 'AWSManagedRulesAmazonIpReputationList' },
@@ -48,3 +54,17 @@ export class Firewall extends Construct {
     new CfnWebACLAssociation(this, 'Association', { resourceArn, webAclArn: acl.attrArn })
   }
 }
+
+/** Counted by what stands in the header, which WAF does not keep. Requests without one are counted by their address alone. */
+const oneKey = (limit: number) => ({
+  name: 'one-key',
+  priority: 1,
+  action: { block: { customResponse: { responseCode: 429 } } },
+  statement: {
+    rateBasedStatement: {
+      aggregateKeyType: 'CUSTOM_KEYS',
+      limit,
+      customKeys: [{ header: { name: 'authorization', textTransformations: [{ priority: 0, type: 'NONE' }] } }],
+    },
+  },
+})

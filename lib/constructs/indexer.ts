@@ -1,6 +1,7 @@
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib'
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { MetricOptions } from 'aws-cdk-lib/aws-cloudwatch'
+import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
 import { EventSourceMapping, MetricType, StartingPosition } from 'aws-cdk-lib/aws-lambda'
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
@@ -78,6 +79,17 @@ export class IndexerStream extends Construct {
       metricName: 'OnFailureDestinationDeliveredEventCount',
       dimensionsMap: { EventSourceMappingUUID: this.#mapping.eventSourceMappingId },
     })
+  }
+
+  /** To take a deleted session's records out of what could not be indexed. */
+  grantForgetting(grantee: IGrantable): void {
+    allow(grantee, {
+      actions: ['s3:GetObject', 's3:PutObject', 's3:DeleteObject'],
+      resources: [this.failures.arnForObjects('*')],
+      because: 'Lambda names the objects of failed batches itself, and any may hold records of the session.',
+    })
+    allow(grantee, { actions: ['s3:ListBucket'], resources: [this.failures.bucketArn] })
+    grantKeyUse(this.failures.encryptionKey, grantee)
   }
 
   #grantFailures(indexer: NodeFunction, encryptionKey: IKey | undefined): void {

@@ -8,6 +8,7 @@ import {
   TableEncryption,
 } from 'aws-cdk-lib/aws-dynamodb'
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb'
+import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
 import { Construct } from 'constructs'
@@ -41,6 +42,9 @@ export interface RestoredTable {
   readonly stream: string
 }
 
+/** Keys by the hash of their secret, and the list of them (`functions/adapters/dynamodb/key-store.ts`). */
+const KEY_PARTITIONS = ['K#*', 'KEYS']
+
 const GROUP_INDEX = 'by_group'
 const OWNER_INDEX = 'by_owner'
 const DUE_INDEX = 'by_due'
@@ -56,7 +60,7 @@ export class LogTable extends Construct {
   /** The stream by which the table is read. */
   readonly streamArn: string
   /** Names of its indexes. */
-  readonly indexes: readonly string[] = [GROUP_INDEX, DUE_INDEX]
+  readonly indexes: readonly string[] = [GROUP_INDEX, OWNER_INDEX, DUE_INDEX]
 
   constructor(scope: Construct, id: string, props: LogTableProps = {}) {
     super(scope, id)
@@ -124,6 +128,22 @@ export class LogTable extends Construct {
     const actions = ['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:ConditionCheckItem']
     allow(grantee, { actions, resources: [this.table.tableArn] })
     grantKeyUse(this.table.encryptionKey, grantee)
+  }
+
+  /**
+   * Whatever else `grantee` is granted, it makes, changes and removes no API key: a function that is taken over lets nobody in.
+   * Only people and pipelines may, with `npm run keys`.
+   */
+  denyKeys({ grantPrincipal }: IGrantable): void {
+    grantPrincipal.addToPrincipalPolicy(
+      new PolicyStatement({
+        sid: 'NoApiKeys',
+        effect: Effect.DENY,
+        actions: ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
+        resources: [this.table.tableArn],
+        conditions: { 'ForAnyValue:StringLike': { 'dynamodb:LeadingKeys': KEY_PARTITIONS } },
+      }),
+    )
   }
 
   /** To be sent the table's stream by Lambda. */

@@ -35,6 +35,11 @@ export interface NodeFunctionProps {
    */
   readonly recursiveLoop?: RecursiveLoop
   /**
+   * Executions at once that are kept for it, and that it never exceeds.
+   * @default - it shares those of the account
+   */
+  readonly reserved?: number
+  /**
    * What Lambda does with an asynchronous event when its invocation fails or is throttled.
    * @default - it tries for six hours, twice after a failure
    */
@@ -75,6 +80,7 @@ export class NodeFunction extends Function {
       role,
       ...(props.recursiveLoop === undefined ? {} : { recursiveLoop: props.recursiveLoop }),
       ...props.asynchronous,
+      ...(props.reserved === undefined ? {} : { reservedConcurrentExecutions: props.reserved }),
     })
     this.role = role
     this.logs = logs

@@ -34,7 +34,7 @@ export interface PublicApiProps {
   /** Requests a second to the whole API, and how large a burst may be. */
   readonly throttle: { readonly rate: number; readonly burst: number }
   /** @default - no firewall */
-  readonly firewall?: { readonly requestsPerAddress: number } | undefined
+  readonly firewall?: { readonly requestsPerAddress: number; readonly requestsPerKey?: number | undefined } | undefined
   /** @default - an address of API Gateway */
   readonly customDomain?: CustomDomain | undefined
   /**

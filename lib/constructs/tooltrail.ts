@@ -3,6 +3,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms'
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda'
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
+import type { SweeperVariables } from '../../functions/runtime/config.ts'
 import { shipAgents } from '../shipped-agents.ts'
 import { createFunctions, LOOP_TIMEOUT, type BackendFunctions, type Stores } from './backend-functions.ts'
 import { createHistorySearch } from './create-history-search.ts'
@@ -60,12 +61,22 @@ export interface TooltrailProps {
   /** @default RetentionDays.ONE_MONTH */
   readonly logDays?: RetentionDays
   /**
+   * Runs that workers execute at the same time.
+   * @default 20
+   */
+  readonly maxWorkers?: number
+  /**
+   * Keeps room in Lambda for the indexer and the sweeper; refused in accounts that may run few functions at once.
+   * @default false
+   */
+  readonly reserveConcurrency?: boolean
+  /**
    * Requests a second to the whole API, and how large a burst may be.
    * @default - 50, and 100 at once
    */
   readonly throttle?: { readonly rate: number; readonly burst: number }
   /** @default - no firewall before the API */
-  readonly firewall?: { readonly requestsPerAddress: number } | undefined
+  readonly firewall?: { readonly requestsPerAddress: number; readonly requestsPerKey?: number | undefined } | undefined
   /**
    * Origins of web pages that may call the API.
    * @default - none
@@ -105,6 +116,7 @@ export class Tooltrail extends Construct {
       logDays,
       retain,
       corsOrigins: props.corsOrigins ?? [],
+      reserveConcurrency: props.reserveConcurrency ?? false,
       bundle: { agents: agents.json, ...(toolsFile === undefined ? {} : { toolsFile }) },
     })
     const { api, worker, indexer, sweeper } = this.functions
@@ -114,6 +126,7 @@ export class Tooltrail extends Construct {
       eventSourceArn: this.stores.queue.queue.queueArn,
       batchSize: 1,
       reportBatchItemFailures: true,
+      maxConcurrency: props.maxWorkers ?? 20,
     }).node.addDependency(worker.role)
     this.stream = new IndexerStream(this, 'Stream', {
       table: this.stores.table,
@@ -121,6 +134,9 @@ export class Tooltrail extends Construct {
       retain,
       encryptionKey: props.encryptionKey,
     })
+    const failures: keyof SweeperVariables = 'TOOLTRAIL_FAILURES_BUCKET'
+    sweeper.addEnvironment(failures, this.stream.failures.bucketName)
+    this.stream.grantForgetting(sweeper)
     new SweepSchedule(this, 'Schedule', { sweeper })
     this.publicApi = new PublicApi(this, 'PublicApi', {
       handler: api,

@@ -6,6 +6,8 @@ const CHECKS =
   'a tool that may not be repeated is told to be interrupted, or begins with an approval, under a check of the lease'
 const QUEUE = 'Lambda receives and deletes the hints with its role'
 const STREAM = 'Lambda reads the stream with its role'
+const FORGOTTEN =
+  'records of a deleted session are taken out of batches that were given up, of which there are none when sessions are deleted here'
 const FAILURES = 'Lambda writes what was given up with its role'
 
 /** What each role may do although its function does not do it in every run of this suite, with the reason. */
@@ -39,6 +41,9 @@ export const EXPLAINED: { readonly [name in FunctionName]: Readonly<Record<strin
     's3:PutObject on TooltrailStreamFailures/*': FAILURES,
   },
   Sweeper: {
+    's3:DeleteObject on TooltrailStreamFailures/*': FORGOTTEN,
+    's3:GetObject on TooltrailStreamFailures/*': FORGOTTEN,
+    's3:PutObject on TooltrailStreamFailures/*': FORGOTTEN,
     'logs:CreateLogStream on TooltrailSweeperLogs': LOGS,
     'logs:PutLogEvents on TooltrailSweeperLogs': LOGS,
   },

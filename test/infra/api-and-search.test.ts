@@ -52,6 +52,23 @@ describe('the API', () => {
     )
   })
 
+  test('refuses a key that is used too often before anything is paid for', () => {
+    const [, acl] = ofType(prod, 'AWS::WAFv2::WebACL')[0] ?? []
+    expect(acl?.Properties['Rules']).toContainEqual(
+      expect.objectContaining({
+        Name: 'one-key',
+        Action: { Block: { CustomResponse: { ResponseCode: 429 } } },
+        Statement: {
+          RateBasedStatement: {
+            AggregateKeyType: 'CUSTOM_KEYS',
+            Limit: 12_000,
+            CustomKeys: [{ Header: { Name: 'authorization', TextTransformations: [{ Priority: 0, Type: 'NONE' }] } }],
+          },
+        },
+      }),
+    )
+  })
+
   test('stands behind a firewall in prod, which lets people talk about SQL', () => {
     expect(ofType(prod, 'AWS::WAFv2::WebACLAssociation')).toHaveLength(1)
     expect(ofType(dev, 'AWS::WAFv2::WebACL')).toHaveLength(0)

@@ -43,6 +43,7 @@ function load(handler: Handler, file = join(folder, handler, 'agents.json')): st
       OPENSEARCH_ENDPOINT: 'https://abc.eu-central-1.aoss.amazonaws.com',
       TOOLTRAIL_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/1/runs',
       TOOLTRAIL_POISON_URL: 'https://sqs.eu-central-1.amazonaws.com/1/poison',
+      TOOLTRAIL_FAILURES_BUCKET: 'failures',
       TOOLTRAIL_MODEL_SECRET: 'secret',
       TOOLTRAIL_STOP_MARGIN_SECONDS: '300',
       MODEL: 'demo/demo',

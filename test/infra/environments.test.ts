@@ -52,6 +52,11 @@ describe('the settings of an environment', () => {
     [{ model: 'a/b', search: SERVERLESS, alarmEmail: undefined }, 'own.alarmEmail: is needed where data is kept'],
     [{ model: 'a/b', search: { kind: 'serverless', maxCapacity: 6 } }, 'own.search.maxCapacity: '],
     [{ model: 'a/b', search: { kind: 'serverless', standby: true } }, 'own.search: Unrecognized key: "standby"'],
+    [
+      { model: 'a/b', search: SERVERLESS, retain: false, alarmEmail: undefined, monthlyBudget: 5 },
+      'own.monthlyBudget: needs an alarmEmail',
+    ],
+    [{ model: 'a/b', search: SERVERLESS, maxWorkers: 1 }, 'own.maxWorkers: '],
     [{ model: 'a/b', search: SERVERLESS, logDays: 8 }, 'own.logDays: '],
     [{ model: 'a/b', search: SERVERLESS, corsOrigins: ['example'] }, 'own.corsOrigins.0'],
     [{ model: 'a/b', search: SERVERLESS, throttle: { rate: 0, burst: 1 } }, 'own.throttle.rate: '],

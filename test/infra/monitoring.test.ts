@@ -198,6 +198,20 @@ describe('the alarms', () => {
     )
   })
 
+  test('tell of costs near the budget, where there is one', () => {
+    expect(ofType(dev, 'AWS::Budgets::Budget')).toEqual([])
+    const [, budget] = ofType(synthesise(variantOf('mine')), 'AWS::Budgets::Budget')[0] ?? []
+    expect(budget?.Properties['Budget']).toMatchObject({
+      BudgetLimit: { Amount: 200, Unit: 'USD' },
+      TimeUnit: 'MONTHLY',
+    })
+    const warnings = budget?.Properties['NotificationsWithSubscribers'] as { Subscribers: object[] }[]
+    expect(warnings.map(({ Subscribers }) => Subscribers)).toEqual([
+      [{ SubscriptionType: 'EMAIL', Address: 'oncall@example.com' }],
+      [{ SubscriptionType: 'EMAIL', Address: 'oncall@example.com' }],
+    ])
+  })
+
   test('reach the address of the environment', () => {
     expectResource(synthesise(variantOf('small')).monitoring, 'AWS::SNS::Subscription', {
       Protocol: 'email',

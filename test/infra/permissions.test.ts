@@ -1,7 +1,12 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { describe, expect, test } from 'vitest'
+import { createDynamoKeyStore } from '../../functions/adapters/dynamodb/key-store.ts'
+import { partitionOf } from '../../functions/adapters/dynamodb/keys.ts'
+import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
 import { environmentNamed, environmentOf, ofType, synthesise, type Synthesised } from './synthesise.ts'
 
 interface Statement {
+  readonly Effect: 'Allow' | 'Deny'
   readonly Action: string | string[]
   readonly Resource: unknown
 }
@@ -14,9 +19,11 @@ function rightsOf(made: Synthesised): Map<string, string[]> {
   for (const [, { Properties }] of ofType(made, 'AWS::IAM::Policy')) {
     const name = /Tooltrail(\w+)RoleDefaultPolicy/.exec(String(Properties['PolicyName']))?.[1]?.toLowerCase() ?? 'other'
     const { Statement: statements } = Properties['PolicyDocument'] as { Statement: Statement[] }
-    const allowed = statements.flatMap(({ Action, Resource }) =>
-      listOf(Action).flatMap((action) => listOf(Resource).map((resource) => `${action} ${render(resource)}`)),
-    )
+    const allowed = statements
+      .filter(({ Effect }) => Effect === 'Allow')
+      .flatMap(({ Action, Resource }) =>
+        listOf(Action).flatMap((action) => listOf(Resource).map((resource) => `${action} ${render(resource)}`)),
+      )
     rights.set(name, [...(rights.get(name) ?? []), ...allowed].toSorted())
   }
   return rights
@@ -60,7 +67,7 @@ const RIGHTS = {
   sweeper: [
     'dynamodb: BatchGetItem ConditionCheckItem DeleteItem Query Query UpdateItem',
     LOGS,
-    's3: DeleteObject ListBucket',
+    's3: DeleteObject DeleteObject GetObject ListBucket ListBucket PutObject',
     'sqs: SendMessage',
   ],
 }
@@ -76,6 +83,30 @@ describe('the rights of the functions', () => {
       ]
     })
     expect(Object.fromEntries(services)).toEqual(RIGHTS)
+  })
+
+  test('let no function make, change or remove an API key, whatever else it may do', async () => {
+    const partitions: string[] = []
+    const send = async ({ input }: { input: { TransactItems?: { Put: { Item: { pk: { S: string } } } }[] } }) =>
+      void partitions.push(...(input.TransactItems ?? []).map(({ Put }) => Put.Item.pk.S))
+    const client = { send } as unknown as DynamoDBClient
+    const keys = createDynamoKeyStore({ client, tableName: 'log', clock: createSystemClock() })
+    await keys.create('hash', { id: 'a', tenant: 'acme', scopes: ['read'], caps: {}, createdAt: 0 })
+    expect(partitions).toHaveLength(2)
+    const denials = ofType(prod, 'AWS::IAM::Policy').flatMap(([, { Properties }]) =>
+      (Properties['PolicyDocument'] as { Statement: (Statement & { Condition?: object })[] }).Statement.filter(
+        ({ Effect }) => Effect === 'Deny',
+      ),
+    )
+    expect(denials).toHaveLength(4)
+    for (const { Action, Condition } of denials) {
+      expect(new Set(Action)).toEqual(new Set(['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem']))
+      const denied = { 'ForAnyValue:StringLike': { 'dynamodb:LeadingKeys': ['K#*', 'KEYS'] } }
+      expect(Condition).toEqual(denied)
+      for (const partition of partitions) expect(partition).toMatch(/^(K#.*|KEYS)$/)
+    }
+    // What functions do write: sessions, and the rates of keys.
+    for (const own of [partitionOf({ tenant: 'KEYS', session: 'K' }), 'R#']) expect(own).not.toMatch(/^(K#.*|KEYS)$/)
   })
 
   test('name every action: none has a *', () => {

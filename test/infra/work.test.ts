@@ -60,6 +60,18 @@ describe('what goes to whom', () => {
   test('a hint that keeps failing goes to the dead letters', () =>
     expect(queueOf('RunsQueue')['RedrivePolicy']).toMatchObject({ maxReceiveCount: 3 }))
 
+  test('the workers are bounded, and keep nobody else from Lambda where concurrency is reserved', () => {
+    expect(ofQueue?.['ScalingConfig']).toEqual({ MaximumConcurrency: 20 })
+    const reservedOf = (name: string): [string, unknown][] =>
+      ofType(synthesise(environmentNamed(name)), 'AWS::Lambda::Function').flatMap(([id, { Properties }]) => {
+        const reserved = Properties['ReservedConcurrentExecutions']
+        return reserved === undefined ? [] : [[/Tooltrail([A-Z][a-z]+)/.exec(id)?.[1] ?? id, reserved]]
+      })
+    expect(Object.fromEntries(reservedOf('prod'))).toEqual({ Indexer: 20, Sweeper: 2 })
+    // AWS refuses it in an account that is new, and with it the whole stack.
+    expect(reservedOf('dev')).toEqual([])
+  })
+
   test('Lambda tries no sweep again, for it would come late and beside others', () => {
     const configs = ofType(dev, 'AWS::Lambda::EventInvokeConfig').map(([, { Properties }]) => Properties)
     expect(configs).toHaveLength(1)

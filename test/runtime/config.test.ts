@@ -66,14 +66,15 @@ describe('settings of functions', () => {
   const lambda = { AWS_REGION: 'eu-central-1', LAMBDA_TASK_ROOT: '/var/task' }
   const store = { TOOLTRAIL_ENVIRONMENT: 'dev', TOOLTRAIL_TABLE: 't', TOOLTRAIL_BUCKET: 'b', LOG_LEVEL: 'info' }
   const url = 'https://sqs.eu-central-1.amazonaws.com/1/runs'
-  const sweeper: SweeperVariables = { ...store, TOOLTRAIL_QUEUE_URL: url }
+  const queue = { ...store, TOOLTRAIL_QUEUE_URL: url }
+  const sweeper: SweeperVariables = { ...queue, TOOLTRAIL_FAILURES_BUCKET: 'f' }
   const indexer: IndexerVariables = {
-    ...sweeper,
+    ...queue,
     OPENSEARCH_ENDPOINT: 'https://x.aoss.amazonaws.com',
     TOOLTRAIL_POISON_URL: url,
   }
   const api: ApiVariables = {
-    ...sweeper,
+    ...queue,
     OPENSEARCH_ENDPOINT: 'https://x.aoss.amazonaws.com',
     TOOLTRAIL_AGENTS: './agents.json',
     TOOLTRAIL_MODEL_SECRET: 'tooltrail-dev-models',

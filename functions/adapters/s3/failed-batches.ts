@@ -1,4 +1,4 @@
-import { DeleteObjectCommand, GetObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3'
+import { DeleteObjectCommand, GetObjectCommand, paginateListObjectsV2, PutObjectCommand } from '@aws-sdk/client-s3'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { z } from 'zod'
 
@@ -31,6 +31,28 @@ export async function* failedRecords({
       }
     }
   }
+}
+
+/**
+ * Takes the records that `isGone` says out of all batches; a batch without any left goes, too. What is in the bucket is what was
+ * said: it must not outlive the session that it was said in.
+ */
+export async function removeFailedRecords(
+  { client, bucket }: { readonly client: S3Client; readonly bucket: string },
+  isGone: (record: unknown) => boolean,
+): Promise<void> {
+  for await (const page of paginateListObjectsV2({ client }, { Bucket: bucket }))
+    for (const { Key: key } of page.Contents ?? []) {
+      const { Body: body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
+      const text = (await body?.transformToString()) ?? ''
+      const records = recordsOf(key ?? '', text)
+      const left = records.filter((record) => !isGone(record))
+      if (left.length === records.length) continue
+      const invocation = { ...(JSON.parse(text) as object), payload: JSON.stringify({ Records: left }) }
+      const place = { Bucket: bucket, Key: key }
+      if (left.length === 0) await client.send(new DeleteObjectCommand(place))
+      else await client.send(new PutObjectCommand({ ...place, Body: JSON.stringify(invocation) }))
+    }
 }
 
 /** How many batches the bucket holds. */

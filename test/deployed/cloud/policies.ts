@@ -4,13 +4,25 @@ import { resolve } from './intrinsics.ts'
 import type { RecordedCall } from './recorded-call.ts'
 
 const list = z.union([z.string().transform((one) => [one]), z.array(z.string())])
-const Statement = z.strictObject({
+const Allowed = z.strictObject({
   Sid: z.string().optional(),
   Effect: z.literal('Allow'),
   Action: list,
   Resource: list,
 })
-const Document = z.object({ Statement: z.array(Statement) })
+/** The one denial there is: items of these partitions are written by nobody. What partition a call is about is not recorded. */
+const NoApiKeys = z.strictObject({
+  Sid: z.literal('NoApiKeys'),
+  Effect: z.literal('Deny'),
+  Action: list,
+  Resource: list,
+  Condition: z.strictObject({
+    'ForAnyValue:StringLike': z.strictObject({
+      'dynamodb:LeadingKeys': z.tuple([z.literal('K#*'), z.literal('KEYS')]),
+    }),
+  }),
+})
+const Document = z.object({ Statement: z.array(z.union([Allowed, NoApiKeys])) })
 const Role = z.object({
   ManagedPolicyArns: z.tuple([]).optional(),
   Policies: z.array(z.object({ PolicyDocument: Document })).default([]),
@@ -28,14 +40,15 @@ export type Grant = RecordedCall
 
 /**
  * Everything that the templates grant to the role with this ARN: its policies, and the data access policies of serverless
- * collections. Managed policies, denials and conditions are refused, for nothing here knows what they come to.
+ * collections. Managed policies, other denials and conditions are refused, for nothing here knows what they come to.
  */
 export function grantsOf(names: Names, roleArn: string): readonly Grant[] {
   const roleName = roleArn.split('/').at(-1) ?? ''
   const grants: Grant[] = []
   const add = ({ Statement: statements }: z.output<typeof Document>): void => {
-    for (const { Action, Resource } of statements)
-      for (const action of Action) for (const resource of Resource) grants.push({ action, resource })
+    for (const { Effect, Action, Resource } of statements)
+      for (const action of Effect === 'Allow' ? Action : [])
+        for (const resource of Resource) grants.push({ action, resource })
   }
   for (const [stack, { Resources }] of names.stacks)
     for (const [id, { Type, Properties }] of Object.entries(Resources)) {

@@ -18,7 +18,7 @@ const STACKS = ['data', 'search', 'app'].map((part) => `tooltrail-${ENVIRONMENT}
 /** How long the attempts may take that nothing comes of: nobody promises anything of them. */
 const GIVEN_UP_MS = 180_000
 /** By the template of the queue. */
-const HINT_ATTEMPTS = 5
+const HINT_ATTEMPTS = 3
 const FORBIDDEN = {
   kind: 'answer',
   status: 400,

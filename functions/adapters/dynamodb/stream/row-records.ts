@@ -5,7 +5,7 @@ import type { MessageRow, RowRecords } from '../../../ports/message-rows.ts'
 import type { OutputStore } from '../../../ports/output-store.ts'
 import { numberAt, requiredText, textAt, type Item } from '../attributes.ts'
 import { createBodies, type Bodies } from '../log/bodies.ts'
-import { EXPIRY, sessionOf } from '../keys.ts'
+import { EXPIRY, partitionOf, sessionOf } from '../keys.ts'
 import { messageOf } from '../log/message-item.ts'
 
 /** A record of the table's stream, as a Lambda function and as the streams' own client get it. */
@@ -41,6 +41,10 @@ export function expiryRemoved({ dynamodb }: StreamRecord): SessionKey | undefine
   const { NewImage: now, OldImage: before } = dynamodb ?? {}
   return now === undefined && before !== undefined && textAt(before, 'sk') === EXPIRY ? sessionOf(before) : undefined
 }
+
+/** Whether the record tells of a row of this session. */
+export const isOfSession = ({ dynamodb }: StreamRecord, key: SessionKey): boolean =>
+  textAt(dynamodb?.Keys ?? {}, 'pk') === partitionOf(key)
 
 /** Whether the item is a message: no other has a role, and an id where others have a name. */
 export const isMessage = (item: Item): boolean => isUlid(textAt(item, 'sk') ?? '') && textAt(item, 'role') !== undefined
