@@ -15,7 +15,7 @@ const DEFAULT_INSTRUCTIONS = [
 const json = z.custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value))
 const positive = z.number().int().positive()
 
-/** Settings of the format that this version cannot carry out are refused by name unless they say "off". */
+/** Settings of the format that this version does not support: refused by name unless they are off. */
 const later = <Value extends z.core.util.Literal>(off: Value) => z.literal(off, 'is not part of this version')
 
 const policies = z.strictObject({
@@ -62,7 +62,7 @@ interface Defaults {
   readonly defaultTools: readonly string[]
 }
 
-/** The agents of `agents.json`; without the file, the default agent alone. Throws `SettingsError`, which names the path. */
+/** The agents of `agents.json`; without the file, only the default agent. Throws `SettingsError`, which names the path. */
 export function readAgents(
   at: { readonly path: string; readonly named: boolean },
   defaults: Defaults,

@@ -7,12 +7,12 @@ import { tools as customTools } from './custom-tools.ts'
 
 /**
  * The tools that agents may name, in the order in which the default agent declares them: the built-in ones, then those that were
- * shipped with them. One that has a built-in tool's name takes its place.
+ * shipped with them. One with a built-in tool's name replaces it.
  */
 export function builtInTools(own: readonly Tool[] = customTools): Tools {
   const tools: Tool[] = [searchHistory, readOutput, currentTime, createHttpFetchTool(), ...own]
   return new Map(tools.map((tool) => [tool.name, tool]))
 }
 
-/** What agents of a deployment on AWS have unless they name it: inside a network, fetching is for those who ask for it. */
+/** The default tools of agents on AWS: inside a network, an agent must name `http_fetch` to get it. */
 export const withoutHttpFetch = (tools: Tools): string[] => [...tools.keys()].filter((name) => name !== 'http_fetch')

@@ -21,7 +21,7 @@ export const environment = z.object({
   TOOLTRAIL_BACKEND: z.enum(['local', 'aws']).default('local'),
   TOOLTRAIL_TABLE: text.default('tooltrail'),
   TOOLTRAIL_BUCKET: text.default('tooltrail-outputs'),
-  // OpenSearch takes no capitals.
+  // OpenSearch accepts no capitals.
   TOOLTRAIL_INDEX: z
     .string()
     .regex(/^[a-z][a-z0-9-]*$/)
@@ -115,7 +115,7 @@ function modelSettings(values: z.output<typeof environment>): ModelSettings {
   return { ...keySettings(values), ...bedrockSettings(values) }
 }
 
-/** What these keys and addresses say of their providers. */
+/** Settings of the providers from these keys and addresses. */
 export function keySettings(values: ModelKeys): ModelSettings {
   const {
     ANTHROPIC_API_KEY: anthropic,
@@ -146,9 +146,11 @@ function bedrockSettings(values: z.output<typeof environment>): Pick<ModelSettin
 
 function awsSettings(values: z.output<typeof environment>) {
   const { OPENSEARCH_ENDPOINT: opensearch, DYNAMODB_ENDPOINT: dynamodb, S3_ENDPOINT: s3, SQS_ENDPOINT: sqs } = values
-  if (opensearch === undefined) throw new SettingsError('OPENSEARCH_ENDPOINT: where the history index is')
+  if (opensearch === undefined) throw new SettingsError('OPENSEARCH_ENDPOINT: set it to where the history index is')
   if (sqs === undefined && (values.TOOLTRAIL_QUEUE_URL === undefined || values.TOOLTRAIL_POISON_URL === undefined))
-    throw new SettingsError('TOOLTRAIL_QUEUE_URL, TOOLTRAIL_POISON_URL: the queues, or SQS_ENDPOINT to make them there')
+    throw new SettingsError(
+      'TOOLTRAIL_QUEUE_URL, TOOLTRAIL_POISON_URL: set both, or SQS_ENDPOINT to have them made there',
+    )
   return {
     region: values.AWS_REGION ?? 'us-east-1',
     table: values.TOOLTRAIL_TABLE,
@@ -161,7 +163,7 @@ function awsSettings(values: z.output<typeof environment>) {
   }
 }
 
-/** What engines on this machine take when nothing is set; on AWS the SDK finds its credentials itself. */
+/** Credentials for engines on this machine if none are set; on AWS the SDK finds its own. */
 function engineCredentials(values: z.output<typeof environment>) {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, DYNAMODB_ENDPOINT: endpoint } = values
   if (endpoint === undefined || accessKeyId !== undefined || secretAccessKey !== undefined) return undefined
@@ -172,7 +174,7 @@ const ofStore = environment
   .pick({ TOOLTRAIL_INDEX: true, LOG_LEVEL: true })
   .extend({ TOOLTRAIL_ENVIRONMENT: text, TOOLTRAIL_TABLE: text, TOOLTRAIL_BUCKET: text, AWS_REGION: text })
   .extend({ TOOLTRAIL_QUEUE_URL: z.url() })
-  // The SDK reads these itself; an engine in the place of S3 wants its buckets in the path.
+  // The SDK reads these itself; an engine instead of S3 wants its buckets in the path.
   .extend({ AWS_ENDPOINT_URL_S3: z.url().optional() })
 const ofSearch = ofStore.extend({ OPENSEARCH_ENDPOINT: z.url() })
 const ofLoop = ofSearch.extend({
@@ -215,7 +217,7 @@ export function readLoopSettings(variables: Variables = process.env) {
   return {
     ...searchSettings(values),
     agentsFile: { path: resolve(values.LAMBDA_TASK_ROOT, values.TOOLTRAIL_AGENTS), named: true },
-    /** What stands beside the bundle. */
+    /** The folder of the bundle. */
     folder: resolve(values.LAMBDA_TASK_ROOT),
     model: values.MODEL,
     modelSecret: values.TOOLTRAIL_MODEL_SECRET,

@@ -29,7 +29,7 @@ export interface Core {
   readonly worker: SessionWorker
 }
 
-/** What executes runs in a process, and what hands them in, without anything that listens or goes by the clock. */
+/** What executes runs in a process and what accepts them, without anything that listens or runs by the clock. */
 export function createCore(ports: CorePorts, { agents, tools, observe }: CoreSettings): Core {
   const bus = createEventBus()
   const history = createHistorySearch({ index: ports.index, reader: ports.reader })

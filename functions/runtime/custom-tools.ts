@@ -1,4 +1,4 @@
 import type { Tool } from '../ports/tool.ts'
 
-/** Tools beside the built-in ones. Bundling for AWS puts the module of `toolsFile` in place of this one. */
+/** Tools beside the built-in ones. Bundling for AWS replaces this module by that of `toolsFile`. */
 export const tools: readonly Tool[] = []

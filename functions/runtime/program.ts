@@ -22,10 +22,10 @@ import type { SessionStore } from '../ports/session-store.ts'
 import type { Tools } from '../ports/tool.ts'
 import { createCore } from './core.ts'
 
-/** How long one hint may work on a deletion, in milliseconds; the sweeper goes on. */
+/** Milliseconds that one hint may spend on a deletion; the sweeper goes on. */
 const DELETION_MS = 60_000
 
-/** One adapter for every port: everything that a program stands on. */
+/** One adapter for every port: everything that a program needs. */
 export interface Ports {
   readonly sessions: SessionStore
   readonly inbox: RunInbox
@@ -45,7 +45,7 @@ export interface Ports {
 
 /** Ports with what is behind them: connections, and the rebuild of their history index. */
 export interface OpenPorts extends Ports {
-  /** Makes the history index again from the log while the program goes on. */
+  /** Rebuilds the history index from the log while the program goes on. */
   rebuildHistory(): Promise<{ readonly messages: number; readonly removed: number }>
   close(): void | Promise<void>
 }
@@ -65,11 +65,11 @@ export interface Program {
   start(): void
   /** After `start`: ends streams and waits, hands over what runs between two rounds, and stops sweeping. The ports stay open. */
   stop(): Promise<void>
-  /** Makes haste with stopping: answers that models still give are cut off, and asked for again by whoever goes on. */
+  /** Hurries up stopping: cuts off completions that are under way; the next holder asks for them again. */
   cutOff(): void
 }
 
-/** The whole program in one process, on whatever the ports stand on: API, loop, queue consumer and sweeper. */
+/** The whole program in one process, on any ports: API, loop, queue consumer and sweeper. */
 export function createProgram(ports: Ports, { agents, tools, app: appSettings, sweepMs }: ProgramSettings): Program {
   const { service, worker } = createCore(ports, { agents, tools })
   const stopping = new AbortController()

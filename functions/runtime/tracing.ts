@@ -83,7 +83,7 @@ function traceTool(tool: Tool): Tool {
 const startSpan = (name: string, kind: SpanKind, attributes: Attributes): Span =>
   trace.getTracer('tooltrail').startSpan(name, { kind, attributes })
 
-/** Messages of errors may quote what a model or a tool said: only their kind is told. */
+/** Error messages may quote what a model or a tool said: spans get only their kind. */
 function fail(span: Span, error: unknown): void {
   const kind = error instanceof ModelError ? error.code : error instanceof Error ? error.name : '_OTHER'
   span.setAttribute('error.type', kind)

@@ -7,9 +7,9 @@ const REQUEST_MS = 10_000
 
 export interface ClientSettings {
   readonly region: string
-  /** Left out: the SDK finds them, and again when they have expired. */
+  /** @default the SDK finds them, and renews them when they expire */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined
-  /** Engines that stand in for AWS; the SDK's own where left out. */
+  /** Engines instead of AWS. @default the SDK's own endpoints */
   readonly endpoints: {
     readonly dynamodb?: string | undefined
     readonly s3?: string | undefined
@@ -17,7 +17,7 @@ export interface ClientSettings {
   }
 }
 
-/** What every client is told. */
+/** The options of every client. */
 export function clientOptions({ region, credentials }: ClientSettings, endpoint: string | undefined) {
   return {
     region,
@@ -29,7 +29,7 @@ export function clientOptions({ region, credentials }: ClientSettings, endpoint:
 
 /** The client of the table. */
 export const openDynamo = (settings: ClientSettings): DynamoDBClient =>
-  // The adapter repeats its requests itself: repeating them here as well would multiply the waits.
+  // The adapter repeats its requests: repeating them here as well would multiply the waits.
   new DynamoDBClient({ ...clientOptions(settings, settings.endpoints.dynamodb), maxAttempts: 1 })
 
 /** The client of the queues. A poll waits up to 20 s for a message, so it must not be cut off before. */
@@ -39,7 +39,7 @@ export const openSqs = (settings: ClientSettings): SQSClient =>
     requestHandler: { requestTimeout: 3 * REQUEST_MS },
   })
 
-/** How requests to this address are signed: collections and domains on AWS are, a node of one's own is not. */
+/** How requests to this address are signed: for collections and domains on AWS, not for a node of your own. */
 export function signingOf(
   endpoint: string,
   region: string,

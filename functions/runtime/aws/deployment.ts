@@ -26,8 +26,8 @@ const Outputs = {
 }
 
 /**
- * What an environment's stacks have made, as their outputs name it. Rejects with `SettingsError` when they are not deployed, or
- * not by this version.
+ * What an environment's stacks have made, from their outputs. Rejects with `SettingsError` when they are not deployed, or not by
+ * this version.
  */
 export async function readDeployment(client: CloudFormationClient, environment: string) {
   const data = await outputsOf(client, environment, 'data')
@@ -68,5 +68,5 @@ async function outputsOf<Part extends keyof typeof Outputs>(
   const parsed = Outputs[part].safeParse(outputs)
   if (parsed.success) return parsed.data as z.output<(typeof Outputs)[Part]>
   const missing = parsed.error.issues.map(({ path }) => path.join('.')).join(', ')
-  throw new SettingsError(`stack ${stack} does not say its ${missing}: deploy this version of Tooltrail first`)
+  throw new SettingsError(`stack ${stack} has no output ${missing}: deploy this version of Tooltrail first`)
 }

@@ -22,8 +22,8 @@ interface Dependencies {
 }
 
 /**
- * Does what the records of the table's stream ask for: keeps the history index in step, and deletes sessions whose expiry was
- * removed. Names the earliest record that failed, to be sent again from there.
+ * Does what the records of the table's stream ask for: keeps the history index up to date, and deletes sessions whose expiry was
+ * removed. Returns the earliest record that failed, so that the stream is sent again from there.
  */
 export function createStreamHandler(
   dependencies: Dependencies,

@@ -2,15 +2,15 @@ import * as z from 'zod'
 import type { ModelSettings } from '../../adapters/models/model-settings.ts'
 import { environment, keySettings, parse, SettingsError } from '../config.ts'
 
-/** What a secret of model settings may hold. */
+/** The fields of a secret of model settings. */
 const modelSecret = z.strictObject({
   ...environment.pick({ ANTHROPIC_API_KEY: true, OPENAI_API_KEY: true, MODEL_API_KEY: true }).shape,
   ...environment.pick({ MODEL_BASE_URL: true, AWS_BEARER_TOKEN_BEDROCK: true }).shape,
 })
 
 /**
- * The settings of models that a secret's text (a JSON object) holds. Throws `SettingsError`, which names the secret and what is
- * wrong with it, and quotes nothing.
+ * The settings of models in a secret's text, a JSON object. Throws `SettingsError`, which names the secret and what is wrong with
+ * it, and quotes nothing.
  */
 export function parseModelSecret(name: string, text: string): { models: ModelSettings; bedrockKey?: string } {
   const value = parseJson(text)
@@ -24,7 +24,7 @@ export function parseModelSecret(name: string, text: string): { models: ModelSet
   }
 }
 
-/** Undefined for what is no JSON: the parser's own error quotes the text. */
+/** Undefined for a text that is not JSON: the parser's own error would quote it. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -24,7 +24,7 @@ import { createAwsStores } from './stores.ts'
 import type { OperationSettings } from '../config.ts'
 import { readDeployment } from './deployment.ts'
 
-/** What people do with a deployed environment from their own machine, with their own credentials. */
+/** What people can do with a deployed environment from their own machine, with their own credentials. */
 export type Operations = Awaited<ReturnType<typeof openOperations>>
 
 /** Finds an environment by its stacks. Rejects with `SettingsError` when it is not deployed. */
@@ -85,7 +85,7 @@ async function* putAside(...sources: readonly FailedBatches[]): FailedBatches {
   for (const source of sources) yield* source
 }
 
-/** What the records of batches that Lambda gave up were about. */
+/** The changes in the batches that Lambda gave up. */
 async function* batchesOf(batches: ReturnType<typeof failedRecords>, records: RowRecords<StreamRecord>): FailedBatches {
   for await (const { records: given, forget } of batches) {
     const changes = given.flatMap((record): FailedChange[] => {

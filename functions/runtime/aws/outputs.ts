@@ -4,7 +4,7 @@ import type { OutputStore } from '../../ports/output-store.ts'
 import { clientOptions } from './clients.ts'
 import type { ClientSettings } from './clients.ts'
 
-/** The client of the outputs' bucket. Engines know no host names of buckets. */
+/** The client of the outputs' bucket. Engines do not support host names of buckets. */
 export const openS3 = (settings: ClientSettings): S3Client =>
   new S3Client({
     ...clientOptions(settings, settings.endpoints.s3),

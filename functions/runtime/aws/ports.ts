@@ -29,7 +29,7 @@ type AwsSettings = NonNullable<Settings['aws']>
 
 /**
  * Everything on DynamoDB, S3, SQS and OpenSearch, or on engines that speak their protocols. Table, bucket and queues are made
- * where an endpoint is named; on AWS the stacks make them. The table's stream is polled here, as Lambda does on AWS.
+ * if their endpoint is set; on AWS the stacks make them. The table's stream is polled here; on AWS, Lambda polls it.
  */
 export async function openAwsPorts(
   settings: Pick<Settings, 'logLevel' | 'modelSettings'> & { readonly aws: AwsSettings },

@@ -8,23 +8,23 @@ import { ModelError } from '../../ports/model.ts'
 import { SettingsError } from '../config.ts'
 import { parseModelSecret } from './model-secret.ts'
 
-/** A changed key is used this long after at the latest, in seconds. */
+/** Seconds after which a changed key is used at the latest. */
 const SECRET_SECONDS = 300
 
 interface Dependencies {
   readonly client: SecretsManagerClient
   /** Name or ARN. */
   readonly secret: string
-  /** Used where the secret holds no key for Bedrock. */
+  /** Used if the secret holds no key for Bedrock. */
   readonly bedrock: BedrockSettings
   readonly logger: Pick<Logger, 'warn'>
-  /** Left out: the global one. */
+  /** @default the global one */
   readonly fetch?: FetchFunction
 }
 
 /**
  * Models whose keys are in a secret, read when the first model is opened and again every five minutes, so that a rotated key is
- * picked up; the last good one is used while the secret cannot be read. Rejects with `ModelError`, which names the secret.
+ * used; while the secret cannot be read, the last good one stays in use. Rejects with `ModelError`, which names the secret.
  */
 export function createSecretModels({ client, secret, bedrock, logger, fetch }: Dependencies): Models {
   const provider = new SecretsProvider({ awsSdkV3Client: client })
@@ -49,7 +49,7 @@ export function createSecretModels({ client, secret, bedrock, logger, fetch }: D
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       if (current !== undefined) {
-        logger.warn('the model settings cannot be read, going on with those from before', { secret, error: reason })
+        logger.warn('the model settings cannot be read, going on with the previous ones', { secret, error: reason })
         return current.models
       }
       const text = error instanceof SettingsError ? reason : `secret ${secret}: cannot be read: ${reason}`

@@ -12,29 +12,29 @@ import { queueDepth } from '../../adapters/sqs/queue-depth.ts'
 import type { QueueDepth } from '../../adapters/sqs/queue-depth.ts'
 import type { Operations } from './operations.ts'
 
-/** Counting the documents of a table reads all of it: done unasked only up to this size in bytes. */
+/** Counting the documents of a table reads all of it. Without `--count` this is done up to this size in bytes. */
 const COUNTED_UNASKED = 256 * 1024 * 1024
 const METRICS_MS = 15 * 60_000
 const ERRORS_MS = 60 * 60_000
 const ERRORS_SHOWN = 5
 
-/** How a deployed environment is. What could not be found out is an `Error` in its place. */
+/** The state of a deployed environment. What could not be read is an `Error` instead. */
 export interface Status {
   readonly environment: string
   readonly region: string
   readonly apiUrl: string
   readonly table: { readonly name: string; readonly items: number; readonly bytes: number } | Error
   readonly queue: QueueDepth | Error
-  /** Seconds for which the oldest hint has waited, by the latest minute that tells; undefined when none does. */
+  /** Seconds for which the oldest hint has waited, in the latest minute with a value; undefined without one. */
   readonly oldestSeconds: number | undefined | Error
   readonly deadLetters: QueueDepth | Error
   readonly poison: QueueDepth | Error
   readonly failedBatches: number | Error
-  /** Milliseconds, the most of the last 15 minutes; undefined when nothing was indexed. */
+  /** Milliseconds, the maximum of the last 15 minutes; undefined when nothing was indexed. */
   readonly indexLagMs: number | undefined | Error
   /** Of the index; undefined before anything was indexed. */
   readonly documents: { readonly count: number | undefined; readonly tookMs: number } | Error
-  /** That the messages of the table make at most; undefined when not counted. */
+  /** Documents that the messages of the table have at most; undefined when not counted. */
   readonly documentsOfTable: number | undefined | Error
   /** Of a managed domain. */
   readonly domain: { readonly green: boolean; readonly text: string } | undefined | Error
@@ -42,7 +42,7 @@ export interface Status {
   readonly errors: readonly LoggedError[] | Error
 }
 
-/** Looks at everything at once; rejects for nothing that only one of the services refuses. `count`: however large the table. */
+/** Reads everything at once, and does not reject when a single service refuses. `count`: however large the table is. */
 export async function readStatus(operations: Operations, { count }: { readonly count: boolean }): Promise<Status> {
   const { deployment, clients, region } = operations
   const { environment, apiUrl, search } = deployment

@@ -16,7 +16,7 @@ export interface StoreDependencies {
   readonly clock: Clock
 }
 
-/** The ports on rows and outputs that executing runs stands on, on DynamoDB, with the outputs given. */
+/** The ports on rows and outputs that executing runs needs, on DynamoDB. */
 export function createAwsStores({ dynamodb, outputs, table, clock }: StoreDependencies) {
   const rows = { client: dynamodb, tableName: table, outputs, clock }
   return {

@@ -9,14 +9,14 @@ import { openLoop } from './loop.ts'
 import { createStreamingHandler } from './streaming.ts'
 import type { StreamingHandler } from './streaming.ts'
 
-/** API Gateway ends a stream after 15 minutes: ours end before, and say that there is more. */
+/** API Gateway ends a stream after 15 minutes: ours end before that, and say that there is more. */
 const LONGEST_STREAM_MS = 14 * 60_000 - 15_000
-/** What is left of the function's time when streams and waits end, in milliseconds. */
+/** Milliseconds that are left of the function's time when streams and waits end. */
 const CLOSING_MS = 10_000
 
 /**
- * Answers the requests of the REST API. Runs whose callers wait or listen are executed here, those of `Prefer: respond-async` are
- * handed to the queue. Lambda gives a process one request at a time.
+ * Handles the requests of the REST API. Runs whose callers wait or listen are executed here, those of `Prefer: respond-async` are
+ * handed to the queue. Lambda sends a process one request at a time.
  */
 export function createApiHandler(settings: LoopSettings): StreamingHandler {
   const loop = openLoop(settings)

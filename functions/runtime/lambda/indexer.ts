@@ -25,7 +25,7 @@ export function createIndexerHandler(
   const handle = createStreamHandler({ ...openStores(settings, clock, logger), logger })
   return async ({ Records: records }, context) => {
     logger.begin(context)
-    // Lambda gives binary values as text: this table has none.
+    // Lambda passes binary values as text: this table has none.
     const { failed } = await handle(records as readonly StreamRecord[])
     if (failed.length > 0) countFailure()
     const oldest = Math.min(...records.flatMap(createdAt))
@@ -34,7 +34,7 @@ export function createIndexerHandler(
   }
 }
 
-/** Milliseconds since 1970; the stream tells seconds. */
+/** Milliseconds since 1970; the stream has seconds. */
 const createdAt = ({ dynamodb }: DynamoDBRecord): number[] =>
   dynamodb?.ApproximateCreationDateTime === undefined ? [] : [dynamodb.ApproximateCreationDateTime * 1000]
 

@@ -5,9 +5,9 @@ import type { RunQueue } from '../../ports/run-queue.ts'
 import type { InvocationLogger } from './logger.ts'
 import type { RunMetrics } from './metrics.ts'
 
-/** A session whose work was handed on this often without a pause waits for the next sweep, so that no chain of hints is endless. */
+/** A session that was handed on this often without a pause waits for the next sweep: no chain is endless (record 13). */
 const MOST_HOPS = 100
-/** Kept free at the end of the function's time, in milliseconds: for a lease to be given back, and a hint to be sent. */
+/** Milliseconds kept free at the end of the function's time, to give a lease back and send a hint. */
 const CUT_OFF_MS = 10_000
 
 /** What executes runs in a function. */
@@ -20,9 +20,10 @@ export interface Invoked {
 }
 
 /**
- * Does the work of one invocation and all that it began: a function that ends early is frozen, and would thaw with stale work.
+ * Does the work of one invocation and everything that it began: a function that returns early is frozen, and would thaw with
+ * stale work.
  * What still runs `stopMarginMs` before the function's time is over is handed on through the queue, with one hop more: between
- * two rounds, or at the very end out of the middle of a model's answer.
+ * two rounds, or at the very end out of the middle of a completion (record 14).
  */
 export async function invoke<Result>(
   loop: Invoked,
@@ -50,10 +51,10 @@ export async function invoke<Result>(
 
 async function handOver({ ports, worker, logger }: Invoked, hops: number): Promise<void> {
   for (const key of await worker.handOver()) {
-    if (hops > MOST_HOPS) logger.warn('work was handed on often, and waits for a sweep', { ...key, hops })
+    if (hops > MOST_HOPS) logger.warn('a session was handed on too often and waits for a sweep', { ...key, hops })
     else
       await ports.queue.send({ ...key, hops }).catch((error: unknown) => {
-        logger.error('handing over failed, a sweep will find it', error, { ...key })
+        logger.error('handing over failed, a sweep will find the session', error, { ...key })
       })
   }
 }

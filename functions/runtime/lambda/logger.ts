@@ -3,11 +3,11 @@ import type { Context } from 'aws-lambda'
 import type { Logger } from '../../ports/logger.ts'
 import type { LogLevel } from '../logger.ts'
 
-/** A logger whose lines carry the ids of the invocation, and of what it works on. */
+/** A logger whose lines carry the ids of the invocation and of its session and run. */
 export interface InvocationLogger extends Logger {
-  /** Begins the lines of an invocation; those of the one before are forgotten. */
+  /** Begins an invocation; the ids of the previous one are dropped. */
   begin(context: Context): void
-  /** Puts these on the invocation's further lines. */
+  /** Adds these to the invocation's further lines. */
   identify(ids: { readonly tenant: string; readonly session: string; readonly run?: string }): void
 }
 

@@ -4,13 +4,13 @@ import type { RunEvent } from '../../domain/events.ts'
 
 /** CloudWatch's namespace; every metric has the dimensions `environment` and, of runs, `agent`. */
 const NAMESPACE = 'Tooltrail'
-/** Stands for agents that are not configured any more: dimensions must be bounded. */
+/** The name for agents that are no longer configured: dimensions must be bounded. */
 const OTHER_AGENT = 'other'
 
 export interface RunMetrics {
-  /** Counts what an event of a run tells. */
+  /** Counts an event of a run. */
   observe(event: RunEvent): void
-  /** Writes what was counted since the last time, one line an agent. */
+  /** Writes what was counted since the last time, one line per agent. */
   flush(): void
 }
 
@@ -52,7 +52,7 @@ export function createRunMetrics(environment: string, agents: ReadonlyMap<string
   }
 }
 
-/** Tells how long what was just indexed had been in the table: milliseconds of the oldest record, a line a batch. */
+/** Writes how long the records of a batch had been in the table: milliseconds of the oldest, one line per batch. */
 export function createLagMetric(environment: string): (milliseconds: number) => void {
   const metrics = createMetrics({ environment })
   return (milliseconds) => {
@@ -61,7 +61,7 @@ export function createLagMetric(environment: string): (milliseconds: number) => 
   }
 }
 
-/** Counts what failed and comes again, of which Lambda knows nothing: the invocation that says so has not failed. */
+/** Counts what failed and comes again. Lambda does not know of it: the invocation that reports it has not failed. */
 export function createFailureMetric(environment: string, name: 'FailedHints' | 'FailedBatches'): () => void {
   const metrics = createMetrics({ environment })
   return () => {

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda'
 
-/** The request that a proxy event tells of, at its path in the app. Throws for one that no `Request` can be. */
+/** The request of a proxy event, at its path in the app. Throws if it cannot be a `Request`. */
 export function requestOf(event: APIGatewayProxyEvent, path: string): Request {
   const url = new URL(`https://${event.requestContext.domainName ?? 'localhost'}`)
   url.pathname = path
@@ -10,19 +10,19 @@ export function requestOf(event: APIGatewayProxyEvent, path: string): Request {
   for (const [name, values] of Object.entries(event.multiValueHeaders ?? {}))
     for (const value of values ?? []) headers.append(name, bytesAsLatin1(value))
   const { httpMethod: method, body } = event
-  // A `Request` takes no body with these methods, whatever the caller sent.
+  // A `Request` accepts no body with these methods, whatever the caller sent.
   if (body === null || method === 'GET' || method === 'HEAD') return new Request(url, { method, headers })
   const bytes = Buffer.from(body, event.isBase64Encoded ? 'base64' : 'utf8')
   headers.set('content-length', String(bytes.byteLength))
   return new Request(url, { method, headers, body: bytes })
 }
 
-/** As Node gives a header that is no ASCII, so that the app reads the same on one machine and on Lambda. */
+/** Decodes a header that is not ASCII as Node does, so that the app reads the same on one machine and on Lambda. */
 const bytesAsLatin1 = (value: string): string => Buffer.from(value, 'utf8').toString('latin1')
 
 /**
  * Where the app's paths begin: after the stage in the address of the API itself, after the base path of a custom domain, which is
- * in the event's `path`, too.
+ * also in the event's `path`.
  */
 export function placeOf(event: Pick<APIGatewayProxyEvent, 'path' | 'pathParameters' | 'requestContext'>): {
   readonly base: string
@@ -33,7 +33,7 @@ export function placeOf(event: Pick<APIGatewayProxyEvent, 'path' | 'pathParamete
   return { base: beginning(event.requestContext.path, route), path: event.path.slice(mapping.length) || '/' }
 }
 
-/** What stands before `route`, which API Gateway gives decoded. */
+/** What precedes `route`, which API Gateway decodes. */
 function beginning(path: string, route: string): string {
   const whole = trimmed(decode(path))
   // A base is made of letters, digits and `_.-`, so that it is as long decoded as it was sent.

@@ -7,7 +7,7 @@ import { placeOf, requestOf } from './proxy-event.ts'
 /** Lambda's handler of streamed responses; its stream is Lambda's own. */
 export type StreamingHandler = (event: APIGatewayProxyEvent, stream: Writable, context: Context) => Promise<void>
 
-/** Gives the response to one request; `base` is what stands before the app's paths in the address that the caller used. */
+/** Gives the response to one request; `base` precedes the app's paths in the address that the caller used. */
 export type Respond = (request: Request, base: string, context: Context) => Promise<Response>
 
 interface Prelude {
@@ -25,13 +25,13 @@ interface LambdaGlobal {
 /**
  * The Lambda handler that streams what `respond` gives, each invocation within `around`. The one place that knows Lambda's global;
  * where there is none, as in a test, the module loads and its handler rejects. Rejects when a body breaks off, so that Lambda
- * breaks the response off, too: what is not whole must not look whole.
+ * breaks the response off too: what is not whole must not look whole.
  */
 export function createStreamingHandler(
   respond: Respond,
   around: (context: Context, work: () => Promise<void>) => Promise<void>,
 ): StreamingHandler {
-  // Packages of AWS make the global where there is none, without what streams.
+  // Packages of AWS define the global if it is missing, without its streaming part.
   const lambda = (globalThis as unknown as { awslambda?: LambdaGlobal }).awslambda
   if (lambda?.streamifyResponse === undefined)
     return () => Promise.reject(new Error('this handler runs on Lambda only: no awslambda'))

@@ -11,7 +11,7 @@ import { createAwsStores } from '../aws/stores.ts'
 import type { SweeperSettings } from '../config.ts'
 import { createLambdaLogger } from './logger.ts'
 
-/** Kept free at the end of the function's time, for a request that is under way, in milliseconds. */
+/** Milliseconds kept free at the end of the function's time for a request that is under way. */
 const MARGIN_MS = 15_000
 
 /** With a session's outputs go its records in batches of the stream that Lambda gave up: they hold what was said. */

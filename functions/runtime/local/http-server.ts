@@ -7,18 +7,18 @@ import { unreadableRequest } from '../../http/middleware/error-response.ts'
 import type { Settings } from '../config.ts'
 import { SettingsError } from '../config.ts'
 
-/** Longer than clients and balancers keep idle connections, so that none is closed just as it is used again. */
+/** Longer than clients and load balancers keep idle connections, so that none is closed just as it is used again. */
 const KEEP_ALIVE_MS = 65_000
 
 export interface HttpServer {
   readonly url: string
-  /** Takes no more connections; resolves when nobody waits for an answer or its rest. */
+  /** Takes no more connections; resolves when nobody waits for a response or the rest of one. */
   drain(): Promise<void>
   /** After `drain`: cuts the connections that are left, and resolves when they are closed. */
   close(): Promise<void>
 }
 
-/** Answers HTTP with `fetch` from when this resolves. Rejects with `SettingsError` when the address cannot be had. */
+/** Serves HTTP with `fetch` once this resolves. Rejects with `SettingsError` when it cannot listen there. */
 export async function serveHttp(
   fetch: Parameters<typeof getRequestListener>[0],
   { port, host }: Pick<Settings, 'port' | 'host'>,

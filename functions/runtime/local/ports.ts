@@ -24,7 +24,7 @@ import type { OpenPorts } from '../program.ts'
 
 /**
  * Everything on one machine: rows, queue and index in SQLite, outputs on disk, both in the data folder. Throws `SettingsError`
- * when that cannot be used.
+ * when the folder cannot be used.
  */
 export function openLocalPorts(
   settings: Pick<Settings, 'dataFolder' | 'logLevel' | 'modelSettings'>,
@@ -37,7 +37,8 @@ export function openLocalPorts(
     database,
     outputs,
     redact: redactSecrets,
-    report: (error) => logger.warn('indexing history failed, the next search tries again', { error: String(error) }),
+    report: (error) =>
+      logger.warn('indexing the history failed, the next search tries again', { error: String(error) }),
   })
   const rows = { database, clock, history }
   return {

@@ -15,18 +15,18 @@ import { createProgram } from '../program.ts'
 import { readTools } from './tools-file.ts'
 import type { OpenPorts } from '../program.ts'
 
-/** Finds what another process on the same database left, so it bounds how long lost work waits. */
+/** A sweep finds what another process on the same database left: this limits how long lost work waits. */
 const SWEEP_MS = 1_000
 /**
- * On DynamoDB a sweep asks each of 32 index partitions, which costs 16 read units: a lost hint, and a session whose holder died
+ * On DynamoDB a sweep queries 32 index partitions, which costs 16 read units: a lost hint, and a session whose holder died
  * and whose lease has ended, wait 5 s at the most, and each process pays about a dollar a month for it.
  */
 const AWS_SWEEP_MS = 5_000
-/** How long models have for the answers that they give when the program is told to stop. */
+/** How long models have to end their completions when the program is told to stop. */
 const CUT_OFF_MS = 15_000
 /**
- * After that, for what is cut off to be handed over. A tool that still runs is left behind with its lease: while it is open,
- * nobody may take the run up before that has ended.
+ * After that, how long handing over may take. A tool that still runs is left behind with its lease: while its call is open,
+ * nobody may take the run before the lease has ended.
  */
 const HAND_OVER_MS = 5_000
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
@@ -40,7 +40,7 @@ export interface LocalServer {
   close(): Promise<void>
 }
 
-/** What the program is made of on this machine, where that is not all there is by default. */
+/** Parts of the program on this machine that differ from the default. */
 export interface Composition {
   readonly ports?: OpenPorts
   readonly tools?: Tools
@@ -64,7 +64,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
   const openAccess = !(await ports.keys.any())
   if (openAccess && !LOOPBACK.has(settings.host))
     throw new SettingsError(
-      `HOST: without an API key the server listens on loopback only, not on ${settings.host}; make a key with: npm run keys -- create --tenant default --scope admin`,
+      `HOST: without an API key the server listens on loopback only, not on ${settings.host}. Make a key with: npm run keys -- create --tenant default --scope admin`,
     )
   const program = createProgram(ports, {
     agents,
@@ -73,7 +73,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
     sweepMs: settings.aws === undefined ? SWEEP_MS : AWS_SWEEP_MS,
   })
   const server = await serveHttp(program.app.fetch, settings)
-  // Not before: a program that cannot listen leaves others' work alone.
+  // Not before: a program that cannot listen must not touch work.
   program.start()
   return {
     url: server.url,
@@ -90,7 +90,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
   }
 }
 
-/** Refuses names that no model can have. What a key is missing for can wait: everything else works without it. */
+/** Refuses names that no model can have. A missing key is only a warning: everything else works without it. */
 function checkModels(agents: Iterable<Agent>, { modelSettings }: Settings, logger: Logger): void {
   for (const { name, model } of agents)
     try {
@@ -102,7 +102,7 @@ function checkModels(agents: Iterable<Agent>, { modelSettings }: Settings, logge
     }
 }
 
-/** On AWS the module of one's own is part of the bundle. */
+/** On AWS the module of your own is part of the bundle. */
 const toolsOf = async ({ toolsFile }: Settings): Promise<Tools> =>
   toolsFile === undefined ? builtInTools() : builtInTools(await readTools(toolsFile))
 
