@@ -2,9 +2,15 @@ import { Agent as HttpAgent, request as httpRequest } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { buffer } from 'node:stream/consumers'
+import { Sha256 } from '@smithy/core/checksum'
+import { SignatureV4 } from '@smithy/signature-v4'
 import type { SearchClient } from './requests.ts'
-import { signedHeaders } from './signature.ts'
-import type { Credentials } from './signature.ts'
+
+interface Credentials {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string
+}
 
 /** What AWS wants requests to be signed with; a node of one's own wants none. */
 export interface Signing {
@@ -36,17 +42,13 @@ export function createOpenSearchClient({ endpoint, signing }: Dependencies): Sea
   const secure = base.protocol === 'https:'
   const agent = secure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true })
   const timeoutMs = signing?.service === 'aoss' ? WAKING_MS : TIMEOUT_MS
+  const signer = signing === undefined ? undefined : new SignatureV4({ ...signing, sha256: Sha256 })
   const root = base.pathname.replace(/\/$/, '')
 
   async function send(method: string, path: string, type: string, body: string): Promise<IncomingMessage> {
     const plain = { host: base.host, accept: 'application/json', ...(body === '' ? {} : { 'content-type': type }) }
-    const signed =
-      signing === undefined
-        ? plain
-        : signedHeaders(
-            { method, path, headers: plain, body },
-            { ...signing, credentials: await signing.credentials() },
-          )
+    const target = { method, protocol: base.protocol, hostname: base.hostname, path, headers: plain, body }
+    const signed = signer === undefined ? plain : (await signer.sign(target)).headers
     // Never signed: OpenSearch Serverless then takes the signature for invalid (its guide, "Signing requests").
     const headers = { ...signed, ...(body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) }) }
     const signal = AbortSignal.timeout(timeoutMs)
