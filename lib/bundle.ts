@@ -52,7 +52,6 @@ export async function bundleHandler(
     chunkNames: 'chunks/[name]-[hash]',
     banner: { js: BANNER },
     minify: true,
-    sourcemap: 'external',
     metafile: true,
     legalComments: 'none',
     logLevel: 'error',

@@ -68,10 +68,13 @@ describe('the bundle of', () => {
 
   test.each(HANDLERS)('%s starts alone in its folder', (handler) => expect(load(handler)).toBe('function'))
 
-  test.each(HANDLERS)('%s stays far below the 250 MB that Lambda takes', (handler) => {
-    const files = readdirSync(join(folder, handler), { recursive: true, encoding: 'utf8' })
-    const bytes = files.reduce((sum, file) => sum + statSync(join(folder, handler, file)).size, 0)
-    expect(bytes).toBeLessThan(30_000_000)
+  test.each(HANDLERS)('%s has at most 4 MB and no source maps', (handler) => {
+    const files = readdirSync(join(folder, handler), { recursive: true, encoding: 'utf8', withFileTypes: true }).filter(
+      (entry) => entry.isFile(),
+    )
+    const bytes = files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
+    expect(bytes).toBeLessThan(4_000_000)
+    expect(files.filter(({ name }) => name.endsWith('.map'))).toEqual([])
   })
 
   test('the API brings the style and the script of its documentation, and the agents', async () => {
