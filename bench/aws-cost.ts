@@ -11,7 +11,7 @@ import { printTable } from './report.ts'
 
 /**
  * What a turn costs on AWS: requests, bytes and units at turns 1 to 1,000 of one session. A turn of about 5 KB (input 200 B,
- * two parallel calls with 2 KB results, answer 500 B) goes through the real loop and adapters to DynamoDB Local. Writes must
+ * two parallel calls with 2 KB results, final completion 500 B) goes through the real loop and adapters to DynamoDB Local. Writes must
  * stay flat (aim: turn 1,000 at most 1.02 x turn 1, at most 6 requests); reads are bounded by the context, which fills first.
  */
 const TURNS = 1_000
@@ -39,14 +39,14 @@ interface Mark {
 }
 
 const engine = await startEngine('dynamodb').catch((error: unknown) => {
-  console.log(`aws-cost left out, for DynamoDB Local cannot be had: ${String(error)}`)
+  console.log(`aws-cost left out: DynamoDB Local cannot be started: ${String(error)}`)
   process.exit(0)
 })
 const meter = createDynamoMeter(engine.endpoint)
 const marks: Mark[] = []
 const mark = (text: string): void => void marks.push({ at: meter.now(), text })
 
-// Without a stream, with whose records the engine slows down.
+// Without a stream: its records would slow down the engine.
 const table = await createTestTable(meter.client)
 const script = Array.from({ length: TURNS }, (_, turn): Turn[] => [
   answering({
@@ -98,7 +98,7 @@ function answering(turn: Exclude<Turn, (...args: never[]) => unknown>): Turn {
   }
 }
 
-/** Which requests the loop waits for before it goes on: what ended before the next mark was on the way there. */
+/** The requests that the loop waits for before it goes on: those that ended before the next mark. */
 function printTrace(requests: readonly MeteredRequest[]): void {
   const origin = requests[0]?.begun ?? 0
   const lines = [

@@ -60,7 +60,7 @@ interface Subject {
   readonly times: number[]
 }
 
-/** A handler that is there to compare with, bundled as ours are. */
+/** A handler to compare with, bundled as ours are. */
 function bundleSource(name: string, contents: string, folder: string): Subject {
   buildSync({
     stdin: { contents, resolveDir: resolve(import.meta.dirname, '..') },
@@ -91,7 +91,7 @@ try {
     const { eagerBytes } = await bundleHandler(handler, folder, { agents: '{"agents":{}}' })
     subjects.push({ name: handler, folder, entry: 'index.mjs', bytes: eagerBytes, budget: BUDGET[handler], times: [] })
   }
-  // One after the other in each round, so that a busy moment hits all alike.
+  // One after the other in each round, so that a busy moment affects all.
   for (let start = 0; start <= STARTS; start++)
     for (const { folder, entry, times } of subjects) {
       const url = pathToFileURL(join(folder, entry)).href

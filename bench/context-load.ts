@@ -3,8 +3,8 @@ import { openHarness } from '../test/agent/harness.ts'
 import { printTable, quantile, timed } from './report.ts'
 
 /**
- * Loading a log for the next request: of 100 messages that just fill the context, and of 10,000 of the same size. Bounded by
- * the context, both must cost the same (aim: at most 1.1 x).
+ * Loading a log for the next request: of 100 messages that just fill the context, and of 10,000 of the same size. Loading is bounded
+ * by the context, so both must cost the same (aim: at most 1.1 x).
  */
 const LOADS = 30
 const TEXT = 'x'.repeat(8_000)

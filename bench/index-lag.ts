@@ -17,7 +17,7 @@ import { printTable, quantile } from './report.ts'
  */
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '60' } } })
 const SECONDS = Number(values.seconds)
-/** A run writes its input and its answer. */
+/** A run writes its input and its completion. */
 const RUNS_PER_SECOND = 10
 const MESSAGES_PER_RUN = 2
 const LOOK_EVERY_MS = 50

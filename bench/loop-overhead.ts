@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { printTable, quantile } from './report.ts'
 
 /**
- * What the loop adds to a round: a model that answers at once, two parallel calls with 2 KB results, which end together and so
+ * What the loop adds to a round: a model that completes at once, two parallel calls with 2 KB results, which end together and so
  * share a commit. Compared with inserting the same bytes into bare SQLite in as many transactions: the round with its calls,
- * then both results. Each contender has a warm process of its own, and they take turns, so that what else the machine does hits
+ * then both results. Each contender has a warm process of its own, and they take turns, so that other work on the machine affects
  * all.
  *
  * Each is measured with the durability of the program (WAL, synchronous FULL) and with nothing synced, all else equal: an fsync
- * costs twice as much after a pause as right after another one, so what is beside the fsyncs cannot be had by taking those of a
- * loop without pauses away.
+ * costs twice as much after a pause as right after another one, so subtracting the fsyncs of a loop without
+ * pauses would not give what remains beside them.
  *
  * The history index has two costs: marks in the commits of the log, and, when the process is idle or a search comes, documents
  * and their words in the full-text tables. Their reference is inserting the same words, ready-made, into a bare FTS5 table.
@@ -20,7 +20,7 @@ const WARM_UP = 75
 const RUNS = 40
 /** Runs after these, for what their documents cost later. */
 const MERGES = 5
-/** Rounds of a run before its final answer. */
+/** Rounds of a run before its final completion. */
 const ROUNDS = 15
 
 interface Contender {

@@ -46,7 +46,7 @@ try {
   rmSync(folder, { recursive: true })
 }
 
-/** Puts documents into the tables in one transaction, as the program does with what was written since it last had time. */
+/** Puts documents into the tables in one transaction, as the program does when it indexes what was written. */
 function index(database: Database, documents: readonly HistoryDocument[]): void {
   const tables = createHistoryTables(database)
   const messages = Map.groupBy(documents, ({ messageId }) => messageId)
@@ -64,7 +64,7 @@ async function buildIndex(database: Database, documents: readonly HistoryDocumen
   for (let start = 0; start < documents.length; start += BATCH) index(database, documents.slice(start, start + BATCH))
 }
 
-/** Milliseconds for one event more, of which `AT_ONCE` are indexed at once. */
+/** Milliseconds for one more event, when `AT_ONCE` are indexed at once. */
 function timeWrites(database: Database): number[] {
   const more = makeHistory(1_280).documents.map((document) => ({
     ...document,

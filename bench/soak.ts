@@ -19,8 +19,8 @@ import { printTable, quantile } from './report.ts'
 
 /**
  * `npx node bench/soak.ts --minutes 30`: a steady load over HTTP on the engines, while the programs that serve it are killed
- * at random. Each program is API, worker, sweeper and indexer in one; the engines stay up. Leases are real: what a killed
- * program held waits for up to 60 s.
+ * at random. Each program is API, worker, sweeper and indexer in one; the engines stay up. Leases are real: sessions of a killed
+ * program wait for up to 60 s.
  */
 const { values } = parseArgs({
   options: {
@@ -34,7 +34,7 @@ const SEED = Number(values.seed)
 const PER_SECOND = Number(values.rate)
 const PROGRAMS = 3
 const GAP_MS = [5_000, 40_000] as const
-/** How long an answer of the model takes at the most. */
+/** How long a completion takes at most. */
 const LONGEST_ANSWER_MS = 400
 const SETTLE_MS = 600_000
 const STEADY_MS = 6_000
@@ -58,7 +58,7 @@ try {
   await engines.stop()
 }
 
-/** Answers whether every promise was kept. */
+/** Returns whether every promise was kept. */
 async function soak(): Promise<boolean> {
   const fleet = await startFleet({
     size: PROGRAMS,
@@ -123,7 +123,7 @@ async function untilEnded(client: Client, accepted: readonly Accepted[]): Promis
   return Date.now() - begun
 }
 
-/** The index when it changes no more. */
+/** The index once it no longer changes. */
 async function untilSteady(): Promise<Map<string, object>> {
   const alias = env['TOOLTRAIL_INDEX'] ?? ''
   let last = await indexContents(opensearch, alias)

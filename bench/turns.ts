@@ -5,8 +5,8 @@ import { words } from './made/words.ts'
 import { printTable, timed } from './report.ts'
 
 /**
- * Turns a second and the room they take: 200 turns of about 5 KB (input 200 B, two parallel calls with 2 KB results, answer
- * 500 B) through the loop, history index included. Log tables and index apart, by `dbstat`.
+ * Turns a second and the room they take: 200 turns of about 5 KB (input 200 B, two parallel calls with 2 KB results, final
+ * completion 500 B) through the loop, history index included. Log tables and index apart, by `dbstat`.
  */
 const TURNS = 200
 const INDEX = /history/i

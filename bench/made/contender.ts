@@ -1,9 +1,9 @@
-/** What every contender stores in a round: an answer that says something and makes two calls, and their results. */
+/** What every contender stores in a round: a completion with text and two calls, and their results. */
 export interface Content {
   readonly said: string
   readonly argumentsText: string
   readonly result: string
-  /** Of a run, before its last answer. */
+  /** Of a run, before its last completion. */
   readonly rounds: number
 }
 
@@ -11,7 +11,7 @@ export interface Content {
 export interface Contender {
   /** Milliseconds of each round of one run. */
   run(): number[] | Promise<number[]>
-  /** Milliseconds of the work that one more run has put off until it is asked for, a round; undefined where there is none. */
+  /** Milliseconds a round of the work that a run puts off until later; undefined if there is none. */
   later(): Promise<number | undefined>
   close(): void | Promise<void>
 }

@@ -16,11 +16,11 @@ import type { Harness, Turn } from '../../test/agent/harness.ts'
 import { timed } from '../report.ts'
 import type { Contender, Content } from './contender.ts'
 
-/** What the script of the model is long enough for. */
+/** The model's script is long enough for so many runs. */
 const MOST_RUNS = 1_000
 
 /**
- * The real loop on SQLite; its model answers at once, and its tools end together. `indexed`: with the history index; `synced`:
+ * The real loop on SQLite; its model completes at once, and its tools end together. `indexed`: with the history index; `synced`:
  * each commit reaches the disk, as it does in the program.
  */
 export async function openLoop(
@@ -63,7 +63,7 @@ export async function openLoop(
     return starts.slice(1).map((start, index) => start - (starts[index] ?? 0))
   }
 
-  /** Of taking in what is pending in the index, after a run has left it. */
+  /** Milliseconds of indexing what a run has left pending. */
   async function later(): Promise<number | undefined> {
     if (!indexed) return undefined
     await history.merge()
@@ -80,7 +80,7 @@ export async function openLoop(
   return { run, later, close }
 }
 
-/** What the model answers in `MOST_RUNS` runs: `rounds` times with two calls, then without. */
+/** The model's completions in `MOST_RUNS` runs: `rounds` times with two calls, then without. */
 function turnsOf({ said, argumentsText, rounds }: Content): readonly Turn[] {
   const calls = [1, 2].map((index) => ({ id: `call-${index}`, name: 'work', arguments: argumentsText }))
   const run: readonly Turn[] = [...Array.from({ length: rounds }, () => ({ text: said, calls })), { text: 'done' }]

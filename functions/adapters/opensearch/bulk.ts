@@ -1,23 +1,23 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Send } from './requests.ts'
 
-/** One document to be stored or removed, in one index. */
+/** One document to store in an index, or to remove from it. */
 export interface Operation {
   readonly index: string
   readonly id: string
   readonly version: number
-  /** Absent: to be removed. */
+  /** Absent: remove it. */
   readonly source?: object
 }
 
 export type Outcome =
   | { readonly kind: 'done' }
-  /** Later it may work. */
+  /** It may work later. */
   | { readonly kind: 'failed'; readonly error: string }
-  /** It never will. */
+  /** It will never work. */
   | { readonly kind: 'refused'; readonly error: string }
 
-/** Of one request: OpenSearch Serverless takes 10 MB, small domains as well. UTF-16 units, which are bytes at least. */
+/** Of one request, in UTF-16 units, each at least a byte: OpenSearch Serverless takes 10 MB, and so do small domains. */
 const MAX_UNITS = 3_000_000
 const MAX_OPERATIONS = 500
 const ATTEMPTS = 5
@@ -35,8 +35,8 @@ interface Item {
 }
 
 /**
- * Stores and removes documents with their own versions. Newer ones that are there already, and what is gone already, are done.
- * What failed for the moment is tried again for about three seconds.
+ * Stores and removes documents with their own versions. What is already newer, or already gone, counts as done. What
+ * failed for now is tried again for about three seconds.
  */
 export async function bulk(send: Send, clock: Clock, operations: readonly Operation[]): Promise<Outcome[]> {
   const outcomes: Outcome[] = operations.map(() => ({ kind: 'failed', error: 'not tried' }))
@@ -91,7 +91,7 @@ async function sendBatch(send: Send, batch: readonly Line[]): Promise<Outcome[]>
     return batch.map(({ operation }, place) => outcomeOf(operation, Object.values(items[place] ?? {})[0]))
   }
   const error = `${response.status}: ${JSON.stringify(response.body).slice(0, 500)}`
-  // Only what is wrong with the request itself can be its documents' fault; one by one they show which.
+  // Only an error of the request itself can be caused by its documents; sent one by one they show which.
   if (response.status !== 400 && response.status !== 413) return every({ kind: 'failed', error })
   if (batch.length === 1) return every({ kind: 'refused', error })
   const half = Math.ceil(batch.length / 2)
@@ -99,12 +99,12 @@ async function sendBatch(send: Send, batch: readonly Line[]): Promise<Outcome[]>
 }
 
 function outcomeOf(operation: Operation, item: Item | undefined): Outcome {
-  if (item === undefined) return { kind: 'failed', error: 'not answered' }
+  if (item === undefined) return { kind: 'failed', error: 'no response' }
   const { status, error } = item
   const text = `${status}: ${error?.type ?? ''}: ${error?.reason ?? ''}`.slice(0, 500)
   if (status < 300 || status === 409) return { kind: 'done' }
   if (status === 404 && operation.source === undefined && error === undefined) return { kind: 'done' }
-  // The index has gone, or its node is full or forbids: nothing that is wrong with the document.
+  // The index is gone, or its node is full or refuses: nothing is wrong with the document.
   if (status === 404 || status === 429 || status === 403 || status === 401 || status >= 500)
     return { kind: 'failed', error: text }
   return { kind: 'refused', error: text }

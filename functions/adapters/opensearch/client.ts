@@ -12,19 +12,19 @@ interface Credentials {
   readonly sessionToken?: string
 }
 
-/** What AWS wants requests to be signed with; a node of one's own wants none. */
+/** What requests to AWS are signed with; a node of your own needs none. */
 export interface Signing {
   readonly region: string
   /** `aoss`: OpenSearch Serverless; `es`: a managed domain. */
   readonly service: 'aoss' | 'es'
-  /** Asked before each request: whoever gives them keeps them, and renews them in time. */
+  /** Called before each request: the function caches credentials and renews them in time. */
   readonly credentials: () => Promise<Credentials>
 }
 
 const TIMEOUT_MS = 10_000
 /** A serverless collection that sleeps wakes in 10 to 30 s, and the first request to it is answered then. */
 const WAKING_MS = 40_000
-/** What a connection says that was kept open and had been closed by the other side, as after a function was frozen. */
+/** Errors of a kept connection that the other side has closed, as after a function was frozen. */
 const STALE = new Set(['ECONNRESET', 'EPIPE'])
 
 interface Dependencies {
@@ -49,7 +49,7 @@ export function createOpenSearchClient({ endpoint, signing }: Dependencies): Sea
     const plain = { host: base.host, accept: 'application/json', ...(body === '' ? {} : { 'content-type': type }) }
     const target = { method, protocol: base.protocol, hostname: base.hostname, path, headers: plain, body }
     const signed = signer === undefined ? plain : (await signer.sign(target)).headers
-    // Never signed: OpenSearch Serverless then takes the signature for invalid (its guide, "Signing requests").
+    // Never signed: OpenSearch Serverless would reject the signature (its guide, "Signing requests").
     const headers = { ...signed, ...(body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) }) }
     const signal = AbortSignal.timeout(timeoutMs)
     const attempt = (): Promise<IncomingMessage> =>
@@ -59,7 +59,7 @@ export function createOpenSearchClient({ endpoint, signing }: Dependencies): Sea
         request.on('error', (cause: NodeJS.ErrnoException) => {
           const stale = request.reusedSocket && STALE.has(cause.code ?? '')
           reject(
-            new Error(`OpenSearch did not answer ${method} ${path}: ${cause.message}`, { cause: { cause, stale } }),
+            new Error(`OpenSearch did not respond to ${method} ${path}: ${cause.message}`, { cause: { cause, stale } }),
           )
         })
         request.end(body)

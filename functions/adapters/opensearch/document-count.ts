@@ -1,7 +1,7 @@
 import { ask, createSend } from './requests.ts'
 import type { SearchClient } from './requests.ts'
 
-/** How many documents are searched under an alias; undefined before anything was ever indexed. */
+/** How many documents are behind an alias; undefined before anything was indexed. */
 export async function countDocuments(client: SearchClient, alias: string): Promise<number | undefined> {
   const request = {
     method: 'POST',

@@ -1,7 +1,7 @@
 import { DescribeDomainHealthCommand } from '@aws-sdk/client-opensearch'
 import type { OpenSearchClient } from '@aws-sdk/client-opensearch'
 
-/** How a managed domain is, in words: its state, its nodes and its shards. */
+/** The state of a managed domain in words: its status, nodes and shards. */
 export async function domainHealth(
   client: OpenSearchClient,
   domain: string,

@@ -4,22 +4,22 @@ import { INDEX_VERSION, MAPPING } from './indexed-document.ts'
 import { ask, type Send } from './requests.ts'
 
 /**
- * The indexes behind an alias: one is searched, and while a rebuild goes on the one that it fills is written as well. Both
- * facts stand in aliases (`<alias>` and `<alias>-write`), so that every process knows them.
+ * The indexes behind an alias: one is searched, and during a rebuild the one that it fills is written as well. Both
+ * facts are aliases (`<alias>` and `<alias>-write`), so that every process knows them.
  */
 export interface HistoryAliases {
-  /** Makes the first index where there is none. */
+  /** Makes the first index if there is none. */
   ensure(): Promise<void>
-  /** What every write goes to; known for up to `KNOWN_MS`. */
+  /** The indexes that every write goes to; cached for up to `KNOWN_MS`. */
   written(): Promise<readonly string[]>
-  /** Forgets what is known: an index was gone. */
+  /** Drops the cache: an index was gone. */
   forget(): void
   searched(): Promise<readonly string[]>
-  /** Every index that was ever made for the alias and is still there. */
+  /** Every index that was made for the alias and still exists. */
   all(): Promise<readonly string[]>
-  /** Makes an empty index that is written from now on, and `instead` no more: by every process after `KNOWN_MS`. */
+  /** Makes an empty index that is written from now on instead of `instead`; by every process after `KNOWN_MS`. */
   build(instead: readonly string[]): Promise<string>
-  /** From one moment to the next, searches read this index and no other, and writes go to it alone. */
+  /** Atomically switches searches and writes to this index alone. */
   swap(name: string): Promise<void>
   drop(name: string): Promise<void>
 }
@@ -126,8 +126,8 @@ async function createIndex(send: Send, index: string, copies: number | undefined
 }
 
 /**
- * Everything here rests on the engine refusing an older version of a document. Where it does not, an index is not used at all
- * rather than slowly going wrong. The document belongs to no tenant.
+ * Everything here relies on the engine refusing an older version of a document. If it does not, the index is not used at all,
+ * instead of slowly becoming wrong. The document belongs to no tenant.
  */
 async function probeVersions(send: Send, index: string): Promise<void> {
   const _id = `probe-${crypto.randomUUID()}`
@@ -141,6 +141,6 @@ async function probeVersions(send: Send, index: string): Promise<void> {
   const statuses = response.items.map((item) => Object.values(item)[0]?.status ?? 0)
   if (statuses.join() !== '201,409,200')
     throw unavailable(
-      `OpenSearch does not keep external versions in ${index}: it answered ${statuses.join()} instead of 201,409,200`,
+      `OpenSearch does not keep external versions in ${index}: it returned ${statuses.join()} instead of 201,409,200`,
     )
 }

@@ -16,15 +16,15 @@ interface Dependencies {
   readonly clock: Clock
 }
 
-/** Documents of the latest writes that must be findable before searches may come: every shard has some of them. */
+/** Documents of the latest writes that must be findable before searches switch: every shard has some of them. */
 const WATCHED = 1_000
 const LOOK_MS = 500
 /** OpenSearch Serverless refreshes about every 10 s. */
 const FINDABLE_MS = 120_000
-/** Searches that were under way, and processes that wrote to what they knew, are through by then. */
+/** By then, searches that were under way and processes with a cached alias have finished. */
 const GRACE_MS = 2 * KNOWN_MS
 
-/** Builds the index that an alias is to be next. */
+/** Builds the next index of an alias. */
 export function createOpenSearchHistoryBuilder({ client, alias, copies, poison, clock }: Dependencies): HistoryBuilder {
   const send = createSend(client)
   const aliases = createHistoryAliases({ send, alias, copies, clock })
@@ -35,7 +35,7 @@ export function createOpenSearchHistoryBuilder({ client, alias, copies, poison, 
       const leftovers = (await aliases.all()).filter((name) => !searched.includes(name))
       const index = await aliases.build(leftovers)
       await clock.sleep(GRACE_MS)
-      // Writing to an index that is gone would make it anew.
+      // Writing to an index that is gone would create it again.
       for (const left of leftovers) await aliases.drop(left)
       let latest: readonly string[] = []
       return {
@@ -63,7 +63,7 @@ export function createOpenSearchHistoryBuilder({ client, alias, copies, poison, 
 const idsOf = ({ key, messageId, documents }: HistoryChange): string[] =>
   documents.map(({ part }) => documentId(key, messageId, part))
 
-/** What is stored is found a little later, and nothing but a search tells when. */
+/** What is stored is found a little later, and only a search tells when. */
 async function untilFindable(
   { send, clock }: { readonly send: Send; readonly clock: Clock },
   index: string,
@@ -86,7 +86,7 @@ async function untilFindable(
   }
 }
 
-/** Some may have been removed, or refused. */
+/** Some may have been removed or refused. */
 async function countStored(send: Send, index: string, ids: readonly string[]): Promise<number> {
   const [path, body] = [`/${index}/_mget`, { docs: ids.map((_id) => ({ _id, _source: false })) }]
   const { docs } = await ask<{ docs: readonly { found?: boolean }[] }>(send, { method: 'GET', path, body })

@@ -9,19 +9,19 @@ import type { SearchResponse } from './search-bodies.ts'
 
 interface Dependencies {
   readonly client: SearchClient
-  /** What is searched; the indexes behind it come and go. */
+  /** What is searched; the indexes behind it change. */
   readonly alias: string
 }
 
-/** Searches an OpenSearch index that the stream of the table keeps: what was just written is found a little later. */
+/** Searches an OpenSearch index that follows the table's stream: what was just written is found a little later. */
 export function createOpenSearchHistoryIndex({ client, alias }: Dependencies): HistoryIndex {
   const send = createSend(client)
 
   const search = async (body: object): Promise<SearchResponse> => {
     const response = await ask<SearchResponse>(send, { method: 'POST', path: `/${alias}/_search`, body })
-    // A part of the answer would pass for the whole.
+    // A partial response would pass for the whole.
     if (response.timed_out || response._shards.failed > 0)
-      throw new Error(`${response._shards.failed} shards did not response`)
+      throw new Error(`${response._shards.failed} shards did not respond`)
     return response
   }
   return {

@@ -14,7 +14,7 @@ export interface WriterDependencies {
   readonly clock: Clock
 }
 
-/** Writes to every index that the alias is, or is about to be. */
+/** Writes to every index behind the alias, and to the next one during a rebuild. */
 export function createOpenSearchHistoryWriter({
   client,
   alias,
@@ -70,7 +70,7 @@ export async function writeTo(
   return outcomes
 }
 
-/** Answers why it could not be reported: then it is tried again, so that nothing is lost in silence. */
+/** Returns why it could not be reported: then it is tried again, so that nothing is lost silently. */
 async function report(poison: PoisonSink, { change, part }: Part, error: string): Promise<string | undefined> {
   const { key, messageId } = change
   try {

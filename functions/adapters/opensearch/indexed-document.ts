@@ -7,7 +7,7 @@ import { documentTokens } from '../../search/document-tokens.ts'
 /** Grows with every change of the mapping or of what is stored: an index of another version is migrated by a rebuild. */
 export const INDEX_VERSION = 1
 
-/** A document as the index gives it back: everything but its tokens. */
+/** A document as the index returns it: everything but its tokens. */
 export interface Source {
   /** Orders messages by age: the message's id, then its print. */
   readonly event: string
@@ -29,7 +29,7 @@ export interface Source {
   readonly time: number
 }
 
-/** Lucene refuses longer terms (32,766 bytes): such a value is kept, and not found by. */
+/** Lucene refuses longer terms (32,766 bytes): such a value is stored, but cannot be searched for. */
 const keyword = { type: 'keyword', ignore_above: 8_000 }
 const kept = { type: 'keyword', index: false, doc_values: false }
 /** The tokens come joined by spaces. Positions are not asked for. */
@@ -68,7 +68,7 @@ export const MAPPING = {
 export const documentId = (key: SessionKey, messageId: string, part: string): string =>
   `${eventOf(key, messageId)}.${part}`
 
-/** What is sent to the index for a document. */
+/** A document as it is sent to the index. */
 export function indexedDocument(document: HistoryDocument): Source & Readonly<Record<`t_${string}`, string>> {
   const { tenant, session, owner, runId, messageId, part, role, agent, toolName, toolCallId, status, call } = document
   const { tool, call: callTokens, body, extra } = documentTokens(document)

@@ -1,4 +1,4 @@
-/** What this adapter needs of a client: its own, and the official one, which tests look behind it with. */
+/** What this adapter needs of a client. Its own provides it, and so does the official one, with which tests look behind it. */
 export interface SearchClient {
   readonly transport: {
     request(
@@ -22,16 +22,16 @@ export interface Response {
   readonly body: unknown
 }
 
-/** Sends a request; rejects only when there is no answer. Errors of the server are answers. */
+/** Sends a request; rejects only when there is no response. Errors of the server are responses. */
 export type Send = (request: Request) => Promise<Response>
 
-/** OpenSearch answered with an error. */
+/** OpenSearch responded with an error. */
 export class OpenSearchError extends Error {
   override readonly name = 'OpenSearchError'
   readonly status: number
 
   constructor({ method, path }: Request, { status, body }: Response) {
-    super(`OpenSearch answered ${status} to ${method} ${path}: ${JSON.stringify(body).slice(0, 500)}`)
+    super(`OpenSearch responded with ${status} to ${method} ${path}: ${JSON.stringify(body).slice(0, 500)}`)
     this.status = status
   }
 }
@@ -47,7 +47,7 @@ export function createSend(client: SearchClient): Send {
   }
 }
 
-/** The body of an answer; rejects with `OpenSearchError` for any error but those of `allowed`. */
+/** The body of a response; rejects with `OpenSearchError` for any error but those of `allowed`. */
 export async function ask<Body>(send: Send, request: Request, allowed: readonly number[] = []): Promise<Body> {
   const response = await send(request)
   if (response.status >= 300 && !allowed.includes(response.status)) throw new OpenSearchError(request, response)

@@ -11,7 +11,7 @@ import {
   type Worth,
 } from './term-groups.ts'
 
-/** What a search answers, as far as it is read. */
+/** The parts of a search's response that are read. */
 export interface SearchResponse {
   readonly timed_out: boolean
   readonly _shards: { readonly failed: number }
@@ -165,7 +165,7 @@ function scopeClause({ scope, filters }: HistoryQuery): object {
   return { bool: { filter, ...(notRun === undefined ? {} : { must_not: [{ term: { run: notRun } }] }) } }
 }
 
-/** Any numbers will do as bounds; the engine wants whole ones of 64 bits. */
+/** Bounds may be any numbers; the engine wants integers of 64 bits. */
 function timeRange(since: number | undefined, until: number | undefined): object {
   const whole = (time: number): number => Math.min(Number.MAX_SAFE_INTEGER, Math.max(Number.MIN_SAFE_INTEGER, time))
   return {
