@@ -19,7 +19,8 @@ interface Seen {
   flushed: number
 }
 
-function invoked({ ports, worker }: Harness) {
+/** `begun`: an invocation whose time is nearly over is told so then, however fast this machine is. */
+function invoked({ ports, worker }: Harness, begun: Promise<void> = Promise.resolve()) {
   const seen: Seen = { hints: [], warnings: [], flushed: 0 }
   const logger = {
     begin: () => undefined,
@@ -30,14 +31,24 @@ function invoked({ ports, worker }: Harness) {
   }
   const queue = { send: async (hint: Hint) => void seen.hints.push(hint) }
   const metrics = { flush: () => void seen.flushed++ }
-  return { seen, loop: { ports: { clock: ports.clock, queue }, worker, logger, metrics, stopMarginMs: 1_000 } }
+  const sleep = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
+    milliseconds < A_SECOND ? begun : ports.clock.sleep(milliseconds, signal)
+  return {
+    seen,
+    loop: { ports: { clock: { ...ports.clock, sleep }, queue }, worker, logger, metrics, stopMarginMs: 1_000 },
+  }
 }
 
 const left = (milliseconds: number): Context => ({ getRemainingTimeInMillis: () => milliseconds }) as Context
+let begin = (): void => undefined
 const slow = makeTool('slow', async () => {
+  begin()
   await new Promise((resolve) => setTimeout(resolve, 150))
   return { text: 'slept' }
 })
+const A_SECOND = 1_000
+/** Resolves when `slow` executes, or a model was asked that calls `begin`. */
+const untilBegun = (): Promise<void> => new Promise((resolve) => (begin = resolve))
 
 test('an invocation ends when the run that it began has, though its answer was given before', async () => {
   harness = await openHarness({ script: [{ calls: [{ name: 'slow' }] }, { text: 'done' }], tools: [slow] })
@@ -62,7 +73,7 @@ test('it ends so even when its answer failed', async () => {
 
 test('a run that is still going near the end of the time is handed on, with one hop more', async () => {
   harness = await openHarness({ script: [{ calls: [{ name: 'slow' }] }], tools: [slow] })
-  const { loop, seen } = invoked(harness)
+  const { loop, seen } = invoked(harness, untilBegun())
   const { submit, another, key } = harness
   const runId = await invoke(loop, left(1_050), 4, () => submit('go'))
   expect([seen.hints, seen.flushed]).toEqual([[{ ...key, hops: 5 }], 1])
@@ -73,7 +84,7 @@ test('a run that is still going near the end of the time is handed on, with one 
 
 test('work that was handed on a hundred times without a pause is left to the sweeper', async () => {
   harness = await openHarness({ script: [{ calls: [{ name: 'slow' }] }], tools: [slow] })
-  const { loop, seen } = invoked(harness)
+  const { loop, seen } = invoked(harness, untilBegun())
   const { submit, ports, key } = harness
   await invoke(loop, left(1_050), 100, () => submit('go'))
   expect(seen.hints).toEqual([])
@@ -84,16 +95,42 @@ test('work that was handed on a hundred times without a pause is left to the swe
 test('a run that waits for its model at the very end of the time is cut off and handed on', async () => {
   async function* endless(_: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
     yield { type: 'text.delta', part: 0, text: 'Let me think' }
+    begin()
     await new Promise((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
     })
   }
   harness = await openHarness({ script: [endless] })
-  const { loop, seen } = invoked(harness)
+  const { loop, seen } = invoked(harness, untilBegun())
   const { submit, another, key } = harness
-  const runId = await invoke(loop, left(1_150), 0, () => submit('go'))
+  const runId = await invoke(loop, left(1_050), 0, () => submit('go'))
   expect([seen.hints, seen.flushed]).toEqual([[{ ...key, hops: 1 }], 1])
   const other = another([{ text: 'done' }])
   await other.worker.serve(key)
   expect((await other.settled(runId)).status).toBe('completed')
+})
+
+test('a warm function serves as many invocations after a hand-over as before, among them the run that it handed on', async () => {
+  const some = Array.from({ length: 6 }, () => ({ text: 'done' }))
+  harness = await openHarness({
+    script: [...some, { calls: [{ name: 'slow' }] }, { text: 'slept' }, ...some],
+    tools: [slow],
+  })
+  const { loop, seen } = invoked(harness, untilBegun())
+  const { submit, settled, worker, key, log } = harness
+  const served: string[] = []
+  const serveAll = async (): Promise<void> => {
+    for (const _ of some) served.push(await invoke(loop, left(60_000), 0, () => submit('go')))
+  }
+  await serveAll()
+  const handedOn = await invoke(loop, left(1_050), 0, () => submit('go'))
+  expect([(await harness.ports.reader.run(key, handedOn))?.status, seen.hints]).toEqual([
+    'running',
+    [{ ...key, hops: 1 }],
+  ])
+  await invoke(loop, left(60_000), 1, () => worker.serve(key))
+  await serveAll()
+  for (const runId of [...served, handedOn]) expect((await settled(runId)).status).toBe('completed')
+  expect((await log()).filter(({ role }) => role === 'user')).toHaveLength(13)
+  expect(seen).toMatchObject({ hints: [{ hops: 1 }], warnings: [], flushed: 14 })
 })
