@@ -54,6 +54,27 @@ describe('a search', () => {
     expect(data[0]?.['snippet']).toContain('«git')
   })
 
+  test('gives many hits page by page, however much of their order its cursors carry', async () => {
+    const turns = Array.from({ length: 3 }, () => ({
+      calls: Array.from({ length: 60 }, (_, call) => ({ id: `c${call}`, name: 'shell' })),
+    }))
+    stage = await openStage({ script: [...turns, { text: 'done' }], tools: [shell] })
+    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
+    await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'go' })
+    const seen = new Set<unknown>()
+    let after = ''
+    for (
+      let page = await search('q=branch+main&limit=50');
+      ;
+      page = await search(`q=branch+main&limit=50&after=${after}`)
+    ) {
+      for (const { message_id } of page.data) seen.add(message_id)
+      if (page.next === null) break
+      after = encodeURIComponent(page.next)
+    }
+    expect(seen.size).toBe(180)
+  })
+
   test('filters by role, tool, status, owner, agent and time', async () => {
     await fill()
     const count = async (query: string): Promise<number> => (await search(query)).data.length

@@ -65,5 +65,5 @@ export const searchQuery = z.strictObject({
   since: moment.optional(),
   until: moment.optional(),
   limit: pageLimit(50, 10),
-  after: z.string().min(1).max(512).optional(),
+  after: z.string().min(1).max(4_096).optional(),
 })
