@@ -39,7 +39,7 @@ export const shared = {
   /** Only what hangs is to fail by these: no test says by its limit how fast something is, and CI machines have other work. */
   testTimeout: 600_000,
   hookTimeout: 600_000,
-  expect: { poll: { timeout: 60_000 } },
+  expect: { poll: { timeout: 180_000 } },
   maxWorkers: 2,
   sequence: { sequencer: LongestFirst },
   /** Suites start the program hundreds of times: compiled once, it starts in half the time. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** After so many milliseconds something is taken to hang. A busy machine takes its time, so this is no promise of a time. */
-export const PATIENCE_MS = 60_000
+export const PATIENCE_MS = 180_000
 
 /** How often a promise of a time is tried again: it is made for a machine that has the time, which one with other work may not. */
 export const PROMISED_TIME_RETRIES = 4
@@ -19,9 +19,9 @@ export async function eventually<Value>(check: () => Value | Promise<Value>, eve
   }
 }
 
-/** Waits until it is so. */
-export function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+/** Waits until it is so; looks again every so many milliseconds. */
+export function until(isSo: () => boolean | Promise<boolean>, every = 5): Promise<void> {
   return eventually(async () => {
     if (!(await isSo())) throw new Error(`it did not come about within ${PATIENCE_MS} ms: ${isSo.toString()}`)
-  }, 5)
+  }, every)
 }

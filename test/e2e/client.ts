@@ -87,7 +87,7 @@ export function createClient(url: string, always: Headers_ = {}): Client {
     all,
     messages: (session) => all(`/v1/sessions/${session}/messages?limit=1000`),
     chat: (session) => all(`/v1/sessions/${session}/messages?format=openai&limit=1000`),
-    async runUntil(session, run, states, milliseconds = 2 * PATIENCE_MS) {
+    async runUntil(session, run, states, milliseconds = PATIENCE_MS) {
       const deadline = Date.now() + milliseconds
       for (;;) {
         const found: RunBody = await expected('GET', `/v1/sessions/${session}/runs/${run}`)

@@ -24,7 +24,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
 
     test('no search fails or is empty meanwhile, and nothing written or deleted meanwhile is missed', async () => {
       const poller = stage.poll(stage.indexer)
-      await until(async () => (await stage.contents()).size > 200)
+      await until(async () => (await stage.contents()).size > 200, 500)
       const [first] = await indexes()
       let rebuilt = false
       const searches: number[] = []

@@ -78,7 +78,7 @@ withEngines(['sqs'], ({ sqs }) => {
     await eventually(() => expect(seen).toEqual(['fine']))
     await eventually(async () => expect((await counts(dead))['ApproximateNumberOfMessages']).toBe('1'))
     await consumer.stop()
-    expect(String(reports[0])).toContain('no hint')
+    expect(String(reports[0])).toContain('not a hint')
   })
 
   test('stop waits for handlers that run and takes no further hint', async () => {

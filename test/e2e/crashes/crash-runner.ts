@@ -16,7 +16,7 @@ const SHIFT_MS = 70_000
 const AFTERWARDS_MS = 1_000
 const SLOW_MS = 400
 const COMPOSITION = 'test/e2e/crashes/crashing-program.ts'
-const TOOLS = ['search_history', 'read_output', 'record', 'lookup', 'guarded', 'big', 'slow', 'endless']
+const TOOLS = ['search_history', 'read_output', 'record', 'lookup', 'guarded', 'big', 'slow', 'tardy', 'endless']
 
 /** A program that is killed and started again on the same data. */
 export interface CrashBench {
@@ -31,13 +31,17 @@ export interface CrashBench {
   remove(): Promise<void>
 }
 
-export async function createCrashBench(modelBaseUrl: string, backend: Backend): Promise<CrashBench> {
+/** `hurry`: how many times shorter the program's waits are than they say. */
+export async function createCrashBench(modelBaseUrl: string, backend: Backend, hurry = 1): Promise<CrashBench> {
   const place = await backend.open()
   const folder = await mkdtemp(join(tmpdir(), 'tooltrail-crash-'))
   const agents = join(folder, 'agents.json')
   const effects = join(folder, 'effects.txt')
   const trace = join(folder, 'trace.txt')
-  await writeFile(agents, JSON.stringify({ agents: { default: { tools: TOOLS } } }))
+  await writeFile(
+    agents,
+    JSON.stringify({ agents: { default: { tools: TOOLS }, brief: { tools: TOOLS, policies: { max_rounds: 2 } } } }),
+  )
   await Promise.all([writeFile(effects, ''), writeFile(trace, '')])
   let shift = 0
   return {
@@ -55,6 +59,7 @@ export async function createCrashBench(modelBaseUrl: string, backend: Backend): 
           EFFECTS: effects,
           CLOCK_SHIFT_MS: String(shift),
           TRACE: trace,
+          HURRY: String(hurry),
           // Long enough for another input to come in meanwhile.
           SLOW_MS: String(SLOW_MS * backend.slower),
           ...(fault === undefined ? {} : { FAULT: JSON.stringify(fault) }),
@@ -95,7 +100,7 @@ export async function isCrash(program: RunningProgram, error: unknown): Promise<
 }
 
 /** Drives a session to its end and checks everything that must hold of it. */
-async function finishAndCheck(
+export async function finishAndCheck(
   bench: CrashBench,
   program: RunningProgram,
   scenario: Scenario,
@@ -123,7 +128,7 @@ export async function check(
  */
 export async function crashAtEveryStep(bench: CrashBench, scenario: Scenario, when: Fault['when']): Promise<number> {
   let crashed: Knowledge | undefined
-  for (let step = 1; ; step++) {
+  for (let step = 1; ; step += scenario.stride ?? 1) {
     const knows = newKnowledge(`${scenario.name}-${when}-${step}`)
     const program = await bench.start({ session: knows.session, step, when })
     try {

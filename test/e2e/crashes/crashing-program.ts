@@ -8,12 +8,16 @@ import { readSettings } from '../../../functions/runtime/config.ts'
 import { startLocal } from '../../../functions/runtime/local/start.ts'
 import { openPorts } from '../../../functions/runtime/local/open-ports.ts'
 
-// The program with tools that leave traces, a clock that is ahead, and, where FAULT says so, a kill at one durable step.
-const { FAULT, TRACE = '', EFFECTS = '', CLOCK_SHIFT_MS = '0', SLOW_MS } = process.env
+// The program with tools that leave traces, a clock that is ahead, waits that are HURRY times shorter, and, where FAULT says so, a
+// kill at one durable step.
+const { FAULT, TRACE = '', EFFECTS = '', CLOCK_SHIFT_MS = '0', SLOW_MS, HURRY = '1' } = process.env
 const fault = FAULT === undefined ? undefined : (JSON.parse(FAULT) as Fault)
 const points = createFaultPoints(fault, TRACE)
 const system = createSystemClock()
-const clock = { ...system, now: () => system.now() + Number(CLOCK_SHIFT_MS) }
+const clock = {
+  now: () => system.now() + Number(CLOCK_SHIFT_MS),
+  sleep: (milliseconds: number, signal?: AbortSignal) => system.sleep(milliseconds / Number(HURRY), signal),
+}
 const settings = readSettings()
 const tools = [
   ...builtInTools().values(),

@@ -23,8 +23,10 @@ export interface Knowledge {
   readonly last: Map<string, string>
   /** Answered calls: call id → text, or whether it was allowed. */
   readonly answers: Map<string, string | boolean>
-  /** Runs that were told to stop while they went on. */
+  /** Runs that were told to stop while they went on, or were superseded. */
   readonly stopped: Set<string>
+  /** Runs that failed, as was to be. */
+  readonly failed: Set<string>
   readonly marks: Set<string>
 }
 
@@ -36,6 +38,7 @@ export const newKnowledge = (session: string): Knowledge => ({
   last: new Map(),
   answers: new Map(),
   stopped: new Set(),
+  failed: new Set(),
   marks: new Set(),
 })
 
@@ -43,11 +46,15 @@ export const newKnowledge = (session: string): Knowledge => ({
 export interface DurableClient {
   readonly client: Client
   readonly knows: Knowledge
-  openSession(): Promise<void>
+  openSession(agent?: string): Promise<void>
   /** Hands in an input and answers its run's id. `stream`: has read its events up to the end or a pause. */
   submit(key: string, body: { readonly content: string } & object, stream: boolean): Promise<string>
-  /** Reads the run's events, answering whatever it waits for, until it has ended. */
-  finish(run: string): Promise<RunBody>
+  /** Reads the run's events, answering whatever it waits for, until it has ended. Approvals are given unless `denies` is set. */
+  finish(run: string, denies?: boolean): Promise<RunBody>
+  /** Goes on after a run that failed; returns the id of the new run. */
+  goOn(key: string): Promise<string>
+  /** Waits until the run is paused; returns whether it is, for it may have ended. */
+  untilPaused(run: string): Promise<boolean>
   /** Waits until the run's first call is in the log, or it has ended without one. */
   untilCalls(run: string): Promise<void>
   stop(run: string): Promise<void>
@@ -92,12 +99,12 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
     await read(await fetch(`${client.url}${base}/runs/${run}/events`, { headers }))
   }
 
-  async function answerOne(run: RunBody): Promise<void> {
+  async function answerOne(run: RunBody, denies: boolean): Promise<void> {
     const call = run.waiting[0]
     if (call === undefined) return
     const { mark } = JSON.parse(call.arguments) as { mark: string }
-    const answer = call.needs === 'approval' ? true : `result of ${mark}`
-    const result = answer === true ? { approve: true } : { output: answer }
+    const answer = call.needs === 'approval' ? !denies : `result of ${mark}`
+    const result = typeof answer === 'boolean' ? { approve: answer } : { output: answer }
     const results = [{ tool_call_id: call.tool_call_id, ...result }]
     const path = `${base}/runs/${run.id}/tool-results`
     const { status, text } = await client.send('POST', path, { results }, { prefer: 'respond-async' })
@@ -113,8 +120,8 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
     client,
     knows,
     readRun,
-    async openSession() {
-      const { status, text } = await client.send('POST', '/v1/sessions', { id: knows.session })
+    async openSession(agent = 'default') {
+      const { status, text } = await client.send('POST', '/v1/sessions', { id: knows.session, agent })
       if (status !== 201 && status !== 409) throw new Error(`POST /v1/sessions: ${status} ${text}`)
     },
     async submit(key, body, stream) {
@@ -129,21 +136,35 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
       else knows.runs.set(key, ((await response.json()) as RunBody).id)
       return knows.runs.get(key) ?? ''
     },
-    async finish(run) {
+    async finish(run, denies = false) {
       for (;;) {
         const now = await readRun(run)
         if (ENDED.includes(now.status)) return now
-        if (now.waiting.length > 0) await answerOne(now)
+        if (now.waiting.length > 0) await answerOne(now, denies)
         else await follow(now.id)
       }
     },
+    async goOn(key) {
+      const known = knows.runs.get(key)
+      if (known !== undefined) return known
+      const headers = { prefer: 'respond-async', 'idempotency-key': key }
+      const { id } = await client.post<RunBody>(`${base}/continue`, undefined, headers)
+      knows.runs.set(key, id)
+      return id
+    },
     async untilCalls(run) {
-      for (let attempt = 0; attempt < 500; attempt++) {
+      for (;;) {
         if ((await client.messages(knows.session)).some((message) => message.role === 'tool')) return
         if (ENDED.includes((await readRun(run)).status)) return
         await sleep(20)
       }
-      throw new Error(`${knows.session}: run ${run} makes no call`)
+    },
+    async untilPaused(run) {
+      for (;;) {
+        const { status } = await readRun(run)
+        if (status === 'paused' || ENDED.includes(status)) return status === 'paused'
+        await sleep(20)
+      }
     },
     async stop(run) {
       const stopped = await client.post<RunBody>(`${base}/runs/${run}/cancel`, undefined)

@@ -46,6 +46,11 @@ export function effectTools(file: string, slowMs = SLOW_MS): Tool[] {
       await sleep(slowMs, undefined, { signal })
       return { text: `result of ${mark}` }
     }),
+    // It does not mind that its time is over.
+    tool('tardy', { timeoutMs: 200 }, async (mark) => {
+      await sleep(600)
+      return { text: `result of ${mark}` }
+    }),
     tool('endless', {}, async (mark, { signal }) => {
       await sleep(60_000, undefined, { signal })
       return { text: `result of ${mark}` }

@@ -35,6 +35,7 @@ const KNOWN_PLACES: ReadonlyMap<string, { readonly scenario: string; readonly fi
 /** Of all kinds of steps, those that these scenarios need not take, and why. */
 const MAY_BE_ABSENT: ReadonlyMap<string, string> = new Map([
   ['sessions.update', 'no scenario changes its session'],
+  ['lease.heartbeat', 'the first comes after 15 s'],
   ['lease.release', 'runs are handed over by a program that is told to stop, or on Lambda'],
   ['janitor.clearDue', 'the worker often clears what is due before the sweeper looks'],
   ['janitor.postpone', 'hints arrive, so the sweeper often finds nothing that is due'],

@@ -9,15 +9,17 @@ export interface Fault {
   readonly step: number
   readonly kind?: string
   readonly when: 'before' | 'after'
+  /** The process stands still instead, until it is told to go on. */
+  readonly stops?: boolean
 }
 
 type StepPorts = Pick<Ports, 'sessions' | 'inbox' | 'lease' | 'log' | 'janitor' | 'deletion' | 'outputs'>
 
-/** Every port method that changes what is stored. Heartbeats come by the clock and are left to the random kills. */
+/** Every port method that changes what is stored. */
 const STEPS: { readonly [name in keyof StepPorts]: readonly (keyof StepPorts[name] & string)[] } = {
   sessions: ['create', 'update'],
   inbox: ['enqueue', 'resolve', 'cancel'],
-  lease: ['start', 'take', 'claim', 'release'],
+  lease: ['start', 'take', 'claim', 'heartbeat', 'release'],
   log: ['appendRound', 'completeCall', 'beginApproved', 'repair', 'steer', 'pause', 'endRun'],
   janitor: ['clearDue', 'postpone'],
   deletion: ['tombstone', 'removeRows', 'markRemoved', 'finish'],
@@ -50,7 +52,7 @@ export function createFaultPoints(fault: Fault | undefined, trace: string): Faul
     if (step !== fault?.step || when !== fault.when) return
     // Whoever is killed leaves nothing compiled for those that start after it. No step can come between: it takes no turn.
     flushCompileCache()
-    process.kill(process.pid, 'SIGKILL')
+    process.kill(process.pid, fault.stops === true ? 'SIGSTOP' : 'SIGKILL')
   }
 
   function wrap<Port extends object>(port: Port, name: string, methods: readonly (keyof Port & string)[]): Port {

@@ -1,23 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DurableClient } from './durable-client.ts'
-import { inputText, marksOf } from './scripted-model.ts'
+import { forgive, inputText, marksOf } from './scripted-model.ts'
 
 /** What a client does. It is done again from the start after each crash, and finds by what it knows where it was. */
 export interface Scenario {
   readonly name: string
   /** The session is gone afterwards. */
   readonly deletes?: boolean
+  /** It has so many steps that only each so-manieth is tried. */
+  readonly stride?: number
   drive(client: DurableClient): Promise<void>
 }
 
 const CLIENT_TOOL = { name: 'client', description: 'executed by the caller', parameters: { type: 'object' } }
 
 /** One input to its end, its events read as they come. */
-const oneInput = (name: string, word: string, tools: readonly object[] = []): Scenario => ({
+const oneInput = (
+  name: string,
+  word: string,
+  {
+    tools = [],
+    agent,
+    denies = false,
+    stride = 1,
+  }: {
+    readonly tools?: readonly object[]
+    readonly agent?: string
+    readonly denies?: boolean
+    readonly stride?: number
+  } = {},
+): Scenario => ({
   name,
+  stride,
   async drive(client) {
-    await client.openSession()
-    await client.finish(await submit(client, 'first', word, { tools }, true))
+    await client.openSession(agent)
+    await client.finish(await submit(client, 'first', word, { tools }, true), denies)
   },
 })
 
@@ -25,8 +42,13 @@ const oneInput = (name: string, word: string, tools: readonly object[] = []): Sc
 export const scenarios: readonly Scenario[] = [
   oneInput('parallel', 'parallel'),
   oneInput('large', 'large'),
-  oneInput('pause', 'ask', [CLIENT_TOOL]),
+  oneInput('pause', 'ask', { tools: [CLIENT_TOOL] }),
   oneInput('approval', 'approve'),
+  oneInput('denial', 'approve', { denies: true }),
+  oneInput('last-round', 'long', { agent: 'brief' }),
+  oneInput('many', 'many', { stride: 23 }),
+  oneInput('tool-time-out', 'tardy'),
+  oneInput('model-error', 'flaky'),
   {
     name: 'queued',
     async drive(client) {
@@ -58,6 +80,40 @@ export const scenarios: readonly Scenario[] = [
       await client.finish(steering)
     },
   },
+  {
+    name: 'continue',
+    async drive(client) {
+      await client.openSession()
+      const failing = await submit(client, 'first', 'refused', {}, true)
+      const { status } = await client.finish(failing)
+      if (status !== 'failed') throw new Error(`${failing} is ${status}, though the model refuses`)
+      client.knows.failed.add(failing)
+      forgive(uniqueOf(client, 'first'))
+      await client.finish(await client.goOn('again'))
+    },
+  },
+  {
+    name: 'superseded',
+    async drive(client) {
+      await client.openSession()
+      const paused = await submit(client, 'first', 'ask', { tools: [CLIENT_TOOL] }, false)
+      const isPaused = await client.untilPaused(paused)
+      const next = await submit(client, 'second', 'say', {}, false)
+      if (isPaused) client.knows.stopped.add(paused)
+      await client.finish(next)
+    },
+  },
+  {
+    name: 'cancel-paused',
+    async drive(client) {
+      await client.openSession()
+      const paused = await submit(client, 'first', 'ask', { tools: [CLIENT_TOOL] }, false)
+      const isPaused = await client.untilPaused(paused)
+      await client.stop(paused)
+      if (isPaused) client.knows.stopped.add(paused)
+      await client.finish(paused)
+    },
+  },
   { name: 'deletion', deletes: true, drive: driveDeletion },
 ]
 
@@ -78,6 +134,8 @@ async function driveDeletion(client: DurableClient): Promise<void> {
   throw new Error(`${session}: the deletion does not end`)
 }
 
+const uniqueOf = ({ knows }: DurableClient, key: string): string => `${knows.session}.${key}`
+
 async function submit(
   client: DurableClient,
   key: string,
@@ -85,7 +143,7 @@ async function submit(
   body: object,
   stream: boolean,
 ): Promise<string> {
-  const unique = `${client.knows.session}.${key}`
+  const unique = uniqueOf(client, key)
   for (const mark of marksOf(word, unique)) client.knows.marks.add(mark)
   return client.submit(key, { content: inputText(word, unique), ...body }, stream)
 }

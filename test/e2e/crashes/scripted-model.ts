@@ -36,6 +36,12 @@ const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
     ],
   ],
   wait: [[['slow', 's']], [['record', 't']]],
+  long: [[['record', 'i']], [['lookup', 'j']], [['record', 'k']]],
+  // More than are executed of one round.
+  many: [Array.from({ length: 70 }, (_, place): Call => ['lookup', `n${place}`])],
+  tardy: [[['tardy', 'y']]],
+  flaky: [[['record', 'u']]],
+  refused: [[['record', 'z']]],
   hang: [[['endless', 'x']]],
   say: [],
 }
@@ -52,17 +58,38 @@ export const marksOf = (word: keyof typeof PLANS & string, unique: string, tool?
 /** What the model says at the end. */
 const answerText = (unique: string): string => `all done with ${unique}`
 
+/** Inputs after which the model does what it is asked, though they begin with `refused`. */
+const forgiven = new Set<string>()
+
+/** From now on the model completes what comes after this input. */
+export const forgive = (unique: string): void => void forgiven.add(unique)
+
+/** Requests that were made before, of inputs that begin with `flaky`. */
+const madeBefore = new Set<string>()
+
+/** What the model refuses, and how: a retry helps with the first request of its kind, and nothing before it has forgiven. */
+function refusalOf(word: string, unique: string, round: number): OpenAiStep | undefined {
+  if (word === 'refused' && !forgiven.has(unique)) return { status: 400, body: { error: { message: 'refused' } } }
+  const request = `${unique} ${round}`
+  if (word !== 'flaky' || madeBefore.has(request)) return undefined
+  madeBefore.add(request)
+  return { status: 500, body: { error: { message: 'overloaded' } } }
+}
+
 /**
- * A model without memory: what it answers depends on nothing but the request, so that a request that is made again after a
- * crash is answered alike.
+ * A model nearly without memory: what it completes depends on nothing but the request, so that a request that is made again
+ * after a crash is completed alike. Only what it refuses, it refuses for a time.
  */
-export function scriptedModel({ messages }: ChatRequest): OpenAiStep {
+export function scriptedModel({ messages, tools = [], tool_choice }: ChatRequest): OpenAiStep {
   const last = messages.findLastIndex((message) => message.role === 'user')
   const text = contentOf(messages[last]?.content)
   const [word = ''] = text.split(' ')
   const unique = text.split(' ').at(-1) ?? ''
   const round = messages.slice(last + 1).filter((message) => message.role === 'assistant').length
-  const batch = PLANS[word]?.[round]
+  const refusal = refusalOf(word, unique, round)
+  if (refusal !== undefined) return refusal
+  const mayCall = tools.length > 0 && tool_choice !== 'none'
+  const batch = mayCall ? PLANS[word]?.[round] : undefined
   if (batch === undefined) return { answer: { parts: [{ type: 'text', text: answerText(unique) }] } }
   const calls = batch.map(([name, mark], place) => ({
     type: 'tool_call' as const,

@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OpenAiServer } from '../../model-server/openai-server.ts'
+import { startOpenAiServer } from '../../model-server/openai-server.ts'
+import type { Backend } from '../backend.ts'
+import type { RunningProgram } from '../program.ts'
+import { check, createCrashBench, driveUntilCrash, finishAndCheck } from './crash-runner.ts'
+import type { CrashBench } from './crash-runner.ts'
+import { newKnowledge } from './durable-client.ts'
+import type { Fault } from './faults.ts'
+import type { Scenario } from './scenarios.ts'
+import { scriptedModel } from './scripted-model.ts'
+
+/** What a program that goes on does at once, it has done after so many milliseconds. */
+const GOES_ON_MS = 1_000
+
+/**
+ * Lets the program stand still at every durable step of these scenarios, as a machine that swaps or a function that is frozen
+ * does, until another has taken the session over and brought it to its end. Then it goes on where it stood.
+ */
+export const standStillOn = (backend: Backend, scenarios: readonly Scenario[]) =>
+  describe(`standing still at every durable step, on ${backend.name}`, () => {
+    let model: OpenAiServer
+    beforeAll(async () => {
+      model = await startOpenAiServer(scriptedModel)
+    })
+    afterAll(() => model.close())
+
+    const cases = scenarios.flatMap((scenario) =>
+      (['before', 'after'] as const).map((when) => ({ scenario, when, name: scenario.name })),
+    )
+
+    test.for(cases)(
+      'scenario $name, stopped $when each step while another ends the session: it then changes nothing, and nothing is done twice',
+      { concurrent: true },
+      async ({ scenario, when, name }) => {
+        const bench = await createCrashBench(model.baseUrl, backend)
+        try {
+          const steps = await stopAtEveryStep(bench, scenario, when)
+          console.log(`${name}: stood still ${when} each of ${steps} durable steps`)
+          expect(steps).toBeGreaterThan(3)
+        } finally {
+          await bench.remove()
+        }
+      },
+    )
+  })
+
+/** Returns how many steps there were. */
+async function stopAtEveryStep(bench: CrashBench, scenario: Scenario, when: Fault['when']): Promise<number> {
+  for (let step = 1; ; step += scenario.stride ?? 1) {
+    const knows = newKnowledge(`${scenario.name}-still-${when}-${step}`)
+    const one = await bench.start({ session: knows.session, step, when, stops: true })
+    bench.letLeasesEnd()
+    const driven = driveUntilCrash(one, scenario, knows)
+    // Its client fails where another client of the same session was faster.
+    const ended = driven.then(
+      () => true,
+      () => false,
+    )
+    try {
+      if (await standsStill(one, driven)) {
+        const known = structuredClone(knows)
+        const other = await bench.start()
+        try {
+          await finishAndCheck(bench, other, scenario, known)
+          const before = await other.client.messages(knows.session)
+          process.kill(one.pid, 'SIGCONT')
+          await Promise.all([sleep(GOES_ON_MS), Promise.race([ended, sleep(10 * GOES_ON_MS)])])
+          await check(bench, other, scenario, known)
+          expect(await other.client.messages(knows.session), `${knows.session}: its messages`).toStrictEqual(before)
+        } finally {
+          await other.kill()
+        }
+      } else {
+        await check(bench, one, scenario, knows)
+        const taken = (await bench.stepsOf(knows.session)).length
+        if (step > taken) return taken
+      }
+    } finally {
+      await one.kill()
+      await ended
+    }
+  }
+}
+
+/** Waits until a program stands still, or its scenario has been driven through. */
+async function standsStill(program: RunningProgram, driven: Promise<boolean>): Promise<boolean> {
+  let isThrough = false
+  const through = driven.then(() => (isThrough = true))
+  while (!isThrough) {
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'state=', '-p', String(program.pid)])
+    if (stdout.startsWith('T')) return true
+    await Promise.race([through, sleep(50)])
+  }
+  return false
+}
