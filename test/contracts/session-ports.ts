@@ -1,6 +1,7 @@
 import { keyStoreContract } from './key-store.ts'
 import { logReaderContract } from './log-reader.ts'
 import { runInboxAnswersContract } from './run-inbox-resolutions.ts'
+import { runCountsContract } from './run-counts.ts'
 import { runInboxCancelContract } from './run-inbox-cancel.ts'
 import { runInboxCapsContract } from './run-inbox-caps.ts'
 import { runInboxRepeatsContract } from './run-inbox-repeats.ts'
@@ -23,6 +24,7 @@ export function sessionPortsContract(engine: Engine): void {
   runInboxCapsContract(engine)
   runInboxAnswersContract(engine)
   runInboxCancelContract(engine)
+  runCountsContract(engine)
   runLeaseContract(engine)
   runLogContract(engine)
   runLogCallsContract(engine)

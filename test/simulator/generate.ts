@@ -106,6 +106,8 @@ const STRIKES = [
   'deletion.',
   'outputs.put',
 ] as const
+/** What makes whoever does it die each time. */
+const POISONS = ['tool', 'log.appendRound', 'reader.messages', 'sessions.read'] as const
 /** What a result goes through. */
 const RESULTS: readonly string[] = ['log.completeCall', 'outputs.put']
 
@@ -128,6 +130,11 @@ function faultOf(dice: Dice, hazards: ReadonlySet<Hazard>, horizon: number): rea
     const after = dice.pick('strike after', [0, 0, 3, 15, 500])
     const milliseconds = how === 'kill' ? short : long
     return [{ at, type: 'strike', call, how, after, milliseconds, leavesRequests: dice.chance('leaves', 0.5) }]
+  }
+  if (dice.chance('poison', 0.03)) {
+    const call = dice.pick('poisons', POISONS)
+    if (call !== 'tool' && call !== 'log.appendRound' && !hazards.has('crashes while loading')) return []
+    return [{ at, type: 'poison', session: dice.below('poisoned', 12), call, milliseconds: short }]
   }
   if (kind < 13) return [{ at, type: 'kill', server, milliseconds: short, leavesRequests: dice.chance('leaves', 0.5) }]
   if (kind < 15) return [{ at, type: 'stop', server, milliseconds: long }]

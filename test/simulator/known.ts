@@ -7,6 +7,7 @@ export const HAZARDS = [
   'deaf models',
   'cut off calls',
   'begun calls',
+  'crashes while loading',
 ] as const
 export type Hazard = (typeof HAZARDS)[number]
 
@@ -18,4 +19,5 @@ export const KNOWN: readonly Hazard[] = [
   'deaf models',
   'cut off calls',
   'begun calls',
+  'crashes while loading',
 ]

@@ -61,7 +61,7 @@ async function request(
       } catch (error) {
         world.fail(error)
       }
-      world.strike(process, call)
+      world.strike(process, call, sessionIn(args))
       if (fault?.how === 'silent') return
       const wait = back + (fault?.how === 'slow' ? fault.milliseconds : 0)
       world.timeline.after(wait, process, () => {

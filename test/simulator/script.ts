@@ -50,6 +50,8 @@ export type Fault = { readonly at: number } & (
       readonly milliseconds: number
       readonly leavesRequests: boolean
     }
+  /** Whoever gets an answer to such a request about this session dies, whenever and how often that is. */
+  | { readonly type: 'poison'; readonly session: number; readonly call: string; readonly milliseconds: number }
   | { readonly type: 'restart'; readonly server: number; readonly milliseconds: number }
   | { readonly type: 'clock'; readonly server: number; readonly milliseconds: number }
   | { readonly type: 'hint'; readonly how: 'lost' | 'doubled' | 'late'; readonly milliseconds: number }

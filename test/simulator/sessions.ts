@@ -27,6 +27,8 @@ export interface Watch {
   readonly decided: { readonly token: string; readonly allow: boolean; acknowledged: boolean }[]
   /** The highest generation whose holder has read the log. */
   readGeneration: number
+  /** How often the active run was taken from a dead holder since its last message. */
+  takeovers: number
   deleted: boolean
 }
 
@@ -56,7 +58,7 @@ export async function watchSessions(world: World, ports: SessionPorts): Promise<
   for (const key of world.script.sessions) {
     await ports.sessions.create({ ...key, agent: 'default', metadata: {} })
     const seen = await snapshot(ports, key)
-    const known = { accepted: [], cancelled: new Map(), decided: [], readGeneration: 0, deleted: false }
+    const known = { accepted: [], cancelled: new Map(), decided: [], readGeneration: 0, takeovers: 0, deleted: false }
     all.push({ key, seen, ...known })
   }
   const byName = new Map(all.map((watch) => [watch.key.session, watch]))
@@ -76,6 +78,7 @@ export async function watchSessions(world: World, ports: SessionPorts): Promise<
         readGeneration: watch.readGeneration,
         disturbed: world.script.faults.length > 0,
       }
+      noteTakeover(watch, before, call)
       const clock = { now: () => processNow(sender) }
       checkStep({ stores: { clock }, ghosts }, before, watch.seen, actOf(call, args))
     },
@@ -113,6 +116,18 @@ function noteRead(watch: Watch, call: string, outcome: Outcome): void {
     | undefined
   const generation = value?.lease?.generation ?? value?.started?.lease.generation ?? 0
   watch.readGeneration = Math.max(watch.readGeneration, generation)
+}
+
+/** A run is given up as crashing after three takeovers without a message, and not before. */
+function noteTakeover(watch: Watch, before: Snapshot, call: string): void {
+  const { seen } = watch
+  const run = seen.runs.find((one) => one.id === before.header?.activeRun)
+  if (run?.error?.code === 'crashed_repeatedly')
+    must('a run is given up after three takeovers', watch.takeovers >= 3, `${watch.takeovers} takeovers of ${run.id}`)
+  const isTaken = call === 'lease.take' && seen.header?.generation !== before.header?.generation
+  if (isTaken && before.header?.lease !== undefined) watch.takeovers++
+  else if (seen.header?.head !== before.header?.head) watch.takeovers = 0
+  must('a run is taken over four times at most', watch.takeovers <= 3, seen.header?.activeRun)
 }
 
 /** What an event reports is durable before it is emitted. */

@@ -44,7 +44,7 @@ async function execute(
   if (token === '') world.fail(new Violation('a call whose arguments were cut off is not executed'))
   effects.began.set(token, (effects.began.get(token) ?? 0) + 1)
   begun(token, context.session)
-  world.strike(process, 'tool')
+  world.strike(process, 'tool', context.session)
   const fault = world.takeFault('tool')
   if (fault !== undefined) world.note(`${process.name} ${token} ${fault.how} (${fault.milliseconds} ms)`)
   if (fault?.how === 'hangs') await pause(process, 10_000_000, context.signal)

@@ -12,6 +12,13 @@ export function must(rule: string, holds: boolean, detail = ''): void {
   if (!holds) throw new Violation(rule, detail)
 }
 
+/** What becomes of a process all of a sudden. */
+export interface Affliction {
+  readonly how: 'kill' | 'stop'
+  readonly milliseconds: number
+  readonly leavesRequests: boolean
+}
+
 /** One simulation: its time, its dice, what is still to go wrong, and what has happened. */
 export interface World {
   readonly script: Script
@@ -29,9 +36,9 @@ export interface World {
     fits?: (fault: Extract<Fault, { type: Type }>) => boolean,
   ): Extract<Fault, { type: Type }> | undefined
   /** What this request, or `tool`, brings on for its sender. */
-  strike(process: Process, call: string): void
+  strike(process: Process, call: string, session: string): void
   /** Lets a process be killed or stand still. */
-  afflict: (process: Process, fault: Extract<Fault, { type: 'strike' }>) => void
+  afflict: (process: Process, fault: Affliction) => void
   /** Whether the store, or this part of it, is down now. */
   isDown(call: string): boolean
   readonly failure: () => Violation | undefined
@@ -45,6 +52,7 @@ export function createWorld(script: Script, keepTrace: boolean): World {
   const pending: (Fault | undefined)[] = [...script.faults].toSorted((left, right) => left.at - right.at)
   let digest = 0
   let failure: Violation | undefined
+  const poisons = script.faults.filter((fault) => fault.type === 'poison')
   const elapsed = (): number => timeline.now() - START
   const world: World = {
     script,
@@ -72,9 +80,15 @@ export function createWorld(script: Script, keepTrace: boolean): World {
       pending[place] = undefined
       return found as Extract<Fault, { type: Type }>
     },
-    strike(process, call) {
+    strike(process, call, session) {
       const fault = world.takeFault('strike', (one) => call.startsWith(one.call))
       if (fault !== undefined) timeline.after(fault.after, undefined, () => world.afflict(process, fault))
+      const poison = poisons.find(
+        (one) => call.startsWith(one.call) && sessionAt(script, one.session) === session && one.at <= elapsed(),
+      )
+      if (poison === undefined) return
+      const { milliseconds } = poison
+      timeline.after(0, undefined, () => world.afflict(process, { how: 'kill', milliseconds, leavesRequests: true }))
     },
     afflict: () => undefined,
     isDown(call) {
@@ -94,3 +108,7 @@ export function createWorld(script: Script, keepTrace: boolean): World {
   }
   return world
 }
+
+/** The name of the session that an operation or a fault means. */
+export const sessionAt = ({ sessions }: Script, number: number): string =>
+  sessions[number % sessions.length]?.session ?? ''
