@@ -47,6 +47,8 @@ function noticed(copy: string, { name, command }: Suite): string | undefined {
     env: { ...process.env, NO_COLOR: '1' },
   })
   if (run.status === 0) return undefined
+  const isLate = run.error !== undefined && 'code' in run.error && run.error.code === 'ETIMEDOUT'
+  if (run.error !== undefined && !isLate) throw run.error
   const why = `${run.stdout}\n${run.stderr}`.split('\n').find((line) => /^seed \d+:| FAIL |^\s*×/.test(line))
   return `${name}: ${run.error === undefined ? (why ?? 'failed').trim().slice(0, 160) : 'not within its time'}`
 }

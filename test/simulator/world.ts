@@ -110,5 +110,4 @@ export function createWorld(script: Script, keepTrace: boolean): World {
 }
 
 /** The name of the session that an operation or a fault means. */
-export const sessionAt = ({ sessions }: Script, number: number): string =>
-  sessions[number % sessions.length]?.session ?? ''
+const sessionAt = ({ sessions }: Script, number: number): string => sessions[number % sessions.length]?.session ?? ''
