@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { unescapeOnce } from './escaped-text.ts'
 
 /** What stands in the index for a secret. */
 const REDACTED = '[redacted]'
@@ -51,10 +52,12 @@ const HINTS: readonly string[] = [
   'figd_',
   'cf(?:k|ut|at)_',
   'tskey-',
+  // our own keys
+  'tt_[A-Za-z0-9_-]{43}',
 ]
 const HINT = new RegExp(HINTS.join('|'), 'u')
 
-/** Whether a text may hold a secret that the rules recognise; false means that it holds none. */
+/** Whether a text may hold a secret that the rules recognise, as it stands; false means that it holds none. */
 export const mayHoldSecret = (text: string): boolean => HINT.test(text)
 
 /**
@@ -65,27 +68,66 @@ const WINDOW = 40_000
 const OVERLAP = 10_000
 /** Characters read, at the most, to look for secrets that stand elsewhere, too. */
 const READ_FOR_OTHERS = 100_000_000
+/** A call shows its arguments as JSON, which may hold JSON, which may hold a command in quotation marks. */
+const ESCAPED_TIMES = 3
 
-/** The text with every secret that secretlint's recommended rules recognise replaced by `[redacted]`. */
+/** The text with every secret that secretlint's recommended rules recognise, and every API key of ours, replaced by `[redacted]`. */
 export async function redactSecrets(text: string): Promise<string> {
-  if (!mayHoldSecret(text)) return text
+  if (!text.includes('\\') && !mayHoldSecret(text)) return text
   const found: Range[] = []
+  const secrets = new Set<string>()
   for (let start = 0; ; start += WINDOW - OVERLAP) {
-    const window = text.slice(start, start + WINDOW)
-    if (mayHoldSecret(window))
-      for (const [from, to] of await findSecrets(window)) found.push([start + from, start + to])
-    if (start + WINDOW >= text.length) return redactRanges(text, [...found, ...others(text, found)])
+    for (const { range, secret } of await findEscaped(text.slice(start, start + WINDOW))) {
+      found.push([start + range[0], start + range[1]])
+      secrets.add(secret)
+      secrets.add(text.slice(start + range[0], start + range[1]))
+    }
+    if (start + WINDOW >= text.length) return redactRanges(text, [...found, ...others(text, [...secrets])])
     await nextTurn()
   }
+}
+
+/** Secrets as they stand, and as they would without escapes: where they are, and what they are. */
+async function findEscaped(window: string): Promise<{ readonly range: Range; readonly secret: string }[]> {
+  const found: { readonly range: Range; readonly secret: string }[] = []
+  let view = window
+  let original = (unit: number): number => unit
+  for (let times = 0; ; times++) {
+    if (mayHoldSecret(view))
+      for (const [start, end] of [...(await findSecrets(view)), ...findOwn(view)])
+        found.push({ range: [original(start), original(end - 1) + 1], secret: view.slice(start, end) })
+    const next = times < ESCAPED_TIMES ? unescapeOnce(view) : undefined
+    if (next === undefined) return found
+    const outer = original
+    original = (unit) => outer(next.original(unit))
+    view = next.text
+  }
+}
+
+const OWN_KEY = /tt_[A-Za-z0-9_-]{43,128}/gu
+const KEY_BEGINS = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/gu
+const KEY_ENDS = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/u
+/** What stands between: base64 in lines, with headers. */
+const NO_KEY = /[^A-Za-z0-9+/=\s:,.()-]/u
+
+/** Secrets that no rule knows: our own keys, and the beginning of a private key whose end is not in the text. */
+function findOwn(text: string): Range[] {
+  const keys = Array.from(text.matchAll(OWN_KEY), ({ 0: key, index }): Range => [index, index + key.length])
+  const begun = Array.from(text.matchAll(KEY_BEGINS), ({ 0: line, index }): Range => {
+    const rest = text.slice(index + line.length, index + OVERLAP)
+    const end = KEY_ENDS.exec(rest)
+    if (end !== null) return [index, index + line.length + end.index + end[0].length]
+    const other = NO_KEY.exec(rest)
+    return [index, index + line.length + (other?.index ?? rest.length)]
+  })
+  return [...keys, ...begun]
 }
 
 type Range = readonly [start: number, end: number]
 
 /** Where what was found stands elsewhere, too: all such places, unless what was found is so much that this would take long. */
-function others(text: string, found: readonly Range[]): Range[] {
-  const secrets = [...new Set(found.map(([start, end]) => text.slice(start, end)))]
-  return secrets.slice(0, READ_FOR_OTHERS / text.length).flatMap((secret) => occurrences(text, secret))
-}
+const others = (text: string, secrets: readonly string[]): Range[] =>
+  secrets.slice(0, READ_FOR_OTHERS / text.length).flatMap((secret) => occurrences(text, secret))
 
 function occurrences(text: string, secret: string): Range[] {
   const found: Range[] = []

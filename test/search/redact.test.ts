@@ -98,6 +98,33 @@ describe('redaction', () => {
     expect(await redactSecrets(`// secretlint-disable\n${SAMPLES['github']}`)).toBe('// secretlint-disable\n[redacted]')
   })
 
+  const secretOf = (rule: string): string => SAMPLES[rule] ?? ''
+  it.each([
+    ['a private key', secretOf('privatekey'), letters(40)],
+    ['a quoted key', secretOf('aws'), letters(40)],
+    ['an address with a password', secretOf('postgres'), letters(12)],
+  ])('a secret inside of escaped arguments is gone, however deep: %s', async (_, secret, part) => {
+    let text = `export X=${secret} && run`
+    for (let depth = 0; depth < 3; depth++) {
+      text = JSON.stringify({ cmd: text }).replaceAll('/', depth === 0 ? String.raw`\/` : '/')
+      const redacted = await redactSecrets(`shell(args=${text})`)
+      expect(redacted, text).toContain('[redacted]')
+      expect(redacted, text).not.toContain(part)
+      expect(redacted.endsWith(')')).toBe(true)
+    }
+  })
+
+  it('an API key of ours is gone', async () => {
+    const ours = `tt_${letters(43)}`
+    expect(await redactSecrets(`Authorization: Bearer ${ours}\nX`)).toBe('Authorization: Bearer [redacted]\nX')
+  })
+
+  it('a private key whose end is cut off is gone, and what stands around it is not', async () => {
+    const begun = `-----BEGIN RSA PRIVATE KEY-----\n${`${letters(64)}\n`.repeat(70)}`
+    expect(await redactSecrets(`before\n${begun}`)).toBe('before\n[redacted]')
+    expect(await redactSecrets(`before\n${begun}"; the rest`)).toBe('before\n[redacted]"; the rest')
+  })
+
   it('other text stays as it is', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary' }), async (text) => {
