@@ -1,5 +1,6 @@
 import { similarWords, inflections } from './word-forms.ts'
 import type { SearchQuery, SearchTerm } from './query.ts'
+import { FUNCTION_WORDS } from './words.ts'
 
 /** The words that an index knows. Frequencies are numbers of documents; about right is enough. */
 export interface Vocabulary {
@@ -21,6 +22,7 @@ export interface Needle {
 
 /** A word with everything that may stand for it. */
 export interface PlannedWord {
+  readonly word: string
   /** Any of these is the word, in an index. */
   readonly tokens: readonly string[]
   /** What to look for in a text, best first. */
@@ -110,7 +112,7 @@ function expandWord(word: string, vocabulary: Vocabulary, isStretched: (frequenc
     // The word itself is what stands in their text: no needles of their own.
     if (word.length >= 3 || own === 0) for (const other of holders(word, vocabulary)) add(other, 0)
   }
-  return { tokens: [...tokens], needles, frequency }
+  return { word, tokens: [...tokens], needles, frequency }
 }
 
 /** Words one slip away: a slip leaves the first or the last half of a word as it was, or swaps the letters between. */
@@ -128,4 +130,10 @@ function holders(word: string, vocabulary: Vocabulary): readonly string[] {
 function inverseFrequency(frequency: number, documents: number): number {
   const known = Math.min(frequency, documents)
   return Math.log(1 + (documents - known + 0.5) / (known + 0.5))
+}
+
+/** The words of a compound that mean something by themselves; all of them where none does. */
+export function meaningful<Word extends { readonly word: string }>(words: readonly Word[]): readonly Word[] {
+  const kept = words.filter(({ word }) => !FUNCTION_WORDS.has(word))
+  return kept.length === 0 ? words : kept
 }

@@ -1,4 +1,5 @@
 import type { HistoryRole } from '../domain/history.ts'
+import { findEchoes } from './echoes.ts'
 import { lower } from './fold-text.ts'
 import type { PlannedTerm } from './plan.ts'
 import type { SearchQuery } from './query.ts'
@@ -10,6 +11,7 @@ export interface Candidate {
   /** Documents of one event are one hit. */
   readonly event: number | string
   readonly role: HistoryRole
+  readonly runId: string
   readonly toolName: string | undefined
   /** The beginning of its call, on a result. */
   readonly call: string | undefined
@@ -21,7 +23,7 @@ export interface ScoredEvent<Found extends Candidate> {
   /** The document to show: the half, or the chunk, in which the terms stand best. */
   readonly best: Found
   readonly score: number
-  /** How much of the query it has, 0 to 1. */
+  /** How much of the query it has, 0 to 1; none where it was only said about the history. */
   readonly covered: number
 }
 
@@ -43,6 +45,8 @@ const LITERAL_QUALITY = 0.85
 const TOOL_EVENT = 0.06
 const TOOL_EVENT_IN_SPEECH = 0.015
 const SPEAKER = 0.12
+/** What was said about the history stands below what happened. */
+const ECHO = 0.2
 
 interface Row<Found> {
   readonly found: Found
@@ -66,6 +70,7 @@ export function scoreEvents<Found extends Candidate>(
 ): ScoredEvent<Found>[] {
   const total = sum(terms.map((term) => term.importance))
   const named = toolNamed(query)
+  const isEcho = findEchoes(query, candidates)
   const rows = candidates.map((found) => readRow(query, terms, found, total))
   const heaviest = rows.reduce((most, row) => Math.max(most, row.weight), 0) || 1
   return Array.from(Map.groupBy(rows, (row) => row.found.event).values(), (event) => {
@@ -75,7 +80,9 @@ export function scoreEvents<Found extends Candidate>(
     const best = event.toSorted((left, right) => right.own - left.own || compareIds(left.found.id, right.found.id))[0]
     if (best === undefined) throw new RangeError('an event has at least one row')
     const bonus = (named(best.found.toolName) ? TOOL_NAMED : 0) + prior(query, best.found.role)
-    return { best: best.found, score: Math.max(...scores) + bonus, covered: together }
+    const score = Math.max(...scores) + bonus
+    if (isEcho(best.found)) return { best: best.found, score: score * ECHO, covered: 0 }
+    return { best: best.found, score, covered: together }
   }).toSorted((left, right) => right.score - left.score || right.best.time - left.best.time)
 }
 

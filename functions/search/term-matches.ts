@@ -1,5 +1,5 @@
 import { foldWithOffsets, lower, type FoldedText } from './fold-text.ts'
-import type { Needle, PlannedTerm } from './plan.ts'
+import { meaningful, type Needle, type PlannedTerm } from './plan.ts'
 
 /** A place where a term stands, in UTF-16 units of the folded text, and how well (0–1). */
 export interface Match {
@@ -70,7 +70,7 @@ function joinedPlaces(planned: PlannedTerm, text: ReadableText): Match[] {
 }
 
 function scattered(planned: PlannedTerm, text: ReadableText): Match[] {
-  const parts = planned.parts.map(({ needles }) => needles.flatMap((needle) => places(needle, text)))
+  const parts = meaningful(planned.parts).map(({ needles }) => needles.flatMap((needle) => places(needle, text)))
   const present = parts.filter((part) => part.length > 0).length
   const share = (SCATTERED * present) / parts.length
   const wanted = present === parts.length ? 1 : 0.5

@@ -15,7 +15,7 @@ interface Said {
 function ranked(query: string, said: readonly (string | Said)[]): string[] {
   const candidates = said.map((one, index): Candidate => {
     const { text, role = 'user', tool, call, event = index }: Said = typeof one === 'string' ? { text: one } : one
-    return { id: index, event, role, toolName: tool, call, text, time: index }
+    return { id: index, event, role, runId: `run-${event}`, toolName: tool, call, text, time: index }
   })
   const { parsed, terms } = plan(
     query,

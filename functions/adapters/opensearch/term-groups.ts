@@ -1,3 +1,4 @@
+import { meaningful } from '../../search/plan.ts'
 import type { SearchQuery, SearchTerm } from '../../search/query.ts'
 import { inflections } from '../../search/word-forms.ts'
 
@@ -67,7 +68,7 @@ export type Worth = (token: string) => number
  * score is a constant: the engine's own would count how often others use a word.
  */
 export function looseClause({ term, words }: TermGroup, inside: Inside, worth: Worth): Clause {
-  const singles = words.map((word) => wordClause(word, inside, worth))
+  const singles = meaningful(words).map((word) => wordClause(word, inside, worth))
   const [only] = singles
   if (term.wholes.length === 0 && singles.length === 1 && only !== undefined) return only
   return best([...term.wholes.map((whole) => exactClause(whole, worth(whole))), anyOf(singles)])

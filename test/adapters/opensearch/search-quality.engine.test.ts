@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import { openDatabase, transaction } from '../../../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history/history-index.ts'
 import { createHistoryTables } from '../../../functions/adapters/sqlite/history/tables.ts'
@@ -7,7 +8,7 @@ import { textOf } from '../../../functions/domain/message.ts'
 import { historyDocuments } from '../../../functions/search/documents.ts'
 import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
 import { withEngines } from '../../engines/with-engines.ts'
-import { hasRecordings, readCorpus, readRecordedQueries } from '../../search-corpus.ts'
+import { hasRecordings, readCorpus, readRecordedQueries, retellings } from '../../search-corpus.ts'
 import { changesOf, openSearchStage, type OpenSearchStage } from './stage.ts'
 
 const TENANT = 'corpus'
@@ -39,6 +40,10 @@ withEngines(['opensearch'], ({ opensearch }) => {
       await harness.refresh()
       ranks['FTS5'] = await ranksOf(sqliteIndex(documents), places)
       ranks['OpenSearch'] = await ranksOf(harness.index, places)
+      const retold = changesOf(await retellings(TENANT, harness.index))
+      expect((await harness.writer.write(retold)).every(({ done }) => done)).toBe(true)
+      await harness.refresh()
+      ranks['OpenSearch again'] = await ranksOf(harness.index, places)
       print(ranks)
     })
     afterAll(() => harness.close())
@@ -47,6 +52,12 @@ withEngines(['opensearch'], ({ opensearch }) => {
       const all = Object.values(ranks[engine] ?? {}).flat()
       expect(share(all, 1)).toBeGreaterThanOrEqual(0.95)
       expect(share(all, 10)).toBeGreaterThanOrEqual(0.99)
+    })
+
+    test('what was asked and retold before stands below what happened', () => {
+      const [clean, again] = ['OpenSearch', 'OpenSearch again'].map((name) => Object.values(ranks[name] ?? {}).flat())
+      expect(share(again ?? [], 1)).toBeGreaterThanOrEqual(share(clean ?? [], 1) - 0.02)
+      expect(share(again ?? [], 10)).toBeGreaterThanOrEqual(share(clean ?? [], 10) - 0.01)
     })
 
     test.each(['FTS5', 'OpenSearch'])('%s: every kind of query hit@10 at least .97', (engine) => {
@@ -64,7 +75,7 @@ function sqliteIndex(documents: readonly HistoryDocument[]): HistoryIndex {
       for (const { key, messageId, documents: parts } of changesOf(documents)) batch.replace(key, messageId, parts)
     }),
   )
-  return createSqliteHistoryIndex({ database, history: { merge: async () => undefined } })
+  return createSqliteHistoryIndex({ database, history: { merge: async () => undefined }, clock: createSystemClock() })
 }
 
 /** The place of the first right hit of each query, from 1; Infinity when it is not among the first ten. */

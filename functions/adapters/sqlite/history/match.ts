@@ -1,7 +1,7 @@
 import type { HistoryQuery } from '../../../domain/history.ts'
 import { MAX_QUERY, MAX_TERMS } from '../../../search/query.ts'
 import { tokenize } from '../../../search/tokens.ts'
-import type { PlannedTerm } from '../../../search/plan.ts'
+import { meaningful, type PlannedTerm } from '../../../search/plan.ts'
 import { quote, roleToken, within, type Bounds } from './scope.ts'
 
 /** Ways to match, from strict to wide. */
@@ -88,7 +88,7 @@ export function crowdExpressions(matching: Matching): string[] {
 
 /** The words of a compound one by one: the best that is left when they stand nowhere together. */
 function looseParts({ parts, importance }: PlannedTerm): (RarePart & { frequency: number })[] {
-  return parts.map(({ tokens, frequency }) => ({
+  return meaningful(parts).map(({ tokens, frequency }) => ({
     expression: anyOf(tokens),
     importance: importance / (2 * parts.length),
     frequency,

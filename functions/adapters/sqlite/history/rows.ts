@@ -148,6 +148,7 @@ function found(row: Row): FoundDocument {
     time,
     text,
     print,
+    runId: row.run,
     toolName: row.tool ?? undefined,
     call: row.call ?? undefined,
     hit: {

@@ -1,0 +1,58 @@
+import type { HistoryRole } from '../domain/history.ts'
+import { lower } from './fold-text.ts'
+import { MAX_QUERY, parseQuery, type SearchQuery } from './query.ts'
+import { inflections } from './word-forms.ts'
+
+/** What of a candidate tells whether it is about the history. */
+interface Said {
+  readonly role: HistoryRole
+  readonly text: string
+  readonly runId: string
+}
+
+const NOTHING_FOUND =
+  /\b(?:nothing|no (?:match(?:es)?|results?|entr(?:y|ies)|mentions?|records?))\b.{0,60}\b(?:match(?:es|ed)?|found|histor(?:y|ies)|records?)\b|\b(?:could|can|did)(?:n['’]t| not|not) find\b/isu
+/** Characters in which somebody who found nothing says so. */
+const OPENING = 300
+
+/**
+ * Tells what was said about the history from what happened: earlier searches for the same, what was answered to them, and
+ * "nothing found". Who asks for what somebody said gets no such distinction.
+ */
+export function findEchoes(query: SearchQuery, candidates: readonly Said[]): (candidate: Said) => boolean {
+  if (query.speaker === 'user' || query.speaker === 'assistant' || query.terms.length === 0) return () => false
+  const asked = new Set(
+    query.terms
+      .flatMap(({ text, words, wholes }) => [text, ...wholes, ...words])
+      .flatMap((word) => [word, ...inflections(word)]),
+  )
+  const known = new Map<string, boolean>()
+  const isQuestion = ({ role, text }: Said): boolean => {
+    if (role !== 'user' || text.length > MAX_QUERY) return false
+    const before = known.get(text)
+    if (before !== undefined) return before
+    const says = saysNoMore(text, query, asked)
+    known.set(text, says)
+    return says
+  }
+  const runs = new Set(candidates.filter(isQuestion).map(({ runId }) => runId))
+  return (candidate) =>
+    isQuestion(candidate) ||
+    (candidate.role === 'assistant' &&
+      (runs.has(candidate.runId) || NOTHING_FOUND.test(candidate.text.slice(0, OPENING))))
+}
+
+/** A shorter text may well be what happened. */
+const LEAST_WORDS = 2
+
+/** Whether a text says nothing that the query does not ask: it is the query, or words of it. */
+function saysNoMore(text: string, query: SearchQuery, asked: ReadonlySet<string>): boolean {
+  if (lower(text).trim() === query.literal) return true
+  const content = parseQuery(text).terms.filter(({ weight }) => weight === 1)
+  return (
+    content.length >= LEAST_WORDS &&
+    content.every(
+      (term) => asked.has(term.text) || (term.words.length > 1 && term.words.every((word) => asked.has(word))),
+    )
+  )
+}
