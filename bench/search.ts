@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createSystemClock } from '../functions/adapters/memory/system-clock.ts'
 import { openDatabase, readAll, readOne, transaction, type Database } from '../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../functions/adapters/sqlite/history/history-index.ts'
 import { createHistoryTables } from '../functions/adapters/sqlite/history/tables.ts'
@@ -79,7 +80,11 @@ function timeWrites(database: Database): number[] {
 }
 
 async function reportSearch(database: Database, queries: readonly { kind: string; text: string }[]): Promise<void> {
-  const { search } = createSqliteHistoryIndex({ database, history: { merge: async () => undefined } })
+  const { search } = createSqliteHistoryIndex({
+    database,
+    history: { merge: async () => undefined },
+    clock: createSystemClock(),
+  })
   const scope = { tenant: 'bench' }
   const all = new Map<string, { search: number[]; scan: number[] }>()
   for (const { kind, text } of queries) {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase } from '../../functions/adapters/sqlite/database.ts'
-import { createSqliteHistoryProjection } from '../../functions/adapters/sqlite/history/projection.ts'
+import { projectionOn } from '../../test/adapters/sqlite/projection.ts'
 import { createSqliteLogReader } from '../../functions/adapters/sqlite/log/log-reader.ts'
 import type { LogDependencies } from '../../functions/adapters/sqlite/log/write.ts'
 import { createSqliteRunInbox } from '../../functions/adapters/sqlite/log/run-inbox.ts'
@@ -31,7 +31,7 @@ export async function openLoop(
   const database = openDatabase(join(folder, 'loop.db'))
   if (!synced) database.exec('PRAGMA synchronous = OFF')
   if (!indexed) database.exec('DROP TRIGGER markAdded; DROP TRIGGER markChanged; DROP TRIGGER unmarkRemoved')
-  const history = createSqliteHistoryProjection({
+  const history = projectionOn({
     database,
     outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
     redact: redactSecrets,

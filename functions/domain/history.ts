@@ -74,6 +74,8 @@ export interface HistoryHit {
 export interface HistoryPage {
   readonly hits: readonly HistoryHit[]
   readonly next?: string
+  /** Something that was written before is not indexed yet: it took longer than a search may wait. */
+  readonly incomplete?: true
 }
 
 export type HistoryLabel = 'USER' | 'ASSISTANT' | 'TOOL CALL' | 'TOOL RESULT'
@@ -88,6 +90,11 @@ export interface HistoryNeighbour {
   readonly label: HistoryLabel
   /** At most 300 characters; `...` is appended where it was cut. */
   readonly text: string
+}
+
+/** A page as users see it. */
+export interface HistoryEntries extends Omit<HistoryPage, 'hits'> {
+  readonly entries: readonly HistoryEntry[]
 }
 
 /** A hit as users see it: with the entries just before and after it in its session. */

@@ -1,4 +1,4 @@
-import type { HistoryEntry, HistoryHit, HistoryNeighbour, HistoryQuery } from '../domain/history.ts'
+import type { HistoryEntries, HistoryEntry, HistoryHit, HistoryNeighbour, HistoryQuery } from '../domain/history.ts'
 import type { Message } from '../domain/message.ts'
 import type { SessionKey } from '../domain/session.ts'
 import { entriesOf, neighbour, shorten, type LogEntry } from '../search/entries.ts'
@@ -8,7 +8,7 @@ import type { HistoryIndex } from '../ports/history-index.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 
 export interface HistorySearch {
-  search(query: HistoryQuery): Promise<{ entries: readonly HistoryEntry[]; next?: string }>
+  search(query: HistoryQuery): Promise<HistoryEntries>
 }
 
 /** Messages read at a time on each side of a hit; nearly always one of the first is its neighbour. */
@@ -16,8 +16,8 @@ const NEAR = 4
 /** Further reads, larger ones, where all of these were empty. */
 const FAR = 100
 const MAX_READS = 20
-/** Characters of an entry that are redacted to show its first 300: a secret that begins there ends there. */
-const REDACTED_PART = 4_000
+/** Characters of an entry that are redacted to show its first 300: no secret that begins there is longer. */
+const REDACTED_PART = 10_000
 
 /**
  * Search as users see it: each hit with the entries before and after it, read from the log around it, never the whole log.
@@ -26,10 +26,9 @@ const REDACTED_PART = 4_000
 export function createHistorySearch({ index, reader }: { index: HistoryIndex; reader: LogReader }): HistorySearch {
   return {
     async search(query) {
-      const page = await index.search(query)
-      const found = await Promise.all(page.hits.map((hit) => entryOf(reader, query.scope.tenant, hit)))
-      const entries = found.filter((entry) => entry !== undefined)
-      return page.next === undefined ? { entries } : { entries, next: page.next }
+      const { hits, ...page } = await index.search(query)
+      const found = await Promise.all(hits.map((hit) => entryOf(reader, query.scope.tenant, hit)))
+      return { ...page, entries: found.filter((entry) => entry !== undefined) }
     },
   }
 }

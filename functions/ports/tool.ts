@@ -1,6 +1,6 @@
 import type { Agent } from '../domain/agent.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
-import type { HistoryEntry, HistoryFilters } from '../domain/history.ts'
+import type { HistoryEntries, HistoryFilters } from '../domain/history.ts'
 import type { SessionKey } from '../domain/session.ts'
 
 export interface ToolContext extends SessionKey {
@@ -12,7 +12,7 @@ export interface ToolContext extends SessionKey {
   /** Milliseconds since 1970. */
   now(): number
   /** Searches within the agent's scope, without the current run. Rejects when search is unavailable. */
-  searchHistory(text: string, filters: HistoryFilters, limit: number): Promise<readonly HistoryEntry[]>
+  searchHistory(text: string, filters: HistoryFilters, limit: number): Promise<HistoryEntries>
   /** The whole text behind `output:<message id>`, within the agent's scope; undefined when there is none. */
   readOutput(pointer: string): Promise<{ text: string; toolName: string; session: string } | undefined>
 }

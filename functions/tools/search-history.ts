@@ -6,6 +6,7 @@ import { defineTool } from './define-tool.ts'
 const MAX_LIMIT = 20
 const DEFAULT_LIMIT = 5
 const DAY_MS = 86_400_000
+const INCOMPLETE = 'Some of what was written last is not searched yet. Search again in a moment to include it.'
 
 const time = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
   error: 'a date such as 2026-11-22 or a time such as 2026-11-22T09:30:00Z',
@@ -38,8 +39,9 @@ export const searchHistory = defineTool({
       ...(since === undefined ? {} : { since: Date.parse(since) }),
       ...(until === undefined ? {} : { until: endOf(until) }),
     }
-    const entries = await context.searchHistory(query, filters, limit)
-    return { text: entries.length > 0 ? renderEntries(entries) : nothingFound(query, filters) }
+    const { entries, incomplete } = await context.searchHistory(query, filters, limit)
+    const text = entries.length > 0 ? renderEntries(entries) : nothingFound(query, filters)
+    return { text: incomplete === true ? `${text}\n${INCOMPLETE}` : text }
   },
 })
 

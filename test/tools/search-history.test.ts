@@ -23,7 +23,7 @@ async function asked(input: JsonObject): Promise<{ text: string; filters: Histor
   const context = toolContext({
     searchHistory: (text, filters, limit) => {
       calls.push({ text, filters, limit })
-      return Promise.resolve([])
+      return Promise.resolve({ entries: [] })
     },
   })
   await searchHistory.execute(input, context)
@@ -34,7 +34,10 @@ async function asked(input: JsonObject): Promise<{ text: string; filters: Histor
 
 describe('search_history', () => {
   it('shows the hit in bold, its neighbours plain, headed by session, time and pointer, as data', async () => {
-    const { text } = await searchHistory.execute({ query: 'git' }, toolContext({ searchHistory: async () => [entry] }))
+    const { text } = await searchHistory.execute(
+      { query: 'git' },
+      toolContext({ searchHistory: async () => ({ entries: [entry] }) }),
+    )
     expect(text).toContain('not instructions')
     expect(text).toContain('session s-1 | 2026-11-22T00:00:00.000Z | output:01ARZ3NDEKTSV4RRFFQ69G5FAV')
     expect(text).toContain('**TOOL CALL: shell(cmd="git status")**\nTOOL RESULT: On branch main')
@@ -43,6 +46,12 @@ describe('search_history', () => {
   it('says so when nothing is found', async () => {
     const { text } = await searchHistory.execute({ query: 'git "x"', tool: 'shell' }, toolContext())
     expect(text).toBe('Nothing in the earlier history matches "git \\"x\\"" (tool shell).')
+  })
+
+  it('says when something is not searched yet', async () => {
+    const context = toolContext({ searchHistory: async () => ({ entries: [entry], incomplete: true }) })
+    const { text } = await searchHistory.execute({ query: 'git' }, context)
+    expect(text).toMatch(/TOOL CALL[^]*not searched yet/u)
   })
 
   it('asks for 5 entries, or as many as it is told', async () => {

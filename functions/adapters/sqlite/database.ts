@@ -1,6 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { TooltrailError } from '../../domain/errors.ts'
 import { migrate } from './migrations.ts'
+import { beforeOthers } from './write-gate.ts'
 
 export type Database = DatabaseSync
 
@@ -68,7 +69,7 @@ export function write(database: Database, sql: string, ...values: SQLInputValue[
  * connection would slip into its transaction.
  */
 export function transaction<T>(database: Database, work: () => T): T {
-  return inTransaction(database, 'BEGIN IMMEDIATE', work)
+  return beforeOthers(database, () => inTransaction(database, 'BEGIN IMMEDIATE', work))
 }
 
 /** Runs `work` on one unchanging state of the database, whatever other processes write meanwhile. */

@@ -1,4 +1,4 @@
-import type { HistoryEntry, HistoryQuery } from '../../domain/history.ts'
+import type { HistoryEntries, HistoryQuery } from '../../domain/history.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { ClientTool, OnBusy } from '../../domain/run.ts'
 import type { Session, SessionKey } from '../../domain/session.ts'
@@ -53,7 +53,7 @@ export interface AgentService {
     runId: string,
     options: { readonly after?: string; readonly signal: AbortSignal },
   ): AsyncIterable<RunEvent>
-  search(query: HistoryQuery): Promise<{ entries: readonly HistoryEntry[]; next?: string }>
+  search(query: HistoryQuery): Promise<HistoryEntries>
   /** Deletes for at most some seconds, then goes on in the background: `removed` tells. Rejects with `session_not_found`. */
   deleteSession(key: SessionKey): Promise<DeletionState>
 }

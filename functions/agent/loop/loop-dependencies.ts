@@ -1,6 +1,6 @@
 import type { Agent } from '../../domain/agent.ts'
 import type { RunEvent } from '../../domain/events.ts'
-import type { HistoryEntry, HistoryQuery } from '../../domain/history.ts'
+import type { HistoryEntries, HistoryQuery } from '../../domain/history.ts'
 import type { ToolMessage } from '../../domain/message.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Lease, Session, SessionHeader, SessionKey } from '../../domain/session.ts'
@@ -28,7 +28,7 @@ export interface LoopDependencies {
   readonly agents: ReadonlyMap<string, Agent>
   readonly clock: Clock
   readonly logger: Logger
-  search(query: HistoryQuery): Promise<{ entries: readonly HistoryEntry[]; next?: string }>
+  search(query: HistoryQuery): Promise<HistoryEntries>
   emit(key: SessionKey, event: RunEvent): void
 }
 

@@ -40,7 +40,7 @@ export function createToolContext(
     now: () => clock.now(),
     async searchHistory(text, filters, limit) {
       const scope = await searchScope(dependencies, agent, session)
-      return (await search({ scope, text, filters: { ...filters, notRun: row.runId }, limit })).entries
+      return search({ scope, text, filters: { ...filters, notRun: row.runId }, limit })
     },
     async readOutput(pointer) {
       const id = POINTER.exec(pointer)?.[1]

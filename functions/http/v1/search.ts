@@ -23,7 +23,7 @@ export function searchRoutes(app: App, { service }: AppDependencies): void {
   app.openapi(searchHistory, async (c) => {
     const caller = c.get('caller')
     const { q, since, until, limit, after, ...filters } = c.req.valid('query')
-    const { entries, next } = await service.search({
+    const { entries, next, incomplete } = await service.search({
       scope: { tenant: caller.tenant, ...definedFields({ owner: caller.owner }) },
       text: q,
       filters: definedFields({
@@ -35,6 +35,7 @@ export function searchRoutes(app: App, { service }: AppDependencies): void {
       ...definedFields({ after }),
     })
     const data = entries.map(searchHitResource)
-    return c.json({ object: 'list' as const, data, next: next ?? null, has_more: next !== undefined }, 200)
+    const page = { object: 'list' as const, data, next: next ?? null, has_more: next !== undefined }
+    return c.json({ ...page, ...definedFields({ incomplete }) }, 200)
   })
 }

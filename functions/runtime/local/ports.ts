@@ -7,6 +7,7 @@ import { createModels } from '../../adapters/models/models.ts'
 import { openDatabase, type Database } from '../../adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../../adapters/sqlite/history/history-index.ts'
 import { rebuildSqliteHistory } from '../../adapters/sqlite/history/rebuild.ts'
+import type { HistoryMerger } from '../../adapters/sqlite/history/merger.ts'
 import { createSqliteHistoryProjection } from '../../adapters/sqlite/history/projection.ts'
 import { createSqliteKeyStore } from '../../adapters/sqlite/key-store.ts'
 import { createSqliteLogReader } from '../../adapters/sqlite/log/log-reader.ts'
@@ -16,10 +17,10 @@ import { createSqliteRunLog } from '../../adapters/sqlite/log/run-log.ts'
 import { createSqliteSessionDeletion } from '../../adapters/sqlite/log/session-deletion.ts'
 import { createSqliteSessionJanitor } from '../../adapters/sqlite/log/session-janitor.ts'
 import { createSqliteSessionStore } from '../../adapters/sqlite/log/session-store.ts'
-import { redactSecrets } from '../../search/redact.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { SettingsError, type Settings } from '../config.ts'
 import { createLogger } from '../logger.ts'
+import { createHistoryThread } from './history-thread.ts'
 import type { OpenPorts } from '../program.ts'
 
 /**
@@ -30,16 +31,15 @@ export function openLocalPorts(
   settings: Pick<Settings, 'dataFolder' | 'logLevel' | 'modelSettings'>,
   clock: Clock = createSystemClock(),
 ): OpenPorts {
-  const database = openData(settings.dataFolder)
-  const outputs = createDiskOutputStore({ folder: join(settings.dataFolder, 'outputs') })
+  const path = join(settings.dataFolder, 'tooltrail.db')
+  const folder = join(settings.dataFolder, 'outputs')
+  const database = openData(settings.dataFolder, path)
+  const outputs = createDiskOutputStore({ folder })
   const logger = createLogger(settings.logLevel, (line) => process.stderr.write(`${line}\n`))
-  const history = createSqliteHistoryProjection({
-    database,
-    outputs,
-    redact: redactSecrets,
-    report: (error) =>
-      logger.warn('indexing the history failed, the next search tries again', { error: String(error) }),
-  })
+  const report = (error: unknown): void =>
+    logger.warn('indexing the history failed, the next search tries again', { error: String(error) })
+  const merger = createHistoryThread({ database, path, outputs: folder, report })
+  const history = createSqliteHistoryProjection({ database, merger, report })
   const rows = { database, clock, history }
   return {
     sessions: createSqliteSessionStore(rows),
@@ -51,20 +51,28 @@ export function openLocalPorts(
     deletion: createSqliteSessionDeletion(rows),
     keys: createSqliteKeyStore(rows),
     outputs,
-    index: createSqliteHistoryIndex({ database, history }),
+    index: createSqliteHistoryIndex({ database, history, clock }),
     queue: createMemoryRunQueue({ clock }),
     models: createModels({ settings: settings.modelSettings }),
     clock,
     logger,
     rebuildHistory: () => rebuildSqliteHistory(rows),
-    close: () => database.close(),
+    close: () => closeAll(merger, database),
   }
 }
 
-function openData(folder: string): Database {
+async function closeAll(merger: HistoryMerger, database: Database): Promise<void> {
+  try {
+    await merger.close()
+  } finally {
+    database.close()
+  }
+}
+
+function openData(folder: string, path: string): Database {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    return openDatabase(join(folder, 'tooltrail.db'))
+    return openDatabase(path)
   } catch (error) {
     throw new SettingsError(`TOOLTRAIL_DATA: ${folder} cannot be used: ${(error as Error).message}`)
   }

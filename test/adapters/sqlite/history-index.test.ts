@@ -1,3 +1,4 @@
+import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import { transaction, openDatabase } from '../../../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history/history-index.ts'
 import { createHistoryTables } from '../../../functions/adapters/sqlite/history/tables.ts'
@@ -7,7 +8,11 @@ historyIndexContract('sqlite', async () => {
   const database = openDatabase(':memory:')
   const tables = createHistoryTables(database)
   return {
-    index: createSqliteHistoryIndex({ database, history: { merge: async () => undefined } }),
+    index: createSqliteHistoryIndex({
+      database,
+      history: { merge: async () => undefined },
+      clock: createSystemClock(),
+    }),
     async store(documents) {
       for (const parts of Map.groupBy(documents, ({ messageId }) => messageId).values()) {
         const [first] = parts

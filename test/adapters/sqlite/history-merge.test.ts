@@ -7,16 +7,13 @@ import {
   write,
   type Database,
 } from '../../../functions/adapters/sqlite/database.ts'
-import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history/history-index.ts'
-import {
-  createSqliteHistoryProjection,
-  type HistoryProjection,
-} from '../../../functions/adapters/sqlite/history/projection.ts'
+import type { HistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
 import { TooltrailError } from '../../../functions/domain/errors.ts'
 import type { Message } from '../../../functions/domain/message.ts'
 import { redactSecrets } from '../../../functions/search/redact.ts'
 import type { OutputStore } from '../../../functions/ports/output-store.ts'
 import { callTo, writeLog } from '../../generators/messages.ts'
+import { indexOn, projectionOn } from './projection.ts'
 import { dropMessages, storeMessages } from './stored-messages.ts'
 
 const key = { tenant: 'acme', session: 's-1' }
@@ -34,7 +31,7 @@ beforeEach(() => {
   outputs = { read: async (_, name) => new TextEncoder().encode(`the whole of ${name}, with a needle`) }
   reported = []
   meanwhile = () => undefined
-  projection = createSqliteHistoryProjection({
+  projection = projectionOn({
     database,
     redact: async (text) => {
       meanwhile()
@@ -49,7 +46,7 @@ afterEach(() => expect(reported).toEqual([]))
 const store = (messages: readonly Message[]): void => storeMessages(database, key, messages)
 
 const find = async (text: string): Promise<string[]> => {
-  const { hits } = await createSqliteHistoryIndex({ database, history: projection }).search({
+  const { hits } = await indexOn({ database, history: projection }).search({
     scope: { tenant: 'acme' },
     text,
     filters: {},
@@ -179,7 +176,7 @@ describe('the SQLite history', () => {
       writeLog(),
     )
     store(log)
-    const other = createSqliteHistoryProjection({ database, redact: redactSecrets, outputs, report: () => undefined })
+    const other = projectionOn({ database, redact: redactSecrets, outputs, report: () => undefined })
     await Promise.all([projection.merge(), other.merge(), projection.merge()])
     expect(readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyDocuments')?.n).toBe(100)
     expect(
@@ -269,7 +266,7 @@ describe('the SQLite history', () => {
       writeLog(),
     )
     store(log)
-    const index = createSqliteHistoryIndex({ database, history: projection })
+    const index = indexOn({ database, history: projection })
     const query = { scope: { tenant: 'acme' }, text: '=>', filters: {}, limit: 12 }
     const found: string[] = []
     for (let after: string | undefined = ''; after !== undefined && found.length < 100;) {

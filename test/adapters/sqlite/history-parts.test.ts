@@ -3,15 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openDatabase, readAll, readOne, write, type Database } from '../../../functions/adapters/sqlite/database.ts'
-import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history/history-index.ts'
-import {
-  createSqliteHistoryProjection,
-  type HistoryProjection,
-} from '../../../functions/adapters/sqlite/history/projection.ts'
+import type { HistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
 import { createSqliteSessionDeletion } from '../../../functions/adapters/sqlite/log/session-deletion.ts'
 import type { ToolMessage } from '../../../functions/domain/message.ts'
 import { createManualClock } from '../../contracts/stores.ts'
 import { callTo, writeLog } from '../../generators/messages.ts'
+import { indexOn, projectionOn } from './projection.ts'
 import { storeMessages } from './stored-messages.ts'
 
 const key = { tenant: 'acme', session: 's-1' }
@@ -44,13 +41,13 @@ afterEach(async () => {
 function open(output = LONG): Process {
   const database = openDatabase(join(folder, 'history.sqlite'))
   opened.push(database)
-  const projection = createSqliteHistoryProjection({
+  const projection = projectionOn({
     database,
     outputs: { read: async () => new TextEncoder().encode(output) },
     redact: (text) => Promise.resolve(text),
     report: (error) => void reported.push(error),
   })
-  const index = createSqliteHistoryIndex({ database, history: projection })
+  const index = indexOn({ database, history: projection })
   return {
     database,
     projection,

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openDatabase, readOne, transaction, type Database } from '../../../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../../../functions/adapters/sqlite/history/history-index.ts'
-import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
 import type { Message } from '../../../functions/domain/message.ts'
+import { indexOn, projectionOn } from './projection.ts'
 import { dropMessages, storeMessages } from './stored-messages.ts'
 import { until } from '../../eventually.ts'
 
@@ -44,13 +44,13 @@ afterEach(async () => {
 function open() {
   const database = openDatabase(path)
   opened.push(database)
-  const projection = createSqliteHistoryProjection({
+  const projection = projectionOn({
     database,
     outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
     redact: (text) => Promise.resolve(text),
     report: (error) => void reported.push(error),
   })
-  const index = createSqliteHistoryIndex({ database, history: projection })
+  const index = indexOn({ database, history: projection })
   return {
     database,
     projection,
@@ -153,6 +153,17 @@ describe('messages that are durable and not yet in the full-text tables', () => 
     expect(pending()).toBe(1)
     database.exec('ALTER TABLE elsewhere RENAME TO historyMessages')
     expect(await find('zebra')).toEqual(['m1'])
+  })
+
+  test('are reported as missing where indexing them takes longer than a search may wait', async () => {
+    const { database, store, projection } = open()
+    store('m1', 'a zebra')
+    await projection.merge()
+    const never = new Promise<void>(() => {})
+    const clock = { sleep: async () => undefined }
+    const index = createSqliteHistoryIndex({ database, history: { merge: () => never }, clock })
+    const page = await index.search({ scope: key, text: 'zebra', filters: {}, limit: 10 })
+    expect(page).toMatchObject({ hits: [{ messageId: idOf('m1') }], incomplete: true })
   })
 
   test('leave a closed database alone', async () => {

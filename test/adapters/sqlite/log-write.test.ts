@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { openDatabase, readAll } from '../../../functions/adapters/sqlite/database.ts'
-import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
 import { createSqliteLogReader } from '../../../functions/adapters/sqlite/log/log-reader.ts'
 import { createSqliteRunInbox } from '../../../functions/adapters/sqlite/log/run-inbox.ts'
 import { createSqliteRunLease } from '../../../functions/adapters/sqlite/log/run-lease.ts'
@@ -13,6 +12,7 @@ import type { NewRun } from '../../../functions/ports/run-inbox.ts'
 import type { Round } from '../../../functions/ports/run-log.ts'
 import { projectMessage } from '../../../functions/search/documents.ts'
 import { createManualClock } from '../../contracts/stores.ts'
+import { projectionOn } from './projection.ts'
 
 const KEY = { tenant: 'default', session: 'a-session' }
 
@@ -21,7 +21,7 @@ function open() {
   const database = openDatabase(':memory:')
   const clock = createManualClock()
   const reported: unknown[] = []
-  const history = createSqliteHistoryProjection({
+  const history = projectionOn({
     database,
     outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
     redact: (text) => Promise.resolve(text),

@@ -18,7 +18,7 @@ function contextOf(signal: AbortSignal): ToolContext {
     toolCallId: 'c',
     signal,
     now: () => 0,
-    searchHistory: async () => [],
+    searchHistory: async () => ({ entries: [] }),
     readOutput: async () => undefined,
   }
 }

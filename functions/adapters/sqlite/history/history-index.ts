@@ -1,5 +1,7 @@
 import { TooltrailError } from '../../../domain/errors.ts'
 import { parseQuery } from '../../../search/query.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { HistoryPage } from '../../../domain/history.ts'
 import type { HistoryIndex } from '../../../ports/history-index.ts'
 import { readOne, snapshot, type Database } from '../database.ts'
 import { findAudience } from './audiences.ts'
@@ -11,28 +13,45 @@ import { createVocabulary } from './vocabulary.ts'
 interface Dependencies {
   readonly database: Database
   readonly history: Pick<HistoryProjection, 'merge'>
+  readonly clock: Pick<Clock, 'sleep'>
 }
 
-/** Searches the full-text tables of the log's own database: everything acknowledged before is found. */
-export function createSqliteHistoryIndex({ database, history }: Dependencies): HistoryIndex {
+/** A search waits so long for what its tenant has just written to be indexed; then it says that it went without. */
+const WAIT_MS = 5_000
+
+/**
+ * Searches the full-text tables of the log's own database: everything acknowledged before is found, unless indexing it takes
+ * longer than a search may wait.
+ */
+export function createSqliteHistoryIndex({ database, history, clock }: Dependencies): HistoryIndex {
   const vocabulary = createVocabulary(database)
+  async function mergedInTime(tenant: string): Promise<boolean> {
+    const over = new AbortController()
+    try {
+      const late = clock.sleep(WAIT_MS, over.signal).then(() => false)
+      return await Promise.race([history.merge(tenant).then(() => true), late])
+    } finally {
+      over.abort()
+    }
+  }
   return {
     search(query) {
       return available(async () => {
         const parsed = parseQuery(query.text)
         const cursor = query.after === undefined ? undefined : readCursor(query, query.after)
-        await history.merge()
-        return snapshot(database, () => {
+        const merged = await mergedInTime(query.scope.tenant)
+        const page = snapshot(database, (): HistoryPage => {
           const audience = findAudience(database, query.scope)
           if (audience === undefined) return { hits: [] }
           const search = { database, query, parsed, audience, vocabulary: vocabulary.of(audience) }
           return cursor === undefined ? firstPage(search) : laterPage(search, cursor)
         })
+        return merged ? page : { ...page, incomplete: true }
       })
     },
     locate(scope, messageId) {
       return available(async () => {
-        await history.merge()
+        await mergedInTime(scope.tenant)
         return readOne<{ session: string }>(
           database,
           `SELECT session FROM historyMessages

@@ -9,6 +9,7 @@ import { encodingOf } from '../../../log/output-encoding.ts'
 import type { OutputStore } from '../../../ports/output-store.ts'
 import { readAll, reading, readOne, transaction, write, type Database } from '../database.ts'
 import { fromColumn } from '../exact-text.ts'
+import { passGate, type WriteGate } from '../write-gate.ts'
 import type { HistoryBatch, HistoryTables } from './tables.ts'
 import { messageOf, SELECT_MESSAGES, type MessageRow } from '../log/message-rows.ts'
 
@@ -21,6 +22,10 @@ const DOCUMENTS_AT_ONCE = 8
 export interface MergeDependencies {
   readonly database: Database
   readonly tables: HistoryTables
+  /** Others on this file whose writes go first. */
+  readonly gate?: WriteGate
+  /** Aborted: nothing more is begun. */
+  readonly closed: AbortSignal
   readonly outputs: Pick<OutputStore, 'read'>
   readonly redact: (text: string) => Promise<string>
   /** Is told why messages could not be indexed: all of them while nobody waits for it, or one that cannot be read. */
@@ -52,16 +57,23 @@ const SELECT_BEGUN = 'SELECT first, stored FROM historyMarks WHERE message = ? A
 const UPDATE_BEGUN = 'UPDATE historyMarks SET first = ?, stored = ?, documents = ? WHERE message = ?'
 
 /**
- * Indexes every message that is marked now. Documents take time to make (an output is read, secrets are looked for) and a
- * transaction must not wait, so they are made before, and are stored only if their message still says what they were made of;
- * one that was changed meanwhile is read again. A message that cannot be read is reported and stays marked; of one whose output
- * is gone, the preview is indexed.
+ * Indexes every message that is marked now, of one tenant or of all, one tenant after the other. Documents take time to make
+ * (an output is read, secrets are looked for) and a transaction must not wait, so they are made before, and are stored only if
+ * their message still says what they were made of; one that was changed meanwhile is read again. A message that cannot be read
+ * is reported and stays marked; of one whose output is gone, the preview is indexed.
  */
-export async function mergeMarked(dependencies: MergeDependencies): Promise<void> {
-  const { database } = dependencies
-  const marks = reading(database, () => readAll<{ message: number }>(database, 'SELECT message FROM historyMarks'))
-  let numbers = marks.map(({ message }) => message)
-  while (numbers.length > 0) numbers = await mergeThese(dependencies, numbers)
+export async function mergeMarked(dependencies: MergeDependencies, tenant: string | undefined): Promise<void> {
+  const { database, closed } = dependencies
+  let numbers = reading(database, () =>
+    tenant === undefined
+      ? readAll<{ message: number }>(database, 'SELECT message FROM historyMarks ORDER BY tenant, message')
+      : readAll<{ message: number }>(
+          database,
+          'SELECT message FROM historyMarks WHERE tenant = ? ORDER BY message',
+          tenant,
+        ),
+  ).map(({ message }) => message)
+  while (numbers.length > 0 && !closed.aborted) numbers = await mergeThese(dependencies, numbers)
 }
 
 /** Answers the messages that were changed meanwhile. */
@@ -70,6 +82,7 @@ async function mergeThese(dependencies: MergeDependencies, numbers: readonly num
   let batch: Projected[] = []
   let chars = 0
   for (const number of numbers) {
+    if (dependencies.closed.aborted) return []
     const projected = await projectMarked(dependencies, number)
     if (projected === undefined) continue
     batch.push(projected)
@@ -119,9 +132,10 @@ async function wholeText(
 
 /** Answers the messages that say something else than their documents, whose marks stay. */
 async function storeUnchanged(dependencies: MergeDependencies, batch: readonly Projected[]): Promise<number[]> {
-  const { database, tables } = dependencies
+  const { database, tables, gate, closed } = dependencies
   const changed: number[] = []
-  for (let left = batch; left.length > 0; await nextTurn()) {
+  for (let left = batch; left.length > 0 && !closed.aborted; await nextTurn()) {
+    if (gate !== undefined) passGate(gate)
     const outcomes = transaction(database, () =>
       tables.put((batch) => left.map((projected) => storeSome(database, batch, projected))),
     )

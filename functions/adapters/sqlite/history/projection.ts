@@ -1,10 +1,11 @@
 import type { SessionKey } from '../../../domain/session.ts'
-import { mergeMarked, type MergeDependencies } from './merge.ts'
+import { readOne, reading, type Database } from '../database.ts'
+import type { HistoryMerger } from './merger.ts'
 import { createHistoryTables, type Removed } from './tables.ts'
 
 /** Nothing written for so many milliseconds: a model is being waited for, or nobody is there. */
 const IDLE_MS = 100
-/** After so many writes the index is brought up to date even while others go on: bounds what a search has to do first. */
+/** After so many writes the index is brought up to date even while others go on: bounds what a search has to wait for. */
 const MOST_WRITES = 256
 
 /**
@@ -15,38 +16,39 @@ const MOST_WRITES = 256
 export interface HistoryProjection {
   /** To be called after every write of messages. Nothing is lost when indexing fails later: the marks stay. */
   written(): void
-  /** Indexes what was written before, by any process. Rejects when the tables cannot be written. */
-  merge(): Promise<void>
+  /** Indexes what was written before, by any process, of this tenant or of all. Rejects when the tables cannot be written. */
+  merge(tenant?: string): Promise<void>
   /** Inside the caller's transaction: removes what the tables have of these messages; answers how many documents. */
   remove(key: SessionKey, messageIds: readonly string[]): number
   /** The same for so many documents of one message; answers whether it has more. */
   removeSome(key: SessionKey, messageId: string, limit: number): Removed
 }
 
+interface Dependencies {
+  readonly database: Database
+  readonly merger: HistoryMerger
+  /** Is told why nothing could be indexed while nobody waited for it. */
+  readonly report: (error: unknown) => void
+}
+
 /** The projection of the log in `database`, into tables of the same database. */
-export function createSqliteHistoryProjection(dependencies: Omit<MergeDependencies, 'tables'>): HistoryProjection {
-  const { database, report } = dependencies
+export function createSqliteHistoryProjection({ database, merger, report }: Dependencies): HistoryProjection {
   const tables = createHistoryTables(database)
-  let merging: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
   let waiting = 0
-
-  /** One after the other: a later one has little left to do. */
-  function merge(): Promise<void> {
-    merging = merging.catch(() => undefined).then(() => mergeMarked({ ...dependencies, tables }))
-    return merging
-  }
 
   function mergeIdle(): void {
     timer = undefined
     waiting = 0
-    merge().catch((error: unknown) => {
+    merger.merge(undefined).catch((error: unknown) => {
       if (database.isOpen) report(error)
     })
   }
 
   return {
-    merge,
+    async merge(tenant) {
+      if (isMarked(database, tenant)) await merger.merge(tenant)
+    },
     written() {
       waiting++
       if (timer === undefined) timer = setTimeout(mergeIdle, IDLE_MS).unref()
@@ -55,4 +57,13 @@ export function createSqliteHistoryProjection(dependencies: Omit<MergeDependenci
     removeSome: tables.removeSome,
     remove: (key, messageIds) => messageIds.reduce((removed, messageId) => removed + tables.remove(key, messageId), 0),
   }
+}
+
+function isMarked(database: Database, tenant: string | undefined): boolean {
+  const marks = 'SELECT 1 FROM historyMarks'
+  return reading(database, () =>
+    tenant === undefined
+      ? readOne(database, `${marks} LIMIT 1`) !== undefined
+      : readOne(database, `${marks} WHERE tenant = ? LIMIT 1`, tenant) !== undefined,
+  )
 }

@@ -25,7 +25,7 @@ export function createSqliteSessionDeletion({ database, clock, history }: Depend
     tombstone: async (key, options) => tombstone(database, key, options?.ifExpired ?? false, clock.now()),
     async removeRows(key, limit) {
       // What was written last is counted among the documents, too.
-      await history.merge()
+      await history.merge(key.tenant)
       return removeRows(database, history, key, limit)
     },
     markRemoved: async (key, outputs) => markRemoved(database, key, outputs, clock.now()),

@@ -53,7 +53,11 @@ export function pageLimit(most: number, fallback: number) {
 }
 
 /** A page of a list. `next` goes into the query's `after`. */
-export function page<Item extends z.ZodType>(name: string, item: Item) {
+export function page<Item extends z.ZodType, More extends z.ZodRawShape = Record<never, never>>(
+  name: string,
+  item: Item,
+  more?: More,
+) {
   return z
     .object({
       object: z.literal('list'),
@@ -64,6 +68,7 @@ export function page<Item extends z.ZodType>(name: string, item: Item) {
         .openapi({ description: 'Goes into `after` of the next request; null on the last page.' }),
       has_more: z.boolean(),
     })
+    .extend(more ?? ({} as More))
     .openapi(name)
 }
 

@@ -48,7 +48,11 @@ export const SearchHitSchema = z
     },
   })
 
-export const SearchPageSchema = page('SearchPage', SearchHitSchema)
+export const SearchPageSchema = page('SearchPage', SearchHitSchema, {
+  incomplete: z.literal(true).optional().openapi({
+    description: 'Something written before could not be indexed in time and is not among the hits: search again.',
+  }),
+})
 
 const moment = z.iso
   .datetime({ offset: true, message: 'must be an ISO 8601 time with a zone' })

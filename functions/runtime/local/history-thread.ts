@@ -1,0 +1,93 @@
+import { Worker } from 'node:worker_threads'
+import { createWriteGate, goFirst } from '../../adapters/sqlite/write-gate.ts'
+import type { Database } from '../../adapters/sqlite/database.ts'
+import type { HistoryMerger } from '../../adapters/sqlite/history/merger.ts'
+import type { FromThread, ThreadSettings, ToThread } from './history-worker.ts'
+
+interface Dependencies extends Omit<ThreadSettings, 'gate'> {
+  /** The connection of this thread, whose writes go first. */
+  readonly database: Database
+  /** Is told why a message could not be indexed. */
+  readonly report: (error: unknown) => void
+}
+
+/** Of a thread that is told to end, for the transaction that it is in. */
+const STOP_MS = 2_000
+
+/**
+ * Indexes in a thread of its own, on a connection of its own: texts of any length and kind hold up no request. The thread is
+ * started when there is something to index first, and never keeps the program running.
+ */
+export function createHistoryThread({ database, path, outputs, report }: Dependencies): HistoryMerger {
+  const gate = createWriteGate()
+  goFirst(database, gate)
+  let running: Thread | undefined
+  let closed = false
+  const ended = (thread: Thread): void => {
+    if (running === thread) running = undefined
+  }
+  return {
+    merge(tenant) {
+      if (closed) return Promise.reject(new Error('the database is closed'))
+      running ??= startThread({ path, outputs, gate }, report, ended)
+      return running.merge(tenant)
+    },
+    async close() {
+      closed = true
+      await running?.stop()
+    },
+  }
+}
+
+interface Thread {
+  merge(tenant: string | undefined): Promise<void>
+  stop(): Promise<void>
+}
+
+interface Waiting {
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
+function startThread(
+  settings: ThreadSettings,
+  report: (error: unknown) => void,
+  ended: (thread: Thread) => void,
+): Thread {
+  const worker = new Worker(new URL('./history-worker.ts', import.meta.url), { workerData: settings })
+  const waiting = new Map<number, Waiting>()
+  let last = 0
+  const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+  const tell = (message: ToThread): void => worker.postMessage(message)
+  const thread: Thread = {
+    merge(tenant) {
+      const request = ++last
+      return new Promise((resolve, reject) => {
+        waiting.set(request, { resolve, reject })
+        tell({ request, tenant })
+      })
+    },
+    async stop() {
+      tell('stop')
+      const late = setTimeout(() => void worker.terminate(), STOP_MS)
+      await exited
+      clearTimeout(late)
+    },
+  }
+  const fail = (error: Error): void => {
+    ended(thread)
+    for (const { reject } of waiting.values()) reject(error)
+    waiting.clear()
+  }
+  worker.unref()
+  worker.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))))
+  worker.once('exit', () => fail(new Error('the indexing thread has ended')))
+  worker.on('message', (message: FromThread) => {
+    if ('report' in message) return report(new Error(message.report))
+    const one = waiting.get(message.request)
+    waiting.delete(message.request)
+    if (message.error === undefined) one?.resolve()
+    else one?.reject(new Error(message.error))
+  })
+  return thread
+}

@@ -1,0 +1,57 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { createDiskOutputStore } from '../../adapters/disk/output-store.ts'
+import { openDatabase } from '../../adapters/sqlite/database.ts'
+import { createHistoryMerger } from '../../adapters/sqlite/history/merger.ts'
+import type { WriteGate } from '../../adapters/sqlite/write-gate.ts'
+import { redactSecrets } from '../../search/redact.ts'
+
+/** The thread that indexes (`history-thread.ts`): what it is given, told, and says. */
+export interface ThreadSettings {
+  /** Of the database's file. */
+  readonly path: string
+  /** The folder of the outputs. */
+  readonly outputs: string
+  readonly gate: WriteGate
+}
+export type ToThread = { readonly request: number; readonly tenant: string | undefined } | 'stop'
+export type FromThread = { readonly request: number; readonly error?: string } | { readonly report: string }
+
+/** Pages of the index that are kept in memory, in KB: more than SQLite's 2 MB, for new words go everywhere. */
+const CACHE_KB = 16_384
+
+if (parentPort === null) throw new Error('this module is a thread of its own')
+const port = parentPort
+const { path, outputs, gate } = workerData as ThreadSettings
+const database = openDatabase(path)
+database.exec(`PRAGMA cache_size = -${CACHE_KB}`)
+const say = (message: FromThread): void => port.postMessage(message)
+const merger = createHistoryMerger({
+  database,
+  gate,
+  outputs: createDiskOutputStore({ folder: outputs }),
+  redact: redactSecrets,
+  report: (error) => say({ report: causes(error) }),
+})
+port.on('message', (message: ToThread) => void take(message))
+
+async function take(message: ToThread): Promise<void> {
+  if (message === 'stop') {
+    await merger.close()
+    database.close()
+    port.close()
+    return
+  }
+  const { request, tenant } = message
+  try {
+    await merger.merge(tenant)
+    say({ request })
+  } catch (error) {
+    say({ request, error: causes(error) })
+  }
+}
+
+/** Errors lose their causes on the way to another thread. */
+function causes(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? error.message : `${error.message}: ${causes(error.cause)}`
+}

@@ -1,0 +1,90 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  openDatabase,
+  readOne,
+  transaction,
+  write,
+  type Database,
+} from '../../../functions/adapters/sqlite/database.ts'
+import type { HistoryMerger } from '../../../functions/adapters/sqlite/history/merger.ts'
+import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
+import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
+import { createHistoryThread } from '../../../functions/runtime/local/history-thread.ts'
+import { indexOn } from '../../adapters/sqlite/projection.ts'
+import { storeMessages } from '../../adapters/sqlite/stored-messages.ts'
+import { writeLog } from '../../generators/messages.ts'
+
+let folder: string
+let database: Database
+let merger: HistoryMerger
+let index: HistoryIndex
+let reported: unknown[]
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tooltrail-thread-'))
+  reported = []
+  open()
+})
+afterEach(async () => {
+  await merger.close()
+  database.close()
+  await rm(folder, { recursive: true, force: true })
+  expect(reported).toEqual([])
+})
+
+function open(): void {
+  const path = join(folder, 'history.sqlite')
+  const report = (error: unknown): void => void reported.push(error)
+  database = openDatabase(path)
+  merger = createHistoryThread({ database, path, outputs: join(folder, 'outputs'), report })
+  const history = createSqliteHistoryProjection({ database, merger, report })
+  index = indexOn({ database, history })
+}
+
+function say(tenant: string, texts: readonly string[]): void {
+  const { log } = texts.reduce((writer, text) => writer.user(text), writeLog())
+  storeMessages(database, { tenant, session: 's' }, log)
+}
+
+const find = async (tenant: string, text: string): Promise<number> =>
+  (await index.search({ scope: { tenant }, text, filters: {}, limit: 10 })).hits.length
+const marks = (): number => readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyMarks')?.n ?? 0
+
+test('a search waits for its own tenant only, however much another has written', async () => {
+  const hostile = ['aB', '\u{1F600}=>', '\uFDFA', 'a\u0130', 'x1y2']
+  say(
+    'loud',
+    Array.from({ length: 10 }, (_, n) => (hostile[n % hostile.length] ?? '').repeat(200_000)),
+  )
+  const all = merger.merge(undefined)
+  say('quiet', ['a zebra'])
+  let turns = 0
+  const counting = setInterval(() => turns++, 5)
+  expect(await find('quiet', 'zebra')).toBe(1)
+  expect(marks()).toBeGreaterThan(0)
+  // What this thread writes goes before what is indexed.
+  transaction(database, () => write(database, 'UPDATE sessions SET updatedAt = ?', 1))
+  await all
+  clearInterval(counting)
+  expect(marks()).toBe(0)
+  expect(turns).toBeGreaterThan(50)
+})
+
+test('what was marked when the thread ended is indexed by the next', async () => {
+  say('quiet', ['a zebra'])
+  await merger.close()
+  await expect(find('quiet', 'zebra')).rejects.toMatchObject({ code: 'search_unavailable' })
+  database.close()
+  open()
+  expect(await find('quiet', 'zebra')).toBe(1)
+})
+
+test('a failure of the tables is the search’s, and the next search tries again', async () => {
+  say('quiet', ['a zebra'])
+  database.exec('ALTER TABLE historyMessages RENAME TO elsewhere')
+  await expect(find('quiet', 'zebra')).rejects.toMatchObject({ code: 'search_unavailable' })
+  database.exec('ALTER TABLE elsewhere RENAME TO historyMessages')
+  expect(await find('quiet', 'zebra')).toBe(1)
+})
