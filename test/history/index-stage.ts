@@ -12,9 +12,11 @@ import { createDynamoSessionStore } from '../../functions/adapters/dynamodb/log/
 import { startStreamPoller } from '../../functions/adapters/dynamodb/stream/poller.ts'
 import type { ShardDependencies } from '../../functions/adapters/dynamodb/stream/shard.ts'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
+import { createHistoryAliases } from '../../functions/adapters/opensearch/history-aliases.ts'
 import { createOpenSearchHistoryBuilder } from '../../functions/adapters/opensearch/history-builder.ts'
 import { createOpenSearchHistoryIndex } from '../../functions/adapters/opensearch/history-index.ts'
 import { createOpenSearchHistoryWriter } from '../../functions/adapters/opensearch/history-writer.ts'
+import { createSend } from '../../functions/adapters/opensearch/requests.ts'
 import { createIndexer } from '../../functions/history/indexer.ts'
 import { rebuildIndex } from '../../functions/history/rebuild.ts'
 import { redactSecrets } from '../../functions/search/redact.ts'
@@ -52,8 +54,7 @@ export async function indexStage(endpoints: { readonly dynamodb: string; readonl
   }
   const writer = createOpenSearchHistoryWriter(search)
   const index = createOpenSearchHistoryIndex(search)
-  // The first search makes the index.
-  await index.search({ scope: { tenant: 'acme' }, text: '', filters: {}, limit: 1 })
+  await createHistoryAliases({ send: createSend(searchClient), alias, clock: search.clock }).ensure()
   const rows = createDynamoMessageRows(table)
   const dependencies = {
     sessions: createDynamoSessionStore(table),

@@ -41,8 +41,9 @@ withEngines(['opensearch'], ({ opensearch }) => {
       await build.publish()
     }
 
-    test('the first use makes an index of this version, with the mapping, behind both aliases', async () => {
-      expect(await search()).toEqual([])
+    test('the first write makes an index of this version, with the mapping, behind both aliases', async () => {
+      await harness.writer.write(changesOf([document]))
+      expect(await search()).toEqual([messageId])
       const first = [`${harness.alias}-v${INDEX_VERSION}-first`]
       expect(await behind(harness.alias)).toEqual(first)
       expect(await behind(`${harness.alias}-write`)).toEqual(first)
