@@ -160,7 +160,7 @@ function acknowledge(rest: RestApi, firewall: boolean): void {
       'AWS has this one policy for API Gateway to write logs with, and asks for it by name.',
     ...(firewall
       ? {}
-      : { 'AwsSolutions-APIG3': 'A firewall costs $7 a month: a setting of the environment, on in prod.' }),
+      : { 'AwsSolutions-APIG3': 'A firewall costs $8 a month: a setting of the environment, on in prod.' }),
   }
   for (const [id, reason] of Object.entries(reasons)) validations.acknowledge({ id, reason })
 }

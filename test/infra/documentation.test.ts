@@ -25,6 +25,37 @@ test('docs/operations.md says of every alarm what it means and what to do, and o
   expect(explained).toHaveLength(new Set(alarms).size)
 })
 
+describe('docs/costs.md', () => {
+  const rows = sectionOf('docs/costs.md', 'Idle')
+    .split('\n')
+    .map((line) => line.split('|').map((cell) => cell.replaceAll('*', '').trim()))
+    .flatMap(([, what = '', arithmetic = '', ...dollars]) =>
+      dollars.some((text) => /^\d+\.\d\d$/.test(text)) ? [{ what, arithmetic, dollars: dollars.map(Number) }] : [],
+    )
+  const rowOf = (name: string) => rows.find(({ what }) => what === name)
+
+  test('counts the metrics of the alarms and the rules of the firewall as the templates have them', () => {
+    const [dev, prod] = [synthesise(environmentNamed('dev')), synthesise(environmentNamed('prod'))]
+    const metrics = [dev, prod].map((template) =>
+      ofType(template, 'AWS::CloudWatch::Alarm').reduce((sum, [, { Properties }]) => {
+        const parts = (Properties['Metrics'] ?? [{ MetricStat: {} }]) as { readonly MetricStat?: object }[]
+        return sum + parts.filter(({ MetricStat }) => MetricStat !== undefined).length
+      }, 0),
+    )
+    expect(rowOf('alarms')?.arithmetic).toBe(`on ${metrics[0]} metrics, in prod ${metrics[1]}, × $0.10`)
+    const [firewall] = ofType(prod, 'AWS::WAFv2::WebACL')
+    const rules = (firewall?.[1].Properties['Rules'] ?? []) as readonly object[]
+    expect(rowOf('firewall')?.arithmetic).toBe(`$5 + ${rules.length} rules × $1`)
+  })
+
+  test.each([0, 1])('adds up in column %i', (column) => {
+    const all = rowOf('all')?.dollars[column]
+    const others = rows.filter(({ what }) => what !== 'all')
+    expect(others.length).toBeGreaterThan(5)
+    expect(others.reduce((total, { dollars }) => total + (dollars[column] ?? 0), 0)).toBeCloseTo(all ?? 0, 5)
+  })
+})
+
 describe('the construct', () => {
   const files = readdirSync(join(ROOT, 'lib/constructs')).map((name) => `lib/constructs/${name}`)
 
