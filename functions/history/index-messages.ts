@@ -1,5 +1,6 @@
 import { TooltrailError } from '../domain/errors.ts'
-import type { ToolMessage } from '../domain/message.ts'
+import type { HistoryDocument } from '../domain/history.ts'
+import { textOf, type ToolMessage } from '../domain/message.ts'
 import type { SessionKey } from '../domain/session.ts'
 import { documentParts } from '../search/document-parts.ts'
 import { projectMessage } from '../search/documents.ts'
@@ -20,8 +21,12 @@ export interface IndexDependencies {
 /** Why a change is not in the index for now; undefined when it is done. */
 export type Failure = { readonly error: string } | undefined
 
-/** Messages whose texts are in memory at once. */
+/** Messages that are looked at together. */
 const AT_ONCE = 32
+/** Of these, those that are read side by side; an output may be of any length. */
+const PREPARED_AT_ONCE = 4
+/** UTF-16 units of documents that wait to be stored together. */
+const UNITS_AT_ONCE = 4_000_000
 /** Bytes that one read of an offloaded output asks for. */
 const READ_BYTES = 4_194_304
 
@@ -55,24 +60,52 @@ async function indexSome(dependencies: IndexDependencies, changes: readonly RowC
   }
   const done = new Map<string, Failure>()
   const live = await readOwners(dependencies, [...newest.values()])
-  const prepared = await Promise.all(
-    Array.from(newest, async ([id, change]) => ({ id, ...(await prepare(dependencies, live, change)) })),
-  )
-  for (const { id, failure } of prepared) done.set(id, failure)
-  const writes = prepared.flatMap(({ id, write }) => (write === undefined ? [] : [{ id, write }]))
-  await store(dependencies, writes, done)
-  const added = writes.filter(({ write }) => write.documents.length > 0)
+  const removals = await storeAll(dependencies, live, newest, done)
   const after = await readOwners(
     dependencies,
-    added.map(({ write }) => write),
+    removals.map(({ write }) => write),
   )
-  const late = added.filter(({ write }) => after.get(sessionOf(write.key)) === undefined)
-  await store(
-    dependencies,
-    late.map(({ id, write }) => ({ id, write: undone(write) })),
-    done,
-  )
+  const late = removals.filter(({ write }) => after.get(sessionOf(write.key)) === undefined)
+  await store(dependencies, late, done)
   return tasks.map(({ id }) => done.get(id))
+}
+
+interface Writing {
+  readonly id: string
+  readonly write: HistoryChange
+}
+
+/** Stores a few messages at a time, of bounded length together; answers how what was added would be removed again. */
+async function storeAll(
+  dependencies: IndexDependencies,
+  live: ReadonlyMap<string, Live | undefined>,
+  newest: ReadonlyMap<string, RowChange>,
+  done: Map<string, Failure>,
+): Promise<Writing[]> {
+  const removals: Writing[] = []
+  const changes = [...newest]
+  let waiting: Writing[] = []
+  let units = 0
+  for (let start = 0; start < changes.length; start += PREPARED_AT_ONCE) {
+    const prepared = await Promise.all(
+      changes
+        .slice(start, start + PREPARED_AT_ONCE)
+        .map(async ([id, change]) => ({ id, ...(await prepare(dependencies, live, change)) })),
+    )
+    for (const { id, write, failure } of prepared) {
+      done.set(id, failure)
+      if (write === undefined) continue
+      waiting.push({ id, write })
+      units += write.documents.reduce((sum, { text }) => sum + text.length, 0)
+      if (write.documents.length > 0) removals.push({ id, write: undone(write) })
+    }
+    if (units < UNITS_AT_ONCE) continue
+    await store(dependencies, waiting, done)
+    waiting = []
+    units = 0
+  }
+  await store(dependencies, waiting, done)
+  return removals
 }
 
 interface Prepared {
@@ -92,31 +125,51 @@ async function prepare(
   const { key, messageId, revision } = change.stored
   const session = live.get(sessionOf(key))
   if (session === undefined) return {}
+  const { outputs } = dependencies
   try {
-    const documents = await project(dependencies, change.stored, session)
+    const documents = await project(dependencies, change.stored, session, (tool) => readPieces(outputs, key, tool))
     return { write: { key, messageId, revision, documents, removed: [] } }
   } catch (error) {
+    if (error instanceof TooltrailError && error.code === 'output_not_found')
+      return withoutOutput(dependencies, change.stored, session, error)
     return spoiled(dependencies, change.stored, error)
   }
 }
 
-async function project({ outputs, redact }: IndexDependencies, { key, message }: MessageRow, { owner }: Live) {
+async function project(
+  { redact }: IndexDependencies,
+  { key, message }: MessageRow,
+  { owner }: Live,
+  readOutput: (message: ToolMessage) => Promise<string>,
+): Promise<HistoryDocument[]> {
   const session = owner === undefined ? { key } : { key, owner }
-  return projectMessage(await message(), session, { redact, readOutput: (tool) => readOutput(outputs, key, tool) })
+  return projectMessage(await message(), session, { redact, readOutput })
 }
 
-/** A store that is down says so, and will come back. What is gone or cannot be read will not: it must not hold up the others. */
+/** Of a message whose output is gone the preview is indexed, and people are told; outputs of a session that is gone went with it. */
+async function withoutOutput(
+  dependencies: IndexDependencies,
+  stored: MessageRow,
+  session: Live,
+  error: TooltrailError,
+): Promise<Prepared> {
+  const { key, messageId, revision } = stored
+  if ((await dependencies.sessions.read(key)) === undefined) return {}
+  const { failure } = await spoiled(dependencies, stored, new Error(`its output is gone: ${error.message}`))
+  if (failure !== undefined) return { failure }
+  const documents = await project(dependencies, stored, session, async ({ parts }) => textOf(parts))
+  return { write: { key, messageId, revision, documents, removed: [] } }
+}
+
+/** A store that is down says so, and will come back. What cannot be read will not: it must not hold up the others. */
 async function spoiled(
-  { poison, sessions }: IndexDependencies,
+  { poison }: IndexDependencies,
   { key, messageId }: MessageRow,
   error: unknown,
 ): Promise<Prepared> {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-  const gone = error instanceof TooltrailError && error.code === 'output_not_found'
-  if (!gone && error instanceof TooltrailError) return { failure: { error: text } }
+  if (error instanceof TooltrailError) return { failure: { error: text } }
   try {
-    // The outputs of a session go with it.
-    if (gone && (await sessions.read(key)) === undefined) return {}
     await poison.send({ tenant: key.tenant, session: key.session, messageId, error: text })
     return {}
   } catch (cause) {
@@ -126,7 +179,7 @@ async function spoiled(
 
 async function store(
   { writer }: IndexDependencies,
-  writes: readonly { readonly id: string; readonly write: HistoryChange }[],
+  writes: readonly Writing[],
   done: Map<string, Failure>,
 ): Promise<void> {
   if (writes.length === 0) return
@@ -168,7 +221,7 @@ const versionOf = (change: RowChange): number => rowOf(change).revision + ('remo
 const sessionOf = ({ tenant, session }: SessionKey): string => `${tenant} ${session}`
 
 /** The whole text of an offloaded result, piece by piece. */
-async function readOutput(
+async function readPieces(
   outputs: Pick<OutputStore, 'read'>,
   key: SessionKey,
   { id, output }: ToolMessage,

@@ -150,7 +150,7 @@ test('an offloaded result is indexed whole, read in pieces, whatever characters 
   expect(texts.join('')).not.toContain('\uFFFD')
 })
 
-test('an output that is gone is poison, unless its whole session is', async () => {
+test('an output that is gone is reported and its preview indexed, unless its whole session is gone', async () => {
   const gone = {
     ...listing,
     output: { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'gone' },
@@ -158,7 +158,8 @@ test('an output that is gone is poison, unless its whole session is', async () =
   const alive = stage()
   expect(await alive.index([stored('1', gone), stored('2', thanks)])).toEqual({ failed: [] })
   expect(alive.poisoned).toMatchObject([{ ...key, messageId: listing.id }])
-  expect(alive.written.map(({ messageId }) => messageId)).toEqual([thanks.id])
+  expect(JSON.stringify(alive.written)).toContain('r0')
+  expect(alive.written.map(({ messageId }) => messageId)).toEqual([listing.id, thanks.id])
   const deleted = stage({ lives: [true, false] })
   await deleted.index([stored('1', gone)])
   expect(deleted.poisoned).toEqual([])
