@@ -13,8 +13,8 @@ import { declareTour } from './rules/tour.ts'
 import { ENVIRONMENT, startSystem } from './system.ts'
 import type { System } from './system.ts'
 
-const START_MS = 240_000
-const TEST_MS = 180_000
+const START_MS = 900_000
+const TEST_MS = 600_000
 
 withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
   describe('the system that is synthesised for dev, in its functions and on the engines', { timeout: TEST_MS }, () => {
