@@ -9,7 +9,7 @@ const LONGEST = [
   '/dynamodb/contracts.engine.',
   '/e2e/crashes/',
   '/e2e/transcripts.',
-  '/agent/rebuild-index.',
+  '/history/rebuild.',
   '/dynamodb/racing-processes.',
   '/dynamodb/races.',
   '/runtime/operations.',
