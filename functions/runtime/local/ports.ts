@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDiskOutputStore } from '../../adapters/disk/output-store.ts'
 import { createMemoryRunQueue } from '../../adapters/memory/run-queue.ts'
@@ -18,10 +17,12 @@ import { createSqliteSessionDeletion } from '../../adapters/sqlite/log/session-d
 import { createSqliteSessionJanitor } from '../../adapters/sqlite/log/session-janitor.ts'
 import { createSqliteSessionStore } from '../../adapters/sqlite/log/session-store.ts'
 import type { Clock } from '../../ports/clock.ts'
+import type { Logger } from '../../ports/logger.ts'
 import { SettingsError, type Settings } from '../config.ts'
 import { createLogger } from '../logger.ts'
 import { createHistoryThread } from './history-thread.ts'
 import type { OpenPorts } from '../program.ts'
+import { DATABASE, privateData } from './private-data.ts'
 
 /**
  * Everything on one machine: rows, queue and index in SQLite, outputs on disk, both in the data folder. Throws `SettingsError`
@@ -31,11 +32,11 @@ export function openLocalPorts(
   settings: Pick<Settings, 'dataFolder' | 'logLevel' | 'modelSettings'>,
   clock: Clock = createSystemClock(),
 ): OpenPorts {
-  const path = join(settings.dataFolder, 'tooltrail.db')
+  const path = join(settings.dataFolder, DATABASE)
   const folder = join(settings.dataFolder, 'outputs')
-  const database = openData(settings.dataFolder, path)
-  const outputs = createDiskOutputStore({ folder })
   const logger = createLogger(settings.logLevel, (line) => process.stderr.write(`${line}\n`))
+  const database = openData(settings.dataFolder, logger)
+  const outputs = createDiskOutputStore({ folder })
   const report = (error: unknown): void =>
     logger.warn('indexing the history failed, the next search tries again', { error: String(error) })
   const merger = createHistoryThread({ database, path, outputs: folder, report })
@@ -69,10 +70,9 @@ async function closeAll(merger: HistoryMerger, database: Database): Promise<void
   }
 }
 
-function openData(folder: string, path: string): Database {
+function openData(folder: string, logger: Logger): Database {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    return openDatabase(path)
+    return openDatabase(privateData(folder, logger))
   } catch (error) {
     throw new SettingsError(`TOOLTRAIL_DATA: ${folder} cannot be used: ${(error as Error).message}`)
   }

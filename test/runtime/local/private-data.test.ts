@@ -1,0 +1,62 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openDatabase } from '../../../functions/adapters/sqlite/database.ts'
+import { privateData } from '../../../functions/runtime/local/private-data.ts'
+
+let root: string
+let umask: number
+beforeEach(() => {
+  umask = process.umask(0)
+  root = mkdtempSync(join(tmpdir(), 'tooltrail-private-'))
+})
+afterEach(() => {
+  process.umask(umask)
+  rmSync(root, { recursive: true })
+})
+
+const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+
+function open(folder: string): { readonly modes: string[]; readonly warnings: unknown[] } {
+  const warnings: unknown[] = []
+  const path = privateData(folder, { warn: (_text, fields) => void warnings.push(fields) })
+  const database = openDatabase(path)
+  database.exec('CREATE TABLE IF NOT EXISTS t (a)')
+  database.exec('INSERT INTO t VALUES (1)')
+  const modes = [folder, path, `${path}-wal`, `${path}-shm`].map(modeOf)
+  database.close()
+  return { modes, warnings }
+}
+
+const PRIVATE = ['700', '600', '600', '600']
+
+test('what is made is private, whatever the umask, and warns of nothing', () => {
+  expect(open(join(root, 'new', 'data'))).toEqual({ modes: PRIVATE, warnings: [] })
+  expect(open(join(root, 'new', 'data'))).toEqual({ modes: PRIVATE, warnings: [] })
+})
+
+test('what others could read becomes private, and each is warned of with its path and mode', () => {
+  const folder = join(root, 'data')
+  mkdirSync(folder, { mode: 0o755 })
+  open(folder)
+  const path = join(folder, 'tooltrail.db')
+  chmodSync(folder, 0o777)
+  chmodSync(path, 0o644)
+  writeFileSync(`${path}-wal`, '', { mode: 0o666 })
+  const { modes, warnings } = open(folder)
+  expect(modes).toEqual(PRIVATE)
+  expect(warnings).toEqual([
+    { path: folder, before: '777', now: '700' },
+    { path, before: '644', now: '600' },
+    { path: `${path}-wal`, before: '666', now: '600' },
+  ])
+})
+
+test('what is stricter already stays', () => {
+  const folder = join(root, 'data')
+  open(folder)
+  chmodSync(join(folder, 'tooltrail.db'), 0o400)
+  expect(privateData(folder, { warn: () => undefined })).toBe(join(folder, 'tooltrail.db'))
+  expect(modeOf(join(folder, 'tooltrail.db'))).toBe('400')
+})
