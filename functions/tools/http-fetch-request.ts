@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { useAgent } from 'request-filtering-agent'
+import { requireNotInternal, withoutInternal } from './more-internal-addresses.ts'
 
 const MAX_REDIRECTS = 5
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
@@ -43,9 +44,16 @@ function webUrl(text: string, base?: URL): URL {
 function ask({ method, signal, allowedAddresses, lookup }: FetchRequest, url: URL): Promise<IncomingMessage> {
   const send = url.protocol === 'https:' ? secureRequest : plainRequest
   const agent = useAgent(url.href, { allowIPAddressList: [...allowedAddresses] })
+  const guarded = withoutInternal(allowedAddresses, lookup)
   return new Promise((resolve, reject) => {
+    try {
+      requireNotInternal(url, allowedAddresses)
+    } catch (cause) {
+      reject(unreachable(url, cause as Error))
+      return
+    }
     const headers = { 'user-agent': 'tooltrail', accept: '*/*', 'accept-encoding': 'gzip, deflate, br' }
-    send(url, { method, signal, agent, headers, ...(lookup && { lookup }) }, resolve)
+    send(url, { method, signal, agent, headers, lookup: guarded }, resolve)
       .on('error', (cause) => reject(signal.aborted ? cause : unreachable(url, cause)))
       .end()
   })

@@ -125,6 +125,11 @@ describe('what is not on the public internet is refused before anything is sent'
     'http://0x7f000001',
     'http://0177.0.0.1',
     'http://127.1',
+    'http://168.63.129.16',
+    'http://[::ffff:168.63.129.16]',
+    'http://[::7f00:1]',
+    'http://[::10.0.0.1]',
+    'http://[::93.184.215.14]',
     'http://①②⑦.0.0.1',
   ])('%s', async (base) => {
     requests = []
@@ -136,6 +141,11 @@ describe('what is not on the public internet is refused before anything is sent'
   test('also when a name leads there, and the answer names no address', async () => {
     const message = await refused('http://intranet.example/', { lookup: names({ 'intranet.example': ['10.1.2.3'] }) })
     expect(message).toBe('intranet.example cannot be reached: its address is not a public one')
+  })
+
+  test.each(['168.63.129.16', '::7f00:1', '::a00:1'])('also when a name leads to %s', async (address) => {
+    const lookup = names({ 'azure.example': [address] })
+    expect(await refused('http://azure.example/', { lookup })).toMatch(/not a public one/)
   })
 
   test('also when only one of the addresses of a name is internal', async () => {

@@ -1,0 +1,34 @@
+import { lookup as systemLookup } from 'node:dns'
+import { BlockList, isIP } from 'node:net'
+import type { LookupFunction } from 'node:net'
+
+/** What is unicast by its range and internal all the same. */
+const internal = new BlockList()
+/** Azure's own services, from inside a virtual machine. */
+internal.addAddress('168.63.129.16', 'ipv4')
+/** IPv4 addresses written as IPv6, the deprecated way (RFC 4291, 2.5.5.1): some systems connect to the IPv4 address. */
+internal.addSubnet('::', 96, 'ipv6')
+
+export const isInternal = (address: string): boolean => {
+  const family = isIP(address)
+  return family !== 0 && internal.check(address, family === 6 ? 'ipv6' : 'ipv4')
+}
+
+const refusal = (): Error => new Error('the address is not allowed')
+
+/** Refuses a URL's host that is such an address itself. */
+export function requireNotInternal(url: URL, allowed: readonly string[]): void {
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  if (isInternal(host) && !allowed.includes(host)) throw refusal()
+}
+
+/** As `lookup`, but a name that leads to such an address has none. */
+export const withoutInternal =
+  (allowed: readonly string[], lookup: LookupFunction = systemLookup as LookupFunction): LookupFunction =>
+  (hostname, options, done) =>
+    lookup(hostname, options, (error, found, family) => {
+      const addresses = typeof found === 'string' ? [found] : (found ?? []).map(({ address }) => address)
+      const isRefused = addresses.some((address) => isInternal(address) && !allowed.includes(address))
+      if (isRefused) done(refusal(), '', 4)
+      else done(error, found, family)
+    })
