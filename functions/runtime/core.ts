@@ -11,6 +11,7 @@ import type { SessionKey } from '../domain/session.ts'
 import type { SessionJanitor } from '../ports/session-janitor.ts'
 import type { Tools } from '../ports/tool.ts'
 import { createToolList } from '../tools/tool-list.ts'
+import { showErrorsByKind } from './model-errors.ts'
 import { traceModels, traceTools } from './tracing.ts'
 
 type CorePorts = Omit<AgentServiceDependencies, 'agents' | 'tools' | 'search' | 'emit' | 'worker' | 'bus'> & {
@@ -37,7 +38,7 @@ export function createCore(ports: CorePorts, { agents, tools, observe }: CoreSet
     observe?.(key, event)
     bus.emit(key, event)
   }
-  const models = traceModels(ports.models)
+  const models = traceModels(showErrorsByKind(ports.models, ports.logger))
   const loop = { ...ports, agents, models, tools: traceTools(createToolList(tools)), search: history.search, emit }
   const worker = createSessionWorker(loop)
   return { worker, service: createAgentService({ ...loop, worker, bus }) }

@@ -1,0 +1,67 @@
+import type { JsonObject } from '../domain/json.ts'
+import { ModelError } from '../ports/model.ts'
+import type { Model, ModelEvent, Models } from '../ports/model.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { ModelRequest } from '../domain/model-request.ts'
+
+/** What callers are shown of what a provider said: its own words may hold internal addresses, and keys that it echoes. */
+const SHOWN: { readonly [code in ModelError['code']]: string } = {
+  timeout: 'the model did not answer in time',
+  network: 'the model could not be reached, or the connection to it broke off',
+  rate_limited: 'the model takes no more requests for now',
+  refused: 'the model refused to answer this',
+  context_length: 'the conversation is too long for the model',
+  authentication: 'the model does not accept the credentials of this server',
+  invalid_request: 'the model does not accept the request',
+  provider_error: 'the model failed',
+}
+
+/**
+ * Models whose errors are shown to callers by their kind; operators find the whole in the log. What is ours to say, without a
+ * provider's error behind it, stays as it is.
+ */
+export function showErrorsByKind(models: Models, logger: Logger): Models {
+  return {
+    async open(name) {
+      const model = await byKind(logger, name, () => models.open(name))
+      return { ...model, stream: (request, signal) => stream(model, logger, request, signal) }
+    },
+  }
+}
+
+async function* stream(
+  model: Model,
+  logger: Logger,
+  request: ModelRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ModelEvent> {
+  const events = model.stream(request, signal)[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await byKind(logger, model.name, () => events.next())
+      if (next.done === true) return
+      yield next.value
+    }
+  } finally {
+    await events.return?.()
+  }
+}
+
+async function byKind<Result>(logger: Logger, model: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ModelError) || error.cause === undefined) throw error
+    logger.error('the model failed', error, { model, code: error.code, said: saidBy(error.cause) })
+    const { retryable, retryAfterMs } = error
+    const options = { retryable, cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+    throw new ModelError(error.code, SHOWN[error.code], options)
+  }
+}
+
+/** The provider's response, where it is one. */
+function saidBy(cause: unknown): JsonObject {
+  if (!(cause instanceof Error)) return { message: JSON.stringify(cause) ?? String(cause) }
+  const { responseBody, statusCode, url } = cause as { responseBody?: string; statusCode?: number; url?: string }
+  return { message: cause.message, status: statusCode, url, body: responseBody }
+}

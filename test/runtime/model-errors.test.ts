@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { ModelError } from '../../functions/ports/model.ts'
+import type { Model } from '../../functions/ports/model.ts'
+import type { ModelRequest } from '../../functions/domain/model-request.ts'
+import { showErrorsByKind } from '../../functions/runtime/model-errors.ts'
+
+const SECRET = 'Incorrect API key provided: sk-live-1234 at http://10.0.0.7:8080'
+const request = {} as ModelRequest
+const { signal } = new AbortController()
+
+function failing(error: unknown, at: 'open' | 'stream') {
+  const logged: unknown[] = []
+  const model: Model = {
+    name: 'a/b',
+    // eslint-disable-next-line require-yield
+    async *stream() {
+      throw error
+    },
+  }
+  const models = showErrorsByKind(
+    {
+      open: async () => {
+        if (at === 'open') throw error
+        return model
+      },
+    },
+    {
+      info: () => undefined,
+      warn: () => undefined,
+      error: (_text, cause, fields) => void logged.push({ cause, ...fields }),
+    },
+  )
+  const outcome = async (): Promise<unknown> => {
+    try {
+      for await (const event of (await models.open('a/b')).stream(request, signal)) void event
+      return undefined
+    } catch (caught) {
+      return caught
+    }
+  }
+  return { outcome, logged }
+}
+
+test.each(['open', 'stream'] as const)("callers see the kind of a provider's error, operators all (%s)", async (at) => {
+  const cause = Object.assign(new Error(SECRET), { statusCode: 401, responseBody: '{"error":"sk-live-1234"}' })
+  const error = new ModelError('authentication', SECRET, { retryable: false, retryAfterMs: 7, cause })
+  const { outcome, logged } = failing(error, at)
+  const shown = (await outcome()) as ModelError
+  expect(shown).toMatchObject({ code: 'authentication', retryable: false, retryAfterMs: 7 })
+  expect(shown.message).toBe('the model does not accept the credentials of this server')
+  expect(logged).toEqual([
+    {
+      cause: error,
+      model: 'a/b',
+      code: 'authentication',
+      said: { message: SECRET, status: 401, url: undefined, body: '{"error":"sk-live-1234"}' },
+    },
+  ])
+})
+
+test.each([
+  ['what we say ourselves', new ModelError('invalid_request', 'model x/y is not known', { retryable: false })],
+  ['an abort', new DOMException('stopped', 'AbortError')],
+])('%s stays as it is', async (_name, error) => {
+  const { outcome, logged } = failing(error, 'stream')
+  expect(await outcome()).toBe(error)
+  expect(logged).toEqual([])
+})
