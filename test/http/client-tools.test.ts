@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { builtInTools } from '../../functions/runtime/built-in-tools.ts'
 import { expectJson, openStage } from './stage.ts'
 import type { Stage } from './stage.ts'
 
@@ -25,4 +26,14 @@ test('parameters whose references double 30 times are refused with the place, at
   const problem = await expectJson(stage, 400, 'POST', '/v1/sessions/s/messages', body)
   expect(problem['errors']).toMatchObject([{ path: 'body.tools[0].parameters.$defs.d23' }])
   expect(await expectJson(stage, 200, 'GET', '/v1/sessions/s/messages')).toMatchObject({ data: [] })
+})
+
+test.each([...builtInTools().keys()])('a client tool cannot be called %s, as a built-in one is', async (name) => {
+  const tools = [
+    { name: 'mine', description: '', parameters: {} },
+    { name, description: '', parameters: {} },
+  ]
+  const problem = await expectJson(stage, 400, 'POST', '/v1/sessions/s/messages', { content: 'x', tools })
+  expect(problem['errors']).toMatchObject([{ path: 'body.tools[1].name' }])
+  expect(await expectJson(stage, 200, 'GET', '/v1/sessions/s/runs')).toMatchObject({ data: [] })
 })

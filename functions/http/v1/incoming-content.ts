@@ -17,12 +17,22 @@ type ContentPart = z.output<typeof contentParts>[number]
 export const incomingParts = (content: string | readonly ContentPart[]): IncomingPart[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(incomingPart)
 
-/** Refuses client tools of the same name. */
-export const refuseSameNames = (tools: readonly ClientTool[]): void =>
+/** What these return is never indexed, and what they are called is what we answer for. */
+const BUILT_IN = new Set(['search_history', 'read_output', 'current_time', 'http_fetch'])
+
+/** Refuses client tools of the same name, and of a built-in tool's. */
+export function refuseTakenNames(tools: readonly ClientTool[]): void {
+  const errors = tools.flatMap(({ name }, index) =>
+    BUILT_IN.has(name)
+      ? [{ path: `body.tools[${index}].name`, message: `${name} is the name of a built-in tool` }]
+      : [],
+  )
+  if (errors.length > 0) throw invalidRequest(errors)
   refuseRepeats(
     'tool',
     tools.map((tool) => tool.name),
   )
+}
 
 function refuseRepeats(what: string, names: readonly string[]): void {
   const repeated = names.find((name, index) => names.indexOf(name) !== index)

@@ -3,12 +3,14 @@ import { keyOf } from '../../domain/session.ts'
 import { countedFor } from '../../access/rates.ts'
 import { chatMessages } from './chat-messages.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
-import type { App, AppDependencies } from '../dependencies.ts'
-import { incomingParts, refuseSameNames } from './incoming-content.ts'
+import type { App, RouteDependencies } from '../dependencies.ts'
+import { jsonResponse } from '../json-response.ts'
+import { incomingParts, refuseTakenNames } from './incoming-content.ts'
 import { messageResource } from './resources/message.ts'
 import { readChatCursor, readMessageCursor, writeChatCursor, writeMessageCursor } from './page-cursor.ts'
 import { READ_PROBLEMS } from './responses.ts'
-import { respondWithRun, lastMessage, placementOf } from './run-response.ts'
+import { fitting, PAGE_CHARACTERS } from './page-bytes.ts'
+import { lastMessage, placementOf, respondWithRun, whileCounted } from './run-response.ts'
 import { idempotencyOf, RUN_RESPONSES, startHeaders } from './run-request.ts'
 import { sessionParams } from './schemas/fields.ts'
 import { newMessage } from './schemas/input.ts'
@@ -48,31 +50,28 @@ const listMessages = createRoute({
 })
 
 /** Inputs to a session, and its log. */
-export function messageRoutes(app: App, dependencies: AppDependencies): void {
-  const { service, reader } = dependencies
+export function messageRoutes(app: App, dependencies: RouteDependencies): void {
+  const { service, reader, shared } = dependencies
 
-  app.openapi(sendMessage, async (c) => {
-    const caller = c.get('caller')
-    const { content, tools = [], user, metadata, on_busy: onBusy } = c.req.valid('json')
-    const session = await enterSession(dependencies, caller, c.req.valid('param').session)
-    const key = keyOf(session)
-    refuseSameNames(tools)
-    const since = await lastMessage(dependencies, key)
-    const submission = {
-      parts: incomingParts(content),
-      clientTools: tools,
-      ...definedFields({ user, metadata, onBusy }),
-      ...countedFor(caller),
-      ...(await idempotencyOf(c)),
-    }
-    const { runId, repeated } = await service.submit(session, submission, placementOf(c))
-    const response = await respondWithRun(dependencies, c, {
-      key,
-      runId,
-      ...(repeated ? {} : definedFields({ since })),
-    })
-    return response instanceof Response ? response : c.json(response.run, response.status, response.headers)
-  })
+  app.openapi(sendMessage, async (c) =>
+    whileCounted(dependencies, c, async (call) => {
+      const caller = c.get('caller')
+      const { content, tools = [], user, metadata, on_busy: onBusy } = c.req.valid('json')
+      const session = await enterSession(dependencies, caller, c.req.valid('param').session)
+      const key = keyOf(session)
+      refuseTakenNames(tools)
+      const since = await lastMessage(dependencies, key)
+      const submission = {
+        parts: incomingParts(content),
+        clientTools: tools,
+        ...definedFields({ user, metadata, onBusy }),
+        ...countedFor(caller),
+        ...(await idempotencyOf(c)),
+      }
+      const { runId, repeated } = await service.submit(session, submission, placementOf(c))
+      return respondWithRun(dependencies, c, call, { key, runId, ...(repeated ? {} : definedFields({ since })) })
+    }),
+  )
 
   app.openapi(listMessages, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
@@ -80,18 +79,20 @@ export function messageRoutes(app: App, dependencies: AppDependencies): void {
     if (format === 'openai') {
       const page = await chatMessages(dependencies, session, readChatCursor(after), limit)
       const next = page.next === undefined ? null : writeChatCursor(page.next)
-      return c.json({ object: 'list' as const, data: page.messages, next, has_more: next !== null }, 200)
+      return jsonResponse(shared, { object: 'list' as const, data: page.messages, next, has_more: next !== null })
     }
     const { messages, more } = await reader.messages(session, {
       order: order === 'asc' ? 'ascending' : 'descending',
       limit,
+      mostCharacters: PAGE_CHARACTERS,
       ...readMessageCursor(after, before),
       ...definedFields({ roles: readRoles(roles), run, agent }),
     })
-    const data = messages.map((message) => messageResource(session.session, message))
-    const last = messages.at(-1)?.id
-    const next = more && last !== undefined ? writeMessageCursor(order, last) : null
-    return c.json({ object: 'list' as const, data, next, has_more: more }, 200)
+    const data = fitting(messages.map((message) => messageResource(session.session, message)))
+    const isCut = more || data.length < messages.length
+    const last = data.at(-1)?.id
+    const next = isCut && last !== undefined ? writeMessageCursor(order, last) : null
+    return jsonResponse(shared, { object: 'list' as const, data, next, has_more: isCut })
   })
 }
 

@@ -60,9 +60,9 @@ function create(database: Database, session: NewSession, now: number): Session {
 
 /** Removes a tombstone that has had its time and whose deletion is finished; throws `session_exists` otherwise. */
 function makeRoom(database: Database, before: SessionRow, now: number): void {
-  if (before.live === 1) throw new TooltrailError('session_exists', `there is a session ${before.session} already`)
-  if (before.due !== null || (before.expiresAt ?? now) > now)
-    throw new TooltrailError('session_exists', `session ${before.session} was deleted less than 30 days ago`)
+  // In the same words: whether it lives is nothing for who may not see it.
+  if (before.live === 1 || before.due !== null || (before.expiresAt ?? now) > now)
+    throw new TooltrailError('session_exists', `session ${before.session} exists, or was deleted less than 30 days ago`)
   write(database, 'DELETE FROM deletions WHERE session = ?', before.number)
   write(database, 'DELETE FROM sessions WHERE number = ?', before.number)
 }
