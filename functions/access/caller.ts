@@ -11,6 +11,8 @@ export interface Caller {
   readonly owner?: string
   /** Absent under open access. */
   readonly key?: ApiKey
+  /** Finds the key again, as long as it is good. */
+  readonly secretHash?: string
 }
 
 /** Who calls while no key was ever made and none is asked for. */
@@ -19,9 +21,16 @@ export const OPEN_CALLER: Caller = { tenant: 'default', scopes: ['read', 'write'
 /** The caller who presents this key; undefined for a text that is no key, and for an unknown or revoked one. */
 export async function findCaller(keys: Pick<KeyStore, 'find'>, secret: string): Promise<Caller | undefined> {
   if (!isKeySecret(secret)) return undefined
-  const key = await keys.find(hashKeySecret(secret))
+  const secretHash = hashKeySecret(secret)
+  const key = await keys.find(secretHash)
   if (key === undefined) return undefined
-  return { tenant: key.tenant, scopes: key.scopes, key, ...(key.owner === undefined ? {} : { owner: key.owner }) }
+  return {
+    tenant: key.tenant,
+    scopes: key.scopes,
+    key,
+    secretHash,
+    ...(key.owner === undefined ? {} : { owner: key.owner }),
+  }
 }
 
 /** Whether the caller may do what needs this scope; `admin` may do everything. */

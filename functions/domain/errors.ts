@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'agent_not_found'
   | 'agent_not_allowed'
   | 'too_many_active_runs'
+  | 'too_many_open_calls'
   | 'invalid_query'
   | 'search_unavailable'
   | 'storage_failed'

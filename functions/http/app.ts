@@ -1,4 +1,5 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
+import { createOpenCalls } from '../access/open-calls.ts'
 import { cors } from 'hono/cors'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import type { Context, MiddlewareHandler } from 'hono'
@@ -16,6 +17,7 @@ import { messageRoutes } from './v1/messages.ts'
 import { outputRoutes } from './v1/output.ts'
 import { runRoutes } from './v1/runs.ts'
 import { searchRoutes } from './v1/search.ts'
+import { createSharedBytes } from './shared-bytes.ts'
 import { sessionRoutes } from './v1/sessions.ts'
 import { refuseInvalid } from './middleware/validation.ts'
 
@@ -66,10 +68,11 @@ export function createApp(dependencies: AppDependencies): App {
   app.use(methodNotAllowed({ app, onMethodNotAllowed: refuseMethod }))
   app.use('/v1/*', authentication(dependencies), refuseWhenStopping(dependencies), requestBody())
 
-  sessionRoutes(app, dependencies)
-  messageRoutes(app, dependencies)
-  outputRoutes(app, dependencies)
-  runRoutes(app, dependencies)
+  const parts = { ...dependencies, calls: createOpenCalls(dependencies), shared: createSharedBytes() }
+  sessionRoutes(app, parts)
+  messageRoutes(app, parts)
+  outputRoutes(app, parts)
+  runRoutes(app, parts)
   deletionRoutes(app, dependencies)
   searchRoutes(app, dependencies)
   docsRoutes(app, dependencies)

@@ -1,6 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Agent } from '../domain/agent.ts'
 import type { Caller } from '../access/caller.ts'
+import type { OpenCalls } from '../access/open-calls.ts'
 import type { AgentService } from '../agent/intake/agent-service.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
@@ -9,6 +10,7 @@ import type { LogReader } from '../ports/log-reader.ts'
 import type { OutputStore } from '../ports/output-store.ts'
 import type { SessionDeletion } from '../ports/session-deletion.ts'
 import type { SessionStore } from '../ports/session-store.ts'
+import type { SharedBytes } from './shared-bytes.ts'
 
 export interface AppSettings {
   readonly version: string
@@ -37,6 +39,12 @@ export interface AppDependencies {
   readonly settings: AppSettings
   /** Asked by each request. Aborts when the process is about to stop: streams and waits end, and inputs are refused with 503. */
   readonly stopping: () => AbortSignal
+}
+
+/** What the routes share beside that. */
+export interface RouteDependencies extends AppDependencies {
+  readonly calls: OpenCalls
+  readonly shared: SharedBytes
 }
 
 export interface AppEnv {

@@ -1,5 +1,8 @@
+import type { OpenCall } from '../access/open-calls.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
+import { bodyOf } from './shared-bytes.ts'
+import type { SharedBytes } from './shared-bytes.ts'
 
 const HEARTBEAT_MS = 15_000
 const HEARTBEAT = ': ka\n\n'
@@ -17,6 +20,7 @@ interface Dependencies {
   readonly clock: Clock
   readonly log: Logger
   readonly stopping: AbortSignal
+  readonly shared: SharedBytes
 }
 
 /**
@@ -24,23 +28,22 @@ interface Dependencies {
  * The reader sets the pace, and whatever produces the events does not depend on it.
  */
 export function eventStream(
-  { clock, log, stopping }: Dependencies,
+  { clock, log, stopping, shared }: Dependencies,
   gone: AbortSignal,
+  call: OpenCall,
   open: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>,
 ): Response {
   const left = new AbortController()
-  const signal = AbortSignal.any([left.signal, gone, stopping])
-  const frames = withHeartbeat({ clock, log, stopping }, open(signal))
-  const encoder = new TextEncoder()
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await frames.next()
-      if (done === true) controller.close()
-      else controller.enqueue(encoder.encode(value))
-    },
-    async cancel() {
+  const signal = AbortSignal.any([left.signal, gone, stopping, call.signal])
+  const frames = withHeartbeat({ clock, log, stopping, shared }, call, open(signal))
+  const body = bodyOf({
+    next: () => frames.next(),
+    async return() {
       left.abort()
-      await frames.return(undefined)
+      const last = await frames.return(undefined)
+      // What was never asked for a frame has no end of its own.
+      call.close()
+      return last
     },
   })
   return new Response(body, {
@@ -48,15 +51,22 @@ export function eventStream(
   })
 }
 
+const bytesOf = (text: string): Uint8Array => Buffer.from(text)
+
+/** Whether a response is made here, and so ends its call itself. */
+export const isEventStream = (response: Response): boolean =>
+  response.headers.get('content-type') === 'text/event-stream'
+
 /** One event as it goes over the wire. */
 function frame({ id, event, data }: ServerSentEvent): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
 async function* withHeartbeat(
-  { clock, log, stopping }: Dependencies,
+  { clock, log, stopping, shared }: Dependencies,
+  call: OpenCall,
   events: AsyncIterable<ServerSentEvent>,
-): AsyncGenerator<string, void, undefined> {
+): AsyncGenerator<Uint8Array, void, undefined> {
   const timer = new AbortController()
   const beat = (): Promise<'beat'> =>
     clock.sleep(HEARTBEAT_MS, timer.signal).then(
@@ -70,21 +80,22 @@ async function* withHeartbeat(
     for (;;) {
       const result = await Promise.race([next, heartbeat])
       if (result === 'beat') {
-        yield HEARTBEAT
+        yield bytesOf(HEARTBEAT)
         heartbeat = beat()
       } else if (result.done === true) break
       else {
-        yield frame(result.value)
+        yield* shared.pieces(frame(result.value))
         next = iterator.next()
       }
     }
-    if (stopping.aborted) yield RECONNECT
+    if (stopping.aborted) yield bytesOf(RECONNECT)
   } catch (error) {
     // The headers are out: all that is left is to end without a terminal event, so that the client comes back.
     log.error('an event stream broke off', error)
-    yield RECONNECT
+    yield bytesOf(RECONNECT)
   } finally {
     timer.abort()
+    call.close()
     await iterator.return?.()
   }
 }

@@ -8,6 +8,8 @@ export interface MessageQuery {
   readonly before?: string
   readonly order: 'ascending' | 'descending'
   readonly limit: number
+  /** Characters of content after which a page ends, with one message at least. */
+  readonly mostCharacters?: number
   readonly roles?: readonly Message['role'][]
   readonly run?: string
   readonly agent?: string
@@ -15,7 +17,8 @@ export interface MessageQuery {
 
 /**
  * Reads a session's log, strongly: everything acknowledged before is seen. A read that fails rejects; it never returns an
- * empty list instead. A page is full unless the log ends; `more` says whether another follows.
+ * empty list instead. A page is full unless the log or its
+ * `mostCharacters` end it; `more` says whether another follows.
  */
 export interface LogReader {
   messages(key: SessionKey, query: MessageQuery): Promise<{ messages: readonly Message[]; more: boolean }>

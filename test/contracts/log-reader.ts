@@ -69,6 +69,25 @@ export function logReaderContract(engine: Engine): void {
       expect(idsOf(backward.toReversed())).toEqual(idsOf(written))
     })
 
+    test('a page ends where its messages come to the characters that it may hold, with one at least', async () => {
+      const scene = await openScene(stores)
+      const { lease, message } = await startRun(scene)
+      const text = 'x'.repeat(10_000)
+      const round = roundAfter(scene, lease, lease.head, [{ name: 'a' }, { name: 'b' }, { name: 'c' }])
+      const parts = [{ type: 'text' as const, text }, ...round.assistant.parts]
+      await scene.log.appendRound(lease, { ...round, assistant: { ...round.assistant, parts } })
+      const ids = [message?.id, round.assistant.id, ...round.tools.map(({ id }) => id)]
+      const pages: (readonly string[])[] = []
+      for (let after: string | undefined, more = true; more; after = pages.at(-1)?.at(-1)) {
+        const from = after === undefined ? {} : { after }
+        const query = { order: 'ascending', limit: 2, mostCharacters: 9_000, ...from } as const
+        const page = await scene.peer.reader.messages(scene.key, query)
+        pages.push(idsOf(page.messages))
+        more = page.more
+      }
+      expect(pages).toEqual([[ids[0]], [ids[1]], [ids[2], ids[3]], [ids[4]]])
+    })
+
     test('a page that ends with the log says so, also when it is exactly full', async () => {
       const scene = await openScene(stores)
       await longLog(scene, 3, 2)

@@ -38,7 +38,11 @@ function reading(log: readonly Message[]) {
     return { messages: found.slice(0, limit), more: found.length > limit }
   }
   const message = async (_key: unknown, id: string) => log.find((one) => one.id === id)
-  const dependencies = { reader: { messages, message }, outputs: { read: async () => BYTES }, agents: new Map() }
+  const dependencies = {
+    reader: { messages, message },
+    outputs: { read: async () => BYTES, stat: async () => ({ bytes: BYTES.length }) },
+    agents: new Map(),
+  }
   return { dependencies: dependencies as unknown as AppDependencies, count: () => count }
 }
 

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { makeTool } from '../agent/harness.ts'
 import { eventStream } from '../../functions/http/event-stream.ts'
+import { createSharedBytes } from '../../functions/http/shared-bytes.ts'
 import { schemaErrors } from './conformance.ts'
 import { expectJson, heldTurn, openStage } from './stage.ts'
 import type { Stage } from './stage.ts'
@@ -215,7 +216,10 @@ describe('the heartbeat', () => {
     const { signal } = new AbortController()
     const left = new AbortController()
     const log = stage.ports.logger
-    const response = eventStream({ clock, log, stopping: signal }, left.signal, async function* events(ending) {
+    const closed = vi.fn<() => void>()
+    const call = { signal, close: closed }
+    const parts = { clock, log, stopping: signal, shared: createSharedBytes() }
+    const response = eventStream(parts, left.signal, call, async function* events(ending) {
       yield { event: 'round.started', data: { text: 'a\nb' } }
       await new Promise((resolve) => ending.addEventListener('abort', resolve))
     })
@@ -229,14 +233,17 @@ describe('the heartbeat', () => {
     expect(new Set(sleeps)).toEqual(new Set([15_000]))
     left.abort()
     expect((await reader?.read())?.done).toBe(true)
+    expect(closed).toHaveBeenCalled()
   })
 
   test('and all else ends without a terminal event when the events break off', async () => {
     await open()
     const { signal } = new AbortController()
     const { clock, logger } = stage.ports
+    const call = { signal, close: () => undefined }
+    const parts = { clock, log: logger, stopping: signal, shared: createSharedBytes() }
     // eslint-disable-next-line require-yield
-    const response = eventStream({ clock, log: logger, stopping: signal }, signal, async function* events() {
+    const response = eventStream(parts, signal, call, async function* events() {
       throw new Error('the storage is gone')
     })
     expect(await response.text()).toBe(': reconnect\n\n')

@@ -58,6 +58,11 @@ export function readAll<Row>(database: Database, sql: string, ...values: SQLInpu
   return statement(database, sql).all(...values) as Row[]
 }
 
+/** Rows one after another, in the shape that the caller knows their columns to have. */
+export function readEach<Row>(database: Database, sql: string, ...values: SQLInputValue[]): IterableIterator<Row> {
+  return statement(database, sql).iterate(...values) as IterableIterator<Row>
+}
+
 /** Answers how many rows were written. */
 export function write(database: Database, sql: string, ...values: SQLInputValue[]): number {
   return Number(statement(database, sql).run(...values).changes)

@@ -1,9 +1,11 @@
 import type { RunEvent } from '../../domain/events.ts'
 import type { SessionKey } from '../../domain/session.ts'
+import { messageLength } from '../../log/message-length.ts'
 import { createRoundsUnderWay } from './round-under-way.ts'
 
-/** Events that one consumer has not read yet. */
+/** Events that one consumer has not read yet, and the characters of their contents. */
 const BUFFERED = 1_000
+const BUFFERED_CHARACTERS = 1_000_000
 
 export interface Subscription {
   /**
@@ -50,13 +52,16 @@ export function createEventBus(): EventBus {
 
 function createBuffer(begun: readonly RunEvent[]): Subscription & { receive(event: RunEvent): void } {
   let events = [...begun]
+  let length = 0
   let gap = false
   let closed = false
   let wake: (() => void) | undefined
   return {
     receive(event) {
-      if (events.length >= BUFFERED) {
+      length += lengthOf(event)
+      if (events.length >= BUFFERED || (events.length > 0 && length > BUFFERED_CHARACTERS)) {
         events = []
+        length = lengthOf(event)
         gap = true
       }
       events.push(event)
@@ -75,6 +80,7 @@ function createBuffer(begun: readonly RunEvent[]): Subscription & { receive(even
         })
       const batch = { events, gap }
       events = []
+      length = 0
       gap = false
       return batch
     },
@@ -83,6 +89,12 @@ function createBuffer(begun: readonly RunEvent[]): Subscription & { receive(even
       wake?.()
     },
   }
+}
+
+function lengthOf(event: RunEvent): number {
+  if ('text' in event) return event.text.length
+  if ('arguments' in event) return event.arguments.length
+  return 'message' in event && event.message !== undefined ? messageLength(event.message) : 0
 }
 
 export const nameOf = (key: SessionKey): string => `${key.tenant}/${key.session}`

@@ -10,11 +10,13 @@ import { eventsFrom, storedEvents } from '../../log/stored-events.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { RunLease } from '../../ports/run-lease.ts'
+import { nameOf } from './event-bus.ts'
 import type { EventBus } from './event-bus.ts'
 
 /** How often the log is looked at for what other processes have stored. */
 const TAIL_MS = 500
 const PAGE = 200
+const PAGE_CHARACTERS = 4_000_000
 
 interface Dependencies {
   readonly reader: LogReader
@@ -36,12 +38,12 @@ export async function* followRun(
   const subscription = dependencies.bus.subscribe(key)
   signal.addEventListener('abort', subscription.close)
   const filter = createFilter()
-  const read = createRunReader(dependencies.reader, key)
+  const runs = shareRuns(dependencies.reader, key)
   let target = runId
   let first = true
   try {
     while (!signal.aborted) {
-      const { run, events } = await tail(dependencies, key, target, read)
+      const { run, events } = await tail(dependencies, key, target, runs.read)
       target = run.id
       const left = first ? eventsFrom(events, after) : events
       // What lies before the round to go on from is known to the consumer: it must not come when the log is looked at again.
@@ -57,6 +59,7 @@ export async function* followRun(
   } finally {
     signal.removeEventListener('abort', subscription.close)
     subscription.close()
+    runs.close()
   }
 
   /** Yields what this process emits for as long as events come; answers whether the run's terminal event was among them. */
@@ -93,25 +96,60 @@ async function tail(
   return { run, events: storedEvents(run, messages, header !== undefined && isBlocked(header)) }
 }
 
-/** Reads a run's messages; when asked again, only those that are new or can have changed since. */
-function createRunReader(reader: LogReader, key: SessionKey): (run: Run) => Promise<readonly Message[]> {
-  let of: string | undefined
-  let messages: Message[] = []
-  return async (run) => {
-    if (run.startedAt === undefined) return []
-    const firstOpen = messages.findIndex((one) => one.role === 'tool' && OPEN_STATUSES.includes(one.status))
-    const known = of === run.id ? messages.slice(0, firstOpen === -1 ? messages.length : firstOpen) : []
-    for (let more = true; more;) {
-      const after = known.at(-1)?.id
-      const query = { order: 'ascending', limit: PAGE, run: run.id } as const
-      const page = await reader.messages(key, after === undefined ? query : { ...query, after })
-      known.push(...page.messages)
-      more = page.more
-    }
-    of = run.id
-    messages = known
-    return messages
+/** A run's messages as who follows it in this process has read them: its followers share them, however many they are. */
+interface SharedRun {
+  followers: number
+  messages: Promise<readonly Message[]>
+}
+
+const sharedRuns = new WeakMap<LogReader, Map<string, SharedRun>>()
+
+/** Reads runs' messages; when asked again, only those that are new or can have changed since. */
+function shareRuns(reader: LogReader, key: SessionKey): { read(run: Run): Promise<readonly Message[]>; close(): void } {
+  const runs = sharedRuns.get(reader) ?? new Map<string, SharedRun>()
+  sharedRuns.set(reader, runs)
+  let name: string | undefined
+  const close = (): void => {
+    const shared = name === undefined ? undefined : runs.get(name)
+    if (name !== undefined && shared !== undefined && --shared.followers === 0) runs.delete(name)
+    name = undefined
   }
+  return {
+    async read(run) {
+      if (run.startedAt === undefined) return []
+      const wanted = `${nameOf(key)}/${run.id}`
+      const shared = runs.get(wanted) ?? { followers: 0, messages: Promise.resolve([]) }
+      if (wanted !== name) {
+        close()
+        name = wanted
+        shared.followers++
+        runs.set(wanted, shared)
+      }
+      // One after another, each as of its own time.
+      const before = shared.messages.catch((): readonly Message[] => [])
+      shared.messages = before.then((known) => readOn(reader, key, run, known))
+      return shared.messages
+    },
+    close,
+  }
+}
+
+async function readOn(
+  reader: LogReader,
+  key: SessionKey,
+  run: Run,
+  before: readonly Message[],
+): Promise<readonly Message[]> {
+  const firstOpen = before.findIndex((one) => one.role === 'tool' && OPEN_STATUSES.includes(one.status))
+  const known = before.slice(0, firstOpen === -1 ? before.length : firstOpen)
+  for (let more = true; more;) {
+    const after = known.at(-1)?.id
+    const query = { order: 'ascending', limit: PAGE, mostCharacters: PAGE_CHARACTERS, run: run.id } as const
+    const page = await reader.messages(key, after === undefined ? query : { ...query, after })
+    known.push(...page.messages)
+    more = page.more
+  }
+  return known
 }
 
 /** Tells events that a consumer has had, or that are stale because their round is stored, from new ones. */

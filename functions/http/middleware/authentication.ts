@@ -38,5 +38,6 @@ async function callerOf({ keys }: AppDependencies, authorization: string | undef
   return caller
 }
 
-const unauthorized = (detail: string): RequestError =>
+/** The refusal of a caller without a good key. */
+export const unauthorized = (detail: string): RequestError =>
   new RequestError(401, 'unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="tooltrail"' } })

@@ -7,7 +7,9 @@ import { toOpenAiMessages } from '../../log/openai-format.ts'
 import type { OpenAiMessage } from '../../log/openai-format.ts'
 import { replayEach } from '../../log/replay.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
 import type { AppDependencies } from '../dependencies.ts'
+import { MOST_BYTES, PAGE_CHARACTERS } from './page-bytes.ts'
 import { cursorNotFound } from './page-cursor.ts'
 import type { ChatPosition } from './page-cursor.ts'
 
@@ -33,15 +35,21 @@ export async function chatMessages(
   const instructions = from === undefined ? instructionsOf(session, agents.get(session.agent)) : undefined
   const wanted = instructions === undefined ? limit : limit - 1
   const found: { readonly request: RequestMessage; readonly at: ChatPosition }[] = []
+  let bytes = 0
+  let room = wanted
   for await (const { id, sent } of replayFrom(reader, session, from?.id, Math.min(PAGE, limit + 1))) {
     const skipped = id === from?.id ? from.skip : 0
-    found.push(...sent.slice(skipped).map((request, index) => ({ request, at: { id, skip: skipped + index } })))
-    if (found.length > wanted) break
+    for (const [index, request] of sent.slice(skipped).entries()) {
+      bytes += await bytesOf(outputs, session, request)
+      if (found.length > 0 && found.length < room && bytes > MOST_BYTES) room = found.length
+      found.push({ request, at: { id, skip: skipped + index } })
+    }
+    if (found.length > room) break
   }
-  const page = found.slice(0, wanted).map(({ request }) => request)
+  const page = found.slice(0, room).map(({ request }) => request)
   return {
     messages: toOpenAiMessages(await attachMedia(page, session, outputs), instructions),
-    next: found[wanted]?.at,
+    next: found[room]?.at,
   }
 }
 
@@ -59,6 +67,7 @@ async function* replayFrom(
     const page = await reader.messages(key, {
       order: 'ascending',
       limit: pageSize,
+      mostCharacters: PAGE_CHARACTERS,
       ...(last === undefined ? {} : { after: last }),
     })
     part.push(...page.messages)
@@ -98,6 +107,7 @@ async function beginningOfLastTurn(reader: LogReader, key: SessionKey): Promise<
     const page = await reader.messages(key, {
       order: 'descending',
       limit: PAGE,
+      mostCharacters: PAGE_CHARACTERS,
       roles: ['user', 'assistant'],
       ...(before === undefined ? {} : { before }),
     })
@@ -120,5 +130,14 @@ async function requireMessage(reader: LogReader, key: SessionKey, id: string): P
 const isOwn = (message: Message): boolean => message.role !== 'tool' && isLeaders(message)
 
 const hasMedia = (message: Message): boolean => message.parts.some(isMedia)
+
+/** As it will stand in the page: media as base64. */
+async function bytesOf(outputs: OutputStore, key: SessionKey, { parts }: RequestMessage): Promise<number> {
+  let bytes = 0
+  for (const part of parts)
+    if (isMedia(part)) bytes += Math.ceil(((await outputs.stat(key, part.id))?.bytes ?? 0) / 3) * 4
+    else bytes += Buffer.byteLength(JSON.stringify(part))
+  return bytes
+}
 
 const isMedia = (part: { type: string }): part is RequestMedia => part.type === 'image' || part.type === 'file'

@@ -5,6 +5,7 @@ import type { Message } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { encodeOutput } from '../../log/output-encoding.ts'
 import type { ByteRange } from '../../ports/output-store.ts'
+import { bodyOf } from '../shared-bytes.ts'
 import { readRange } from './byte-range.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
 import { RequestError } from '../middleware/request-error.ts'
@@ -12,8 +13,8 @@ import { problems, READ_PROBLEMS } from './responses.ts'
 import { messageParams, ulid } from './schemas/fields.ts'
 import { findSession } from '../../access/sessions.ts'
 
-/** Bytes read from the store at a time. */
-const CHUNK = 1024 * 1024
+/** Bytes read from the store at a time, once the client has taken those before: all that an unread download holds. */
+const CHUNK = 64 * 1024
 /** A link is a key: no cache keeps it, and the store does not learn where it was found. */
 const UNSHARED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 /** A copy may be kept by who may see it, and asked about each time. */
@@ -160,25 +161,19 @@ function download(content: Content, range: ByteRange | 'whole', headOnly: boolea
     'content-security-policy': "sandbox; default-src 'none'",
     ...(range === 'whole' ? {} : { 'content-range': `bytes ${start}-${end}/${content.size}` }),
   }
-  return new Response(headOnly ? null : inChunks(content, start, end), {
+  return new Response(headOnly ? null : bodyOf(inChunks(content, start, end)), {
     status: range === 'whole' ? 200 : 206,
     headers,
   })
 }
 
-function inChunks(content: Content, start: number, end: number): ReadableStream<Uint8Array> {
-  let position = start
-  return new ReadableStream({
-    async pull(controller) {
-      if (position <= end) {
-        const chunk = await content.read({ start: position, end: Math.min(position + CHUNK - 1, end) })
-        if (chunk.length === 0) throw new TooltrailError('storage_failed', 'an output is shorter than it was')
-        position += chunk.length
-        controller.enqueue(chunk)
-      }
-      if (position > end) controller.close()
-    },
-  })
+async function* inChunks(content: Content, start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let position = start; position <= end;) {
+    const chunk = await content.read({ start: position, end: Math.min(position + CHUNK - 1, end) })
+    if (chunk.length === 0) throw new TooltrailError('storage_failed', 'an output is shorter than it was')
+    position += chunk.length
+    yield chunk
+  }
 }
 
 const contentType = (mediaType: string): string =>

@@ -1,18 +1,21 @@
 import type { Context } from 'hono'
+import type { OpenCall } from '../../access/open-calls.ts'
 import type { Placement } from '../../agent/intake/agent-service.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { eventId } from '../../domain/events.ts'
 import type { Message } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
-import type { AppDependencies, AppEnv } from '../dependencies.ts'
+import type { AppDependencies, AppEnv, RouteDependencies } from '../dependencies.ts'
 import { eventResource } from './resources/event.ts'
-import { eventStream } from '../event-stream.ts'
+import { eventStream, isEventStream } from '../event-stream.ts'
 import type { ServerSentEvent } from '../event-stream.ts'
+import { jsonResponse } from '../json-response.ts'
+import { unauthorized } from '../middleware/authentication.ts'
 import { messageResource } from './resources/message.ts'
 import { acceptsEventStream, readPreferences } from './preferences.ts'
 import { isSettled, runResource, viewRun, withArguments } from './resources/run.ts'
-import type { RunResource, RunView } from './resources/run.ts'
+import type { RunView } from './resources/run.ts'
 
 const PAGE = 500
 /** Between the last answer to a paused run and somebody taking it up again. */
@@ -45,36 +48,55 @@ const eventOf = (message: Message | undefined): { after?: string } =>
   message === undefined ? {} : { after: eventId(message.id, FIRST_EVENTS[message.role]) }
 
 /**
+ * Does what starts a run or moves it on, and responds. The call is counted first: one that is refused because too many are open
+ * has done nothing.
+ */
+export async function whileCounted(
+  { calls }: RouteDependencies,
+  c: Context<AppEnv>,
+  work: (call: OpenCall) => Promise<Response>,
+): Promise<Response> {
+  const call = calls.open(c.get('caller'))
+  let streams = false
+  try {
+    const response = await work(call)
+    streams = isEventStream(response)
+    return response
+  } finally {
+    if (!streams) call.close()
+  }
+}
+
+/**
  * Answers in the way the request asks for: its events as they happen, 200 with the run as soon as it has ended or waits for
  * the caller, or 202 with where to look.
  */
 export async function respondWithRun(
-  dependencies: AppDependencies,
+  dependencies: RouteDependencies,
   c: Context<AppEnv>,
+  call: OpenCall,
   accepted: AcceptedRun,
-): Promise<{ status: 200 | 202; run: RunResource; headers: Record<string, string> } | Response> {
+): Promise<Response> {
   const { key, runId, since } = accepted
   if (acceptsEventStream(c.req.header('accept'))) {
-    return followRun(dependencies, c, accepted, eventOf(since).after)
+    return followRun(dependencies, c, call, accepted, eventOf(since).after)
   }
   const wants = readPreferences(c.req.header('prefer'))
-  const view = await waitForRun(dependencies, c, accepted, wants.waitMs)
+  const view = await waitForRun(dependencies, c, call, accepted, wants.waitMs)
   const headers = wants.applied === undefined ? {} : { 'preference-applied': wants.applied }
   const run = runResource(key.session, view, runId)
   if (!isSettled(view) || (wants.respondAsync && wants.waitMs === 0))
-    return { status: 202, run, headers: { ...headers, location: `/v1/sessions/${key.session}/runs/${runId}` } }
+    return c.json(run, 202, { ...headers, location: `/v1/sessions/${key.session}/runs/${runId}` })
   const messages = await newMessages(dependencies, key, view.run.id, since?.id)
-  return {
-    status: 200,
-    run: { ...run, messages: messages.map((message) => messageResource(key.session, message)) },
-    headers,
-  }
+  const resources = messages.map((message) => messageResource(key.session, message))
+  return jsonResponse(dependencies.shared, { ...run, messages: resources }, headers)
 }
 
 /** A run's events as server-sent events, from the round of event `after` on. */
 export function followRun(
-  dependencies: AppDependencies,
+  dependencies: RouteDependencies,
   c: Context<AppEnv>,
+  call: OpenCall,
   { key, runId }: AcceptedRun,
   after: string | undefined,
 ): Response {
@@ -82,6 +104,7 @@ export function followRun(
   return eventStream(
     { ...dependencies, stopping: dependencies.stopping() },
     c.get('request').signal,
+    call,
     async function* serverSentEvents(signal) {
       for await (const event of service.follow(key, runId, { signal, ...(after === undefined ? {} : { after }) })) {
         const calls = event.type === 'run.paused' ? (event.waiting ?? []) : []
@@ -97,12 +120,13 @@ const serverSentEvent = (event: RunEvent, data: unknown): ServerSentEvent =>
 async function waitForRun(
   dependencies: AppDependencies,
   c: Context<AppEnv>,
+  call: OpenCall,
   { key, runId, since }: AcceptedRun,
   milliseconds: number,
 ): Promise<RunView> {
   const { service, clock, reader, stopping } = dependencies
   const over = new AbortController()
-  const signal = AbortSignal.any([over.signal, c.get('request').signal, stopping()])
+  const signal = AbortSignal.any([over.signal, c.get('request').signal, stopping(), call.signal])
   if (milliseconds === 0) over.abort()
   else
     void clock.sleep(milliseconds, signal).then(
@@ -113,6 +137,7 @@ async function waitForRun(
     for (;;) {
       const view = await viewRun(reader, key, runId)
       if (view === undefined) throw new TooltrailError('run_not_found', `there is no run ${runId}`)
+      if (call.signal.aborted) throw unauthorized('this API key has been revoked')
       if (isSettled(view) || signal.aborted) return view
       await drain(service.follow(key, runId, { ...eventOf(since), signal }))
       if (!signal.aborted) await clock.sleep(RESUME_POLL_MS, signal).catch(() => undefined)

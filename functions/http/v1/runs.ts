@@ -2,10 +2,10 @@ import { createRoute, z } from '@hono/zod-openapi'
 import { TooltrailError } from '../../domain/errors.ts'
 import { countedFor } from '../../access/rates.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
-import type { App, AppDependencies } from '../dependencies.ts'
+import type { App, AppDependencies, RouteDependencies } from '../dependencies.ts'
 import { callResolutions } from './incoming-content.ts'
 import { READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
-import { respondWithRun, followRun, lastMessage, placementOf } from './run-response.ts'
+import { respondWithRun, followRun, lastMessage, placementOf, whileCounted } from './run-response.ts'
 import { idempotencyOf, resumeHeaders, RUN_RESPONSES, startHeaders } from './run-request.ts'
 import { runResource, viewRun, waitingCalls } from './resources/run.ts'
 import type { RunView } from './resources/run.ts'
@@ -107,12 +107,12 @@ const continueSession = createRoute({
 })
 
 /** Runs of a session: read, follow, answer, cancel, continue. */
-export function runRoutes(app: App, dependencies: AppDependencies): void {
+export function runRoutes(app: App, dependencies: RouteDependencies): void {
   readingRoutes(app, dependencies)
   changingRoutes(app, dependencies)
 }
 
-function readingRoutes(app: App, dependencies: AppDependencies): void {
+function readingRoutes(app: App, dependencies: RouteDependencies): void {
   const { reader } = dependencies
 
   app.openapi(listRuns, async (c) => {
@@ -146,24 +146,25 @@ function readingRoutes(app: App, dependencies: AppDependencies): void {
     await requireRun(dependencies, key, runId)
     const last = c.req.header('last-event-id')
     const after = last !== undefined && EVENT_ID.test(last) ? last : undefined
-    return followRun(dependencies, c, { key, runId }, after)
+    return whileCounted(dependencies, c, async (call) => followRun(dependencies, c, call, { key, runId }, after))
   })
 }
 
-function changingRoutes(app: App, dependencies: AppDependencies): void {
+function changingRoutes(app: App, dependencies: RouteDependencies): void {
   const { service } = dependencies
 
-  app.openapi(sendToolResults, async (c) => {
-    const { session, run: runId } = c.req.valid('param')
-    const answers = callResolutions(c.req.valid('json'), await c.req.text())
-    const found = await enterSession(dependencies, c.get('caller'), session)
-    const key = { tenant: found.tenant, session }
-    await requireRun(dependencies, key, runId)
-    const since = await lastMessage(dependencies, key)
-    await service.resolve(found, runId, answers, placementOf(c))
-    const response = await respondWithRun(dependencies, c, { key, runId, ...definedFields({ since }) })
-    return response instanceof Response ? response : c.json(response.run, response.status, response.headers)
-  })
+  app.openapi(sendToolResults, async (c) =>
+    whileCounted(dependencies, c, async (call) => {
+      const { session, run: runId } = c.req.valid('param')
+      const resolutions = callResolutions(c.req.valid('json'), await c.req.text())
+      const found = await enterSession(dependencies, c.get('caller'), session)
+      const key = { tenant: found.tenant, session }
+      await requireRun(dependencies, key, runId)
+      const since = await lastMessage(dependencies, key)
+      await service.resolve(found, runId, resolutions, placementOf(c))
+      return respondWithRun(dependencies, c, call, { key, runId, ...definedFields({ since }) })
+    }),
+  )
 
   app.openapi(cancelRun, async (c) => {
     const { session, run: runId } = c.req.valid('param')
@@ -174,20 +175,17 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
     return c.json(runResource(session, await requireRun(dependencies, key, runId), runId), 202)
   })
 
-  app.openapi(continueSession, async (c) => {
-    const caller = c.get('caller')
-    const session = await enterSession(dependencies, caller, c.req.valid('param').session)
-    const key = keyOf(session)
-    const since = await lastMessage(dependencies, key)
-    const options = { ...countedFor(caller), ...(await idempotencyOf(c)) }
-    const { runId, repeated } = await service.continue(session, options, placementOf(c))
-    const response = await respondWithRun(dependencies, c, {
-      key,
-      runId,
-      ...(repeated ? {} : definedFields({ since })),
-    })
-    return response instanceof Response ? response : c.json(response.run, response.status, response.headers)
-  })
+  app.openapi(continueSession, async (c) =>
+    whileCounted(dependencies, c, async (call) => {
+      const caller = c.get('caller')
+      const session = await enterSession(dependencies, caller, c.req.valid('param').session)
+      const key = keyOf(session)
+      const since = await lastMessage(dependencies, key)
+      const options = { ...countedFor(caller), ...(await idempotencyOf(c)) }
+      const { runId, repeated } = await service.continue(session, options, placementOf(c))
+      return respondWithRun(dependencies, c, call, { key, runId, ...(repeated ? {} : definedFields({ since })) })
+    }),
+  )
 }
 
 async function requireRun({ reader }: AppDependencies, key: SessionKey, id: string): Promise<RunView> {

@@ -8,6 +8,7 @@ import type { App, AppDependencies } from '../dependencies.ts'
 import { requireBody } from '../middleware/request-body.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import { location, READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
+import { fitting } from './page-bytes.ts'
 import { sessionParams } from './schemas/fields.ts'
 import {
   DeletionSchema,
@@ -83,6 +84,40 @@ const deleteSession = createRoute({
 
 /** Sessions: create, list, read, change, delete. */
 export function sessionRoutes(app: App, dependencies: AppDependencies): void {
+  readingRoutes(app, dependencies)
+  changingRoutes(app, dependencies)
+}
+
+function readingRoutes(app: App, dependencies: AppDependencies): void {
+  const { sessions, reader } = dependencies
+
+  app.openapi(listSessions, async (c) => {
+    const caller = c.get('caller')
+    const { owner, run_status: runStatus, ...rest } = c.req.valid('query')
+    if (caller.owner !== undefined && owner !== undefined && owner !== caller.owner)
+      return c.json({ object: 'list' as const, data: [], next: null, has_more: false }, 200)
+    const { limit, ...filters } = rest
+    const list = (most: number) =>
+      sessions.list({
+        tenant: caller.tenant,
+        limit: most,
+        ...definedFields({ ...filters, runStatus, owner: caller.owner ?? owner }),
+      })
+    let page = await list(limit)
+    const room = fitting(page.sessions).length
+    // Only the store knows the cursor of a shorter page.
+    if (room < page.sessions.length) page = await list(room)
+    const data = await Promise.all(page.sessions.map((session) => sessionResource(reader, session)))
+    return c.json({ object: 'list' as const, data, next: page.next ?? null, has_more: page.next !== undefined }, 200)
+  })
+
+  app.openapi(readSession, async (c) => {
+    const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
+    return c.json(await sessionResource(reader, session), 200)
+  })
+}
+
+function changingRoutes(app: App, dependencies: AppDependencies): void {
   const { sessions, reader, agents, service, clock } = dependencies
 
   app.openapi(createSession, async (c) => {
@@ -100,26 +135,6 @@ export function sessionRoutes(app: App, dependencies: AppDependencies): void {
       ...definedFields(rest),
     })
     return c.json(await sessionResource(reader, session), 201, { location: `/v1/sessions/${session.session}` })
-  })
-
-  app.openapi(listSessions, async (c) => {
-    const caller = c.get('caller')
-    const { owner, run_status: runStatus, ...rest } = c.req.valid('query')
-    if (caller.owner !== undefined && owner !== undefined && owner !== caller.owner)
-      return c.json({ object: 'list' as const, data: [], next: null, has_more: false }, 200)
-    const { limit, ...filters } = rest
-    const page = await sessions.list({
-      tenant: caller.tenant,
-      limit,
-      ...definedFields({ ...filters, runStatus, owner: caller.owner ?? owner }),
-    })
-    const data = await Promise.all(page.sessions.map((session) => sessionResource(reader, session)))
-    return c.json({ object: 'list' as const, data, next: page.next ?? null, has_more: page.next !== undefined }, 200)
-  })
-
-  app.openapi(readSession, async (c) => {
-    const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
-    return c.json(await sessionResource(reader, session), 200)
   })
 
   app.openapi(changeSession, async (c) => {

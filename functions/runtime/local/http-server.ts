@@ -10,6 +10,15 @@ import { SettingsError } from '../config.ts'
 /** Longer than clients and load balancers keep idle connections, so that none is closed just as it is used again. */
 const KEEP_ALIVE_MS = 65_000
 
+/** A whole request must have come in by then. A client that sends slower is cut off. */
+const REQUEST_MS = 120_000
+const HEADERS_MS = 20_000
+/** A response of which a client has taken nothing for so long is cut off: it may ask again for what is left. */
+const UNREAD_MS = 60_000
+const LOOK_MS = 5_000
+/** More connections than this are refused at once. */
+const MOST_CONNECTIONS = 4_096
+
 export interface HttpServer {
   readonly url: string
   /** Takes no more connections; resolves when nobody waits for a response or the rest of one. */
@@ -24,25 +33,42 @@ export async function serveHttp(
   { port, host }: Pick<Settings, 'port' | 'host'>,
 ): Promise<HttpServer> {
   const answer = getRequestListener(fetch, { hostname: host, errorHandler: unreadableRequest })
-  const answering = new Set<ServerResponse>()
-  const server = createServer((request, response) => {
-    answering.add(response)
+  const answering = new Map<ServerResponse, Taken>()
+  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS }, (request, response) => {
+    answering.set(response, { left: 0, since: Date.now() })
     response.once('close', () => answering.delete(response))
     void answer(request, response)
   })
   server.keepAliveTimeout = KEEP_ALIVE_MS
+  server.maxConnections = MOST_CONNECTIONS
+  const looking = setInterval(() => cutUnread(answering, Date.now()), LOOK_MS).unref()
+  server.once('close', () => clearInterval(looking))
   const closed = new Promise<void>((resolve) => server.once('close', () => resolve()))
   await listen(server, port, host)
   return {
     url: urlOf(server, host),
     async drain() {
       server.close()
-      while (answering.size > 0) await Promise.all([...answering].map((response) => once(response, 'close')))
+      while (answering.size > 0) await Promise.all([...answering.keys()].map((response) => once(response, 'close')))
     },
     close() {
       server.closeAllConnections()
       return closed
     },
+  }
+}
+
+/** Bytes of a response that its client had not taken, and since when. */
+interface Taken {
+  readonly left: number
+  readonly since: number
+}
+
+function cutUnread(answering: Map<ServerResponse, Taken>, now: number): void {
+  for (const [response, before] of answering) {
+    const left = response.writableLength + (response.socket?.writableLength ?? 0)
+    if (left === 0 || left !== before.left) answering.set(response, { left, since: now })
+    else if (now - before.since >= UNREAD_MS) response.destroy()
   }
 }
 

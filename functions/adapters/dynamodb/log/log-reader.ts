@@ -1,7 +1,7 @@
-import type { Message } from '../../../domain/message.ts'
 import { isUlid } from '../../../domain/ids.ts'
 import type { Run } from '../../../domain/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
+import { createPage } from '../../../log/message-length.ts'
 import type { LogReader, MessageQuery } from '../../../ports/log-reader.ts'
 import { textAt, type Item } from '../attributes.ts'
 import { all, between, is, type Condition } from '../expressions.ts'
@@ -56,7 +56,7 @@ async function readMessages(
     ...(run === undefined || !isUlid(run) ? [] : [runKey(key, run)]),
   ])
   if (!isLive(header) || (run !== undefined && runItem === undefined)) return { messages: [], more: false }
-  const found: Message[] = []
+  const page = createPage(limit, query.mostCharacters)
   const filtered = query.roles !== undefined || query.agent !== undefined
   // A run's messages come after those that stood in the log when it started.
   const after = later(query.after, runItem && textAt(runItem, 'since'))
@@ -76,10 +76,9 @@ async function readMessages(
     if (query.roles !== undefined && !query.roles.some((role) => role === textAt(item, 'role'))) continue
     const message = await messageOf(bodies, key, item)
     if (query.agent !== undefined && message.agent !== query.agent) continue
-    found.push(message)
-    if (found.length > limit) break
+    if (!page.take(message)) return { messages: page.messages, more: true }
   }
-  return { messages: found.slice(0, limit), more: found.length > limit }
+  return { messages: page.messages, more: false }
 }
 
 const isIn = (after: string | undefined, before: string | undefined, id: string): boolean =>

@@ -1,7 +1,8 @@
 import type { SessionKey } from '../../../domain/session.ts'
+import { createPage } from '../../../log/message-length.ts'
 import type { LogReader, MessageQuery } from '../../../ports/log-reader.ts'
 import { roleCode, runStatusCode } from './codes.ts'
-import { readAll, snapshot, type Database } from '../database.ts'
+import { readAll, readEach, snapshot, type Database } from '../database.ts'
 import { toColumn } from '../exact-text.ts'
 import { findMessage, messageOf, SELECT_MESSAGES, type MessageRow } from './message-rows.ts'
 import { findRun, queuedRuns, runOf, SELECT_RUNS, type RunRow } from './run-rows.ts'
@@ -48,8 +49,11 @@ function readMessages(
   const sql = `${SELECT_MESSAGES} WHERE ${conditions.map(([condition]) => condition).join(' AND ')}
     ORDER BY ${run === undefined ? 'm.id' : 'm.number'} ${query.order === 'ascending' ? 'ASC' : 'DESC'} LIMIT ?`
   const values = conditions.flatMap(([, bound]) => bound)
-  const rows = readAll<MessageRow>(database, sql, ...values, query.limit + 1)
-  return { messages: rows.slice(0, query.limit).map(messageOf), more: rows.length > query.limit }
+  const page = createPage(query.limit, query.mostCharacters)
+  // One at a time: what lies beyond the page's end is not held in memory.
+  for (const row of readEach<MessageRow>(database, sql, ...values, query.limit + 1))
+    if (!page.take(messageOf(row))) return { messages: page.messages, more: true }
+  return { messages: page.messages, more: false }
 }
 
 function readRuns(

@@ -1,0 +1,177 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import type { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { printTable } from './report.ts'
+
+/**
+ * What clients that read nothing cost the program (`--only <case>` for one): its memory before, and with all of them, each
+ * divided among them; and how long health takes meanwhile. Linux.
+ */
+const root = join(import.meta.dirname, '..')
+const INPUT = 'An input of four megabytes. '.repeat(140_000)
+/** Until what the clients asked for is on its way. */
+const SETTLE_MS = 5_000
+const PROBES = 20
+
+interface Program {
+  readonly url: string
+  readonly pid: number
+  stop(): Promise<void>
+}
+
+async function start(): Promise<Program> {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-slow-'))
+  const env = { ...process.env, PORT: '0', TOOLTRAIL_DATA: folder, MODEL: 'demo/demo', LOG_LEVEL: 'silent' }
+  const child = spawn(process.execPath, ['functions/handlers/local.ts'], { cwd: root, env })
+  const line = await new Promise<string>((resolve, reject) => {
+    child.stdout.once('data', (data: Buffer) => resolve(data.toString()))
+    child.once('exit', () => reject(new Error('the program ended before it listened')))
+  })
+  const url = /http:\/\/\S+/.exec(line)?.[0]
+  if (url === undefined || child.pid === undefined) throw new Error(`not understood: ${line}`)
+  child.removeAllListeners('exit')
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  return {
+    url,
+    pid: child.pid,
+    async stop() {
+      child.kill('SIGKILL')
+      await ended
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function post(url: string, body: object): Promise<{ id: string }> {
+  const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  const response = await fetch(url, init)
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`)
+  return (await response.json()) as { id: string }
+}
+
+/** A client that asks and reads nothing. */
+function ask(url: string, path: string): Promise<Socket> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port) }, () => {
+      socket.pause()
+      socket.write(`GET ${path} HTTP/1.1\r\nhost: ${hostname}:${port}\r\n\r\n`)
+      resolve(socket)
+    })
+    socket.once('error', reject)
+  })
+}
+
+/** Bytes that the program holds in memory. */
+const memory = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
+
+async function slowestHealth(url: string): Promise<number> {
+  let slowest = 0
+  for (let probe = 0; probe < PROBES; probe++) {
+    const begun = performance.now()
+    await (await fetch(`${url}/healthz`)).text()
+    slowest = Math.max(slowest, performance.now() - begun)
+    await sleep(SETTLE_MS / PROBES)
+  }
+  return slowest
+}
+
+interface Case {
+  readonly name: string
+  readonly clients: number
+  /** Makes what there is to read; the path that the clients ask for. */
+  prepare(url: string): Promise<string>
+}
+
+const api = (url: string): string => `${url}/v1/sessions`
+
+async function inputs(url: string, count: number): Promise<{ id: string }> {
+  await post(api(url), { id: 's' })
+  let run = { id: '' }
+  for (let at = 0; at < count; at++) run = await post(`${api(url)}/s/messages`, { content: `${at} ${INPUT}` })
+  return run
+}
+
+const CASES: readonly Case[] = [
+  {
+    name: 'the script of the docs',
+    clients: 300,
+    prepare: async (url) =>
+      /src="([^"]+\.js)"/.exec(await (await fetch(`${url}/docs`)).text())?.[1] ?? '/docs/scalar.js',
+  },
+  {
+    name: 'events of a run with an input of 4 MB',
+    clients: 200,
+    prepare: async (url) => `/v1/sessions/s/runs/${(await inputs(url, 1)).id}/events`,
+  },
+  {
+    name: 'pages of a log of 24 × 4 MB',
+    clients: 24,
+    prepare: async (url) => {
+      await inputs(url, 24)
+      return '/v1/sessions/s/messages?limit=200'
+    },
+  },
+  {
+    name: 'pages of it as Chat Completions messages',
+    clients: 24,
+    prepare: async (url) => {
+      await inputs(url, 24)
+      return '/v1/sessions/s/messages?limit=200&format=openai'
+    },
+  },
+  {
+    name: 'downloads of a file of 3 MB',
+    clients: 300,
+    prepare: async (url) => {
+      await post(api(url), { id: 's' })
+      const data = Buffer.alloc(3_000_000, 'x').toString('base64')
+      const part = { type: 'file', media_type: 'text/plain', data }
+      const run = (await post(`${api(url)}/s/messages`, { content: [part] })) as { id: string; messages?: unknown }
+      const [message] = run.messages as { id: string; parts: { url?: string }[] }[]
+      return message?.parts[0]?.url ?? ''
+    },
+  },
+]
+
+async function measure({ name, clients, prepare }: Case): Promise<readonly (string | number)[]> {
+  const program = await start()
+  const sockets: Socket[] = []
+  try {
+    const path = await prepare(program.url)
+    await sleep(1_000)
+    const before = memory(program.pid)
+    for (let client = 0; client < clients; client++) sockets.push(await ask(program.url, path.replace(/^(?!\/)/, '/')))
+    let most = before
+    const watching = setInterval(() => (most = Math.max(most, memory(program.pid))), 100)
+    const health = await slowestHealth(program.url)
+    clearInterval(watching)
+    const after = memory(program.pid)
+    return [
+      `${clients} unread: ${name}`,
+      before / 2 ** 20,
+      most / 2 ** 20,
+      after / 2 ** 20,
+      (after - before) / 1024 / clients,
+      health,
+    ]
+  } finally {
+    for (const socket of sockets) socket.destroy()
+    await program.stop()
+  }
+}
+
+const only = process.argv[process.argv.indexOf('--only') + 1]
+const chosen = process.argv.includes('--only') ? CASES.filter(({ name }) => name.includes(only ?? '')) : CASES
+const rows: (readonly (string | number)[])[] = []
+for (const one of chosen) rows.push(await measure(one))
+printTable(
+  'Clients that read nothing',
+  ['', 'MB before', 'MB at most', 'MB after 5 s', 'KB a client', 'slowest health, ms'],
+  rows,
+)

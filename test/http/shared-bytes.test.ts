@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { bodyOf, createSharedBytes } from '../../functions/http/shared-bytes.ts'
+
+const PIECE = 64 * 1024
+const TEXT = 'ä'.repeat(100_000)
+
+async function whole(pieces: AsyncIterable<Uint8Array>): Promise<string> {
+  const found: Uint8Array[] = []
+  for await (const piece of pieces) found.push(piece)
+  return Buffer.concat(found).toString()
+}
+
+test('a text comes whole, in pieces of 64 KB', async () => {
+  const shared = createSharedBytes()
+  const lengths: number[] = []
+  for await (const piece of shared.pieces(TEXT)) lengths.push(piece.length)
+  expect(Math.max(...lengths)).toBe(PIECE)
+  for (const text of ['', 'short', TEXT, 'x'.repeat(PIECE), 'x'.repeat(PIECE * 3)])
+    expect(await whole(shared.pieces(text))).toBe(text)
+})
+
+test('clients that are sent the same text share its bytes', async () => {
+  const shared = createSharedBytes()
+  const first = await Promise.all([1, 2, 3].map(() => shared.pieces(TEXT).next()))
+  const buffers = first.map(({ value }) => (value as Uint8Array | undefined)?.buffer)
+  expect(new Set(buffers).size).toBe(1)
+})
+
+test('what is left unread is bounded over all clients, and who leaves makes room', async () => {
+  const shared = createSharedBytes(500_000)
+  const slow = bodyOf(shared.pieces(TEXT)).getReader()
+  await slow.read()
+  shared.requireRoom(300_000)
+  expect(() => shared.requireRoom(300_001)).toThrow(expect.objectContaining({ status: 503, code: 'busy' }) as Error)
+  const other = shared.pieces('b'.repeat(400_000))
+  await expect(other.next()).rejects.toMatchObject({ code: 'busy' })
+  // The same text costs nothing more.
+  expect(await whole(shared.pieces(TEXT))).toBe(TEXT)
+  await slow.cancel()
+  shared.requireRoom(500_000)
+  expect(await whole(shared.pieces('b'.repeat(400_000)))).toHaveLength(400_000)
+})
+
+test('a text that is larger than all is sent while there is no other', async () => {
+  const shared = createSharedBytes(1_000)
+  expect(await whole(shared.pieces(TEXT))).toBe(TEXT)
+})
