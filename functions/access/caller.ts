@@ -33,6 +33,12 @@ export async function findCaller(keys: Pick<KeyStore, 'find'>, secret: string): 
   }
 }
 
+/** Whether keys were made and each has been revoked: nobody gets in until there is another one. */
+export async function isLockedOut(keys: Pick<KeyStore, 'list'>): Promise<boolean> {
+  const all = await keys.list()
+  return all.length > 0 && all.every(({ revokedAt }) => revokedAt !== undefined)
+}
+
 /** Whether the caller may do what needs this scope; `admin` may do everything. */
 export const mayUse = ({ scopes }: Caller, scope: Scope): boolean => scopes.includes(scope) || scopes.includes('admin')
 

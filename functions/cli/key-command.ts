@@ -4,6 +4,7 @@ import { isTenant, nextId } from '../domain/ids.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import { definedFields } from '../domain/defined-fields.ts'
+import { isLockedOut, OPEN_CALLER } from '../access/caller.ts'
 import { hashKeySecret, newKeySecret } from '../access/key-secret.ts'
 import { timeText } from '../http/v1/time-text.ts'
 
@@ -21,6 +22,9 @@ default all. --rps caps its requests per second, --active-runs its runs at a tim
 
 /** A store may keep a list of them for each key. */
 const MOST_ACTIVE = 1_000
+
+const LOCKED_OUT =
+  'All keys are revoked: nothing gets in until there is another one: npm run keys -- create --tenant <tenant> --scope admin\n'
 
 /** A mistake on the command line; the message names it. */
 export class KeyCommandError extends Error {
@@ -42,8 +46,10 @@ export async function runKeyCommand({ keys, clock }: Dependencies, words: readon
     case 'create': {
       const secret = newKeySecret()
       const key = newKey(values, clock.now())
+      const isFirst = !(await keys.any())
       await keys.create(hashKeySecret(secret), key)
-      return `${secret}\n\n${describe(key)}\nKeep the key: it is not shown again. Send it as: Authorization: Bearer <key>\n`
+      const keep = 'Keep the key: it is not shown again. Send it as: Authorization: Bearer <key>'
+      return `${secret}\n\n${describe(key)}\n${keep}\n${isFirst ? ofFirst(key) : ''}`
     }
     case 'list': {
       const found = await keys.list(values.tenant)
@@ -52,10 +58,18 @@ export async function runKeyCommand({ keys, clock }: Dependencies, words: readon
     case 'revoke':
       if (id === undefined) throw new KeyCommandError('revoke needs the id of a key')
       if (!(await keys.revoke(id, clock.now()))) throw new KeyCommandError(`there is no key ${id}`)
-      return `Key ${id} is revoked.\n`
+      return `Key ${id} is revoked.\n${(await isLockedOut(keys)) ? LOCKED_OUT : ''}`
     default:
       throw new KeyCommandError(`there is no command ${command}`)
   }
+}
+
+/** What the first key changes. */
+function ofFirst({ tenant }: ApiKey): string {
+  const begins = `\nThis is the first key: from now on every request needs one. What was made without keys belongs to the tenant ${OPEN_CALLER.tenant}`
+  return tenant === OPEN_CALLER.tenant
+    ? `${begins}, as this key does.\n`
+    : `${begins}. This key does not see it; one that does: npm run keys -- create --tenant ${OPEN_CALLER.tenant} --scope admin\n`
 }
 
 function parseWords(words: readonly string[]) {
@@ -80,7 +94,10 @@ function parseWords(words: readonly string[]) {
 
 function newKey(values: ReturnType<typeof parseWords>['values'], now: number): ApiKey {
   const { tenant, owner, agent: agents } = values
-  if (tenant === undefined || !isTenant(tenant)) throw new KeyCommandError('--tenant must be 1–64 of a-z 0-9 -')
+  if (tenant === undefined || !isTenant(tenant))
+    throw new KeyCommandError(
+      `--tenant must be 1–64 of a-z 0-9 -; what was made without keys belongs to: --tenant ${OPEN_CALLER.tenant}`,
+    )
   if (owner !== undefined && (owner.length === 0 || owner.length > 256))
     throw new KeyCommandError('--owner must have 1–256 characters')
   if (agents?.some((agent) => agent.length === 0 || agent.length > 128) === true)

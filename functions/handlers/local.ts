@@ -12,6 +12,10 @@ try {
     process.stdout.write(
       'There is no API key yet: requests from this machine need none, and act for the tenant "default".\n',
     )
+  if (server.lockedOut)
+    process.stdout.write(
+      'All API keys are revoked: make one with: npm run keys -- create --tenant <tenant> --scope admin\n',
+    )
   stopOnSignals(server.close)
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error

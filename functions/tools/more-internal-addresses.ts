@@ -9,7 +9,7 @@ internal.addAddress('168.63.129.16', 'ipv4')
 /** IPv4 addresses written as IPv6, the deprecated way (RFC 4291, 2.5.5.1): some systems connect to the IPv4 address. */
 internal.addSubnet('::', 96, 'ipv6')
 
-export const isInternal = (address: string): boolean => {
+const isInternal = (address: string): boolean => {
   const family = isIP(address)
   return family !== 0 && internal.check(address, family === 6 ? 'ipv6' : 'ipv4')
 }

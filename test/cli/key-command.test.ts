@@ -11,7 +11,11 @@ function scene() {
     create: async (hash, key) => void stored.set(hash, key),
     find: async (hash) => stored.get(hash),
     list: async (tenant) => [...stored.values()].filter((key) => tenant === undefined || key.tenant === tenant),
-    revoke: async (id) => [...stored.values()].some((key) => key.id === id),
+    revoke: async (id, now) => {
+      const found = [...stored].find(([, key]) => key.id === id)
+      if (found !== undefined) stored.set(found[0], { ...found[1], revokedAt: now })
+      return found !== undefined
+    },
     any: async () => stored.size > 0,
     take: async () => 0,
   }
@@ -47,6 +51,26 @@ describe('npm run keys', () => {
     await run('create --tenant a --scope write')
     expect([...stored.values()][1]).not.toHaveProperty('agents')
     await expect(run(`create --tenant a --scope write --agent ${'x'.repeat(129)}`)).rejects.toThrow('--agent')
+  })
+
+  test('the first key says what becomes of what was made without keys, and the others nothing', async () => {
+    const offered = 'npm run keys -- create --tenant default --scope admin'
+    const [other, mine] = [scene(), scene()]
+    expect(await other.run('create --tenant acme --scope read')).toContain(offered)
+    expect(await other.run('create --tenant acme --scope read')).not.toContain('first key')
+    const printed = await mine.run('create --tenant default --scope admin')
+    expect(printed).toContain('belongs to the tenant default, as this key does')
+    expect(printed).not.toContain(offered)
+    await expect(scene().run('create --scope read')).rejects.toThrow('--tenant default')
+  })
+
+  test('revoking the last key says what to do', async () => {
+    const { stored, run } = scene()
+    await run('create --tenant a --scope read')
+    await run('create --tenant a --scope read')
+    const [one, two] = [...stored.values()].map(({ id }) => id)
+    expect(await run(`revoke ${one}`)).not.toContain('All keys are revoked')
+    expect(await run(`revoke ${two}`)).toContain('npm run keys -- create')
   })
 
   test('create makes another secret each time', async () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../domain/model-request.ts'
 import { dividedAt, outside } from './demo-pieces.ts'
 
@@ -15,10 +16,25 @@ export type DemoPlan =
 type ToolResult = Extract<RequestMessage, { role: 'tool' }>
 
 const NAME = 'Demo model (no real model)'
-const HELP =
-  'I follow a few fixed patterns: "what time is it", "search history for …", "read output:…", "fetch https://…", ' +
-  '"use <tool> with {…}", "fail", "fail model", "think about …", "do A and B at once", "do A, then B".'
-/** Characters of a tool result that a completion quotes. */
+/** What it understands, and what that shows. */
+const PHRASES = [
+  ['what time is it in Europe/Berlin', 'a tool call'],
+  ['search history for …', 'finds what was said and done before'],
+  ['read output:… lines 1-20', 'reads a large output; without a pointer the newest one'],
+  ['fetch https://…', 'fetches a page'],
+  ['publish the report', 'an approval: the run is paused until you decide'],
+  ['write a long report', 'a large output, of which the model is shown the beginning'],
+  ['wait 20 seconds', 'a slow call, to cancel or to steer'],
+  ['fail once', 'a failure, after which `continue` succeeds'],
+  ['fail model', 'a failure, each time'],
+  ['fail', 'a call with broken arguments'],
+  ['think about …', 'reasoning'],
+  ['use <tool> with {…}', 'any tool that is declared, also yours'],
+  ['do A and B at once', 'several calls in one round'],
+  ['do A, then B', 'several rounds'],
+] as const
+const HINT = 'Say "help" for what I understand.'
+/** Characters of a tool result that an answer quotes. */
 const QUOTED = 600
 
 /** A deterministic function of the request: the calls that the last input asks for, step by step, then text from their results. */
@@ -26,9 +42,10 @@ export function planDemo(request: ModelRequest): DemoPlan {
   const start = request.messages.findLastIndex((message) => message.role === 'user')
   const input = textOf(request.messages[start]).trim()
   const since = request.messages.slice(start + 1)
-  if (/^fail(?:ing)? (?:the )?model\b/i.test(input)) {
+  if (/^fail(?:ing)? (?:the )?model\b/i.test(input))
     return { kind: 'error', message: 'the demo model was asked to fail' }
-  }
+  if (/^fail once\b/i.test(input) && request.toolChoice !== 'none' && isFirst(request))
+    return { kind: 'error', message: 'the demo model was asked to fail once: continue the session' }
   const steps = dividedAt(input, /,?\s+then\s+/gi).map((step) => callsOf(step, request))
   const done = since.filter((message) => message.role === 'assistant').length
   const calls = request.toolChoice === 'none' ? [] : (steps.filter((step) => step.length > 0)[done] ?? [])
@@ -37,10 +54,32 @@ export function planDemo(request: ModelRequest): DemoPlan {
   const reasoning =
     /^think\b/i.test(input) && done === 0 ? { reasoning: `The input has ${input.length} characters.` } : {}
   const next = [...calls, ...forced]
-  return { kind: 'answer', ...reasoning, text: next.length > 0 ? announce(next) : answer(input, results), calls: next }
+  const text = next.length > 0 ? announce(next) : answer(input, results, unknownTools(input, request))
+  return { kind: 'answer', ...reasoning, text, calls: next }
 }
 
-/** The calls that one step asks for: several only if it says that they happen at once. */
+/** Requests that failed once, by what they hold; the oldest are forgotten. */
+const failed = new Set<string>()
+const MOST_FAILED = 1_000
+
+/** Whether this request, the same to the letter, comes for the first time: what it is sent tells nothing of a failure. */
+function isFirst({ messages }: ModelRequest): boolean {
+  const name = createHash('sha256').update(JSON.stringify(messages, withoutBytes)).digest('base64')
+  if (failed.delete(name)) return false
+  for (const oldest of failed) if (failed.size >= MOST_FAILED) failed.delete(oldest)
+  failed.add(name)
+  return true
+}
+
+const withoutBytes = (_key: string, value: unknown): unknown => (value instanceof Uint8Array ? value.length : value)
+
+/** Tools that the input names and that nobody declared. */
+const unknownTools = (input: string, { tools }: ModelRequest): string[] =>
+  [...outside(input).matchAll(USED)].flatMap(([, name = '']) =>
+    tools.some((tool) => tool.name === name) ? [] : [name],
+  )
+
+/** The calls that one step asks for: several only where it says that they happen at once. */
 function callsOf(step: string, request: ModelRequest): DemoCall[] {
   const end = outside(step).search(/\s+(?:at once|at the same time|in parallel)\W*$/i)
   const pieces = end < 0 ? [step] : dividedAt(step.slice(0, end), /\s+and\s+|\s*,\s*/gi)
@@ -52,6 +91,8 @@ function callOf(piece: string, request: ModelRequest): DemoCall | undefined {
   return call !== undefined && request.tools.some((tool) => tool.name === call.name) ? call : undefined
 }
 
+const USED = /\b(?:use|call)\s+(?:the\s+)?(?:tool\s+)?([\w-]*[_-][\w-]*)/gi
+
 function recognise(piece: string, request: ModelRequest): DemoCall | undefined {
   const make = (name: string, input: object): DemoCall => ({ name, arguments: JSON.stringify(input) })
   const query = /\bsearch\b(?:\s+(?:the\s+|my\s+)?history)?(?:\s+for)?\s+(.+)$/is.exec(piece)?.[1]
@@ -61,6 +102,11 @@ function recognise(piece: string, request: ModelRequest): DemoCall | undefined {
   if (/^(?:please\s+)?search\b/i.test(piece)) return search
   const used = /\b(?:use|call)\s+(?:the\s+)?(?:tool\s+)?([\w-]+)(?:\s+with\s+(.+))?$/is.exec(piece)
   if (used?.[1] !== undefined) return { name: used[1], arguments: used[2] ?? '{}' }
+  if (/^publish\b/i.test(piece)) return make('demo_publish', { what: piece.replace(/^publish\s*/i, '') || 'it' })
+  if (/\b(?:long|large) (?:report|output)\b/i.test(piece)) return make('demo_report', {})
+  const seconds = /^wait(?:\s+(?:for\s+)?(\d{1,2}))?\b/i.exec(piece)
+  if (seconds !== null) return make('demo_wait', { seconds: Math.min(50, Number(seconds[1] ?? 20)) })
+  if (/^fail once\b/i.test(piece)) return undefined
   if (/\bfail\b/i.test(piece)) return { name: request.tools[0]?.name ?? '', arguments: '{"broken": ' }
   const url = /\bfetch\s+(https?:\/\/\S+)/i.exec(piece)?.[1]
   if (url !== undefined) return make('http_fetch', { url })
@@ -99,14 +145,21 @@ function announce(calls: readonly DemoCall[]): string {
   return `${NAME}: calling ${calls.map((call) => call.name).join(' and ')}.`
 }
 
-function answer(input: string, results: readonly ToolResult[]): string {
-  if (results.length === 0) return `${NAME}: you said ${JSON.stringify(shorten(input))}. ${HELP}`
-  const lines = results.map((result) => {
-    const said = result.isError ? 'failed' : 'said'
-    return `- ${result.toolName} ${said}: ${shorten(textOf(result)) || '(nothing)'}`
-  })
-  return `${NAME}:\n${lines.join('\n')}`
+function answer(input: string, results: readonly ToolResult[], unknown: readonly string[]): string {
+  const lines = [
+    ...unknown.map((name) => `- ${name} is unknown: no such tool is declared.`),
+    ...results.map((result) => {
+      const said = result.isError ? 'failed' : 'said'
+      return `- ${result.toolName} ${said}: ${shorten(textOf(result)) || '(nothing)'}`
+    }),
+  ]
+  if (lines.length > 0) return `${NAME}:\n${lines.join('\n')}`
+  if (/^help\b/i.test(input)) return `${NAME}. ${help()}`
+  if (/^fail once\b/i.test(input)) return `${NAME}: this time it succeeds.`
+  return `${NAME}: you said ${JSON.stringify(shorten(input))}. ${HINT}`
 }
+
+const help = (): string => `I understand:\n${PHRASES.map(([phrase, shows]) => `- "${phrase}": ${shows}`).join('\n')}`
 
 function shorten(text: string): string {
   const characters = Array.from(text)

@@ -9,7 +9,7 @@ import { replayEach } from '../../log/replay.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { AppDependencies } from '../dependencies.ts'
-import { MOST_BYTES, PAGE_CHARACTERS } from './page-bytes.ts'
+import { MOST_BYTES } from './page-bytes.ts'
 import { cursorNotFound } from './page-cursor.ts'
 import type { ChatPosition } from './page-cursor.ts'
 
@@ -67,7 +67,7 @@ async function* replayFrom(
     const page = await reader.messages(key, {
       order: 'ascending',
       limit: pageSize,
-      mostCharacters: PAGE_CHARACTERS,
+      mostCharacters: MOST_BYTES,
       ...(last === undefined ? {} : { after: last }),
     })
     part.push(...page.messages)
@@ -107,7 +107,7 @@ async function beginningOfLastTurn(reader: LogReader, key: SessionKey): Promise<
     const page = await reader.messages(key, {
       order: 'descending',
       limit: PAGE,
-      mostCharacters: PAGE_CHARACTERS,
+      mostCharacters: MOST_BYTES,
       roles: ['user', 'assistant'],
       ...(before === undefined ? {} : { before }),
     })

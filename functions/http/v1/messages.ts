@@ -9,7 +9,7 @@ import { incomingParts, refuseTakenNames } from './incoming-content.ts'
 import { messageResource } from './resources/message.ts'
 import { readChatCursor, readMessageCursor, writeChatCursor, writeMessageCursor } from './page-cursor.ts'
 import { READ_PROBLEMS } from './responses.ts'
-import { fitting, PAGE_CHARACTERS } from './page-bytes.ts'
+import { fitting, MOST_BYTES } from './page-bytes.ts'
 import { lastMessage, placementOf, respondWithRun, whileCounted } from './run-response.ts'
 import { idempotencyOf, RUN_RESPONSES, startHeaders } from './run-request.ts'
 import { sessionParams } from './schemas/fields.ts'
@@ -84,7 +84,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
     const { messages, more } = await reader.messages(session, {
       order: order === 'asc' ? 'ascending' : 'descending',
       limit,
-      mostCharacters: PAGE_CHARACTERS,
+      mostCharacters: MOST_BYTES,
       ...readMessageCursor(after, before),
       ...definedFields({ roles: readRoles(roles), run, agent }),
     })

@@ -1,8 +1,5 @@
-/** Bytes of JSON after which a page ends, with one entry at least; `next` goes on. */
+/** Bytes of JSON after which a page ends, with one entry at least; `next` goes on. No page has room for more characters. */
 export const MOST_BYTES = 4 * 1024 * 1024
-/** Characters of content to read for a page: no page has room for more. */
-export const PAGE_CHARACTERS = MOST_BYTES
-
 /** As many of the entries, from the first, as a page has room for. */
 export function fitting<Entry>(entries: readonly Entry[]): Entry[] {
   let bytes = 0

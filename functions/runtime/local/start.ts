@@ -1,4 +1,5 @@
 import packageJson from '../../../package.json' with { type: 'json' }
+import { isLockedOut } from '../../access/caller.ts'
 import { checkModel } from '../../adapters/models/models.ts'
 import type { Agent } from '../../domain/agent.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -11,6 +12,7 @@ import type { Settings } from '../config.ts'
 import { SettingsError } from '../config.ts'
 import { serveHttp } from './http-server.ts'
 import { openPorts } from './open-ports.ts'
+import { demoTools } from '../../tools/demo-tools.ts'
 import { createProgram } from '../program.ts'
 import { readTools } from './tools-file.ts'
 import type { OpenPorts } from '../program.ts'
@@ -36,6 +38,8 @@ export interface LocalServer {
   /** What the default agent uses: `provider/model`. */
   readonly model: string
   readonly openAccess: boolean
+  /** Keys were made, and all are revoked: nobody gets in. */
+  readonly lockedOut: boolean
   /** Stops taking requests, hands over what runs, and closes the database. */
   close(): Promise<void>
 }
@@ -79,6 +83,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
     url: server.url,
     model: agents.get('default')?.model ?? settings.model,
     openAccess,
+    lockedOut: await isLockedOut(ports.keys),
     async close() {
       const stopped = Promise.all([program.stop(), server.drain()])
       await within(CUT_OFF_MS, stopped, ports.clock)
@@ -103,8 +108,11 @@ function checkModels(agents: Iterable<Agent>, { modelSettings }: Settings, logge
 }
 
 /** On AWS the module of your own is part of the bundle. */
-const toolsOf = async ({ toolsFile }: Settings): Promise<Tools> =>
-  toolsFile === undefined ? builtInTools() : builtInTools(await readTools(toolsFile))
+async function toolsOf({ toolsFile, model }: Settings): Promise<Tools> {
+  const shown = model.startsWith('demo/') ? demoTools : []
+  const tools = toolsFile === undefined ? builtInTools() : builtInTools(await readTools(toolsFile))
+  return new Map([...tools, ...shown.map((tool) => [tool.name, tool] as const)])
+}
 
 /** Waits for `work`, but no longer than `milliseconds`. */
 async function within(milliseconds: number, work: Promise<unknown>, clock: Clock): Promise<void> {

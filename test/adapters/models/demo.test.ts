@@ -3,7 +3,10 @@ import { createDemoModel } from '../../../functions/adapters/models/demo.ts'
 import type { ModelRequest, RequestMessage } from '../../../functions/domain/model-request.ts'
 import type { Completion, ModelEvent } from '../../../functions/ports/model.ts'
 
-const TOOLS = ['current_time', 'search_history', 'read_output', 'http_fetch', 'approve-me']
+const TOOLS = [
+  ...['current_time', 'search_history', 'read_output', 'http_fetch', 'approve-me'],
+  ...['demo_publish', 'demo_report', 'demo_wait'],
+]
 const POINTER = 'output:01HF7YAT00EV2ATFGBN6Z16NRQ'
 
 const user = (text: string): RequestMessage => ({ role: 'user', parts: [{ type: 'text', text }] })
@@ -53,6 +56,11 @@ describe('the demo model', () => {
     ['call approve-me', ['approve-me {}']],
     ['what time is it and search history for cats at once', ['current_time {}', 'search_history {"query":"cats"}']],
     ['fail', ['current_time {"broken": ']],
+    ['publish the report', ['demo_publish {"what":"the report"}']],
+    ['write a long report', ['demo_report {}']],
+    ['wait 7 seconds', ['demo_wait {"seconds":7}']],
+    ['wait', ['demo_wait {"seconds":20}']],
+    ['help', []],
     ['hello', []],
   ])('calls tools for simple requests: %s', async (input, expected) => {
     expect(await calls(input)).toEqual(expected)
@@ -81,6 +89,24 @@ describe('the demo model', () => {
   it('calls only tools that the request declares', async () => {
     expect(await calls('what time is it', { tools: [] })).toEqual([])
     expect(await calls('use rm with {}')).toEqual([])
+  })
+
+  it('names a tool that nobody declared as unknown', async () => {
+    expect(text(await answer(request([user('use launch_rocket with {}')])))).toContain('launch_rocket is unknown')
+    expect(text(await answer(request([user('use your head')])))).not.toContain('unknown')
+  })
+
+  it('lists what it understands on help, and points to it otherwise', async () => {
+    const help = text(await answer(request([user('help')])))
+    for (const phrase of ['what time is it', 'publish', 'long report', 'wait 20', 'fail once'])
+      expect(help).toContain(phrase)
+    expect(text(await answer(request([user('hello')])))).toContain('Say "help"')
+  })
+
+  it('fails once when asked to, and succeeds when it is asked the same again', async () => {
+    const asking = request([user(`fail once, please: ${Math.random()}`)])
+    await expect(answer(asking)).rejects.toMatchObject({ code: 'provider_error', retryable: false })
+    expect(text(await answer(asking))).toContain('this time it succeeds')
   })
 
   it('takes one step after the other, then answers from the results', async () => {
