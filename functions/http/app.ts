@@ -75,6 +75,7 @@ export function createApp(dependencies: AppDependencies): App {
   runRoutes(app, parts)
   deletionRoutes(app, dependencies)
   searchRoutes(app, dependencies)
+  for (const path of ['/', '/docs/']) app.get(path, (c) => c.redirect('/docs'))
   docsRoutes(app, dependencies)
   return app
 }

@@ -18,6 +18,11 @@ const all = (pattern: RegExp, text = page): string[] => [...text.matchAll(patter
 const sha256 = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
 describe('the docs', () => {
+  test.each(['/', '/docs/'])('are where %s leads', async (path) => {
+    const found = await stage.send('GET', path)
+    expect([found.status, found.headers.get('location')]).toEqual([302, '/docs'])
+  })
+
   test('have every operation with its parameters, and every schema', () => {
     const { paths, components } = stage.document
     for (const [path, methods] of Object.entries(paths))

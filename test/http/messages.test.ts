@@ -95,6 +95,12 @@ describe('reading the log', () => {
     expect((await read('format=openai&limit=1')).data).toEqual([{ role: 'system', content: 'Be kind.' }])
   })
 
+  test('as Chat Completions messages opens with the first message where the instructions are empty, as the request does', async () => {
+    await fill()
+    await expectJson(stage, 200, 'PATCH', '/v1/sessions/s', { instructions: '' })
+    expect((await read('format=openai&limit=1')).data).toMatchObject([{ role: 'user' }])
+  })
+
   test('as Chat Completions messages carries the media of the latest run', async () => {
     await open({ script: [{ text: 'A dot.' }] })
     const content = [{ type: 'image', media_type: 'image/png', data: PNG }]
@@ -132,8 +138,8 @@ describe('reading the log', () => {
     expect(problem['errors']).toEqual([{ path: 'query.limit', message: 'must be an integer from 1 to 1000' }])
   })
 
-  test('as Chat Completions messages after a message id answers 404: its pages have cursors of their own', async () => {
+  test('as Chat Completions messages after a message id is refused: its pages have cursors of their own', async () => {
     await open()
-    await expectJson(stage, 404, 'GET', '/v1/sessions/s/messages?format=openai&after=01JD2Q8N4T6W8Y0A2C4E6G8J0K')
+    await expectJson(stage, 400, 'GET', '/v1/sessions/s/messages?format=openai&after=01JD2Q8N4T6W8Y0A2C4E6G8J0K')
   })
 })

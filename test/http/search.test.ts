@@ -86,6 +86,9 @@ describe('a search', () => {
     expect(await count('q=tree&agent=other')).toBe(0)
     expect(await count('q=tree&since=2001-01-01T00:00:00Z&until=2999-01-01T00:00:00%2B02:00')).toBe(4)
     expect(await count('q=tree&until=2001-01-01T00:00:00Z')).toBe(0)
+    const today = new Date().toISOString().slice(0, 10)
+    expect(await count(`q=tree&since=${today}&until=${today}`)).toBe(4)
+    expect(await count('q=tree&until=2001-01-01')).toBe(0)
   })
 
   test('comes in pages, each hit once', async () => {
@@ -120,6 +123,8 @@ describe('a search', () => {
     'q=x&owner=',
     'q=x&agent=',
     'q=x&since=yesterday',
+    'q=x&since=2026-02-30',
+    'q=x&until=2026-01-01T00:00:00',
     'q=x&until=2026-13-01T00:00:00Z',
     'q=x&limit=51',
     'q=x&q=y',
@@ -129,9 +134,9 @@ describe('a search', () => {
     expect(await expectJson(stage, 400, 'GET', `/v1/search?${query}`)).toHaveProperty('detail')
   })
 
-  test('after a cursor that was never given out answers 404', async () => {
+  test('after a cursor that was never given out is refused', async () => {
     stage = await openStage()
-    expect(await expectJson(stage, 404, 'GET', '/v1/search?q=x&after=rubbish')).toHaveProperty('detail')
+    expect(await expectJson(stage, 400, 'GET', '/v1/search?q=x&after=rubbish')).toHaveProperty('detail')
   })
 
   test('that is down says so, and is never an empty list', async () => {

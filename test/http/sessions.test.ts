@@ -129,8 +129,8 @@ describe('listing sessions', () => {
   })
 })
 
-test('a page of sessions after a cursor that was never given out answers 404', async () => {
-  await expectJson(stage, 404, 'GET', '/v1/sessions?after=rubbish')
+test('a page of sessions after a cursor that was never given out is refused', async () => {
+  await expectJson(stage, 400, 'GET', '/v1/sessions?after=rubbish')
 })
 
 describe('changing a session', () => {

@@ -19,11 +19,11 @@ export function declaredTools(tools: Tools, clientTools: readonly ClientTool[]):
   return [...clientTools, ...own].map(({ name, description, parameters }) => ({ name, description, parameters }))
 }
 
-/** What a model is told before all messages: the session's own instructions stand in for its agent's. */
+/** What a model is told before all messages: the session's own instructions stand in for its agent's; empty ones are none. */
 export const instructionsOf = (
   { instructions }: Pick<Session, 'instructions'>,
   agent: Pick<Agent, 'instructions'> | undefined,
-): string | undefined => instructions ?? agent?.instructions
+): string | undefined => (instructions ?? agent?.instructions) || undefined
 
 /**
  * The next request of a thread, media not yet attached. Without any tool of its own, a request whose history has calls

@@ -25,8 +25,7 @@ const STATUSES: { readonly [code in ErrorCode]: number } = {
   agent_not_allowed: 403,
   too_many_active_runs: 429,
   too_many_open_calls: 429,
-  // A cursor names a page; one that was never given out names none.
-  invalid_query: 404,
+  invalid_query: 400,
   search_unavailable: 503,
   storage_failed: 503,
 }

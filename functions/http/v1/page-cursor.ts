@@ -38,4 +38,4 @@ export function readChatCursor(after: string | undefined): ChatPosition | undefi
 
 /** The refusal of a cursor that no page of this list gave out. */
 export const cursorNotFound = (): RequestError =>
-  new RequestError(404, 'cursor_not_found', 'this cursor is not one of this list: ask for the first page again')
+  new RequestError(400, 'cursor_not_found', 'this cursor is not one of this list: ask for the first page again')

@@ -18,6 +18,11 @@ const searchHistory = createRoute({
   },
 })
 
+const DAY_MS = 86_400_000
+
+/** A date means its whole day. */
+const endOf = (text: string): number => Date.parse(text) + (text.includes('T') ? 0 : DAY_MS - 1)
+
 /** History search, within what the caller may see. */
 export function searchRoutes(app: App, { service }: AppDependencies): void {
   app.openapi(searchHistory, async (c) => {
@@ -29,7 +34,7 @@ export function searchRoutes(app: App, { service }: AppDependencies): void {
       filters: definedFields({
         ...filters,
         since: since === undefined ? undefined : Date.parse(since),
-        until: until === undefined ? undefined : Date.parse(until),
+        until: until === undefined ? undefined : endOf(until),
       }),
       limit,
       ...definedFields({ after }),

@@ -54,9 +54,12 @@ export const SearchPageSchema = page('SearchPage', SearchHitSchema, {
   }),
 })
 
-const moment = z.iso
-  .datetime({ offset: true, message: 'must be an ISO 8601 time with a zone' })
-  .openapi({ format: 'date-time', example: '2026-11-14T00:00:00Z' })
+const moment = z
+  .union(
+    [z.iso.datetime({ offset: true }), z.iso.date()],
+    'must be a date such as 2026-11-14 (UTC) or a time with a zone such as 2026-11-14T09:30:00Z',
+  )
+  .openapi({ type: 'string', example: '2026-11-14T00:00:00Z' })
 
 export const searchQuery = z.strictObject({
   q: z.string().max(1_000).openapi({ description: 'Any text; nothing in it is syntax.', example: 'git status' }),
@@ -66,8 +69,8 @@ export const searchQuery = z.strictObject({
   session: sessionId.optional(),
   owner: person.optional(),
   agent: agentName.optional(),
-  since: moment.optional(),
-  until: moment.optional(),
+  since: moment.optional().openapi({ description: 'Entries from this date or time on.' }),
+  until: moment.optional().openapi({ description: 'Entries up to this time, or this date: the whole day.' }),
   limit: pageLimit(50, 10),
   after: z.string().min(1).max(4_096).optional(),
 })
