@@ -202,7 +202,7 @@ export const badInputOn = (backend: Backend) =>
       )
       await expectRefused(
         [
-          '/',
+          '/v1',
           '/v1',
           '/v2/sessions',
           '/v1/sessions/mine/nothing',

@@ -125,7 +125,7 @@ describe('any body', () => {
 
 describe('a request that cannot be served', () => {
   test('to an unknown address answers 404 as a problem', async () => {
-    for (const path of ['/', '/v1', '/v1/nothing', '/v1/sessions/s/', '/V1/sessions', '//v1/sessions'])
+    for (const path of ['/v1', '/v1/nothing', '/v1/sessions/s/', '/V1/sessions', '//v1/sessions'])
       expect(await expectJson(stage, 404, 'GET', path)).toMatchObject({ status: 404, title: 'Not found' })
   })
 
