@@ -17,7 +17,7 @@ import { messageRoutes } from './v1/messages.ts'
 import { outputRoutes } from './v1/output.ts'
 import { runRoutes } from './v1/runs.ts'
 import { searchRoutes } from './v1/search.ts'
-import { createSharedBytes } from './shared-bytes.ts'
+import { createSharedBytes } from './long-bodies.ts'
 import { sessionRoutes } from './v1/sessions.ts'
 import { refuseInvalid } from './middleware/validation.ts'
 

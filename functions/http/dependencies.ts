@@ -10,7 +10,7 @@ import type { LogReader } from '../ports/log-reader.ts'
 import type { OutputStore } from '../ports/output-store.ts'
 import type { SessionDeletion } from '../ports/session-deletion.ts'
 import type { SessionStore } from '../ports/session-store.ts'
-import type { SharedBytes } from './shared-bytes.ts'
+import type { SharedBytes } from './long-bodies.ts'
 
 export interface AppSettings {
   readonly version: string

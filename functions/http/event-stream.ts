@@ -1,8 +1,8 @@
 import type { OpenCall } from '../access/open-calls.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
-import { bodyOf } from './shared-bytes.ts'
-import type { SharedBytes } from './shared-bytes.ts'
+import { bodyOf } from './long-bodies.ts'
+import type { SharedBytes } from './long-bodies.ts'
 
 const HEARTBEAT_MS = 15_000
 const HEARTBEAT = ': ka\n\n'

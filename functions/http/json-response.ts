@@ -1,7 +1,7 @@
 import type { TypedResponse } from 'hono'
 import type { JSONParsed } from 'hono/utils/types'
-import { bodyOf } from './shared-bytes.ts'
-import type { SharedBytes } from './shared-bytes.ts'
+import { bodyOf } from './long-bodies.ts'
+import type { SharedBytes } from './long-bodies.ts'
 
 /** Characters. Shorter documents are sent at once. */
 const SHORT = 16 * 1024

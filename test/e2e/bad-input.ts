@@ -203,7 +203,6 @@ export const badInputOn = (backend: Backend) =>
       await expectRefused(
         [
           '/v1',
-          '/v1',
           '/v2/sessions',
           '/v1/sessions/mine/nothing',
           '/v1/../../etc/passwd',

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { makeTool } from '../agent/harness.ts'
 import { eventStream } from '../../functions/http/event-stream.ts'
-import { createSharedBytes } from '../../functions/http/shared-bytes.ts'
+import { createSharedBytes } from '../../functions/http/long-bodies.ts'
 import { schemaErrors } from './conformance.ts'
 import { expectJson, heldTurn, openStage } from './stage.ts'
 import type { Stage } from './stage.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bodyOf, createSharedBytes } from '../../functions/http/shared-bytes.ts'
+import { bodyOf, createSharedBytes } from '../../functions/http/long-bodies.ts'
 
 const PIECE = 64 * 1024
 const TEXT = 'ä'.repeat(100_000)
