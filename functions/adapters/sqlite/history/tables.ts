@@ -17,8 +17,8 @@ import { createVocabularyWriter, type VocabularyWriter } from './vocabulary-writ
 
 /** SQLite's word for no limit. */
 const ALL = -1
-/** Words of a session without documents, for each document that may be removed: each takes some microseconds. */
-const WORDS_A_DOCUMENT = 20
+/** Words of a session without documents, for each document that may be removed: one costs some tenths of a millisecond. */
+const WORDS_A_DOCUMENT = 3
 
 /** The full-text tables, written inside the caller's transactions. */
 export interface HistoryTables {
