@@ -50,10 +50,13 @@ export function runCountsContract(engine: Engine): void {
     test('an end whose message does not come last is refused, and nothing is stored', async () => {
       const scene = await openScene(stores)
       const { lease } = await startRun(scene)
-      const early = finalMessage(scene, lease, undefined)
+      const [early = ''] = nextIds(undefined, scene.clock.now() - DAY_MS, 1)
       const round = roundAfter(scene, lease, lease.head, [{ name: 'a' }])
       await scene.log.appendRound(lease, round)
-      const end = { ...endAfter(scene, lease, headOf(round)), message: { ...early, id: round.assistant.id } }
+      const end = {
+        ...endAfter(scene, lease, headOf(round)),
+        message: { ...finalMessage(scene, lease, headOf(round)), id: early },
+      }
       await expectCode(scene.log.endRun(lease, end), 'storage_failed')
       expect(await header(scene)).toMatchObject({ activeRun: lease.runId, head: headOf(round) })
     })
@@ -138,6 +141,29 @@ export function runCountsContract(engine: Engine): void {
         tools: [{ ...callOf(round, 0), toolCallId: 'another' }],
       }
       await expectCode(scene.log.appendRound(lease, other), 'storage_failed')
+    })
+
+    test('a repair leaves alone what is no longer running', async () => {
+      const scene = await openScene(stores)
+      const { lease } = await startRun(scene)
+      const round = roundAfter(scene, lease, lease.head, [{ name: 'a' }, { name: 'ask', needs: 'approval' }])
+      await scene.log.appendRound(lease, round)
+      const ids = round.tools.map(({ id }) => id)
+      const { lease: next } = await takeOver(scene)
+      const repaired = await scene.peer.log.repair(next, ids)
+      expect(repaired.map(({ status }) => status)).toEqual(['interrupted', 'waiting'])
+      scene.clock.advance(1_000)
+      expect(await scene.peer.log.repair(next, ids)).toEqual(repaired)
+    })
+
+    test('a session that was deleted does not expire, however old its tombstone is', async () => {
+      const scene = await openScene(stores, { ttlDays: 1 })
+      await scene.deletion.tombstone(scene.key)
+      await scene.deletion.markRemoved(scene.key, 0)
+      await scene.deletion.finish(scene.key)
+      scene.clock.advance(31 * DAY_MS)
+      const expired = await scene.janitor.expired(scene.clock.now(), 10_000)
+      expect(expired.some((key) => key.session === scene.key.session)).toBe(false)
     })
 
     test('a resolution counts down, and only the last one says that all are in', async () => {
