@@ -4,6 +4,8 @@ import type { OnBusy } from './run.ts'
 export interface ModelOptions {
   readonly temperature?: number
   readonly maxOutputTokens?: number
+  /** Milliseconds without any event after which a request has failed; left out: two minutes. */
+  readonly timeoutMs?: number
   /** Sent as the provider package's own options: provider name → options. */
   readonly provider?: { readonly [provider: string]: JsonObject }
 }

@@ -34,8 +34,8 @@ export class TooltrailError extends Error {
 
 /** The writer is no longer the session's holder, whatever the reason: it must stop and start nothing. */
 export class LeaseLost extends TooltrailError {
-  constructor(session: string, generation: number) {
-    super('lease_lost', `session ${session}: generation ${generation} no longer holds the lease`)
+  constructor(session: string, generation: number, cause?: unknown) {
+    super('lease_lost', `session ${session}: generation ${generation} no longer holds the lease`, { cause })
     this.name = 'LeaseLost'
   }
 }

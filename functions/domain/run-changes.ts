@@ -1,5 +1,6 @@
 import { TooltrailError } from './errors.ts'
-import type { UserMessage } from './message.ts'
+import { STATUS_TEXT } from './message.ts'
+import type { ToolMessage, UserMessage } from './message.ts'
 import type { Run } from './run.ts'
 import { NO_USAGE } from './usage.ts'
 
@@ -51,4 +52,18 @@ export function requireRoom(active: number, cap: number): void {
     `this key may have ${cap === 1 ? '1 run' : `${cap} runs`} queued, running or paused at a time: wait until one has ended, or cancel one`,
     { retryable: true },
   )
+}
+
+/** A call that was begun and did not come to a result: nobody knows whether it ran. */
+export const interruptedCall = (call: ToolMessage, now: number): ToolMessage => ({
+  ...call,
+  status: 'interrupted',
+  parts: [{ type: 'text', text: STATUS_TEXT.interrupted }],
+  completedAt: now,
+})
+
+/** What becomes of an open call when its run ends: one that was begun may have run, whatever ended the run. */
+export function callAtEnd(call: ToolMessage, now: number): ToolMessage {
+  if (call.status === 'running') return interruptedCall(call, now)
+  return { ...call, status: 'cancelled', parts: [{ type: 'text', text: STATUS_TEXT.cancelled }], completedAt: now }
 }

@@ -6,7 +6,8 @@ import type { Usage } from './usage.ts'
 export type RunStatus = 'queued' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled' | 'merged'
 export type RunOutcome = 'completed' | 'failed' | 'cancelled'
 export type OnBusy = 'queue' | 'reject' | 'steer'
-export type StopReason = 'answer' | 'max_rounds' | 'budget' | 'cancelled' | 'superseded' | 'error'
+/** `output_limit`: the provider's limit cut the last completion off. */
+export type StopReason = 'answer' | 'output_limit' | 'max_rounds' | 'budget' | 'cancelled' | 'superseded' | 'error'
 
 /** A tool that the caller declares and executes; `parameters` is a JSON Schema. */
 export interface ClientTool {

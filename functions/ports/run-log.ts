@@ -48,8 +48,8 @@ export interface RunLog {
    */
   pause(lease: Lease): Promise<Run | undefined>
   /**
-   * Ends the run, closes its open calls as `cancelled`, releases the lease, and leaves the session due exactly when inputs
-   * are queued. Returns undefined, with nothing written, when a cancel has come in and the outcome is not `cancelled`.
+   * Ends the run, closes its open calls (as `interrupted` those that are `running`, for they may have run; as `cancelled` the
+   * others), releases the lease, and leaves the session due exactly when inputs are queued. Returns undefined, with nothing written, when a cancel has come in and the outcome is not `cancelled`.
    */
   endRun(lease: Lease, end: RunEnd): Promise<{ run: Run; closed: readonly ToolMessage[]; queued: boolean } | undefined>
 }

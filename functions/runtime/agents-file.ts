@@ -42,6 +42,7 @@ const agent = z.strictObject({
     .strictObject({
       temperature: z.number().optional(),
       max_output_tokens: positive.optional(),
+      timeout_ms: positive.optional(),
       provider: z.record(z.string(), json).optional(),
     })
     .default({}),
@@ -105,6 +106,7 @@ function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defau
     modelOptions: {
       ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
       ...(options.max_output_tokens === undefined ? {} : { maxOutputTokens: options.max_output_tokens }),
+      ...(options.timeout_ms === undefined ? {} : { timeoutMs: options.timeout_ms }),
       ...(options.provider === undefined ? {} : { provider: options.provider }),
     },
     instructions: declared.instructions ?? DEFAULT_INSTRUCTIONS,

@@ -109,7 +109,7 @@ describe('cancel', () => {
     await another([]).service.cancel(key, runId)
     expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
     expect(Date.now() - begun).toBeLessThan(1_000)
-    expect(statuses(await log())).toEqual(['cancelled'])
+    expect(statuses(await log())).toEqual(['interrupted'])
   })
 
   test('ends a paused and a queued run at once', async () => {

@@ -174,7 +174,7 @@ test('a cancel of a run whose holder has died ends it at once when the lease is 
   ahead = 61_000
   await it.service.cancel(it.key, runId)
   expect(await it.ports.reader.run(it.key, runId)).toMatchObject({ status: 'cancelled' })
-  expect((await it.log()).at(-1)).toMatchObject({ role: 'tool', status: 'cancelled' })
+  expect((await it.log()).at(-1)).toMatchObject({ role: 'tool', status: 'interrupted' })
 })
 
 test('an answer that comes when the lease is nearly over is not stored: its calls would seem to have run', async () => {

@@ -95,7 +95,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(after.header?.head).toBe(lease.head)
     })
 
-    test('an end closes the open calls as cancelled and nothing else', async () => {
+    test('an end closes the open calls and nothing else: one that was begun is interrupted, for it may have run', async () => {
       const scene = await openScene(stores)
       const { lease, run } = await startRun(scene)
       const calls = [
@@ -111,13 +111,12 @@ export function runLogEndingsContract(engine: Engine): void {
       await scene.inbox.cancel(scene.key, run.id)
       const ended = await scene.log.endRun(lease, endAfter(scene, lease, headOf(round), 'cancelled'))
       expect(ended?.closed.map((row) => row.id)).toEqual(round.tools.slice(1).map((row) => row.id))
-      expect(ended?.closed.every((row) => row.status === 'cancelled' && row.completedAt === scene.clock.now())).toBe(
-        true,
-      )
+      expect(ended?.closed.map((row) => row.status)).toEqual(['interrupted', 'cancelled', 'cancelled'])
+      expect(ended?.closed.every((row) => row.completedAt === scene.clock.now())).toBe(true)
       const after = await snapshot(scene, scene.key)
       expect(after.messages.slice(2, 6).map((row) => (row.role === 'tool' ? row.status : ''))).toEqual([
         'completed',
-        'cancelled',
+        'interrupted',
         'cancelled',
         'cancelled',
       ])

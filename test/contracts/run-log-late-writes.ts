@@ -22,7 +22,7 @@ export function runLogLateWritesContract(engine: Engine): void {
       await scene.log.endRun(lease, endAfter(scene, lease, headOf(round)))
       const { messages } = await scene.reader.messages(scene.key, { order: 'ascending', limit: 100 })
       const calls = messages.filter((message) => message.role === 'tool')
-      expect(calls.filter(({ status }) => status !== 'cancelled')).toEqual([])
+      expect(calls.filter(({ status }) => status !== 'interrupted')).toEqual([])
       expect(await header(scene)).not.toHaveProperty('activeRun')
       await raced.close()
     })

@@ -7,10 +7,11 @@ import type { RoundOfThread } from '../../log/run-events.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Model, Completion } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
-import { limitTime } from './time-limit.ts'
+import type { LeaseKeeper } from './lease-keeper.ts'
+import { limitTime, raceAbort } from './time-limit.ts'
 
-/** A request without any event for this long has failed. */
-const IDLE_MS = 120_000
+/** A request without any event for so many milliseconds has failed, unless the agent's options say another time. */
+const SILENT_MS = 120_000
 const RETRIES = 3
 /** A provider that asks for a longer wait fails the run instead. */
 const LONGEST_WAIT_MS = 60_000
@@ -29,6 +30,7 @@ interface Target {
   readonly model: Model
   readonly clock: Clock
   readonly at: RoundOfThread
+  readonly keeper: Pick<LeaseKeeper, 'expect'>
   emit(event: RunEvent): void
 }
 
@@ -55,7 +57,10 @@ export async function requestCompletion(
       signal,
       shouldRetry: ({ error }) => isWorthRetrying(error),
       onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
-        if (retriesLeft > 0 && isWorthRetrying(error)) await target.clock.sleep(waitAfter(error, attemptNumber), signal)
+        if (retriesLeft === 0 || !isWorthRetrying(error)) return
+        const wait = waitAfter(error, attemptNumber)
+        const met = target.keeper.expect(wait)
+        await target.clock.sleep(wait, signal).finally(met)
       },
     })
   } catch (error) {
@@ -80,11 +85,19 @@ async function streamCompletion(
   signal: AbortSignal,
   streamed: AssistantPart[],
 ): Promise<Completion> {
+  const limit = request.options.timeoutMs ?? SILENT_MS
   const silent = (): Error =>
-    new ModelError('timeout', `the model was silent for ${IDLE_MS / 1_000} s`, { retryable: true })
-  const idle = limitTime(signal, IDLE_MS, silent)
+    new ModelError('timeout', `the model was silent for ${limit / 1_000} s`, { retryable: true })
+  const idle = limitTime(signal, limit, silent)
+  // A stream that ignores its signal is not waited for.
+  const events = target.model.stream(request, idle.signal)[Symbol.asyncIterator]()
+  let met = target.keeper.expect(limit)
   try {
-    for await (const event of target.model.stream(request, idle.signal)) {
+    for (;;) {
+      const { value: event, done } = await raceAbort(events.next(), idle.signal)
+      if (done === true) break
+      met()
+      met = target.keeper.expect(limit)
       idle.restart()
       if (event.type === 'completion') return event.completion
       target.emit(delta(target.at, event))
@@ -94,7 +107,9 @@ async function streamCompletion(
     idle.signal.throwIfAborted()
     throw error
   } finally {
+    met()
     idle.end()
+    void events.return?.().catch(() => undefined)
   }
   throw new ModelError('network', 'the stream ended before the completion was whole', { retryable: true })
 }

@@ -1,5 +1,4 @@
 import type { Policies } from '../../domain/agent.ts'
-import type { StopReason } from '../../domain/run.ts'
 import type { ModelRequest, ToolDeclaration } from '../../domain/model-request.ts'
 import { roundRestarted, roundStarted } from '../../log/run-events.ts'
 import { ModelError } from '../../ports/model.ts'
@@ -7,7 +6,7 @@ import type { Completion } from '../../ports/model.ts'
 import { CompletionFailed, requestCompletion } from './completion-request.ts'
 import { attachMedia, buildRequest, declaredTools } from './model-request.ts'
 import type { RunState } from './run-state.ts'
-import { ownMessages, roundOf, roundsOf } from './thread.ts'
+import { ownMessages, roundOf } from './thread.ts'
 import type { Thread } from './thread.ts'
 
 /** Why a completion is cut off: no process may run for longer, or this one was told to stop. */
@@ -18,23 +17,6 @@ export class CutOff extends Error {
     this.name = 'CutOff'
     this.why = why
   }
-}
-
-export type LastRound = Extract<StopReason, 'max_rounds' | 'budget'>
-
-/** Why the thread's next round must be its last, if it must. */
-export function lastRoundReason(thread: Thread): LastRound | undefined {
-  const { maxRounds, maxRunTokens } = thread.agent.policies
-  if (roundsOf(thread) >= maxRounds) return 'max_rounds'
-  if (maxRunTokens !== null && tokensOf(thread) >= maxRunTokens) return 'budget'
-  return undefined
-}
-
-function tokensOf(thread: Thread): number {
-  return ownMessages(thread).reduce(
-    (sum, message) => sum + (message.role === 'assistant' ? (message.usage?.totalTokens ?? 0) : 0),
-    0,
-  )
 }
 
 interface Asking {
@@ -78,14 +60,14 @@ async function askWithPolicy(
   signal: AbortSignal,
 ): Promise<Completion> {
   const { run, session } = state.held
-  const { clock, outputs } = state.ports
+  const { clock } = state.ports
   const { requireTool } = thread.agent.policies
   const tools = declaredTools(thread.tools, run.clientTools)
   const at = roundOf(thread)
-  const target = { model: thread.model, clock, at, emit: state.emit }
+  const target = { model: thread.model, clock, at, keeper: state.keeper, emit: state.emit }
   const ask = async (toolChoice: ModelRequest['toolChoice']): Promise<Completion> => {
     const request = buildRequest({ session, thread, tools, toolChoice })
-    const messages = await attachMedia(request.messages, session, outputs)
+    const messages = await attachMedia(request.messages, session, state.store.outputs)
     return requestCompletion(target, { ...request, messages }, signal)
   }
   state.emit(roundStarted(at))

@@ -4,9 +4,15 @@ import { LeaseLost } from '../../domain/errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { RunLease } from '../../ports/run-lease.ts'
+import { withinTime } from './time-limit.ts'
 
 /** Milliseconds between two looks at the header: bounds how long a cancel goes unseen. */
 const POLL_MS = 500
+
+/** Milliseconds that the store has for a look or a heartbeat; it is asked again after that. */
+const ANSWER_MS = 5_000
+/** Milliseconds beyond what it was expected to take after which work stands still. */
+const STANDSTILL_MS = 30_000
 
 /** Why work under a lease must stop though the lease is still held: somebody cancelled the run. */
 export class RunCancelled extends Error {
@@ -21,6 +27,17 @@ export class RunCancelled extends Error {
 export interface LeaseKeeper {
   /** Aborts with `LeaseLost` or `RunCancelled` as soon as either is known. */
   readonly signal: AbortSignal
+  /** Aborts with `LeaseLost` alone: what ends a cancelled run may still be done. */
+  readonly lost: AbortSignal
+  /** When this process must have stopped, unless a heartbeat comes through: milliseconds since 1970. */
+  until(): number
+  /**
+   * The work has to get on within so many milliseconds, until the returned function is called. A heartbeat attests that:
+   * where the work stands still, the lease is let end, so that somebody else takes over.
+   */
+  expect(milliseconds: number): () => void
+  /** The lease is let go because of `cause`; returns what the work must stop with. */
+  giveUp(cause: unknown): LeaseLost
   /** Reads the header now; rejects with the signal's reason when the work must stop. */
   poll(): Promise<SessionHeader>
   /** Throws the signal's reason when the work must stop. Knows by the clock alone when the lease's time is over. */
@@ -38,27 +55,45 @@ interface Dependencies {
 /** Keeps a lease alive and watches for its loss and for a cancel until stopped. */
 export function keepLease({ lease: leases, clock, logger }: Dependencies, lease: Lease): LeaseKeeper {
   const work = new AbortController()
+  const lost = new AbortController()
   const stopped = new AbortController()
+  const expected = new Set<{ readonly until: number }>()
   let until = lease.until
+  /** When nothing was expected any more; undefined before the work has begun. */
+  let idleSince: number | undefined
+
+  function lose(why: LeaseLost): LeaseLost {
+    work.abort(why)
+    lost.abort(why)
+    return why
+  }
+
+  const leaseLost = (cause?: unknown): LeaseLost => new LeaseLost(lease.session, lease.generation, cause)
+
+  const isStalled = (): boolean => {
+    const now = clock.now()
+    if (expected.size === 0) return idleSince !== undefined && now - idleSince > STANDSTILL_MS
+    return expected.values().some((one) => now > one.until + STANDSTILL_MS)
+  }
 
   async function poll(): Promise<SessionHeader> {
     work.signal.throwIfAborted()
-    const header = await leases.look(lease)
-    if (header === undefined || header.status !== 'live' || header.generation !== lease.generation)
-      work.abort(new LeaseLost(lease.session, lease.generation))
+    const header = await withinTime(ANSWER_MS, 'the store', () => leases.look(lease))
+    if (header === undefined || header.status !== 'live' || header.generation !== lease.generation) lose(leaseLost())
     else if (header.cancel?.run === lease.runId) work.abort(new RunCancelled(header.cancel.reason))
     work.signal.throwIfAborted()
     return header as SessionHeader
   }
 
   function check(): void {
-    if (clock.now() > until - LEASE_MARGIN_MS) work.abort(new LeaseLost(lease.session, lease.generation))
+    if (clock.now() > until - LEASE_MARGIN_MS) lose(leaseLost())
     work.signal.throwIfAborted()
   }
 
   async function beat(): Promise<void> {
+    if (isStalled()) throw leaseLost(new Error('the work stands still'))
     const next = clock.now() + LEASE_MS
-    await leases.heartbeat(lease, next)
+    await withinTime(ANSWER_MS, 'the store', () => leases.heartbeat(lease, next))
     until = next
   }
 
@@ -70,7 +105,7 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
         await step()
       } catch (error) {
         if (stopped.signal.aborted || work.signal.aborted) return
-        if (error instanceof LeaseLost) work.abort(error)
+        if (error instanceof LeaseLost) lose(error)
         else logger.warn('keeping a lease failed, trying again', { session: lease.session, error: String(error) })
       }
     }
@@ -80,5 +115,21 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
   void every(HEARTBEAT_MS, beat)
   // Apart from the others, for a store that does not answer keeps them waiting.
   void every(POLL_MS, async () => check())
-  return { signal: work.signal, poll, check, stop: () => stopped.abort() }
+  return {
+    signal: work.signal,
+    lost: lost.signal,
+    until: () => until - LEASE_MARGIN_MS,
+    expect(milliseconds) {
+      const one = { until: clock.now() + milliseconds }
+      expected.add(one)
+      return () => {
+        expected.delete(one)
+        if (expected.size === 0) idleSince = clock.now()
+      }
+    },
+    giveUp: (cause) => lose(leaseLost(cause)),
+    poll,
+    check,
+    stop: () => stopped.abort(),
+  }
 }

@@ -1,17 +1,20 @@
 import { DEFAULT_POLICIES } from '../../domain/agent.ts'
 import type { Agent } from '../../domain/agent.ts'
-import { LeaseLost } from '../../domain/errors.ts'
 import type { ToolMessage } from '../../domain/message.ts'
 import { callCompleted } from '../../log/run-events.ts'
 import { ModelError } from '../../ports/model.ts'
+import { insistentStore } from './insist.ts'
 import { keepLease, RunCancelled } from './lease-keeper.ts'
 import { loadLog } from './load-log.ts'
 import type { HeldRun, LoopDependencies } from './loop-dependencies.ts'
 import { createResultWriter } from './result-writer.ts'
-import { endAfter, endRun } from './run-ending.ts'
+import { endOfCrashLoop, endRun, stopAfter } from './run-ending.ts'
 import type { RunState } from './run-state.ts'
 import { createLeader, openCalls, remember } from './thread.ts'
+import { raceAbort, TimedOut, withinTime } from './time-limit.ts'
 
+/** Milliseconds that it may take to open a model, or an agent's tools. */
+const OPEN_MS = 30_000
 /** Rows that one repair closes at the most: what a DynamoDB transaction can hold beside the header. */
 const REPAIRED_AT_ONCE = 90
 
@@ -22,35 +25,54 @@ const REPAIRED_AT_ONCE = 90
 export async function openRun(ports: LoopDependencies, held: HeldRun): Promise<RunState | undefined> {
   const agent = ports.agents.get(held.run.agent)
   const state = createState(ports, held, agent ?? absentAgent(held.run.agent))
-  const { leader } = state
   try {
     rejectCancelled(held)
-    remember(leader, await loadLog(ports.reader, held.lease, leader.runId))
-    leader.tools = await ports.tools.open(leader.agent)
-    await repairCalls(state)
-    if (agent === undefined)
-      throw new ModelError('invalid_request', `agent ${held.run.agent} is not configured`, { retryable: false })
-    leader.model = await ports.models.open(agent.model)
-    return state
-  } catch (error) {
-    try {
-      await endRun(state, endAfter(error, state))
-    } catch (second) {
-      if (!(second instanceof LeaseLost)) throw second
-    } finally {
-      state.keeper.stop()
+    // Before anything that can take long, or be what it crashes of.
+    const crashLoop = endOfCrashLoop(state)
+    if (crashLoop === undefined) {
+      await openLeader(state, agent)
+      return state
     }
-    return undefined
+    await endRun(state, crashLoop)
+  } catch (error) {
+    await stopAfter(state, error)
+  }
+  state.keeper.stop()
+  return undefined
+}
+
+async function openLeader(state: RunState, agent: Agent | undefined): Promise<void> {
+  const { ports, store, held, leader, keeper } = state
+  const inTime = async <Result>(who: string, open: () => Promise<Result>): Promise<Result> => {
+    const met = keeper.expect(OPEN_MS)
+    try {
+      return await raceAbort(withinTime(OPEN_MS, who, open), state.signal)
+    } finally {
+      met()
+    }
+  }
+  remember(leader, await loadLog(store.reader, held.lease, leader.runId))
+  leader.tools = await inTime('the registry of tools', () => ports.tools.open(leader.agent))
+  await repairCalls(state)
+  if (agent === undefined)
+    throw new ModelError('invalid_request', `agent ${held.run.agent} is not configured`, { retryable: false })
+  try {
+    leader.model = await inTime(`opening model ${agent.model}`, () => ports.models.open(agent.model))
+  } catch (error) {
+    if (error instanceof TimedOut) throw new ModelError('timeout', error.message, { retryable: true, cause: error })
+    throw error
   }
 }
 
 function createState(ports: LoopDependencies, held: HeldRun, agent: Agent): RunState {
   const { lease, run } = held
   const keeper = keepLease(ports, lease)
+  const store = insistentStore(ports, { keeper, clock: ports.clock })
   const emit: RunState['emit'] = (event) => ports.emit(lease, event)
-  const writer = createResultWriter({ ...ports, lease, emit })
+  const writer = createResultWriter({ ...store, lease, emit })
   return {
     ports,
+    store,
     held,
     leader: createLeader(run.id, agent),
     keeper,
@@ -80,12 +102,12 @@ function rejectCancelled({ found, run }: HeldRun): void {
  * `interrupted`. Calls of idempotent tools stay open, to be executed again.
  */
 async function repairCalls(state: RunState): Promise<void> {
-  const { ports, held, leader } = state
+  const { store, held, leader } = state
   const isRepeatable = ({ toolName }: ToolMessage): boolean => leader.tools.get(toolName)?.idempotent === true
   const interrupted = openCalls(leader).filter((row) => row.status === 'running' && !isRepeatable(row))
   for (let at = 0; at < interrupted.length; at += REPAIRED_AT_ONCE) {
     const ids = interrupted.slice(at, at + REPAIRED_AT_ONCE).map((row) => row.id)
-    const repaired = await ports.log.repair(held.lease, ids)
+    const repaired = await store.log.repair(held.lease, ids)
     remember(leader, repaired)
     for (const message of repaired) state.emit(callCompleted(message))
   }

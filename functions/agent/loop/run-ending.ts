@@ -17,7 +17,7 @@ const MOST_TAKEOVERS = 3
  * then ends `cancelled`, and what was produced is kept. Rejects with `LeaseLost` when somebody else holds the session now.
  */
 export async function endRun(state: RunState, end: RunEnd): Promise<void> {
-  const { log } = state.ports
+  const { log } = state.store
   const { lease } = state.held
   const ended = (await log.endRun(lease, end)) ?? (await endCancelled())
   if (ended === undefined) throw new LeaseLost(lease.session, lease.generation)
@@ -39,7 +39,7 @@ export async function endRun(state: RunState, end: RunEnd): Promise<void> {
 /** The cancel that kept a write from happening; rejects with `LeaseLost` when it was that instead. */
 async function cancelReason(state: RunState): Promise<RunCancelled['reason']> {
   try {
-    await state.keeper.poll()
+    await state.store.look()
   } catch (error) {
     if (error instanceof RunCancelled) return error.reason
     throw error
@@ -66,13 +66,14 @@ export function endAfter(error: unknown, state: RunState): RunEnd {
 export function endOfCrashLoop(state: RunState): RunEnd | undefined {
   if ((state.held.found?.header.takeovers ?? 0) < MOST_TAKEOVERS) return undefined
   const message = `the run was taken over ${MOST_TAKEOVERS} times without getting on`
-  return failure(state, { code: 'crashed_repeatedly', message, retryable: true }, { parts: [] })
+  const error = { code: 'crashed_repeatedly', message, retryable: true } as const
+  return failure(state, error, { parts: [], round: state.held.run.rounds })
 }
 
 function failure(
   state: RunState,
   error: RunError,
-  { parts, ...content }: { readonly parts: readonly AssistantPart[]; readonly model?: string },
+  { parts, ...content }: { readonly parts: readonly AssistantPart[]; readonly model?: string; readonly round?: number },
 ): RunEnd {
   const message = assistantMessage(state, state.leader, {
     parts: [...parts, { type: 'error', code: error.code, text: error.message }],
@@ -91,3 +92,25 @@ function describe(cause: unknown): RunError {
   if (cause instanceof ModelError) return { code: cause.code, message: cause.message, retryable: cause.retryable }
   return { code: 'storage', message: cause instanceof Error ? cause.message : String(cause), retryable: true }
 }
+
+/** How one holding of the lease ended. `lost`: somebody else goes on, or the lease's end will bring somebody. */
+export type LoopEnding = 'ended' | 'paused' | 'handed_over' | 'lost'
+
+/**
+ * Ends the run after an error, when this process still may. Results that are being stored are awaited first: what a call came
+ * to is known then, or the lease is let go and whoever takes it next says that it was interrupted.
+ */
+export async function stopAfter(state: RunState, error: unknown): Promise<LoopEnding> {
+  try {
+    if (isLeaseLost(error)) return 'lost'
+    await state.writer.settled()
+    await endRun(state, endAfter(error, state))
+    return 'ended'
+  } catch (second) {
+    if (isLeaseLost(second)) return 'lost'
+    throw second
+  }
+}
+
+const isLeaseLost = (error: unknown): boolean =>
+  error instanceof LeaseLost || (error instanceof Error && error.cause instanceof LeaseLost)

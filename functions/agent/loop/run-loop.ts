@@ -1,20 +1,18 @@
-import { LeaseLost } from '../../domain/errors.ts'
 import { runPaused } from '../../log/run-events.ts'
 import type { Completion } from '../../ports/model.ts'
 import type { RunEnd } from '../../ports/run-log.ts'
 import { CompletionFailed } from './completion-request.ts'
-import { lastRoundReason, nextCompletion } from './completion.ts'
-import type { LastRound } from './completion.ts'
-import { endAfter, endOfCrashLoop, endRun } from './run-ending.ts'
+import { nextCompletion } from './completion.ts'
+import { endedBy, isCutShort, lastRoundReason } from './refusal.ts'
+import type { LastRound } from './refusal.ts'
+import { endRun, stopAfter } from './run-ending.ts'
+import type { LoopEnding } from './run-ending.ts'
 import { allocate, assistantMessage } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import { storeRound, withUniqueCallIds } from './store-round.ts'
 import { openCalls, remember } from './thread.ts'
 import type { Thread } from './thread.ts'
 import { executeOpenCalls } from './tool-batch.ts'
-
-/** How one holding of the lease ended. `lost`: somebody else goes on, or the lease's end will bring somebody. */
-export type LoopEnding = 'ended' | 'paused' | 'handed_over' | 'lost'
 
 /** What asks for a run to be handed over: after the round that it is in, or, with a `CutOff`, out of a completion's middle. */
 export interface HandOver {
@@ -35,8 +33,6 @@ export async function executeRun(state: RunState, handOver: HandOver): Promise<L
 }
 
 async function advance(state: RunState, thread: Thread, handOver: HandOver): Promise<LoopEnding> {
-  const crashLoop = endOfCrashLoop(state)
-  if (crashLoop !== undefined) return finish(state, crashLoop)
   // Taken up for the next completion alone: it may have all the time that a process has.
   let isWhole = state.held.origin === 'resumed'
   const signal = AbortSignal.any([state.signal, handOver.atOnce])
@@ -45,6 +41,11 @@ async function advance(state: RunState, thread: Thread, handOver: HandOver): Pro
     if (openCalls(thread).length > 0) {
       if (await pauseRun(state, thread)) return 'paused'
       continue
+    }
+    const over = endedBy(thread)
+    if (over !== undefined) {
+      await state.writer.settled()
+      return finish(state, { outcome: 'completed', stopReason: over })
     }
     if (handOver.afterRound.aborted) return release(state)
     await steerRun(state, thread)
@@ -61,15 +62,15 @@ async function advance(state: RunState, thread: Thread, handOver: HandOver): Pro
 /** Gives the lease back with the run still active, for somebody else to go on. */
 async function release(state: RunState): Promise<LoopEnding> {
   await state.writer.settled()
-  await state.ports.lease.release(state.held.lease)
+  await state.store.lease.release(state.held.lease)
   return 'handed_over'
 }
 
 /** Makes queued steering inputs user messages of the running run, between two rounds and in their order. */
 async function steerRun(state: RunState, thread: Thread): Promise<void> {
-  const { log, reader } = state.ports
+  const { log, reader } = state.store
   const { lease } = state.held
-  if ((await state.keeper.poll()).queued === 0) return
+  if ((await state.store.look()).queued === 0) return
   await state.writer.settled()
   for (const queued of await reader.queued(lease)) {
     if (queued.onBusy !== 'steer') continue
@@ -79,7 +80,7 @@ async function steerRun(state: RunState, thread: Thread): Promise<void> {
   }
 }
 
-/** Stores a completion; one without calls, or that had to be the last, ends the run. Returns whether it ended. */
+/** Stores a completion; one without calls ends the run. Returns whether it ended. */
 async function storeCompletion(
   state: RunState,
   thread: Thread,
@@ -89,21 +90,18 @@ async function storeCompletion(
   const { parts, toolCalls } = withUniqueCallIds(completion, state.ports.clock.now())
   const { model, finishReason, usage } = completion
   const message = assistantMessage(state, thread, { parts, toolCalls, model, finishReason, usage })
-  if (toolCalls.length === 0) {
-    await finish(state, { outcome: 'completed', stopReason: last ?? 'answer', message })
-    return true
+  if (toolCalls.length > 0) {
+    await storeRound(state, thread, message)
+    return false
   }
-  await storeRound(state, thread, message, last === undefined)
-  if (last === undefined) return false
-  await executeOpenCalls(state, thread, `this was the run's last round (${last}): no further calls`)
-  await state.writer.settled()
-  await finish(state, { outcome: 'completed', stopReason: last })
+  const stopReason = last ?? (isCutShort(message) ? 'output_limit' : 'answer')
+  await finish(state, { outcome: 'completed', stopReason, message })
   return true
 }
 
 /** Gives the lease back until nothing waits any longer. Returns false when there is something to do first: go on. */
 async function pauseRun(state: RunState, thread: Thread): Promise<boolean> {
-  const { log, reader } = state.ports
+  const { log, reader } = state.store
   const { lease } = state.held
   await state.writer.settled()
   // Some may have been resolved since their round was stored.
@@ -116,7 +114,7 @@ async function pauseRun(state: RunState, thread: Thread): Promise<boolean> {
   if (waiting.length === 0 || waiting.some((row) => row.status !== 'waiting')) return false
   const run = await log.pause(lease)
   if (run === undefined) {
-    await state.keeper.poll()
+    await state.store.look()
     return false
   }
   state.emit(runPaused(run, waiting))
@@ -127,20 +125,3 @@ async function finish(state: RunState, end: RunEnd): Promise<LoopEnding> {
   await endRun(state, end)
   return 'ended'
 }
-
-/** Ends the run after an error, when this process still may. Results that are being stored are awaited first. */
-async function stopAfter(state: RunState, error: unknown): Promise<LoopEnding> {
-  if (isLeaseLost(error)) return 'lost'
-  try {
-    await state.writer.settled().catch((failed: unknown) => {
-      if (isLeaseLost(failed)) throw failed
-    })
-    return await finish(state, endAfter(error, state))
-  } catch (second) {
-    if (isLeaseLost(second)) return 'lost'
-    throw second
-  }
-}
-
-const isLeaseLost = (error: unknown): boolean =>
-  error instanceof LeaseLost || (error instanceof Error && error.cause instanceof LeaseLost)

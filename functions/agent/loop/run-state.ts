@@ -2,6 +2,7 @@ import type { RunEvent } from '../../domain/events.ts'
 import { nextId, nextIds } from '../../domain/ids.ts'
 import type { AssistantMessage, AssistantPart } from '../../domain/message.ts'
 import type { Run } from '../../domain/run.ts'
+import type { InsistentStore } from './insist.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 import type { HeldRun, LoopDependencies } from './loop-dependencies.ts'
 import type { ResultWriter } from './result-writer.ts'
@@ -10,7 +11,9 @@ import type { Thread } from './thread.ts'
 
 /** What the loop knows of its run while it holds the lease. Made once, when the run is opened, and passed, never copied. */
 export interface RunState {
-  readonly ports: LoopDependencies
+  readonly ports: Omit<LoopDependencies, keyof InsistentStore>
+  /** Keeps asking where the store fails for a while. */
+  readonly store: InsistentStore
   readonly held: HeldRun
   readonly leader: Thread
   readonly keeper: LeaseKeeper

@@ -4,6 +4,7 @@ import type { AssistantMessage, AssistantPart, ToolCall, ToolMessage } from '../
 import { callText } from '../../log/call-text.ts'
 import { callStarted, messageCompleted } from '../../log/run-events.ts'
 import type { Completion } from '../../ports/model.ts'
+import { refusalOf } from './refusal.ts'
 import { allocate } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import { remember } from './thread.ts'
@@ -31,21 +32,17 @@ export function withUniqueCallIds(completion: Completion, now: number): Pick<Com
 }
 
 /**
- * Stores a completion with its calls, each as an open row, in the one durable write that stands before the tools run.
- * `mayWait`: calls of client tools and of tools that need approval wait for somebody else; otherwise all are `running`.
+ * Stores a completion with its calls, each as an open row, in the one durable write that stands before the tools run. Calls of
+ * client tools and of tools that need approval wait for somebody else; all others, and those that are refused, are `running`.
  */
-export async function storeRound(
-  state: RunState,
-  thread: Thread,
-  message: AssistantMessage,
-  mayWait: boolean,
-): Promise<void> {
+export async function storeRound(state: RunState, thread: Thread, message: AssistantMessage): Promise<void> {
   const { lease } = state.held
   const calls = message.toolCalls.slice(0, MOST_CALLS)
   const [id = message.id, ...rowIds] = allocate(state, calls.length + 1)
   const assistant = { ...message, id }
   const rows = calls.map((call, sequence): ToolMessage => {
-    const needs = mayWait ? needsOf(state, thread, call) : undefined
+    const isRefused = refusalOf(thread, message, sequence) !== undefined
+    const needs = isRefused ? undefined : needsOf(state, thread, call)
     return {
       id: rowIds[sequence] ?? '',
       role: 'tool',
@@ -65,7 +62,7 @@ export async function storeRound(
       generation: lease.generation,
     }
   })
-  await state.ports.log.appendRound(lease, { assistant, tools: rows })
+  await state.store.log.appendRound(lease, { assistant, tools: rows })
   remember(thread, [assistant, ...rows])
   state.emit(messageCompleted(assistant))
   for (const row of rows) state.emit(callStarted(row))

@@ -1,5 +1,5 @@
 import type { Agent } from '../../domain/agent.ts'
-import type { Message, ToolCall, ToolMessage } from '../../domain/message.ts'
+import type { AssistantMessage, Message, ToolCall, ToolMessage } from '../../domain/message.ts'
 import { OPEN_STATUSES } from '../../domain/message.ts'
 import type { RoundOfThread } from '../../log/run-events.ts'
 import type { Model } from '../../ports/model.ts'
@@ -65,10 +65,11 @@ export function roundOf(thread: Thread): RoundOfThread {
   return { runId, ...member, round: roundsOf(thread) }
 }
 
-/** The call that a row belongs to; the row alone keeps no arguments. */
-export function callOf(thread: Thread, row: ToolMessage): ToolCall {
-  const assistant = thread.messages.find((message) => message.id === row.assistantMessageId)
-  const call = assistant?.role === 'assistant' ? assistant.toolCalls[row.sequence] : undefined
-  if (call === undefined) throw new Error(`message ${row.id} has no call in message ${row.assistantMessageId}`)
-  return call
+/** The call that a row belongs to, and the message that asked for it; the row alone keeps no arguments. */
+export function callOf(thread: Thread, row: ToolMessage): { asked: AssistantMessage; call: ToolCall } {
+  const asked = thread.messages.find((message) => message.id === row.assistantMessageId)
+  const call = asked?.role === 'assistant' ? asked.toolCalls[row.sequence] : undefined
+  if (asked?.role !== 'assistant' || call === undefined)
+    throw new Error(`message ${row.id} has no call in message ${row.assistantMessageId}`)
+  return { asked, call }
 }

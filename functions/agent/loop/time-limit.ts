@@ -26,3 +26,41 @@ export function limitTime(signal: AbortSignal, milliseconds: number, late: () =>
     },
   }
 }
+
+/** What `work` comes to, unless the signal aborts first: then rejects with its reason, and nobody waits for the work. */
+export async function raceAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  let stop: (() => void) | undefined
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', stop)
+    if (signal.aborted) stop()
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    if (stop !== undefined) signal.removeEventListener('abort', stop)
+  }
+}
+
+/** Something did not come back in its time; what becomes of it is not known. */
+export class TimedOut extends Error {
+  constructor(who: string, milliseconds: number) {
+    super(`${who} did not come back within ${milliseconds / 1_000} s`)
+    this.name = 'TimedOut'
+  }
+}
+
+/** What `work` comes to; rejects with `TimedOut` when that takes longer. */
+export async function withinTime<Result>(
+  milliseconds: number,
+  who: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(new TimedOut(who, milliseconds)), milliseconds)
+  try {
+    return await raceAbort(work(), late.signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}

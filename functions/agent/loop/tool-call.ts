@@ -1,6 +1,10 @@
+import { LeaseLost } from '../../domain/errors.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Tool, ToolContext, ToolOutput } from '../../ports/tool.ts'
-import { limitTime } from './time-limit.ts'
+import { limitTime, raceAbort, withinTime } from './time-limit.ts'
+
+/** Milliseconds that a call has for its result once the run must end; a cancel takes effect within a second. */
+export const GRACE_MS = 400
 
 export interface CallOutcome extends ToolOutput {
   readonly status: 'completed' | 'error'
@@ -8,7 +12,8 @@ export interface CallOutcome extends ToolOutput {
 
 /**
  * Executes one call. Whatever the tool does (unknown, bad arguments, a throw, a timeout, ignoring its signal) comes back as
- * an outcome for the model; it rejects only with `context.signal`'s reason, when the work itself must stop.
+ * an outcome for the model; it rejects only with `context.signal`'s reason, when the work itself must stop. A call that was
+ * under way then has a moment to come to a result, which is kept.
  */
 export async function executeCall(
   tool: Tool | undefined,
@@ -22,9 +27,11 @@ export async function executeCall(
   const { signal, end } = limitTime(context.signal, tool.timeoutMs, () => new DOMException(timedOut, 'TimeoutError'))
   try {
     signal.throwIfAborted()
-    const output: unknown = await Promise.race([tool.execute(input, { ...context, signal }), rejectOnAbort(signal)])
-    if (!isToolOutput(output)) return failure(`${call.name} gave no text`)
-    return { status: 'completed', ...output }
+    const running = tool.execute(input, { ...context, signal })
+    return outcomeOf(
+      call.name,
+      await raceAbort(running, signal).catch((error: unknown) => late(running, context, error)),
+    )
   } catch (error) {
     context.signal.throwIfAborted()
     if (signal.aborted) return failure(timedOut)
@@ -32,6 +39,15 @@ export async function executeCall(
   } finally {
     end()
   }
+}
+
+const outcomeOf = (name: string, output: unknown): CallOutcome =>
+  isToolOutput(output) ? { status: 'completed', ...output } : failure(`${name} gave no text`)
+
+/** What a call still comes to whose run must end; under a lost lease nothing could be stored. */
+async function late(running: Promise<unknown>, { signal }: ToolContext, error: unknown): Promise<unknown> {
+  if (!signal.aborted || signal.reason instanceof LeaseLost) throw error
+  return withinTime(GRACE_MS, 'the call', () => running)
 }
 
 /** The arguments' value; no text at all means no arguments. Undefined when they are not JSON: then no tool is executed. */
@@ -60,10 +76,4 @@ const isMedia = (value: { readonly mediaType?: unknown; readonly data?: unknown 
 
 function failure(reason: string): CallOutcome {
   return { status: 'error', text: `error: ${reason}` }
-}
-
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-  })
 }

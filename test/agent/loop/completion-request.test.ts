@@ -30,7 +30,13 @@ function ask(attempts: readonly Attempt[], signal = new AbortController().signal
   }
   const clock = { now: () => 0, sleep: async (milliseconds: number) => void waits.push(milliseconds) }
   const emit = (event: RunEvent): void => void events.push(event)
-  const target = { model: { name: 'script/ed', stream }, clock, at: { runId: 'r', round: 2 }, emit }
+  const target = {
+    model: { name: 'script/ed', stream },
+    clock,
+    at: { runId: 'r', round: 2 },
+    keeper: { expect: () => () => undefined },
+    emit,
+  }
   return { answer: requestCompletion(target, REQUEST, signal), waits, events, asked: () => asked }
 }
 

@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { executeCall } from '../../../functions/agent/loop/tool-call.ts'
+import { LeaseLost } from '../../../functions/domain/errors.ts'
 import type { Tool, ToolContext } from '../../../functions/ports/tool.ts'
 import { makeTool } from '../harness.ts'
 import { eventually } from '../../eventually.ts'
@@ -39,7 +40,7 @@ test('a tool is told that its time is over, and whatever it then does, so is the
   expect(told).toMatchObject({ name: 'TimeoutError' })
 })
 
-test('when the work must stop, a call ends with its reason, whatever the tool does', async () => {
+test('when the lease is lost, a call ends with that, whatever the tool does', async () => {
   let told: unknown
   const obeys: Tool['execute'] = async (_, { signal }) => {
     await stopped(signal)
@@ -49,10 +50,25 @@ test('when the work must stop, a call ends with its reason, whatever the tool do
   for (const run of [obeys, never]) {
     const work = new AbortController()
     const call = execute(makeTool('work', run), work)
-    work.abort(new Error('the lease is lost'))
-    await expect(call).rejects.toThrow('the lease is lost')
+    work.abort(new LeaseLost('s', 1))
+    await expect(call).rejects.toThrow(LeaseLost)
   }
-  expect(told).toMatchObject({ message: 'the lease is lost' })
+  expect(told).toBeInstanceOf(LeaseLost)
+})
+
+test('when the run is cancelled, what a call still comes to is kept, and one that ignores it is given up', async () => {
+  const [work, other] = [new AbortController(), new AbortController()]
+  const call = execute(
+    makeTool('work', async (_, { signal }) => {
+      await stopped(signal)
+      return { text: 'paid' }
+    }),
+    work,
+  )
+  const deaf = execute(makeTool('work', never), other)
+  for (const run of [work, other]) run.abort(new Error('the run was cancelled'))
+  expect(await call).toEqual({ status: 'completed', text: 'paid' })
+  await expect(deaf).rejects.toThrow('the run was cancelled')
 })
 
 test('a tool does not begin when the work must stop already', async () => {

@@ -19,7 +19,7 @@ const RUN_STEPS: { readonly [status in RunStatus]: readonly RunStatus[] } = {
   merged: [],
 }
 const CALL_STEPS: { readonly [status in ToolMessage['status']]: readonly ToolMessage['status'][] } = {
-  running: ['running', 'completed', 'error', 'interrupted', 'cancelled'],
+  running: ['running', 'completed', 'error', 'interrupted'],
   waiting: ['completed', 'error', 'denied', 'approved', 'cancelled'],
   approved: ['running', 'cancelled'],
   completed: [],
@@ -133,15 +133,16 @@ function checkMessages(world: Watched, before: Snapshot, after: Snapshot): void 
   }
 }
 
-function checkCall(world: Watched, { header }: Snapshot, was: Message, is: Message): void {
+function checkCall(world: Watched, { header, runs }: Snapshot, was: Message, is: Message): void {
   if (was.role !== 'tool' || is.role !== 'tool') throw new Violation('a message is never rewritten', was.id)
   must('an ended call never changes', CALL_STEPS[was.status].includes(is.status), `${was.status} to ${is.status}`)
   const answered = was.status === 'waiting' && is.status !== 'cancelled'
   must('a run that is being cancelled takes no answer', !answered || header?.cancel === undefined)
   must('a call goes to newer holders only', is.generation >= was.generation, is.id)
+  const hasEnded = runs.some(({ id, status }) => id === is.runId && (status === 'cancelled' || status === 'failed'))
   must(
-    'a call is interrupted only when something went wrong',
-    is.status !== 'interrupted' || was.status === 'interrupted' || world.ghosts.disturbed,
+    'a call is interrupted only when something went wrong, or its run was ended under it',
+    is.status !== 'interrupted' || was.status === 'interrupted' || world.ghosts.disturbed || hasEnded,
     is.toolName,
   )
 }

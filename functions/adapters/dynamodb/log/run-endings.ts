@@ -1,6 +1,7 @@
 import { LeaseLost, TooltrailError } from '../../../domain/errors.ts'
-import { STATUS_TEXT, type AssistantMessage, type ToolMessage } from '../../../domain/message.ts'
+import type { AssistantMessage, ToolMessage } from '../../../domain/message.ts'
 import type { Run } from '../../../domain/run.ts'
+import { callAtEnd } from '../../../domain/run-changes.ts'
 import type { Lease } from '../../../domain/session.ts'
 import type { RunEnd, RunLog } from '../../../ports/run-log.ts'
 import { numberAt, textAt, type Item } from '../attributes.ts'
@@ -76,7 +77,7 @@ export async function endRun(rows: SessionRows, lease: Lease, end: RunEnd): Prom
     const open = await openCalls(rows, lease, header)
     const batch = batchOf(open)
     const isLast = batch.length === open.length
-    const calls = batch.map((call) => cancelledCall(call, now))
+    const calls = batch.map((call) => callAtEnd(call, now))
     const actions = isLast
       ? await endActions(rows, lease, end, { header, run, texts, now, calls: batch })
       : await closeActions(rows, lease, batch, now)
@@ -95,14 +96,7 @@ function requireGreater(message: AssistantMessage | undefined, header: Item): vo
     throw new TooltrailError('storage_failed', `message id ${message.id} is not greater than the last, ${head}`)
 }
 
-const cancelledParts = [{ type: 'text', text: STATUS_TEXT.cancelled }] as const
-
-const cancelledCall = (call: ToolMessage, completedAt: number): ToolMessage => ({
-  ...call,
-  status: 'cancelled',
-  parts: cancelledParts,
-  completedAt,
-})
+const CLOSED_AT_END: readonly (string | undefined)[] = ['cancelled', 'interrupted']
 
 /** Closes calls; each only as it was read, for a client may answer one that waits at this very moment. */
 async function closeRows(
@@ -111,16 +105,17 @@ async function closeRows(
   calls: readonly ToolMessage[],
   now: number,
 ): Promise<Action[]> {
+  const closed = calls.map((call) => callAtEnd(call, now))
   const texts = await bodies.store(
     lease,
-    calls.map((call) => textOfResult(call.id, cancelledCall(call, now))),
+    closed.map((call) => textOfResult(call.id, call)),
   )
   return calls.map(({ id, status, generation }, place) => ({
     update: messageKey(lease, id),
     when: isCall(status, generation),
     change: changeMessage({
-      set: { status: 'cancelled', ...texts[place] },
-      add: { documents: documentsOfResult({ parts: cancelledParts }) },
+      set: { status: closed[place]?.status ?? 'cancelled', ...texts[place] },
+      add: { documents: documentsOfResult({ parts: closed[place]?.parts ?? [] }) },
     }),
   }))
 }
@@ -254,8 +249,10 @@ async function endedBefore(
       throw new LeaseLost(lease.session, lease.generation)
   }
   const ended = await runOf(bodies, lease, run, undefined)
-  const cancelled = (await rowsOfRun(rows, lease, run)).filter((item) => textAt(item, 'status') === 'cancelled')
-  const calls = await Promise.all(cancelled.map((item) => toolMessageOf(bodies, lease, item)))
+  const closedItems = (await rowsOfRun(rows, lease, run)).filter((item) =>
+    CLOSED_AT_END.includes(textAt(item, 'status')),
+  )
+  const calls = await Promise.all(closedItems.map((item) => toolMessageOf(bodies, lease, item)))
   const closed = calls.filter(({ completedAt }) => completedAt === ended.endedAt)
   return { run: ended, closed, queued: (numberAt(header, 'queued') ?? 0) > 0 }
 }

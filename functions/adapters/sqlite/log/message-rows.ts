@@ -104,8 +104,8 @@ export function callsOfId(database: Database, run: number, toolCallId: string): 
 }
 
 /** The run's calls that were cancelled at this time, in order. */
-export function cancelledCalls(database: Database, run: number, completedAt: number): ToolMessage[] {
-  const sql = `${SELECT_MESSAGES} WHERE m.run = ? AND m.status = ${toolStatusCode('cancelled')} ORDER BY m.number`
+export function callsClosedAt(database: Database, run: number, completedAt: number): ToolMessage[] {
+  const sql = `${SELECT_MESSAGES} WHERE m.run = ? AND m.status IN (${toolStatusCode('cancelled')}, ${toolStatusCode('interrupted')}) ORDER BY m.number`
   const calls = toolMessages(readAll<MessageRow>(database, sql, run))
   return calls.filter((call) => call.completedAt === completedAt)
 }

@@ -1,12 +1,13 @@
 import { LeaseLost, TooltrailError } from '../../../domain/errors.ts'
-import { STATUS_TEXT, type ToolMessage } from '../../../domain/message.ts'
+import type { ToolMessage } from '../../../domain/message.ts'
 import type { Run } from '../../../domain/run.ts'
+import { callAtEnd } from '../../../domain/run-changes.ts'
 import type { Lease } from '../../../domain/session.ts'
 import type { RunEnd } from '../../../ports/run-log.ts'
 import { transaction, type Database } from '../database.ts'
 import { writeLog, type LogDependencies } from './write.ts'
 import { isSameMessage } from './message-codec.ts'
-import { cancelledCalls, findMessage, insertMessage, openCalls, updateToolMessage } from './message-rows.ts'
+import { callsClosedAt, findMessage, insertMessage, openCalls, updateToolMessage } from './message-rows.ts'
 import { findRun, saveRun } from './run-rows.ts'
 import { active, alive, heldSession, isHeld, released, withFinalMessage, withRun } from './session-changes.ts'
 import { findLiveSession, saveSession, type SessionRow } from './session-rows.ts'
@@ -53,7 +54,7 @@ function storeEnd(
       throw new TooltrailError('storage_failed', `message id ${message.id} is not greater than the last, ${row.head}`)
     insertMessage(database, row.number, stored.number, message)
   }
-  const closed = openCalls(database, stored.number).map((call) => cancelled(call, now))
+  const closed = openCalls(database, stored.number).map((call) => callAtEnd(call, now))
   for (const call of closed) updateToolMessage(database, row.number, call)
   const answered = message === undefined ? { row, run: stored.run } : withFinalMessage(row, stored.run, message)
   const failure = error === undefined ? {} : { error }
@@ -72,10 +73,6 @@ function storeEnd(
   return { run, closed, queued: row.queued > 0 }
 }
 
-function cancelled(call: ToolMessage, completedAt: number): ToolMessage {
-  return { ...call, status: 'cancelled', parts: [{ type: 'text', text: STATUS_TEXT.cancelled }], completedAt }
-}
-
 /**
  * The same end, when this holder stored it before: its message is there, or, without one, nobody has held the lease since.
  * Throws `LeaseLost` otherwise.
@@ -88,7 +85,7 @@ function endedBefore(database: Database, row: SessionRow | undefined, lease: Lea
         ? row.generation === lease.generation + 1 && row.activeRun === null
         : isSameMessage(findMessage(database, row.number, end.message.id), end.message)
     if (mine) {
-      const closed = cancelledCalls(database, stored.number, stored.run.endedAt ?? 0)
+      const closed = callsClosedAt(database, stored.number, stored.run.endedAt ?? 0)
       return { run: stored.run, closed, queued: row.queued > 0 }
     }
   }

@@ -1,6 +1,6 @@
 import { LeaseLost, TooltrailError } from '../../../domain/errors.ts'
-import { isLeaders, STATUS_TEXT, type ToolMessage, type UserMessage } from '../../../domain/message.ts'
-import { messageOfInput } from '../../../domain/run-changes.ts'
+import { isLeaders, type ToolMessage, type UserMessage } from '../../../domain/message.ts'
+import { interruptedCall, messageOfInput } from '../../../domain/run-changes.ts'
 import type { Lease } from '../../../domain/session.ts'
 import type { CallResult, Round, RunLog } from '../../../ports/run-log.ts'
 import type { Database } from '../database.ts'
@@ -116,7 +116,7 @@ async function repair(
     const calls = messageIds.map((id) => repairable(database, row, lease, id))
     return calls.map((call) => {
       if (call.status !== 'running') return call
-      const repaired = interrupted(call, completedAt)
+      const repaired = interruptedCall(call, completedAt)
       updateToolMessage(database, row.number, repaired)
       return repaired
     })
@@ -129,10 +129,6 @@ function repairable(database: Database, row: SessionRow, lease: Lease, id: strin
   if (call.status === 'running' && call.generation !== lease.generation)
     throw new LeaseLost(lease.session, lease.generation)
   return call
-}
-
-function interrupted(call: ToolMessage, completedAt: number): ToolMessage {
-  return { ...call, status: 'interrupted', parts: [{ type: 'text', text: STATUS_TEXT.interrupted }], completedAt }
 }
 
 function steer(
