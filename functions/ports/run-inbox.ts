@@ -32,13 +32,21 @@ export interface Enqueued {
 export type Resolution =
   | {
       readonly toolCallId: string
+      /** Of the call's row; left out: the run's latest call of this id that waits, else its latest. */
+      readonly messageId?: string
       readonly kind: 'result'
       readonly status: 'completed' | 'error'
       readonly parts: readonly ToolPart[]
       readonly output?: Output
       readonly hash: string
     }
-  | { readonly toolCallId: string; readonly kind: 'approval'; readonly approved: boolean; readonly hash: string }
+  | {
+      readonly toolCallId: string
+      readonly messageId?: string
+      readonly kind: 'approval'
+      readonly approved: boolean
+      readonly hash: string
+    }
 
 export interface Resolved {
   /** How many of the resolutions this write stored; the others had been stored before, the same. */

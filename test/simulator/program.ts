@@ -87,7 +87,7 @@ export interface WaitingCall {
 
 /** What the person's client sends for a call. */
 export function decisionOn(call: WaitingCall, allow: boolean): CallResolution {
-  const { toolCallId, token } = call
-  if (call.needs === 'approval') return { toolCallId, approve: allow }
-  return allow ? { toolCallId, output: [{ type: 'text', text: `result of ${token}` }] } : { toolCallId, error: token }
+  const { token, ...named } = { toolCallId: call.toolCallId, messageId: call.messageId, token: call.token }
+  if (call.needs === 'approval') return { ...named, approve: allow }
+  return allow ? { ...named, output: [{ type: 'text', text: `result of ${token}` }] } : { ...named, error: token }
 }

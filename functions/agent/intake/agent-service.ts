@@ -22,10 +22,12 @@ export interface Submission {
   readonly idempotency?: { readonly keyHash: string; readonly bodyHash: string }
 }
 
-export type CallResolution =
-  | { readonly toolCallId: string; readonly output: readonly IncomingPart[] }
-  | { readonly toolCallId: string; readonly error: string }
-  | { readonly toolCallId: string; readonly approve: boolean }
+/** What somebody gives to a call that waits for it. */
+export type CallResolution = {
+  readonly toolCallId: string
+  /** Of the call's row. Left out: the run's only call of this id that waits or has waited. */
+  readonly messageId?: string
+} & ({ readonly output: readonly IncomingPart[] } | { readonly error: string } | { readonly approve: boolean })
 
 /** Where a run is executed: here as far as possible, or by whoever gets the hint (`respond-async` on AWS). */
 export interface Placement {

@@ -31,44 +31,52 @@ export async function prepareResolutions(
   resolutions: readonly CallResolution[],
   policies: Policies,
 ): Promise<Resolution[]> {
-  const rows = await callsOf(
-    dependencies.reader,
-    key,
-    runId,
-    new Set(resolutions.map((resolution) => resolution.toolCallId)),
-  )
+  const rows = await callsOf(dependencies.reader, key, runId, resolutions)
   return Promise.all(
     resolutions.map((resolution) => {
-      const row = rows.get(resolution.toolCallId)
-      const name = JSON.stringify(resolution.toolCallId)
-      if (row === undefined) throw new TooltrailError('call_not_found', `run ${runId} waits for no call ${name}`)
-      if (row.needs === undefined)
-        throw new TooltrailError('answer_conflict', `call ${name} is executed here (${row.status}): it takes no answer`)
+      const row = rowOf(runId, resolution, rows)
       return prepareResolution(dependencies, key, row, resolution, policies)
     }),
   )
 }
 
-/** The run's calls of these ids; of a repeated id the latest that waits or waited for an answer, else the latest. */
+/** The call that the sender saw. Models use ids again, so an id alone must not mean a call of a later round. */
+function rowOf(
+  runId: string,
+  { toolCallId, messageId }: CallResolution,
+  rows: ReadonlyMap<string, readonly ToolMessage[]>,
+): ToolMessage {
+  const named = rows.get(toolCallId) ?? []
+  const name = JSON.stringify(toolCallId)
+  const meant = messageId === undefined ? named : named.filter(({ id }) => id === messageId)
+  const waited = meant.filter(({ needs }) => needs !== undefined)
+  const [row, ...others] = waited
+  if (row !== undefined && others.length === 0) return row
+  if (row !== undefined) {
+    const candidates = waited.map(({ id, call, status }) => `${id} (${call.slice(0, 100)}, ${status})`).join(', ')
+    const text = `run ${runId} has had more than one call ${name}: say which with its message_id: ${candidates}`
+    throw new TooltrailError('answer_conflict', text)
+  }
+  const [executed] = meant
+  if (executed === undefined) throw new TooltrailError('call_not_found', `run ${runId} waits for no call ${name}`)
+  const text = `call ${name} is executed here (${executed.status}): it takes no tool result and no decision`
+  throw new TooltrailError('answer_conflict', text)
+}
+
+/** The run's calls of these ids, all of them, in the order of the log. */
 async function callsOf(
   reader: LogReader,
   key: SessionKey,
   runId: string,
-  ids: ReadonlySet<string>,
-): Promise<Map<string, ToolMessage>> {
-  const rows = new Map<string, ToolMessage>()
-  const waited = (): number => rows.values().reduce((count, row) => count + (row.needs === undefined ? 0 : 1), 0)
-  for (let before: string | undefined; ;) {
-    const from = before === undefined ? {} : { before }
-    const page = await reader.messages(key, { order: 'descending', limit: PAGE, run: runId, roles: ['tool'], ...from })
-    for (const message of page.messages)
-      if (message.role === 'tool' && ids.has(message.toolCallId)) {
-        const later = rows.get(message.toolCallId)
-        if (later === undefined || (later.needs === undefined && message.needs !== undefined))
-          rows.set(message.toolCallId, message)
-      }
-    before = page.messages.at(-1)?.id
-    if (waited() === ids.size || !page.more || before === undefined) return rows
+  resolutions: readonly CallResolution[],
+): Promise<Map<string, ToolMessage[]>> {
+  const rows = new Map(resolutions.map(({ toolCallId }): [string, ToolMessage[]] => [toolCallId, []]))
+  for (let after: string | undefined; ;) {
+    const from = after === undefined ? {} : { after }
+    const page = await reader.messages(key, { order: 'ascending', limit: PAGE, run: runId, roles: ['tool'], ...from })
+    for (const message of page.messages) if (message.role === 'tool') rows.get(message.toolCallId)?.push(message)
+    after = page.messages.at(-1)?.id
+    if (!page.more || after === undefined) return rows
   }
 }
 
@@ -79,9 +87,9 @@ async function prepareResolution(
   resolution: CallResolution,
   policies: Policies,
 ): Promise<Resolution> {
-  const { toolCallId } = resolution
+  const call = { toolCallId: resolution.toolCallId, messageId: row.id }
   const hash = hashOf(resolution)
-  if ('approve' in resolution) return { toolCallId, kind: 'approval', approved: resolution.approve, hash }
+  if ('approve' in resolution) return { ...call, kind: 'approval', approved: resolution.approve, hash }
   const content = 'error' in resolution ? [{ type: 'text', text: resolution.error } as const] : resolution.output
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
   const media = await storeMedia(
@@ -95,7 +103,7 @@ async function prepareResolution(
     policies,
   )
   if (object !== undefined) await dependencies.outputs.put(key, object.name, object.bytes, object.mediaType)
-  return { toolCallId, kind: 'result', status: 'error' in resolution ? 'error' : 'completed', parts, output, hash }
+  return { ...call, kind: 'result', status: 'error' in resolution ? 'error' : 'completed', parts, output, hash }
 }
 
 function hashOf(resolution: CallResolution): string {

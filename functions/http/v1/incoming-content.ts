@@ -44,15 +44,18 @@ function refuseRepeats(what: string, names: readonly string[]): void {
 export function callResolutions(body: z.output<typeof toolResults>, text: string): CallResolution[] {
   refuseRepeats(
     'answer',
-    body.results.map((result) => result.tool_call_id),
+    body.results.map(({ tool_call_id: id, message_id: message }) =>
+      message === undefined ? id : `${id} (${message})`,
+    ),
   )
   const exact = JSON.parse(text, keepNumbers) as { results: { output?: Json }[] }
   return body.results.map((result, index) => {
-    if ('error' in result) return { toolCallId: result.tool_call_id, error: result.error }
-    if ('approve' in result) return { toolCallId: result.tool_call_id, approve: result.approve }
+    const call = { toolCallId: result.tool_call_id, ...definedFields({ messageId: result.message_id }) }
+    if ('error' in result) return { ...call, error: result.error }
+    if ('approve' in result) return { ...call, approve: result.approve }
     const { output } = result
     const path = `body.results[${index}].output`
-    return { toolCallId: result.tool_call_id, output: outputParts(path, output, exact.results[index]?.output) }
+    return { ...call, output: outputParts(path, output, exact.results[index]?.output) }
   })
 }
 

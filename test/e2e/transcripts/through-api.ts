@@ -69,7 +69,11 @@ export async function driveThroughApi(client: Client, conversation: Conversation
     for (let at = index + 1; at < messages.length && messages[at]?.role !== 'user'; at++) {
       if (callsOf(messages[at]).length === 0) continue
       if (run.status !== 'paused') throw new Error(`${id}: the run is ${run.status} at message ${at}`)
-      const results = [...resultsOf(conversation, at)].map(([callId, place]) => resultOf(messages[place], callId))
+      const { waiting } = run
+      const results = [...resultsOf(conversation, at)].map(([callId, place]) => ({
+        ...resultOf(messages[place], callId),
+        message_id: waiting.find((call) => call.tool_call_id === callId)?.message_id,
+      }))
       if (results.length > 0) run = await post(`/runs/${run.id}/tool-results`, { results })
       for (const further of furtherResultsOf(conversation, at)) await refused(run.id, further)
     }

@@ -91,7 +91,10 @@ function resolvedCall(
   resolution: Resolution,
   now: number,
 ): ToolMessage | undefined {
-  const named = calls.filter(({ toolCallId }) => toolCallId === resolution.toolCallId).toReversed()
+  const { messageId } = resolution
+  const named = calls
+    .filter(({ id, toolCallId }) => toolCallId === resolution.toolCallId && (messageId ?? id) === id)
+    .toReversed()
   const call = named.find(({ status }) => status === 'waiting') ?? named[0]
   if (call === undefined)
     throw new TooltrailError('call_not_found', `run ${runId} has no call ${resolution.toolCallId}`)

@@ -38,7 +38,10 @@ function storeCompletion(
   resolution: Resolution,
   now: number,
 ): boolean {
-  const calls = callsOfId(database, number, resolution.toolCallId)
+  const { messageId } = resolution
+  const calls = callsOfId(database, number, resolution.toolCallId).filter(
+    ({ id }) => messageId === undefined || id === messageId,
+  )
   const call = calls.find(({ status }) => status === 'waiting') ?? calls[0]
   if (call === undefined)
     throw new TooltrailError('call_not_found', `run ${run.id} has no call ${resolution.toolCallId}`)

@@ -94,6 +94,7 @@ export function runResource(session: string, { run, waiting }: RunView, id: stri
         ? null
         : { code: run.error.code, message: run.error.message, retryable: run.error.retryable },
     waiting: waiting.map(({ message, arguments: text }) => ({
+      message_id: message.id,
       tool_call_id: message.toolCallId,
       tool_name: message.toolName,
       arguments: text,

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import type { Json } from '../../../domain/json.ts'
 import { schemaFault } from '../../../log/argument-schema.ts'
-import { jsonObject, metadata, person } from './fields.ts'
+import { jsonObject, metadata, person, ulid } from './fields.ts'
 
 const MOST_PARTS = 64
 const MOST_TOOLS = 128
@@ -83,10 +83,15 @@ export const newMessage = z
   .openapi('NewMessage', { example: { content: 'What time is it?' } })
 
 const toolCallId = z.string().min(1).max(2_048)
+const messageId = ulid.optional().openapi({
+  description:
+    'Of the call, as `waiting` gives it. May be left out while no other call of the run that waits, or has waited, has the same `tool_call_id`: models use ids again.',
+})
 const toolAnswer = z.union(
   [
     z.strictObject({
       tool_call_id: toolCallId,
+      message_id: messageId,
       output: z
         .custom<Json>((value) => value !== undefined)
         .openapi({
@@ -94,8 +99,8 @@ const toolAnswer = z.union(
           type: ['string', 'array', 'object', 'number', 'boolean', 'null'],
         }),
     }),
-    z.strictObject({ tool_call_id: toolCallId, error: z.string() }),
-    z.strictObject({ tool_call_id: toolCallId, approve: z.boolean() }),
+    z.strictObject({ tool_call_id: toolCallId, message_id: messageId, error: z.string() }),
+    z.strictObject({ tool_call_id: toolCallId, message_id: messageId, approve: z.boolean() }),
   ],
   'must have a tool_call_id and exactly one of output, error (a string), approve (true or false)',
 )

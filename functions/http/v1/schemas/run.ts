@@ -5,6 +5,7 @@ import { page, pageLimit, sessionId, time, ulid, UsageSchema } from './fields.ts
 export const runStatus = z.enum(['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'])
 
 const waitingCall = z.object({
+  message_id: ulid.openapi({ description: 'Of the call. Send it back with the `tool_call_id`: models use ids again.' }),
   tool_call_id: z.string(),
   tool_name: z.string(),
   arguments: z.string().openapi({ description: 'The raw string as the model sent it.' }),
