@@ -103,15 +103,9 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
     const call = run.waiting[0]
     if (call === undefined) return
     const { mark } = JSON.parse(call.arguments) as { mark: string }
-<<<<<<< HEAD
     const answer = call.needs === 'approval' ? !denies : `result of ${mark}`
     const result = typeof answer === 'boolean' ? { approve: answer } : { output: answer }
     const results = [{ tool_call_id: call.tool_call_id, message_id: call.message_id, ...result }]
-=======
-    const answer = call.needs === 'approval' ? true : `result of ${mark}`
-    const result = answer === true ? { approve: true } : { output: answer }
-    const results = [{ tool_call_id: call.tool_call_id, message_id: call.message_id, ...result }]
->>>>>>> bb63a80 (Let a tool result or decision mean the call that its sender saw, and refuse an id that names several)
     const path = `${base}/runs/${run.id}/tool-results`
     const { status, text } = await client.send('POST', path, { results }, { prefer: 'respond-async' })
     if (status === 200 || status === 202) knows.answers.set(call.tool_call_id, answer)
