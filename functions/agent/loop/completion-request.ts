@@ -94,8 +94,9 @@ async function streamCompletion(
   let met = target.keeper.expect(limit)
   try {
     for (;;) {
-      const { value: event, done } = await raceAbort(events.next(), idle.signal)
-      if (done === true) break
+      const next = await raceAbort(events.next(), idle.signal)
+      if (next.done === true) break
+      const event = next.value
       met()
       met = target.keeper.expect(limit)
       idle.restart()

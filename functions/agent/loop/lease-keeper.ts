@@ -57,10 +57,8 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
   const work = new AbortController()
   const lost = new AbortController()
   const stopped = new AbortController()
-  const expected = new Set<{ readonly until: number }>()
+  const { expect, isStalled } = createExpectations(clock)
   let until = lease.until
-  /** When nothing was expected any more; undefined before the work has begun. */
-  let idleSince: number | undefined
 
   function lose(why: LeaseLost): LeaseLost {
     work.abort(why)
@@ -69,12 +67,6 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
   }
 
   const leaseLost = (cause?: unknown): LeaseLost => new LeaseLost(lease.session, lease.generation, cause)
-
-  const isStalled = (): boolean => {
-    const now = clock.now()
-    if (expected.size === 0) return idleSince !== undefined && now - idleSince > STANDSTILL_MS
-    return expected.values().some((one) => now > one.until + STANDSTILL_MS)
-  }
 
   async function poll(): Promise<SessionHeader> {
     work.signal.throwIfAborted()
@@ -119,6 +111,20 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
     signal: work.signal,
     lost: lost.signal,
     until: () => until - LEASE_MARGIN_MS,
+    expect,
+    giveUp: (cause) => lose(leaseLost(cause)),
+    poll,
+    check,
+    stop: () => stopped.abort(),
+  }
+}
+
+/** What the work is expected to get on with, and whether it stands still instead. */
+function createExpectations(clock: Clock): Pick<LeaseKeeper, 'expect'> & { isStalled(): boolean } {
+  const expected = new Set<{ readonly until: number }>()
+  /** When nothing was expected any more; undefined before the work has begun. */
+  let idleSince: number | undefined
+  return {
     expect(milliseconds) {
       const one = { until: clock.now() + milliseconds }
       expected.add(one)
@@ -127,9 +133,10 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
         if (expected.size === 0) idleSince = clock.now()
       }
     },
-    giveUp: (cause) => lose(leaseLost(cause)),
-    poll,
-    check,
-    stop: () => stopped.abort(),
+    isStalled() {
+      const now = clock.now()
+      if (expected.size === 0) return idleSince !== undefined && now - idleSince > STANDSTILL_MS
+      return expected.values().some((one) => now > one.until + STANDSTILL_MS)
+    },
   }
 }

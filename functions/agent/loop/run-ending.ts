@@ -48,7 +48,7 @@ async function cancelReason(state: RunState): Promise<RunCancelled['reason']> {
 }
 
 /** How a run ends whose loop was stopped by `error`, with what had been produced before. */
-export function endAfter(error: unknown, state: RunState): RunEnd {
+function endAfter(error: unknown, state: RunState): RunEnd {
   const { leader } = state
   const model = leader.agent.model === '' ? {} : { model: leader.agent.model }
   const streamed = error instanceof CompletionFailed ? keptParts(error.streamed) : []
