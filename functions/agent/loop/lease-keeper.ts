@@ -54,36 +54,33 @@ interface Dependencies {
 
 /** Keeps a lease alive and watches for its loss and for a cancel until stopped. */
 export function keepLease({ lease: leases, clock, logger }: Dependencies, lease: Lease): LeaseKeeper {
-  const work = new AbortController()
-  const lost = new AbortController()
-  const stopped = new AbortController()
+  const [work, lost, stopped] = [new AbortController(), new AbortController(), new AbortController()]
   const { expect, isStalled } = createExpectations(clock)
   let until = lease.until
 
-  function lose(why: LeaseLost): LeaseLost {
-    work.abort(why)
-    lost.abort(why)
+  function lose(cause?: unknown): LeaseLost {
+    const why = cause instanceof LeaseLost ? cause : new LeaseLost(lease.session, lease.generation, cause)
+    for (const one of [work, lost]) one.abort(why)
     return why
   }
-
-  const leaseLost = (cause?: unknown): LeaseLost => new LeaseLost(lease.session, lease.generation, cause)
 
   async function poll(): Promise<SessionHeader> {
     work.signal.throwIfAborted()
     const header = await withinTime(ANSWER_MS, 'the store', () => leases.look(lease))
-    if (header === undefined || header.status !== 'live' || header.generation !== lease.generation) lose(leaseLost())
+    if (header?.status !== 'live' || header.generation !== lease.generation) lose()
     else if (header.cancel?.run === lease.runId) work.abort(new RunCancelled(header.cancel.reason))
     work.signal.throwIfAborted()
     return header as SessionHeader
   }
 
+  const endOfWork = (): number => until - LEASE_MARGIN_MS
   function check(): void {
-    if (clock.now() > until - LEASE_MARGIN_MS) lose(leaseLost())
+    if (clock.now() > endOfWork()) lose()
     work.signal.throwIfAborted()
   }
 
   async function beat(): Promise<void> {
-    if (isStalled()) throw leaseLost(new Error('the work stands still'))
+    if (isStalled()) throw lose(new Error('the work stands still'))
     const next = clock.now() + LEASE_MS
     await withinTime(ANSWER_MS, 'the store', () => leases.heartbeat(lease, next))
     until = next
@@ -105,14 +102,13 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
 
   void every(POLL_MS, poll)
   void every(HEARTBEAT_MS, beat)
-  // Apart from the others, for a store that does not answer keeps them waiting.
-  void every(POLL_MS, async () => check())
+  void every(POLL_MS, async () => check()) // Apart from the others, which wait for the store.
   return {
     signal: work.signal,
     lost: lost.signal,
-    until: () => until - LEASE_MARGIN_MS,
+    until: endOfWork,
     expect,
-    giveUp: (cause) => lose(leaseLost(cause)),
+    giveUp: lose,
     poll,
     check,
     stop: () => stopped.abort(),

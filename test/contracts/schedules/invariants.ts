@@ -107,7 +107,7 @@ function checkMessages(world: Watched, before: Snapshot, after: Snapshot): void 
   for (const [place, was] of before.messages.entries()) {
     const is = after.messages[place]
     if (is === undefined || is.id !== was.id) throw new Violation('a message is never removed or moved', was.id)
-    if (!isDeepStrictEqual(was, is)) checkCall(world, before, was, is)
+    if (!isDeepStrictEqual(was, is)) checkCall(world, { before, after }, was, is)
   }
   const all = after.messages
   for (const [place, message] of all.entries()) {
@@ -133,7 +133,12 @@ function checkMessages(world: Watched, before: Snapshot, after: Snapshot): void 
   }
 }
 
-function checkCall(world: Watched, { header, runs }: Snapshot, was: Message, is: Message): void {
+function checkCall(
+  world: Watched,
+  { before: { header }, after: { runs } }: { readonly before: Snapshot; readonly after: Snapshot },
+  was: Message,
+  is: Message,
+): void {
   if (was.role !== 'tool' || is.role !== 'tool') throw new Violation('a message is never rewritten', was.id)
   must('an ended call never changes', CALL_STEPS[was.status].includes(is.status), `${was.status} to ${is.status}`)
   const answered = was.status === 'waiting' && is.status !== 'cancelled'
