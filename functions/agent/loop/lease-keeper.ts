@@ -78,7 +78,6 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
     if (clock.now() > endOfWork()) lose()
     work.signal.throwIfAborted()
   }
-
   async function beat(): Promise<void> {
     if (isStalled()) throw lose(new Error('the work stands still'))
     const next = clock.now() + LEASE_MS
