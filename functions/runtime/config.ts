@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import * as z from 'zod'
 import type { ModelSettings } from '../adapters/models/model-settings.ts'
+import { defaultCredentials } from './aws/default-credentials.ts'
 import { LOG_LEVELS } from './logger.ts'
 
 /** Models of the providers whose key is set when `MODEL` is not, in this order. */
@@ -49,6 +50,11 @@ export const environment = z.object({
   AWS_SECRET_ACCESS_KEY: text.optional(),
   AWS_SESSION_TOKEN: text.optional(),
   AWS_BEARER_TOKEN_BEDROCK: text.optional(),
+  // Read by the SDK; here they tell that there are credentials.
+  AWS_PROFILE: text.optional(),
+  AWS_WEB_IDENTITY_TOKEN_FILE: text.optional(),
+  AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: text.optional(),
+  AWS_CONTAINER_CREDENTIALS_FULL_URI: text.optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
 })
 
@@ -102,8 +108,14 @@ function defaultModel(values: z.output<typeof environment>): string {
   if (values.MODEL !== undefined) return values.MODEL
   if (values.ANTHROPIC_API_KEY !== undefined) return DEFAULT_MODELS.anthropic
   if (values.OPENAI_API_KEY !== undefined) return DEFAULT_MODELS.openai
-  if (bedrockSettings(values).bedrock !== undefined) return DEFAULT_MODELS.bedrock
+  if (values.AWS_REGION !== undefined && namesCredentials(values)) return defaultBedrock(values.AWS_REGION)
   return 'demo/demo'
+}
+
+/** Inference profiles can be called from regions of theirs alone. */
+const defaultBedrock = (region: string): string => {
+  const profile = /^(us|eu)-(?!gov)/.exec(region)?.[1] ?? 'global'
+  return DEFAULT_MODELS.bedrock.replace('/us.', `/${profile}.`)
 }
 
 type ModelKeys = Pick<
@@ -130,18 +142,25 @@ export function keySettings(values: ModelKeys): ModelSettings {
   }
 }
 
+/** With a region alone, the SDK looks for credentials: also in places that no variable tells of. */
 function bedrockSettings(values: z.output<typeof environment>): Pick<ModelSettings, 'bedrock'> {
   const { AWS_REGION: region, AWS_BEARER_TOKEN_BEDROCK: apiKey } = values
-  const {
-    AWS_ACCESS_KEY_ID: accessKeyId,
-    AWS_SECRET_ACCESS_KEY: secretAccessKey,
-    AWS_SESSION_TOKEN: sessionToken,
-  } = values
   if (region === undefined) return {}
   if (apiKey !== undefined) return { bedrock: { region, apiKey } }
-  if (accessKeyId === undefined || secretAccessKey === undefined) return {}
-  const credentials = { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) }
-  return { bedrock: { region, credentials: async () => credentials } }
+  return { bedrock: { region, credentials: defaultCredentials(region) } }
+}
+
+/** Whether the variables tell of credentials for Bedrock, so that it is meant. */
+function namesCredentials(values: z.output<typeof environment>): boolean {
+  const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret } = values
+  const others = [
+    values.AWS_BEARER_TOKEN_BEDROCK,
+    values.AWS_PROFILE,
+    values.AWS_WEB_IDENTITY_TOKEN_FILE,
+    values.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI,
+    values.AWS_CONTAINER_CREDENTIALS_FULL_URI,
+  ]
+  return (id !== undefined && secret !== undefined) || others.some((value) => value !== undefined)
 }
 
 function awsSettings(values: z.output<typeof environment>) {

@@ -1,8 +1,9 @@
-import { RemovalPolicy, SecretValue, Stack, Validations } from 'aws-cdk-lib'
+import { RemovalPolicy, SecretValue, Stack, Token, Validations } from 'aws-cdk-lib'
 import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { Construct } from 'constructs'
+import { checkBedrockRegion } from '../bedrock-region.ts'
 import { allow } from './allow.ts'
 import { grantKeyUse } from './key-use.ts'
 
@@ -31,6 +32,9 @@ export class ModelAccess extends Construct {
     super(scope, id)
     this.#models = [...new Set(models)].flatMap((model) => /^(?:amazon-)?bedrock\/(.+)$/.exec(model)?.[1] ?? [])
     this.#key = encryptionKey
+    const { region } = Stack.of(this)
+    // Unknown until it is deployed, where no region is named.
+    if (!Token.isUnresolved(region)) for (const model of this.#models) checkBedrockRegion(model, region)
     this.secret = new Secret(this, 'Keys', {
       description: 'Keys of model providers: a JSON object such as {"ANTHROPIC_API_KEY": "…"}',
       // Not secret yet: people put the keys in afterwards, and deployments leave them alone.

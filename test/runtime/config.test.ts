@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
 import {
   readIndexerSettings,
   readLoopSettings,
@@ -27,9 +30,33 @@ describe('settings', () => {
     [{ ANTHROPIC_API_KEY: 'k' }, /^anthropic\//],
     [{ OPENAI_API_KEY: 'k' }, /^openai\//],
     [{ AWS_REGION: 'eu-central-1', AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 's' }, /^bedrock\//],
+    [{ AWS_REGION: 'us-west-2', AWS_PROFILE: 'work' }, /^bedrock\/us\./],
+    [{ AWS_REGION: 'eu-central-1', AWS_WEB_IDENTITY_TOKEN_FILE: '/token' }, /^bedrock\/eu\./],
+    [{ AWS_REGION: 'ap-south-1', AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://169.254.170.23/' }, /^bedrock\/global\./],
+    // A region alone is no sign that Bedrock is meant.
+    [{ AWS_REGION: 'eu-central-1' }, /^demo\/demo$/],
     [{ MODEL_BASE_URL: 'http://127.0.0.1:11434/v1', MODEL: 'llama' }, /^openai-compatible\/llama$/],
     [{ ANTHROPIC_API_KEY: 'k', MODEL: 'openai/x' }, /^openai\/x$/],
   ])('%o choose the default model', (variables, model) => expect(readSettings(variables).model).toMatch(model))
+
+  test('find credentials for Bedrock as the tools of AWS do: in a profile, too', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tooltrail-profile-'))
+    const file = join(folder, 'credentials')
+    writeFileSync(file, '[work]\naws_access_key_id = from-the-profile\naws_secret_access_key = secret\n')
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', file)
+    vi.stubEnv('AWS_CONFIG_FILE', join(folder, 'none'))
+    vi.stubEnv('AWS_PROFILE', 'work')
+    try {
+      const { bedrock } = readSettings({ AWS_REGION: 'eu-central-1', AWS_PROFILE: 'work' }).modelSettings
+      expect(await bedrock?.credentials?.()).toMatchObject({
+        accessKeyId: 'from-the-profile',
+        secretAccessKey: 'secret',
+      })
+    } finally {
+      vi.unstubAllEnvs()
+      rmSync(folder, { recursive: true })
+    }
+  })
 
   test.each([
     ['PORT', 'eighty'],

@@ -25,7 +25,7 @@ const OPENERS: { readonly [provider: string]: Opener } = {
   },
   bedrock: (modelId, { settings, fetch }) => {
     const known =
-      settings.bedrock ?? missing('bedrock', 'set AWS_REGION and AWS credentials, or AWS_BEARER_TOKEN_BEDROCK')
+      settings.bedrock ?? missing('bedrock', 'set AWS_REGION, with AWS credentials or AWS_BEARER_TOKEN_BEDROCK')
     return async () => (await import('./bedrock.ts')).openBedrock(modelId, known, fetch)
   },
   'openai-compatible': (modelId, { settings, fetch }) => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { smokeTour } from '../../../functions/cli/smoke-tour.ts'
 import type { RunBody, SearchHit } from '../../e2e/client.ts'
 import { readEvents } from '../../e2e/event-text.ts'
 import type { System } from '../system.ts'
@@ -71,6 +72,14 @@ export function declareTour(system: () => System): void {
     const sent = model.bodies().at(-1)?.messages ?? []
     expect((await client.chat('tour')).slice(0, -1)).toStrictEqual(sent)
     expect(model.requests.at(-1)?.headers.authorization).toBe('Bearer from the secret')
+  })
+
+  test('the tour as a program finds nothing wrong, and leaves nothing behind', async () => {
+    const { client } = system()
+    const steps: string[] = []
+    const key = client.headers['authorization']?.replace('Bearer ', '')
+    await smokeTour({ url: client.url, key }, (step) => void steps.push(step))
+    expect(steps).toHaveLength(7)
   })
 
   test('the documentation is served compressed, and leads to the document below the address of the API', async () => {

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+
+/** Where the program is, and what it is asked with. */
+export interface Target {
+  /** Without a slash at the end. */
+  readonly url: string
+  /** Left out: nobody needs a key there, as on one machine before the first one is made. */
+  readonly key?: string | undefined
+}
+
+/** Something that is not as it should be; the message says which step, and what came instead. */
+export class SmokeError extends Error {
+  override readonly name = 'SmokeError'
+}
+
+/** A serverless index wakes in half a minute, and what is written there is found about ten seconds later. */
+const FOUND_MS = 120_000
+const LOOK_MS = 1_000
+/** For a model's completions and the first start of a function. */
+const REQUEST_MS = 120_000
+
+const Run = z.object({
+  id: z.string(),
+  status: z.string(),
+  waiting: z.array(z.object({ tool_call_id: z.string(), tool_name: z.string() })),
+})
+const Hits = z.object({ data: z.array(z.object({ session_id: z.string() })) })
+const ASK_BOSS = { name: 'ask_boss', description: 'Asks the boss.', parameters: { type: 'object' } }
+
+type Ask = (method: string, path: string, body?: object, headers?: Record<string, string>) => Promise<Response>
+
+/**
+ * The tour as a program: a session, a streamed answer, a run that waits for a tool of its caller and goes on, its words in the
+ * history, and its deletion. Tells each step when it is done. Rejects with `SmokeError` at the first that fails; the session is
+ * deleted all the same.
+ */
+export async function smokeTour(target: Target, tell: (step: string) => void): Promise<void> {
+  const ask = asker(target)
+  const word = `crate${randomBytes(5).toString('hex')}`
+  const session = `smoke-${word}`
+  const path = `/v1/sessions/${session}`
+  const step = async (name: string, work: () => Promise<void>): Promise<void> => {
+    const begun = Date.now()
+    try {
+      await work()
+    } catch (error) {
+      throw new SmokeError(`${name}: ${messageOf(error)}`, { cause: error })
+    }
+    tell(`${name} (${((Date.now() - begun) / 1_000).toFixed(1)} s)`)
+  }
+
+  await step('it answers', async () => void (await ask('GET', '/healthz')))
+  await step('a session is made', async () => void (await ask('POST', '/v1/sessions', { id: session })))
+  try {
+    await step('an answer is streamed', () => streamed(ask, `${path}/messages`))
+    await step('a run waits for a tool of its caller, and goes on', () => resumed(ask, path, word))
+    await step('what was said is found', () => found(ask, session, word))
+  } finally {
+    await step('the session is deleted', async () => void (await ask('DELETE', path)))
+  }
+  await step('nothing of it is left', async () => {
+    const response = await request(target, 'GET', path)
+    if (response.status !== 404) throw new Error(`GET ${path} got ${response.status} instead of 404`)
+  })
+}
+
+/** Of a request that got no response, `fetch` says why in the cause alone. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
+}
+
+async function streamed(ask: Ask, path: string): Promise<void> {
+  const headers = { accept: 'text/event-stream' }
+  const events = await (await ask('POST', path, { content: 'what time is it' }, headers)).text()
+  for (const type of ['run.started', 'run.completed'])
+    if (!events.includes(`event: ${type}\n`)) throw new Error(`no ${type} among the events: ${events.slice(-500)}`)
+}
+
+async function resumed(ask: Ask, path: string, word: string): Promise<void> {
+  const content = `use ask_boss with {"question": "Ship the ${word}?"}`
+  const run = Run.parse(await (await ask('POST', `${path}/messages`, { content, tools: [ASK_BOSS] })).json())
+  const [call] = run.waiting
+  if (call === undefined) throw new Error(`the run is ${run.status}, and waits for no result of ask_boss`)
+  const results = [{ tool_call_id: call.tool_call_id, output: 'Yes, before noon.' }]
+  const ended = Run.parse(await (await ask('POST', `${path}/runs/${run.id}/tool-results`, { results })).json())
+  if (ended.status !== 'completed') throw new Error(`the run is ${ended.status}`)
+}
+
+async function found(ask: Ask, session: string, word: string): Promise<void> {
+  for (const until = Date.now() + FOUND_MS; ;) {
+    const { data } = Hits.parse(await (await ask('GET', `/v1/search?q=${word}`)).json())
+    if (data.some((hit) => hit.session_id === session)) return
+    if (Date.now() > until) throw new Error(`not within ${FOUND_MS / 1_000} s`)
+    await sleep(LOOK_MS)
+  }
+}
+
+const asker =
+  (target: Target): Ask =>
+  async (method, path, body, headers) => {
+    const response = await request(target, method, path, body, headers)
+    if (response.ok) return response
+    throw new Error(`${method} ${path} got ${response.status}: ${(await response.text()).slice(0, 500)}`)
+  }
+
+function request(
+  { url, key }: Target,
+  method: string,
+  path: string,
+  body?: object,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(url + path, {
+    method,
+    signal: AbortSignal.timeout(REQUEST_MS),
+    headers: {
+      ...headers,
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+}

@@ -1,0 +1,34 @@
+import { parseArgs } from 'node:util'
+import { runCommand, UsageError } from '../runtime/command.ts'
+import { SmokeError, smokeTour, type Target } from './smoke-tour.ts'
+
+const USAGE = `Tries a program that runs somewhere: the tour, step by step, with a session of its own that it deletes.
+The model may be the demo model, or any that calls a tool when it is asked to.
+
+  npm run smoke -- --url <address of the API> [--key <API key that may write and delete>]
+`
+
+await runCommand(USAGE, async ({ words }) => {
+  const target = readTarget(words)
+  try {
+    await smokeTour(target, (step) => process.stdout.write(`ok  ${step}\n`))
+    return 'all is well\n'
+  } catch (error) {
+    if (!(error instanceof SmokeError)) throw error
+    process.exitCode = 2
+    return `FAILED  ${error.message}\n`
+  }
+})
+
+function readTarget(words: readonly string[]): Target {
+  let values: { readonly url?: string | undefined; readonly key?: string | undefined }
+  try {
+    const options = { url: { type: 'string' }, key: { type: 'string' } } as const
+    values = parseArgs({ args: [...words], options, strict: true }).values
+  } catch (error) {
+    throw new UsageError((error as Error).message, { cause: error })
+  }
+  const { url, key } = values
+  if (url === undefined || !URL.canParse(url)) throw new UsageError('name the address of the API: --url https://…')
+  return { url: url.replace(/\/$/, ''), key }
+}

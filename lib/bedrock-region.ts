@@ -1,0 +1,28 @@
+import { EnvironmentError } from './environments.ts'
+
+/** Beginnings of regions from which an inference profile certainly cannot be called, by how its name begins. */
+const ELSEWHERE: { readonly [profile: string]: RegExp } = {
+  us: /^(eu|ap|sa|me|af|il|cn|us-gov)-/,
+  'us-gov': /^(?!us-gov-)/,
+  eu: /^(us|ca|mx|ap|sa|af|cn)-/,
+  apac: /^(us|ca|mx|eu|sa|af|cn)-/,
+  jp: /^(?!ap-northeast-)/,
+  au: /^(?!ap-southeast-)/,
+  ca: /^(?!ca-)/,
+  sa: /^(?!sa-)/,
+  global: /^(us-gov|cn)-/,
+}
+
+/**
+ * Throws `EnvironmentError` for a model of Bedrock whose inference profile belongs to other regions than the one that it would be
+ * called from: every run would fail, and nothing before the first one would say so.
+ */
+export function checkBedrockRegion(model: string, region: string): void {
+  const profile = /^([a-z-]+)\./.exec(model)?.[1] ?? ''
+  if (ELSEWHERE[profile]?.test(region) !== true) return
+  const name = model.slice(profile.length + 1)
+  throw new EnvironmentError(
+    `model: bedrock/${model} is an inference profile that cannot be called from ${region}. ` +
+      `Choose one that can, such as bedrock/global.${name}, or another region`,
+  )
+}

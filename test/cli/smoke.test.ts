@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startProgram } from '../e2e/program.ts'
+import type { RunningProgram } from '../e2e/program.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tooltrail-smoke-'))
+let program: RunningProgram
+beforeAll(async () => {
+  program = await startProgram({ env: { TOOLTRAIL_DATA: folder } })
+}, 120_000)
+afterAll(async () => {
+  await program.kill()
+  rmSync(folder, { recursive: true })
+})
+
+const smoke = (...words: string[]): Promise<{ readonly code: number; readonly out: string; readonly error: string }> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, ['functions/cli/smoke.ts', ...words], (failure, out, error) =>
+      resolve({ code: failure === null ? 0 : Number(failure.code), out, error }),
+    )
+  })
+
+describe('npm run smoke', { timeout: 120_000 }, () => {
+  test('finds nothing wrong with the program on this machine, and leaves nothing behind', async () => {
+    const { code, out } = await smoke('--url', `${program.client.url}/`)
+    expect([code, out.split('\n').filter((line) => line.startsWith('ok  '))]).toEqual([
+      0,
+      expect.objectContaining({ length: 7 }),
+    ])
+    expect(out).toMatch(/\nall is well\n$/)
+    expect(await program.client.all('/v1/sessions')).toEqual([])
+  })
+
+  test('says in a line which step failed, and why, and ends with 2', async () => {
+    const refused = await smoke('--url', program.client.url, '--key', 'tt_wrong')
+    expect(refused).toMatchObject({ code: 2, error: '' })
+    expect(refused.out).toMatch(/^ok {2}it answers .*\nFAILED {2}a session is made: POST \/v1\/sessions got 401: /)
+    expect(await smoke('--url', 'http://127.0.0.1:1')).toMatchObject({
+      code: 2,
+      out: expect.stringMatching(/^FAILED {2}it answers: fetch failed: /) as string,
+    })
+  })
+
+  test.each([[[]], [['--url', 'nonsense']], [['--ulr', 'http://127.0.0.1']]])(
+    '%j is told how it is used',
+    async (words) => {
+      const { code, error } = await smoke(...words)
+      expect([code, error]).toEqual([1, expect.stringContaining('npm run smoke -- --url')])
+    },
+  )
+})

@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest'
+import { checkBedrockRegion } from '../../lib/bedrock-region.ts'
+import { EnvironmentError } from '../../lib/environments.ts'
+import { environmentOf, synthesise } from './synthesise.ts'
+
+const NAME = 'anthropic.claude-sonnet-5-5'
+
+describe('a model of Bedrock', () => {
+  test.each([
+    ['us', 'us-east-1'],
+    ['us', 'ca-central-1'],
+    ['eu', 'eu-central-1'],
+    ['apac', 'ap-south-1'],
+    ['jp', 'ap-northeast-1'],
+    ['au', 'ap-southeast-2'],
+    ['us-gov', 'us-gov-west-1'],
+    ['global', 'sa-east-1'],
+  ])('of the profile %s can be called from %s', (profile, region) =>
+    expect(() => checkBedrockRegion(`${profile}.${NAME}`, region)).not.toThrow(),
+  )
+
+  test.each([
+    ['us', 'eu-central-1'],
+    ['eu', 'us-east-1'],
+    ['apac', 'eu-west-1'],
+    ['jp', 'ap-south-1'],
+    ['us', 'us-gov-west-1'],
+    ['us-gov', 'us-east-1'],
+  ])('of the profile %s is refused in %s, with one that could be called', (profile, region) =>
+    expect(() => checkBedrockRegion(`${profile}.${NAME}`, region)).toThrow(
+      new EnvironmentError(
+        `model: bedrock/${profile}.${NAME} is an inference profile that cannot be called from ${region}. ` +
+          `Choose one that can, such as bedrock/global.${NAME}, or another region`,
+      ),
+    ),
+  )
+
+  test.each([NAME, 'amazon.nova-pro-v1:0', 'meta.llama4'])('%s that is no profile is left to AWS', (model) =>
+    expect(() => checkBedrockRegion(model, 'eu-central-1')).not.toThrow(),
+  )
+
+  test('is looked at as the stacks are made, where the region is known', () => {
+    const settings = { model: `bedrock/us.${NAME}`, search: { kind: 'serverless' } } as const
+    expect(() => synthesise(environmentOf({ ...settings, region: 'eu-central-1' }))).toThrow(EnvironmentError)
+    expect(() => synthesise(environmentOf(settings))).not.toThrow()
+  })
+})
