@@ -1,15 +1,7 @@
 import { resolve } from 'node:path'
 import * as z from 'zod'
-import type { ModelSettings } from '../adapters/models/model-settings.ts'
-import { defaultCredentials } from './aws/default-credentials.ts'
 import { LOG_LEVELS } from './logger.ts'
-
-/** Models of the providers whose key is set when `MODEL` is not, in this order. */
-const DEFAULT_MODELS = {
-  anthropic: 'anthropic/claude-sonnet-5-5',
-  openai: 'openai/gpt-5.6',
-  bedrock: 'bedrock/us.anthropic.claude-sonnet-5-5',
-} as const
+import { DEFAULT_MODELS, defaultBedrock, modelSettings, modelVariables, namesCredentials } from './model-variables.ts'
 
 const portWords = 'must be a port number, 1 to 65535, or 0 for any free one'
 const port = z.coerce.number(portWords).int(portWords).min(0, portWords).max(65_535, portWords)
@@ -41,20 +33,7 @@ export const environment = z.object({
     .pipe(z.array(z.union([z.literal('*'), z.url()])))
     .optional(),
   MODEL: text.optional(),
-  MODEL_BASE_URL: z.url().optional(),
-  MODEL_API_KEY: text.optional(),
-  ANTHROPIC_API_KEY: text.optional(),
-  OPENAI_API_KEY: text.optional(),
-  AWS_REGION: text.optional(),
-  AWS_ACCESS_KEY_ID: text.optional(),
-  AWS_SECRET_ACCESS_KEY: text.optional(),
-  AWS_SESSION_TOKEN: text.optional(),
-  AWS_BEARER_TOKEN_BEDROCK: text.optional(),
-  // Read by the SDK; here they tell that there are credentials.
-  AWS_PROFILE: text.optional(),
-  AWS_WEB_IDENTITY_TOKEN_FILE: text.optional(),
-  AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: text.optional(),
-  AWS_CONTAINER_CREDENTIALS_FULL_URI: text.optional(),
+  ...modelVariables,
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
 })
 
@@ -110,57 +89,6 @@ function defaultModel(values: z.output<typeof environment>): string {
   if (values.OPENAI_API_KEY !== undefined) return DEFAULT_MODELS.openai
   if (values.AWS_REGION !== undefined && namesCredentials(values)) return defaultBedrock(values.AWS_REGION)
   return 'demo/demo'
-}
-
-/** Inference profiles can be called from regions of theirs alone. */
-const defaultBedrock = (region: string): string => {
-  const profile = /^(us|eu)-(?!gov)/.exec(region)?.[1] ?? 'global'
-  return DEFAULT_MODELS.bedrock.replace('/us.', `/${profile}.`)
-}
-
-type ModelKeys = Pick<
-  z.output<typeof environment>,
-  'ANTHROPIC_API_KEY' | 'OPENAI_API_KEY' | 'MODEL_BASE_URL' | 'MODEL_API_KEY'
->
-
-function modelSettings(values: z.output<typeof environment>): ModelSettings {
-  return { ...keySettings(values), ...bedrockSettings(values) }
-}
-
-/** Settings of the providers from these keys and addresses. */
-export function keySettings(values: ModelKeys): ModelSettings {
-  const {
-    ANTHROPIC_API_KEY: anthropic,
-    OPENAI_API_KEY: openai,
-    MODEL_BASE_URL: baseUrl,
-    MODEL_API_KEY: apiKey,
-  } = values
-  return {
-    ...(anthropic === undefined ? {} : { anthropic: { apiKey: anthropic } }),
-    ...(openai === undefined ? {} : { openai: { apiKey: openai } }),
-    ...(baseUrl === undefined ? {} : { server: { baseUrl, ...(apiKey === undefined ? {} : { apiKey }) } }),
-  }
-}
-
-/** With a region alone, the SDK looks for credentials: also in places that no variable tells of. */
-function bedrockSettings(values: z.output<typeof environment>): Pick<ModelSettings, 'bedrock'> {
-  const { AWS_REGION: region, AWS_BEARER_TOKEN_BEDROCK: apiKey } = values
-  if (region === undefined) return {}
-  if (apiKey !== undefined) return { bedrock: { region, apiKey } }
-  return { bedrock: { region, credentials: defaultCredentials(region) } }
-}
-
-/** Whether the variables tell of credentials for Bedrock, so that it is meant. */
-function namesCredentials(values: z.output<typeof environment>): boolean {
-  const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret } = values
-  const others = [
-    values.AWS_BEARER_TOKEN_BEDROCK,
-    values.AWS_PROFILE,
-    values.AWS_WEB_IDENTITY_TOKEN_FILE,
-    values.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI,
-    values.AWS_CONTAINER_CREDENTIALS_FULL_URI,
-  ]
-  return (id !== undefined && secret !== undefined) || others.some((value) => value !== undefined)
 }
 
 function awsSettings(values: z.output<typeof environment>) {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { ModelSettings } from '../../adapters/models/model-settings.ts'
-import { environment, keySettings, parse, SettingsError } from '../config.ts'
+import { environment, parse, SettingsError } from '../config.ts'
+import { keySettings } from '../model-variables.ts'
 
 /** The fields of a secret of model settings. */
 const modelSecret = z.strictObject({

@@ -1,4 +1,4 @@
-import type { BedrockSettings } from '../../adapters/models/model-settings.ts'
+import type { BedrockSettings } from './model-settings.ts'
 
 /**
  * Credentials from wherever the tools of AWS find them: variables, a profile, a login, the role of the machine. The SDK is loaded
