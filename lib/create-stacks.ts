@@ -38,6 +38,7 @@ export function createStacks(app: App, environment: Environment, deployer: Place
     description: `Tooltrail ${name}: dashboard and alarms`,
     app: main,
   })
+  for (const [tag, value] of Object.entries(environment.tags)) Tags.of(app).add(tag, value)
   Tags.of(app).add('tooltrail:environment', name)
   Validations.of(app).addPlugins(new HouseChecks(app))
   return { data, search, app: main, monitoring }

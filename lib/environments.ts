@@ -70,6 +70,8 @@ const settings = z
     bucketAccessLogs: z.boolean().default(false),
     /** Where alarms go. AWS asks the address to confirm. Required with `retain`. */
     alarmEmail: z.email().optional(),
+    /** On every resource that can have some, beside `tooltrail:environment`. */
+    tags: z.record(z.string().min(1).max(128), z.string().max(256)).default({}),
     /** Sent to `alarmEmail` when the account's costs of a month have reached 80 % of so many dollars, or will exceed them. */
     monthlyBudget: whole.optional(),
     /** Runs that the queue's workers execute at the same time: what bounds the bill for models, too. */

@@ -34,6 +34,8 @@ export const OWN_ENVIRONMENT = {
   // Who gets alarms.
   alarmEmail: 'oncall@example.com',
 
+  tags: { team: 'assistants' },
+
   // What it may cost, and what it may take of the account.
   monthlyBudget: 200,
   maxWorkers: 50,

@@ -25,6 +25,16 @@ describe.each(environments)('$name', (environment) => {
   })
 })
 
+test('tags of the environment are on its table, beside which environment it is', () => {
+  const made = synthesise(environmentOf({ model: 'a/b', search: { kind: 'serverless' }, tags: { team: 'blue' } }))
+  made.data.hasResourceProperties('AWS::DynamoDB::Table', {
+    Tags: [
+      { Key: 'team', Value: 'blue' },
+      { Key: 'tooltrail:environment', Value: 'own' },
+    ],
+  })
+})
+
 describe('deleting an environment', () => {
   const staying = (made: Synthesised): string[] =>
     Object.entries(made.resources)
