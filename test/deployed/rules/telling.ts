@@ -30,10 +30,19 @@ export function declareTelling(system: () => System): void {
   })
 
   test('the indexer tells how far behind the index is, for its environment', () => {
-    const lags = metricsOf(system().functions.Indexer)
+    const lags = metricsOf(system().functions.Indexer).filter((line) => !('FailedBatches' in line))
     expect(lags.length).toBeGreaterThan(0)
     for (const lag of lags)
       expect(lag).toMatchObject({ environment: ENVIRONMENT, service: 'tooltrail', IndexLag: expect.any(Number) })
+  })
+
+  test.each([
+    ['Worker', 'FailedHints'],
+    ['Indexer', 'FailedBatches'],
+  ] as const)('the %s counts what failed and comes again as %s, for its environment', (name, metric) => {
+    const told = metricsOf(system().functions[name]).filter((line) => metric in line)
+    expect(told.length).toBeGreaterThan(0)
+    for (const line of told) expect(line).toMatchObject({ environment: ENVIRONMENT, service: 'tooltrail', [metric]: 1 })
   })
 
   test.each(['Api', 'Worker', 'Indexer', 'Sweeper'] as const)(

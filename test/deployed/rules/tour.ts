@@ -17,6 +17,7 @@ export function declareTour(system: () => System): void {
     const location = made.headers.get('location') ?? ''
     expect(new URL(location, client.url).href).toBe(`${client.url}/v1/sessions/tour`)
     expect(await client.get('/v1/sessions/tour')).toMatchObject({ id: 'tour', owner: 'you' })
+    expect(await client.get('/v1/sessions?owner=you')).toMatchObject({ data: [{ id: 'tour' }] })
   })
 
   test('an answer is streamed while it is made', async () => {
