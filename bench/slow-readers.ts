@@ -99,10 +99,9 @@ async function inputs(url: string, count: number): Promise<{ id: string }> {
 
 const CASES: readonly Case[] = [
   {
-    name: 'the script of the docs',
+    name: 'the page of the docs',
     clients: 300,
-    prepare: async (url) =>
-      /src="([^"]+\.js)"/.exec(await (await fetch(`${url}/docs`)).text())?.[1] ?? '/docs/scalar.js',
+    prepare: async () => '/docs',
   },
   {
     name: 'events of a run with an input of 4 MB',
