@@ -5,10 +5,14 @@ export const HISTORY_MUTANTS = [
   ...inFile('functions/history/index-messages.ts', [
     [
       'no second look for a tombstone',
-      'const late = added.filter(({ write }) => after.get(sessionOf(write.key)) === undefined)',
-      'const late = added.filter(() => false)',
+      'const late = removals.filter(({ write }) => after.get(sessionOf(write.key)) === undefined)',
+      'const late = removals.filter(() => after === undefined)',
     ],
-    ['deleted sessions are indexed', '  if (session === undefined) return {}\n  try', '  try'],
+    [
+      'deleted sessions are indexed',
+      '  if (session === undefined) return {}\n  const { outputs }',
+      '  if (session === null) return {}\n  const { outputs }',
+    ],
     [
       'the oldest state of a message counts',
       'versionOf(before) <= versionOf(change)',
@@ -16,8 +20,8 @@ export const HISTORY_MUTANTS = [
     ],
     [
       'a store that is down is poison',
-      'if (!gone && error instanceof TooltrailError) return',
-      'if (gone && error === null) return',
+      'if (error instanceof TooltrailError) return { failure',
+      'if (error === null) return { failure',
     ],
     ['what fails counts as done', 'if (outcome?.done !== true) done.set', 'if (outcome === null) done.set'],
   ]),

@@ -217,7 +217,11 @@ export const SQLITE_MUTANTS = [
       'const row = findLiveSession(database, key)\n      return row === undefined ? absent',
       'const row = findSession(database, key)\n      return row === undefined ? absent',
     ],
-    ['a page never tells that there is more', 'more: rows.length > query.limit }', 'more: false }'],
+    [
+      'a page never tells that there is more',
+      'return { messages: page.messages, more: true }',
+      'return { messages: page.messages, more: false }',
+    ],
     ['ids after include the one named', "['m.id > ?', [query.after]]", "['m.id >= ?', [query.after]]"],
   ]),
   ...inFile(`${LOG}/shared-commit.ts`, [
