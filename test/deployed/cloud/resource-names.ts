@@ -82,6 +82,7 @@ const NAMING: Readonly<Record<string, Naming>> = {
   'AWS::OpenSearchServerless::CollectionGroup': {
     property: 'Name',
     arn: (name) => arnOf('aoss', `collection-group/${name}`),
+    attributes: (name) => ({ Id: name }),
   },
   'AWS::OpenSearchService::Domain': {
     property: 'DomainName',
