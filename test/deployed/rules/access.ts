@@ -46,7 +46,7 @@ export function declareAccess(system: () => System): void {
     const { client } = system()
     const reply = await fetch(`${client.url}/`, { headers: client.headers })
     expect(reply.headers.get('x-request-id')).not.toBeNull()
-    expect(reply.headers.get('content-type')).toContain('application/problem+json')
+    expect(reply.headers.get('content-type')).toContain('text/html')
   })
 
   test('bodies of 4 MB are taken, larger ones refused with 413', async () => {
