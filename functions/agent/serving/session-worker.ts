@@ -13,7 +13,13 @@ import type { LoopEnding } from '../loop/run-ending.ts'
 import type { HandOver } from '../loop/run-loop.ts'
 import { inRunSpan } from '../loop/run-span.ts'
 import type { RunState } from '../loop/run-state.ts'
+import { withinTime } from '../loop/time-limit.ts'
 
+/**
+ * Milliseconds for finding and taking what there is to do: where the store does not come back, the session must not be kept
+ * from being served later. A lease that was taken all the same ends by itself.
+ */
+const LOOK_MS = 30_000
 /** Looks after refused writes before the session is left to whoever was faster. */
 const ATTEMPTS = 5
 
@@ -63,7 +69,7 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
     try {
       do {
         entry.again = false
-        const held = next ?? (await acquire(dependencies, key))
+        const held = next ?? (await withinTime(LOOK_MS, 'the store', () => acquire(dependencies, key)))
         next = undefined
         if (held === undefined) continue
         entry.again = true
