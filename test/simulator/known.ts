@@ -11,13 +11,4 @@ export const HAZARDS = [
 ] as const
 export type Hazard = (typeof HAZARDS)[number]
 
-export const KNOWN: readonly Hazard[] = [
-  'repeated call ids',
-  'failed results',
-  'unknown rounds',
-  'silence',
-  'deaf models',
-  'cut off calls',
-  'begun calls',
-  'crashes while loading',
-]
+export const KNOWN: readonly Hazard[] = ['silence', 'crashes while loading']
