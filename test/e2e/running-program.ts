@@ -68,7 +68,8 @@ export const runningProgramOn = (backend: Backend) =>
         const ended = await other.client.runUntil('s', run.id, ['cancelled'])
         expect(Date.parse(ended.ended_at ?? '') - asked).toBeLessThanOrEqual(MOST_CANCEL_MS)
         const last = (await other.client.messages('s')).at(-1)
-        if (word === 'hang') expect(last?.status).toBe('cancelled')
+        // It had begun: nobody knows how far it came.
+        if (word === 'hang') expect(last?.status).toBe('interrupted')
         else expect(last !== undefined && STREAMED.startsWith(textOf(last)) && textOf(last) !== '').toBe(true)
       },
     )

@@ -34,6 +34,8 @@ withEngines(['dynamodb', 's3', 'sqs'], ({ dynamodb, s3, sqs }) => {
     const table = await createTestTable(clients.dynamodb)
     const bucket = `functions-${crypto.randomUUID()}`
     await createBucketIfAbsent(clients.s3, bucket)
+    const failures = `failures-${crypto.randomUUID()}`
+    await createBucketIfAbsent(clients.s3, failures)
     queueUrl =
       (await clients.sqs.send(new CreateQueueCommand({ QueueName: `f-${crypto.randomUUID()}` }))).QueueUrl ?? ''
     const outputs = createS3OutputStore({ client: clients.s3, bucket })
@@ -51,6 +53,7 @@ withEngines(['dynamodb', 's3', 'sqs'], ({ dynamodb, s3, sqs }) => {
       TOOLTRAIL_ENVIRONMENT: 'test',
       TOOLTRAIL_TABLE: table,
       TOOLTRAIL_BUCKET: bucket,
+      TOOLTRAIL_FAILURES_BUCKET: failures,
       TOOLTRAIL_QUEUE_URL: queueUrl,
       TOOLTRAIL_AGENTS: './agents.json',
       TOOLTRAIL_MODEL_SECRET: 'models',

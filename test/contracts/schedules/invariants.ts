@@ -31,6 +31,8 @@ const CALL_STEPS: { readonly [status in ToolMessage['status']]: readonly ToolMes
 /** What must be known of the processes around a session to judge a step. */
 export interface Watched {
   readonly stores: { readonly clock: { now(): number } }
+  /** The latest time that the clock has shown, where it may jump back between a write's start and its landing. */
+  readonly latest?: number
   readonly ghosts: Pick<Ghosts, 'cancelled' | 'starts' | 'readGeneration' | 'disturbed'>
 }
 /** A sweep that has hinted at a session looks at it again 10 s later, and the clocks of processes differ. */
@@ -76,7 +78,10 @@ function checkDeleted(from: SessionHeader, to: SessionHeader, after: Snapshot): 
 function checkLease(world: Watched, from: SessionHeader, to: SessionHeader): void {
   const sameGeneration = from.generation === to.generation
   const given = to.lease !== undefined && to.lease.owner !== from.lease?.owner
-  must('a lease that has not ended is not taken', !given || isFree(from, world.stores.clock.now()))
+  must(
+    'a lease that has not ended is not taken',
+    !given || isFree(from, Math.max(world.stores.clock.now(), world.latest ?? 0)),
+  )
   must(
     'a lease is given and given back only with a new generation',
     !sameGeneration || from.lease?.owner === to.lease?.owner,

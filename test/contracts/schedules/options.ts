@@ -153,6 +153,7 @@ function timesOf(world: World, budget: Spending): Option[] {
   const { clock } = world.stores
   const pass = (label: string, milliseconds: number) => async (): Promise<void> => {
     world.trace.push(label)
+    world.latest = Math.max(world.latest, clock.now())
     clock.advance(milliseconds)
     const until = world.seen.header?.lease?.until
     if (until !== undefined && until < clock.now()) world.ghosts.disturbed = true

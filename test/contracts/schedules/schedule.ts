@@ -112,6 +112,7 @@ export async function runSchedule(stores: Stores, processes: Processes, schedule
     hints: 0,
     handOver: false,
     fair: false,
+    latest: START,
     trace: [],
   }
   try {

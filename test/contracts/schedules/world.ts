@@ -61,6 +61,8 @@ export interface World {
   handOver: boolean
   /** Set when hints and adversaries are gone, and only the sweeper wakes workers. */
   fair: boolean
+  /** The latest time that the clock has shown. */
+  latest: number
   readonly trace: string[]
 }
 
