@@ -30,7 +30,7 @@ done
 
 status=0
 # Without the phase "coverage", in which Python 3.11 itself fails on deeply nested schemas (SystemError in its parser).
-timeout "$LONGEST_SECONDS" "$tools/bin/schemathesis" run "$url/openapi.json" \
+timeout "$LONGEST_SECONDS" "$tools/bin/schemathesis" --config-file test/e2e/schemathesis.toml run "$url/openapi.json" \
   --checks all --phases examples,fuzzing,stateful --max-examples "$EXAMPLES" --seed 1 --request-timeout 30 --workers 2 --no-color || status=$?
 cat "$data/err"
 exit $status
