@@ -60,7 +60,8 @@ export function createFaultPoints(fault: Fault | undefined, trace: string): Faul
     for (const method of methods) {
       const original = port[method] as (...given: unknown[]) => Promise<unknown>
       wrapped[method] = async (...given: unknown[]): Promise<unknown> => {
-        const step = begin((given[0] as { session: string }).session, `${name}.${method}`)
+        const of = given[0] as { readonly session: string } | { readonly key: { readonly session: string } }
+        const step = begin('key' in of ? of.key.session : of.session, `${name}.${method}`)
         const answer = await original(...given)
         kill(step, 'after')
         return answer
