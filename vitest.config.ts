@@ -3,7 +3,7 @@ import { shared } from './vitest.shared.config.ts'
 
 /** Suites that leave nothing behind in their process: they share one, for to load the program anew takes longer than they do. */
 const SHARING = ['test/{access,agent,domain,history,http,log,search}/**/*.test.ts']
-const OTHERS_RUN = ['test/**/*.engine.test.ts', 'test/**/*.crash.test.ts']
+const OTHERS_RUN = ['test/**/*.engine.test.ts', 'test/**/*.crash.test.ts', 'test/**/*.browser.test.ts']
 
 export default defineConfig({
   test: {

@@ -24,6 +24,7 @@ const VARIABLES = {
   TOOLTRAIL_BUCKET: 'bench',
   TOOLTRAIL_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/1/runs',
   TOOLTRAIL_POISON_URL: 'https://sqs.eu-central-1.amazonaws.com/1/poison',
+  TOOLTRAIL_FAILURES_BUCKET: 'bench',
   TOOLTRAIL_AGENTS: './agents.json',
   TOOLTRAIL_MODEL_SECRET: 'bench',
   TOOLTRAIL_STOP_MARGIN_SECONDS: '300',

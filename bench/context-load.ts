@@ -1,4 +1,4 @@
-import { loadLog } from '../functions/agent/loop/load-log.ts'
+import { loadContext } from '../functions/agent/loop/context.ts'
 import { openHarness } from '../test/agent/harness.ts'
 import { printTable, quantile, timed } from './report.ts'
 
@@ -13,7 +13,7 @@ async function loads(messages: number): Promise<number[]> {
   const harness = await openHarness({ script: Array.from({ length: messages / 2 }, () => ({ text: TEXT })) })
   for (let turn = 0; turn < messages / 2; turn++) await harness.settled(await harness.submit(TEXT))
   const { messages: newest } = await harness.ports.reader.messages(harness.key, { order: 'descending', limit: 1 })
-  const load = () => loadLog(harness.ports.reader, harness.key, newest[0]?.runId ?? '')
+  const load = () => loadContext(harness.ports.reader, harness.key, newest[0]?.runId ?? '', 200_000)
   await load()
   const times: number[] = []
   while (times.length < LOADS) times.push(await timed(load))

@@ -91,9 +91,9 @@ function start(kind: string, name: string): Contender {
     name,
     async order(what) {
       child.send(what)
-      const [answer] = (await Promise.race([once(child, 'message'), ended])) as unknown[]
-      if (!Array.isArray(answer)) throw new Error(`the process of ${name} ended with ${String(answer)}`)
-      return answer as number[]
+      const [sent] = (await Promise.race([once(child, 'message'), ended])) as unknown[]
+      if (!Array.isArray(sent)) throw new Error(`the process of ${name} ended with ${String(sent)}`)
+      return sent as number[]
     },
     async close() {
       child.send('close')

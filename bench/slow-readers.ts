@@ -117,7 +117,18 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: 'pages of it as Chat Completions messages',
+    name: 'pages of 24 logs of 4 MB, each its own',
+    clients: 24,
+    prepare: async (url) => {
+      for (let at = 0; at < 24; at++) {
+        await post(api(url), { id: `s${at}` })
+        await post(`${api(url)}/s${at}/messages`, { content: `${at} ${INPUT}` })
+      }
+      return '/v1/sessions/s{client}/messages?limit=200'
+    },
+  },
+  {
+    name: 'pages of a log of 24 × 4 MB as Chat Completions messages',
     clients: 24,
     prepare: async (url) => {
       await inputs(url, 24)
@@ -142,10 +153,13 @@ async function measure({ name, clients, prepare }: Case): Promise<readonly (stri
   const program = await start()
   const sockets: Socket[] = []
   try {
-    const path = await prepare(program.url)
+    const path = (await prepare(program.url)).replace(/^(?!\/)/, '/')
+    const pathOf = (client: number): string => path.replace('{client}', String(client))
+    // What the first ones cost, all the others share.
+    for (let first = 0; first < 4; first++) await (await fetch(`${program.url}${pathOf(first)}`)).arrayBuffer()
     await sleep(1_000)
     const before = memory(program.pid)
-    for (let client = 0; client < clients; client++) sockets.push(await ask(program.url, path.replace(/^(?!\/)/, '/')))
+    for (let client = 0; client < clients; client++) sockets.push(await ask(program.url, pathOf(client)))
     let most = before
     const watching = setInterval(() => (most = Math.max(most, memory(program.pid))), 100)
     const health = await slowestHealth(program.url)

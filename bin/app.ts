@@ -7,7 +7,10 @@ const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env
 try {
   createStacks(
     app,
-    readEnvironment(app.node.tryGetContext('env'), { alarmEmail: app.node.tryGetContext('alarmEmail') }),
+    readEnvironment(app.node.tryGetContext('env'), {
+      alarmEmail: app.node.tryGetContext('alarmEmail'),
+      canary: app.node.tryGetContext('canary'),
+    }),
     {
       ...(account === undefined ? {} : { account }),
       ...(region === undefined ? {} : { region }),

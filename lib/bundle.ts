@@ -58,9 +58,11 @@ export async function bundleHandler(
     plugins: [oneLocale, ...(toolsFile === undefined ? [] : [shipTools(resolve(toolsFile))])],
   })
   if (agents !== undefined) writeFileSync(join(folder, 'agents.json'), agents)
-  if (handler === 'api')
-    for (const file of ['page.css', 'page.js'])
+  if (handler === 'api') {
+    for (const file of ['page.css', 'browser.js'])
       cpSync(join(ROOT, 'functions/http/docs', file), join(folder, 'docs', file))
+    cpSync(join(ROOT, 'built/page'), join(folder, 'page'), { recursive: true })
+  }
   return measure(metafile, folder)
 }
 

@@ -81,8 +81,57 @@ const settings = z
      * concurrent executions is above 130: AWS refuses to reserve of the last 100, and new accounts begin with 10.
      */
     reserveConcurrency: z.boolean().default(false),
+    /** Executions at once that are kept for the indexer, with `reserveConcurrency`: one for each shard of the table's stream. */
+    indexerConcurrency: z.int().min(2).max(1_000).default(20),
+    /** What the table takes a second from its beginning on: a new one takes 12,000 reads and 4,000 writes. Once, for a price. */
+    warmThroughput: z.strictObject({ reads: z.int().min(12_000), writes: z.int().min(4_000) }).optional(),
+    /**
+     * New versions of the functions get so many per cent of the work for so many minutes, then all of it; alarms take them back.
+     * `off`: all at once, also by `-c canary=off` for one deployment. Left out: no versions, the functions are replaced.
+     */
+    canary: z
+      .union([
+        z.literal('off'),
+        z.strictObject({ percent: z.int().min(1).max(99), minutes: z.int().min(1).max(2_880) }),
+      ])
+      .optional(),
+    /** Processes of the API that are started before anybody asks, so that nobody waits for a start. About $9 a month each. */
+    provisionedConcurrency: whole.optional(),
+    /**
+     * Where the spans of runs go: an address that takes OTLP over HTTP, without `/v1/traces`. What is sent with them, such as a
+     * key, is in the secret of the models as `OTEL_EXPORTER_OTLP_HEADERS`.
+     */
+    traceEndpoint: z.url({ protocol: /^https$/, error: 'is not an https address' }).optional(),
+    /** X-Ray gets the times of requests and invocations. */
+    xray: z.boolean().default(false),
     /** Of the whole API: requests a second, and how large a burst may be. */
     throttle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 50, burst: 100 }),
+    /** Of keys that have none of their own: requests a second, runs at a time, and tokens a day (UTC). */
+    keyCaps: z
+      .strictObject({
+        requestsPerSecond: whole.optional(),
+        activeRuns: whole.max(1_000).optional(),
+        tokensPerDay: whole.optional(),
+      })
+      .default({ requestsPerSecond: 20, activeRuns: 50, tokensPerDay: 20_000_000 }),
+    /** Of each tenant, a day (UTC): tokens, and US dollars at list prices. Left out: no limit. */
+    tenantBudget: z
+      .strictObject({
+        tokensPerDay: whole.optional(),
+        dollarsPerDay: z.number().positive().optional(),
+        /** What some tenants may use instead; null: without limit. */
+        tenants: z
+          .record(
+            z.string().regex(/^[a-z0-9-]{1,64}$/, 'is not the name of a tenant'),
+            z.strictObject({
+              tokensPerDay: whole.nullable().optional(),
+              dollarsPerDay: z.number().positive().nullable().optional(),
+            }),
+          )
+          .refine((tenants) => JSON.stringify(tenants).length <= 2_000, 'must be at most 2,000 characters of JSON')
+          .optional(),
+      })
+      .default({}),
     /** Requests of one address, or with one key, in 5 minutes, and known bad addresses, are refused before the API. About $8 a month. */
     firewall: z
       .strictObject({ requestsPerAddress: z.int().min(10), requestsPerKey: z.int().min(10).optional() })
@@ -100,6 +149,11 @@ const settings = z
         path: ['hostedZone', 'name'],
         message: 'is not a zone that contains the name',
       })
+      .optional(),
+    /** VPC endpoints for `execute-api` through which alone the API is reached. Left out: it is reached from everywhere. */
+    vpcEndpoints: z
+      .array(z.string().regex(/^vpce-[0-9a-f]{8,17}$/, 'is not the id of a VPC endpoint'))
+      .min(1)
       .optional(),
     /** Encrypts table, bucket, queues, secret and index. Left out: keys that AWS manages, without cost. */
     encryptionKey: arn('kms').optional(),
@@ -120,6 +174,10 @@ const settings = z
   .refine(({ retain, alarmEmail }) => !retain || alarmEmail !== undefined, {
     path: ['alarmEmail'],
     message: 'is needed where data is kept (retain). Set it here, or deploy with -c alarmEmail=you@example.com',
+  })
+  .refine(({ vpcEndpoints, customDomain }) => vpcEndpoints === undefined || customDomain === undefined, {
+    path: ['customDomain'],
+    message: 'is not possible with vpcEndpoints: a public name cannot lead to a private API',
   })
   .refine(({ monthlyBudget, alarmEmail }) => monthlyBudget === undefined || alarmEmail !== undefined, {
     path: ['monthlyBudget'],
@@ -163,6 +221,7 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
     firewall: { requestsPerAddress: 2_000, requestsPerKey: 12_000 },
     maxWorkers: 200,
     reserveConcurrency: true,
+    canary: { percent: 10, minutes: 10 },
   },
 }
 
@@ -172,10 +231,12 @@ const NAME = /^[a-z][a-z0-9-]{0,11}$/
 /** Settings that `-c` may override at deployment. */
 export interface Given {
   readonly alarmEmail?: unknown
+  /** Only where the environment has versions. */
+  readonly canary?: unknown
 }
 
 /** The settings of the environment `name`, complete. Throws `EnvironmentError`, which names each wrong setting. */
-export function readEnvironment(name: unknown, { alarmEmail }: Given = {}, environments = ENVIRONMENTS): Environment {
+export function readEnvironment(name: unknown, given: Given = {}, environments = ENVIRONMENTS): Environment {
   const known = Object.keys(environments).join(', ')
   if (typeof name !== 'string' || name === '')
     throw new EnvironmentError(
@@ -190,7 +251,12 @@ export function readEnvironment(name: unknown, { alarmEmail }: Given = {}, envir
     throw new EnvironmentError(
       `${name}: the name of an environment has up to 12 lower case letters, digits and dashes, and begins with a letter`,
     )
-  const parsed = settings.safeParse({ ...chosen, ...(alarmEmail === undefined ? {} : { alarmEmail }) })
+  const { alarmEmail, canary } = given
+  const parsed = settings.safeParse({
+    ...chosen,
+    ...(alarmEmail === undefined ? {} : { alarmEmail }),
+    ...(canary === undefined || chosen.canary === undefined ? {} : { canary }),
+  })
   if (!parsed.success)
     throw new EnvironmentError(
       parsed.error.issues.map((issue) => `${[name, ...issue.path].join('.')}: ${issue.message}`).join('\n'),

@@ -40,9 +40,21 @@ export const OWN_ENVIRONMENT = {
   monthlyBudget: 200,
   maxWorkers: 50,
   reserveConcurrency: false,
+  indexerConcurrency: 40,
+  warmThroughput: { reads: 12_000, writes: 8_000 },
+
+  // How new versions are deployed, and whether processes wait for requests.
+  canary: { percent: 10, minutes: 10 },
+  provisionedConcurrency: 2,
+
+  // Where traces go, if anywhere.
+  traceEndpoint: 'https://otlp.example.com',
+  xray: true,
 
   // Who may call it, and how often.
   throttle: { rate: 100, burst: 200 },
+  keyCaps: { requestsPerSecond: 50, activeRuns: 100, tokensPerDay: 50_000_000 },
+  tenantBudget: { dollarsPerDay: 200 },
   firewall: { requestsPerAddress: 2_000, requestsPerKey: 6_000 },
   corsOrigins: ['https://app.example.com'],
   customDomain: {
@@ -50,6 +62,9 @@ export const OWN_ENVIRONMENT = {
     certificate: 'arn:aws:acm:eu-central-1:111122223333:certificate/1234abcd-12ab-34cd-56ef-1234567890ab',
     hostedZone: { id: 'Z0123456789ABCDEFGHIJ', name: 'example.com' },
   },
+
+  // Instead of a custom domain: the VPC endpoints through which alone the API is reached, such as ['vpce-0123456789abcdef0'].
+  vpcEndpoints: undefined,
 
   // A key of your own, and who may operate a serverless collection.
   encryptionKey: 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab',

@@ -2,6 +2,7 @@ import { relative, resolve, sep } from 'node:path'
 
 /** Imports point to a smaller floor only; folders on the same floor do not import each other. */
 const FLOORS: { readonly [folder: string]: number } = {
+  client: 1,
   domain: 1,
   log: 2,
   ports: 2,
@@ -12,6 +13,7 @@ const FLOORS: { readonly [folder: string]: number } = {
   tools: 3,
   adapters: 4,
   http: 4,
+  mcp: 4,
   runtime: 5,
   cli: 6,
   handlers: 6,
@@ -71,6 +73,7 @@ function refusedInfrastructure(file: string, specifier: string, typeOnly: boolea
 
 function refusedPackage(from: Place, file: string, specifier: string): string | undefined {
   if (from.folder === 'domain' && specifier !== 'ulid') return `domain/ imports nothing but ulid: not ${specifier}`
+  if (from.folder === 'client') return `client/ imports no package, not even Node's own: not ${specifier}`
   const mayUseCloud = from.folder.startsWith('adapters/') || CLOUD_FILE.test(file)
   if (CLOUD_PACKAGE.test(specifier) && !mayUseCloud)
     return `${specifier} belongs to adapters/, runtime/aws/ and runtime/lambda/`

@@ -37,7 +37,7 @@ export interface CorpusSession {
 export interface RecordedQuery {
   readonly query: string
   readonly kind: string
-  /** Conversation and index of every message that answers it. */
+  /** Conversation and index of every relevant message. */
   readonly relevant: readonly (readonly [string, number])[]
 }
 
@@ -61,9 +61,9 @@ export async function retellings(tenant: string, index: HistoryIndex): Promise<H
       const session = `asked-${number}-${time}`
       const base = { tenant, session, runId: `run-${session}`, agent: 'default', time: Date.UTC(2026, 5, 1) }
       const id = (place: number): string => `9${String(number * TIMES + time).padStart(24, '0')}${place}`
-      const answer = time === 0 ? `Nothing in the earlier history matches "${query}".` : `About ${query}: ${told}`
+      const reply = time === 0 ? `Nothing in the earlier history matches "${query}".` : `About ${query}: ${told}`
       documents.push({ ...base, messageId: id(0), part: 'u', role: 'user', text: query })
-      documents.push({ ...base, messageId: id(1), part: 'a', role: 'assistant', text: answer })
+      documents.push({ ...base, messageId: id(1), part: 'a', role: 'assistant', text: reply })
     }
   }
   return documents

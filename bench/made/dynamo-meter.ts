@@ -1,5 +1,6 @@
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb'
 import type { AttributeValue, TransactWriteItem } from '@aws-sdk/client-dynamodb'
+import { TABLE } from '../../functions/adapters/dynamodb/create-table.ts'
 
 type Item = Record<string, AttributeValue>
 
@@ -18,10 +19,10 @@ export interface MeteredRequest {
 }
 
 /** What the sparse indexes hold of an item beside the table's own keys; without the first two it is not in the index. */
-const INDEXES = [
-  ['group', 'at', 'owner_print', 'agent_print'],
-  ['due_shard', 'due'],
-]
+const INDEXES = TABLE.GlobalSecondaryIndexes.map(({ KeySchema, Projection }) => [
+  ...KeySchema.map(({ AttributeName }) => AttributeName),
+  ...('NonKeyAttributes' in Projection ? Projection.NonKeyAttributes : []),
+])
 const KEYS = ['pk', 'sk']
 
 /**

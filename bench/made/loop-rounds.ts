@@ -10,7 +10,6 @@ import { createSqliteRunLease } from '../../functions/adapters/sqlite/log/run-le
 import { createSqliteRunLog } from '../../functions/adapters/sqlite/log/run-log.ts'
 import { createSqliteSessionJanitor } from '../../functions/adapters/sqlite/log/session-janitor.ts'
 import { createSqliteSessionStore } from '../../functions/adapters/sqlite/log/session-store.ts'
-import { redactSecrets } from '../../functions/search/redact.ts'
 import { makeTool, openHarness } from '../../test/agent/harness.ts'
 import type { Harness, Turn } from '../../test/agent/harness.ts'
 import { timed } from '../report.ts'
@@ -34,7 +33,6 @@ export async function openLoop(
   const history = projectionOn({
     database,
     outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
-    redact: redactSecrets,
     report: (error) => console.error(error),
   })
   const harness = await openHarness({

@@ -33,7 +33,7 @@ export function openRaw(
     UPDATE_ROW,
     INSERT_WORDS,
   ].map((sql) => database.prepare(sql))
-  const { said, called, answered } = wordsOf(content)
+  const { said, called, returned } = wordsOf(content)
   let last = 0
   const transaction = (work: () => void): void => {
     begin?.run()
@@ -46,7 +46,7 @@ export function openRaw(
   }
   const complete = (id: number): void => {
     update?.run(content.result, id)
-    if (words) index?.run(...answered)
+    if (words) index?.run(...returned)
   }
   const round = (): number => {
     const begun = performance.now()
@@ -70,7 +70,7 @@ export function openRaw(
 }
 
 /** The columns of each document, as the history index has them. */
-function wordsOf({ said, argumentsText, result }: Content): Record<'said' | 'called' | 'answered', string[]> {
+function wordsOf({ said, argumentsText, result }: Content): Record<'said' | 'called' | 'returned', string[]> {
   const call = callText({ name: 'work', arguments: argumentsText })
   const base = { tenant: 't', session: 's', runId: 'r', messageId: 'm', part: 'u', agent: 'a', time: 0 }
   const columns = (document: Pick<HistoryDocument, 'role' | 'text' | 'toolName' | 'call'>): string[] => {
@@ -80,6 +80,6 @@ function wordsOf({ said, argumentsText, result }: Content): Record<'said' | 'cal
   return {
     said: columns({ role: 'assistant', text: said }),
     called: columns({ role: 'tool_call', text: call, toolName: 'work', call }),
-    answered: columns({ role: 'tool_result', text: result, toolName: 'work', call }),
+    returned: columns({ role: 'tool_result', text: result, toolName: 'work', call }),
   }
 }

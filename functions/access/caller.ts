@@ -9,17 +9,21 @@ export interface Caller {
   readonly scopes: readonly Scope[]
   /** Sees and makes only sessions of this owner. */
   readonly owner?: string
-  /** Absent under open access. */
+  /** Absent when access is open. */
   readonly key?: ApiKey
-  /** Finds the key again, as long as it is good. */
+  /** Finds the key again while it is valid. */
   readonly secretHash?: string
 }
 
-/** Who calls while no key was ever made and none is asked for. */
+/** The caller of a server on which no key was ever made. */
 export const OPEN_CALLER: Caller = { tenant: 'default', scopes: ['read', 'write', 'admin'] }
 
-/** The caller who presents this key; undefined for a text that is no key, and for an unknown or revoked one. */
-export async function findCaller(keys: Pick<KeyStore, 'find'>, secret: string): Promise<Caller | undefined> {
+/** The caller who presents this key; undefined if the text is no key, or the key is unknown or revoked. */
+export async function findCaller(
+  keys: Pick<KeyStore, 'find'>,
+  secret: string,
+  defaultCaps: ApiKey['caps'] = {},
+): Promise<Caller | undefined> {
   if (!isKeySecret(secret)) return undefined
   const secretHash = hashKeySecret(secret)
   const key = await keys.find(secretHash)
@@ -27,13 +31,13 @@ export async function findCaller(keys: Pick<KeyStore, 'find'>, secret: string): 
   return {
     tenant: key.tenant,
     scopes: key.scopes,
-    key,
+    key: { ...key, caps: { ...defaultCaps, ...key.caps } },
     secretHash,
     ...(key.owner === undefined ? {} : { owner: key.owner }),
   }
 }
 
-/** Whether keys were made and each has been revoked: nobody gets in until there is another one. */
+/** Whether keys were made and each has been revoked: nobody gets in until a new one is made. */
 export async function isLockedOut(keys: Pick<KeyStore, 'list'>): Promise<boolean> {
   const all = await keys.list()
   return all.length > 0 && all.every(({ revokedAt }) => revokedAt !== undefined)
@@ -42,7 +46,10 @@ export async function isLockedOut(keys: Pick<KeyStore, 'list'>): Promise<boolean
 /** Whether the caller may do what needs this scope; `admin` may do everything. */
 export const mayUse = ({ scopes }: Caller, scope: Scope): boolean => scopes.includes(scope) || scopes.includes('admin')
 
-/** Refuses an agent that the caller's key does not name, with `agent_not_allowed`; a key that names none may use all. */
+/**
+ * Refuses an agent that the caller's key does not name, with `agent_not_allowed`. A key that names no agent may use
+ * all.
+ */
 export function requireAgent({ key }: Caller, agent: string): void {
   if (key?.agents === undefined || key.agents.includes(agent)) return
   const allowed = key.agents.map((name) => JSON.stringify(name)).join(', ')

@@ -7,7 +7,7 @@ import type { Caller } from './caller.ts'
 /** Streams and waiting calls that one key, and one process, may have open at a time. */
 const MOST_OF_KEY = 256
 const MOST = 2_048
-/** How often it is looked at whether the keys of open calls are still good, in milliseconds. */
+/** How often the keys of open calls are checked, in milliseconds. */
 const CHECK_MS = 5_000
 
 interface Dependencies {
@@ -17,7 +17,7 @@ interface Dependencies {
 }
 
 export interface OpenCall {
-  /** Aborts within 10 s of the key's end. */
+  /** Aborts within 10 s after the key was revoked. */
   readonly signal: AbortSignal
   close(): void
 }
@@ -27,7 +27,7 @@ export interface OpenCalls {
   open(caller: Caller): OpenCall
 }
 
-/** Calls that stay open for long: they are counted, and end with their key. */
+/** Calls that stay open: they are counted, and end when their key is revoked. */
 export function createOpenCalls({ keys, clock, log }: Dependencies): OpenCalls {
   /** Those of each key, by the hash of its secret. */
   const byKey = new Map<string, Set<AbortController>>()
@@ -82,7 +82,7 @@ export function createOpenCalls({ keys, clock, log }: Dependencies): OpenCalls {
     try {
       if ((await keys.find(hash)) === undefined) for (const call of byKey.get(hash) ?? []) call.abort()
     } catch (error) {
-      log.error('whether a key of open calls is still good could not be read', error)
+      log.error('could not check the key of open calls', error)
     }
   }
 }

@@ -1,10 +1,14 @@
 import { definedFields } from '../domain/defined-fields.ts'
+import type { ApiKey } from '../domain/api-key.ts'
 import { requestRate } from '../domain/request-rate.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
+import type { NewRun } from '../ports/run-inbox.ts'
 import type { Caller } from './caller.ts'
 
-/** Counts a request against the key's requests a second. Returns 0, or the milliseconds to wait where it came too early. */
+/**
+ * Counts a request against the key's requests a second. Returns 0, or the milliseconds to wait if it came too early.
+ */
 export async function takeRequest(
   { keys, clock }: { readonly keys: Pick<KeyStore, 'take'>; readonly clock: Pick<Clock, 'now'> },
   { key }: Caller,
@@ -13,6 +17,35 @@ export async function takeRequest(
   return keys.take(key.id, requestRate(key.caps.requestsPerSecond), clock.now())
 }
 
-/** What the accepting write has to know to hold a new run to its key's cap on active runs. */
-export const countedFor = ({ key }: Caller): { readonly keyId?: string; readonly mostActive?: number } =>
-  definedFields({ keyId: key?.id, mostActive: key?.caps.activeRuns })
+/** Limits that the operator sets. Left out: none. */
+export interface Caps {
+  /** Of every key that has none of its own. */
+  readonly keys: ApiKey['caps']
+  /** Of every tenant, a day (UTC). */
+  readonly tenants: { readonly tokensPerDay?: number; readonly dollarsPerDay?: number }
+  /** In its place, of these tenants. Left out: what holds for every tenant; null: no limit. */
+  readonly named?: ReadonlyMap<string, NamedTenant>
+}
+interface NamedTenant {
+  readonly tokensPerDay?: number | null | undefined
+  readonly dollarsPerDay?: number | null | undefined
+}
+
+export const NO_CAPS: Caps = { keys: {}, tenants: {} }
+
+/** What the accepting write has to know to hold a new run to the caps of its key and its tenant. */
+export function countedFor(
+  { key, tenant }: Pick<Caller, 'key' | 'tenant'>,
+  { tenants, named }: Caps,
+): Pick<NewRun, 'keyId' | 'mostActive' | 'budget'> {
+  const own = named?.get(tenant)
+  const limit = (ofOwn: number | null | undefined, ofAll: number | undefined): number | undefined =>
+    ofOwn === undefined ? ofAll : (ofOwn ?? undefined)
+  const budget = definedFields({
+    keyTokens: key?.caps.tokensPerDay,
+    tenantTokens: limit(own?.tokensPerDay, tenants.tokensPerDay),
+    tenantDollars: limit(own?.dollarsPerDay, tenants.dollarsPerDay),
+  })
+  const counted = definedFields({ keyId: key?.id, mostActive: key?.caps.activeRuns })
+  return Object.keys(budget).length === 0 ? counted : { ...counted, budget }
+}

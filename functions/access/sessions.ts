@@ -1,10 +1,12 @@
+import type { Agent } from '../domain/agent.ts'
+import { definedFields } from '../domain/defined-fields.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import type { Session, SessionKey } from '../domain/session.ts'
-import type { SessionStore } from '../ports/session-store.ts'
+import type { NewSession, SessionStore } from '../ports/session-store.ts'
 import { requireAgent } from './caller.ts'
 import type { Caller } from './caller.ts'
 
-/** The session, when the caller may see it; unknown, deleted and foreign ones are refused alike. */
+/** The session if the caller may see it. Unknown, deleted and foreign ones get the same error. */
 export async function findSession(
   { sessions }: { readonly sessions: Pick<SessionStore, 'read'> },
   caller: Caller,
@@ -17,9 +19,9 @@ export async function findSession(
 }
 
 /**
- * As `findSession`, for who is about to make its agent work. The agent must be one that the caller may use. A caller with an
- * owner binds the session to that owner first, durably: what an agent may search beyond it would come back in its answers, also
- * in those of later runs.
+ * As `findSession`, for a caller that is about to start a run. The caller must be allowed to use the agent. If the
+ * caller has an owner, the session is first bound to that owner, durably: otherwise what the agent finds in other
+ * owners' sessions would show in its completions, in later runs too.
  */
 export async function enterSession(
   dependencies: { readonly sessions: Pick<SessionStore, 'read' | 'bindToOwner'> },
@@ -31,6 +33,44 @@ export async function enterSession(
   if (caller.owner === undefined || session.ownerBound === true) return session
   await dependencies.sessions.bindToOwner(session)
   return { ...session, ownerBound: true }
+}
+
+interface CreateDependencies {
+  readonly sessions: Pick<SessionStore, 'create'>
+  readonly agents: ReadonlyMap<string, Agent>
+}
+
+/**
+ * Creates a session of the caller's tenant, and of its owner if it has one. Rejects with `agent_not_found`,
+ * `agent_not_allowed`, or `owner_not_allowed` for a caller that may make only another owner's sessions.
+ */
+export async function createSession(
+  { sessions, agents }: CreateDependencies,
+  caller: Caller,
+  { session, owner, ...rest }: Omit<NewSession, 'tenant' | 'ownerBound' | 'ttlDays'>,
+): Promise<Session> {
+  requireUsableAgent(agents, caller, rest.agent)
+  if (!mayAct(caller, owner))
+    throw new TooltrailError('owner_not_allowed', `this key makes only sessions of ${caller.owner}`)
+  return sessions.create({
+    ...sessionKey(caller, session),
+    ...rest,
+    ...definedFields({ owner: caller.owner ?? owner, ttlDays: agents.get(rest.agent)?.policies.ttlDays ?? undefined }),
+    ...(caller.owner === undefined ? {} : { ownerBound: true as const }),
+  })
+}
+
+/** The owner whose sessions a list may show, of all that are asked for; undefined when it may show none of them. */
+export const listedOwner = (caller: Caller, owner: string | undefined): { readonly owner?: string } | undefined =>
+  mayAct(caller, owner) ? definedFields({ owner: caller.owner ?? owner }) : undefined
+
+const mayAct = (caller: Caller, owner: string | undefined): boolean =>
+  caller.owner === undefined || owner === undefined || owner === caller.owner
+
+/** Throws `agent_not_found` or `agent_not_allowed` unless the caller may use this agent. */
+export function requireUsableAgent(agents: ReadonlyMap<string, Agent>, caller: Caller, agent: string): void {
+  if (!agents.has(agent)) throw new TooltrailError('agent_not_found', `there is no agent ${agent}`)
+  requireAgent(caller, agent)
 }
 
 export const sessionKey = (caller: Caller, session: string): SessionKey => ({ tenant: caller.tenant, session })

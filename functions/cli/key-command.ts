@@ -9,7 +9,7 @@ import { hashKeySecret, newKeySecret } from '../access/key-secret.ts'
 import { timeText } from '../http/v1/time-text.ts'
 
 export const KEYS_USAGE = `Usage:
-  npm run keys -- create --tenant <tenant> --scope <read|write|admin> [--scope …] [--owner <owner>] [--agent <agent>] [--agent …] [--rps <n>] [--active-runs <n>]
+  npm run keys -- create --tenant <tenant> --scope <read|write|admin> [--scope …] [--owner <owner>] [--agent <agent>] [--agent …] [--rps <n>] [--active-runs <n>] [--tokens-per-day <n>]
   npm run keys -- list [--tenant <tenant>]
   npm run keys -- revoke <id>
 
@@ -17,14 +17,18 @@ These work on this machine, or with --env <environment> on a deployed one.
 
 create prints the key once; only its hash is kept. read: GET requests. write: all others. admin: both.
 --owner binds the key to the sessions of one owner, whatever its agents may search. --agent names the agents it may use; by
-default all. --rps caps its requests per second, --active-runs its runs at a time.
+default all. --rps caps its requests per second, --active-runs its runs at a time,
+--tokens-per-day the tokens of its runs on a day (UTC).
 `
 
-/** A store may keep a list of them for each key. */
+/** Bounded because a store may keep a list of active runs per key. */
 const MOST_ACTIVE = 1_000
 
+/** More than a day of any provider. */
+const MOST_TOKENS = 999_999_999_999
+
 const LOCKED_OUT =
-  'All keys are revoked: nothing gets in until there is another one: npm run keys -- create --tenant <tenant> --scope admin\n'
+  'All keys are revoked: no request is accepted until you make another one: npm run keys -- create --tenant <tenant> --scope admin\n'
 
 /** A mistake on the command line; the message names it. */
 export class KeyCommandError extends Error {
@@ -64,12 +68,12 @@ export async function runKeyCommand({ keys, clock }: Dependencies, words: readon
   }
 }
 
-/** What the first key changes. */
+/** What changes with the first key. */
 function ofFirst({ tenant }: ApiKey): string {
-  const begins = `\nThis is the first key: from now on every request needs one. What was made without keys belongs to the tenant ${OPEN_CALLER.tenant}`
+  const begins = `\nThis is the first key: from now on every request needs one. Sessions made without a key belong to the tenant ${OPEN_CALLER.tenant}`
   return tenant === OPEN_CALLER.tenant
     ? `${begins}, as this key does.\n`
-    : `${begins}. This key does not see it; one that does: npm run keys -- create --tenant ${OPEN_CALLER.tenant} --scope admin\n`
+    : `${begins}. This key does not see them. To make one that does: npm run keys -- create --tenant ${OPEN_CALLER.tenant} --scope admin\n`
 }
 
 function parseWords(words: readonly string[]) {
@@ -84,6 +88,7 @@ function parseWords(words: readonly string[]) {
         agent: { type: 'string', multiple: true },
         rps: { type: 'string' },
         'active-runs': { type: 'string' },
+        'tokens-per-day': { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     })
@@ -96,7 +101,7 @@ function newKey(values: ReturnType<typeof parseWords>['values'], now: number): A
   const { tenant, owner, agent: agents } = values
   if (tenant === undefined || !isTenant(tenant))
     throw new KeyCommandError(
-      `--tenant must be 1–64 of a-z 0-9 -; what was made without keys belongs to: --tenant ${OPEN_CALLER.tenant}`,
+      `--tenant must be 1–64 of a-z 0-9 -; sessions made without a key belong to: --tenant ${OPEN_CALLER.tenant}`,
     )
   if (owner !== undefined && (owner.length === 0 || owner.length > 256))
     throw new KeyCommandError('--owner must have 1–256 characters')
@@ -105,6 +110,7 @@ function newKey(values: ReturnType<typeof parseWords>['values'], now: number): A
   const caps = {
     requestsPerSecond: positive('--rps', values.rps),
     activeRuns: positive('--active-runs', values['active-runs'], MOST_ACTIVE),
+    tokensPerDay: positive('--tokens-per-day', values['tokens-per-day'], MOST_TOKENS),
   }
   return {
     id: `key_${nextId(undefined, now)}`,
@@ -126,7 +132,7 @@ const isScope = (word: string): word is Scope => word === 'read' || word === 'wr
 
 function positive(name: string, word: string | undefined, most = 999_999): number | undefined {
   if (word === undefined) return undefined
-  if (!/^[1-9]\d{0,5}$/.test(word) || Number(word) > most)
+  if (!/^[1-9]\d{0,11}$/.test(word) || Number(word) > most)
     throw new KeyCommandError(`${name} must be an integer from 1 to ${most}`)
   return Number(word)
 }
@@ -135,6 +141,7 @@ function describe(key: ApiKey): string {
   const caps = [
     ...(key.caps.requestsPerSecond === undefined ? [] : [`${key.caps.requestsPerSecond} requests/s`]),
     ...(key.caps.activeRuns === undefined ? [] : [`${key.caps.activeRuns} active runs`]),
+    ...(key.caps.tokensPerDay === undefined ? [] : [`${key.caps.tokensPerDay} tokens/day`]),
   ]
   return [
     key.id,

@@ -14,7 +14,7 @@ await runCommand(USAGE, async ({ environment, words }) => {
     const ports = await openPorts(readSettings())
     try {
       const { messages, removed } = await ports.rebuildHistory()
-      return `indexed ${messages} messages again, and removed the documents of ${removed} that no longer exist\n`
+      return `indexed ${messages} messages again and removed the documents of ${removed} that no longer exist\n`
     } finally {
       await ports.close()
     }

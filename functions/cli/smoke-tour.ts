@@ -2,20 +2,20 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 
-/** Where the program is, and what it is asked with. */
+/** Where the program is, and the key for its requests. */
 export interface Target {
   /** Without a slash at the end. */
   readonly url: string
-  /** Left out: nobody needs a key there, as on one machine before the first one is made. */
+  /** Absent: no key is needed there, as on one machine before the first key is made. */
   readonly key?: string | undefined
 }
 
-/** Something that is not as it should be; the message says which step, and what came instead. */
+/** Something is not as expected; the message says which step, and what came instead. */
 export class SmokeError extends Error {
   override readonly name = 'SmokeError'
 }
 
-/** A serverless index wakes in half a minute, and what is written there is found about ten seconds later. */
+/** A serverless index takes half a minute to wake, and finds what is written about ten seconds later. */
 const FOUND_MS = 120_000
 const LOOK_MS = 1_000
 /** For a model's completions and the first start of a function. */
@@ -32,9 +32,9 @@ const ASK_BOSS = { name: 'ask_boss', description: 'Asks the boss.', parameters: 
 type Ask = (method: string, path: string, body?: object, headers?: Record<string, string>) => Promise<Response>
 
 /**
- * The tour as a program: a session, a streamed answer, a run that waits for a tool of its caller and goes on, its words in the
- * history, and its deletion. Tells each step when it is done. Rejects with `SmokeError` at the first that fails; the session is
- * deleted all the same.
+ * The tour as a program: a session, a streamed completion, a run that waits for a tool of its caller and continues, its
+ * words in the history, and its deletion. Reports each step when it is done. Rejects with `SmokeError` at the first
+ * step that fails; the session is deleted in any case.
  */
 export async function smokeTour(target: Target, tell: (step: string) => void): Promise<void> {
   const ask = asker(target)
@@ -51,11 +51,11 @@ export async function smokeTour(target: Target, tell: (step: string) => void): P
     tell(`${name} (${((Date.now() - begun) / 1_000).toFixed(1)} s)`)
   }
 
-  await step('it answers', async () => void (await ask('GET', '/healthz')))
+  await step('it responds', async () => void (await ask('GET', '/healthz')))
   await step('a session is made', async () => void (await ask('POST', '/v1/sessions', { id: session })))
   try {
-    await step('an answer is streamed', () => streamed(ask, `${path}/messages`))
-    await step('a run waits for a tool of its caller, and goes on', () => resumed(ask, path, word))
+    await step('a completion is streamed', () => streamed(ask, `${path}/messages`))
+    await step('a run waits for a tool of its caller and continues', () => resumed(ask, path, word))
     await step('what was said is found', () => found(ask, session, word))
   } finally {
     await step('the session is deleted', async () => void (await ask('DELETE', path)))
@@ -66,7 +66,7 @@ export async function smokeTour(target: Target, tell: (step: string) => void): P
   })
 }
 
-/** Of a request that got no response, `fetch` says why in the cause alone. */
+/** If a request got no response, only the cause of `fetch`'s error says why. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message

@@ -1,6 +1,6 @@
 import type { Status } from '../runtime/aws/status.ts'
 
-/** Above this, in milliseconds, people notice that what they just said is not found. */
+/** Above this, in milliseconds, people notice that search does not find what they just wrote. */
 const SLOW_LAG_MS = 60_000
 /** Hints older than this, in seconds, are waiting for workers. */
 const OLD_HINT_SECONDS = 300
@@ -13,7 +13,7 @@ interface Line {
   readonly todo?: string
 }
 
-/** An environment's state on one screen; what needs attention is marked, and repeated at the end. */
+/** An environment's state on one screen; what needs attention is marked and repeated at the end. */
 export function statusText(status: Status): string {
   const lines = linesOf(status)
   const todos = lines.flatMap(({ todo }) => (todo === undefined ? [] : [`! ${todo}\n`]))
@@ -33,9 +33,9 @@ function linesOf(status: Status): Line[] {
     })),
     line('Run queue', status.queue, ({ waiting, taken }) => ({
       text: `${number(waiting)} waiting, ${number(taken)} being handled${oldest(status.oldestSeconds)}`,
-      // A worker may be executing the oldest: a run may take long.
+      // A worker may be executing the oldest: runs can be long.
       ...(waiting > 0 && typeof status.oldestSeconds === 'number' && status.oldestSeconds > OLD_HINT_SECONDS
-        ? { todo: 'Hints wait for long: are the workers throttled? See `oldest-hint` in docs/operations.md.' }
+        ? { todo: 'Hints have waited too long: are the workers throttled? See `oldest-hint` in docs/operations.md.' }
         : {}),
     })),
     line('Dead letters', status.deadLetters, ({ waiting, taken }) => ({
@@ -100,5 +100,5 @@ const oldest = (seconds: Status['oldestSeconds']): string =>
 
 const number = (value: number): string => value.toLocaleString('en-US')
 
-/** Log lines may hold text of others: no control character reaches the terminal. */
+/** Log lines may contain foreign text: no control character reaches the terminal. */
 const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, LINE_LENGTH)

@@ -9,7 +9,7 @@ export interface ApiKey {
   readonly owner?: string
   /** When set, the key starts runs of these agents only. */
   readonly agents?: readonly string[]
-  readonly caps: { readonly requestsPerSecond?: number; readonly activeRuns?: number }
+  readonly caps: { readonly requestsPerSecond?: number; readonly activeRuns?: number; readonly tokensPerDay?: number }
   readonly createdAt: number
   readonly revokedAt?: number
 }

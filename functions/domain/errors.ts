@@ -1,4 +1,4 @@
-/** Every failure that callers can meet by name. HTTP statuses are decided in `http/middleware/error-response.ts` alone. */
+/** Every failure that has a name for callers. Only `http/middleware/error-response.ts` decides HTTP statuses. */
 export type ErrorCode =
   | 'lease_lost'
   | 'session_not_found'
@@ -8,13 +8,20 @@ export type ErrorCode =
   | 'message_not_found'
   | 'output_not_found'
   | 'call_not_found'
-  | 'answer_conflict'
+  | 'resolution_conflict'
   | 'idempotency_conflict'
+  | 'import_gap'
   | 'nothing_to_continue'
+  | 'nothing_to_consolidate'
+  | 'run_not_active'
+  | 'summary_failed'
   | 'agent_not_found'
   | 'agent_not_allowed'
+  | 'owner_not_allowed'
   | 'too_many_active_runs'
   | 'too_many_open_calls'
+  | 'key_tokens_used_up'
+  | 'tenant_budget_used_up'
   | 'invalid_query'
   | 'search_unavailable'
   | 'storage_failed'
@@ -23,12 +30,19 @@ export class TooltrailError extends Error {
   readonly code: ErrorCode
   /** The same request may succeed later. */
   readonly retryable: boolean
+  /** Seconds after which it may; undefined where nobody knows. */
+  readonly retryAfterSeconds: number | undefined
 
-  constructor(code: ErrorCode, message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { retryable?: boolean; retryAfterSeconds?: number; cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'TooltrailError'
     this.code = code
     this.retryable = options.retryable ?? false
+    this.retryAfterSeconds = options.retryAfterSeconds
   }
 }
 

@@ -1,15 +1,14 @@
-import type { AssistantMessage, ToolMessage, UserMessage } from './message.ts'
-import type { Run } from './run.ts'
+import type { AssistantMessage, ParentNames, ToolMessage, UserMessage } from './message.ts'
+import type { Run, WarningCode } from './run.ts'
 
-/** What every event says. `agent` and `parentToolCallId` are set on a team member's events. */
-interface EventBase {
+/** Fields of every event. `agent` and the names of the delegate call are set on a team member's events. */
+interface EventBase extends ParentNames {
   readonly runId: string
   readonly agent?: string
-  readonly parentToolCallId?: string
 }
 /**
  * What a stored event reports is durable before it is emitted. `id` is `<ULID of the message or run>:<type>`, the same
- * whether the event is seen live or derived from the log, so consumers may drop ids that they know.
+ * whether the event is seen live or derived from the log, so consumers may drop ids they have seen.
  */
 interface StoredBase extends EventBase {
   readonly id: string
@@ -31,11 +30,23 @@ export type MessageCompletedEvent = StoredBase & {
   readonly type: 'message.completed'
   readonly message: AssistantMessage
 }
+/** A queued input has become a message of the run, between two of its rounds. */
+export type MessageSteeredEvent = StoredBase & {
+  readonly type: 'message.steered'
+  readonly message: UserMessage
+}
 export type ToolCallEvent = StoredBase & {
   readonly type: 'tool_call.started' | 'tool_call.completed'
   readonly message: ToolMessage
 }
-export type StoredEvent = RunStateEvent | RunStartedEvent | MessageCompletedEvent | ToolCallEvent
+export type StoredEvent =
+  | RunStateEvent
+  | RunStartedEvent
+  | MessageCompletedEvent
+  | MessageSteeredEvent
+  | ToolCallEvent
+  | ContextEvent
+  | WarningEvent
 
 export type DeltaEvent = EventBase & { readonly round: number } & (
     | { readonly type: 'text.delta' | 'reasoning.delta'; readonly part: number; readonly text: string }
@@ -52,20 +63,24 @@ export type RoundEvent = EventBase & { readonly round: number } & (
     /** Discard the deltas of this round. */
     | { readonly type: 'round.restarted'; readonly reason: string }
   )
-export type ContextEvent = EventBase &
+export type ContextEvent = StoredBase &
   (
     | { readonly type: 'context.nearly_full'; readonly messages: number; readonly threshold: number }
     | { readonly type: 'context.consolidated'; readonly through: string; readonly messages: number }
   )
-export type WarningEvent = EventBase & { readonly type: 'warning'; readonly code: string; readonly detail: string }
+export type WarningEvent = StoredBase & {
+  readonly type: 'warning'
+  readonly code: WarningCode
+  readonly detail: string
+}
 
-/** Everything that shows progress consumes this one union, whole. */
-export type RunEvent = StoredEvent | DeltaEvent | RoundEvent | ContextEvent | WarningEvent
+/** Everything that shows progress handles this whole union. */
+export type RunEvent = StoredEvent | DeltaEvent | RoundEvent
 export type RunEventType = RunEvent['type']
 
 export const eventId = (ulid: string, type: RunEventType): string => `${ulid}:${type}`
 
-/** The events after which a stream of a run ends. */
+/** The events after which a stream of a run ends, if it comes to them live: a pause may be over. */
 export const isTerminal = (event: RunEvent): boolean =>
   event.type === 'run.completed' ||
   event.type === 'run.failed' ||

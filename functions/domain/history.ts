@@ -2,7 +2,7 @@ import type { ToolStatus } from './message.ts'
 
 export type HistoryRole = 'user' | 'assistant' | 'tool_call' | 'tool_result'
 
-/** One thing to search; projected from a message by `search/documents.ts`. */
+/** One searchable entry, made from a message by `search/documents.ts`. */
 export interface HistoryDocument {
   readonly tenant: string
   readonly session: string
@@ -67,14 +67,14 @@ export interface HistoryHit {
   readonly status?: ToolStatus
   readonly time: number
   readonly score: number
-  /** At most 300 characters; matches stand between « and ». */
+  /** At most 300 characters; matches are between « and ». */
   readonly snippet: string
 }
 
 export interface HistoryPage {
   readonly hits: readonly HistoryHit[]
   readonly next?: string
-  /** Something that was written before is not indexed yet: it took longer than a search may wait. */
+  /** Something written before the search is not indexed yet: indexing took longer than a search may wait. */
   readonly incomplete?: true
 }
 
@@ -88,7 +88,7 @@ export const HISTORY_LABELS: { readonly [role in HistoryRole]: HistoryLabel } = 
 
 export interface HistoryNeighbour {
   readonly label: HistoryLabel
-  /** At most 300 characters; `...` is appended where it was cut. */
+  /** At most 300 characters; ends in `...` if it was cut. */
   readonly text: string
 }
 
@@ -99,8 +99,10 @@ export interface HistoryEntries extends Omit<HistoryPage, 'hits'> {
 
 /** A hit as users see it: with the entries just before and after it in its session. */
 export interface HistoryEntry extends HistoryHit {
-  /** The hit without marks: whole when it is short, else the part in the snippet. At most 300 characters. */
+  /** The hit without marks: whole if it is short, else the part in the snippet. At most 300 characters. */
   readonly text: string
+  /** Of a result: its sources that have numbers. */
+  readonly sources?: readonly { readonly number: number; readonly title: string }[]
   readonly before?: HistoryNeighbour
   readonly after?: HistoryNeighbour
 }

@@ -1,19 +1,29 @@
 import { decodeTime, encodeTime, incrementBase32, TIME_LEN, ulid } from 'ulid'
 
-const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
-const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
+export const ULID_PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
+export const SESSION_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
+/** Lower case in suffixes: no two names differ only in case. */
+const OBJECT_NAME = startingWithUlid('([._-][a-z0-9]+){0,4}')
 const TENANT = /^[a-z0-9-]{1,64}$/
 
-export const isUlid = (text: string): boolean => ULID.test(text)
-export const isSessionId = (text: string): boolean => SESSION_ID.test(text)
+export const isUlid = (text: string): boolean => ULID_PATTERN.test(text)
+export const isSessionId = (text: string): boolean => SESSION_PATTERN.test(text)
 export const isTenant = (text: string): boolean => TENANT.test(text)
+
+/** A ULID with an optional suffix: never a path, and no character that a key or a file name must escape. */
+export const isObjectName = (text: string): boolean => OBJECT_NAME.test(text)
+
+/** What begins with a ULID and goes on with `rest`, the source of a pattern. */
+export function startingWithUlid(rest: string): RegExp {
+  return new RegExp(`${ULID_PATTERN.source.slice(0, -1)}${rest}$`)
+}
 
 /** The time in an id, in milliseconds since 1970. */
 export const timeOfId = (id: string): number => decodeTime(id)
 
 /**
- * An id greater than `last`: one of the time `now` (milliseconds), or `last` plus one when the clock that made `last` was
- * ahead of this one. So ids order a log whatever the clocks of its writers do (promises L1).
+ * An id greater than `last`: it has the time `now` (milliseconds), or is `last` plus one if the clock that made `last`
+ * was ahead of this one. So ids order a log whatever its writers' clocks do (promises L1).
  */
 export function nextId(last: string | undefined, now: number): string {
   const time = encodeTime(now, TIME_LEN)
@@ -21,11 +31,11 @@ export function nextId(last: string | undefined, now: number): string {
   return time + ulid(now, nextRandom).slice(TIME_LEN)
 }
 
-/** Random bytes are fetched many at once: fetched one by one, as `ulid` does, the 16 of an id cost more than a write. */
+/** Random bytes are fetched in bulk: fetched one by one, as `ulid` does, the 16 of an id cost more than a write. */
 const pool = new Uint8Array(1_024)
 let used = pool.length
 
-/** The next random number, 0 to below 1. */
+/** The next random number, from 0 to below 1. */
 function nextRandom(): number {
   if (used === pool.length) {
     crypto.getRandomValues(pool)

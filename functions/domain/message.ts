@@ -1,4 +1,6 @@
-import type { JsonObject } from './json.ts'
+import { definedFields } from './defined-fields.ts'
+import type { Json, JsonObject } from './json.ts'
+import type { NumberedSources, Source } from './source.ts'
 import type { Usage } from './usage.ts'
 
 /** What a provider attached to a part (signatures, encrypted content, item ids): provider name → its own data. */
@@ -14,7 +16,7 @@ export interface ReasoningPart {
   readonly text: string
   readonly provider?: ProviderMetadata
 }
-/** The place of a call between the other parts of an assistant message; the call itself is in `toolCalls`. */
+/** Where a call stands among the parts of an assistant message; the call itself is in `toolCalls`. */
 export interface ToolCallPart {
   readonly type: 'tool_call'
   readonly id: string
@@ -32,16 +34,21 @@ export interface NotePart {
   readonly type: 'note'
   readonly text: string
 }
+/** What a tool returned beside its text, for programs: no model sees it. */
+export interface DataPart {
+  readonly type: 'data'
+  readonly data: Json
+}
 /** An error of the model: shown to people, never sent to a model. */
 export interface ErrorPart {
   readonly type: 'error'
   readonly code: RunErrorCode
   readonly text: string
 }
-export type Part = TextPart | ReasoningPart | ToolCallPart | MediaPart | NotePart | ErrorPart
+export type Part = TextPart | ReasoningPart | ToolCallPart | MediaPart | NotePart | DataPart | ErrorPart
 export type UserPart = TextPart | MediaPart | NotePart
 export type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ErrorPart
-export type ToolPart = TextPart | MediaPart | NotePart
+export type ToolPart = TextPart | MediaPart | NotePart | DataPart
 
 export type RunErrorCode =
   | 'timeout'
@@ -64,7 +71,7 @@ export interface ToolCall {
 }
 
 /**
- * The state of a tool call. `approved` is internal (the API shows `running`): allowed by a person, not yet begun, so a
+ * The state of a tool call. `approved` is internal (the API shows `running`): approved by a person and not begun, so a
  * takeover may still begin it.
  */
 export type ToolStatus =
@@ -82,7 +89,7 @@ export const MOST_CALLS = 64
 
 export const OPEN_STATUSES: readonly ToolStatus[] = ['running', 'waiting', 'approved']
 
-/** The result text of a call that has no result of its own. */
+/** The result text of a call that returned no result. */
 export const STATUS_TEXT = {
   interrupted: 'interrupted: this call may or may not have run',
   cancelled: 'cancelled: this call did not finish',
@@ -91,15 +98,20 @@ export const STATUS_TEXT = {
 
 /** The whole content of a tool result: where it is and how large. */
 export interface Output {
-  /** Of the content as it is stored and downloaded, encoded as the media type says. */
+  /** Size of the content as stored and downloaded, encoded as the media type says. */
   readonly bytes: number
   readonly lines: number
-  /** Of the bytes, hex. */
+  /** SHA-256 of the bytes, in hex. */
   readonly sha256: string
-  /** Its charset is UTF-8 unless it says otherwise (`log/output-encoding.ts`). */
+  /** The charset is UTF-8 unless it names another (`log/output-encoding.ts`). */
   readonly mediaType: string
   /** The object's name in the output store, when offloaded; the message then keeps a preview. */
   readonly object?: string
+}
+
+/** A source as its result's row keeps it: a large text is a preview, and `output` says where the whole is. */
+export interface StoredSource extends Source {
+  readonly output?: Output
 }
 
 interface MessageBase {
@@ -107,12 +119,16 @@ interface MessageBase {
   readonly id: string
   readonly runId: string
   readonly agent: string
-  /** Set on a team member's messages: the leader's call that they work for. */
+  /** Set on a team member's messages: the delegate call that the member works for, by its id, */
   readonly parentToolCallId?: string
+  /** and by its row: ids of calls may repeat. */
+  readonly parentMessageId?: string
   /** Counts from 0 within a run. */
   readonly round: number
   /** Milliseconds since 1970. */
   readonly createdAt: number
+  /** When an imported message came in, in milliseconds since 1970: `createdAt` is then what its source says. */
+  readonly recordedAt?: number
 }
 
 export interface UserMessage extends MessageBase {
@@ -130,6 +146,8 @@ export interface AssistantMessage extends MessageBase {
   readonly model?: string
   readonly finishReason?: string
   readonly usage?: Usage
+  /** Numbers that this message's request gave to sources of earlier results, and that nobody has recorded before. */
+  readonly numbered?: readonly NumberedSources[]
 }
 
 export interface ToolMessage extends MessageBase {
@@ -147,18 +165,30 @@ export interface ToolMessage extends MessageBase {
   /** Empty until the call ends. */
   readonly parts: readonly ToolPart[]
   readonly output?: Output
+  /** In the tool's order; not numbered, because numbers are given when a request is made of them. */
+  readonly sources?: readonly StoredSource[]
   readonly completedAt?: number
   readonly durationMs?: number
-  /** The generation of the lease whose holder may end this call. */
+  /** Generation of the lease whose holder may end this call. */
   readonly generation: number
-  /** Of the resolution that closed a `waiting` call: tells a repeated one from a different one. */
+  /** Hash of the resolution that closed a `waiting` call: tells a repeated one from a different one. */
   readonly resolutionHash?: string
 }
 
 export type Message = UserMessage | AssistantMessage | ToolMessage
 
+/** The fields of a message or an event that name the delegate call whose member it belongs to; none of the leader's. */
+export type ParentNames = Pick<MessageBase, 'parentToolCallId' | 'parentMessageId'>
+
+/** Picks them from something that has more fields. */
+export const parentNames = ({ parentToolCallId, parentMessageId }: ParentNames): ParentNames =>
+  definedFields({ parentToolCallId, parentMessageId })
+
 /** Whether a message or an event is the leader's: a team member's names the leader's call that it works for. */
 export const isLeaders = (one: { readonly parentToolCallId?: string }): boolean => one.parentToolCallId === undefined
+
+/** What a model is shown of an output that it may read, and `read_output` takes. */
+export const pointerTo = (messageId: string): string => `output:${messageId}`
 
 /** The text of a message's text parts, in order. */
 export function textOf(parts: readonly Part[]): string {

@@ -8,8 +8,10 @@ export interface RequestMedia {
   readonly id: string
   readonly mediaType: string
   readonly filename?: string
-  /** Filled in just before the request; a media part without bytes never reaches a model. */
+  /** Set just before the request; a media part without bytes never reaches a model. */
   readonly data?: Uint8Array
+  /** Where people get it, shown in place of the bytes. Never sent to a model. */
+  readonly url?: string
 }
 export interface RequestText {
   readonly type: 'text'
@@ -47,7 +49,7 @@ export interface ModelRequest {
   readonly instructions?: string
   readonly messages: readonly RequestMessage[]
   readonly tools: readonly ToolDeclaration[]
-  /** `none`: declared, so that the provider keeps the history's calls, but not to be called. */
+  /** `none`: tools are declared, so that the provider accepts the calls in the history, but may not be called. */
   readonly toolChoice: 'auto' | 'required' | 'none' | { readonly name: string }
   readonly options: ModelOptions
 }

@@ -1,8 +1,11 @@
+import type { SessionContext } from './context.ts'
+import { definedFields } from './defined-fields.ts'
 import { TooltrailError } from './errors.ts'
-import { STATUS_TEXT } from './message.ts'
-import type { ToolMessage, UserMessage } from './message.ts'
-import type { Run } from './run.ts'
-import { NO_USAGE } from './usage.ts'
+import { isLeaders, STATUS_TEXT } from './message.ts'
+import type { AssistantMessage, ToolMessage, ToolStatus, UserMessage } from './message.ts'
+import { isDelegation } from './team.ts'
+import type { Run, RunCounts, RunError, RunOutcome, StopReason } from './run.ts'
+import { addUsage, joinUsages, NO_USAGE } from './usage.ts'
 
 type Asked = Pick<Run, 'agent' | 'trigger' | 'onBusy' | 'input' | 'clientTools' | 'keyId'>
 
@@ -28,12 +31,12 @@ export function acceptedRun(
   }
 }
 
-/** A queued run at its start: from now on its input is a message of the log. */
+/** Starts a queued run: from now on its input is a message of the log. */
 export function startedRun({ input: _, ...queued }: Run, now: number): Run {
   return { ...queued, status: 'running', startedAt: now }
 }
 
-/** The message of `into` that a queued run's input becomes; undefined for a run without input. */
+/** Turns a queued run's input into a message of `into`. Returns undefined for a run without input. */
 export function messageOfInput(
   { input }: Pick<Run, 'input'>,
   into: Pick<Run, 'id' | 'agent' | 'rounds'>,
@@ -42,6 +45,56 @@ export function messageOfInput(
 ): UserMessage | undefined {
   if (input === undefined) return undefined
   return { ...input, id, runId: into.id, agent: into.agent, role: 'user', round: into.rounds, createdAt: now }
+}
+
+/** A run, or a session's totals, with one more completion; a leader's is a round. */
+export function withCompletion<Counted extends Pick<Run, 'rounds' | 'usage' | 'usageByAgent'>>(
+  before: Counted,
+  message: AssistantMessage,
+): Counted {
+  const { agent, usage = NO_USAGE } = message
+  return {
+    ...before,
+    rounds: before.rounds + (isLeaders(message) ? 1 : 0),
+    usage: addUsage(before.usage, usage),
+    usageByAgent: joinUsages(before.usageByAgent, { [agent]: usage }),
+  }
+}
+
+/** A running run that waits for somebody else; `calls`: those that wait, in the order of the log. */
+export function pausedRun(run: Run, calls: readonly ToolMessage[], head: string | undefined): Run {
+  const [first] = calls
+  const asked = first?.assistantMessageId ?? run.id
+  const notice = { type: 'run.paused', after: head ?? '', asked, calls: calls.map(({ id }) => id) } as const
+  return { ...run, status: 'paused', notices: [...(run.notices ?? []), { ...notice, counts: countsOf(run) }] }
+}
+
+/** A run that a holder has taken up again. Without a message since it was last taken up, there is nothing new to tell. */
+export function resumedRun(run: Run, head: string | undefined): Run {
+  const { notices = [] } = run
+  const after = head ?? ''
+  const last = notices.findLast(({ type }) => type === 'run.paused' || type === 'run.resumed')
+  if (last?.type === 'run.resumed' && last.after === after) return { ...run, status: 'running' }
+  return { ...run, status: 'running', notices: [...notices, { type: 'run.resumed', after, counts: countsOf(run) }] }
+}
+
+const countsOf = ({ rounds, usage, usageByAgent }: Run): RunCounts => ({ rounds, usage, usageByAgent })
+
+/** How a run ends. */
+export interface RunEnd {
+  readonly outcome: RunOutcome
+  readonly stopReason: StopReason
+  readonly error?: RunError
+  /** The final completion, what had streamed before a failure or cancel, or the error; id greater than the log's last. */
+  readonly message?: AssistantMessage
+  /** What holds for the session's requests from now on; left out: what held before. */
+  readonly context?: SessionContext
+}
+
+/** A running run at its end. */
+export function endedRun(run: Run, { message, outcome, stopReason, error }: RunEnd, now: number): Run {
+  const counted = message === undefined ? run : withCompletion(run, message)
+  return { ...counted, ...definedFields({ error }), status: outcome, stopReason, endedAt: now }
 }
 
 /** Refuses a run beyond its key's cap, of which `active` are queued, running or paused. */
@@ -54,7 +107,7 @@ export function requireRoom(active: number, cap: number): void {
   )
 }
 
-/** A call that was begun and did not come to a result: nobody knows whether it ran. */
+/** A call that was begun and has no result: nobody knows whether it ran. */
 export const interruptedCall = (call: ToolMessage, now: number): ToolMessage => ({
   ...call,
   status: 'interrupted',
@@ -62,8 +115,14 @@ export const interruptedCall = (call: ToolMessage, now: number): ToolMessage => 
   completedAt: now,
 })
 
-/** What becomes of an open call when its run ends: one that was begun may have run, whatever ended the run. */
+/** How `callAtEnd` leaves calls. */
+export const CLOSED_AT_END: readonly ToolStatus[] = ['interrupted', 'cancelled']
+
+/**
+ * How an open call ends with its run: one that was begun may have run, whatever ended the run. What a member did for a delegate
+ * call is in the log.
+ */
 export function callAtEnd(call: ToolMessage, now: number): ToolMessage {
-  if (call.status === 'running') return interruptedCall(call, now)
+  if (call.status === 'running' && !isDelegation(call)) return interruptedCall(call, now)
   return { ...call, status: 'cancelled', parts: [{ type: 'text', text: STATUS_TEXT.cancelled }], completedAt: now }
 }

@@ -1,17 +1,19 @@
+import type { Summary } from './context.ts'
 import type { JsonObject } from './json.ts'
 import type { RunStatus } from './run.ts'
+import { NO_USAGE } from './usage.ts'
 import type { Usage } from './usage.ts'
 
-/** Names one session; every key of every store carries both. */
+/** Names one session; every key of every store has both. */
 export interface SessionKey {
   readonly tenant: string
   readonly session: string
 }
 
-/** The names alone, of something that carries more. */
+/** Picks the key from something that has more fields. */
 export const keyOf = ({ tenant, session }: SessionKey): SessionKey => ({ tenant, session })
 
-/** The right to extend one session's log; carried by its holder, compared by `generation` in every write. */
+/** The right to extend one session's log; the holder passes it to every write, which compares its `generation`. */
 export interface Lease extends SessionKey {
   readonly generation: number
   /** A fresh nonce for each attempt: tells whether a start or take whose response was lost was ours. */
@@ -23,10 +25,10 @@ export interface Lease extends SessionKey {
   readonly head: string | undefined
 }
 
-/** A lease lasts this long after the last heartbeat was sent. */
+/** A lease lasts this long after its last heartbeat was sent. */
 export const LEASE_MS = 60_000
 export const HEARTBEAT_MS = 15_000
-/** A holder this close to its lease's end without a successful heartbeat stops. */
+/** A holder stops when its lease is this close to its end without a successful heartbeat. */
 export const LEASE_MARGIN_MS = 10_000
 
 /** The coordination state of a session (session-protocol, Fields). Small, and read strongly. */
@@ -46,8 +48,6 @@ export interface SessionHeader extends SessionKey {
   readonly tail?: string
   /** Last message id. */
   readonly head?: string
-  /** The active run's latest leader assistant message. */
-  readonly floor?: string
   readonly cancel?: { readonly run: string; readonly reason: 'user' | 'superseded' }
   /** Takes of an expired lease since the last message. */
   readonly takeovers: number
@@ -59,7 +59,7 @@ export interface SessionHeader extends SessionKey {
 export const isFree = (header: SessionHeader, now: number): boolean =>
   header.lease === undefined || header.lease.until < now
 
-/** A paused run whose calls still wait and that is not to be cancelled. */
+/** The run is paused, has waiting calls, and has no cancel request. */
 export const isBlocked = (header: SessionHeader): boolean =>
   header.paused && header.waiting > 0 && header.cancel === undefined
 
@@ -67,20 +67,31 @@ export const isBlocked = (header: SessionHeader): boolean =>
 export interface Session extends SessionKey {
   readonly agent: string
   readonly owner?: string
+  /** Who writes in it: the `user` of inputs that name none. */
+  readonly user?: string
   readonly title?: string
   readonly instructions?: string
   readonly metadata: JsonObject
   /**
-   * A caller that may see only its owner's sessions has acted in it. From then on its runs see no more than that either,
-   * whatever their agent may search.
+   * A caller limited to its owner's sessions has acted in this one. From then on its runs see no other owner's sessions
+   * either, whatever their agent may search.
    */
   readonly ownerBound?: true
+  /** It began as a copy of this session's log, up to and with this message. */
+  readonly forkedFrom?: ForkedFrom
   readonly createdAt: number
-  /** Moved at a run's start and end, and by PATCH. */
+  /** Set at a run's start and end, and by PATCH. */
   readonly updatedAt: number
   /** The latest run accepted or executed. */
   readonly run?: { readonly id: string; readonly status: RunStatus }
   readonly totals: SessionTotals
+  /** Stands for the older conversation in requests. */
+  readonly summary?: Summary
+}
+
+export interface ForkedFrom {
+  readonly session: string
+  readonly messageId: string
 }
 
 export interface SessionTotals {
@@ -89,3 +100,6 @@ export interface SessionTotals {
   readonly usage: Usage
   readonly byAgent: { readonly [agent: string]: Usage }
 }
+
+/** The totals of a session that has not run yet. */
+export const NO_TOTALS: SessionTotals = { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} }

@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.ts'
 
-/** Tokens of one completion, or summed over several; null where the provider did not say. */
+/** Tokens of one completion, or their sum over several; null if the provider did not say. */
 export interface Usage {
   readonly inputTokens: number | null
   readonly cachedInputTokens: number | null
@@ -8,7 +8,7 @@ export interface Usage {
   readonly outputTokens: number | null
   readonly reasoningTokens: number | null
   readonly totalTokens: number | null
-  /** The provider's own usage object, untouched. Only for single completions, never on sums. */
+  /** The provider's own usage object, unchanged. Set for single completions, never on sums. */
   readonly provider?: JsonObject
 }
 
@@ -21,7 +21,7 @@ export const NO_USAGE: Usage = {
   totalTokens: null,
 }
 
-/** The sum, field by field; a field that neither side knows stays null. */
+/** Adds field by field; a field that neither side knows stays null. */
 export function addUsage(left: Usage, right: Usage): Usage {
   const add = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b)
   return {
@@ -32,4 +32,16 @@ export function addUsage(left: Usage, right: Usage): Usage {
     reasoningTokens: add(left.reasoningTokens, right.reasoningTokens),
     totalTokens: add(left.totalTokens, right.totalTokens),
   }
+}
+
+type UsageByAgent = { readonly [agent: string]: Usage }
+
+/** The sum over all agents. */
+export const sumOf = (usages: UsageByAgent): Usage => Object.values(usages).reduce(addUsage, NO_USAGE)
+
+/** The sums of both, agent by agent. */
+export function joinUsages(left: UsageByAgent, right: UsageByAgent): Record<string, Usage> {
+  const joined = new Map(Object.entries(left))
+  for (const [agent, usage] of Object.entries(right)) joined.set(agent, addUsage(joined.get(agent) ?? NO_USAGE, usage))
+  return Object.fromEntries(joined)
 }

@@ -10,15 +10,15 @@ interface Dependencies extends Omit<IndexDependencies, 'writer'> {
   readonly clock: Clock
 }
 
-/** Parts of the store that are read side by side. */
+/** Parts of the store that are read at the same time. */
 const SEGMENTS = 4
-/** A page that fails is tried again this often, beyond what the writer tries by itself. */
+/** How often a failed page is retried, beyond the writer's own retries. */
 const ATTEMPTS = 5
 const WAIT_MS = 2_000
 
 /**
- * Builds the history index anew from the rows while it is searched and written, and then puts it in the place of the old one;
- * answers how many messages it read. When it fails, the old index stays as it is.
+ * Rebuilds the history index from the rows while the old one is searched and written, then replaces the old one.
+ * Returns how many messages were read. If it fails, the old index stays as it is.
  */
 export async function rebuildIndex(dependencies: Dependencies): Promise<{ messages: number }> {
   const build = await dependencies.builder.begin()
@@ -30,7 +30,7 @@ export async function rebuildIndex(dependencies: Dependencies): Promise<{ messag
         throw error
       }),
     )
-    // Nothing may write any more when the build is given up: a write would make its index anew.
+    // No write may follow once the build is given up: it would create the new index again.
     await Promise.allSettled(segments)
     const counts = await Promise.all(segments)
     await build.publish()

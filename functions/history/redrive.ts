@@ -5,20 +5,20 @@ import { indexMessages, type IndexDependencies } from './index-messages.ts'
 
 interface Dependencies extends Omit<IndexDependencies, 'writer' | 'poison'> {
   readonly rows: Pick<MessageRows, 'row'>
-  /** A writer that hands what can never be stored to this sink. */
+  /** Opens a writer that passes what can never be stored to this sink. */
   readonly writer: (poison: PoisonSink) => Pick<HistoryWriter, 'write'>
 }
 
 export interface Redriven {
-  /** Messages that the index now holds as their rows say, or no longer holds, as they are gone. */
+  /** Messages that the index now holds as their rows are, or no longer holds because they are gone. */
   readonly done: number
-  /** What still cannot be indexed, and stays put aside. */
+  /** What still cannot be indexed. It stays put aside. */
   readonly failed: readonly { readonly messageId: string; readonly error: string }[]
 }
 
 /**
- * Brings the index up to date with what was put aside: from the rows as they are now, never from what was put aside itself,
- * which may be older than what the index has. What fails again stays where it is.
+ * Indexes what was put aside: from the rows as they are now, never from the stored change itself, which may be older
+ * than what the index has. What fails again stays put aside.
  */
 export async function redrive(dependencies: Dependencies, batches: FailedBatches): Promise<Redriven> {
   let done = 0
@@ -51,7 +51,7 @@ async function redriveBatch(dependencies: Dependencies, batch: FailedBatch): Pro
   return Array.from(errors, ([messageId, error]) => ({ messageId, error }))
 }
 
-/** One change a message: of several, its removal, which comes last. */
+/** One change per message. Of several, its removal, which comes last. */
 function changesOf({ changes }: FailedBatch): FailedChange[] {
   const byMessage = new Map<string, FailedChange>()
   for (const change of changes) {

@@ -4,8 +4,10 @@ import type { SessionKey } from '../domain/session.ts'
 import { entriesOf, neighbour, shorten, type LogEntry } from '../search/entries.ts'
 import { redactSecrets } from '../search/redact.ts'
 import { withoutMarks } from '../search/snippet.ts'
+import { hasSources } from '../log/sources.ts'
 import type { HistoryIndex } from '../ports/history-index.ts'
 import type { LogReader } from '../ports/log-reader.ts'
+import { findNumbers } from './source-numbers.ts'
 
 export interface HistorySearch {
   search(query: HistoryQuery): Promise<HistoryEntries>
@@ -13,15 +15,15 @@ export interface HistorySearch {
 
 /** Messages read at a time on each side of a hit; nearly always one of the first is its neighbour. */
 const NEAR = 4
-/** Further reads, larger ones, where all of these were empty. */
+/** Further, larger reads if all of these were empty. */
 const FAR = 100
 const MAX_READS = 20
 /** Characters of an entry that are redacted to show its first 300: no secret that begins there is longer. */
 const REDACTED_PART = 10_000
 
 /**
- * Search as users see it: each hit with the entries before and after it, read from the log around it, never the whole log.
- * A hit whose message is gone by now is left out.
+ * Search as users see it: each hit with the entries before and after it. Reads the log around the hit, never the whole
+ * log. A hit whose message has been deleted since is left out.
  */
 export function createHistorySearch({ index, reader }: { index: HistoryIndex; reader: LogReader }): HistorySearch {
   return {
@@ -44,9 +46,18 @@ async function entryOf(reader: LogReader, tenant: string, hit: HistoryHit): Prom
   return {
     ...hit,
     text: await hitText(hit, own[place]),
+    ...(hit.role === 'tool_result' ? await sourcesOf(reader, key, message) : {}),
     ...(before === undefined ? {} : { before: await shown(before) }),
     ...(after === undefined ? {} : { after: await shown(after) }),
   }
+}
+
+/** A hit's sources, by their numbers. */
+async function sourcesOf(reader: LogReader, key: SessionKey, message: Message): Promise<Pick<HistoryEntry, 'sources'>> {
+  const from = hasSources(message) ? (await findNumbers(reader, key, [message])).get(message.id) : undefined
+  if (from === undefined || !hasSources(message)) return {}
+  const titles = await Promise.all(message.sources.map(({ title }) => redactSecrets(title)))
+  return { sources: titles.map((title, place) => ({ number: from + place, title })) }
 }
 
 /** The whole text of a short entry; of a long one, the part that matched. */

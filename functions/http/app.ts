@@ -10,15 +10,21 @@ import { originGuard } from './middleware/origin-guard.ts'
 import { requestBody } from './middleware/request-body.ts'
 import { RequestError } from './middleware/request-error.ts'
 import { requestLog } from './middleware/request-log.ts'
+import { contextRoutes } from './v1/context.ts'
 import { deletionRoutes } from './v1/deletions.ts'
 import { docsRoutes } from './docs/routes.ts'
 import { healthRoutes } from './health.ts'
+import { mcpRoutes } from './mcp.ts'
 import { messageRoutes } from './v1/messages.ts'
 import { outputRoutes } from './v1/output.ts'
 import { runRoutes } from './v1/runs.ts'
 import { searchRoutes } from './v1/search.ts'
+import { pageRoutes } from './page/routes.ts'
 import { createSharedBytes } from './long-bodies.ts'
 import { sessionRoutes } from './v1/sessions.ts'
+import { sourceRoutes } from './v1/sources.ts'
+import { transferRoutes } from './v1/transfer.ts'
+import { usageRoutes } from './v1/usage.ts'
 import { refuseInvalid } from './middleware/validation.ts'
 
 const HEADERS_FOR_PAGES = [
@@ -37,6 +43,9 @@ const HEADERS_FROM_PAGES = [
   'If-None-Match',
   'If-Range',
   'Last-Event-ID',
+  'MCP-Method',
+  'MCP-Name',
+  'MCP-Protocol-Version',
   'Prefer',
   'Range',
   'X-Request-Id',
@@ -52,7 +61,7 @@ export function createApp(dependencies: AppDependencies): App {
   )
 
   app.use(requestLog(dependencies))
-  // Also answers when the storage does not, which every other request asks first.
+  // Also responds when the storage does not, which every other request needs first.
   healthRoutes(app, dependencies)
   app.use(originGuard(dependencies))
   if (settings.corsOrigins.length > 0)
@@ -67,16 +76,24 @@ export function createApp(dependencies: AppDependencies): App {
     )
   app.use(methodNotAllowed({ app, onMethodNotAllowed: refuseMethod }))
   app.use('/v1/*', authentication(dependencies), refuseWhenStopping(dependencies), requestBody())
+  // All that this door offers only reads, although every request is a POST.
+  app.use('/mcp', authentication(dependencies, 'read'), refuseWhenStopping(dependencies), requestBody())
 
   const parts = { ...dependencies, calls: createOpenCalls(dependencies), shared: createSharedBytes() }
   sessionRoutes(app, parts)
   messageRoutes(app, parts)
+  contextRoutes(app, parts)
+  sourceRoutes(app, parts)
   outputRoutes(app, parts)
+  transferRoutes(app, parts)
   runRoutes(app, parts)
   deletionRoutes(app, dependencies)
   searchRoutes(app, dependencies)
-  for (const path of ['/', '/docs/']) app.get(path, (c) => c.redirect('/docs'))
+  usageRoutes(app, dependencies)
+  mcpRoutes(app, parts)
+  app.get('/docs/', (c) => c.redirect('/docs'))
   docsRoutes(app, dependencies)
+  pageRoutes(app, dependencies)
   return app
 }
 

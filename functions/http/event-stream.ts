@@ -2,18 +2,23 @@ import type { OpenCall } from '../access/open-calls.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import { bodyOf } from './long-bodies.ts'
-import type { SharedBytes } from './long-bodies.ts'
+import type { NamedText, SharedBytes } from './long-bodies.ts'
 
 const HEARTBEAT_MS = 15_000
 const HEARTBEAT = ': ka\n\n'
-/** Says that the stream ends for this server's reasons: the run goes on, and can be followed again. */
+/** Says that the server ends the stream: the run goes on and can be followed again. */
 const RECONNECT = ': reconnect\n\n'
 
 export interface ServerSentEvent {
-  /** Absent on what is not stored: the client's last id then stays at something durable. */
+  /** Absent for what is not stored, so that the client's last id is always durable. */
   readonly id?: string
   readonly event: string
   readonly data: unknown
+}
+
+/** One event as it is sent. */
+export function frame({ id, event, data }: ServerSentEvent): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
 interface Dependencies {
@@ -24,14 +29,14 @@ interface Dependencies {
 }
 
 /**
- * Answers with server-sent events until they end, the client leaves or the process stops; `open` gets the signal that tells.
- * The reader sets the pace, and whatever produces the events does not depend on it.
+ * Responds with server-sent events until they end, the client leaves or the process stops. `open` gets a signal for that and
+ * returns the frames. The reader sets the pace, and whatever produces the events does not depend on it.
  */
 export function eventStream(
   { clock, log, stopping, shared }: Dependencies,
   gone: AbortSignal,
   call: OpenCall,
-  open: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>,
+  open: (signal: AbortSignal) => AsyncIterable<string | NamedText>,
 ): Response {
   const left = new AbortController()
   const signal = AbortSignal.any([left.signal, gone, stopping, call.signal])
@@ -41,7 +46,7 @@ export function eventStream(
     async return() {
       left.abort()
       const last = await frames.return(undefined)
-      // What was never asked for a frame has no end of its own.
+      // Frames that were never read do not end by themselves.
       call.close()
       return last
     },
@@ -53,19 +58,14 @@ export function eventStream(
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text)
 
-/** Whether a response is made here, and so ends its call itself. */
+/** Whether a response is made here and therefore ends its call itself. */
 export const isEventStream = (response: Response): boolean =>
   response.headers.get('content-type') === 'text/event-stream'
-
-/** One event as it goes over the wire. */
-function frame({ id, event, data }: ServerSentEvent): string {
-  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
-}
 
 async function* withHeartbeat(
   { clock, log, stopping, shared }: Dependencies,
   call: OpenCall,
-  events: AsyncIterable<ServerSentEvent>,
+  frames: AsyncIterable<string | NamedText>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const timer = new AbortController()
   const beat = (): Promise<'beat'> =>
@@ -73,7 +73,7 @@ async function* withHeartbeat(
       () => 'beat',
       () => 'beat',
     )
-  const iterator = events[Symbol.asyncIterator]()
+  const iterator = frames[Symbol.asyncIterator]()
   try {
     let next = iterator.next()
     let heartbeat = beat()
@@ -84,13 +84,13 @@ async function* withHeartbeat(
         heartbeat = beat()
       } else if (result.done === true) break
       else {
-        yield* shared.pieces(frame(result.value))
+        yield* shared.pieces(result.value)
         next = iterator.next()
       }
     }
     if (stopping.aborted) yield bytesOf(RECONNECT)
   } catch (error) {
-    // The headers are out: all that is left is to end without a terminal event, so that the client comes back.
+    // The headers are sent: all we can do is end without a terminal event, so that the client comes back.
     log.error('an event stream broke off', error)
     yield bytesOf(RECONNECT)
   } finally {

@@ -10,16 +10,16 @@ const readHealth = createRoute({
   method: 'get',
   path: '/healthz',
   operationId: 'readHealth',
-  summary: 'Whether the service answers',
+  summary: 'Check that the service responds',
   tags: ['Service'],
   security: [],
   responses: {
-    200: { description: 'It does.', content },
-    503: { description: 'Its storage does not.', content },
+    200: { description: 'It responds.', content },
+    503: { description: 'Its storage does not respond.', content },
   },
 })
 
-/** Health, for those who watch; needs no key. */
+/** Health, for monitoring; needs no key. */
 export function healthRoutes(app: App, { keys, settings, log }: AppDependencies): void {
   app.openapi(readHealth, async (c) => {
     const { version } = settings
@@ -27,7 +27,7 @@ export function healthRoutes(app: App, { keys, settings, log }: AppDependencies)
       await keys.any()
       return c.json({ status: 'ok' as const, version, storage: 'ok' as const }, 200)
     } catch (error) {
-      log.error('the storage does not answer', error, { request_id: c.get('requestId') })
+      log.error('the storage does not respond', error, { request_id: c.get('requestId') })
       return c.json({ status: 'failing' as const, version, storage: 'failing' as const }, 503)
     }
   })

@@ -7,17 +7,26 @@ import type { SharedBytes } from './long-bodies.ts'
 const SHORT = 16 * 1024
 
 /**
- * A document as JSON. A long one shares its bytes with others and goes out as its client takes it; it is refused with `busy`
- * while too much is left unread.
+ * A document as JSON. A long one shares its bytes with others and is sent as fast as its client reads; it is refused with
+ * `busy` while clients have left too much unread.
  */
 export function jsonResponse<Body>(
   shared: SharedBytes,
   document: Body,
   headers: Readonly<Record<string, string>> = {},
 ): Response & TypedResponse<JSONParsed<Body>, 200, 'json'> {
-  const text = JSON.stringify(document)
+  return bytesResponse(shared, JSON.stringify(document), headers)
+}
+
+/** The same for a document whose JSON is made already. */
+export function bytesResponse<Body>(
+  shared: SharedBytes,
+  json: string | Uint8Array<ArrayBuffer>,
+  headers: Readonly<Record<string, string>> = {},
+): Response & TypedResponse<JSONParsed<Body>, 200, 'json'> {
   const init = { headers: { ...headers, 'content-type': 'application/json' } }
-  if (text.length <= SHORT) return new Response(text, init) as Response & TypedResponse<JSONParsed<Body>, 200, 'json'>
-  shared.requireRoom(text.length)
-  return new Response(bodyOf(shared.pieces(text)), init) as Response & TypedResponse<JSONParsed<Body>, 200, 'json'>
+  if (json.length > SHORT) shared.requireRoom(json.length)
+  const body = json.length > SHORT ? bodyOf(shared.pieces(json)) : json
+  // What its JSON says.
+  return new Response(body, init) as Response & TypedResponse<JSONParsed<Body>, 200, 'json'>
 }

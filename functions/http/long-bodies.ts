@@ -1,38 +1,62 @@
 import { createHash } from 'node:crypto'
+import { createRecent } from '../domain/recent.ts'
 import { RequestError } from './middleware/request-error.ts'
 
-/** Bytes. What is longer is sent in pieces of this length, each only once the client has taken the one before. */
+/** Bytes. A longer text is sent in pieces of this length, each only after the client has read the one before. */
 const PIECE = 64 * 1024
-/** Bytes of long texts that clients have not taken yet, of all together. */
+/** Characters. A shorter text is not worth sharing. */
+const SHORT = 8 * 1024
+/** Bytes of long texts that clients have not read yet, in total. */
 const MOST_BYTES = 64 * 1024 * 1024
+/** Bytes of named texts that are kept for the next client when nobody is reading them. */
+const KEPT_BYTES = 16 * 1024 * 1024
+
+/** A text that is made when it is sent, unless it is still kept: the same name is always the same text. */
+export interface NamedText {
+  readonly name: string
+  make(): string
+}
 
 /**
- * Long texts on their way to clients. Who is sent the same text shares its bytes, and all together keep to a bound: however many
- * clients read slowly or not at all, each costs a piece.
+ * Long texts on their way to clients. Clients of the same text share its bytes, and the total is bounded: however many clients
+ * read slowly or not at all, each costs one piece.
  */
 export interface SharedBytes {
   /** The text in pieces, on demand; held from the first to the last. Rejects as `requireRoom` throws. */
-  pieces(text: string): AsyncGenerator<Uint8Array, void, undefined>
-  /** Refuses a text of this many bytes, with `busy`, while clients have left too much of others unread. */
+  pieces(text: string | Uint8Array | NamedText): AsyncGenerator<Uint8Array, void, undefined>
+  /** Refuses a text of this many bytes, with `busy`, while clients have left too much of other texts unread. */
   requireRoom(bytes: number): void
 }
 
+interface Held {
+  readonly name: string
+  readonly bytes: Uint8Array
+  readonly isNamed: boolean
+  readers: number
+}
+
+const isLoose = (text: string | Uint8Array | NamedText): text is string | Uint8Array =>
+  typeof text === 'string' || text instanceof Uint8Array
+
 /** The texts that this process is sending. */
 export function createSharedBytes(most = MOST_BYTES): SharedBytes {
-  const held = new Map<string, { readonly bytes: Uint8Array; readers: number }>()
+  const held = new Map<string, Held>()
+  const kept = createRecent<Uint8Array>(KEPT_BYTES)
+  /** Bytes that several clients were given are looked at once. */
+  const names = new WeakMap<Uint8Array, string>()
   let total = 0
   return {
     async *pieces(text) {
-      if (text.length * 3 <= PIECE) {
+      if (isLoose(text) && text.length <= SHORT) {
         yield Buffer.from(text)
         return
       }
-      const { name, bytes } = hold(text)
+      const one = isLoose(text) ? holdLoose(text) : holdNamed(text)
       text = ''
       try {
-        for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE)
+        for (let at = 0; at < one.bytes.length; at += PIECE) yield one.bytes.subarray(at, at + PIECE)
       } finally {
-        release(name)
+        release(one)
       }
     },
     requireRoom,
@@ -40,33 +64,43 @@ export function createSharedBytes(most = MOST_BYTES): SharedBytes {
 
   function requireRoom(bytes: number): void {
     if (total === 0 || total + bytes <= most) return
-    const detail = 'clients have left too much of other responses unread: try again'
+    const detail = 'too much of other responses is still unread: try again'
     throw new RequestError(503, 'busy', detail, { headers: { 'retry-after': '5' } })
   }
 
-  function hold(text: string): { readonly name: string; readonly bytes: Uint8Array } {
-    const own = Buffer.from(text)
-    const name = createHash('sha256').update(own).digest('base64')
-    const known = held.get(name)
-    if (known !== undefined) {
-      known.readers++
-      return { name, bytes: known.bytes }
-    }
-    requireRoom(own.length)
-    total += own.length
-    held.set(name, { bytes: own, readers: 1 })
-    return { name, bytes: own }
+  function holdLoose(text: string | Uint8Array): Held {
+    const bytes = typeof text === 'string' ? Buffer.from(text) : text
+    const name = names.get(bytes) ?? createHash('sha256').update(bytes).digest('base64')
+    names.set(bytes, name)
+    return take(name) ?? hold({ name, bytes, isNamed: false, readers: 1 })
   }
 
-  function release(name: string): void {
-    const one = held.get(name)
-    if (one === undefined || --one.readers > 0) return
-    held.delete(name)
+  function holdNamed({ name, make }: NamedText): Held {
+    return take(name) ?? hold({ name, bytes: kept.take(name) ?? Buffer.from(make()), isNamed: true, readers: 1 })
+  }
+
+  function take(name: string): Held | undefined {
+    const known = held.get(name)
+    if (known !== undefined) known.readers++
+    return known
+  }
+
+  function hold(one: Held): Held {
+    requireRoom(one.bytes.length)
+    total += one.bytes.length
+    held.set(one.name, one)
+    return one
+  }
+
+  function release(one: Held): void {
+    if (--one.readers > 0) return
+    held.delete(one.name)
     total -= one.bytes.length
+    if (one.isNamed) kept.set(one.name, one.bytes, one.bytes.length)
   }
 }
 
-/** A body that produces its next piece when the client has taken the one before, and returns it when the client leaves. */
+/** A body that produces its next piece when the client has read the one before, and releases it when the client leaves. */
 export function bodyOf(
   pieces: Pick<AsyncGenerator<Uint8Array, void, undefined>, 'next'> & { return(): Promise<unknown> },
 ): ReadableStream<Uint8Array> {

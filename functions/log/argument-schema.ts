@@ -6,7 +6,7 @@ const DEEPEST = 32
 const MOST_REFERENCES = 100
 /** Characters of a regular expression. */
 const LONGEST_PATTERN = 500
-/** Schemas that one value is held against, references followed: ten that each name the next one twice are a thousand. */
+/** Schemas that one value is checked against, with references followed: ten that each name the next twice make a thousand. */
 const MOST_APPLIED = 500
 
 const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'string', 'integer'])
@@ -14,7 +14,7 @@ const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'string',
 const SAME_VALUE_LISTS = ['allOf', 'anyOf', 'oneOf']
 const SAME_VALUE = ['not', 'if', 'then', 'else']
 const REFERENCES = ['$ref', '$dynamicRef', '$recursiveRef']
-/** What they hold is a value like any other, and no schema. */
+/** Their contents are plain values, not schemas. */
 const VALUES = new Set(['const', 'enum', 'default', 'examples'])
 
 export interface SchemaFault {
@@ -30,9 +30,9 @@ interface Node {
 }
 
 /**
- * What keeps a caller's tool parameters from being a JSON Schema that arguments can be held against, with its place; undefined
- * where nothing does. The work is linear in the schema, whatever it says, and so is what is accepted: no reference leads
- * nowhere, round in a circle, or to more and more others.
+ * What is wrong with a caller's tool parameters as a JSON Schema for arguments, and where; undefined if nothing is. The work is
+ * linear in the schema, whatever it says. So is checking arguments against an accepted one: no reference leads nowhere, in a
+ * circle, or to more and more others.
  */
 export function schemaFault(schema: JsonObject): SchemaFault | undefined {
   try {
@@ -82,7 +82,7 @@ function collect(root: JsonObject): Node[] {
 function checkRoot({ type, properties, required }: JsonObject): void {
   const types = Array.isArray(type) ? type : type === undefined ? [] : [type]
   if (!types.every((name) => typeof name === 'string' && TYPES.has(name)))
-    throw new Fault([], 'must be a JSON Schema: its type is none')
+    throw new Fault([], 'must be a JSON Schema: its type is unknown')
   if (properties !== undefined && !isObject(properties))
     throw new Fault([], 'must be a JSON Schema: its properties must be an object')
   if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string')))
@@ -149,7 +149,7 @@ function checkPattern(pattern: string, path: readonly (string | number)[]): void
   try {
     new RegExp(pattern, 'u')
   } catch {
-    throw new Fault(path, 'is no regular expression')
+    throw new Fault(path, 'is not a regular expression')
   }
 }
 
@@ -168,7 +168,7 @@ function checkApplied(
     let cost = 1
     for (const other of [...appliedBy(schema), ...(targets.get(schema) ?? [])]) {
       cost += costOf(other)
-      if (cost > MOST_APPLIED) throw new Fault(path, `holds a value against more than ${MOST_APPLIED} schemas`)
+      if (cost > MOST_APPLIED) throw new Fault(path, `checks a value against more than ${MOST_APPLIED} schemas`)
     }
     costs.set(schema, cost)
     return cost

@@ -1,43 +1,115 @@
 import { hash } from 'node:crypto'
 import type { Policies } from '../domain/agent.ts'
+import { definedFields } from '../domain/defined-fields.ts'
+import type { Json } from '../domain/json.ts'
+import { pointerTo } from '../domain/message.ts'
 import type { MediaPart, Output, ToolPart } from '../domain/message.ts'
+import type { StoredSource } from '../domain/message.ts'
+import type { Source } from '../domain/source.ts'
 import { encodeOutput } from './output-encoding.ts'
 
 export interface FittedContent {
   /** What the row keeps: the text, or its preview. */
   readonly parts: readonly ToolPart[]
   readonly output: Output
-  /** What must be in the output store before the row is written. */
-  readonly object?: { readonly name: string; readonly bytes: Uint8Array; readonly mediaType: string }
+  readonly sources?: readonly StoredSource[]
+  /** Must be in the output store before the row is written. */
+  readonly objects: readonly StoredObject[]
+}
+
+interface StoredObject {
+  readonly name: string
+  readonly bytes: Uint8Array
+  readonly mediaType: string
+}
+
+type Limits = Pick<Policies, 'offloadBytes' | 'previewChars'>
+interface Place {
+  readonly messageId: string
+  readonly attempt: string
 }
 
 /**
- * A tool result's content as its row will keep it: whole, or above the policy's limit as a preview with a pointer. Every kind
- * of tool content passes here (promises O1). `attempt` keeps the objects of two executions of one call apart.
+ * A tool result's content as its row will keep it: whole, or, above the policy's limit, a preview with a pointer. Every kind
+ * of tool content goes through here (promises O1). `attempt` keeps the objects of two executions of one call apart.
  */
 export function fitContent(
-  at: { readonly messageId: string; readonly attempt: string },
-  content: { readonly text: string; readonly mediaType?: string; readonly media?: readonly MediaPart[] },
-  policies: Pick<Policies, 'offloadBytes' | 'previewChars'>,
+  at: Place,
+  content: {
+    readonly text: string
+    readonly mediaType?: string
+    readonly media?: readonly MediaPart[]
+    readonly sources?: readonly Source[]
+    readonly data?: Json
+  },
+  limits: Limits,
 ): FittedContent {
-  const { bytes, mediaType } = encodeOutput(content.text, content.mediaType ?? 'text/plain; charset=utf-8')
   const media = content.media ?? []
-  const output = {
-    bytes: bytes.length,
-    lines: countLines(content.text),
-    sha256: hash('sha256', bytes),
-    mediaType,
-  }
-  if (Buffer.byteLength(content.text) <= policies.offloadBytes)
-    return { parts: content.text === '' ? media : [{ type: 'text', text: content.text }, ...media], output }
-  const name = `${at.messageId}.${at.attempt}`
-  const pointer = `[Full output: output:${at.messageId}, ${formatBytes(output.bytes)}, ${formatCount(output.lines)} lines]`
-  const text = `${firstCodePoints(content.text, policies.previewChars)}\n\n${pointer}`
+  const named = { name: `${at.messageId}.${at.attempt}`, pointer: pointerTo(at.messageId), what: 'output' } as const
+  const own = fitText(named, content.text, content.mediaType ?? PLAIN, limits)
+  const text: ToolPart[] = own.text === '' ? [] : [{ type: 'text', text: own.text }]
+  const data = fitData(content.data, limits.offloadBytes - Buffer.byteLength(own.text))
+  const parts = [...text, ...data, ...media]
+  if (content.sources === undefined || content.sources.length === 0)
+    return { parts, output: own.output, objects: own.objects }
+  const room = limits.offloadBytes - Buffer.byteLength(own.text)
+  const { sources, objects } = fitSources(at, content.sources, room, limits)
+  return { parts, output: own.output, sources, objects: [...own.objects, ...objects] }
+}
+
+/** Data beyond what a row may keep are left out: the text says the same. */
+function fitData(data: Json | undefined, room: number): ToolPart[] {
+  return data !== undefined && Buffer.byteLength(JSON.stringify(data)) <= room ? [{ type: 'data', data }] : []
+}
+
+const PLAIN = 'text/plain; charset=utf-8'
+
+interface FittedText {
+  /** The text, or its preview. */
+  readonly text: string
+  readonly output: Output
+  readonly objects: readonly StoredObject[]
+}
+
+function fitText(
+  { name, pointer, what }: { readonly name: string; readonly pointer: string; readonly what: 'output' | 'text' },
+  text: string,
+  declared: string,
+  { offloadBytes, previewChars }: Limits,
+): FittedText {
+  const { bytes, mediaType } = encodeOutput(text, declared)
+  const output = { bytes: bytes.length, lines: countLines(text), sha256: hash('sha256', bytes), mediaType }
+  if (Buffer.byteLength(text) <= offloadBytes) return { text, output, objects: [] }
+  const where = `[Full ${what}: ${pointer}, ${formatBytes(output.bytes)}, ${formatCount(output.lines)} lines]`
   return {
-    parts: [{ type: 'text', text }, ...media],
+    text: `${firstCodePoints(text, previewChars)}\n\n${where}`,
     output: { ...output, object: name },
-    object: { name, bytes, mediaType },
+    objects: [{ name, bytes, mediaType }],
   }
+}
+
+/** Texts of sources share with the result's own text what a row may keep: what has no room any more is offloaded. */
+function fitSources(
+  at: Place,
+  sources: readonly Source[],
+  room: number,
+  limits: Limits,
+): { readonly sources: StoredSource[]; readonly objects: StoredObject[] } {
+  const objects: StoredObject[] = []
+  let left = room
+  const fitted = sources.map(({ title, url, text, id }, place): StoredSource => {
+    const source = { title, ...definedFields({ url, id }) }
+    if (text === undefined) return source
+    const pointer = pointerTo(`${at.messageId}.${place + 1}`)
+    const named = { name: `${at.messageId}.${at.attempt}.s${place + 1}`, pointer, what: 'text' } as const
+    // What is as short as its preview stays in any case.
+    const offloadBytes = Math.max(left, limits.previewChars)
+    const own = fitText(named, text, PLAIN, { ...limits, offloadBytes })
+    left -= Buffer.byteLength(own.text)
+    objects.push(...own.objects)
+    return { ...source, text: own.text, ...(own.objects.length === 0 ? {} : { output: own.output }) }
+  })
+  return { sources: fitted, objects }
 }
 
 function firstCodePoints(text: string, count: number): string {

@@ -1,25 +1,39 @@
 import type { Message } from '../domain/message.ts'
+import type { Run } from '../domain/run.ts'
 
 /** Characters of a message's content: its texts, and the arguments of its calls. */
 export function messageLength(message: Message): number {
   let length = 0
   for (const part of message.parts) if ('text' in part) length += part.text.length
   if (message.role === 'assistant') for (const call of message.toolCalls) length += call.arguments.length
-  if (message.role === 'tool') length += message.call.length
+  if (message.role !== 'tool') return length
+  for (const { title, url = '', text = '' } of message.sources ?? []) length += title.length + url.length + text.length
+  length += message.call.length
   return length
 }
 
-/** Takes messages for a page that ends when their content comes to `most` characters, with one message at least. */
-export function createPage(limit: number, most = Number.POSITIVE_INFINITY) {
-  const messages: Message[] = []
+/** Characters of what a run was asked: the texts of its input while it waits, and its client tools. */
+export function runLength({ input, clientTools }: Run): number {
+  let length = clientTools.length === 0 ? 0 : JSON.stringify(clientTools).length
+  for (const part of input?.parts ?? []) if ('text' in part) length += part.text.length
+  return length
+}
+
+/** Takes entries for a page that ends when their content reaches `most` characters; takes at least one. */
+export function createPage<Entry>(
+  lengthOf: (entry: Entry) => number,
+  limit: number,
+  most = Number.POSITIVE_INFINITY,
+): { readonly entries: readonly Entry[]; take(entry: Entry): boolean } {
+  const entries: Entry[] = []
   let length = 0
   return {
-    messages,
-    /** Whether the message was taken; the first that is not is where the next page begins. */
-    take(message: Message): boolean {
-      length += messageLength(message)
-      if (messages.length >= limit || (messages.length > 0 && length > most)) return false
-      messages.push(message)
+    entries,
+    /** Whether the entry was taken. The next page begins with the first that is not. */
+    take(entry) {
+      length += lengthOf(entry)
+      if (entries.length >= limit || (entries.length > 0 && length > most)) return false
+      entries.push(entry)
       return true
     },
   }

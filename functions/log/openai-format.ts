@@ -19,8 +19,8 @@ export type OpenAiMessage =
   | { role: 'tool'; tool_call_id: string; content: string }
 
 /**
- * A request's messages exactly as an OpenAI-compatible server is sent them (promises R6): `arguments` raw, keys in this order. A media
- * part without its bytes is shown as a line of text.
+ * A request's messages exactly as an OpenAI-compatible server gets them (promises R6): `arguments` raw, keys in this order.
+ * A media part without its bytes becomes a line of text.
  */
 export function toOpenAiMessages(messages: readonly RequestMessage[], instructions?: string): OpenAiMessage[] {
   const content = instructions?.toWellFormed()
@@ -64,9 +64,13 @@ function userContent(parts: readonly (RequestText | RequestMedia)[]): string | O
 
 function toOpenAiPart(part: RequestText | RequestMedia): OpenAiPart {
   if (part.type === 'text') return { type: 'text', text: part.text }
+  if (part.url !== undefined) return linkPart(part, part.url)
   if (part.data === undefined || !isSendable(part.mediaType)) return { type: 'text', text: mediaText(part) }
   if (part.mediaType.startsWith('text/')) return { type: 'text', text: Buffer.from(part.data).toString('utf8') }
-  const url = `data:${part.mediaType};base64,${Buffer.from(part.data).toString('base64')}`
+  return linkPart(part, `data:${part.mediaType};base64,${Buffer.from(part.data).toString('base64')}`)
+}
+
+function linkPart(part: RequestMedia, url: string): OpenAiPart {
   return part.mediaType.startsWith('image/')
     ? { type: 'image_url', image_url: { url } }
     : { type: 'file', file: { filename: part.filename ?? 'document.pdf', file_data: url } }
@@ -76,12 +80,12 @@ function toOpenAiPart(part: RequestText | RequestMedia): OpenAiPart {
 const isSendable = (mediaType: string): boolean =>
   mediaType.startsWith('image/') || mediaType.startsWith('text/') || mediaType === 'application/pdf'
 
-/** A tool result as text: Chat Completions has no media there, and base64 in their place would be noise. */
+/** A tool result as text: Chat Completions allows no media there, and base64 would be noise. */
 export function toolText(parts: readonly (RequestText | RequestMedia)[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : mediaText(part))).join('\n')
 }
 
-/** Stands for media that a model cannot be sent. */
+/** Replaces media that a model cannot get. */
 export function mediaText(part: RequestMedia): string {
   return `[${part.filename ?? part.type} (${part.mediaType}) cannot be shown here]`
 }

@@ -2,8 +2,8 @@ const CHARSET = /\s*;\s*charset=(?:"[^"]*"|[^;]*)/giu
 const UTF16 = '; charset=utf-16le'
 
 /**
- * An output's bytes, from which the same text comes again: UTF-8, and UTF-16 for a text with halves of surrogate pairs, which
- * UTF-8 cannot hold. The media type says which, whatever charset the content had where it came from.
+ * An output's bytes, which decode to the same text: UTF-8, or UTF-16 for a text with halves of surrogate pairs, which UTF-8
+ * cannot hold. The media type says which, whatever charset the content had at its source.
  */
 export function encodeOutput(text: string, mediaType: string): { readonly bytes: Buffer; readonly mediaType: string } {
   if (text.isWellFormed())

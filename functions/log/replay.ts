@@ -1,29 +1,42 @@
+import type { SessionContext } from '../domain/context.ts'
 import { isLeaders, MOST_CALLS } from '../domain/message.ts'
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../domain/message.ts'
 import type { RequestMessage, RequestText, RequestToolCall } from '../domain/model-request.ts'
+import type { NumberRanges } from '../domain/number-ranges.ts'
+import { openingOf, withinContext } from './request-context.ts'
+import { hasSources, recordedNumbers, withSources } from './sources.ts'
+import type { SourceNumbers } from './sources.ts'
 import { groupTurns } from './turns.ts'
 import { isResult, notExecuted, requestParts, toolResult } from './tool-result-text.ts'
 
 export interface ReplayOptions {
-  /** The run that the request is for; it is sent whole, with its media. */
+  /** The run that makes the request; it is sent whole, with its media. */
   readonly currentRun: string
   readonly replay: 'full' | 'conversation'
+  /** What was decided for the session's requests. Left out: nothing was. */
+  readonly context?: Pick<SessionContext, 'summary' | 'cut' | 'citations'>
+  /** Of earlier turns, the first message that is sent with its media; left out: none is. */
+  readonly mediaFrom?: string
+  /** Numbers of sources beside those that the log records. Results without one are sent without their sources. */
+  readonly numbers?: SourceNumbers
 }
 
 type AssistantRequest = Extract<RequestMessage, { role: 'assistant' }>
 
-/** Follows text that a failure cut off, where the model goes on without a new input: a request never ends with an answer. */
+/** Sent after text that a failure cut off if the model goes on without a new input: a request never ends with a completion. */
 export const CUT_OFF_NOTE = '<system_note>The answer above was cut off by an error. Go on from there.</system_note>'
 
 /**
- * The messages of the next model request: a pure function of the log (ascending ids), always valid, and with a stable prefix
- * (promises R1–R7). Calls and results are matched by assistant message and sequence, never by the provider's ids.
+ * The messages of the next model request: a pure function of the log (ascending ids) and of what was decided, always valid, and
+ * with a stable prefix (promises R1–R7): the summary, the note on what was left out, the messages. Calls and results are
+ * matched by assistant message and sequence, never by the provider's ids.
  *
- * Of an answer that failed, its text is sent and nothing else. A run without an input of its own (`continue`) belongs to the
- * turn of the run that it continues.
+ * Only the text of a failed completion is sent. A run without an input of its own (`continue`) belongs to the turn of the run
+ * that it continues.
  */
 export function replay(messages: readonly Message[], options: ReplayOptions): RequestMessage[] {
-  return replayEach(messages, options).flatMap(({ sent }) => sent)
+  const { context = {} } = options
+  return [...openingOf(context), ...replayEach(withinContext(messages, context), options).flatMap(({ sent }) => sent)]
 }
 
 /** A user or assistant message, and what it and its results become in a request. */
@@ -33,27 +46,31 @@ export interface Replayed {
 }
 
 /**
- * As `replay`, message by message. Of a part of a log that begins with a user or assistant message, with `replay: "full"`, each
- * becomes what it becomes in the whole log, if `currentFrom` says where the current turn begins, but for the last of the part.
+ * Like `replay`, message by message. With `replay: "full"`, part of a log gives the same as the whole log would, except for the
+ * last message of the part, if it begins with a user or assistant message and `currentFrom` says where the current turn begins.
  */
 export function replayEach(
   messages: readonly Message[],
   options: ReplayOptions & { readonly currentFrom?: string },
 ): Replayed[] {
-  const { currentRun, currentFrom } = options
+  const { currentRun, currentFrom, mediaFrom } = options
   const leader = messages.filter(isLeaders)
   const results = resultsByAssistant(leader)
+  const recorded = recordedNumbers(leader)
+  const numberOf = (id: string): number | undefined => recorded.get(id) ?? options.numbers?.get(id)
   const turns = groupTurns(leader)
   const current = turns.findLast((turn) => turn.some((message) => message.runId === currentRun)) ?? turns.at(-1)
   return turns.flatMap((turn, index) =>
     turn.map((message, place): Replayed => {
       const isCurrent = currentFrom === undefined ? turn === current : message.id >= currentFrom
-      if (message.role === 'user') return { message, sent: [userRequest(message, isCurrent)] }
+      const withMedia = (id: string): boolean => isCurrent || (mediaFrom !== undefined && id >= mediaFrom)
+      if (message.role === 'user') return { message, sent: [userRequest(message, withMedia(message.id))] }
       if (!isCurrent && options.replay === 'conversation')
-        return { message, sent: place === turn.length - 1 ? finalAnswer(message) : [] }
+        return { message, sent: place === turn.length - 1 ? finalText(message) : [] }
       const following = turn[place + 1] ?? turns[index + 1]?.[0]
       const note = cutOffNote(message, following, currentRun)
-      return { message, sent: [...round(message, results.get(message.id), isCurrent), ...note] }
+      const sourced: Sourced = { numberOf, left: isCurrent ? [] : (options.context?.citations?.left ?? []) }
+      return { message, sent: [...round(message, results.get(message.id), withMedia, sourced), ...note] }
     }),
   )
 }
@@ -77,20 +94,42 @@ function userRequest(message: UserMessage, withMedia: boolean): RequestMessage {
 function round(
   message: AssistantMessage,
   results: ReadonlyMap<number, ToolMessage> | undefined,
-  withMedia: boolean,
+  withMedia: (id: string) => boolean,
+  sourced: Sourced,
 ): RequestMessage[] {
   const rows = message.toolCalls.map((call, sequence) => {
     const row = results?.get(sequence)
     return row?.toolCallId === call.id ? row : undefined
   })
-  if (message.toolCalls.length === 0) return hasFailed(message) ? textOnly(message) : answer(message)
+  if (message.toolCalls.length === 0) return hasFailed(message) ? textOnly(message) : completion(message)
   if (!rows.some((row) => row !== undefined && isResult(row))) return textOnly(message)
-  const answers = message.toolCalls.map((call, sequence) =>
+  const sent = message.toolCalls.map((call, sequence) =>
     sequence < MOST_CALLS || rows[sequence] !== undefined
-      ? toolResult(call, rows[sequence], withMedia)
+      ? resultWithSources(
+          toolResult(call, rows[sequence], withMedia(rows[sequence]?.id ?? '')),
+          rows[sequence],
+          sourced,
+        )
       : notExecuted(call),
   )
-  return [withCalls(message), ...answers]
+  return [withCalls(message), ...sent]
+}
+
+interface Sourced {
+  /** Of a result's first source. */
+  numberOf(id: string): number | undefined
+  /** Numbers of sources that are left out. */
+  readonly left: NumberRanges
+}
+
+function resultWithSources(
+  result: Extract<RequestMessage, { role: 'tool' }>,
+  row: ToolMessage | undefined,
+  { numberOf, left }: Sourced,
+): RequestMessage {
+  const from = row !== undefined && hasSources(row) ? numberOf(row.id) : undefined
+  if (row?.sources === undefined || from === undefined) return result
+  return { ...result, parts: withSources(result.parts, row.sources, from, left) }
 }
 
 const hasFailed = (message: AssistantMessage): boolean => message.parts.some((part) => part.type === 'error')
@@ -99,24 +138,24 @@ function hasText(parts: AssistantRequest['parts']): boolean {
   return parts.some((part) => part.type === 'text' && part.text !== '')
 }
 
-/** An answer without calls, whole; nothing when it has no text. */
-function answer(message: AssistantMessage): AssistantRequest[] {
+/** A completion without calls, whole; nothing if it has no text. */
+function completion(message: AssistantMessage): AssistantRequest[] {
   const parts = message.parts.flatMap((part) => (part.type === 'text' || part.type === 'reasoning' ? [part] : []))
   return hasText(parts) ? [{ role: 'assistant', parts }] : []
 }
 
-/** Reasoning without the call or the answer that it led to is refused by providers: only the text is left. */
+/** Only the text: providers refuse reasoning without the call or the text that it led to. */
 function textOnly(message: AssistantMessage): AssistantRequest[] {
   const parts = message.parts.flatMap((part): RequestText[] => (part.type === 'text' ? [part] : []))
   return hasText(parts) ? [{ role: 'assistant', parts }] : []
 }
 
 /** What is left of an earlier run's last message under `replay: "conversation"`. */
-function finalAnswer(message: AssistantMessage): AssistantRequest[] {
-  return message.toolCalls.length > 0 || hasFailed(message) ? textOnly(message) : answer(message)
+function finalText(message: AssistantMessage): AssistantRequest[] {
+  return message.toolCalls.length > 0 || hasFailed(message) ? textOnly(message) : completion(message)
 }
 
-/** The n-th place of a call takes the n-th call; calls without a place follow at the end. */
+/** The n-th call goes to the n-th place for a call; calls without a place follow at the end. */
 function withCalls(message: AssistantMessage): AssistantRequest {
   const calls = message.toolCalls.map((call): RequestToolCall => ({ type: 'tool_call', ...call }))
   const parts: AssistantRequest['parts'][number][] = []

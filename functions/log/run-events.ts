@@ -1,12 +1,20 @@
 import { eventId } from '../domain/events.ts'
-import type { DeltaEvent, RoundEvent, RunStateEvent, RunStartedEvent, StoredEvent } from '../domain/events.ts'
-import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../domain/message.ts'
-import { isLeaders } from '../domain/message.ts'
-import type { Run } from '../domain/run.ts'
+import type {
+  ContextEvent,
+  DeltaEvent,
+  RoundEvent,
+  RunStateEvent,
+  RunStartedEvent,
+  StoredEvent,
+  WarningEvent,
+} from '../domain/events.ts'
+import type { AssistantMessage, Message, ParentNames, ToolMessage, UserMessage } from '../domain/message.ts'
+import { isLeaders, parentNames } from '../domain/message.ts'
+import type { Run, RunCounts, RunNotice } from '../domain/run.ts'
 
 /**
- * One maker for each kind of event. The loop emits with them what it has stored, and `storedEvents` derives with them the same
- * from the log: so an event has the same id wherever it comes from.
+ * One maker for each kind of event. The loop uses them to emit what it has stored, and `storedEvents` to derive the same events
+ * from the log: an event has the same id wherever it comes from.
  */
 export function runQueued(run: Run): RunStateEvent {
   return { type: 'run.queued', id: eventId(run.id, 'run.queued'), runId: run.id, run }
@@ -18,15 +26,30 @@ export function runStarted(run: Run, message: UserMessage | undefined): RunStart
   return { type: 'run.started', id, runId: run.id, run, ...(message === undefined ? {} : { message }) }
 }
 
-/** `head`: the log's last id when the run was taken up again. */
-export function runResumed(run: Run, head: string | undefined): RunStateEvent {
-  return { type: 'run.resumed', id: eventId(head ?? run.id, 'run.resumed'), runId: run.id, run }
+/** A pause or its end: the run as it was then. A pause has the id of the message that asked for its first call. */
+function runPausedOrResumed(run: Run, notice: Extract<RunNotice, { counts: RunCounts }>): RunStateEvent {
+  const { type, counts } = notice
+  const { endedAt: _endedAt, stopReason: _stopReason, error: _error, notices: _notices, ...begun } = run
+  const id = notice.type === 'run.paused' ? notice.asked : notice.after
+  const then = { ...begun, ...counts, status: type === 'run.paused' ? ('paused' as const) : ('running' as const) }
+  return { type, id: eventId(id === '' ? run.id : id, type), runId: run.id, run: then }
 }
 
-/** `waiting`: the calls that wait for somebody else, in the order of the log. */
-export function runPaused(run: Run, waiting: readonly ToolMessage[]): RunStateEvent {
-  const id = eventId(waiting[0]?.assistantMessageId ?? run.id, 'run.paused')
-  return { type: 'run.paused', id, runId: run.id, run, waiting }
+/** The calls that a pause waits for, in the order of the log. */
+export const withWaiting = (event: RunStateEvent, calls: readonly ToolMessage[]): RunStateEvent => ({
+  ...event,
+  waiting: calls.map((call) => ({ ...begunCall(call), status: 'waiting' })),
+})
+
+/** A call without what came later. */
+export function begunCall({
+  output: _output,
+  sources: _sources,
+  completedAt: _completedAt,
+  ...call
+}: ToolMessage): ToolMessage {
+  const { durationMs: _durationMs, resolutionHash: _hash, ...begun } = call
+  return { ...begun, status: call.needs === undefined ? 'running' : 'waiting', parts: [] }
 }
 
 /** How the run has ended, as its status says. */
@@ -35,24 +58,31 @@ export function runEnded(run: Run): RunStateEvent {
   return { type, id: eventId(run.id, type), runId: run.id, run }
 }
 
-/** A round of a thread; what its later events are told apart by. */
+/** A round of a thread; tells its later events from those of other rounds. */
 export interface RoundOfThread extends ThreadNames {
   readonly runId: string
   readonly round: number
 }
 
+/** The round that a message belongs to. */
+export const roundOfMessage = (message: Message): RoundOfThread => ({
+  runId: message.runId,
+  ...memberNames(message),
+  round: message.round,
+})
+
 export function roundStarted(at: RoundOfThread): RoundEvent {
   return { ...at, type: 'round.started' }
 }
 
-/** What had streamed of the round is to be discarded. */
+/** Discard what has streamed of the round so far. */
 export function roundRestarted(at: RoundOfThread, reason: string): RoundEvent {
   return { ...at, type: 'round.restarted', reason }
 }
 
-type Delta<Event> = Event extends DeltaEvent ? Omit<Event, 'runId' | 'round' | 'agent' | 'parentToolCallId'> : never
+type Delta<Event> = Event extends DeltaEvent ? Omit<Event, 'runId' | 'round' | keyof ThreadNames> : never
 
-/** A piece of a completion that is still being given. */
+/** A piece of a completion that is still streaming. */
 export function delta(at: RoundOfThread, piece: Delta<DeltaEvent>): DeltaEvent {
   return { ...at, ...piece }
 }
@@ -60,6 +90,11 @@ export function delta(at: RoundOfThread, piece: Delta<DeltaEvent>): DeltaEvent {
 export function messageCompleted(message: AssistantMessage): StoredEvent {
   const id = eventId(message.id, 'message.completed')
   return { type: 'message.completed', id, runId: message.runId, ...memberNames(message), message }
+}
+
+export function messageSteered(message: UserMessage): StoredEvent {
+  const id = eventId(message.id, 'message.steered')
+  return { type: 'message.steered', id, runId: message.runId, message }
 }
 
 export function callStarted(message: ToolMessage): StoredEvent {
@@ -72,13 +107,33 @@ export function callCompleted(message: ToolMessage): StoredEvent {
   return { type: 'tool_call.completed', id, runId: message.runId, ...memberNames(message), message }
 }
 
-/** What an event of a team member says of it; nothing on the leader's. */
-interface ThreadNames {
+type NoticeEvent = ContextEvent | WarningEvent | RunStateEvent
+
+/** The events of a run's notices from this index on. Those of warnings and of the context are numbered by type. */
+export function noticeEvents(run: Run, notices: readonly RunNotice[], from = 0): NoticeEvent[] {
+  const seen = new Map<string, number>()
+  return notices
+    .map((one): NoticeEvent => {
+      if (one.type === 'run.paused' || one.type === 'run.resumed') return runPausedOrResumed(run, one)
+      const { after: _after, ...notice } = one
+      const number = seen.get(notice.type) ?? 0
+      seen.set(notice.type, number + 1)
+      return { ...notice, id: `${eventId(run.id, notice.type)}:${number}`, runId: run.id }
+    })
+    .slice(from)
+}
+
+/** The event of a run's last notice, if that is a pause or its end. */
+export function lastChange(run: Run): RunStateEvent | undefined {
+  const last = run.notices?.at(-1)
+  return last?.type === 'run.paused' || last?.type === 'run.resumed' ? runPausedOrResumed(run, last) : undefined
+}
+
+/** The fields that name the team member; none for the leader. */
+interface ThreadNames extends ParentNames {
   readonly agent?: string
-  readonly parentToolCallId?: string
 }
 
 function memberNames(message: Message): ThreadNames {
-  if (isLeaders(message) || message.parentToolCallId === undefined) return {}
-  return { agent: message.agent, parentToolCallId: message.parentToolCallId }
+  return isLeaders(message) ? {} : { agent: message.agent, ...parentNames(message) }
 }

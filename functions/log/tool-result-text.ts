@@ -4,13 +4,13 @@ import type { RequestMedia, RequestMessage, RequestText } from '../domain/model-
 
 type ToolResult = Extract<RequestMessage, { role: 'tool' }>
 
-/** The statuses that are a result for the model. */
+/** Whether the status is a result for the model. */
 export const isResult = (message: ToolMessage): boolean =>
   message.status !== 'running' && message.status !== 'waiting' && message.status !== 'approved'
 
 /**
- * What the model is told of one call: the result's own content, else the text of its status. A call without a result counts
- * as interrupted. Media are sent only `withMedia`; else a note says that they are gone.
+ * What the model gets for one call: the result's own content, or the text of its status. A call without a result counts as
+ * interrupted. Media are sent only `withMedia`; otherwise a note says that they are gone.
  */
 export function toolResult(
   call: { readonly id: string; readonly name: string },
@@ -23,7 +23,7 @@ export function toolResult(
   return { role: 'tool', toolCallId: call.id, toolName: call.name, isError: status !== 'completed', parts }
 }
 
-/** What the model is told of a call beyond those of a round that are executed. */
+/** What the model gets for a call beyond the number that one round executes. */
 export function notExecuted(call: { readonly id: string; readonly name: string }): ToolResult {
   const text = `error: not executed: of one round's calls, the first ${MOST_CALLS} are`
   return { role: 'tool', toolCallId: call.id, toolName: call.name, isError: true, parts: [{ type: 'text', text }] }
@@ -33,12 +33,13 @@ function statusText(status: ToolMessage['status']): string {
   return status === 'interrupted' || status === 'cancelled' || status === 'denied' ? STATUS_TEXT[status] : ''
 }
 
-/** What a request carries of the parts of an input or a result: media only `withMedia`, else a note that they are gone. */
+/** What a request carries of the parts of an input or a result: media only `withMedia`, otherwise a note that they are gone. */
 export function requestParts(parts: readonly ToolPart[], withMedia: boolean): readonly (RequestText | RequestMedia)[] {
   if (parts.every((part) => part.type === 'text')) return parts
   const noted = parts.some((part) => part.type === 'note')
   return parts.flatMap((part): (RequestText | RequestMedia)[] => {
     if (part.type === 'text') return [part]
+    if (part.type === 'data') return []
     if (part.type === 'note') return withMedia ? [] : [{ type: 'text', text: part.text }]
     if (withMedia) return [requestMedia(part)]
     return noted ? [] : [{ type: 'text', text: goneText(part) }]
@@ -55,7 +56,7 @@ function requestMedia(part: MediaPart): RequestMedia {
   }
 }
 
-/** Stands in for media of a past run that were stored without a note. */
-function goneText(part: MediaPart): string {
+/** Replaces media that are gone, or were stored without a note. */
+export function goneText(part: Pick<MediaPart, 'type' | 'mediaType' | 'filename'>): string {
   return `[${part.filename ?? part.type} (${part.mediaType}) is no longer available to view]`
 }

@@ -3,13 +3,13 @@ import type { RequestMessage } from '../domain/model-request.ts'
 type Part = RequestMessage['parts'][number]
 
 /**
- * The messages with a replacement character for every half of a surrogate pair, which the log keeps and providers refuse: one
- * such text would end every later run of its session with an error.
+ * The messages with a replacement character for every half of a surrogate pair. The log keeps these halves, but providers
+ * refuse them: one such text would make every later run of its session fail.
  */
 export function wellFormedMessages(messages: readonly RequestMessage[]): readonly RequestMessage[] {
   return messages.map((message) => {
     if (!message.parts.some(isBroken)) return message
-    // Parts stay what they were: only their strings change.
+    // Only the strings of parts change.
     return { ...message, parts: message.parts.map(mend) } as RequestMessage
   })
 }

@@ -12,7 +12,7 @@ export interface FailedChange {
 /** Changes that were put aside together. They stay put aside until they are forgotten. */
 export interface FailedBatch {
   readonly changes: readonly FailedChange[]
-  /** Removes them: nobody has to look at them any more. */
+  /** Removes them: they have been dealt with. */
   forget(): Promise<void>
 }
 

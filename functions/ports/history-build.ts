@@ -11,11 +11,11 @@ export interface HistoryBuild extends Pick<HistoryWriter, 'write'> {
   abandon(): Promise<void>
 }
 
-/** Builds a history index anew, while it is searched and written. */
+/** Rebuilds a history index while it is searched and written. */
 export interface HistoryBuilder {
   /**
-   * Makes an empty index. When this resolves, every writer's changes go to it as well, so no change is missed that comes
-   * after a row was read. Removes what an earlier build left unfinished.
+   * Makes an empty index. When this resolves, every writer's changes go to it as well, so no change that comes after
+   * its row was read is missed. Removes what an unfinished earlier build left.
    */
   begin(): Promise<HistoryBuild>
 }

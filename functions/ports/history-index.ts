@@ -1,11 +1,11 @@
 import type { HistoryPage, HistoryQuery, HistoryScope } from '../domain/history.ts'
 
 /**
- * Search over what was said and done. Rejects with `search_unavailable` when it cannot search, instead of returning
- * an empty page, and with `invalid_query` for a cursor that it did not give out.
+ * Search over messages and tool calls. Rejects with `search_unavailable` if it cannot search, never with an empty page,
+ * and with `invalid_query` for a cursor that it did not issue.
  */
 export interface HistoryIndex {
   search(query: HistoryQuery): Promise<HistoryPage>
-  /** The session that holds a message, when the scope may see it. */
+  /** The session of a message, if the scope may see it. */
   locate(scope: HistoryScope, messageId: string): Promise<string | undefined>
 }

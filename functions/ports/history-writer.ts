@@ -5,23 +5,23 @@ import type { SessionKey } from '../domain/session.ts'
 export interface HistoryChange {
   readonly key: SessionKey
   readonly messageId: string
-  /** The row's own count of changes. The greatest wins, whatever comes late, twice or out of order. */
+  /** The row's own count of changes. The greatest wins, even if changes come late, twice or out of order. */
   readonly revision: number
   readonly documents: readonly HistoryDocument[]
-  /** Parts to remove, as of this revision. They need not exist. */
+  /** Parts to remove as of this revision. They need not exist. */
   readonly removed: readonly string[]
 }
 
 export type WriteOutcome =
   | { readonly done: true }
-  /** Not stored now; trying again later may help. */
+  /** Not stored now; a later attempt may succeed. */
   | { readonly done: false; readonly error: string }
 
 /** Keeps a history index in step with the log. */
 export interface HistoryWriter {
   /**
-   * Returns for each change, in their order, whether it is stored. What can never be stored counts as done once the poison
-   * sink has it. Rejects with `search_unavailable` when it is not known where to write.
+   * Returns for each change, in order, whether it is stored. What can never be stored counts as done once the poison
+   * sink has it. Rejects with `search_unavailable` if it does not know where to write.
    */
   write(changes: readonly HistoryChange[]): Promise<readonly WriteOutcome[]>
 }
@@ -34,7 +34,7 @@ export interface PoisonedMessage extends SessionKey {
   readonly error: string
 }
 
-/** Takes what can never be indexed, for people to look at. Durable when it resolves. */
+/** Keeps what can never be indexed, for people to look at. Durable when it resolves. */
 export interface PoisonSink {
   send(message: PoisonedMessage): Promise<void>
 }

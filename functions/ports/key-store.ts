@@ -7,13 +7,13 @@ export interface KeyStore {
   /** Undefined for unknown and revoked keys. */
   find(hash: string): Promise<ApiKey | undefined>
   list(tenant?: string): Promise<readonly ApiKey[]>
-  /** Returns false when there is no such key. */
+  /** Returns false if there is no such key. */
   revoke(id: string, now: number): Promise<boolean>
   /** Whether any key, live or revoked, was ever made; from then on requests need one. */
   any(): Promise<boolean>
   /**
-   * Counts a request of a key at `now` (milliseconds since 1970), whichever process it came to. Returns 0 when it is within
-   * the rate, else the milliseconds until one would be, and then counts nothing.
+   * Counts a request of a key at `now` (milliseconds since 1970), over all processes. Returns 0 if it is within the
+   * rate. Otherwise counts nothing and returns the milliseconds to wait.
    */
   take(id: string, rate: RequestRate, now: number): Promise<number>
 }

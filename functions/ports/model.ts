@@ -2,9 +2,9 @@ import type { AssistantPart, RunErrorCode, ToolCall } from '../domain/message.ts
 import type { ModelRequest } from '../domain/model-request.ts'
 import type { Usage } from '../domain/usage.ts'
 
-/** What a model gave for one request. Call ids are as the provider sent them (may be empty or repeated). */
+/** A model's completion of one request. Call ids are as the provider sent them (may be empty or repeated). */
 export interface Completion {
-  /** In the order in which they were produced; the n-th `tool_call` part stands for the n-th of `toolCalls`. */
+  /** In the order produced; the n-th `tool_call` part stands for the n-th of `toolCalls`. */
   readonly parts: readonly AssistantPart[]
   readonly toolCalls: readonly ToolCall[]
   /** `provider/model`, as the provider named it. */
@@ -29,8 +29,8 @@ export interface Model {
   /** `provider/model`. */
   readonly name: string
   /**
-   * One request, one completion; no retries. Rejects with `ModelError`, also when the stream ends before the completion does,
-   * or with the signal's reason when aborted.
+   * One request, one completion; no retries. Rejects with `ModelError`, also if the stream ends before the completion
+   * does, or with the signal's reason if aborted.
    */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
 }

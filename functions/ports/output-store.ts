@@ -12,19 +12,22 @@ export const LINK_SECONDS = 300
 /** Large contents and media, by session and object name (ULIDs with an optional suffix; never a path). */
 export interface OutputStore {
   /**
-   * Durable when it resolves. Creates, never overwrites: rejects with `storage_failed` when the name is taken by other bytes;
-   * the same bytes again are fine.
+   * Durable when it resolves. Creates, never overwrites: rejects with `storage_failed` if the name holds other bytes;
+   * storing the same bytes again is fine.
    */
   put(key: SessionKey, name: string, bytes: Uint8Array, mediaType: string): Promise<void>
-  /** Rejects with `output_not_found`. A range beyond the end is cut to what there is. */
+  /** Rejects with `output_not_found`. A range that goes beyond the end is cut. */
   read(key: SessionKey, name: string, range?: ByteRange): Promise<Uint8Array>
-  /** Undefined when there is none. */
+  /** Undefined if there is none. */
   stat(key: SessionKey, name: string): Promise<{ bytes: number; mediaType: string } | undefined>
   /**
-   * An address from which anyone who has it can download the object for `LINK_SECONDS`; undefined where the store cannot give
-   * one. `disposition`: the download's header of that name. It is a key to the object: never stored, logged or sent to a model.
+   * An address that lets anyone who has it download the object for `LINK_SECONDS`; undefined if the store has no such
+   * addresses. `disposition`: the download's Content-Disposition header. The address is a key to the object: never
+   * store it, log it or send it to a model.
    */
   link(key: SessionKey, name: string, disposition: string): Promise<string | undefined>
+  /** Removes this object, where it is there: for what was stored on behalf of something that was then refused. */
+  remove(key: SessionKey, name: string): Promise<void>
   /** Removes every object of the session; returns how many. */
   removeAll(key: SessionKey): Promise<number>
 }

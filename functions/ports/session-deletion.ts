@@ -16,8 +16,8 @@ export interface DeletionState {
  */
 export interface SessionDeletion {
   /**
-   * Turns the header into a tombstone, which fences every later write and keeps the id from being used for 30 days; due at
-   * once. `ifExpired`: only when the session is still expired and not due. Returns false when there is no live session.
+   * Turns the header into a tombstone, which fences every later write and keeps the id from being used for 30 days; due
+   * at once. `ifExpired`: only if the session is still expired and not due. Returns false if there is no live session.
    */
   tombstone(key: SessionKey, options?: { readonly ifExpired: boolean }): Promise<boolean>
   /** Removes up to `limit` rows of a tombstoned session with their history documents. Returns whether rows are left. */
@@ -27,8 +27,8 @@ export interface SessionDeletion {
   /** The objects were removed once more, so the tombstone is no longer due. */
   finish(key: SessionKey): Promise<void>
   /**
-   * Undefined when the session was never deleted, or its tombstone is older than 30 days. With `owner`: also when the session
-   * was not this owner's. A tombstone keeps a hash of the owner, not the name.
+   * Undefined if the session was never deleted, or its tombstone is older than 30 days. With `owner`: also if the
+   * session was not this owner's. A tombstone keeps a hash of the owner, not the name.
    */
   state(key: SessionKey, owner?: string): Promise<DeletionState | undefined>
 }

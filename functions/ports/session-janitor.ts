@@ -7,21 +7,21 @@ export interface DueSession {
 }
 
 /**
- * What runs by the clock: sessions that are due or expired. Everything here may be done twice, late, or by several
+ * Work that time brings: sessions that are due or expired. Everything here may be done twice, late, or by several
  * processes at once.
  */
 export interface SessionJanitor {
   /**
-   * At most `limit` sessions whose `due` has passed, live or deleted, oldest first. Where there are more, each tenant gets its
-   * share, of its oldest: the backlog of one hides no other's session.
+   * At most `limit` sessions whose `due` has passed, live or deleted, oldest first. If there are more, each tenant gets
+   * its share, oldest first: one tenant's backlog hides no other's session.
    */
   due(now: number, limit: number): Promise<readonly DueSession[]>
   /**
-   * Moves `due` to `until`, if it is still what was seen: sessions that were looked after go behind those that were not. If
-   * work came meanwhile, it has moved `due`, which then stays. Returns whether it moved.
+   * Moves `due` to `until` if it is still what was seen: sessions that were served go behind those that were not. Work
+   * that came meanwhile has moved `due`, which then stays. Returns whether it moved.
    */
   postpone(seen: DueSession, until: number): Promise<boolean>
-  /** Removes `due` on condition that there is still no work (session-protocol, Sweeper). Returns whether it removed it. */
+  /** Removes `due` if there is still no work (session-protocol, Sweeper). Returns whether it removed it. */
   clearDue(key: SessionKey): Promise<boolean>
   /**
    * Live sessions without work whose `ttlDays` have passed without activity, oldest first. At most `limit`; those that cannot be

@@ -2,6 +2,7 @@ import type { Agent } from '../domain/agent.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { HistoryEntries, HistoryFilters } from '../domain/history.ts'
 import type { SessionKey } from '../domain/session.ts'
+import type { Source } from '../domain/source.ts'
 
 export interface ToolContext extends SessionKey {
   readonly runId: string
@@ -11,13 +12,21 @@ export interface ToolContext extends SessionKey {
   readonly signal: AbortSignal
   /** Milliseconds since 1970. */
   now(): number
-  /** Searches within the agent's scope, without the current run. Rejects when search is unavailable. */
+  /** Searches within the agent's scope, without the current run. Rejects if search is unavailable. */
   searchHistory(text: string, filters: HistoryFilters, limit: number): Promise<HistoryEntries>
-  /** The whole text behind `output:<message id>`, within the agent's scope; undefined when there is none. */
-  readOutput(pointer: string): Promise<{ text: string; toolName: string; session: string } | undefined>
+  /** What stands behind `output:<message id>`, within the agent's scope; undefined when there is none. */
+  readOutput(pointer: string): Promise<ReadableOutput | undefined>
 }
 
-/** An image or a file with its bytes, before it is stored. */
+/** A tool result that can be read, however long it is. */
+export interface ReadableOutput {
+  readonly toolName: string
+  readonly session: string
+  /** Its text from the beginning, in pieces of at most some 100 KB; may reject with `output_not_found` or `storage_failed`. */
+  readonly pieces: AsyncIterable<string>
+}
+
+/** An image or a file with its bytes, not stored yet. */
 export interface IncomingMedia {
   readonly type: 'image' | 'file'
   readonly mediaType: string
@@ -26,34 +35,52 @@ export interface IncomingMedia {
 }
 
 /**
- * `text` is what the model sees, whole, of this `mediaType`; the caller offloads it when it is large. `media` go to the output
- * store, and to models that can be sent them.
+ * `text` is what the model sees, whole, of this `mediaType`; the caller offloads it if it is large. `media` go to the
+ * output store, and to models that accept them. `sources` say where the text comes from, and are numbered for the model;
+ * what is no source, and what comes after the 100th, is left out with a warning.
  */
 export interface ToolOutput {
   readonly text: string
   readonly mediaType?: string
   readonly media?: readonly IncomingMedia[]
+  readonly sources?: readonly Source[]
+  /** The same for programs: kept with the result where it has room, and sent to no model. */
+  readonly data?: Json
 }
 
-/** Something that an agent may call. A rejection of `execute` is a result that the model sees, never the end of a run. */
+/** Something that an agent may call. If `execute` rejects, the model sees the error as the result; the run goes on. */
 export interface Tool {
   readonly name: string
   readonly description: string
   /** JSON Schema of the arguments, as the model sees it. */
   readonly parameters: JsonObject
-  /** A call that was cut off may be executed again. */
+  /** Why arguments do not fit, asked before a person is asked to approve the call; undefined if they do. */
+  check?(input: Json): string | undefined
+  /** A call that was interrupted may be executed again. */
   readonly idempotent: boolean
   readonly timeoutMs: number
   readonly needsApproval: boolean
-  /** Rejects with a message for the model when the arguments do not fit the schema. */
+  /** Rejects with a message for the model if the arguments do not fit the schema. */
   execute(input: Json, context: ToolContext): Promise<ToolOutput>
 }
 
-/** Tools by name, in the order in which a model is told of them. */
+/** Tools by name, in the order in which a model gets them. */
 export type Tools = ReadonlyMap<string, Tool>
 
-/** Where the tools of agents come from: a list, or a server that has to be asked. */
+/** The run for which tools are opened: they stay what they were when it began, whoever holds its lease. */
+export interface ToolsOfRun extends SessionKey {
+  readonly runId: string
+  /** `begins`: nobody has opened them before. `looks`: nothing may be written. */
+  readonly as: 'begins' | 'continues' | 'looks'
+  /** Told why tools that the agent should have are absent from this run. */
+  absent(detail: string): void
+}
+
+/** Where agents' tools come from: a list, or a remote server. */
 export interface ToolRegistry {
-  /** The tools that the agent lists, in its order, for one holding of a lease; names that stand for no tool are left out. */
-  open(agent: Agent): Promise<Tools>
+  /**
+   * The tools that the agent lists, in its order, for as long as one holder has the lease. Names of unknown tools are
+   * left out. Without a run: as they are now.
+   */
+  open(agent: Agent, run?: ToolsOfRun): Promise<Tools>
 }

@@ -1,22 +1,35 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { DEFAULT_POLICIES } from '../domain/agent.ts'
-import type { Agent } from '../domain/agent.ts'
+import { DEFAULT_CONSOLIDATION, DEFAULT_POLICIES } from '../domain/agent.ts'
+import { definedFields } from '../domain/defined-fields.ts'
+import type { Agent, Consolidation } from '../domain/agent.ts'
 import type { JsonObject } from '../domain/json.ts'
+import { DELEGATE_TOOL, teamFault } from '../domain/team.ts'
 import type { Tools } from '../ports/tool.ts'
 import { SettingsError } from './config.ts'
+import { mcpServers } from './mcp-settings.ts'
 
 const DEFAULT_INSTRUCTIONS = [
   'You are a helpful assistant with tools.',
   'Everything that was said and every tool result of earlier conversations can be searched with search_history.',
-  'An answer that is already in the history need not be fetched again.',
+  'What is already in the history need not be fetched again.',
 ].join(' ')
 
 const json = z.custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value))
 const positive = z.number().int().positive()
 
-/** Settings of the format that this version does not support: refused by name unless they are off. */
-const later = <Value extends z.core.util.Literal>(off: Value) => z.literal(off, 'is not part of this version')
+const modelName = z.string().regex(/^[a-z0-9-]+\/.+$/, 'is not of the form provider/model')
+
+const consolidation = z
+  .strictObject({
+    threshold: positive.max(10_000).default(DEFAULT_CONSOLIDATION.threshold),
+    keep_recent_ratio: z.number().min(0).max(1).default(DEFAULT_CONSOLIDATION.keepRecentRatio),
+    model: modelName.optional(),
+    instructions: z.string().min(1).max(100_000).optional(),
+  })
+  .transform(({ threshold, keep_recent_ratio: keepRecentRatio, ...own }): Consolidation => {
+    return { threshold, keepRecentRatio, ...definedFields(own) }
+  })
 
 const policies = z.strictObject({
   max_rounds: positive.max(1_000).default(DEFAULT_POLICIES.maxRounds),
@@ -28,16 +41,27 @@ const policies = z.strictObject({
   preview_chars: z.number().int().min(0).max(10_000).default(DEFAULT_POLICIES.previewChars),
   search_scope: z.enum(['owner', 'session', 'tenant']).default(DEFAULT_POLICIES.searchScope),
   ttl_days: positive.nullable().default(DEFAULT_POLICIES.ttlDays),
-  consolidation: later(false).optional(),
-  images: later('note').optional(),
-  sources: later('keep').optional(),
+  context_tokens: positive
+    .min(1_000, 'is less than any request needs')
+    .nullable()
+    .default(DEFAULT_POLICIES.contextTokens),
+  consolidation: z
+    .union(
+      [z.literal(false), consolidation],
+      'is neither false nor {threshold, keep_recent_ratio, model, instructions}',
+    )
+    .default(DEFAULT_CONSOLIDATION),
+  images: z
+    .union(
+      [z.literal('note'), z.strictObject({ reattach: positive.max(100) })],
+      'is neither "note" nor {reattach: a number from 1 to 100}',
+    )
+    .default(DEFAULT_POLICIES.images),
+  sources: z.enum(['keep', 'cited']).default(DEFAULT_POLICIES.sources),
 })
 
 const agent = z.strictObject({
-  model: z
-    .string()
-    .regex(/^[a-z0-9-]+\/.+$/, 'is not of the form provider/model')
-    .optional(),
+  model: modelName.optional(),
   model_options: z
     .strictObject({
       temperature: z.number().optional(),
@@ -48,12 +72,17 @@ const agent = z.strictObject({
     .default({}),
   instructions: z.string().optional(),
   tools: z.array(z.string()).optional(),
-  members: z.array(z.never('is not part of this version')).optional(),
-  mcp: z.strictObject({}, 'is not part of this version').optional(),
+  members: z.array(z.string()).default([]),
+  mcp: mcpServers.prefault({}),
   policies: policies.prefault({}),
 })
 
-const file = z.strictObject({ agents: z.record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), agent) })
+/** The shape of `agents.json`. */
+export const agentsFile = z.strictObject({
+  /** For editors. */
+  $schema: z.string().optional(),
+  agents: z.record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), agent),
+})
 
 interface Defaults {
   /** `provider/model` for agents that name none. */
@@ -83,18 +112,23 @@ export function readAgents(
   }
 }
 
-/** Agents by name, complete: what is left out has its default. A `default` agent is always among them. */
+/** Agents by name, complete: missing fields get their defaults. A `default` agent is always among them. */
 export function parseAgents(value: unknown, defaults: Defaults): Map<string, Agent> {
-  const parsed = file.safeParse(value)
+  const parsed = agentsFile.safeParse(value)
   if (!parsed.success)
     throw new SettingsError(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'))
   const declared = { default: agent.parse({}), ...parsed.data.agents }
+  const fault = teamFault(new Map(Object.entries(declared).map(([name, { members }]) => [name, members])))
+  if (fault !== undefined) throw new SettingsError(`agents.${fault.agent}.members.${fault.place}: ${fault.text}`)
   return new Map(Object.entries(declared).map(([name, one]) => [name, toAgent(name, one, defaults)]))
 }
 
 function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defaults): Agent {
   const { policies: own, model_options: options } = declared
   const tools = declared.tools ?? defaults.defaultTools
+  const taken = tools.indexOf(DELEGATE_TOOL)
+  if (taken >= 0)
+    throw new SettingsError(`agents.${name}.tools.${taken}: an agent gets ${DELEGATE_TOOL} by having members`)
   for (const [index, tool] of tools.entries())
     if (!defaults.tools.has(tool))
       throw new SettingsError(
@@ -111,12 +145,18 @@ function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defau
     },
     instructions: declared.instructions ?? DEFAULT_INSTRUCTIONS,
     tools,
+    ...(declared.mcp.length === 0 ? {} : { mcp: declared.mcp }),
+    members: [...new Set(declared.members)],
     policies: {
       maxRounds: own.max_rounds,
       maxRunTokens: own.max_run_tokens,
       requireTool:
         own.require_tool === null || own.require_tool === 'any' ? own.require_tool : { name: own.require_tool },
       replay: own.replay,
+      contextTokens: own.context_tokens,
+      consolidation: own.consolidation,
+      sources: own.sources,
+      images: own.images,
       onBusy: own.on_busy,
       offloadBytes: own.offload_bytes,
       previewChars: own.preview_chars,

@@ -6,8 +6,8 @@ import { searchHistory } from '../tools/search-history.ts'
 import { tools as customTools } from './custom-tools.ts'
 
 /**
- * The tools that agents may name, in the order in which the default agent declares them: the built-in ones, then those that were
- * shipped with them. One with a built-in tool's name replaces it.
+ * The tools that agents may name, in the order in which the default agent declares them: the built-in ones, then custom
+ * ones. One with a built-in tool's name replaces it.
  */
 export function builtInTools(own: readonly Tool[] = customTools): Tools {
   const tools: Tool[] = [searchHistory, readOutput, currentTime, createHttpFetchTool(), ...own]

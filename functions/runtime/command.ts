@@ -9,15 +9,15 @@ export class UsageError extends Error {
 }
 
 export interface CommandLine {
-  /** Of `--env`; absent: this machine. */
+  /** The value of `--env`; absent: this machine. */
   readonly environment?: string
   /** The other words. */
   readonly words: readonly string[]
 }
 
 /**
- * Runs a command: prints what `work` returns, or its usage if that is asked for. A mistake that the person at the terminal can
- * correct is one line with exit code 1; only unexpected errors come with their stack.
+ * Runs a command: prints what `work` returns, or its usage on request. A mistake that the user can correct is one line
+ * with exit code 1; only unexpected errors show their stack.
  */
 export async function runCommand(usage: string, work: (line: CommandLine) => Promise<string>): Promise<void> {
   const words = process.argv.slice(2)
@@ -39,7 +39,7 @@ export function readFlags<Flag extends string>(words: readonly string[], flags: 
   return new Set(flags.filter((flag) => words.includes(`--${flag}`)))
 }
 
-/** The environment of a command that needs one. Throws `UsageError` when none was named. */
+/** The environment of a command that needs one. Throws `UsageError` if none was named. */
 export function environmentOf({ environment }: CommandLine): string {
   if (environment === undefined) throw new UsageError('name the environment: --env <environment>')
   return environment
@@ -63,8 +63,8 @@ function takeEnvironment(words: readonly string[]): CommandLine {
   return { environment: option.value, words: rest }
 }
 
-/** The line for an error that the person can do something about: settings, credentials, permissions, the network. */
-function tellable(error: unknown): string | undefined {
+/** The line for an error that the user can correct: settings, credentials, permissions, the network. */
+export function tellable(error: unknown): string | undefined {
   if (error instanceof SettingsError || error instanceof UsageError) return error.message
   if (!(error instanceof Error)) return undefined
   if (error.name === 'CredentialsProviderError')
@@ -74,6 +74,6 @@ function tellable(error: unknown): string | undefined {
   if (error instanceof OpenSearchError && error.status === 403)
     return `${error.message}\nDoes your role allow it? See "Rebuild the index" in docs/operations.md.`
   if (error instanceof OpenSearchError || error instanceof TooltrailError) return error.message
-  if ('syscall' in error) return `A service cannot be reached: ${error.message}`
+  if ('syscall' in error) return `Could not reach a service: ${error.message}`
   return undefined
 }

@@ -1,11 +1,14 @@
 import { resolve } from 'node:path'
 import * as z from 'zod'
+import { capSettings, capVariables } from './cap-variables.ts'
 import { LOG_LEVELS } from './logger.ts'
 import { DEFAULT_MODELS, defaultBedrock, modelSettings, modelVariables, namesCredentials } from './model-variables.ts'
+import { traceSettings, traceVariables } from './trace-variables.ts'
 
 const portWords = 'must be a port number, 1 to 65535, or 0 for any free one'
 const port = z.coerce.number(portWords).int(portWords).min(0, portWords).max(65_535, portWords)
 const text = z.string().min(1)
+const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/
 
 export const environment = z.object({
   PORT: port.default(3000),
@@ -27,13 +30,20 @@ export const environment = z.object({
   OPENSEARCH_ENDPOINT: z.url().optional(),
   TOOLTRAIL_AGENTS: text.optional(),
   TOOLTRAIL_TOOLS: text.optional(),
+  TOOLTRAIL_ALLOWED_HOSTS: z
+    .string()
+    .transform((list) => list.split(',').map((host) => host.trim().toLowerCase()))
+    .pipe(z.array(z.string().regex(HOST, 'must be a list of host or host:port, with commas between')))
+    .optional(),
   TOOLTRAIL_CORS_ORIGINS: z
     .string()
     .transform((list) => list.split(',').map((origin) => origin.trim()))
     .pipe(z.array(z.union([z.literal('*'), z.url()])))
     .optional(),
+  ...capVariables,
   MODEL: text.optional(),
   ...modelVariables,
+  ...traceVariables,
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
 })
 
@@ -47,8 +57,8 @@ export class SettingsError extends Error {
 }
 
 /**
- * The program's settings, from the environment (the one place that reads it). An empty variable counts as not set. Throws
- * `SettingsError`, which names every wrong variable.
+ * The program's settings, from the environment; this is the only place that reads it. An empty variable counts as not
+ * set. Throws `SettingsError`, which names every wrong variable.
  */
 export function readSettings(variables: Variables = process.env) {
   const values = parse(environment, variables)
@@ -56,14 +66,21 @@ export function readSettings(variables: Variables = process.env) {
     port: values.PORT,
     host: values.HOST,
     dataFolder: values.TOOLTRAIL_DATA,
-    /** Whether the file was named: then it must exist. */
+    /** Whether the file was named: if so, it must exist. */
     agentsFile: { path: values.TOOLTRAIL_AGENTS ?? './agents.json', named: values.TOOLTRAIL_AGENTS !== undefined },
-    /** A module with tools beside the built-in ones. */
+    /** A module with custom tools. */
     ...(values.TOOLTRAIL_TOOLS === undefined ? {} : { toolsFile: values.TOOLTRAIL_TOOLS }),
     corsOrigins: values.TOOLTRAIL_CORS_ORIGINS ?? [],
+    /** Hosts that servers named by the operator may have, although they are internal. */
+    allowedHosts: values.TOOLTRAIL_ALLOWED_HOSTS ?? [],
+    /** The value of a secret that a setting names. */
+    secret: (name: string): string | undefined => textOf(variables[name]),
+    caps: capSettings(values),
     model: defaultModel(values),
     modelSettings: modelSettings(values),
     logLevel: values.LOG_LEVEL,
+    /** Where the spans of runs go; absent: nowhere. */
+    traces: traceSettings(values),
     /** Absent: everything on this machine. */
     ...(values.TOOLTRAIL_BACKEND === 'aws' ? { aws: awsSettings(values) } : {}),
   }
@@ -77,6 +94,8 @@ export function parse<Schema extends z.ZodType>(schema: Schema, variables: Varia
   const text = ({ path, message }: z.core.$ZodIssue): string => [...path, message].join(': ')
   throw new SettingsError(parsed.error.issues.map(text).join('\n'))
 }
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
 /** What the default agent uses: `provider/model`. */
 function defaultModel(values: z.output<typeof environment>): string {
@@ -96,7 +115,7 @@ function awsSettings(values: z.output<typeof environment>) {
   if (opensearch === undefined) throw new SettingsError('OPENSEARCH_ENDPOINT: set it to where the history index is')
   if (sqs === undefined && (values.TOOLTRAIL_QUEUE_URL === undefined || values.TOOLTRAIL_POISON_URL === undefined))
     throw new SettingsError(
-      'TOOLTRAIL_QUEUE_URL, TOOLTRAIL_POISON_URL: set both, or SQS_ENDPOINT to have them made there',
+      'TOOLTRAIL_QUEUE_URL, TOOLTRAIL_POISON_URL: set both, or set SQS_ENDPOINT to create them there',
     )
   return {
     region: values.AWS_REGION ?? 'us-east-1',
@@ -130,7 +149,10 @@ const ofLoop = ofSearch.extend({
   TOOLTRAIL_MODEL_SECRET: text,
   TOOLTRAIL_STOP_MARGIN_SECONDS: z.coerce.number().positive(),
   TOOLTRAIL_CORS_ORIGINS: environment.shape.TOOLTRAIL_CORS_ORIGINS,
-  /** Where Lambda has put the bundle. */
+  ...capVariables,
+  // The headers are in the secret.
+  OTEL_EXPORTER_OTLP_ENDPOINT: environment.shape.OTEL_EXPORTER_OTLP_ENDPOINT,
+  /** Where Lambda puts the bundle. */
   LAMBDA_TASK_ROOT: text.default('.'),
 })
 const ofSweeper = ofStore.extend({ TOOLTRAIL_FAILURES_BUCKET: text })
@@ -170,6 +192,9 @@ export function readLoopSettings(variables: Variables = process.env) {
     modelSecret: values.TOOLTRAIL_MODEL_SECRET,
     stopMarginMs: values.TOOLTRAIL_STOP_MARGIN_SECONDS * 1000,
     corsOrigins: values.TOOLTRAIL_CORS_ORIGINS ?? [],
+    caps: capSettings(values),
+    /** Where the spans of runs go; absent: nowhere. */
+    traceEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
   }
 }
 
@@ -222,11 +247,13 @@ interface LoopVariables extends StoreVariables {
   readonly MODEL?: string
   /** Name or ARN of the secret with the providers' keys. */
   readonly TOOLTRAIL_MODEL_SECRET: string
-  /** How long before the function's time is over a run is handed on. */
+  /** How long before the function's time is over its run is handed over. */
   readonly TOOLTRAIL_STOP_MARGIN_SECONDS: string
+  /** Where the spans of runs go. */
+  readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string
 }
 
-export interface ApiVariables extends LoopVariables {
+export interface ApiVariables extends LoopVariables, Partial<Record<keyof typeof capVariables, string>> {
   readonly TOOLTRAIL_CORS_ORIGINS?: string
 }
 
@@ -240,6 +267,12 @@ export interface IndexerVariables extends StoreVariables {
 }
 
 export interface SweeperVariables extends StoreVariables {
-  /** Where Lambda puts batches of the stream that it gives up. */
+  /** Where Lambda puts the stream's batches that it gives up on. */
   readonly TOOLTRAIL_FAILURES_BUCKET: string
 }
+
+/** Where other programs keep their sessions, if they were told so. */
+export const readSessionFolders = (variables: NodeJS.ProcessEnv = process.env) => ({
+  claude: variables['CLAUDE_CONFIG_DIR'],
+  codex: variables['CODEX_HOME'],
+})

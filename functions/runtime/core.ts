@@ -9,7 +9,7 @@ import type { Agent } from '../domain/agent.ts'
 import type { RunEvent } from '../domain/events.ts'
 import type { SessionKey } from '../domain/session.ts'
 import type { SessionJanitor } from '../ports/session-janitor.ts'
-import type { Tools } from '../ports/tool.ts'
+import type { ToolRegistry, Tools } from '../ports/tool.ts'
 import { createToolList } from '../tools/tool-list.ts'
 import { showErrorsByKind } from './model-errors.ts'
 import { traceModels, traceTools } from './tracing.ts'
@@ -21,6 +21,8 @@ type CorePorts = Omit<AgentServiceDependencies, 'agents' | 'tools' | 'search' | 
 export interface CoreSettings {
   readonly agents: ReadonlyMap<string, Agent>
   readonly tools: Tools
+  /** Adds the tools of agents' remote servers. */
+  readonly remote?: (list: ToolRegistry) => ToolRegistry
   /** Sees every event of the runs that this process executes. */
   readonly observe?: (key: SessionKey, event: RunEvent) => void
 }
@@ -30,8 +32,8 @@ export interface Core {
   readonly worker: SessionWorker
 }
 
-/** What executes runs in a process and what accepts them, without anything that listens or runs by the clock. */
-export function createCore(ports: CorePorts, { agents, tools, observe }: CoreSettings): Core {
+/** What executes and accepts runs in a process, without servers and timers. */
+export function createCore(ports: CorePorts, { agents, tools, remote, observe }: CoreSettings): Core {
   const bus = createEventBus()
   const history = createHistorySearch({ index: ports.index, reader: ports.reader })
   const emit = (key: SessionKey, event: RunEvent): void => {
@@ -39,7 +41,9 @@ export function createCore(ports: CorePorts, { agents, tools, observe }: CoreSet
     bus.emit(key, event)
   }
   const models = traceModels(showErrorsByKind(ports.models, ports.logger))
-  const loop = { ...ports, agents, models, tools: traceTools(createToolList(tools)), search: history.search, emit }
+  const list = createToolList(tools)
+  const registry = traceTools(remote?.(list) ?? list)
+  const loop = { ...ports, agents, models, tools: registry, search: history.search, emit }
   const worker = createSessionWorker(loop)
   return { worker, service: createAgentService({ ...loop, worker, bus }) }
 }

@@ -4,12 +4,12 @@ import type { Model, ModelEvent, Models } from '../ports/model.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { ModelRequest } from '../domain/model-request.ts'
 
-/** What callers are shown of what a provider said: its own words may hold internal addresses, and keys that it echoes. */
+/** What callers see of a provider's error: its own words may contain internal addresses and echoed keys. */
 const SHOWN: { readonly [code in ModelError['code']]: string } = {
-  timeout: 'the model did not answer in time',
-  network: 'the model could not be reached, or the connection to it broke off',
-  rate_limited: 'the model takes no more requests for now',
-  refused: 'the model refused to answer this',
+  timeout: 'the model did not respond in time',
+  network: 'the model could not be reached, or the connection to it broke',
+  rate_limited: 'the model accepts no more requests for now',
+  refused: 'the model refused this request',
   context_length: 'the conversation is too long for the model',
   authentication: 'the model does not accept the credentials of this server',
   invalid_request: 'the model does not accept the request',
@@ -17,8 +17,8 @@ const SHOWN: { readonly [code in ModelError['code']]: string } = {
 }
 
 /**
- * Models whose errors are shown to callers by their kind; operators find the whole in the log. What is ours to say, without a
- * provider's error behind it, stays as it is.
+ * Models whose errors reach callers by kind only; operators find the whole error in the log. Our own errors, without a
+ * provider's error as cause, stay as they are.
  */
 export function showErrorsByKind(models: Models, logger: Logger): Models {
   return {
@@ -59,7 +59,7 @@ async function byKind<Result>(logger: Logger, model: string, work: () => Promise
   }
 }
 
-/** The provider's response, where it is one. */
+/** The provider's response, if the cause is one. */
 function saidBy(cause: unknown): JsonObject {
   if (!(cause instanceof Error)) return { message: JSON.stringify(cause) ?? String(cause) }
   const { responseBody, statusCode, url } = cause as { responseBody?: string; statusCode?: number; url?: string }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { defaultCredentials } from '../adapters/models/default-credentials.ts'
 import type { ModelSettings } from '../adapters/models/model-settings.ts'
 
-/** Models of the providers whose key is set when `MODEL` is not, in this order. */
+/** If `MODEL` is not set: the model of the first provider in this order whose key is set. */
 export const DEFAULT_MODELS = {
   anthropic: 'anthropic/claude-sonnet-5-5',
   openai: 'openai/gpt-5.6',
@@ -22,7 +22,7 @@ export const modelVariables = {
   AWS_SECRET_ACCESS_KEY: text.optional(),
   AWS_SESSION_TOKEN: text.optional(),
   AWS_BEARER_TOKEN_BEDROCK: text.optional(),
-  // Read by the SDK; here they tell that there are credentials.
+  // Read by the SDK; here they show that there are credentials.
   AWS_PROFILE: text.optional(),
   AWS_WEB_IDENTITY_TOKEN_FILE: text.optional(),
   AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: text.optional(),
@@ -32,7 +32,7 @@ export const modelVariables = {
 const Values = z.object(modelVariables)
 type Values = z.output<typeof Values>
 
-/** Inference profiles can be called from regions of theirs alone. */
+/** Inference profiles can be called only from their own regions. */
 export const defaultBedrock = (region: string): string => {
   const profile = /^(us|eu)-(?!gov)/.exec(region)?.[1] ?? 'global'
   return DEFAULT_MODELS.bedrock.replace('/us.', `/${profile}.`)
@@ -40,7 +40,7 @@ export const defaultBedrock = (region: string): string => {
 
 type ModelKeys = Pick<Values, 'ANTHROPIC_API_KEY' | 'OPENAI_API_KEY' | 'MODEL_BASE_URL' | 'MODEL_API_KEY'>
 
-/** What the variables say of the providers. */
+/** The providers' settings in the variables. */
 export function modelSettings(values: Values): ModelSettings {
   return { ...keySettings(values), ...bedrockSettings(values) }
 }
@@ -60,7 +60,7 @@ export function keySettings(values: ModelKeys): ModelSettings {
   }
 }
 
-/** With a region alone, the SDK looks for credentials: also in places that no variable tells of. */
+/** With only a region, the SDK looks for credentials itself, also in places that no variable names. */
 function bedrockSettings(values: Values): Pick<ModelSettings, 'bedrock'> {
   const { AWS_REGION: region, AWS_BEARER_TOKEN_BEDROCK: apiKey } = values
   if (region === undefined) return {}
@@ -68,7 +68,7 @@ function bedrockSettings(values: Values): Pick<ModelSettings, 'bedrock'> {
   return { bedrock: { region, credentials: defaultCredentials(region) } }
 }
 
-/** Whether the variables tell of credentials for Bedrock, so that it is meant. */
+/** Whether the variables name credentials for Bedrock, so that Bedrock is intended. */
 export function namesCredentials(values: Values): boolean {
   const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret } = values
   const others = [

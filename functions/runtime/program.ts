@@ -8,6 +8,7 @@ import type { App, AppSettings } from '../http/dependencies.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HistoryIndex } from '../ports/history-index.ts'
 import type { KeyStore } from '../ports/key-store.ts'
+import type { LogImport } from '../ports/log-import.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Models } from '../ports/model.ts'
@@ -19,10 +20,12 @@ import type { RunQueue } from '../ports/run-queue.ts'
 import type { SessionDeletion } from '../ports/session-deletion.ts'
 import type { SessionJanitor } from '../ports/session-janitor.ts'
 import type { SessionStore } from '../ports/session-store.ts'
-import type { Tools } from '../ports/tool.ts'
+import type { ToolRegistry, Tools } from '../ports/tool.ts'
+import type { UsageLedger } from '../ports/usage-ledger.ts'
 import { createCore } from './core.ts'
+import { openMcp } from './open-mcp.ts'
 
-/** Milliseconds that one hint may spend on a deletion; the sweeper goes on. */
+/** Milliseconds that one hint may spend on a deletion; the sweeper continues it. */
 const DELETION_MS = 60_000
 
 /** One adapter for every port: everything that a program needs. */
@@ -31,10 +34,12 @@ export interface Ports {
   readonly inbox: RunInbox
   readonly lease: RunLease
   readonly log: RunLog
+  readonly imports: LogImport
   readonly reader: LogReader
   readonly janitor: SessionJanitor
   readonly deletion: SessionDeletion
   readonly keys: KeyStore
+  readonly usage: UsageLedger
   readonly outputs: OutputStore
   readonly index: HistoryIndex
   readonly queue: RunQueue
@@ -43,9 +48,9 @@ export interface Ports {
   readonly logger: Logger
 }
 
-/** Ports with what is behind them: connections, and the rebuild of their history index. */
+/** Ports with their connections and the rebuild of their history index. */
 export interface OpenPorts extends Ports {
-  /** Rebuilds the history index from the log while the program goes on. */
+  /** Rebuilds the history index from the log while the program runs. */
   rebuildHistory(): Promise<{ readonly messages: number; readonly removed: number }>
   close(): void | Promise<void>
 }
@@ -53,6 +58,7 @@ export interface OpenPorts extends Ports {
 export interface ProgramSettings {
   readonly agents: ReadonlyMap<string, Agent>
   readonly tools: Tools
+  readonly remote?: (list: ToolRegistry) => ToolRegistry
   readonly app: AppSettings
   /** Milliseconds between two sweeps. */
   readonly sweepMs: number
@@ -61,17 +67,20 @@ export interface ProgramSettings {
 export interface Program {
   readonly app: App
   readonly service: AgentService
-  /** Begins to execute what sessions have to do, whoever accepted it, and to sweep. */
+  /** Begins to execute sessions' runs, whichever process accepted them, and to sweep. */
   start(): void
-  /** After `start`: ends streams and waits, hands over what runs between two rounds, and stops sweeping. The ports stay open. */
+  /**
+   * After `start`: ends streams and waits, hands runs over between two rounds, and stops sweeping. The ports stay open.
+   */
   stop(): Promise<void>
-  /** Hurries up stopping: cuts off completions that are under way; the next holder asks for them again. */
+  /** Hurries stopping: cuts off completions under way; the next holder requests them again. */
   cutOff(): void
 }
 
 /** The whole program in one process, on any ports: API, loop, queue consumer and sweeper. */
-export function createProgram(ports: Ports, { agents, tools, app: appSettings, sweepMs }: ProgramSettings): Program {
-  const { service, worker } = createCore(ports, { agents, tools })
+export function createProgram(ports: Ports, settings: ProgramSettings): Program {
+  const { agents, app: appSettings, sweepMs } = settings
+  const { service, worker } = createCore(ports, settings)
   const stopping = new AbortController()
   const app = createApp({
     ...ports,
@@ -79,6 +88,7 @@ export function createProgram(ports: Ports, { agents, tools, app: appSettings, s
     agents,
     log: ports.logger,
     settings: appSettings,
+    mcp: openMcp({ ...ports, service, log: ports.logger, version: appSettings.version }),
     stopping: () => stopping.signal,
   })
   const serve = async (hint: SessionKey): Promise<void> => {

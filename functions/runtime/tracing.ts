@@ -8,7 +8,10 @@ import type { Tool, ToolRegistry } from '../ports/tool.ts'
 /** Names of OpenTelemetry's conventions for generative AI, where they differ from ours. */
 const PROVIDERS: { readonly [provider: string]: string } = { bedrock: 'aws.bedrock' }
 
-/** Models whose requests are `chat` spans; nothing where no SDK is registered. Spans hold counts and names, and no content. */
+/**
+ * Models whose requests are `chat` spans; without a registered SDK there are none. Spans have counts and names, never
+ * content.
+ */
 export function traceModels(models: Models): Models {
   return { open: async (name) => traceModel(await models.open(name)) }
 }
@@ -50,10 +53,11 @@ function describeCompletion(
   if (usage.outputTokens !== null) span.setAttribute('gen_ai.usage.output_tokens', usage.outputTokens)
 }
 
-/** Tools whose executions are `execute_tool` spans; nothing where no SDK is registered. */
+/** Tools whose executions are `execute_tool` spans; without a registered SDK there are none. */
 export function traceTools(registry: ToolRegistry): ToolRegistry {
   return {
-    open: async (agent) => new Map(Array.from(await registry.open(agent), ([name, tool]) => [name, traceTool(tool)])),
+    open: async (agent, run) =>
+      new Map(Array.from(await registry.open(agent, run), ([name, tool]) => [name, traceTool(tool)])),
   }
 }
 
@@ -83,7 +87,7 @@ function traceTool(tool: Tool): Tool {
 const startSpan = (name: string, kind: SpanKind, attributes: Attributes): Span =>
   trace.getTracer('tooltrail').startSpan(name, { kind, attributes })
 
-/** Error messages may quote what a model or a tool said: spans get only their kind. */
+/** Error messages may quote a model or a tool: spans get only their kind. */
 function fail(span: Span, error: unknown): void {
   const kind = error instanceof ModelError ? error.code : error instanceof Error ? error.name : '_OTHER'
   span.setAttribute('error.type', kind)

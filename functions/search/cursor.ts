@@ -6,24 +6,24 @@ import type { SessionKey } from '../domain/session.ts'
 
 const Encoded = z.tuple([z.literal(1), z.string(), z.unknown()])
 
-/** A cursor that says where a page of this query ended, and is good for no other query. `place`: anything that JSON can hold. */
+/** A cursor that says where a page of this query ended, valid for this query only. `place`: any JSON value. */
 export const encodeCursor = (query: HistoryQuery, place: unknown): string =>
   Buffer.from(JSON.stringify([1, fingerprint(query), place])).toString('base64url')
 
-/** Where the cursor says that a page ended. Throws `invalid_query` for what is no cursor, or one of another query. */
+/** The place in the cursor. Throws `invalid_query` for a text that is no cursor, or a cursor of another query. */
 export function decodeCursor<Place>(query: HistoryQuery, text: string, placeSchema: z.ZodType<Place>): Place {
   const encoded = Encoded.safeParse(parseJson(Buffer.from(text, 'base64url').toString('utf8')))
   const place = encoded.success ? placeSchema.safeParse(encoded.data[2]) : undefined
   if (!encoded.success || place?.success !== true)
-    throw new TooltrailError('invalid_query', 'the cursor is not one that a search has given')
+    throw new TooltrailError('invalid_query', 'the cursor does not come from a search')
   if (encoded.data[1] !== fingerprint(query))
     throw new TooltrailError('invalid_query', 'the cursor belongs to another query: ask for the first page again')
   return place.data
 }
 
 /**
- * A short name of a message within everything, for cursors and ids. 48 bits tell messages apart that have the same id in
- * different sessions; ids are random themselves.
+ * A short global name of a message, for cursors and ids. 48 bits are enough to tell apart messages of different
+ * sessions that have the same id, since ids are random.
  */
 export const messagePrint = ({ tenant, session }: SessionKey, messageId: string): string =>
   createHash('sha256')

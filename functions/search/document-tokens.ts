@@ -1,18 +1,18 @@
 import type { HistoryDocument } from '../domain/history.ts'
 import { tokenize, type Tokens } from './tokens.ts'
 
-/** A document's tokens, by where they stand: what an index is fed. */
+/** A document's tokens by field, as an index takes them. */
 export interface DocumentTokens {
   readonly tool: readonly string[]
   readonly call: readonly string[]
   readonly body: readonly string[]
-  /** Other names for the same places, of all of them. */
+  /** Other names for the same places, over all fields. */
   readonly extra: readonly string[]
 }
 
 const NOTHING: Tokens = { words: [], extra: [] }
 
-/** The tokens of a document, the same for every index. The text of a call is its call, not its body. */
+/** The tokens of a document, the same for every index. A call's text is its call field, not its body. */
 export function documentTokens({ role, toolName, call, text }: HistoryDocument): DocumentTokens {
   const ofTool = toolName === undefined ? NOTHING : tokenize(toolName)
   const ofCall = call === undefined ? NOTHING : tokenize(role === 'tool_call' ? text : call)

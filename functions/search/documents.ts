@@ -1,19 +1,26 @@
 import type { HistoryDocument, HistoryRole } from '../domain/history.ts'
-import { textOf, type Message, type ToolMessage } from '../domain/message.ts'
+import { textOf, type Message, type Output, type ToolMessage } from '../domain/message.ts'
 import type { SessionKey } from '../domain/session.ts'
+import { sourceHead } from '../domain/source.ts'
+import { createChunker, SHORTEST_CHUNK } from './chunks.ts'
+import { redactPieces, redactSecrets } from './redact.ts'
 
-/** They show what is in the history already: searching must not find itself, so their calls and results are not indexed. */
+/**
+ * They show what is already in the history: a search must not find itself, so their calls and results are not indexed.
+ */
 export const READING_TOOLS: readonly string[] = ['search_history', 'read_output']
 
 /** Whether a message is part of the searchable history. */
 export const isSearched = (message: Message): boolean =>
   message.role !== 'tool' || !READING_TOOLS.includes(message.toolName)
 
-/** Characters (UTF-16 units) of a chunk, and how many of them the next one repeats. */
-const CHUNK = 4_000
-const OVERLAP = 150
 /** Characters of its call that every chunk of a result carries. */
 const CALL_IN_RESULT = 1_000
+
+interface SessionOf {
+  readonly key: SessionKey
+  readonly owner?: string
+}
 
 /** What a message says to a search: its text (a result's whole output), and its call where it is a tool message. */
 export interface SearchableText {
@@ -21,37 +28,85 @@ export interface SearchableText {
   readonly call: string
 }
 
-/** Gets what may be apart from the message, and takes out what must not be found. */
-export interface SearchableSources {
-  /** The whole text of an offloaded result. */
-  readonly readOutput: (message: ToolMessage) => Promise<string>
-  readonly redact: (text: string) => Promise<string>
+/**
+ * A message's documents, one after another: one for a text or a call, one a chunk for long ones, without secrets. None for blank
+ * contents and blank chunks, and for the tools that search. Notes, reasoning and errors of the model are no text. Of an output of
+ * any length, which `readOutput` reads from its beginning each time it is called, no more than a few pieces are in memory.
+ */
+export async function* projectMessage(
+  message: Message,
+  session: SessionOf,
+  readOutput: (message: ToolMessage) => AsyncIterable<string>,
+): AsyncGenerator<HistoryDocument> {
+  if (!isSearched(message)) return
+  const call = message.role === 'tool' ? await redactSecrets(message.call) : ''
+  const { ofCall, ofText } = makersOf(message, session, call)
+  yield* documentsOf(ofCall, [call])
+  if (message.role !== 'tool' || !isOffloaded(message)) {
+    yield* documentsOf(ofText, [await redactSecrets(shownText(message))])
+    return
+  }
+  const chunker = createChunker()
+  let index = 0
+  for await (const piece of redactPieces(() => readOutput(message)))
+    for (const chunk of chunker.take(piece)) yield* documentOf(ofText, chunk, index++)
+  for (const chunk of chunker.end()) yield* documentOf(ofText, chunk, index++)
 }
 
-/**
- * A message's documents: one for a text or a call, one a chunk for long ones. None for empty contents, and for the tools that
- * search. Notes, reasoning and errors of the model are no text.
- */
-export async function projectMessage(
-  message: Message,
-  session: { readonly key: SessionKey; readonly owner?: string },
-  sources: SearchableSources,
-): Promise<HistoryDocument[]> {
-  if (!isSearched(message)) return []
-  const offloaded = message.role === 'tool' && message.output?.object !== undefined
-  const text = offloaded ? await sources.readOutput(message) : textOf(message.parts)
-  return historyDocuments(message, session, {
-    text: text.trim() === '' ? '' : await sources.redact(text),
-    call: message.role === 'tool' ? await sources.redact(message.call) : '',
-  })
+/** What a message says in its row: of a result with sources, these after its text. */
+export function shownText(message: Pick<Message, 'parts'> & Pick<ToolMessage, 'sources'>): string {
+  const sources = (message.sources ?? []).flatMap((source) => [sourceHead(source), source.text ?? ''])
+  return [textOf(message.parts), ...sources].filter((text) => text !== '').join('\n')
+}
+
+/** Whether something of a result is in the output store. */
+const isOffloaded = ({ output, sources = [] }: ToolMessage): boolean =>
+  output?.object !== undefined || sources.some((source) => source.output !== undefined)
+
+/** How much of a result is in the output store. */
+export const offloadedBytes = ({ output, sources = [] }: Pick<ToolMessage, 'output' | 'sources'>): number =>
+  [output, ...sources.map((source) => source.output)].reduce(
+    (sum, one) => sum + (one?.object === undefined ? 0 : one.bytes),
+    0,
+  )
+
+/** A result's whole text, sources included, in pieces; `read` reads what was offloaded. */
+export async function* wholeText(
+  { parts, output, sources = [] }: ToolMessage,
+  read: (object: string, output: Output) => AsyncIterable<string>,
+): AsyncGenerator<string> {
+  if (output?.object === undefined) yield textOf(parts)
+  else yield* read(output.object, output)
+  for (const source of sources) {
+    yield `\n${sourceHead(source)}\n`
+    if (source.output?.object === undefined) yield source.text ?? ''
+    else yield* read(source.output.object, source.output)
+  }
 }
 
 /** The same, of texts that are read and redacted already. */
-export function historyDocuments(
+export function historyDocuments(message: Message, session: SessionOf, content: SearchableText): HistoryDocument[] {
+  const { ofCall, ofText } = makersOf(message, session, content.call)
+  return [...documentsOf(ofCall, [content.call]), ...documentsOf(ofText, [content.text])]
+}
+
+/** How many documents a message has at most, its output included, without reading it. */
+export function mostDocuments(message: Message): number {
+  const tool = message.role === 'tool' ? message : undefined
+  const offloaded = tool === undefined ? 0 : offloadedBytes(tool)
+  return [shownText(message).length, tool?.call.length ?? 0, offloaded]
+    .map((units) => Math.ceil(units / SHORTEST_CHUNK))
+    .reduce((sum, count) => sum + count, 0)
+}
+
+type Make = (text: string, index: number) => HistoryDocument
+
+/** Make the documents of a message's call and of its text. */
+function makersOf(
   message: Message,
-  session: { readonly key: SessionKey; readonly owner?: string },
-  content: SearchableText,
-): HistoryDocument[] {
+  session: SessionOf,
+  call: string,
+): { readonly ofCall: Make; readonly ofText: Make } {
   const base = {
     tenant: session.key.tenant,
     session: session.key.session,
@@ -60,55 +115,37 @@ export function historyDocuments(
     messageId: message.id,
     agent: message.agent,
   }
-  const make = (role: HistoryRole, letter: string, text: string, more: object, time: number): HistoryDocument[] =>
-    chunks(text).map((chunk, index) => ({
+  const make =
+    (role: HistoryRole, letter: string, more: object, time: number): Make =>
+    (text, index) => ({
       ...base,
       part: index === 0 && letter !== 'r' ? letter : `${letter}${index}`,
       role,
       ...more,
-      text: chunk,
+      text,
       time,
-    }))
-  if (message.role === 'user') return make('user', 'u', content.text, {}, message.createdAt)
-  if (message.role === 'assistant') return make('assistant', 'a', content.text, {}, message.createdAt)
-  const tool = {
-    toolName: message.toolName,
-    toolCallId: message.toolCallId,
-    status: message.status,
-    call: content.call.slice(0, CALL_IN_RESULT).toWellFormed(),
-  }
-  return [
-    ...make('tool_call', 'c', content.call, tool, message.createdAt),
-    ...make('tool_result', 'r', content.text, tool, message.completedAt ?? message.createdAt),
-  ]
+    })
+  const tool =
+    message.role === 'tool'
+      ? {
+          toolName: message.toolName,
+          toolCallId: message.toolCallId,
+          status: message.status,
+          call: call.slice(0, CALL_IN_RESULT).toWellFormed(),
+        }
+      : {}
+  const ofCall = make('tool_call', 'c', tool, message.createdAt)
+  if (message.role === 'tool')
+    return { ofCall, ofText: make('tool_result', 'r', tool, message.completedAt ?? message.createdAt) }
+  return { ofCall, ofText: make(message.role, message.role === 'user' ? 'u' : 'a', {}, message.createdAt) }
 }
 
-/** Cut at a line's end, else at a space, never inside a character. Nothing for a blank text. */
-function chunks(text: string): string[] {
-  if (text.trim() === '') return []
-  const pieces: string[] = []
-  for (let start = 0; ;) {
-    const end = cutBefore(text, start, start + CHUNK)
-    pieces.push(text.slice(start, end).toWellFormed())
-    if (end >= text.length) return pieces
-    start = boundary(text, end - OVERLAP)
-  }
+function* documentsOf(make: Make, pieces: readonly string[]): Generator<HistoryDocument> {
+  const chunker = createChunker()
+  for (const [index, chunk] of [...pieces.flatMap((piece) => chunker.take(piece)), ...chunker.end()].entries())
+    yield* documentOf(make, chunk, index)
 }
 
-/** The place to cut at or before `limit`: in the last quarter after a newline, else after a space, else right there. */
-function cutBefore(text: string, start: number, limit: number): number {
-  if (limit >= text.length) return text.length
-  const earliest = start + Math.floor(CHUNK * 0.75)
-  for (const separator of ['\n', ' ']) {
-    const place = text.lastIndexOf(separator, limit - 1)
-    if (place >= earliest) return place + 1
-  }
-  return boundary(text, limit)
-}
-
-/** Steps back where `place` would divide a surrogate pair. */
-function boundary(text: string, place: number): number {
-  const code = text.charCodeAt(place)
-  const before = text.charCodeAt(place - 1)
-  return code >= 0xdc00 && code <= 0xdfff && before >= 0xd800 && before <= 0xdbff ? place - 1 : place
+function* documentOf(make: Make, chunk: string, index: number): Generator<HistoryDocument> {
+  if (chunk.trim() !== '') yield make(chunk, index)
 }

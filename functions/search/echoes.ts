@@ -3,7 +3,7 @@ import { lower } from './fold-text.ts'
 import { MAX_QUERY, parseQuery, type SearchQuery } from './query.ts'
 import { inflections } from './word-forms.ts'
 
-/** What of a candidate tells whether it is about the history. */
+/** The fields of a candidate that show whether it is about the history. */
 interface Said {
   readonly role: HistoryRole
   readonly text: string
@@ -12,12 +12,12 @@ interface Said {
 
 const NOTHING_FOUND =
   /\b(?:nothing|no (?:match(?:es)?|results?|entr(?:y|ies)|mentions?|records?))\b.{0,60}\b(?:match(?:es|ed)?|found|histor(?:y|ies)|records?)\b|\b(?:could|can|did)(?:n['’]t| not|not) find\b/isu
-/** Characters in which somebody who found nothing says so. */
+/** The length of a text that says that nothing was found. */
 const OPENING = 300
 
 /**
- * Tells what was said about the history from what happened: earlier searches for the same, what was answered to them, and
- * "nothing found". Who asks for what somebody said gets no such distinction.
+ * Tells talk about the history from what happened: earlier searches for the same, the completions after them, and
+ * "nothing found". A query for what somebody said makes no such distinction.
  */
 export function findEchoes(query: SearchQuery, candidates: readonly Said[]): (candidate: Said) => boolean {
   if (query.speaker === 'user' || query.speaker === 'assistant' || query.terms.length === 0) return () => false
@@ -42,10 +42,10 @@ export function findEchoes(query: SearchQuery, candidates: readonly Said[]): (ca
       (runs.has(candidate.runId) || NOTHING_FOUND.test(candidate.text.slice(0, OPENING))))
 }
 
-/** A shorter text may well be what happened. */
+/** A shorter text may be what happened. */
 const LEAST_WORDS = 2
 
-/** Whether a text says nothing that the query does not ask: it is the query, or words of it. */
+/** Whether a text has only words of the query. */
 function saysNoMore(text: string, query: SearchQuery, asked: ReadonlySet<string>): boolean {
   if (lower(text).trim() === query.literal) return true
   const content = parseQuery(text).terms.filter(({ weight }) => weight === 1)

@@ -1,4 +1,4 @@
-/** A text whose JSON escapes are undone once, with where each of its UTF-16 units comes from. */
+/** A text with its JSON escapes undone once, and the origin of each of its UTF-16 units. */
 export interface UnescapedText {
   readonly text: string
   original(unit: number): number
@@ -7,11 +7,11 @@ export interface UnescapedText {
 const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/gu
 const MEANING: { readonly [letter: string]: string } = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
-/** Undoes the escapes of a JSON string that stands in the text; undefined where there are none. */
+/** Undoes the escapes of a JSON string in the text; undefined if there are none. */
 export function unescapeOnce(text: string): UnescapedText | undefined {
   if (!text.includes('\\')) return undefined
   const pieces: string[] = []
-  /** Where each unescaped unit stands, and where what follows it does in the original. */
+  /** The place of each unescaped unit, and the place of what follows it in the original. */
   const units: number[] = []
   const following: number[] = []
   let place = 0
@@ -36,7 +36,7 @@ export function unescapeOnce(text: string): UnescapedText | undefined {
   }
 }
 
-/** The place of the last number that is not greater; -1 when all are. The numbers ascend. */
+/** The place of the last number that is not greater; -1 if all are. The numbers ascend. */
 function lastAtMost(numbers: readonly number[], most: number): number {
   let low = 0
   let high = numbers.length

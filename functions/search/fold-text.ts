@@ -42,7 +42,7 @@ export function fold(text: string): string {
     .replace(ORNATE, (letter) => PLAIN[letter] ?? letter)
 }
 
-/** Folds a text so that a place in the result can be shown in the original. */
+/** Folds a text so that a place in the result can be found in the original. */
 export function foldWithOffsets(text: string): FoldedText {
   if (!NOT_ASCII.test(text)) return { text, original: (place) => place }
   const shifts: Shift[] = []
@@ -69,7 +69,7 @@ export function foldWithOffsets(text: string): FoldedText {
   return { text: folded + text.slice(place), original: (unit) => originalPlace(shifts, unit) }
 }
 
-/** One cluster that changed: where it begins on both sides, and how long it is. */
+/** One cluster that changed: where it begins in both texts, and its lengths. */
 interface Shift {
   readonly folded: number
   readonly original: number

@@ -1,103 +1,87 @@
-import { lower } from './fold-text.ts'
+import { eachRow, type Pieces } from './output-rows.ts'
 
-/** A line of an output, or a piece of a very long one. */
-export interface Row {
-  /** Where it begins, in UTF-16 units of the output. */
-  readonly start: number
-  readonly text: string
+/** An output to be looked through. */
+export interface WholeOutput {
+  /** How it is called, as people and models know it. */
+  readonly name: string
+  readonly toolName: string
+  readonly pieces: Pieces
+  /** Is called now and then, and ends the reading by throwing. */
+  readonly goOn: () => void
 }
 
-/** Characters (UTF-16 units) of a row: outputs may be one line of a megabyte. */
-const MAX_ROW = 1_000
-/** Characters of an answer: in no script more than the 50 KB from which on it would be offloaded itself. */
-const MAX_ANSWER = 12_000
+interface NumberedRow {
+  readonly number: number
+  readonly text: string
+  readonly matched: boolean
+}
+
+/** Characters of an excerpt: in no script more than the 50 KB from which on it would be offloaded itself. */
+const MAX_EXCERPT = 12_000
 const MAX_MATCHES = 50
 
-/** The rows of an output: its lines, long ones in pieces. */
-export function rowsOf(text: string): Row[] {
-  const rows: Row[] = []
-  let start = 0
-  for (const line of text.split('\n')) {
-    let place = 0
-    do {
-      const end = pieceEnd(line, place)
-      rows.push({ start: start + place, text: line.slice(place, end).replace(/\r$/u, '') })
-      place = end
-    } while (place < line.length)
-    start += line.length + 1
-  }
-  if (rows.length > 1 && rows.at(-1)?.text === '') rows.pop()
-  return rows
-}
-
-/** A number of lines, in words. */
-export const lineCount = (count: number): string => (count === 1 ? '1 line' : `${count} lines`)
-
 /** Rows `first` to `last`, counted from 1, numbered; says where to go on when they do not fit. */
-export function pickLines(
-  from: string,
-  rows: readonly Row[],
-  { first, last }: { first: number; last: number },
-): string {
-  if (first > rows.length) return `${from}: there is no line ${first}.`
-  const wanted = rows.slice(first - 1, Math.min(last, rows.length))
-  const shown = fitting(wanted)
-  const end = first + shown - 1
-  const more = end < Math.min(last, rows.length) ? `\n(cut here: go on with lines ${end + 1}-)` : ''
-  const text = wanted.slice(0, shown).map((row, index) => numbered(row, first + index))
-  return `${from}, lines ${first}-${end}:\n${text.join('\n')}${more}`
+export async function pickLines(
+  output: WholeOutput,
+  { first, last }: { readonly first: number; readonly last: number },
+): Promise<string> {
+  const rows: NumberedRow[] = []
+  let count = 0
+  let characters = 0
+  await eachRow(output.pieces, undefined, output.goOn, (text, matched) => {
+    count++
+    if (count < first || count > last || characters > MAX_EXCERPT) return
+    characters += costOf(text)
+    rows.push({ number: count, text, matched })
+  })
+  const from = nameOf(output, count)
+  if (first > count) return `${from}: there is no line ${first}.`
+  const shown = fitting(rows)
+  const end = first + shown.length - 1
+  const more = end < Math.min(last, count) ? `\n(cut here: go on with lines ${end + 1}-)` : ''
+  return `${from}, lines ${first}-${end}:\n${shown.map(numbered).join('\n')}${more}`
 }
 
 /** The rows that have `pattern` in them, whatever its case, with `around` rows before and after each. */
-export function findLines(from: string, text: string, rows: readonly Row[], pattern: string, around: number): string {
-  const matches = matchingRows(text, rows, pattern)
-  if (matches.length === 0) return `${from}: nothing in it matches ${JSON.stringify(pattern)}.`
-  const shown = new Set<number>()
-  for (const match of matches.slice(0, MAX_MATCHES))
-    for (let row = Math.max(0, match - around); row <= Math.min(rows.length - 1, match + around); row++) shown.add(row)
-  const wanted = [...shown].toSorted((left, right) => left - right)
-  const count = fitting(wanted.flatMap((row) => rows[row] ?? []))
-  const lines = wanted.slice(0, count)
-  const shownLines = lines.map((row, index) => {
-    const gap = index > 0 && lines[index - 1] !== row - 1 ? '…\n' : ''
-    return gap + numbered(rows[row] ?? { start: 0, text: '' }, row + 1)
+export async function findLines(output: WholeOutput, pattern: string, around: number): Promise<string> {
+  const near: NumberedRow[] = []
+  let before: NumberedRow[] = []
+  let [count, matches, until] = [0, 0, 0]
+  await eachRow(output.pieces, pattern, output.goOn, (text, matched) => {
+    const row = { number: ++count, text, matched }
+    if (matched && ++matches <= MAX_MATCHES) until = count + around
+    if (count <= until) {
+      near.push(...before, row)
+      before = []
+    } else if (around > 0 && matches < MAX_MATCHES) {
+      before.push(row)
+      if (before.length > around) before.shift()
+    }
   })
-  const last = lines.at(-1) ?? 0
-  const left = matches.filter((match) => match > last).length
+  const from = nameOf(output, count)
+  if (matches === 0) return `${from}: nothing in it matches ${JSON.stringify(pattern)}.`
+  const lines = fitting(near)
+  const shown = lines.map((row, index) => {
+    const gap = index > 0 && lines[index - 1]?.number !== row.number - 1 ? '…\n' : ''
+    return gap + numbered(row)
+  })
+  const left = matches - lines.filter(({ matched }) => matched).length
   const more =
     left > 0
-      ? `\n(${left === 1 ? '1 more line matches' : `${left} more lines match`} after line ${last + 1}: read on with lines, or look for more exact text)`
+      ? `\n(${left === 1 ? '1 more line matches' : `${left} more lines match`} after line ${lines.at(-1)?.number}: read on with lines, or look for more exact text)`
       : ''
-  return `${from}, ${matches.length === 1 ? '1 line matches' : `${matches.length} lines match`} ${JSON.stringify(pattern)}:\n${shownLines.join('\n')}${more}`
+  return `${from}, ${matches === 1 ? '1 line matches' : `${matches} lines match`} ${JSON.stringify(pattern)}:\n${shown.join('\n')}${more}`
 }
 
-/** Rows in which a match begins, ascending. */
-function matchingRows(text: string, rows: readonly Row[], pattern: string): number[] {
-  const found: number[] = []
-  const lowered = lower(text)
-  const wanted = lower(pattern)
-  let row = 0
-  for (let place = lowered.indexOf(wanted); place >= 0; place = lowered.indexOf(wanted, place + wanted.length)) {
-    while ((rows[row + 1]?.start ?? Infinity) <= place) row++
-    if (found.at(-1) !== row) found.push(row)
-  }
-  return found
-}
+const nameOf = ({ name, toolName }: WholeOutput, count: number): string =>
+  `${name} (${toolName}, ${count === 1 ? '1 line' : `${count} lines`})`
 
-/** How many of the first rows fit an answer; one at least. */
-function fitting(rows: readonly Row[]): number {
+/** As many of the first rows as fit an excerpt; one at least. */
+function fitting(rows: readonly NumberedRow[]): readonly NumberedRow[] {
   let characters = 0
-  for (const [index, row] of rows.entries()) {
-    characters += row.text.length + 8
-    if (characters > MAX_ANSWER) return Math.max(1, index)
-  }
-  return rows.length
+  const end = rows.findIndex(({ text }) => (characters += costOf(text)) > MAX_EXCERPT)
+  return end < 0 ? rows : rows.slice(0, Math.max(1, end))
 }
 
-function pieceEnd(line: string, place: number): number {
-  const end = Math.min(line.length, place + MAX_ROW)
-  const code = line.charCodeAt(end - 1)
-  return end < line.length && code >= 0xd800 && code <= 0xdbff ? end - 1 : end
-}
-
-const numbered = (row: Row, number: number): string => `${number}: ${row.text}`
+const costOf = (text: string): number => text.length + 8
+const numbered = ({ number, text }: NumberedRow): string => `${number}: ${text}`

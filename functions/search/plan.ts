@@ -2,66 +2,66 @@ import { similarWords, inflections } from './word-forms.ts'
 import type { SearchQuery, SearchTerm } from './query.ts'
 import { FUNCTION_WORDS } from './words.ts'
 
-/** The words that an index knows. Frequencies are numbers of documents; about right is enough. */
+/** The words that an index knows. Frequencies are numbers of documents and may be approximate. */
 export interface Vocabulary {
   readonly documents: number
   frequency(token: string): number
   /** Words that begin with this, shortest first. */
   startingWith(prefix: string, limit: number): readonly string[]
-  /** Words that may be one slip of the keyboard away, and others. */
+  /** A superset of the words that are one typing error away. */
   resembling(word: string): readonly string[]
-  /** Words that have this inside, shortest first. */
+  /** Words that contain this, shortest first. */
   containing(part: string, limit: number): readonly string[]
 }
 
-/** A text that stands for a term where it is found, with how well it does. */
+/** A text that stands for a term, and how well it does. */
 export interface Needle {
   readonly text: string
   readonly weight: number
 }
 
-/** A word with everything that may stand for it. */
+/** A word and everything that may stand for it. */
 export interface PlannedWord {
   readonly word: string
-  /** Any of these is the word, in an index. */
+  /** In an index, any of these counts as the word. */
   readonly tokens: readonly string[]
   /** What to look for in a text, best first. */
   readonly needles: readonly Needle[]
   readonly frequency: number
 }
 
-/** A term with everything that may stand for it. */
+/** A term and everything that may stand for it. */
 export interface PlannedTerm {
   readonly term: SearchTerm
-  /** Ways to find it: each is a list of groups that must all be there, a group being any of its tokens. */
+  /** Ways to find it: each is a list of groups. Of every group, one token must be present. */
   readonly alternatives: readonly (readonly (readonly string[])[])[]
-  /** Documents that hold it, about. */
+  /** The approximate number of documents that have it. */
   readonly frequency: number
-  /** How much it tells: rare terms more. Includes the term's own weight. */
+  /** How much it says: rare terms say more. Includes the term's own weight. */
   readonly importance: number
   /** What to look for in the text, best first. */
   readonly needles: readonly Needle[]
-  /** Its words, where it has several. */
+  /** Its words, if it has several. */
   readonly parts: readonly PlannedWord[]
 }
 
-/** A word in fewer documents than this may be a slip, or a piece of another word. */
+/** A word in fewer documents than this may be a typing error, or a piece of another word. */
 const RARE = 3
-/** Where nothing else answers, so may a word in fewer than this. */
+/** If nothing else is found, the same holds for a word in fewer documents than this. */
 const STRETCHED = 2_000
-/** Words of one query to which that is done: it takes some lookups each. */
+/** How many words of a query are treated so: each takes some lookups. */
 const MAX_STRETCHED = 8
-/** Documents that a word's expansions may hold together. */
+/** How many documents a word's expansions may have together. */
 const EXTENDED = 5_000
 /** Expansions of an unknown word. */
 const MAX_EXTENSIONS = 40
 const COMPOUND_IMPORTANCE = 1.2
-/** Words of a compound that are looked for; the rest is left to its text. */
+/** How many words of a compound are looked up; its text covers the rest. */
 const MAX_PARTS = 8
 
 /**
- * Plans how to look for each term: the word itself, its inflections, and where it is rare, words one slip away and words that
- * it is a piece of. `stretch` looks for those of every word: what is common elsewhere may be unknown within a scope.
+ * Plans how to look for each term: the word itself, its inflections and, if it is rare, words one typing error away and
+ * words that contain it. `stretch` does the latter for every word: a common word may be unknown within a scope.
  */
 export function planTerms(query: SearchQuery, vocabulary: Vocabulary, stretch: boolean): PlannedTerm[] {
   let left = MAX_STRETCHED
@@ -109,13 +109,16 @@ function expandWord(word: string, vocabulary: Vocabulary, isStretched: (frequenc
   for (const form of inflections(word)) add(form, 0.8)
   if (isStretched(own)) {
     for (const other of slips(word, vocabulary)) add(other, /\p{N}/u.test(word) ? 0.5 : 0.8)
-    // The word itself is what stands in their text: no needles of their own.
+    // Their text contains the word itself, so they need no needles.
     if (word.length >= 3 || own === 0) for (const other of holders(word, vocabulary)) add(other, 0)
   }
   return { word, tokens: [...tokens], needles, frequency }
 }
 
-/** Words one slip away: a slip leaves the first or the last half of a word as it was, or swaps the letters between. */
+/**
+ * Words one typing error away: an error leaves the first or the last half of a word unchanged, or swaps the letters
+ * between.
+ */
 function slips(word: string, vocabulary: Vocabulary): string[] {
   if (word.length < 4 || word.length > 24 || !/^[\p{L}\p{N}]+$/u.test(word)) return []
   return similarWords(word, vocabulary.resembling(word))
@@ -132,7 +135,7 @@ function inverseFrequency(frequency: number, documents: number): number {
   return Math.log(1 + (documents - known + 0.5) / (known + 0.5))
 }
 
-/** The words of a compound that mean something by themselves; all of them where none does. */
+/** The words of a compound that have a meaning of their own; all of them if none has. */
 export function meaningful<Word extends { readonly word: string }>(words: readonly Word[]): readonly Word[] {
   const kept = words.filter(({ word }) => !FUNCTION_WORDS.has(word))
   return kept.length === 0 ? words : kept

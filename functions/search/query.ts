@@ -10,32 +10,32 @@ import {
   type Speaker,
 } from './words.ts'
 
-/** One thing to look for, in the order of the query. */
+/** One thing to look for. Terms keep the order of the query. */
 export interface SearchTerm {
   /** As typed, folded, lower case. */
   readonly text: string
-  /** The term as one token: the whole identifier, its parts joined. Empty where it is a plain word. */
+  /** The term as one token: the whole identifier, its parts joined. Empty for a plain word. */
   readonly wholes: readonly string[]
   /** Words that together stand for the term; a plain word has one. */
   readonly words: readonly string[]
-  /** 1, or less for words that say how something is asked. */
+  /** 1, or less for words that only phrase the question. */
   readonly weight: number
 }
 
-/** What a query asks for, whatever engine answers it. */
+/** What a query asks for, whatever engine runs it. */
 export interface SearchQuery {
   readonly terms: readonly SearchTerm[]
-  /** Symbols to look for where a query has no words: candidates by these tokens, verified as `literal`. */
+  /** Symbols to look for if a query has no words: these tokens find candidates, which must contain `literal`. */
   readonly symbols: readonly string[]
-  /** The query in lower case, its spaces single: stands in a text that quotes it. */
+  /** The query in lower case with single spaces: a text that quotes it contains this. */
   readonly literal: string
   /** Whose words it seems to look for. */
   readonly speaker: Speaker | undefined
-  /** It reads as people write, with words that carry no content; what tools are called with and answer seldom does. */
+  /** It reads like a person's text, with words that carry no content; calls and tool results seldom do. */
   readonly natural: boolean
 }
 
-/** Characters (UTF-16 units) of a query that are read. */
+/** How many characters (UTF-16 units) of a query are read. */
 export const MAX_QUERY = 512
 export const MAX_TERMS = 24
 /** Weight of a frame word inside a question. */
@@ -70,7 +70,7 @@ export function parseQuery(query: string): SearchQuery {
   }
 }
 
-/** Sets each piece's weight; answers whether the query reads as a question or a request. */
+/** Sets each piece's weight. Returns whether the query reads as a question or a request. */
 function weigh(pieces: readonly Piece[], text: string): boolean {
   for (const piece of pieces) if (FUNCTION_WORDS.has(piece.lowered)) piece.weight = 0
   const first = pieces[0]?.lowered ?? ''
@@ -99,7 +99,7 @@ function opensWithFrame(pieces: readonly Piece[]): boolean {
   )
 }
 
-/** The opening goes on to the first content word, or to the first topic word after a frame word. */
+/** The opening ends before the first content word, or at the first topic word after a frame word. */
 function dropOpening(pieces: readonly Piece[]): void {
   let framed = false
   for (const piece of pieces) {

@@ -1,176 +1,105 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { unescapeOnce } from './escaped-text.ts'
+import { findEscaped, LONGEST_SECRET, mayHoldSecret, type Range } from './secrets.ts'
 
-/** What stands in the index for a secret. */
+/** What stands in the index for a secret; for a shorter one as many stars, so that no text grows. */
 const REDACTED = '[redacted]'
 
 /**
- * What every text has in which a rule of secretlint's recommended preset finds a secret, rule by rule; loose where looseness
- * is cheap. Linting costs some 0.4 ms for 2 KB and stands in the way of every write of the log, this filter some 0.02 ms.
- * `test/search/redact.test.ts` holds a sample of each rule against it.
- */
-const HINTS: readonly string[] = [
-  // aws
-  '(?:SECRET|secret|Secret)_?(?:ACCESS|access|Access)_?(?:KEY|key|Key)',
-  // npm
-  '_authToken=',
-  'npm_[A-Za-z0-9_]{36}',
-  // slack
-  'xox[bpaor]-',
-  'xapp-',
-  '[hH][oO][oO][kK][sS]\\.[sS][lL][aA][cC][kK]\\.',
-  // basicauth
-  '(?:http|https|ftp|ftps)://[-a-zA-Z0-9_]+:[-a-zA-Z0-9_]+@',
-  // openai, anthropic, groq, huggingface, linear, notion
-  'T3BlbkFJ',
-  'sk-ant-api0',
-  'gsk_[a-zA-Z0-9]{52}',
-  'hf_[a-zA-Z]{34}',
-  'lin_api_',
-  'ntn_[0-9]{11}',
-  // privatekey, gcp
-  'PRIVATE KEY',
-  // sendgrid, shopify, stripe
-  'SG\\.\\w+\\.',
-  'shp(?:pa|ca|at|ss)_',
-  '[sr]k_(?:live|test)_',
-  // github, gitlab, grafana
-  'gh[pousr]_[A-Za-z0-9]',
-  'github_pat_',
-  'glpat-',
-  'glc_[A-Za-z0-9+/]{32}',
-  'glsa_',
-  // 1password
-  'ops_ey',
-  // database-connection-string
-  '(?:[mM][oO][nN][gG][oO][dD][bB]|[sS][rR][vV]|[mM][yY][sS][qQ][lL][xX]?|[pP][oO][sS][tT][gG][rR][eE][sS](?:[qQ][lL])?)://',
-  // hashicorp-vault, vercel, databricks, docker, figma, cloudflare, tailscale
-  'hv[sbr]\\.[A-Za-z0-9_-]{90}',
-  'vc[piark]_[A-Za-z0-9]{20}',
-  'dapi[A-Fa-f0-9]{32}',
-  'dckr_pat_',
-  'figd_',
-  'cf(?:k|ut|at)_',
-  'tskey-',
-  // our own keys
-  'tt_[A-Za-z0-9_-]{43}',
-]
-const HINT = new RegExp(HINTS.join('|'), 'u')
-
-/** Whether a text may hold a secret that the rules recognise, as it stands; false means that it holds none. */
-export const mayHoldSecret = (text: string): boolean => HINT.test(text)
-
-/**
- * Characters (UTF-16 units) that the rules read at a time, and of them those that they have read before: no secret is longer.
- * The rules' time grows with the square of the secrets in a text, which may come from a stranger's page.
+ * Characters (UTF-16 units) that the rules read at a time, and of them those that they have read before. The rules' time grows
+ * with the square of the secrets in a text, which may come from a stranger's page.
  */
 const WINDOW = 40_000
-const OVERLAP = 10_000
+const OVERLAP = LONGEST_SECRET
 /** Characters read, at the most, to look for secrets that stand elsewhere, too. */
 const READ_FOR_OTHERS = 100_000_000
-/** A call shows its arguments as JSON, which may hold JSON, which may hold a command in quotation marks. */
-const ESCAPED_TIMES = 3
+/** Characters of a text that are kept while secrets are looked for; a longer one is read a second time. */
+const KEPT = 2_000_000
 
 /** The text with every secret that secretlint's recommended rules recognise, and every API key of ours, replaced by `[redacted]`. */
 export async function redactSecrets(text: string): Promise<string> {
   if (!text.includes('\\') && !mayHoldSecret(text)) return text
-  const found: Range[] = []
-  const secrets = new Set<string>()
-  for (let start = 0; ; start += WINDOW - OVERLAP) {
-    for (const { range, secret } of await findEscaped(text.slice(start, start + WINDOW))) {
-      found.push([start + range[0], start + range[1]])
-      secrets.add(secret)
-      secrets.add(text.slice(start + range[0], start + range[1]))
-    }
-    if (start + WINDOW >= text.length) return redactRanges(text, [...found, ...others(text, [...secrets])])
-    await nextTurn()
-  }
+  let redacted = ''
+  for await (const piece of redactPieces(() => [text])) redacted += piece
+  return redacted
 }
 
-/** Secrets as they stand, and as they would without escapes: where they are, and what they are. */
-async function findEscaped(window: string): Promise<{ readonly range: Range; readonly secret: string }[]> {
-  const found: { readonly range: Range; readonly secret: string }[] = []
-  let view = window
-  let original = (unit: number): number => unit
-  for (let times = 0; ; times++) {
-    if (mayHoldSecret(view))
-      for (const [start, end] of [...(await findSecrets(view)), ...findOwn(view)])
-        found.push({ range: [original(start), original(end - 1) + 1], secret: view.slice(start, end) })
-    const next = times < ESCAPED_TIMES ? unescapeOnce(view) : undefined
-    if (next === undefined) return found
-    const outer = original
-    original = (unit) => outer(next.original(unit))
-    view = next.text
-  }
-}
-
-const OWN_KEY = /tt_[A-Za-z0-9_-]{43,128}/gu
-const KEY_BEGINS = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/gu
-const KEY_ENDS = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/u
-/** What stands between: base64 in lines, with headers. */
-const NO_KEY = /[^A-Za-z0-9+/=\s:,.()-]/u
-
-/** Secrets that no rule knows: our own keys, and the beginning of a private key whose end is not in the text. */
-function findOwn(text: string): Range[] {
-  const keys = Array.from(text.matchAll(OWN_KEY), ({ 0: key, index }): Range => [index, index + key.length])
-  const begun = Array.from(text.matchAll(KEY_BEGINS), ({ 0: line, index }): Range => {
-    const rest = text.slice(index + line.length, index + OVERLAP)
-    const end = KEY_ENDS.exec(rest)
-    if (end !== null) return [index, index + line.length + end.index + end[0].length]
-    const other = NO_KEY.exec(rest)
-    return [index, index + line.length + (other?.index ?? rest.length)]
-  })
-  return [...keys, ...begun]
-}
-
-type Range = readonly [start: number, end: number]
-
-/** Where what was found stands elsewhere, too: all such places, unless what was found is so much that this would take long. */
-const others = (text: string, secrets: readonly string[]): Range[] =>
-  secrets.slice(0, READ_FOR_OTHERS / text.length).flatMap((secret) => occurrences(text, secret))
-
-function occurrences(text: string, secret: string): Range[] {
-  const found: Range[] = []
-  for (let start = text.indexOf(secret); start >= 0; start = text.indexOf(secret, start + secret.length))
-    found.push([start, start + secret.length])
-  return found
-}
-
-/** Where secrets stand in a text of moderate length, in UTF-16 units: what the rules say, whatever comments in the text ask them to ignore. */
-export async function findSecrets(text: string): Promise<Range[]> {
-  const [{ lintSource }, { rules }] = await Promise.all([
-    import('@secretlint/core'),
-    import('@secretlint/secretlint-rule-preset-recommend'),
-  ])
-  const finders = rules.filter((rule) => !rule.meta.id.endsWith('filter-comments'))
-  // The name is that of a file in which the rules look for everything that they know of texts.
-  const source = { content: text, contentType: 'text' as const, filePath: '.npmrc', ext: '' }
-  const config = { rules: finders.map((rule) => ({ id: rule.meta.id, rule })) }
-  const { messages } = await lintSource({ source, options: { config, noPhysicFilePath: true } })
-  return messages.map(({ range, data }) => placeOf(text, range, data ?? {}))
-}
+type Pieces = AsyncIterable<string> | Iterable<string>
 
 /**
- * A finding's range begins where the whole pattern does but is only as long as the secret in it (`key = SECRET`), so the
- * secret is looked for from there by its text, which `data` names.
+ * The same for a text of any length, of which little is in memory: `open` reads it from its beginning, once to find the secrets
+ * in it and once more to take them out wherever they stand.
  */
-function placeOf(text: string, range: Range, data: object): Range {
-  const secrets = Object.values(data).filter(
-    (value): value is string => typeof value === 'string' && value !== '' && text.includes(value, range[0]),
-  )
-  const secret = secrets.reduce((longest, value) => (value.length > longest.length ? value : longest), '')
-  if (secret === '') return range
-  const start = text.indexOf(secret, range[0])
-  return [start, start + secret.length]
+export async function* redactPieces(open: () => Pieces): AsyncGenerator<string> {
+  const { secrets, kept } = await findAll(open())
+  const pieces = kept ?? open()
+  if (secrets.length === 0) {
+    yield* pieces
+    return
+  }
+  let place = 0
+  let found: Range[] = []
+  for await (const { text, start, last } of windows(pieces)) {
+    const ranges = [...(await findEscaped(text)).map(({ range }) => range), ...occurrences(text, secrets)]
+    found.push(...ranges.map(([from, to]): Range => [start + from, start + to]))
+    // What begins later is found whole in the next window.
+    const end = last ? start + text.length : start + WINDOW - OVERLAP
+    let piece = ''
+    for (const [from, to] of found.toSorted((left, right) => left[0] - right[0])) {
+      if (from >= end || to <= place) continue
+      piece += text.slice(place - start, Math.max(place, from) - start) + (from >= place ? mask(to - from) : '')
+      place = to
+    }
+    yield piece + text.slice(place - start, Math.max(place, end) - start)
+    place = Math.max(place, end)
+    found = found.filter(([from]) => from >= end)
+  }
 }
 
-function redactRanges(text: string, ranges: readonly Range[]): string {
-  let redacted = ''
-  let place = 0
-  for (const [start, end] of ranges.toSorted((left, right) => left[0] - right[0])) {
-    if (end <= place) continue
-    redacted += text.slice(place, Math.max(place, start)) + (start >= place ? REDACTED : '')
-    place = end
+const mask = (length: number): string => (length < REDACTED.length ? '*'.repeat(length) : REDACTED)
+
+interface Window {
+  readonly text: string
+  /** Where it begins in the whole text. */
+  readonly start: number
+  readonly last: boolean
+}
+
+async function* windows(pieces: Pieces): AsyncGenerator<Window> {
+  let start = 0
+  let rest = ''
+  for await (const piece of pieces)
+    for (rest += piece; rest.length > WINDOW; rest = rest.slice(WINDOW - OVERLAP), start += WINDOW - OVERLAP) {
+      yield { text: rest.slice(0, WINDOW), start, last: false }
+      await nextTurn()
+    }
+  yield { text: rest, start, last: true }
+}
+
+/** The secrets of a text, as many as are looked for elsewhere, too; and the text itself where it is short. */
+async function findAll(pieces: Pieces): Promise<{ readonly secrets: readonly string[]; readonly kept?: string[] }> {
+  const secrets = new Set<string>()
+  const kept: string[] = []
+  let units = 0
+  async function* read(): AsyncGenerator<string> {
+    for await (const piece of pieces) {
+      units += piece.length
+      if (units <= KEPT) kept.push(piece)
+      else kept.length = 0
+      yield piece
+    }
   }
-  return redacted + text.slice(place)
+  for await (const { text, start } of windows(read()))
+    for (const { range, secret } of await findEscaped(text))
+      for (const one of [secret, text.slice(...range)])
+        if (secrets.size <= READ_FOR_OTHERS / (start + text.length)) secrets.add(one)
+  const wanted = [...secrets].slice(0, Math.max(1, READ_FOR_OTHERS / Math.max(1, units)))
+  return { secrets: wanted, ...(units <= KEPT ? { kept } : {}) }
+}
+
+function occurrences(text: string, secrets: readonly string[]): Range[] {
+  const found: Range[] = []
+  for (const secret of secrets)
+    for (let start = text.indexOf(secret); start >= 0; start = text.indexOf(secret, start + secret.length))
+      found.push([start, start + secret.length])
+  return found
 }

@@ -8,22 +8,22 @@ import { matchesOf, readable, type Match } from './term-matches.ts'
 /** A document that an engine found. */
 export interface Candidate {
   readonly id: number | string
-  /** Documents of one event are one hit. */
+  /** Documents of one event make one hit. */
   readonly event: number | string
   readonly role: HistoryRole
   readonly runId: string
   readonly toolName: string | undefined
-  /** The beginning of its call, on a result. */
+  /** On a result: the beginning of its call. */
   readonly call: string | undefined
   readonly text: string
   readonly time: number
 }
 
 export interface ScoredEvent<Found extends Candidate> {
-  /** The document to show: the half, or the chunk, in which the terms stand best. */
+  /** The document to show: the half, or the chunk, that matches the terms best. */
   readonly best: Found
   readonly score: number
-  /** How much of the query it has, 0 to 1; none where it was only said about the history. */
+  /** How much of the query it has, 0 to 1; none if it only talks about the history. */
   readonly covered: number
 }
 
@@ -31,37 +31,37 @@ export interface ScoredEvent<Found extends Candidate> {
 const OWN_ROW = 0.7
 const ADJACENT = 0.08
 const NEAR = 0.1
-/** Letters between two neighbouring terms at which nearness has halved. */
+/** Letters between two neighbouring terms that halve their nearness. */
 const NEAR_LETTERS = 30
 const TOOL_NAMED = 0.15
 const BM25 = 0.1
 const SATURATION = 1.2
 const LENGTH = 0.75
-/** Letters of a text of middling length. */
+/** Letters of a text of medium length. */
 const MIDDLING = 800
 const LITERAL = 0.05
-/** The query stands in the text as it is, wherever in words it begins and ends: better than any similar word. */
+/** The text contains the query as it is, even if it begins or ends inside a word: better than any similar word. */
 const LITERAL_QUALITY = 0.85
 const TOOL_EVENT = 0.06
 const TOOL_EVENT_IN_SPEECH = 0.015
 const SPEAKER = 0.12
-/** What was said about the history stands below what happened. */
+/** Talk about the history ranks below what happened. */
 const ECHO = 0.2
 
 interface Row<Found> {
   readonly found: Found
   readonly qualities: readonly number[]
-  /** Covered by the document's own text, its call apart. */
+  /** Covered by the document's own text, without its call. */
   readonly own: number
   readonly near: number
-  /** How much of the text is about the terms (BM25). */
+  /** How much the text is about the terms (BM25). */
   readonly weight: number
   readonly literal: boolean
 }
 
 /**
- * Orders events by how well they answer the query, newer first among equals. The same for every engine: it reads only the
- * texts of the candidates.
+ * Orders events by how well they match the query; of equals, the newer comes first. The same for every engine: it reads
+ * only the candidates' texts.
  */
 export function scoreEvents<Found extends Candidate>(
   query: SearchQuery,
@@ -144,7 +144,7 @@ function coverage(terms: readonly PlannedTerm[], qualities: readonly number[], t
 const bestQuality = (matches: readonly Match[] | undefined): number =>
   (matches ?? []).reduce((best, match) => Math.max(best, match.quality), 0)
 
-/** How near neighbouring terms of the query stand to each other in the text, 0 to ADJACENT + NEAR. */
+/** How near neighbouring terms of the query are to each other in the text, 0 to ADJACENT + NEAR. */
 function nearness(terms: readonly PlannedTerm[], matches: readonly (readonly Match[])[]): number {
   if (terms.length < 2) return 0
   let result = 0
@@ -168,7 +168,7 @@ function closest(left: readonly Match[], right: readonly Match[]): { gap: number
   return { gap, ordered }
 }
 
-/** Whether the query names a tool: its name, however it is joined, stands among the words of the query. */
+/** Whether the query names a tool: its words include the tool's name, however it is joined. */
 function toolNamed(query: SearchQuery): (toolName: string | undefined) => boolean {
   const known = new Map<string, boolean>()
   return (toolName) => {

@@ -5,7 +5,7 @@ import type { PlannedTerm } from './plan.ts'
 export const SNIPPET = 300
 /** Room for the marks and dots. */
 const WINDOW = 240
-/** Of the window, what stands before its first match. */
+/** The part of the window before its first match. */
 const LEAD = 60
 const OPEN = '«'
 const CLOSE = '»'
@@ -16,8 +16,8 @@ interface Span {
 }
 
 /**
- * The part of a text where the terms stand, at most 300 characters, each match between « and »; marks that touch, or have
- * only a space or a joiner between them, are one. Line breaks become spaces.
+ * The part of a text that has the terms, at most 300 characters, each match between « and ». Marks that touch, or have
+ * only a space or a joiner between them, are merged. Line breaks become spaces.
  */
 export function snippet(text: string, terms: readonly PlannedTerm[]): string {
   const spans = matchSpans(text, terms)
@@ -43,7 +43,7 @@ function matchSpans(text: string, terms: readonly PlannedTerm[]): Span[] {
     .toSorted((left, right) => left.start - right.start || left.end - right.end)
 }
 
-/** The window with the most text under marks. */
+/** The window with the most marked text. */
 function chooseWindow(text: string, spans: readonly Span[]): Span {
   let best = { start: 0, end: Math.min(text.length, WINDOW) }
   let most = 0
@@ -81,7 +81,7 @@ function render(text: string, window: Span, spans: readonly Span[]): string {
   return line.replace(/\s+/gu, ' ').trim()
 }
 
-/** A window full of one-letter marks may still be too long: cut, its last mark closed. */
+/** A window full of one-letter marks may still be too long: cuts it and closes its last mark. */
 function clip(line: string): string {
   const characters = Array.from(line)
   if (characters.length <= SNIPPET) return line
@@ -95,5 +95,5 @@ function toBoundary(text: string, place: number, direction: 1 | -1): number {
   return code >= 0xdc00 && code <= 0xdfff && before >= 0xd800 && before <= 0xdbff ? place + direction : place
 }
 
-/** A snippet's own text, for those who want no marks; quotation marks of this kind in the text go with them. */
+/** A snippet's text without marks; the text's own quotation marks of this kind are removed too. */
 export const withoutMarks = (marked: string): string => marked.replaceAll(OPEN, '').replaceAll(CLOSE, '')

@@ -1,29 +1,29 @@
 import { foldWithOffsets, lower, type FoldedText } from './fold-text.ts'
 import { meaningful, type Needle, type PlannedTerm } from './plan.ts'
 
-/** A place where a term stands, in UTF-16 units of the folded text, and how well (0–1). */
+/** The place of a term in UTF-16 units of the folded text, and how good the match is (0–1). */
 export interface Match {
   readonly start: number
   readonly end: number
   readonly quality: number
 }
 
-/** A text made ready to be searched for terms. */
+/** A text prepared for finding terms. */
 export interface ReadableText {
   readonly folded: FoldedText
   readonly lowered: string
 }
 
-/** How well a needle stands for its term, by its borders. */
+/** How well a needle stands for its term, by the match's borders. */
 const WHOLE = 1
 const AT_JOINER = 0.97
 const AT_INNER_BORDER = 0.9
 const ONLY_LEFT = 0.55
 const ONLY_RIGHT = 0.4
 const INSIDE = 0.3
-/** Of one term in one text; what stands more often is as well found by its first places. */
+/** Matches of one term in one text; for a more frequent term the first ones are enough. */
 const MAX_PLACES = 24
-/** The words of a compound, apart from each other. */
+/** The words of a compound when they are not adjacent. */
 const SCATTERED = 0.5
 const BETWEEN_PARTS = String.raw`[-_./:@+#~\s]{0,2}`
 const ALNUM = /[\p{L}\p{N}]/u
@@ -35,7 +35,7 @@ export function readable(text: string): ReadableText {
   return { folded, lowered: lower(folded.text) }
 }
 
-/** Where the term stands in the text, in order; empty when it does not. */
+/** The places of the term in the text, in order; empty if there are none. */
 export function matchesOf(planned: PlannedTerm, text: ReadableText): Match[] {
   const found = planned.needles.flatMap((needle) => places(needle, text))
   if (planned.parts.length > 1) found.push(...joinedPlaces(planned, text))

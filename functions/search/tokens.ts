@@ -1,6 +1,6 @@
 import { fold, lower } from './fold-text.ts'
 
-/** What a text is found by. Both lists in the order of the text; `extra` without repetitions. */
+/** The tokens by which a text is found. Both lists are in the order of the text; `extra` has no repetitions. */
 export interface Tokens {
   /** Words: runs split at their joiners, CJK as pairs of characters. */
   readonly words: readonly string[]
@@ -9,7 +9,7 @@ export interface Tokens {
 }
 
 const LETTERS = String.raw`[\p{L}\p{N}][\p{L}\p{N}\p{M}]*`
-/** Letters and digits joined by the characters that hold identifiers, paths, addresses and numbers together. */
+/** Letters and digits with the characters that join identifiers, paths, addresses and numbers. */
 export const RUN = new RegExp(String.raw`${LETTERS}(?:[-_./:@+#~]+${LETTERS})*`, 'gu')
 export const JOINERS = /[-_./:@+#~]+/u
 const CJK = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー々〆]`
@@ -17,22 +17,25 @@ const CJK_OR_OTHER = new RegExp(`${CJK}+|(?:(?!${CJK}).)+`, 'gsu')
 const HAS_CJK = new RegExp(CJK, 'u')
 /** At `aB` and `ABc`. */
 const CASE_BORDER = /(?<=[\p{Ll}\p{Lo}\p{N}])(?=\p{Lu}\p{Ll})|(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
-/** Letters and then digits, or digits and then letters. What changes more often is a code, whose pieces nobody names. */
+/**
+ * Letters and then digits, or digits and then letters. A word that changes more often is a code, whose pieces nobody
+ * names.
+ */
 const NUMBERED = /^(\p{L}+)(\p{N}+)$|^(\p{N}+)(\p{L}+)$/u
 const SYMBOL = /[\p{Extended_Pictographic}\p{S}]|[^\s\p{L}\p{N}\p{M}\p{C}]/gu
 const EMOJI = /\p{Extended_Pictographic}|\p{So}/u
 
 const MAX_WHOLE = 80
-/** A word longer than this (encoded data) is known by its pieces of this length. */
+/** A word longer than this (encoded data) is split into pieces of this length. */
 export const MAX_WORD = 64
 const MAX_PARTS = 8
 
-/** The tokens of a text, the same for what is indexed and for what is asked. */
+/** The tokens of a text, the same for indexed texts and for queries. */
 export function tokenize(text: string): Tokens {
   const folded = fold(text)
   const words: string[] = []
   const extra = new Set<string>()
-  // Most words of a text come again, and say nothing new then.
+  // Most words of a text are repetitions.
   const known = new Map<string, readonly string[]>()
   for (const [run] of folded.matchAll(RUN)) {
     const found = known.get(run) ?? readRun(run, extra)
@@ -84,7 +87,7 @@ function bigrams(text: string): string[] {
   return characters.slice(1).map((character, index) => (characters[index] ?? '') + character)
 }
 
-/** Answers the words of a run, and adds its other names. */
+/** Returns the words of a run and adds its other names. */
 function readRun(run: string, extra: Set<string>): string[] {
   const pieces = run.split(JOINERS)
   const words = pieces.flatMap((piece) => pieceWords(piece))

@@ -1,6 +1,6 @@
 const VOWEL = /[aeiou]/u
 
-/** English inflections that a word may also stand in, and the words that it may be one of. They need not exist. */
+/** English inflections of a word, and the words of which it may be an inflection. They need not exist. */
 export function inflections(word: string): string[] {
   if (word.length < 4 || !/^[a-z]+$/u.test(word)) return []
   const forms = new Set<string>()
@@ -12,7 +12,7 @@ export function inflections(word: string): string[] {
   return [...forms].filter((form) => form.length >= 3)
 }
 
-/** What the word may be a form of, itself included. */
+/** The words of which it may be a form, itself included. */
 function stems(word: string): string[] {
   const found = [word]
   const cut = (length: number, ...suffixes: string[]): void => {
@@ -47,7 +47,7 @@ function endings(stem: string): string[] {
 const isDoubled = (word: string, ending: number): boolean =>
   word.at(-ending - 1) === word.at(-ending - 2) && !VOWEL.test(word.at(-ending - 1) ?? '')
 
-/** Those of the candidates that one slip of the keyboard makes of `word`: a letter changed, missing, added, or two swapped. */
+/** The candidates that are one typing error away from `word`: a letter changed, missing, added, or two swapped. */
 export function similarWords(word: string, candidates: readonly string[]): string[] {
   return candidates.filter((candidate) => candidate !== word && withinOneSlip(word, candidate))
 }
@@ -67,7 +67,7 @@ export function withinOneSlip(left: string, right: string): boolean {
   )
 }
 
-/** Every word of plain letters and digits that one slip makes of a short word. */
+/** Every word of plain letters and digits that is one typing error away from a short word. */
 export function slipsOf(word: string): string[] {
   const letters = Array.from(word)
   const slips = new Set<string>()

@@ -1,6 +1,6 @@
 /**
- * Words of a query that say how something is asked rather than what is looked for. English only: other languages lose
- * nothing but a little precision, as every word still counts where it is rare.
+ * Words of a query that phrase the question rather than name what is looked for. English only: other languages lose
+ * only a little precision, because a rare word still counts.
  */
 const list = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/u))
 
@@ -18,7 +18,7 @@ export const QUESTION_WORDS = list(`
 /** After these, a question comes to its subject. */
 export const TOPIC_WORDS = list('about on of for with in at from regarding concerning containing mentioning that to')
 
-/** Counted little in a question, and not at all in its opening. */
+/** Count little in a question, and nothing in its opening. */
 export const FRAME_WORDS = list(`
   came come comes coming back up mentioned mention mentions mentioning return returned returns result results output outputs
   find found show showed shown look looked looking call called calls run ran runs running step steps time times
@@ -36,12 +36,12 @@ export const FRAME_WORDS = list(`
   kindly hey hi hello maybe perhaps wonder wondering curious figure figured learn learned learnt turn turned out anyone anybody
   someone somebody nobody recent exact remembered recalled spoke speak spoken point pointed`)
 
-/** Commands that open a request to search. */
+/** Commands that open a search request. */
 export const OPENING_COMMANDS = list('find show search look tell remind recall give get list locate')
 
 export type Speaker = 'user' | 'assistant' | 'tool'
 
-/** How a query tells whose words it looks for; the first that fits counts. Tried on the lower-cased query. */
+/** Patterns that show whose words a query looks for; the first match counts. They match the lower-cased query. */
 export const SPEAKER_FRAMES: readonly (readonly [Speaker, RegExp])[] = [
   [
     'user',

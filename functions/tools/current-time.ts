@@ -5,7 +5,7 @@ const input = z.strictObject({
   timezone: z.string().describe('IANA time zone, such as Europe/Berlin. Left out: UTC.').optional(),
 })
 
-/** Tells the time in UTC and, when asked, in one time zone. */
+/** Returns the time in UTC and, on request, in one time zone. */
 export const currentTime = defineTool({
   name: 'current_time',
   description: 'Tells the current date and time, in UTC and optionally in a time zone.',

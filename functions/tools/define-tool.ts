@@ -9,7 +9,7 @@ export interface ToolDefinition<Input extends z.ZodType> {
   readonly name: string
   readonly description: string
   readonly input: Input
-  /** A call that was cut off may be executed again. Left out: it may not. */
+  /** A call that was interrupted may be executed again. Default: no. */
   readonly idempotent?: boolean
   readonly timeoutMs?: number
   readonly needsApproval?: boolean
@@ -17,8 +17,8 @@ export interface ToolDefinition<Input extends z.ZodType> {
 }
 
 /**
- * Makes a tool from a zod schema. The model sees it as JSON Schema, and `execute` runs only with arguments that fit it; others
- * are rejected with a message that names each path.
+ * Makes a tool from a zod schema. The model sees it as JSON Schema, and `execute` runs only with arguments that fit it;
+ * others get an error that names each path.
  */
 export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<Input>): Tool {
   return {
@@ -28,6 +28,10 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
     idempotent: definition.idempotent ?? false,
     timeoutMs: definition.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     needsApproval: definition.needsApproval ?? false,
+    check(input: Json) {
+      const { error } = definition.input.safeParse(input)
+      return error && explain(definition.name, error)
+    },
     async execute(input: Json, context: ToolContext): Promise<ToolOutput> {
       const parsed = definition.input.safeParse(input)
       if (!parsed.success) throw new TypeError(explain(definition.name, parsed.error))
@@ -36,7 +40,7 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
   }
 }
 
-/** `$schema` is left out: some providers refuse keywords that they do not know. */
+/** `$schema` is left out: some providers refuse unknown keywords. */
 function parametersOf(input: z.ZodType): JsonObject {
   const { $schema: _, ...parameters } = z.toJSONSchema(input, { io: 'input' })
   return JSON.parse(JSON.stringify(parameters)) as JsonObject

@@ -38,5 +38,19 @@ const wait = defineTool({
   },
 })
 
-/** What the demo model calls to show what a run can do; for agents beside that model only. */
-export const demoTools: readonly Tool[] = [publish, report, wait]
+const sources = defineTool({
+  name: 'demo_sources',
+  description: 'Shows sources, which a completion can cite: says the same of every topic.',
+  input: z.strictObject({ topic: z.string().max(1_000) }),
+  idempotent: true,
+  execute: async ({ topic }) => ({
+    text: `Two places say something about ${topic}`,
+    sources: [
+      { title: 'Opening hours', url: 'https://example.com/hours', text: 'Open from 9 to 5.' },
+      { title: 'The menu', url: 'https://example.com/menu', text: 'Soup on Mondays.' },
+    ],
+  }),
+})
+
+/** What the demo model calls to show what a run can do; only for agents with that model. */
+export const demoTools: readonly Tool[] = [publish, report, wait, sources]

@@ -11,7 +11,7 @@ const MAX_ENCODINGS = 2
 
 export interface Body {
   readonly bytes: Uint8Array
-  /** There was more than the limit allows. */
+  /** The body was longer than the limit. */
   readonly cut: boolean
 }
 
@@ -31,7 +31,7 @@ export async function readBody(response: IncomingMessage, limit: number): Promis
   return { bytes: Buffer.concat(chunks), cut: size > limit }
 }
 
-/** The text of a body; undefined when it is not text, by its media type or, without one, by its bytes. */
+/** The text of a body; undefined if it is not text, by its media type or, without one, by its bytes. */
 export function textOfBody({ bytes, cut }: Body, contentType: string | undefined): string | undefined {
   const [mediaType = '', ...parameters] = (contentType ?? '')
     .toLowerCase()
@@ -66,7 +66,7 @@ function decoderFor(charset: string | undefined): TextDecoder {
   try {
     return new TextDecoder(charset)
   } catch (error) {
-    // An unknown name: the bytes are more often UTF-8 than anything else.
+    // An unknown charset: the bytes are probably UTF-8.
     if (error instanceof RangeError) return new TextDecoder()
     throw error
   }

@@ -12,7 +12,7 @@ export interface FetchRequest {
   readonly url: string
   readonly method: 'GET' | 'HEAD'
   readonly signal: AbortSignal
-  /** Addresses that are allowed although they are not public. */
+  /** Addresses that are allowed even if they are not public. */
   readonly allowedAddresses: readonly string[]
   readonly lookup?: LookupFunction
 }

@@ -4,7 +4,6 @@ import type { Tool } from '../ports/tool.ts'
 import { defineTool } from './define-tool.ts'
 import { readBody, textOfBody } from './http-fetch-body.ts'
 import type { Body } from './http-fetch-body.ts'
-import { guardedRequest } from './http-fetch-request.ts'
 
 const LOOPBACK = ['127.0.0.1', '::1']
 const DEFAULT_LIMIT_BYTES = 1_048_576
@@ -38,13 +37,15 @@ export function createHttpFetchTool(settings: HttpFetchSettings = {}): Tool {
       const tooLong = AbortSignal.timeout(limitMs)
       const signal = AbortSignal.any([context.signal, tooLong])
       try {
-        const answer = await guardedRequest({ url, method, signal, allowedAddresses, ...(lookup && { lookup }) })
-        const { statusCode, statusMessage, headers } = answer.response
+        // The guard's tables of addresses are large: a function that never fetches does not load them.
+        const { guardedRequest } = await import('./http-fetch-request.ts')
+        const fetched = await guardedRequest({ url, method, signal, allowedAddresses, ...(lookup && { lookup }) })
+        const { statusCode, statusMessage, headers } = fetched.response
         const type = headers['content-type']
         const lines = [`HTTP ${statusCode} ${statusMessage}`.trimEnd()]
-        if (answer.url.href !== url) lines.push(`url: ${answer.url.href}`)
+        if (fetched.url.href !== url) lines.push(`url: ${fetched.url.href}`)
         if (type !== undefined) lines.push(`content-type: ${type}`)
-        const body = await readBody(answer.response, limitBytes)
+        const body = await readBody(fetched.response, limitBytes)
         return { text: [...lines, '', ...describe(body, type)].join('\n').trimEnd() }
       } catch (error) {
         context.signal.throwIfAborted()

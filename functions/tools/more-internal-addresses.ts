@@ -2,7 +2,7 @@ import { lookup as systemLookup } from 'node:dns'
 import { BlockList, isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
 
-/** What is unicast by its range and internal all the same. */
+/** Addresses that are internal although their range is unicast. */
 const internal = new BlockList()
 /** Azure's own services, from inside a virtual machine. */
 internal.addAddress('168.63.129.16', 'ipv4')
@@ -16,13 +16,13 @@ const isInternal = (address: string): boolean => {
 
 const refusal = (): Error => new Error('the address is not allowed')
 
-/** Refuses a URL's host that is such an address itself. */
+/** Refuses a URL whose host is such an address itself. */
 export function requireNotInternal(url: URL, allowed: readonly string[]): void {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (isInternal(host) && !allowed.includes(host)) throw refusal()
 }
 
-/** As `lookup`, but a name that leads to such an address has none. */
+/** As `lookup`, but refuses a name that leads to such an address. */
 export const withoutInternal =
   (allowed: readonly string[], lookup: LookupFunction = systemLookup as LookupFunction): LookupFunction =>
   (hostname, options, done) =>

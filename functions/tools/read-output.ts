@@ -1,11 +1,15 @@
 import { z } from 'zod'
-import { findLines, lineCount, pickLines, rowsOf } from '../search/output-lines.ts'
+import { findLines, pickLines } from '../search/output-lines.ts'
+import type { ReadableOutput } from '../ports/tool.ts'
 import { defineTool } from './define-tool.ts'
 
 const MAX_CONTEXT = 20
 const DEFAULT_CONTEXT = 2
+/** For all of an output: 100 MB take some seconds. Less than the time that a tool has. */
+const LOOK_MS = 30_000
 
-const input = z.strictObject({
+/** What to read of an output. */
+export const readOutputInput = z.strictObject({
   pointer: z.string().describe('output:<id>, as shown in a tool result or by search_history.'),
   lines: z
     .string()
@@ -26,28 +30,49 @@ const input = z.strictObject({
     .describe('With pattern: how many lines to show before and after each match.'),
 })
 
-/** Lets an agent read any tool result within its scope, piece by piece. */
+export const READ_OUTPUT_DESCRIPTION =
+  'Reads a tool result that was shortened or comes from the history: a range of lines, or the lines around a text. ' +
+  'Lines longer than 1,000 characters count as several. It returns some 12,000 characters at most.'
+
+/** Lets an agent read any tool result within its scope, in pieces. */
 export const readOutput = defineTool({
   name: 'read_output',
-  description:
-    'Reads a tool result that was shortened or comes from the history: a range of lines, or the lines around a text. ' +
-    'Lines longer than 1,000 characters count as several. It returns some 12,000 characters at most.',
-  input,
+  description: READ_OUTPUT_DESCRIPTION,
+  input: readOutputInput,
   idempotent: true,
-  async execute({ pointer, lines, pattern, context: around }, context) {
-    if (lines !== undefined && pattern !== undefined)
-      throw new TypeError('give either lines or pattern, not both: pattern looks through the whole output')
-    const output = await context.readOutput(pointer)
-    if (output === undefined)
-      throw new TypeError(
-        `there is no output behind ${pointer}: take the pointer from a tool result or from search_history`,
-      )
-    const rows = rowsOf(output.text)
-    const from = `${pointer} (${output.toolName}, ${lineCount(rows.length)})`
-    if (pattern !== undefined) return { text: findLines(from, output.text, rows, pattern, around) }
-    return { text: pickLines(from, rows, rangeOf(lines)) }
-  },
+  execute: async (input, context) => ({ text: await readPart(input, context) }),
 })
+
+interface Reading {
+  readonly signal: AbortSignal
+  now(): number
+  /** What stands behind the pointer; undefined when there is nothing that the reader may see. */
+  readOutput(pointer: string): Promise<Pick<ReadableOutput, 'toolName' | 'pieces'> | undefined>
+}
+
+/** The part of an output that was asked for, as text for a model. Rejects with a message that says what to do instead. */
+export async function readPart(
+  { pointer, lines, pattern, context: around }: z.output<typeof readOutputInput>,
+  reading: Reading,
+): Promise<string> {
+  if (lines !== undefined && pattern !== undefined)
+    throw new TypeError('give either lines or pattern, not both: pattern looks through the whole output')
+  const output = await reading.readOutput(pointer)
+  if (output === undefined)
+    throw new TypeError(
+      `there is no output behind ${pointer}: take the pointer from a tool result or from search_history`,
+    )
+  const begun = reading.now()
+  const goOn = (): void => {
+    reading.signal.throwIfAborted()
+    if (reading.now() - begun > LOOK_MS)
+      throw new RangeError(
+        `${pointer} is too large: reading it took longer than ${LOOK_MS / 1_000} s. Use search_history to find the part you need`,
+      )
+  }
+  const whole = { name: pointer, toolName: output.toolName, pieces: output.pieces, goOn }
+  return pattern === undefined ? pickLines(whole, rangeOf(lines)) : findLines(whole, pattern, around)
+}
 
 function rangeOf(lines: string | undefined): { first: number; last: number } {
   if (lines === undefined) return { first: 1, last: Infinity }

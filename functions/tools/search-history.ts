@@ -6,9 +6,10 @@ import { defineTool } from './define-tool.ts'
 const MAX_LIMIT = 20
 const DEFAULT_LIMIT = 5
 const DAY_MS = 86_400_000
-const INCOMPLETE = 'Some of what was written last is not searched yet. Search again in a moment to include it.'
+const INCOMPLETE = 'The latest entries are not indexed yet. Search again in a moment to include them.'
 
-const time = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
+/** A date or a time with its zone. */
+export const moment = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
   error: 'a date such as 2026-11-22 or a time such as 2026-11-22T09:30:00Z',
 })
 
@@ -19,12 +20,12 @@ const input = z.strictObject({
     .optional()
     .describe('Only what users wrote, what the assistant wrote, the calls, or the results.'),
   tool: z.string().optional().describe('Only calls and results of the tool with this name.'),
-  since: time.optional().describe('Only entries from this date or time on (UTC where no zone is given).'),
-  until: time.optional().describe('Only entries up to this date (the whole day) or time.'),
+  since: moment.optional().describe('Only entries from this date or time on (UTC where no zone is given).'),
+  until: moment.optional().describe('Only entries up to this date (the whole day) or time.'),
   limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('How many entries at most.'),
 })
 
-/** Lets an agent find what was said and done before, in other runs and sessions within its scope. */
+/** Lets an agent search earlier messages and tool calls, in other runs and sessions within its scope. */
 export const searchHistory = defineTool({
   name: 'search_history',
   description:
@@ -45,8 +46,8 @@ export const searchHistory = defineTool({
   },
 })
 
-/** A date means its whole day. */
-const endOf = (text: string): number => Date.parse(text) + (text.includes('T') ? 0 : DAY_MS - 1)
+/** The last millisecond of a moment: a date means the whole day. */
+export const endOf = (text: string): number => Date.parse(text) + (text.includes('T') ? 0 : DAY_MS - 1)
 
 function nothingFound(query: string, { role, tool, since, until }: HistoryFilters): string {
   const within = [

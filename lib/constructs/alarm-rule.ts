@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib'
-import { Stats } from 'aws-cdk-lib/aws-cloudwatch'
+import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
 import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch'
 
 export interface AlarmRule {
@@ -35,3 +35,13 @@ export const MINUTE = Duration.minutes(1)
 export const most = { period: MINUTE, statistic: Stats.MAXIMUM }
 /** The sum of a minute. */
 export const sum = { period: MINUTE, statistic: Stats.SUM }
+
+/** What `functions/runtime/lambda/metrics.ts` counts because Lambda sees no failure: hints and batches that come again. */
+export const failed = (what: 'FailedHints' | 'FailedBatches', environment: string, over: Duration): Metric =>
+  new Metric({
+    period: over,
+    statistic: Stats.SUM,
+    namespace: 'Tooltrail',
+    metricName: what,
+    dimensionsMap: { service: 'tooltrail', environment },
+  })

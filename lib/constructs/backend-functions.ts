@@ -17,8 +17,8 @@ export const LOOP_TIMEOUT = Duration.minutes(15)
 /** A run is handed on this long before the end, between two rounds: as long as a round may take. */
 const STOP_MARGIN = Duration.minutes(5)
 
-/** Kept free for them, and the most that they use. The stream has a reader a shard, and one sweep may begin while another ends. */
-const RESERVED = { indexer: 20, sweeper: 2 }
+/** Kept free for it, and the most that it uses: one sweep may begin while another ends. */
+const RESERVED = { sweeper: 2 }
 
 /** What the functions work on. */
 export interface Stores {
@@ -29,6 +29,46 @@ export interface Stores {
   readonly models: ModelAccess
 }
 
+/** Of API keys that have none of their own. */
+export interface KeyCaps {
+  /** @default - no limit */
+  readonly requestsPerSecond?: number | undefined
+  /** @default - no limit */
+  readonly activeRuns?: number | undefined
+  /**
+   * A day in UTC.
+   * @default - no limit
+   */
+  readonly tokensPerDay?: number | undefined
+}
+
+/** What each tenant may use on a day (UTC). */
+export interface TenantBudget {
+  /** @default - no limit */
+  readonly tokensPerDay?: number | undefined
+  /**
+   * US dollars at list prices.
+   * @default - no limit
+   */
+  readonly dollarsPerDay?: number | undefined
+  /**
+   * What some tenants may use instead; null: without limit. All of them together fit the environment of a function: 2,000
+   * characters of JSON.
+   * @default - none
+   */
+  readonly tenants?: Readonly<Record<string, OwnBudget>> | undefined
+}
+/** What one tenant may use on a day (UTC) in place of what each may; null: without limit. */
+export interface OwnBudget {
+  /** @default - as for each tenant */
+  readonly tokensPerDay?: number | null | undefined
+  /**
+   * US dollars at list prices.
+   * @default - as for each tenant
+   */
+  readonly dollarsPerDay?: number | null | undefined
+}
+
 export interface FunctionSettings {
   readonly environmentName: string
   readonly model: string
@@ -37,7 +77,14 @@ export interface FunctionSettings {
   /** Keeps the logs when the stack is deleted. */
   readonly retain: boolean
   readonly corsOrigins: readonly string[]
+  readonly keyCaps: KeyCaps
+  readonly tenantBudget: TenantBudget
   readonly reserveConcurrency: boolean
+  /** Executions at once that are kept for the indexer: the stream has a reader a shard. */
+  readonly indexerConcurrency: number
+  /** Where the spans of runs go. */
+  readonly traceEndpoint: string | undefined
+  readonly xray: boolean
   readonly bundle: BundleOptions
 }
 
@@ -45,7 +92,7 @@ export type BackendFunctions = Readonly<Record<Handler, NodeFunction>>
 
 /** The four functions, each with the variables that it reads and the rights that it uses. */
 export function createFunctions(scope: Construct, stores: Stores, settings: FunctionSettings): BackendFunctions {
-  const { logDays, retain, bundle, reserveConcurrency } = settings
+  const { logDays, retain, bundle, reserveConcurrency, xray } = settings
   const variables = variablesOf(stores, settings)
   const functions = {
     api: new NodeFunction(scope, 'Api', {
@@ -56,6 +103,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       memory: 1_024,
       logDays,
       retain,
+      xray,
       bundle,
     }),
     worker: new NodeFunction(scope, 'Worker', {
@@ -66,6 +114,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       memory: 1_024,
       logDays,
       retain,
+      xray,
       bundle,
       // A long run is handed on through the queue again and again; the hint counts its own hops.
       recursiveLoop: RecursiveLoop.ALLOW,
@@ -73,12 +122,15 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
     indexer: new NodeFunction(scope, 'Indexer', {
       handler: 'indexer',
       description: 'Tooltrail: keeps the history index up to date with the log',
-      ...(reserveConcurrency ? { reserved: RESERVED.indexer } : {}),
-      variables: variables.indexer,
-      timeout: Duration.minutes(2),
+      ...(reserveConcurrency ? { reserved: settings.indexerConcurrency } : {}),
+      // What is new on the heap is waste soon: 100 MB of output need no more memory than 1 MB (`test/history/bounded-memory.test.ts`).
+      variables: { ...variables.indexer, NODE_OPTIONS: '--max-semi-space-size=8' },
+      // An output of some hundred MB is indexed in one invocation.
+      timeout: Duration.minutes(10),
       memory: 512,
       logDays,
       retain,
+      xray,
     }),
     sweeper: new NodeFunction(scope, 'Sweeper', {
       handler: 'sweeper',
@@ -89,6 +141,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       memory: 512,
       logDays,
       retain,
+      xray,
       // A sweep that failed is not repeated: the next one sees the same.
       asynchronous: { retryAttempts: 0, maxEventAge: SWEEP_EVERY },
     }),
@@ -114,10 +167,12 @@ function variablesOf({ table, outputs, search, queue, models }: Stores, settings
     MODEL: settings.model,
     TOOLTRAIL_MODEL_SECRET: models.secret.secretName,
     TOOLTRAIL_STOP_MARGIN_SECONDS: String(STOP_MARGIN.toSeconds()),
+    ...(settings.traceEndpoint === undefined ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT: settings.traceEndpoint }),
   }
   const api: ApiVariables = {
     ...worker,
     ...(corsOrigins.length === 0 ? {} : { TOOLTRAIL_CORS_ORIGINS: corsOrigins.join(',') }),
+    ...capVariables(settings),
   }
   const indexer: IndexerVariables = {
     ...store,
@@ -127,6 +182,32 @@ function variablesOf({ table, outputs, search, queue, models }: Stores, settings
   }
   return { api, worker, indexer, sweeper: store }
 }
+
+/** What the API holds keys and tenants to. */
+function capVariables({ keyCaps, tenantBudget }: FunctionSettings): Partial<ApiVariables> {
+  const caps = {
+    TOOLTRAIL_KEY_RPS: keyCaps.requestsPerSecond,
+    TOOLTRAIL_KEY_ACTIVE_RUNS: keyCaps.activeRuns,
+    TOOLTRAIL_KEY_TOKENS_PER_DAY: keyCaps.tokensPerDay,
+    TOOLTRAIL_TENANT_TOKENS_PER_DAY: tenantBudget.tokensPerDay,
+    TOOLTRAIL_TENANT_USD_PER_DAY: tenantBudget.dollarsPerDay,
+    TOOLTRAIL_TENANT_BUDGETS: tenantBudget.tenants && budgetsOf(tenantBudget.tenants),
+  }
+  return Object.fromEntries(
+    Object.entries(caps).flatMap(([name, cap]) => (cap === undefined ? [] : [[name, String(cap)]])),
+  )
+}
+
+/** As the API's variable has it. */
+const budgetsOf = (tenants: Readonly<Record<string, OwnBudget>>): string =>
+  JSON.stringify(
+    Object.fromEntries(
+      Object.entries(tenants).map(([tenant, { tokensPerDay, dollarsPerDay }]) => [
+        tenant,
+        { tokens_per_day: tokensPerDay, usd_per_day: dollarsPerDay },
+      ]),
+    ),
+  )
 
 function grantRights({ table, outputs, search, queue, models }: Stores, functions: BackendFunctions): void {
   const { api, worker, indexer, sweeper } = functions

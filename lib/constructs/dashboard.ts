@@ -4,7 +4,7 @@ import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch'
 import { Construct } from 'constructs'
 import { indexLag } from './alarm-rules.ts'
 import type { Alarms } from './alarms.ts'
-import { failed } from './function-alarms.ts'
+import { failed } from './alarm-rule.ts'
 import type { Tooltrail } from './tooltrail.ts'
 
 const MINUTE = { period: Duration.minutes(1) }

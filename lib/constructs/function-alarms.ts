@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib'
-import { MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
-import { MINUTE, sum, type AlarmRule } from './alarm-rule.ts'
+import { MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch'
+import { failed, MINUTE, sum, type AlarmRule } from './alarm-rule.ts'
 import type { NodeFunction } from './node-function.ts'
 import type { Tooltrail } from './tooltrail.ts'
 
@@ -9,16 +9,6 @@ const period = Duration.minutes(5)
 const LATE = 4
 /** Per cent of invocations or requests. With few of them, a single failure is more than that. */
 const PERCENT = 5
-
-/** What `functions/runtime/lambda/metrics.ts` counts because Lambda sees no failure: hints and batches that come again. */
-export const failed = (what: 'FailedHints' | 'FailedBatches', environment: string, over: Duration): Metric =>
-  new Metric({
-    period: over,
-    statistic: Stats.SUM,
-    namespace: 'Tooltrail',
-    metricName: what,
-    dimensionsMap: { service: 'tooltrail', environment },
-  })
 
 /** Of the four functions and the API in front of them. */
 export function functionRules(tooltrail: Tooltrail): AlarmRule[] {

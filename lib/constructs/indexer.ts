@@ -4,6 +4,7 @@ import type { MetricOptions } from 'aws-cdk-lib/aws-cloudwatch'
 import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
 import { EventSourceMapping, MetricType, StartingPosition } from 'aws-cdk-lib/aws-lambda'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
 import { Construct } from 'constructs'
 import { allow } from './allow.ts'
@@ -14,6 +15,8 @@ import type { NodeFunction } from './node-function.ts'
 export interface IndexerStreamProps {
   readonly table: LogTable
   readonly indexer: NodeFunction
+  /** What the stream calls: the indexer, or an alias of it. */
+  readonly target: IFunction
   /**
    * Keeps what could not be indexed when the stack is deleted. Otherwise the bucket must be emptied first.
    * @default true
@@ -32,7 +35,11 @@ export class IndexerStream extends Construct {
   readonly failures: Bucket
   readonly #mapping: EventSourceMapping
 
-  constructor(scope: Construct, id: string, { table, indexer, retain = true, encryptionKey }: IndexerStreamProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { table, indexer, target, retain = true, encryptionKey }: IndexerStreamProps,
+  ) {
     super(scope, id)
     this.failures = new Bucket(this, 'Failures', {
       enforceSSL: true,
@@ -53,7 +60,7 @@ export class IndexerStream extends Construct {
     table.grantStream(indexer)
     this.#grantFailures(indexer, encryptionKey)
     this.#mapping = new EventSourceMapping(this, 'Mapping', {
-      target: indexer,
+      target,
       eventSourceArn: table.streamArn,
       startingPosition: StartingPosition.TRIM_HORIZON,
       batchSize: 100,

@@ -1,13 +1,14 @@
-import { AssetHashType, DockerImage, RemovalPolicy } from 'aws-cdk-lib'
+import { AssetHashType, DockerImage, RemovalPolicy, Validations } from 'aws-cdk-lib'
 import type { Duration } from 'aws-cdk-lib'
 import { Effect, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
-import { Architecture, Code, Function, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda'
+import { Architecture, Code, Function, LoggingFormat, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda'
 import type { AssetCode, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { execFileSync } from 'node:child_process'
 import { dirname, resolve } from 'node:path'
+import { wildcardId } from '../checks.ts'
 import { handlerFile, type BundleOptions, type Handler } from '../bundle.ts'
 
 export interface NodeFunctionProps {
@@ -43,13 +44,25 @@ export interface NodeFunctionProps {
    * What Lambda does with an asynchronous event when its invocation fails or is throttled.
    * @default - it tries for six hours, twice after a failure
    */
-  readonly asynchronous?: { readonly retryAttempts: number; readonly maxEventAge: Duration }
+  readonly asynchronous?: Asynchronous
+  /**
+   * Whether X-Ray gets the times of its invocations.
+   * @default false
+   */
+  readonly xray?: boolean
+}
+
+interface Asynchronous {
+  readonly retryAttempts: number
+  readonly maxEventAge: Duration
 }
 
 /** A function: arm64, Node 24, its own bundle, its own role, and a log group whose lines expire. */
 export class NodeFunction extends Function {
   override readonly role: Role
   readonly logs: LogGroup
+  /** For an alias of it, which has settings of its own. */
+  readonly asynchronous: Asynchronous | undefined
 
   constructor(scope: Construct, id: string, props: NodeFunctionProps) {
     const logs = new LogGroup(scope, `${id}Logs`, {
@@ -80,10 +93,17 @@ export class NodeFunction extends Function {
       role,
       ...(props.recursiveLoop === undefined ? {} : { recursiveLoop: props.recursiveLoop }),
       ...props.asynchronous,
+      ...(props.xray === true ? { tracing: Tracing.ACTIVE } : {}),
       ...(props.reserved === undefined ? {} : { reservedConcurrentExecutions: props.reserved }),
     })
     this.role = role
     this.logs = logs
+    this.asynchronous = props.asynchronous
+    if (props.xray === true)
+      Validations.of(role).acknowledge({
+        id: wildcardId('*'),
+        reason: 'Traces of X-Ray belong to no resource.',
+      })
   }
 }
 

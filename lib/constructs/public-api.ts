@@ -11,6 +11,8 @@ import {
   SecurityPolicy,
 } from 'aws-cdk-lib/aws-apigateway'
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager'
+import { InterfaceVpcEndpoint } from 'aws-cdk-lib/aws-ec2'
+import { AnyPrincipal, Effect, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
@@ -42,6 +44,16 @@ export interface PublicApiProps {
    * @default false
    */
   readonly cors?: boolean
+  /**
+   * Whether X-Ray gets the times of requests.
+   * @default false
+   */
+  readonly xray?: boolean
+  /**
+   * VPC endpoints through which alone it is reached.
+   * @default - it is reached from everywhere
+   */
+  readonly vpcEndpoints?: readonly string[] | undefined
 }
 
 /** The longest that API Gateway lets a stream take. */
@@ -56,14 +68,14 @@ export class PublicApi extends Construct {
 
   constructor(scope: Construct, id: string, props: PublicApiProps) {
     super(scope, id)
-    const { customDomain } = props
+    const { customDomain, vpcEndpoints = [] } = props
     const accessLogs = new LogGroup(this, 'AccessLogs', {
       retention: props.logDays,
       removalPolicy: RemovalPolicy.DESTROY,
     })
     this.rest = new RestApi(this, 'Rest', {
       restApiName: props.apiName,
-      endpointTypes: [EndpointType.REGIONAL],
+      ...(vpcEndpoints.length === 0 ? { endpointTypes: [EndpointType.REGIONAL] } : this.#reachedThrough(vpcEndpoints)),
       // Bodies arrive in base64, always a third longer: 4 MB stay below the 6 MB of an invocation. As text, quotes would
       // count twice, and what is not UTF-8 would be lost.
       binaryMediaTypes: ['*/*'],
@@ -80,6 +92,7 @@ export class PublicApi extends Construct {
         dataTraceEnabled: false,
         accessLogDestination: new LogGroupLogDestination(accessLogs),
         accessLogFormat: AccessLogFormat.custom(JSON.stringify(ACCESS)),
+        tracingEnabled: props.xray ?? false,
       },
       ...(customDomain === undefined ? {} : { domainName: this.#domain(customDomain) }),
     })
@@ -93,7 +106,7 @@ export class PublicApi extends Construct {
     this.rest.root.addProxy({ defaultIntegration: integration })
     this.url =
       customDomain === undefined
-        ? `https://${this.rest.restApiId}.execute-api.${Stack.of(this).region}.${Aws.URL_SUFFIX}/${STAGE}`
+        ? `https://${[this.rest.restApiId, ...vpcEndpoints.slice(0, 1)].join('-')}.execute-api.${Stack.of(this).region}.${Aws.URL_SUFFIX}/${STAGE}`
         : `https://${customDomain.name}`
     if (props.cors === true) this.#tellPages()
     if (customDomain?.hostedZone !== undefined) this.#record(customDomain.name, customDomain.hostedZone)
@@ -104,6 +117,24 @@ export class PublicApi extends Construct {
         resourceArn: this.rest.deploymentStage.stageArn,
       })
     acknowledge(this.rest, props.firewall !== undefined)
+  }
+
+  /** Private: names of such an API lead to the endpoints, and its own policy refuses what comes another way. */
+  #reachedThrough(ids: readonly string[]) {
+    const vpcEndpoints = ids.map((vpcEndpointId) =>
+      InterfaceVpcEndpoint.fromInterfaceVpcEndpointAttributes(this, vpcEndpointId, { vpcEndpointId, port: 443 }),
+    )
+    const through = new PolicyStatement({
+      effect: Effect.ALLOW,
+      principals: [new AnyPrincipal()],
+      actions: ['execute-api:Invoke'],
+      resources: ['execute-api:/*'],
+      conditions: { StringEquals: { 'aws:SourceVpce': ids } },
+    })
+    return {
+      endpointConfiguration: { types: [EndpointType.PRIVATE], vpcEndpoints },
+      policy: new PolicyDocument({ statements: [through] }),
+    }
   }
 
   #domain({ name, certificate }: CustomDomain) {

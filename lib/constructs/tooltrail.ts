@@ -1,11 +1,20 @@
 import { Names } from 'aws-cdk-lib'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import type { SweeperVariables } from '../../functions/runtime/config.ts'
+import type { Handler } from '../bundle.ts'
 import { shipAgents } from '../shipped-agents.ts'
-import { createFunctions, LOOP_TIMEOUT, type BackendFunctions, type Stores } from './backend-functions.ts'
+import {
+  createFunctions,
+  LOOP_TIMEOUT,
+  type BackendFunctions,
+  type KeyCaps,
+  type Stores,
+  type TenantBudget,
+} from './backend-functions.ts'
 import { createHistorySearch } from './create-history-search.ts'
 import type { HistorySearch, SearchSettings } from './history-search.ts'
 import { IndexerStream } from './indexer.ts'
@@ -13,6 +22,7 @@ import { LogTable } from './log-table.ts'
 import { ModelAccess } from './model-access.ts'
 import { OutputBucket } from './output-bucket.ts'
 import { PublicApi, type CustomDomain } from './public-api.ts'
+import { Release, type Canary } from './release.ts'
 import { RunQueue } from './run-queue.ts'
 import { SweepSchedule } from './sweeper.ts'
 
@@ -71,6 +81,31 @@ export interface TooltrailProps {
    */
   readonly reserveConcurrency?: boolean
   /**
+   * Executions at once that are kept for the indexer, with `reserveConcurrency`.
+   * @default 20
+   */
+  readonly indexerConcurrency?: number
+  /**
+   * Tries a new version of the functions on a part of the work first, and takes it back when it fails; `off`: all at once.
+   * @default - no versions: the functions are replaced
+   */
+  readonly canary?: Canary | undefined
+  /**
+   * Processes of the API that are started before anybody asks, so that nobody waits for a start. They cost while nobody asks.
+   * @default - none
+   */
+  readonly provisionedConcurrency?: number | undefined
+  /**
+   * Where the spans of runs go: an address that takes OTLP over HTTP, without `/v1/traces`.
+   * @default - nowhere
+   */
+  readonly traceEndpoint?: string | undefined
+  /**
+   * Whether X-Ray gets the times of requests and invocations.
+   * @default false
+   */
+  readonly xray?: boolean
+  /**
    * Requests a second to the whole API, and how large a burst may be.
    * @default - 50, and 100 at once
    */
@@ -78,12 +113,27 @@ export interface TooltrailProps {
   /** @default - no firewall before the API */
   readonly firewall?: { readonly requestsPerAddress: number; readonly requestsPerKey?: number | undefined } | undefined
   /**
+   * Of API keys that have none of their own.
+   * @default - 20 requests a second, 50 runs at a time, 20 million tokens a day (UTC)
+   */
+  readonly keyCaps?: KeyCaps
+  /**
+   * What each tenant may use on a day (UTC).
+   * @default - no limit
+   */
+  readonly tenantBudget?: TenantBudget
+  /**
    * Origins of web pages that may call the API.
    * @default - none
    */
   readonly corsOrigins?: readonly string[]
   /** @default - an address of API Gateway */
   readonly customDomain?: CustomDomain | undefined
+  /**
+   * VPC endpoints for `execute-api` through which alone the API is reached.
+   * @default - it is reached from everywhere
+   */
+  readonly vpcEndpoints?: readonly string[] | undefined
   /**
    * Keeps data and logs when the stack is deleted. Otherwise the buckets must be emptied first.
    * @default true
@@ -116,13 +166,19 @@ export class Tooltrail extends Construct {
       logDays,
       retain,
       corsOrigins: props.corsOrigins ?? [],
+      keyCaps: props.keyCaps ?? { requestsPerSecond: 20, activeRuns: 50, tokensPerDay: 20_000_000 },
+      tenantBudget: props.tenantBudget ?? {},
       reserveConcurrency: props.reserveConcurrency ?? false,
+      indexerConcurrency: props.indexerConcurrency ?? 20,
+      traceEndpoint: props.traceEndpoint,
+      xray: props.xray ?? false,
       bundle: { agents: agents.json, ...(toolsFile === undefined ? {} : { toolsFile }) },
     })
-    const { api, worker, indexer, sweeper } = this.functions
+    const { worker, indexer, sweeper } = this.functions
+    const called = this.#called(props)
     // Not the event source of the library, which grants more than Lambda needs.
     new EventSourceMapping(this, 'Hints', {
-      target: worker,
+      target: called.worker,
       eventSourceArn: this.stores.queue.queue.queueArn,
       batchSize: 1,
       reportBatchItemFailures: true,
@@ -131,22 +187,33 @@ export class Tooltrail extends Construct {
     this.stream = new IndexerStream(this, 'Stream', {
       table: this.stores.table,
       indexer,
+      target: called.indexer,
       retain,
       encryptionKey: props.encryptionKey,
     })
     const failures: keyof SweeperVariables = 'TOOLTRAIL_FAILURES_BUCKET'
     sweeper.addEnvironment(failures, this.stream.failures.bucketName)
     this.stream.grantForgetting(sweeper)
-    new SweepSchedule(this, 'Schedule', { sweeper })
+    new SweepSchedule(this, 'Schedule', { sweeper: called.sweeper })
     this.publicApi = new PublicApi(this, 'PublicApi', {
-      handler: api,
+      handler: called.api,
       apiName: this.name,
       logDays,
       throttle: props.throttle ?? { rate: 50, burst: 100 },
       firewall: props.firewall,
       customDomain: props.customDomain,
       cors: (props.corsOrigins ?? []).length > 0,
+      xray: props.xray ?? false,
+      vpcEndpoints: props.vpcEndpoints,
     })
+  }
+
+  /** What is called of each function: an alias where versions are tried or kept warm, else the function itself. */
+  #called({ canary, provisionedConcurrency }: TooltrailProps): Readonly<Record<Handler, IFunction>> {
+    if (canary === undefined && provisionedConcurrency === undefined) return this.functions
+    const { name, environmentName, functions } = this
+    const release = { name, environmentName, functions, canary: canary ?? 'off', provisionedConcurrency }
+    return new Release(this, 'Release', release).aliases
   }
 
   #stores(props: TooltrailProps, models: readonly string[]): Stores {

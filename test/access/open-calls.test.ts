@@ -48,7 +48,7 @@ test('a call ends within 10 s of its key, and those of other keys go on', async 
   for (const { milliseconds } of sleeps) expect(milliseconds).toBeLessThanOrEqual(5_000)
 })
 
-test('a store that cannot answer ends nothing, and is asked again', async () => {
+test('a store that cannot respond ends nothing, and is asked again', async () => {
   const { calls, good, errors, look, fail } = open()
   const { signal } = calls.open(caller('one'))
   good.delete('one')

@@ -35,12 +35,15 @@ describe('cancel', () => {
     expect((await log()).at(-1)).toMatchObject({ role: 'assistant', parts: [{ text: 'thinking' }] })
   })
 
-  test('that comes as an answer is complete keeps what it says, and none of its calls', async () => {
+  test('that comes when a completion is whole keeps its text, and none of its calls', async () => {
     const late: Turn = async function* (_request, signal) {
       yield { type: 'text.delta', part: 1, text: 'I will' }
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      const answer = completionOf({ text: 'I will', calls: [{ name: 'echo' }] })
-      yield { type: 'completion', completion: { ...answer, parts: [{ type: 'reasoning', text: '' }, ...answer.parts] } }
+      const completion = completionOf({ text: 'I will', calls: [{ name: 'echo' }] })
+      yield {
+        type: 'completion',
+        completion: { ...completion, parts: [{ type: 'reasoning', text: '' }, ...completion.parts] },
+      }
     }
     const { submit, settled, service, key, events, log } = await set({ script: [late], tools: [echo] })
     const runId = await submit('go')
@@ -51,17 +54,17 @@ describe('cancel', () => {
     expect((await log()).at(-1)?.parts).toEqual([{ type: 'text', text: 'I will' }])
   })
 
-  test('that comes while an answer waits for results to be stored keeps what it says, and none of its calls', async () => {
+  test('that comes while a completion waits for results to be stored keeps its text, and none of its calls', async () => {
     const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
     let [isCancelled, hasLooked] = [false, false]
     const { submit, settled, service, key, requests, log } = await set({
       script: [
         { calls: [{ name: 'big' }] },
         async function* () {
-          const answer = completionOf({ text: 'and now', calls: [{ name: 'big' }] })
+          const completion = completionOf({ text: 'and now', calls: [{ name: 'big' }] })
           yield {
             type: 'completion',
-            completion: { ...answer, parts: [{ type: 'reasoning', text: '' }, ...answer.parts] },
+            completion: { ...completion, parts: [{ type: 'reasoning', text: '' }, ...completion.parts] },
           }
         },
       ],

@@ -28,7 +28,7 @@ async function* failing(error: Error): AsyncIterable<ModelEvent> {
 const said = ({ events }: Pick<Harness, 'events'>): Promise<void> =>
   until(() => events.some(({ type }) => type === 'text.delta'))
 
-test('an answer that is cut off leaves nothing behind, is no crash, and is asked for again by the next process', async () => {
+test('a completion that is cut off leaves nothing behind, is no crash, and is requested again by the next process', async () => {
   harness = await openHarness({ script: [thinking] })
   const { key, ports, worker, events, log } = harness
   const runId = await harness.submit('go')
@@ -47,7 +47,7 @@ test('an answer that is cut off leaves nothing behind, is no crash, and is asked
   expect((await other.settled(runId)).status).toBe('completed')
 })
 
-test('a stop never ends a run: an answer that it cuts off is asked for again, by however many processes', async () => {
+test('a stop never ends a run: a completion that it cuts off is requested again, by however many processes', async () => {
   harness = await openHarness({ script: [thinking] })
   const { key, ports, another, log } = harness
   const runId = await harness.submit('go')
@@ -84,7 +84,7 @@ test('a run that waits to ask its model again is handed over at once, too', asyn
   expect((await other.settled(runId)).status).toBe('completed')
 })
 
-test('an answer for which a process had all its time fails when it is cut off, with what had been said', async () => {
+test('a completion for which a process had all its time fails when it is cut off, with what had streamed', async () => {
   harness = await openHarness({ script: [thinking] })
   const runId = await harness.submit('go')
   await said(harness)
@@ -106,7 +106,7 @@ test('an answer for which a process had all its time fails when it is cut off, w
   })
 })
 
-test('a later answer of the same holder is asked for again when it is cut off, however the run was taken up', async () => {
+test('a later completion of the same holder is requested again when it is cut off, however the run was taken up', async () => {
   const quick = makeTool('quick', async () => ({ text: 'at once' }))
   harness = await openHarness({ script: [thinking], tools: [quick] })
   const runId = await harness.submit('go')

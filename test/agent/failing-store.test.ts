@@ -120,7 +120,8 @@ test('a call whose completion the output limit cut off is not executed, and the 
   expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain('cut off by its output limit')
 })
 
-test('a run that kills its process while the log is loaded is given up after three takeovers', async () => {
+test('a run that kills its process while it is loaded is given up after three takeovers, and nothing of it is loaded then', async () => {
+  const loaded: string[] = []
   let ahead = 0
   const clock = {
     now: () => Date.now() + ahead,
@@ -133,7 +134,15 @@ test('a run that kills its process while the log is loaded is given up after thr
         })
       }),
   }
-  const { ports, key, session, service, worker, settled } = await open({ script: [], clock })
+  const { ports, key, session, service, worker, settled } = await open({
+    script: [],
+    clock,
+    change: (opened) => ({
+      ...opened,
+      sessions: { ...opened.sessions, read: (of) => (loaded.push('session'), opened.sessions.read(of)) },
+      reader: { ...opened.reader, messages: (of, query) => (loaded.push('log'), opened.reader.messages(of, query)) },
+    }),
+  })
   const { runId } = await service.submit(
     session,
     { parts: [{ type: 'text', text: 'go' }], clientTools: [] },
@@ -151,5 +160,6 @@ test('a run that kills its process while the log is loaded is given up after thr
   }
   ahead += 61_000
   await worker.serve(key)
+  expect(loaded).toEqual([])
   expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'crashed_repeatedly' } })
 })

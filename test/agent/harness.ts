@@ -29,8 +29,19 @@ export type Turn =
       readonly text?: string
       readonly calls?: readonly { id?: string; name: string; arguments?: string }[]
       readonly tokens?: number
+      /** Of the request; left out: the provider does not say. */
+      readonly inputTokens?: number
     }
   | ((request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>)
+
+/** A member of the default agent's team, or of another member's. */
+export interface TeamMember {
+  readonly script: readonly Turn[]
+  readonly members?: readonly string[]
+  readonly tools?: readonly string[]
+  readonly policies?: Partial<Agent['policies']>
+  readonly instructions?: string
+}
 
 export interface Harness {
   readonly ports: Ports
@@ -50,19 +61,25 @@ export interface Harness {
   settled(runId: string): Promise<Run>
   log(): Promise<readonly Message[]>
   /** A second process on the same rows: its own worker and bus. */
-  another(script: readonly Turn[]): Omit<Harness, 'another' | 'rebuildHistory' | 'close'>
+  another(script: readonly Turn[], team?: Team): Omit<Harness, 'another' | 'rebuildHistory' | 'close'>
   rebuildHistory: ReturnType<typeof openLocalPorts>['rebuildHistory']
   close(): Promise<void>
 }
 
+/** By name. Those that no other names work for the default agent. */
+type Team = { readonly [name: string]: TeamMember }
+
 /** The loop on real SQLite and disk, with a scripted model and the given tools. */
 export async function openHarness(options: {
   readonly script: readonly Turn[]
+  readonly team?: Team
   readonly tools?: readonly Tool[]
   /** The names of those that the agent lists; left out: all. */
   readonly listed?: readonly string[]
+  readonly mcp?: Agent['mcp']
   readonly policies?: Partial<Agent['policies']>
-  readonly registry?: (tools: ToolRegistry) => ToolRegistry
+  readonly modelOptions?: Agent['modelOptions']
+  readonly registry?: (tools: ToolRegistry, outputs: Ports['outputs']) => ToolRegistry
   readonly change?: (ports: Ports) => Ports
   readonly clock?: Clock
 }): Promise<Harness> {
@@ -72,24 +89,37 @@ export async function openHarness(options: {
   const session = await opened.sessions.create({ ...key, agent: 'default', metadata: {} })
   const workers: SessionWorker[] = []
 
-  function open(script: readonly Turn[]): Omit<Harness, 'another' | 'rebuildHistory' | 'close'> {
+  function open(script: readonly Turn[], team: Team = {}): Omit<Harness, 'another' | 'rebuildHistory' | 'close'> {
     const requests: ModelRequest[] = []
     const events: RunEvent[] = []
-    const ports = (options.change ?? ((same: Ports) => same))({ ...opened, models: scripted(script, requests) })
+    const ports = (options.change ?? ((same: Ports) => same))({
+      ...opened,
+      models: scripted({ ...scriptsOf(team), 'script/ed': script }, requests),
+    })
     const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]))
     const agent: Agent = {
       name: 'default',
       model: 'script/ed',
-      modelOptions: {},
+      modelOptions: options.modelOptions ?? {},
       instructions: 'Be brief.',
       tools: options.listed ?? [...tools.keys()],
+      ...(options.mcp === undefined ? {} : { mcp: options.mcp }),
       policies: { ...DEFAULT_POLICIES, ...options.policies },
+      members: leadersMembers(team),
     }
+    const members = Object.entries(team).map(([name, one]): Agent => ({
+      name,
+      model: `script/${name}`,
+      modelOptions: {},
+      tools: agent.tools,
+      ...one,
+      policies: { ...DEFAULT_POLICIES, ...one.policies },
+    }))
     const bus = createEventBus()
     const loop = {
       ...ports,
-      agents: new Map([['default', agent]]),
-      tools: (options.registry ?? ((same: ToolRegistry) => same))(createToolList(tools)),
+      agents: new Map([agent, ...members].map((one) => [one.name, one])),
+      tools: (options.registry ?? ((same: ToolRegistry) => same))(createToolList(tools), ports.outputs),
       search: createHistorySearch({ index: ports.index, reader: ports.reader }).search,
       emit: (at: typeof key, event: RunEvent) => {
         events.push(event)
@@ -125,7 +155,7 @@ export async function openHarness(options: {
   }
 
   return {
-    ...open(options.script),
+    ...open(options.script, options.team),
     another: open,
     rebuildHistory: opened.rebuildHistory,
     async close() {
@@ -136,14 +166,24 @@ export async function openHarness(options: {
   }
 }
 
-function scripted(script: readonly Turn[], requests: ModelRequest[]): Ports['models'] {
-  let at = 0
+function leadersMembers(team: Team): string[] {
+  const others = new Set(Object.values(team).flatMap(({ members = [] }) => members))
+  return Object.keys(team).filter((name) => !others.has(name))
+}
+
+const scriptsOf = (team: Team): { readonly [model: string]: readonly Turn[] } =>
+  Object.fromEntries(Object.entries(team).map(([name, { script }]) => [`script/${name}`, script]))
+
+function scripted(scripts: { readonly [model: string]: readonly Turn[] }, requests: ModelRequest[]): Ports['models'] {
+  const places = new Map<string, number>()
   return {
-    open: async () => ({
-      name: 'script/ed',
+    open: async (name) => ({
+      name,
       async *stream(request, signal) {
         requests.push(request)
-        const turn = script[at++]
+        const at = places.get(name) ?? 0
+        places.set(name, at + 1)
+        const turn = scripts[name]?.[at]
         if (turn === undefined) throw new Error('the script has no further turn')
         if (typeof turn === 'function') {
           yield* turn(request, signal)
@@ -171,7 +211,7 @@ export function completionOf(turn: Exclude<Turn, (...args: never[]) => unknown>)
     toolCalls,
     model: 'script/ed',
     finishReason: toolCalls.length > 0 ? 'tool-calls' : 'stop',
-    usage: { ...NO_USAGE, totalTokens: turn.tokens ?? 10 },
+    usage: { ...NO_USAGE, inputTokens: turn.inputTokens ?? null, totalTokens: turn.tokens ?? 10 },
   }
 }
 

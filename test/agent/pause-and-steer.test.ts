@@ -19,7 +19,7 @@ const statuses = (messages: readonly Message[]) =>
   messages.flatMap((message) => (message.role === 'tool' ? [message.status] : []))
 
 describe('a client tool', () => {
-  test('pauses the run once the other calls have ended, and its answer resumes it exactly once', async () => {
+  test('pauses the run once the other calls have ended, and its result resumes it exactly once', async () => {
     const { submit, settled, service, requests, log, session } = await set({
       script: [
         {
@@ -36,19 +36,19 @@ describe('a client tool', () => {
     expect(await settled(runId)).toMatchObject({ status: 'paused' })
     expect(statuses(await log())).toEqual(['waiting', 'completed'])
     await expect(service.continue(session, {}, here)).rejects.toMatchObject({ code: 'nothing_to_continue' })
-    const answer = () => service.resolve(session, runId, [{ toolCallId: 'a', output: text('42') }], here)
-    await Promise.all([answer(), answer(), answer()])
+    const send = () => service.resolve(session, runId, [{ toolCallId: 'a', output: text('42') }], here)
+    await Promise.all([send(), send(), send()])
     expect(await settled(runId)).toMatchObject({ status: 'completed' })
     expect(requests).toHaveLength(2)
-    await answer()
+    await send()
     await expect(
       service.resolve(session, runId, [{ toolCallId: 'a', output: text('43') }], here),
     ).rejects.toMatchObject({
-      code: 'answer_conflict',
+      code: 'resolution_conflict',
     })
   })
 
-  test('that is answered while other calls still execute does not pause the run', async () => {
+  test('that gets its result while other calls still execute does not pause the run', async () => {
     let release = (): void => undefined
     const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))
     const { submit, settled, service, events, log, session } = await set({
@@ -85,6 +85,29 @@ describe('a client tool', () => {
 describe('a tool that needs approval', () => {
   const careful = (ran: string[]) =>
     makeTool('careful', async () => ({ text: String(ran.push('ran')) }), { needsApproval: true })
+
+  test('is not asked about if its arguments do not fit', async () => {
+    const ran: string[] = []
+    const tool = { ...careful(ran), check: (input: unknown) => (input === 7 ? 'too odd' : undefined) }
+    const { submit, settled, log } = await set({
+      script: [
+        {
+          calls: [
+            { name: 'careful', arguments: '7' },
+            { name: 'careful', arguments: '{' },
+          ],
+        },
+        { text: 'ok' },
+      ],
+      tools: [tool],
+    })
+    expect(await settled(await submit('go'))).toMatchObject({ status: 'completed' })
+    expect((await log()).filter((message) => message.role === 'tool')).toMatchObject([
+      { status: 'error', parts: [{ text: 'error: too odd' }] },
+      { status: 'error', parts: [{ text: expect.stringMatching(/not valid JSON/) }] },
+    ])
+    expect(ran).toEqual([])
+  })
 
   test('runs only after it was allowed', async () => {
     const ran: string[] = []
@@ -137,7 +160,7 @@ test('a tool that the agent does not list asks nobody: there is no such tool', a
   expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain('there is no tool named')
 })
 
-test('what is answered before the pause is not waited for, and what is allowed is executed first', async () => {
+test('a result that came before the pause is not waited for, and an approved call is executed first', async () => {
   let release = (): void => undefined
   const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))
   const careful = makeTool('careful', async () => ({ text: 'ran' }), { needsApproval: true })

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
+import { MOST_CALLS } from '../../functions/domain/message.ts'
 import type { ToolMessage } from '../../functions/domain/message.ts'
 import type { Lease } from '../../functions/domain/session.ts'
 import { ModelError } from '../../functions/ports/model.ts'
@@ -46,7 +47,10 @@ async function leftBehind({ ports, key }: Harness, calls: readonly string[]): Pr
     parts: [],
     generation: lease.generation,
   }))
-  await ports.log.appendRound(lease, { assistant: { ...base, id: id(0), role: 'assistant', parts, toolCalls }, tools })
+  await ports.log.appendRound(lease, {
+    assistant: { ...base, id: id(0), role: 'assistant', parts, toolCalls },
+    tools: tools.slice(0, MOST_CALLS),
+  })
   return { lease, runId }
 }
 
@@ -68,6 +72,18 @@ test('a call that a crash cut off becomes interrupted and is not executed again,
     { toolName: 'pay', isError: true, parts: [{ text: 'interrupted: this call may or may not have run' }] },
     { toolName: 'look', isError: false, parts: [{ text: '1' }] },
   ])
+})
+
+test('calls that had no rows yet when a crash came between the writes of their round get them', async () => {
+  const it = await set({ script: [{ text: 'done' }], tools: [makeTool('look', async () => ({ text: '' }))] })
+  const { runId } = await leftBehind(it, Array<string>(150).fill('look'))
+  ahead = 61_000
+  await it.worker.serve(it.key)
+  await it.settled(runId)
+  const rows = (await it.log()).filter((message) => message.role === 'tool')
+  expect(rows.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 150 }, (_, place) => place))
+  expect(new Set(rows.slice(64).map(({ status }) => status))).toEqual(new Set(['error']))
+  expect(it.requests[0]?.messages.slice(2)).toMatchObject(rows.map(({ parts }) => ({ role: 'tool', parts })))
 })
 
 test('a call of a tool that the agent no longer lists is not executed again, however repeatable', async () => {
@@ -177,7 +193,7 @@ test('a cancel of a run whose holder has died ends it at once when the lease is 
   expect((await it.log()).at(-1)).toMatchObject({ role: 'tool', status: 'interrupted' })
 })
 
-test('an answer that comes when the lease is nearly over is not stored: its calls would seem to have run', async () => {
+test('a completion that comes when the lease is nearly over is not stored: its calls would seem to have run', async () => {
   const it = await set({
     script: [
       async function* () {
@@ -209,3 +225,35 @@ test('a process that stood still until its lease was nearly over begins no furth
   await it.worker.idle()
   expect(ran).toEqual(names.slice(0, 8))
 })
+
+test.each([
+  ['before its summary was stored', false, ['so far', 'going on']],
+  ['after that', true, ['going on']],
+])('a run that died %s goes on with one summary, counted once', async (_when, isStored, script) => {
+  const policies = { consolidation: { threshold: 2, keepRecentRatio: 0.5 } }
+  const texts = ['one', 'two', ...script].map((text) => ({ text, tokens: 10 }))
+  const { ports, key, submit, settled, service, worker, requests } = await set({ script: texts, policies })
+  for (const text of ['first', 'second']) await settled(await submit(text))
+  const run = { agent: 'default', trigger: 'input', onBusy: 'queue', clientTools: [], startAs: 'dead' } as const
+  const input = { parts: [{ type: 'text', text: 'third' } as const] }
+  const { runId, started } = await ports.inbox.enqueue(key, { ...run, input })
+  const { messages } = await ports.reader.messages(key, { order: 'ascending', limit: 10 })
+  if (started !== undefined && isStored) {
+    const usage = { ...completionOf({ tokens: 10 }).usage }
+    const summary = { text: 'so far', through: messages[2]?.id ?? '', messages: 3, createdAt: 1, usage, model: 'm' }
+    await ports.log.recordDecision(started.lease, { number: 0, context: { summary }, notices: [], work: summary })
+  }
+  ahead += 61_000
+  await worker.serve(key)
+  expect((await settled(runId)).status).toBe('completed')
+  expect(requests.at(-1)?.messages[0]?.parts).toMatchObject([{ text: expect.stringContaining('so far') as string }])
+  expect(requests).toHaveLength(isStored ? 3 : 4)
+  const session = await ports.sessions.read(key)
+  expect(session?.totals.byAgent['summary']?.totalTokens).toBe(10)
+  expect(session?.summary?.messages).toBe(3)
+  await expect(service.context(session ?? never(), undefined)).resolves.toMatchObject({ summary: { text: 'so far' } })
+})
+
+function never(): never {
+  throw new Error('there is no session')
+}

@@ -5,7 +5,7 @@ import { hashKeySecret, isKeySecret } from '../../functions/access/key-secret.ts
 import type { KeyStore } from '../../functions/ports/key-store.ts'
 import { createManualClock } from '../contracts/stores.ts'
 
-function scene() {
+function harness() {
   const stored = new Map<string, ApiKey>()
   const keys: KeyStore = {
     create: async (hash, key) => void stored.set(hash, key),
@@ -29,7 +29,7 @@ function scene() {
 
 describe('npm run keys', () => {
   test('create prints the key once and keeps only its hash', async () => {
-    const { stored, run } = scene()
+    const { stored, run } = harness()
     const printed = await run('create --tenant acme --scope read,write --owner me --rps 5 --active-runs 2')
     const [secret = ''] = printed.split('\n')
     expect(isKeySecret(secret)).toBe(true)
@@ -44,7 +44,7 @@ describe('npm run keys', () => {
   })
 
   test('--agent names the agents that a key may use, and list shows them', async () => {
-    const { stored, run } = scene()
+    const { stored, run } = harness()
     await run('create --tenant a --scope write --agent helper --agent researcher --agent helper')
     expect([...stored.values()]).toMatchObject([{ agents: ['helper', 'researcher'] }])
     expect(await run('list')).toContain('agents helper, researcher')
@@ -55,17 +55,17 @@ describe('npm run keys', () => {
 
   test('the first key says what becomes of what was made without keys, and the others nothing', async () => {
     const offered = 'npm run keys -- create --tenant default --scope admin'
-    const [other, mine] = [scene(), scene()]
+    const [other, mine] = [harness(), harness()]
     expect(await other.run('create --tenant acme --scope read')).toContain(offered)
     expect(await other.run('create --tenant acme --scope read')).not.toContain('first key')
     const printed = await mine.run('create --tenant default --scope admin')
-    expect(printed).toContain('belongs to the tenant default, as this key does')
+    expect(printed).toContain('belong to the tenant default, as this key does')
     expect(printed).not.toContain(offered)
-    await expect(scene().run('create --scope read')).rejects.toThrow('--tenant default')
+    await expect(harness().run('create --scope read')).rejects.toThrow('--tenant default')
   })
 
   test('revoking the last key says what to do', async () => {
-    const { stored, run } = scene()
+    const { stored, run } = harness()
     await run('create --tenant a --scope read')
     await run('create --tenant a --scope read')
     const [one, two] = [...stored.values()].map(({ id }) => id)
@@ -74,13 +74,13 @@ describe('npm run keys', () => {
   })
 
   test('create makes another secret each time', async () => {
-    const { stored, run } = scene()
+    const { stored, run } = harness()
     for (let count = 0; count < 3; count++) await run('create --tenant a --scope admin')
     expect(stored.size).toBe(3)
   })
 
   test('list shows the keys of one tenant or all', async () => {
-    const { run } = scene()
+    const { run } = harness()
     expect(await run('list')).toBe('There are no keys.\n')
     await run('create --tenant a --scope read')
     await run('create --tenant b --scope read')
@@ -89,7 +89,7 @@ describe('npm run keys', () => {
   })
 
   test('revoke tells whether there was such a key', async () => {
-    const { stored, run } = scene()
+    const { stored, run } = harness()
     for (let count = 0; count < 2; count++) await run('create --tenant a --scope read')
     const [key] = stored.values()
     expect(await run(`revoke ${key?.id}`)).toBe(`Key ${key?.id} is revoked.\n`)
@@ -97,7 +97,7 @@ describe('npm run keys', () => {
   })
 
   test.each(['', '--help', 'create --help', '-h'])('%j explains how it is used', async (line) => {
-    expect(await scene().run(line)).toContain('npm run keys -- create')
+    expect(await harness().run(line)).toContain('npm run keys -- create')
   })
 
   test.each([
@@ -113,6 +113,6 @@ describe('npm run keys', () => {
     'destroy',
     'list --unknown',
   ])('%j is refused', async (line) => {
-    await expect(scene().run(line)).rejects.toBeInstanceOf(KeyCommandError)
+    await expect(harness().run(line)).rejects.toBeInstanceOf(KeyCommandError)
   })
 })

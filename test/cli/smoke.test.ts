@@ -37,10 +37,10 @@ describe('npm run smoke', { timeout: 120_000 }, () => {
   test('says in a line which step failed, and why, and ends with 2', async () => {
     const refused = await smoke('--url', program.client.url, '--key', 'tt_wrong')
     expect(refused).toMatchObject({ code: 2, error: '' })
-    expect(refused.out).toMatch(/^ok {2}it answers .*\nFAILED {2}a session is made: POST \/v1\/sessions got 401: /)
+    expect(refused.out).toMatch(/^ok {2}it responds .*\nFAILED {2}a session is made: POST \/v1\/sessions got 401: /)
     expect(await smoke('--url', 'http://127.0.0.1:1')).toMatchObject({
       code: 2,
-      out: expect.stringMatching(/^FAILED {2}it answers: fetch failed: /) as string,
+      out: expect.stringMatching(/^FAILED {2}it responds: fetch failed: /) as string,
     })
   })
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { HistoryPage, HistoryScope } from '../../functions/domain/history.ts'
-import { document } from './history-index-stage.ts'
-import type { HistoryIndexStage } from './history-index-stage.ts'
+import { document } from './history-index-harness.ts'
+import type { HistoryIndexHarness } from './history-index-harness.ts'
 
 const TEXTS = [
   'the zebrafish tank was cleaned on monday',
@@ -40,9 +40,9 @@ function texts(round: number): string[] {
   ])
 }
 
-/** The bytes of an answer say nothing of what its caller may not see. */
-export function historyIndexIsolationContract(stage: () => HistoryIndexStage): void {
-  describe('whatever others store, the bytes of an answer are the same', () => {
+/** The bytes of a result say nothing about what its caller may not see. */
+export function historyIndexIsolationContract(harness: () => HistoryIndexHarness): void {
+  describe('whatever others store, the bytes of a result are the same', () => {
     const tenant = 'quiet'
     const mine = TEXTS.map((text, place) =>
       document(text, { tenant, owner: 'ann', session: place % 2 === 0 ? 'tank' : 'parts' }),
@@ -55,13 +55,13 @@ export function historyIndexIsolationContract(stage: () => HistoryIndexStage): v
     ]
     const before = new Map<string, string>()
 
-    const answers = async (scope: HistoryScope): Promise<string> => {
+    const bytesOf = async (scope: HistoryScope): Promise<string> => {
       const pages: HistoryPage[] = []
       for (const text of QUERIES) {
         let after: string | undefined
         do {
           const query = { scope, text, filters: {}, limit: 2, ...(after === undefined ? {} : { after }) }
-          const page = await stage().index.search(query)
+          const page = await harness().index.search(query)
           pages.push(page)
           after = page.next
         } while (after !== undefined && pages.length < 500)
@@ -70,24 +70,24 @@ export function historyIndexIsolationContract(stage: () => HistoryIndexStage): v
     }
 
     beforeAll(async () => {
-      await stage().store(mine)
-      for (const [name, scope] of scopes) before.set(name, await answers(scope))
+      await harness().store(mine)
+      for (const [name, scope] of scopes) before.set(name, await bytesOf(scope))
     })
 
     test('other tenants', async () => {
       for (let round = 0; round < 4; round++)
-        await stage().store(texts(round).map((text) => document(text, { tenant: `loud-${round % 2}`, owner: 'ann' })))
-      for (const [name, scope] of scopes) expect(await answers(scope), name).toBe(before.get(name))
+        await harness().store(texts(round).map((text) => document(text, { tenant: `loud-${round % 2}`, owner: 'ann' })))
+      for (const [name, scope] of scopes) expect(await bytesOf(scope), name).toBe(before.get(name))
     }, 120_000)
 
     test('other owners of the same tenant, to who is bound to one', async () => {
       for (let round = 4; round < 8; round++)
-        await stage().store(texts(round).map((text) => document(text, { tenant, owner: 'bob', session: 'loud' })))
-      for (const [name, scope] of scopes.slice(1)) expect(await answers(scope), name).toBe(before.get(name))
+        await harness().store(texts(round).map((text) => document(text, { tenant, owner: 'bob', session: 'loud' })))
+      for (const [name, scope] of scopes.slice(1)) expect(await bytesOf(scope), name).toBe(before.get(name))
     }, 120_000)
 
     test('and all of it is found by whom it belongs to', async () => {
-      const found = await stage().index.search({
+      const found = await harness().index.search({
         scope: { tenant, owner: 'bob' },
         text: 'zebrafsh',
         filters: {},

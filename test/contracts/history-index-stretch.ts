@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { document } from './history-index-stage.ts'
-import type { HistoryIndexStage } from './history-index-stage.ts'
+import { document } from './history-index-harness.ts'
+import type { HistoryIndexHarness } from './history-index-harness.ts'
 
-/** Words are taken for more than themselves where that answers better. */
-export function historyIndexStretchContract(stage: () => HistoryIndexStage): void {
+/** Words stand for more than themselves where that finds more. */
+export function historyIndexStretchContract(harness: () => HistoryIndexHarness): void {
   describe('a query of which no event has more than half', () => {
     const scope = { tenant: 'half' }
     const kept = {
@@ -17,13 +17,13 @@ export function historyIndexStretchContract(stage: () => HistoryIndexStage): voi
       document(`port number ${number} is closed`, scope),
       document(`lisbon has hill number ${number}`, scope),
     ])
-    beforeAll(() => stage().store([...Object.values(kept), ...others.flat()]))
+    beforeAll(() => harness().store([...Object.values(kept), ...others.flat()]))
 
     test.each([
       ['a word that may be a slip', 'invoice wharehouse', 'slip'],
       ['a word that may be a piece of another', 'port lisbon', 'piece'],
-    ] as const)('is answered by what has all of it, taking %s for more than itself', async (_, text, wanted) => {
-      expect((await stage().index.search({ scope, text, filters: {}, limit: 20 })).hits[0]?.messageId).toBe(
+    ] as const)('finds what has all of it, taking %s for more than itself', async (_, text, wanted) => {
+      expect((await harness().index.search({ scope, text, filters: {}, limit: 20 })).hits[0]?.messageId).toBe(
         kept[wanted].messageId,
       )
     })
@@ -33,7 +33,7 @@ export function historyIndexStretchContract(stage: () => HistoryIndexStage): voi
       let after: string | undefined
       do {
         const query = { scope, text: 'invoice wharehouse', filters: {}, limit: 5 }
-        const page = await stage().index.search({ ...query, ...(after === undefined ? {} : { after }) })
+        const page = await harness().index.search({ ...query, ...(after === undefined ? {} : { after }) })
         found.push(...page.hits.map(({ messageId }) => messageId))
         after = page.next
       } while (after !== undefined && found.length < 100)

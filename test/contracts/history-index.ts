@@ -1,26 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HistoryDocument, HistoryFilters, HistoryHit, HistoryScope } from '../../functions/domain/history.ts'
-import { document, IDS } from './history-index-stage.ts'
-import type { HistoryIndexStage } from './history-index-stage.ts'
+import { document, IDS } from './history-index-harness.ts'
+import type { HistoryIndexHarness } from './history-index-harness.ts'
+import { historyIndexFunctionWordsContract } from './history-index-function-words.ts'
 import { historyIndexIsolationContract } from './history-index-isolation.ts'
 import { historyIndexStretchContract } from './history-index-stretch.ts'
 
 /** Every index finds the same things by the same words, within the same bounds. */
-export function historyIndexContract(name: string, start: () => Promise<HistoryIndexStage>): void {
+export function historyIndexContract(name: string, start: () => Promise<HistoryIndexHarness>): void {
   describe(`history index: ${name}`, () => {
-    let stage: HistoryIndexStage
+    let harness: HistoryIndexHarness
     beforeAll(async () => {
-      stage = await start()
+      harness = await start()
     })
-    afterAll(() => stage.stop())
+    afterAll(() => harness.stop())
 
     const search = async (text: string, filters: HistoryFilters = {}, scope: HistoryScope = { tenant: 'acme' }) =>
-      (await stage.index.search({ scope, text, filters, limit: 20 })).hits
+      (await harness.index.search({ scope, text, filters, limit: 20 })).hits
     const ids = (hits: readonly HistoryHit[]): string[] => hits.map(({ messageId }) => messageId)
 
     test('an index without documents finds nothing, and says so without an error', async () => {
       expect(await search('anything')).toEqual([])
-      expect(await stage.index.locate({ tenant: 'acme' }, IDS[0] ?? '')).toBeUndefined()
+      expect(await harness.index.locate({ tenant: 'acme' }, IDS[0] ?? '')).toBeUndefined()
     })
 
     describe('finding', () => {
@@ -36,7 +37,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         inner: document('run id 9c4b2d8e1f07aa55 of the nightly batch'),
         number: document('the price went from 4.0 to 19.99 euros'),
       }
-      beforeAll(() => stage.store(Object.values(kept)))
+      beforeAll(() => harness.store(Object.values(kept)))
 
       test.each([
         ['an exact id', 'ORD-7f3a9c21', 'id'],
@@ -90,15 +91,16 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         const long = document(`${'padding words '.repeat(200)} needle_in_hay ${'more of it '.repeat(200)}`, {
           session: 'long',
         })
-        await stage.store([long])
+        await harness.store([long])
         const [hit] = await search('needle_in_hay')
         expect(hit?.snippet).toContain('«needle_in_hay»')
         expect(Array.from(hit?.snippet ?? '').length).toBeLessThanOrEqual(300)
       })
     })
 
-    historyIndexStretchContract(() => stage)
-    historyIndexIsolationContract(() => stage)
+    historyIndexFunctionWordsContract(() => harness)
+    historyIndexStretchContract(() => harness)
+    historyIndexIsolationContract(() => harness)
 
     describe('bounds', () => {
       const word = 'boundary'
@@ -114,7 +116,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         status: 'error',
         toolName: 'fetch',
       })
-      beforeAll(() => stage.store([mine, other, foreign, call, result]))
+      beforeAll(() => harness.store([mine, other, foreign, call, result]))
 
       test('a tenant sees its own documents only', async () => {
         expect(ids(await search(word, {}, { tenant: 'rival' }))).toEqual([foreign.messageId])
@@ -155,10 +157,10 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
       })
 
       test('tells which session holds a message, within the scope', async () => {
-        expect(await stage.index.locate({ tenant: 'acme' }, mine.messageId)).toBe('s-a')
-        expect(await stage.index.locate({ tenant: 'acme', owner: 'ann' }, other.messageId)).toBeUndefined()
-        expect(await stage.index.locate({ tenant: 'acme', session: 's-a' }, other.messageId)).toBeUndefined()
-        expect(await stage.index.locate({ tenant: 'acme' }, foreign.messageId)).toBeUndefined()
+        expect(await harness.index.locate({ tenant: 'acme' }, mine.messageId)).toBe('s-a')
+        expect(await harness.index.locate({ tenant: 'acme', owner: 'ann' }, other.messageId)).toBeUndefined()
+        expect(await harness.index.locate({ tenant: 'acme', session: 's-a' }, other.messageId)).toBeUndefined()
+        expect(await harness.index.locate({ tenant: 'acme' }, foreign.messageId)).toBeUndefined()
       })
     })
 
@@ -166,7 +168,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
       const many = Array.from({ length: 130 }, (_, number) =>
         document(`pagination entry ${100 + number} of a long list`),
       )
-      beforeAll(() => stage.store(many))
+      beforeAll(() => harness.store(many))
 
       const pages = async (text: string, limit: number, between?: () => Promise<void>): Promise<string[][]> => {
         const found: string[][] = []
@@ -179,7 +181,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
             limit,
             ...(after === undefined ? {} : { after }),
           }
-          const page = await stage.index.search(query)
+          const page = await harness.index.search(query)
           found.push(ids(page.hits))
           after = page.next
           await between?.()
@@ -214,7 +216,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         const found = await pages('pagination', 40, async () => {
           const added = document('pagination pagination pagination')
           later.push(added.messageId)
-          await stage.store([added])
+          await harness.store([added])
         })
         expect(found.flat().toSorted()).toEqual(many.map(({ messageId }) => messageId).toSorted())
         expect(later).not.toEqual([])
@@ -222,19 +224,19 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
 
       test('refuse a cursor that is none, or another query’s', async () => {
         const query = { scope: { tenant: 'acme' }, text: 'pagination', filters: {}, limit: 5 }
-        const { next = '' } = await stage.index.search(query)
+        const { next = '' } = await harness.index.search(query)
         for (const wrong of [
           { ...query, after: 'x' },
           { ...query, text: 'other', after: next },
         ])
-          await expect(stage.index.search(wrong)).rejects.toMatchObject({ code: 'invalid_query' })
+          await expect(harness.index.search(wrong)).rejects.toMatchObject({ code: 'invalid_query' })
       })
     })
 
     test('an index that cannot be read is an error, never an empty page', async () => {
-      await stage.breakDown()
+      await harness.breakDown()
       await expect(search('refund')).rejects.toMatchObject({ code: 'search_unavailable', retryable: true })
-      await expect(stage.index.locate({ tenant: 'acme' }, IDS[1] ?? '')).rejects.toMatchObject({
+      await expect(harness.index.locate({ tenant: 'acme' }, IDS[1] ?? '')).rejects.toMatchObject({
         code: 'search_unavailable',
       })
     })

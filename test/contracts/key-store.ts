@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { requestRate } from '../../functions/domain/request-rate.ts'
 import type { ApiKey } from '../../functions/domain/api-key.ts'
-import { fresh } from './scene.ts'
+import { fresh } from './session-fixture.ts'
 import type { Engine, Stores } from './stores.ts'
 
 /** API keys: found by the hash of their secret until they are revoked. */
@@ -53,7 +53,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.list(key.tenant)).toEqual([{ ...key, revokedAt: stores.clock.now() + 5 }])
     })
 
-    test('revoking an unknown key answers false', async () => {
+    test('revoking an unknown key returns false', async () => {
       expect(await stores.keys.revoke(fresh('key'), stores.clock.now())).toBe(false)
     })
 
@@ -103,7 +103,7 @@ export function keyStoreContract(engine: Engine): void {
   })
 
   describe(`key store on ${engine.name} that fails`, () => {
-    test('a store that cannot answer rejects: no request passes for a lack of keys', async () => {
+    test('a store that cannot respond rejects: no request passes for a lack of keys', async () => {
       const stores = await engine.open()
       await stores.breakDown()
       await expect(stores.keys.find('0'.repeat(64))).rejects.toThrow()

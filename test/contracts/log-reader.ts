@@ -1,18 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { nextIds } from '../../functions/domain/ids.ts'
 import type { Message } from '../../functions/domain/message.ts'
 import {
-  answerOf,
+  resolutionOf,
   callOf,
   endAfter,
   headOf,
+  header,
   newRun,
-  openScene,
+  openFixture,
   pausedRun,
   resultOf,
   roundAfter,
   startRun,
-} from './scene.ts'
-import type { Scene } from './scene.ts'
+} from './session-fixture.ts'
+import type { SessionFixture } from './session-fixture.ts'
 import { allMessages, allRuns } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
@@ -26,14 +28,14 @@ export function logReaderContract(engine: Engine): void {
     afterAll(() => stores.close())
 
     /** A log of `rounds` rounds with `calls` calls each, all ended, in one running run. */
-    async function longLog(scene: Scene, rounds: number, calls: number) {
-      const { lease, run, message } = await startRun(scene)
+    async function longLog(fixture: SessionFixture, rounds: number, calls: number) {
+      const { lease, run, message } = await startRun(fixture)
       const written: Message[] = message === undefined ? [] : [message]
       let head = lease.head
       for (let number = 0; number < rounds; number++) {
         const names = Array.from({ length: calls }, (_, n) => ({ name: `tool-${n}` }))
-        const round = roundAfter(scene, lease, head, names, number)
-        await scene.log.appendRound(lease, round)
+        const round = roundAfter(fixture, lease, head, names, number)
+        await fixture.log.appendRound(lease, round)
         written.push(round.assistant, ...round.tools)
         head = headOf(round)
       }
@@ -41,27 +43,27 @@ export function logReaderContract(engine: Engine): void {
     }
 
     test('a session that has no messages reads as an empty page, and so does one that is deleted', async () => {
-      const scene = await openScene(stores)
+      const fixture = await openFixture(stores)
       const empty = { messages: [], more: false }
-      expect(await scene.reader.messages(scene.key, { order: 'ascending', limit: 10 })).toEqual(empty)
-      await startRun(scene)
-      await scene.deletion.tombstone(scene.key)
-      expect(await scene.reader.messages(scene.key, { order: 'ascending', limit: 10 })).toEqual(empty)
-      expect(await scene.reader.runs(scene.key, { limit: 10 })).toEqual({ runs: [], more: false })
-      expect(await scene.reader.queued(scene.key)).toEqual([])
+      expect(await fixture.reader.messages(fixture.key, { order: 'ascending', limit: 10 })).toEqual(empty)
+      await startRun(fixture)
+      await fixture.deletion.tombstone(fixture.key)
+      expect(await fixture.reader.messages(fixture.key, { order: 'ascending', limit: 10 })).toEqual(empty)
+      expect(await fixture.reader.runs(fixture.key, { limit: 10 })).toEqual({ runs: [], more: false })
+      expect(await fixture.reader.queued(fixture.key)).toEqual([])
     })
 
     test('over 1,000 entries read whole page by page, forward and backward, in any page size', async () => {
-      const scene = await openScene(stores)
-      const { written } = await longLog(scene, 20, 55)
+      const fixture = await openFixture(stores)
+      const { written } = await longLog(fixture, 20, 55)
       expect(written).toHaveLength(1121)
-      expect(await allMessages(scene.peer.reader, scene.key, 1000)).toEqual(written)
-      expect(idsOf(await allMessages(scene.reader, scene.key, 37))).toEqual(idsOf(written))
+      expect(await allMessages(fixture.peer.reader, fixture.key, 1000)).toEqual(written)
+      expect(idsOf(await allMessages(fixture.reader, fixture.key, 37))).toEqual(idsOf(written))
       const backward: Message[] = []
       for (let more = true; more;) {
         const before = backward.at(-1)?.id
         const query = { order: 'descending', limit: 101, ...(before === undefined ? {} : { before }) } as const
-        const page = await scene.reader.messages(scene.key, query)
+        const page = await fixture.reader.messages(fixture.key, query)
         expect(page.messages).toHaveLength(page.more ? 101 : 1121 % 101)
         backward.push(...page.messages)
         more = page.more
@@ -70,18 +72,18 @@ export function logReaderContract(engine: Engine): void {
     })
 
     test('a page ends where its messages come to the characters that it may hold, with one at least', async () => {
-      const scene = await openScene(stores)
-      const { lease, message } = await startRun(scene)
+      const fixture = await openFixture(stores)
+      const { lease, message } = await startRun(fixture)
       const text = 'x'.repeat(10_000)
-      const round = roundAfter(scene, lease, lease.head, [{ name: 'a' }, { name: 'b' }, { name: 'c' }])
+      const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }, { name: 'b' }, { name: 'c' }])
       const parts = [{ type: 'text' as const, text }, ...round.assistant.parts]
-      await scene.log.appendRound(lease, { ...round, assistant: { ...round.assistant, parts } })
+      await fixture.log.appendRound(lease, { ...round, assistant: { ...round.assistant, parts } })
       const ids = [message?.id, round.assistant.id, ...round.tools.map(({ id }) => id)]
       const pages: (readonly string[])[] = []
       for (let after: string | undefined, more = true; more; after = pages.at(-1)?.at(-1)) {
         const from = after === undefined ? {} : { after }
         const query = { order: 'ascending', limit: 2, mostCharacters: 9_000, ...from } as const
-        const page = await scene.peer.reader.messages(scene.key, query)
+        const page = await fixture.peer.reader.messages(fixture.key, query)
         pages.push(idsOf(page.messages))
         more = page.more
       }
@@ -89,17 +91,17 @@ export function logReaderContract(engine: Engine): void {
     })
 
     test('a page that ends with the log says so, also when it is exactly full', async () => {
-      const scene = await openScene(stores)
-      await longLog(scene, 3, 2)
-      const page = await scene.reader.messages(scene.key, { order: 'ascending', limit: 10 })
+      const fixture = await openFixture(stores)
+      await longLog(fixture, 3, 2)
+      const page = await fixture.reader.messages(fixture.key, { order: 'ascending', limit: 10 })
       expect(page).toMatchObject({ more: false })
       expect(page.messages).toHaveLength(10)
-      expect((await scene.reader.messages(scene.key, { order: 'ascending', limit: 9 })).more).toBe(true)
+      expect((await fixture.reader.messages(fixture.key, { order: 'ascending', limit: 9 })).more).toBe(true)
     })
 
     test('a reader that pages forward while another appends misses nothing and sees nothing twice', async () => {
-      const scene = await openScene(stores)
-      const { lease, head, rounds } = await longLog(scene, 4, 20)
+      const fixture = await openFixture(stores)
+      const { lease, head, rounds } = await longLog(fixture, 4, 20)
       let last = head
       let number = rounds
       const seen: Message[] = []
@@ -107,38 +109,38 @@ export function logReaderContract(engine: Engine): void {
       while (quiet < 2) {
         const after = seen.at(-1)?.id
         const query = { order: 'ascending', limit: 13, ...(after === undefined ? {} : { after }) } as const
-        const reading = scene.peer.reader.messages(scene.key, query)
+        const reading = fixture.peer.reader.messages(fixture.key, query)
         if (number < 60) {
           // A clock that jumps back between the writes does not make an entry appear behind the reader.
-          scene.clock.advance(number % 3 === 0 ? -7000 : 2000)
+          fixture.clock.advance(number % 3 === 0 ? -7000 : 2000)
           const round = roundAfter(
-            scene,
+            fixture,
             lease,
             last,
             Array.from({ length: 16 }, () => ({ name: 'tool' })),
             number++,
           )
-          await scene.log.appendRound(lease, round)
+          await fixture.log.appendRound(lease, round)
           last = headOf(round)
         }
         const page = await reading
         seen.push(...page.messages)
         quiet = page.messages.length === 0 && number >= 60 ? quiet + 1 : 0
       }
-      const all = await allMessages(scene.reader, scene.key)
+      const all = await allMessages(fixture.reader, fixture.key)
       expect(all.length).toBeGreaterThan(1000)
       expect(idsOf(seen)).toEqual(idsOf(all))
       expect(idsOf(all).toSorted()).toEqual(idsOf(all))
     })
 
     test('filters by role, run and agent, between ids and over page limits', async () => {
-      const scene = await openScene(stores)
-      const first = await longLog(scene, 2, 2)
-      await scene.log.endRun(first.lease, endAfter(scene, first.lease, first.head))
-      const second = await startRun(scene, { agent: 'other' })
-      const all = await allMessages(scene.reader, scene.key)
+      const fixture = await openFixture(stores)
+      const first = await longLog(fixture, 2, 2)
+      await fixture.log.endRun(first.lease, endAfter(fixture, first.lease, first.head))
+      const second = await startRun(fixture, { agent: 'other' })
+      const all = await allMessages(fixture.reader, fixture.key)
       const find = async (query: object): Promise<string[]> =>
-        idsOf((await scene.reader.messages(scene.key, { order: 'ascending', limit: 100, ...query })).messages)
+        idsOf((await fixture.reader.messages(fixture.key, { order: 'ascending', limit: 100, ...query })).messages)
       const where = (keep: (message: Message) => boolean): string[] => idsOf(all.filter(keep))
       expect(await find({ roles: ['tool'] })).toEqual(where((message) => message.role === 'tool'))
       expect(await find({ roles: ['user', 'assistant'] })).toEqual(where((message) => message.role !== 'tool'))
@@ -149,7 +151,7 @@ export function logReaderContract(engine: Engine): void {
       const [from, to] = [all[2]?.id ?? '', all[7]?.id ?? '']
       expect(await find({ after: from, before: to })).toEqual(idsOf(all.slice(3, 7)))
       expect(await find({ after: from, before: to, order: 'descending' })).toEqual(idsOf(all.slice(3, 7).toReversed()))
-      const page = await scene.reader.messages(scene.key, { order: 'descending', limit: 3, roles: ['tool'] })
+      const page = await fixture.reader.messages(fixture.key, { order: 'descending', limit: 3, roles: ['tool'] })
       expect(idsOf(page.messages)).toEqual(
         where((message) => message.role === 'tool')
           .toReversed()
@@ -159,7 +161,7 @@ export function logReaderContract(engine: Engine): void {
     })
 
     test('a message is found by its id in its own session only', async () => {
-      const [one, two] = [await openScene(stores), await openScene(stores)]
+      const [one, two] = [await openFixture(stores), await openFixture(stores)]
       const { message } = await startRun(one)
       expect(await one.peer.reader.message(one.key, message?.id ?? '')).toEqual(message)
       expect(await two.reader.message(two.key, message?.id ?? '')).toBeUndefined()
@@ -169,7 +171,7 @@ export function logReaderContract(engine: Engine): void {
     })
 
     test('a run is found by its id in its own session only', async () => {
-      const [one, two] = [await openScene(stores), await openScene(stores)]
+      const [one, two] = [await openFixture(stores), await openFixture(stores)]
       const { run } = await startRun(one)
       expect(await one.peer.reader.run(one.key, run.id)).toEqual(run)
       expect(await two.reader.run(two.key, run.id)).toBeUndefined()
@@ -177,55 +179,96 @@ export function logReaderContract(engine: Engine): void {
     })
 
     test('every write is seen by every reader as soon as it is acknowledged', async () => {
-      const scene = await openScene(stores)
-      const { lease, run, message } = await startRun(scene)
-      expect(await scene.peer.reader.message(scene.key, message?.id ?? '')).toBeDefined()
-      const round = roundAfter(scene, lease, lease.head, [{ name: 'a' }, { name: 'ask', needs: 'result' }])
-      await scene.log.appendRound(lease, round)
-      expect(await scene.peer.reader.message(scene.key, callOf(round, 0).id)).toMatchObject({ status: 'running' })
-      await scene.log.completeCall(lease, resultOf(scene, callOf(round, 0).id))
-      expect(await scene.peer.reader.message(scene.key, callOf(round, 0).id)).toMatchObject({ status: 'completed' })
-      await scene.log.pause(lease)
-      expect(await scene.peer.reader.run(scene.key, run.id)).toMatchObject({ status: 'paused' })
-      await scene.peer.inbox.resolve(scene.key, run.id, [answerOf('call-0-1')])
-      expect(await scene.reader.message(scene.key, callOf(round, 1).id)).toMatchObject({ status: 'completed' })
+      const fixture = await openFixture(stores)
+      const { lease, run, message } = await startRun(fixture)
+      expect(await fixture.peer.reader.message(fixture.key, message?.id ?? '')).toBeDefined()
+      const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }, { name: 'ask', needs: 'result' }])
+      await fixture.log.appendRound(lease, round)
+      expect(await fixture.peer.reader.message(fixture.key, callOf(round, 0).id)).toMatchObject({ status: 'running' })
+      await fixture.log.completeCall(lease, resultOf(fixture, callOf(round, 0).id))
+      expect(await fixture.peer.reader.message(fixture.key, callOf(round, 0).id)).toMatchObject({ status: 'completed' })
+      await fixture.log.pause(lease)
+      expect(await fixture.peer.reader.run(fixture.key, run.id)).toMatchObject({ status: 'paused' })
+      await fixture.peer.inbox.resolve(fixture.key, run.id, [resolutionOf('call-0-1')])
+      expect(await fixture.reader.message(fixture.key, callOf(round, 1).id)).toMatchObject({ status: 'completed' })
     })
 
     test('runs are listed newest first, page by page, and by status', async () => {
-      const scene = await openScene(stores)
-      const { lease, run } = await startRun(scene)
-      await scene.log.endRun(lease, endAfter(scene, lease, lease.head, 'failed'))
+      const fixture = await openFixture(stores)
+      const { lease, run } = await startRun(fixture)
+      await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head, 'failed'))
       const ids = [run.id]
-      for (let n = 0; n < 11; n++) ids.push((await scene.inbox.enqueue(scene.key, newRun())).runId)
-      expect(idsOf(await allRuns(scene.peer.reader, scene.key, 5))).toEqual(ids)
-      const page = await scene.reader.runs(scene.key, { limit: 12 })
+      for (let n = 0; n < 11; n++) ids.push((await fixture.inbox.enqueue(fixture.key, newRun())).runId)
+      expect(idsOf(await allRuns(fixture.peer.reader, fixture.key, 5))).toEqual(ids)
+      const page = await fixture.reader.runs(fixture.key, { limit: 12 })
       expect(idsOf(page.runs)).toEqual(ids.toReversed())
       expect(page.more).toBe(false)
-      expect(idsOf((await scene.reader.runs(scene.key, { limit: 10, status: 'failed' })).runs)).toEqual([run.id])
-      const queued = await scene.reader.runs(scene.key, { limit: 10, status: 'queued', before: ids[4] ?? '' })
+      expect(idsOf((await fixture.reader.runs(fixture.key, { limit: 10, status: 'failed' })).runs)).toEqual([run.id])
+      const queued = await fixture.reader.runs(fixture.key, { limit: 10, status: 'queued', before: ids[4] ?? '' })
       expect(idsOf(queued.runs)).toEqual([ids[3], ids[2], ids[1]])
-      expect(idsOf(await scene.reader.queued(scene.key))).toEqual(ids.slice(1))
+      expect(idsOf(await fixture.reader.queued(fixture.key))).toEqual(ids.slice(1))
+    })
+
+    test('a page of runs ends by what they were asked, too, and has at least one', async () => {
+      const fixture = await openFixture(stores)
+      const { run } = await startRun(fixture)
+      const ids = [run.id]
+      const input = { parts: [{ type: 'text', text: 'x'.repeat(1_000) }] } as const
+      for (let n = 0; n < 4; n++) ids.push((await fixture.inbox.enqueue(fixture.key, { ...newRun(), input })).runId)
+      const read = async (mostCharacters: number, before: string | undefined) => {
+        const query = { limit: 10, mostCharacters, ...(before === undefined ? {} : { before }) }
+        const { runs, more } = await fixture.peer.reader.runs(fixture.key, query)
+        return { ids: idsOf(runs), more }
+      }
+      expect(await read(2_500, undefined)).toEqual({ ids: [ids[4], ids[3]], more: true })
+      expect(await read(10, ids[3])).toEqual({ ids: [ids[2]], more: true })
+      expect(await read(2_500, ids[2])).toEqual({ ids: [ids[1], ids[0]], more: false })
+    })
+
+    test('queued runs that steer are found in order, until they are started, cancelled, steered or deleted', async () => {
+      const fixture = await openFixture(stores)
+      const { lease, run } = await startRun(fixture, { onBusy: 'steer' })
+      const steering = (limit = 10) => fixture.peer.reader.steering(fixture.key, limit)
+      expect(await steering()).toEqual([])
+      const ids: string[] = []
+      for (const onBusy of ['steer', 'queue', 'steer', 'steer', 'steer'] as const)
+        ids.push((await fixture.inbox.enqueue(fixture.key, newRun({ onBusy }))).runId)
+      const [first = '', , third = '', fourth = '', fifth = ''] = ids
+      expect(await steering()).toEqual([first, third, fourth, fifth])
+      expect(await steering(2)).toEqual([first, third])
+      await fixture.inbox.cancel(fixture.key, third)
+      const [messageId = ''] = nextIds(lease.head, fixture.clock.now(), 1)
+      expect(await fixture.log.steer(lease, fourth, messageId)).toBeDefined()
+      expect(await steering()).toEqual([first, fifth])
+      await fixture.log.endRun(lease, endAfter(fixture, lease, messageId))
+      const started = await fixture.peer.lease.start(await header(fixture), 'another')
+      expect(started?.run.id).toBe(first)
+      expect(await steering()).toEqual([fifth])
+      expect((await fixture.reader.run(fixture.key, run.id))?.status).toBe('completed')
+      await fixture.deletion.tombstone(fixture.key)
+      expect(await steering()).toEqual([])
     })
 
     test('the calls of a paused run read as they stand', async () => {
-      const scene = await openScene(stores)
-      const { round } = await pausedRun(scene, [{ name: 'ask', needs: 'result' }])
-      expect((await allMessages(scene.peer.reader, scene.key)).slice(1)).toEqual([round.assistant, ...round.tools])
+      const fixture = await openFixture(stores)
+      const { round } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
+      expect((await allMessages(fixture.peer.reader, fixture.key)).slice(1)).toEqual([round.assistant, ...round.tools])
     })
   })
 
   describe(`log reader on ${engine.name} that fails`, () => {
-    test('a store that cannot answer rejects and never reads as an empty log', async () => {
+    test('a store that cannot respond rejects and never reads as an empty log', async () => {
       const stores = await engine.open()
-      const scene = await openScene(stores)
-      const { run, message } = await startRun(scene)
+      const fixture = await openFixture(stores)
+      const { run, message } = await startRun(fixture)
       await stores.breakDown()
-      await expect(scene.reader.messages(scene.key, { order: 'ascending', limit: 10 })).rejects.toThrow()
-      await expect(scene.reader.message(scene.key, message?.id ?? '')).rejects.toThrow()
-      await expect(scene.reader.run(scene.key, run.id)).rejects.toThrow()
-      await expect(scene.reader.runs(scene.key, { limit: 10 })).rejects.toThrow()
-      await expect(scene.reader.queued(scene.key)).rejects.toThrow()
-      await expect(scene.lease.look(scene.key)).rejects.toThrow()
+      await expect(fixture.reader.messages(fixture.key, { order: 'ascending', limit: 10 })).rejects.toThrow()
+      await expect(fixture.reader.message(fixture.key, message?.id ?? '')).rejects.toThrow()
+      await expect(fixture.reader.run(fixture.key, run.id)).rejects.toThrow()
+      await expect(fixture.reader.runs(fixture.key, { limit: 10 })).rejects.toThrow()
+      await expect(fixture.reader.queued(fixture.key)).rejects.toThrow()
+      await expect(fixture.reader.steering(fixture.key, 1)).rejects.toThrow()
+      await expect(fixture.lease.look(fixture.key)).rejects.toThrow()
       await stores.close()
     })
   })

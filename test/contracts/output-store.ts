@@ -40,7 +40,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
         expect(textOf(await store.read(key, `${object}.preview`))).toBe('b')
       })
 
-      test('what is not there: stat answers undefined and read rejects', async () => {
+      test('what is not there: stat returns undefined and read rejects', async () => {
         const store = await open()
         const key = newKey()
         expect(await store.stat(key, newName())).toBeUndefined()
@@ -123,6 +123,19 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
           textOf(await store.read(key, object)),
         )
       })
+    })
+
+    test('one object can be removed, and none twice', async () => {
+      const store = await open()
+      const [owner, first, second] = [newKey(), newName(), newName()]
+      for (const name of [first, second]) await store.put(owner, name, Buffer.from(name), 'text/plain')
+      for (let times = 0; times < 2; times++) await store.remove(owner, first)
+      expect(await store.stat(owner, first)).toBeUndefined()
+      expect(await store.stat(owner, second)).toBeDefined()
+      await store.remove(owner, '../x')
+      await store.put(owner, first, Buffer.from('anew'), 'text/plain')
+      expect(Buffer.from(await store.read(owner, first)).toString()).toBe('anew')
+      expect(await store.removeAll(owner)).toBe(2)
     })
 
     describe('removeAll', () => {

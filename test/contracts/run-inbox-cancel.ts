@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endAfter, expectCode, header, newRun, openScene, pausedRun, roundAfter, startRun, takeOver } from './scene.ts'
+import {
+  endAfter,
+  expectCode,
+  header,
+  newRun,
+  openFixture,
+  pausedRun,
+  roundAfter,
+  startRun,
+  takeOver,
+} from './session-fixture.ts'
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
@@ -11,82 +21,82 @@ export function runInboxCancelContract(engine: Engine): void {
     afterAll(() => stores.close())
 
     test('a queued run is cancelled at once and never becomes a message', async () => {
-      const scene = await openScene(stores)
-      const first = await scene.inbox.enqueue(scene.key, newRun())
-      const second = await scene.inbox.enqueue(scene.key, newRun())
-      expect(await scene.peer.inbox.cancel(scene.key, first.runId)).toEqual({ state: 'cancelled' })
-      expect((await header(scene)).queued).toBe(1)
-      expect(await scene.reader.run(scene.key, first.runId)).toMatchObject({
+      const fixture = await openFixture(stores)
+      const first = await fixture.inbox.enqueue(fixture.key, newRun())
+      const second = await fixture.inbox.enqueue(fixture.key, newRun())
+      expect(await fixture.peer.inbox.cancel(fixture.key, first.runId)).toEqual({ state: 'cancelled' })
+      expect((await header(fixture)).queued).toBe(1)
+      expect(await fixture.reader.run(fixture.key, first.runId)).toMatchObject({
         status: 'cancelled',
         stopReason: 'cancelled',
-        endedAt: scene.clock.now(),
+        endedAt: fixture.clock.now(),
       })
-      expect((await scene.lease.start(await header(scene), 'x'))?.run.id).toBe(second.runId)
+      expect((await fixture.lease.start(await header(fixture), 'x'))?.run.id).toBe(second.runId)
     })
 
     test('a running run gets the flag, which its holder obeys at its next poll', async () => {
-      const scene = await openScene(stores)
-      const { lease, run } = await startRun(scene)
-      expect(await scene.peer.inbox.cancel(scene.key, run.id)).toEqual({ state: 'cancelling', free: false })
-      expect((await header(scene)).cancel).toEqual({ run: run.id, reason: 'user' })
-      const before = await snapshot(scene, scene.key)
-      expect(await scene.log.endRun(lease, endAfter(scene, lease, lease.head))).toBeUndefined()
-      expect(await scene.log.endRun(lease, endAfter(scene, lease, lease.head, 'failed'))).toBeUndefined()
-      expect(await snapshot(scene, scene.key)).toEqual(before)
-      expect(await scene.log.endRun(lease, endAfter(scene, lease, lease.head, 'cancelled'))).toMatchObject({
+      const fixture = await openFixture(stores)
+      const { lease, run } = await startRun(fixture)
+      expect(await fixture.peer.inbox.cancel(fixture.key, run.id)).toEqual({ state: 'cancelling', free: false })
+      expect((await header(fixture)).cancel).toEqual({ run: run.id, reason: 'user' })
+      const before = await snapshot(fixture, fixture.key)
+      expect(await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head))).toBeUndefined()
+      expect(await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head, 'failed'))).toBeUndefined()
+      expect(await snapshot(fixture, fixture.key)).toEqual(before)
+      expect(await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head, 'cancelled'))).toMatchObject({
         run: { status: 'cancelled' },
       })
-      expect(await header(scene)).not.toHaveProperty('cancel')
+      expect(await header(fixture)).not.toHaveProperty('cancel')
     })
 
     test('a paused run is free to take for its cancel at once, and so is one whose holder has died', async () => {
-      const scene = await openScene(stores)
-      const { started } = await pausedRun(scene, [{ name: 'ask', needs: 'result' }])
-      expect(await scene.inbox.cancel(scene.key, started.run.id)).toEqual({ state: 'cancelling', free: true })
-      expect(await header(scene)).toMatchObject({ due: scene.clock.now() })
-      expect(await scene.lease.take(await header(scene), 'x')).toMatchObject({ runId: started.run.id })
-      const dead = await openScene(stores)
+      const fixture = await openFixture(stores)
+      const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
+      expect(await fixture.inbox.cancel(fixture.key, started.run.id)).toEqual({ state: 'cancelling', free: true })
+      expect(await header(fixture)).toMatchObject({ due: fixture.clock.now() })
+      expect(await fixture.lease.take(await header(fixture), 'x')).toMatchObject({ runId: started.run.id })
+      const dead = await openFixture(stores)
       const { run } = await startRun(dead)
       dead.clock.advance(60_001)
       expect(await dead.inbox.cancel(dead.key, run.id)).toEqual({ state: 'cancelling', free: true })
     })
 
     test('a cancel twice is the same cancel, and of an ended run nothing', async () => {
-      const scene = await openScene(stores)
-      const { run } = await startRun(scene)
-      await scene.inbox.cancel(scene.key, run.id)
-      expect(await scene.inbox.cancel(scene.key, run.id)).toEqual({ state: 'cancelling', free: false })
-      const { lease } = await takeOver(scene)
-      await scene.log.endRun(lease, endAfter(scene, lease, lease.head, 'cancelled'))
-      const before = await snapshot(scene, scene.key)
-      expect(await scene.inbox.cancel(scene.key, run.id)).toEqual({ state: 'ended' })
-      expect(await snapshot(scene, scene.key)).toEqual(before)
+      const fixture = await openFixture(stores)
+      const { run } = await startRun(fixture)
+      await fixture.inbox.cancel(fixture.key, run.id)
+      expect(await fixture.inbox.cancel(fixture.key, run.id)).toEqual({ state: 'cancelling', free: false })
+      const { lease } = await takeOver(fixture)
+      await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head, 'cancelled'))
+      const before = await snapshot(fixture, fixture.key)
+      expect(await fixture.inbox.cancel(fixture.key, run.id)).toEqual({ state: 'ended' })
+      expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
     test('an unknown run is not found', async () => {
-      const scene = await openScene(stores)
-      await expectCode(scene.inbox.cancel(scene.key, '01ARZ3NDEKTSV4RRFFQ69G5FAV'), 'run_not_found')
+      const fixture = await openFixture(stores)
+      await expectCode(fixture.inbox.cancel(fixture.key, '01ARZ3NDEKTSV4RRFFQ69G5FAV'), 'run_not_found')
     })
 
     test('a merged run cancels the run that it became part of', async () => {
-      const scene = await openScene(stores)
-      const { lease, run } = await startRun(scene)
-      const steered = await scene.inbox.enqueue(scene.key, newRun({ onBusy: 'steer' }))
-      await scene.log.steer(lease, steered.runId, roundAfter(scene, lease, lease.head, []).assistant.id)
-      expect(await scene.inbox.cancel(scene.key, steered.runId)).toEqual({ state: 'cancelling', free: false })
-      expect((await header(scene)).cancel).toEqual({ run: run.id, reason: 'user' })
+      const fixture = await openFixture(stores)
+      const { lease, run } = await startRun(fixture)
+      const steered = await fixture.inbox.enqueue(fixture.key, newRun({ onBusy: 'steer' }))
+      await fixture.log.steer(lease, steered.runId, roundAfter(fixture, lease, lease.head, []).assistant.id)
+      expect(await fixture.inbox.cancel(fixture.key, steered.runId)).toEqual({ state: 'cancelling', free: false })
+      expect((await header(fixture)).cancel).toEqual({ run: run.id, reason: 'user' })
     })
 
     test('a queued run that starts and is cancelled at once either starts or is cancelled, never both', async () => {
-      const scene = await openScene(stores)
-      const queued = await scene.inbox.enqueue(scene.key, newRun())
-      const seen = await header(scene)
+      const fixture = await openFixture(stores)
+      const queued = await fixture.inbox.enqueue(fixture.key, newRun())
+      const seen = await header(fixture)
       const [started, cancelled] = await Promise.all([
-        scene.lease.start(seen, 'x'),
-        scene.peer.inbox.cancel(scene.key, queued.runId),
+        fixture.lease.start(seen, 'x'),
+        fixture.peer.inbox.cancel(fixture.key, queued.runId),
       ])
       expect(cancelled.state).toBe(started === undefined ? 'cancelled' : 'cancelling')
-      expect((await header(scene)).queued).toBe(0)
+      expect((await header(fixture)).queued).toBe(0)
     })
   })
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endAfter, expectCode, fresh, header, newRun, openScene, roundAfter, startRun } from './scene.ts'
+import { endAfter, expectCode, fresh, header, newRun, openFixture, roundAfter, startRun } from './session-fixture.ts'
+import type { SessionFixture } from './session-fixture.ts'
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
@@ -15,11 +16,14 @@ export function runInboxCapsContract(engine: Engine): void {
     test.each([1, 3])('of 20 runs that are handed in at once, %i are accepted', async (cap) => {
       const tenant = fresh('tenant')
       const counted = capped(cap)
-      const scenes = await Promise.all(Array.from({ length: 20 }, () => openScene(stores, { tenant })))
+      const fixtures = await Promise.all(Array.from({ length: 20 }, () => openFixture(stores, { tenant })))
       const results = await Promise.allSettled(
-        scenes.map((scene, place) => {
-          const { inbox } = place % 2 === 0 ? scene : scene.peer
-          return inbox.enqueue(scene.key, newRun({ ...counted, ...(place % 3 === 0 ? { startAs: fresh('me') } : {}) }))
+        fixtures.map((fixture, place) => {
+          const { inbox } = place % 2 === 0 ? fixture : fixture.peer
+          return inbox.enqueue(
+            fixture.key,
+            newRun({ ...counted, ...(place % 3 === 0 ? { startAs: fresh('me') } : {}) }),
+          )
         }),
       )
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(cap)
@@ -30,7 +34,7 @@ export function runInboxCapsContract(engine: Engine): void {
     test('queued, running and paused runs count, over all sessions; ended, cancelled, merged and deleted ones do not', async () => {
       const tenant = fresh('tenant')
       const counted = capped(3)
-      const [one, two, three] = await Promise.all([1, 2, 3].map(() => openScene(stores, { tenant })))
+      const [one, two, three] = await Promise.all([1, 2, 3].map(() => openFixture(stores, { tenant })))
       if (one === undefined || two === undefined || three === undefined) throw new Error('there are three')
       const refused = async (): Promise<void> => {
         const before = await snapshot(three, three.key)
@@ -64,20 +68,82 @@ export function runInboxCapsContract(engine: Engine): void {
     })
 
     test('what was accepted before under an idempotency key is the same run, also at the cap', async () => {
-      const scene = await openScene(stores)
+      const fixture = await openFixture(stores)
       const idempotency = { keyHash: 'k'.repeat(64), bodyHash: 'b'.repeat(64) }
       const run = newRun({ ...capped(1), idempotency })
-      const { runId } = await scene.inbox.enqueue(scene.key, run)
-      expect(await scene.peer.inbox.enqueue(scene.key, run)).toEqual({ runId, repeated: true })
+      const { runId } = await fixture.inbox.enqueue(fixture.key, run)
+      expect(await fixture.peer.inbox.enqueue(fixture.key, run)).toEqual({ runId, repeated: true })
       const other = { ...run, idempotency: { ...idempotency, bodyHash: 'c'.repeat(64) } }
-      await expectCode(scene.inbox.enqueue(scene.key, other), 'idempotency_conflict')
+      await expectCode(fixture.inbox.enqueue(fixture.key, other), 'idempotency_conflict')
     })
 
     test('runs without a cap need no room', async () => {
-      const scene = await openScene(stores)
+      const fixture = await openFixture(stores)
       const { keyId } = capped(1)
-      for (let count = 0; count < 3; count++) await scene.inbox.enqueue(scene.key, newRun({ keyId }))
-      expect((await scene.reader.queued(scene.key)).length).toBe(3)
+      for (let count = 0; count < 3; count++) await fixture.inbox.enqueue(fixture.key, newRun({ keyId }))
+      expect((await fixture.reader.queued(fixture.key)).length).toBe(3)
+    })
+
+    /** Ends a run that used 10 tokens. */
+    async function use(keyId?: string): Promise<SessionFixture> {
+      const fixture = await openFixture(stores, keyId === undefined ? {} : { tenant: fresh('tenant') })
+      const { lease } = await startRun(fixture)
+      const account = keyId === undefined ? {} : { keyId }
+      await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head), account)
+      return fixture
+    }
+
+    test('a key whose tokens of the day are used up starts no run, in any session, until the day is over', async () => {
+      const keyId = fresh('key')
+      const fixture = await use(keyId)
+      const other = await openFixture(stores)
+      const with10 = newRun({ keyId, budget: { keyTokens: 10 } })
+      const before = await snapshot(fixture, fixture.key)
+      await expectCode(fixture.inbox.enqueue(fixture.key, with10), 'key_tokens_used_up')
+      await expectCode(other.inbox.enqueue(other.key, with10), 'key_tokens_used_up')
+      expect(await snapshot(fixture, fixture.key)).toEqual(before)
+      await fixture.inbox.enqueue(fixture.key, newRun({ keyId, budget: { keyTokens: 11 } }))
+      await fixture.inbox.enqueue(fixture.key, newRun({ keyId: fresh('key'), budget: { keyTokens: 1 } }))
+      fixture.clock.advance(86_400_000)
+      await fixture.inbox.enqueue(fixture.key, with10)
+    })
+
+    test('a tenant whose tokens of the day are used up starts no run, and is told when it may', async () => {
+      const fixture = await use()
+      const refused = fixture.inbox.enqueue(fixture.key, newRun({ budget: { tenantTokens: 10 } }))
+      const left = Math.ceil((86_400_000 - (fixture.clock.now() % 86_400_000)) / 1_000)
+      await expect(refused).rejects.toMatchObject({ code: 'tenant_budget_used_up', retryAfterSeconds: left })
+      const other = await openFixture(stores)
+      await other.inbox.enqueue(other.key, newRun({ budget: { tenantTokens: 10 } }))
+      await fixture.inbox.enqueue(fixture.key, newRun({ budget: { tenantTokens: 11 } }))
+    })
+
+    test('dollars count at list prices; what has no price counts as tokens alone', async () => {
+      const fixture = await use()
+      await fixture.inbox.enqueue(fixture.key, newRun({ budget: { tenantDollars: 0.000_001 } }))
+      const priced = await openFixture(stores)
+      const { lease } = await startRun(priced)
+      const end = endAfter(priced, lease, lease.head)
+      if (end.message === undefined) throw new Error('it has a message')
+      // 7 × $2 + 3 × $10 for a million.
+      await priced.log.endRun(lease, { ...end, message: { ...end.message, model: 'anthropic/claude-sonnet-5-5' } })
+      const refused = priced.inbox.enqueue(priced.key, newRun({ budget: { tenantDollars: 0.000_044 } }))
+      await expectCode(refused, 'tenant_budget_used_up')
+      await priced.inbox.enqueue(priced.key, newRun({ budget: { tenantDollars: 0.000_045 } }))
+    })
+
+    test('what was accepted before under an idempotency key is the same run, also when all is used up', async () => {
+      const fixture = await openFixture(stores)
+      const idempotency = { keyHash: 'k'.repeat(64), bodyHash: 'b'.repeat(64) }
+      const run = newRun({ startAs: fresh('me'), idempotency, budget: { tenantTokens: 10 } })
+      const { runId, started } = await fixture.inbox.enqueue(fixture.key, run)
+      if (started === undefined) throw new Error('it starts')
+      await fixture.log.endRun(started.lease, endAfter(fixture, started.lease, started.lease.head))
+      await expectCode(
+        fixture.inbox.enqueue(fixture.key, newRun({ budget: { tenantTokens: 10 } })),
+        'tenant_budget_used_up',
+      )
+      expect(await fixture.inbox.enqueue(fixture.key, run)).toEqual({ runId, repeated: true })
     })
   })
 }

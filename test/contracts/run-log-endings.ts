@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Lease } from '../../functions/domain/session.ts'
 import {
-  answerOf,
+  resolutionOf,
   approvalOf,
   callOf,
   endAfter,
@@ -9,14 +9,14 @@ import {
   header,
   headOf,
   newRun,
-  openScene,
+  openFixture,
   pausedRun,
   resultOf,
   roundAfter,
   startRun,
   takeOver,
-} from './scene.ts'
-import type { Scene } from './scene.ts'
+} from './session-fixture.ts'
+import type { SessionFixture } from './session-fixture.ts'
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
@@ -28,44 +28,44 @@ export function runLogEndingsContract(engine: Engine): void {
     afterAll(() => stores.close())
 
     test("a pause releases the lease and takes the session off the sweeper's list", async () => {
-      const scene = await openScene(stores)
-      const { started } = await pausedRun(scene, [{ name: 'ask', needs: 'result' }])
-      const after = await header(scene)
+      const fixture = await openFixture(stores)
+      const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
+      const after = await header(fixture)
       expect(after).toMatchObject({ paused: true, activeRun: started.run.id, waiting: 1 })
       expect(after.generation).toBeGreaterThan(started.lease.generation)
       expect(after).not.toHaveProperty('lease')
       expect(after).not.toHaveProperty('due')
-      expect(await scene.reader.run(scene.key, started.run.id)).toMatchObject({ status: 'paused' })
+      expect(await fixture.reader.run(fixture.key, started.run.id)).toMatchObject({ status: 'paused' })
     })
 
     test('a pause is not written when a cancel has come in', async () => {
-      const scene = await openScene(stores)
-      const { lease, run } = await startRun(scene)
-      await scene.log.appendRound(lease, roundAfter(scene, lease, lease.head, [{ name: 'ask', needs: 'result' }]))
-      await scene.peer.inbox.cancel(scene.key, run.id)
-      const before = await snapshot(scene, scene.key)
-      expect(await scene.log.pause(lease)).toBeUndefined()
-      expect(await snapshot(scene, scene.key)).toEqual(before)
+      const fixture = await openFixture(stores)
+      const { lease, run } = await startRun(fixture)
+      await fixture.log.appendRound(lease, roundAfter(fixture, lease, lease.head, [{ name: 'ask', needs: 'result' }]))
+      await fixture.peer.inbox.cancel(fixture.key, run.id)
+      const before = await snapshot(fixture, fixture.key)
+      expect(await fixture.log.pause(lease)).toBeUndefined()
+      expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
-    test("an end stores the final answer, frees the session and takes it off the sweeper's list", async () => {
-      const scene = await openScene(stores)
-      const { lease, run } = await startRun(scene)
-      const round = roundAfter(scene, lease, lease.head, [{ name: 'a' }])
-      await scene.log.appendRound(lease, round)
-      await scene.log.completeCall(lease, resultOf(scene, callOf(round, 0).id))
-      scene.clock.advance(1000)
-      const end = endAfter(scene, lease, headOf(round))
-      const ended = await scene.log.endRun(lease, end)
+    test("an end stores the final completion, frees the session and takes it off the sweeper's list", async () => {
+      const fixture = await openFixture(stores)
+      const { lease, run } = await startRun(fixture)
+      const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }])
+      await fixture.log.appendRound(lease, round)
+      await fixture.log.completeCall(lease, resultOf(fixture, callOf(round, 0).id))
+      fixture.clock.advance(1000)
+      const end = endAfter(fixture, lease, headOf(round))
+      const ended = await fixture.log.endRun(lease, end)
       expect(ended).toMatchObject({ closed: [], queued: false })
       expect(ended?.run).toMatchObject({
         id: run.id,
         status: 'completed',
         stopReason: 'answer',
-        endedAt: scene.clock.now(),
+        endedAt: fixture.clock.now(),
         usage: { totalTokens: 20 },
       })
-      const after = await snapshot(scene.peer, scene.key)
+      const after = await snapshot(fixture.peer, fixture.key)
       expect(after.messages.at(-1)).toEqual(end.message)
       expect(after.runs).toEqual([ended?.run])
       expect(after.header).toMatchObject({ head: end.message?.id, waiting: 0, queued: 0, paused: false })
@@ -74,46 +74,46 @@ export function runLogEndingsContract(engine: Engine): void {
     })
 
     test('an end with inputs queued leaves the session due at once', async () => {
-      const scene = await openScene(stores)
-      const { lease } = await startRun(scene)
-      await scene.peer.inbox.enqueue(scene.key, newRun())
-      scene.clock.advance(1000)
-      expect(await scene.log.endRun(lease, endAfter(scene, lease, lease.head))).toMatchObject({ queued: true })
-      const after = await header(scene)
+      const fixture = await openFixture(stores)
+      const { lease } = await startRun(fixture)
+      await fixture.peer.inbox.enqueue(fixture.key, newRun())
+      fixture.clock.advance(1000)
+      expect(await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head))).toMatchObject({ queued: true })
+      const after = await header(fixture)
       expect(after).toMatchObject({ queued: 1 })
-      expect(after.due ?? Infinity).toBeLessThanOrEqual(scene.clock.now())
+      expect(after.due ?? Infinity).toBeLessThanOrEqual(fixture.clock.now())
     })
 
     test('a failed end keeps its error, and one without a message adds none', async () => {
-      const scene = await openScene(stores)
-      const { lease } = await startRun(scene)
-      const { message: _message, ...end } = endAfter(scene, lease, lease.head, 'failed')
-      const ended = await scene.log.endRun(lease, end)
+      const fixture = await openFixture(stores)
+      const { lease } = await startRun(fixture)
+      const { message: _message, ...end } = endAfter(fixture, lease, lease.head, 'failed')
+      const ended = await fixture.log.endRun(lease, end)
       expect(ended?.run).toMatchObject({ status: 'failed', stopReason: 'error', error: end.error })
-      const after = await snapshot(scene, scene.key)
+      const after = await snapshot(fixture, fixture.key)
       expect(after.messages).toHaveLength(1)
       expect(after.header?.head).toBe(lease.head)
     })
 
     test('an end closes the open calls and nothing else: one that was begun is interrupted, for it may have run', async () => {
-      const scene = await openScene(stores)
-      const { lease, run } = await startRun(scene)
+      const fixture = await openFixture(stores)
+      const { lease, run } = await startRun(fixture)
       const calls = [
         { name: 'a' },
         { name: 'b' },
         { name: 'c', needs: 'result' },
         { name: 'd', needs: 'approval' },
       ] as const
-      const round = roundAfter(scene, lease, lease.head, calls)
-      await scene.log.appendRound(lease, round)
-      await scene.log.completeCall(lease, resultOf(scene, callOf(round, 0).id))
-      await scene.inbox.resolve(scene.key, run.id, [approvalOf('call-0-3', true)])
-      await scene.inbox.cancel(scene.key, run.id)
-      const ended = await scene.log.endRun(lease, endAfter(scene, lease, headOf(round), 'cancelled'))
+      const round = roundAfter(fixture, lease, lease.head, calls)
+      await fixture.log.appendRound(lease, round)
+      await fixture.log.completeCall(lease, resultOf(fixture, callOf(round, 0).id))
+      await fixture.inbox.resolve(fixture.key, run.id, [approvalOf('call-0-3', true)])
+      await fixture.inbox.cancel(fixture.key, run.id)
+      const ended = await fixture.log.endRun(lease, endAfter(fixture, lease, headOf(round), 'cancelled'))
       expect(ended?.closed.map((row) => row.id)).toEqual(round.tools.slice(1).map((row) => row.id))
       expect(ended?.closed.map((row) => row.status)).toEqual(['interrupted', 'cancelled', 'cancelled'])
-      expect(ended?.closed.every((row) => row.completedAt === scene.clock.now())).toBe(true)
-      const after = await snapshot(scene, scene.key)
+      expect(ended?.closed.every((row) => row.completedAt === fixture.clock.now())).toBe(true)
+      const after = await snapshot(fixture, fixture.key)
       expect(after.messages.slice(2, 6).map((row) => (row.role === 'tool' ? row.status : ''))).toEqual([
         'completed',
         'interrupted',
@@ -124,50 +124,50 @@ export function runLogEndingsContract(engine: Engine): void {
     })
 
     test("an end with more open calls than one engine's transaction holds closes them all", async () => {
-      const scene = await openScene(stores)
-      const { lease, run } = await startRun(scene)
+      const fixture = await openFixture(stores)
+      const { lease, run } = await startRun(fixture)
       let head = lease.head
       for (const [number, size] of [64, 64].entries()) {
         const calls = Array.from(
           { length: size },
           (_, n) => ({ name: 'ask', id: `${number}-${n}`, needs: 'result' }) as const,
         )
-        const round = roundAfter(scene, lease, head, calls, number)
+        const round = roundAfter(fixture, lease, head, calls, number)
         // A leader goes on only when its calls have ended: what is open beside its round is a member's.
         const member = number === 0 ? {} : { parentToolCallId: '0-0' }
         const tools = round.tools.map((tool) => ({ ...tool, ...member }))
-        await scene.log.appendRound(lease, { assistant: { ...round.assistant, ...member }, tools })
+        await fixture.log.appendRound(lease, { assistant: { ...round.assistant, ...member }, tools })
         head = headOf(round)
       }
-      await scene.inbox.cancel(scene.key, run.id)
-      const ended = await scene.log.endRun(lease, endAfter(scene, lease, head, 'cancelled'))
+      await fixture.inbox.cancel(fixture.key, run.id)
+      const ended = await fixture.log.endRun(lease, endAfter(fixture, lease, head, 'cancelled'))
       expect(ended?.run.status).toBe('cancelled')
-      const after = await snapshot(scene, scene.key)
+      const after = await snapshot(fixture, fixture.key)
       expect(after.messages.filter((row) => row.role === 'tool' && row.status === 'cancelled')).toHaveLength(128)
       expect(after.header).toMatchObject({ waiting: 0 })
     })
 
-    test('of a pause and the last answer at once, the run is either paused and due or not paused', async () => {
-      const scene = await openScene(stores)
-      const { lease, run } = await startRun(scene)
-      await scene.log.appendRound(lease, roundAfter(scene, lease, lease.head, [{ name: 'ask', needs: 'result' }]))
+    test('of a pause and the last resolution at once, the run is either paused and due or not paused', async () => {
+      const fixture = await openFixture(stores)
+      const { lease, run } = await startRun(fixture)
+      await fixture.log.appendRound(lease, roundAfter(fixture, lease, lease.head, [{ name: 'ask', needs: 'result' }]))
       const [paused] = await Promise.all([
-        scene.log.pause(lease),
-        scene.peer.inbox.resolve(scene.key, run.id, [answerOf('call-0-0')]),
+        fixture.log.pause(lease),
+        fixture.peer.inbox.resolve(fixture.key, run.id, [resolutionOf('call-0-0')]),
       ])
-      const after = await header(scene)
+      const after = await header(fixture)
       expect(after).toMatchObject({ waiting: 0, paused: paused !== undefined })
       expect(after).toHaveProperty('due')
     })
 
     test('of an end and an input at once, the input is never left without a wake-up', async () => {
-      const scene = await openScene(stores)
-      const { lease } = await startRun(scene)
+      const fixture = await openFixture(stores)
+      const { lease } = await startRun(fixture)
       await Promise.all([
-        scene.log.endRun(lease, endAfter(scene, lease, lease.head)),
-        scene.peer.inbox.enqueue(scene.key, newRun()),
+        fixture.log.endRun(lease, endAfter(fixture, lease, lease.head)),
+        fixture.peer.inbox.enqueue(fixture.key, newRun()),
       ])
-      const after = await header(scene)
+      const after = await header(fixture)
       expect(after).toMatchObject({ queued: 1 })
       expect(after).toHaveProperty('due')
     })
@@ -187,13 +187,13 @@ export function runLogEndingsContract(engine: Engine): void {
     }
 
     /** A run with one running, one approved and one waiting call, and one steering input queued behind it. */
-    async function hold(scene: Scene): Promise<Held> {
-      const { lease, run } = await startRun(scene)
+    async function hold(fixture: SessionFixture): Promise<Held> {
+      const { lease, run } = await startRun(fixture)
       const calls = [{ name: 'a' }, { name: 'b', needs: 'approval' }, { name: 'c', needs: 'result' }] as const
-      const round = roundAfter(scene, lease, lease.head, calls)
-      await scene.log.appendRound(lease, round)
-      await scene.inbox.resolve(scene.key, run.id, [approvalOf('call-0-1', true)])
-      const queued = await scene.inbox.enqueue(scene.key, newRun({ onBusy: 'steer' }))
+      const round = roundAfter(fixture, lease, lease.head, calls)
+      await fixture.log.appendRound(lease, round)
+      await fixture.inbox.resolve(fixture.key, run.id, [approvalOf('call-0-1', true)])
+      const queued = await fixture.inbox.enqueue(fixture.key, newRun({ onBusy: 'steer' }))
       return {
         lease,
         head: headOf(round),
@@ -203,78 +203,78 @@ export function runLogEndingsContract(engine: Engine): void {
       }
     }
 
-    const ways: Record<string, (scene: Scene, held: Held) => Promise<unknown>> = {
-      'taken over and claimed': (scene) => takeOver(scene),
-      ended: (scene, { lease, head }) => scene.log.endRun(lease, endAfter(scene, lease, head)),
-      'paused and superseded': async (scene, { lease, call }) => {
-        await scene.log.completeCall(lease, { ...resultOf(scene, call), status: 'error' })
-        await scene.log.pause(lease)
-        await scene.inbox.enqueue(scene.key, newRun())
+    const ways: Record<string, (fixture: SessionFixture, held: Held) => Promise<unknown>> = {
+      'taken over and claimed': (fixture) => takeOver(fixture),
+      ended: (fixture, { lease, head }) => fixture.log.endRun(lease, endAfter(fixture, lease, head)),
+      'paused and superseded': async (fixture, { lease, call }) => {
+        await fixture.log.completeCall(lease, { ...resultOf(fixture, call), status: 'error' })
+        await fixture.log.pause(lease)
+        await fixture.inbox.enqueue(fixture.key, newRun())
       },
-      'handed over': async (scene, { lease }) => {
-        await scene.lease.release(lease)
-        const taken = await scene.lease.take(await header(scene), 'next')
-        if (taken) await scene.lease.claim(taken)
+      'handed over': async (fixture, { lease }) => {
+        await fixture.lease.release(lease)
+        const taken = await fixture.lease.take(await header(fixture), 'next')
+        if (taken) await fixture.lease.claim(taken)
       },
-      'deleted and its rows removed': async (scene) => {
-        await scene.deletion.tombstone(scene.key)
-        while ((await scene.deletion.removeRows(scene.key, 100)).more);
+      'deleted and its rows removed': async (fixture) => {
+        await fixture.deletion.tombstone(fixture.key)
+        while ((await fixture.deletion.removeRows(fixture.key, 100)).more);
       },
     }
-    const calls: Record<string, (scene: Scene, held: Held) => Promise<unknown>> = {
-      appendRound: (scene, { lease, head }) =>
-        scene.log.appendRound(lease, roundAfter(scene, lease, head, [{ name: 'x' }], 1)),
-      completeCall: (scene, { lease, call }) => scene.log.completeCall(lease, resultOf(scene, call)),
-      beginApproved: (scene, { lease, approved }) => scene.log.beginApproved(lease, approved),
-      repair: (scene, { lease, call }) => scene.log.repair(lease, [call]),
-      steer: (scene, { lease, head, queued }) =>
-        scene.log.steer(lease, queued, roundAfter(scene, lease, head, []).assistant.id),
-      pause: (scene, { lease }) => scene.log.pause(lease),
-      endRun: (scene, { lease, head }) => scene.log.endRun(lease, endAfter(scene, lease, head, 'cancelled')),
-      claim: (scene, { lease }) => scene.lease.claim(lease),
-      heartbeat: (scene, { lease }) => scene.lease.heartbeat(lease, scene.clock.now() + 120_000),
-      release: (scene, { lease }) => scene.lease.release(lease),
+    const calls: Record<string, (fixture: SessionFixture, held: Held) => Promise<unknown>> = {
+      appendRound: (fixture, { lease, head }) =>
+        fixture.log.appendRound(lease, roundAfter(fixture, lease, head, [{ name: 'x' }], 1)),
+      completeCall: (fixture, { lease, call }) => fixture.log.completeCall(lease, resultOf(fixture, call)),
+      beginApproved: (fixture, { lease, approved }) => fixture.log.beginApproved(lease, approved),
+      repair: (fixture, { lease, call }) => fixture.log.repair(lease, [call]),
+      steer: (fixture, { lease, head, queued }) =>
+        fixture.log.steer(lease, queued, roundAfter(fixture, lease, head, []).assistant.id),
+      pause: (fixture, { lease }) => fixture.log.pause(lease),
+      endRun: (fixture, { lease, head }) => fixture.log.endRun(lease, endAfter(fixture, lease, head, 'cancelled')),
+      claim: (fixture, { lease }) => fixture.lease.claim(lease),
+      heartbeat: (fixture, { lease }) => fixture.lease.heartbeat(lease, fixture.clock.now() + 120_000),
+      release: (fixture, { lease }) => fixture.lease.release(lease),
     }
     const table = Object.keys(ways).flatMap((way) => Object.keys(calls).map((call) => [call, way] as const))
 
     test.each(table)('%s is refused and writes nothing once the run was %s', async (call, way) => {
-      const scene = await openScene(stores)
-      const held = await hold(scene)
-      await ways[way]?.(scene, held)
-      const before = await snapshot(scene, scene.key)
-      await expectCode(calls[call]?.(scene, held) ?? Promise.resolve(), 'lease_lost')
-      expect(await snapshot(scene, scene.key)).toEqual(before)
+      const fixture = await openFixture(stores)
+      const held = await hold(fixture)
+      await ways[way]?.(fixture, held)
+      const before = await snapshot(fixture, fixture.key)
+      await expectCode(calls[call]?.(fixture, held) ?? Promise.resolve(), 'lease_lost')
+      expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
     const headerCalls = Object.keys(calls).filter((call) => call !== 'completeCall')
     test.each(headerCalls)('%s is refused as soon as the session is deleted', async (call) => {
-      const scene = await openScene(stores)
-      const held = await hold(scene)
-      await scene.deletion.tombstone(scene.key)
-      const before = await snapshot(scene, scene.key)
-      await expectCode(calls[call]?.(scene, held) ?? Promise.resolve(), 'lease_lost')
-      expect(await snapshot(scene, scene.key)).toEqual(before)
+      const fixture = await openFixture(stores)
+      const held = await hold(fixture)
+      await fixture.deletion.tombstone(fixture.key)
+      const before = await snapshot(fixture, fixture.key)
+      await expectCode(calls[call]?.(fixture, held) ?? Promise.resolve(), 'lease_lost')
+      expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
     // A claim may ask the rows alone: what it raises before the next holder's claim, that one raises again.
     const heldCalls = headerCalls.filter((call) => call !== 'claim')
     test.each(heldCalls)('%s is refused as soon as another holder has taken the lease', async (call) => {
-      const scene = await openScene(stores)
-      const held = await hold(scene)
-      scene.clock.advance(60_001)
-      await scene.peer.lease.take(await header(scene), 'next')
-      const before = await snapshot(scene, scene.key)
-      await expectCode(calls[call]?.(scene, held) ?? Promise.resolve(), 'lease_lost')
-      expect(await snapshot(scene, scene.key)).toEqual(before)
+      const fixture = await openFixture(stores)
+      const held = await hold(fixture)
+      fixture.clock.advance(60_001)
+      await fixture.peer.lease.take(await header(fixture), 'next')
+      const before = await snapshot(fixture, fixture.key)
+      await expectCode(calls[call]?.(fixture, held) ?? Promise.resolve(), 'lease_lost')
+      expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
-    test('a store that cannot answer rejects every call of the holder with an error that is not `lease_lost`', async () => {
+    test('a store that cannot respond rejects every call of the holder with an error that is not `lease_lost`', async () => {
       const broken = await engine.open()
-      const scene = await openScene(broken)
-      const held = await hold(scene)
+      const fixture = await openFixture(broken)
+      const held = await hold(fixture)
       await broken.breakDown()
       for (const call of Object.values(calls)) {
-        const error = await call(scene, held).then(
+        const error = await call(fixture, held).then(
           () => undefined,
           (reason: unknown) => reason,
         )

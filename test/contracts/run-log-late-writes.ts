@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { endAfter, header, headOf, openScene, roundAfter, startRun } from './scene.ts'
+import { endAfter, header, headOf, openFixture, roundAfter, startRun } from './session-fixture.ts'
 import type { Engine } from './stores.ts'
 
 /** Writes of a holder that land after it has given up on them, while its next one is under way. */
@@ -15,15 +15,15 @@ export function runLogLateWritesContract(engine: Engine): void {
           return request()
         },
       })
-      const scene = await openScene(raced)
-      const { lease } = await startRun(scene)
-      const round = roundAfter(scene, lease, lease.head, [{ name: 'slow' }, { name: 'slower' }])
-      late = () => scene.peer.log.appendRound(lease, round)
-      await scene.log.endRun(lease, endAfter(scene, lease, headOf(round)))
-      const { messages } = await scene.reader.messages(scene.key, { order: 'ascending', limit: 100 })
+      const fixture = await openFixture(raced)
+      const { lease } = await startRun(fixture)
+      const round = roundAfter(fixture, lease, lease.head, [{ name: 'slow' }, { name: 'slower' }])
+      late = () => fixture.peer.log.appendRound(lease, round)
+      await fixture.log.endRun(lease, endAfter(fixture, lease, headOf(round)))
+      const { messages } = await fixture.reader.messages(fixture.key, { order: 'ascending', limit: 100 })
       const calls = messages.filter((message) => message.role === 'tool')
       expect(calls.filter(({ status }) => status !== 'interrupted')).toEqual([])
-      expect(await header(scene)).not.toHaveProperty('activeRun')
+      expect(await header(fixture)).not.toHaveProperty('activeRun')
       await raced.close()
     })
   })

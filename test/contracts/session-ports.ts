@@ -1,6 +1,7 @@
 import { keyStoreContract } from './key-store.ts'
+import { logImportContract } from './log-import.ts'
 import { logReaderContract } from './log-reader.ts'
-import { runInboxAnswersContract } from './run-inbox-resolutions.ts'
+import { runInboxResolutionsContract } from './run-inbox-resolutions.ts'
 import { runCountsContract } from './run-counts.ts'
 import { runInboxCancelContract } from './run-inbox-cancel.ts'
 import { runInboxCapsContract } from './run-inbox-caps.ts'
@@ -9,12 +10,16 @@ import { runInboxContract } from './run-inbox.ts'
 import { runLeaseContract } from './run-lease.ts'
 import { runLogCallsContract } from './run-log-calls.ts'
 import { runLogEndingsContract } from './run-log-endings.ts'
+import { runNoticesContract } from './run-notices.ts'
 import { runLogLateWritesContract } from './run-log-late-writes.ts'
 import { runLogContract } from './run-log.ts'
+import { sessionContextContract } from './session-context.ts'
 import { sessionDeletionContract } from './session-deletion.ts'
 import { sessionJanitorContract } from './session-janitor.ts'
 import { sessionStoreContract } from './session-store.ts'
+import { sourceNumbersContract } from './source-numbers.ts'
 import type { Engine } from './stores.ts'
+import { usageLedgerContract } from './usage-ledger.ts'
 
 /** Everything that the session ports promise: an engine that passes can hold Tooltrail's sessions. */
 export function sessionPortsContract(engine: Engine): void {
@@ -22,16 +27,21 @@ export function sessionPortsContract(engine: Engine): void {
   runInboxContract(engine)
   runInboxRepeatsContract(engine)
   runInboxCapsContract(engine)
-  runInboxAnswersContract(engine)
+  runInboxResolutionsContract(engine)
   runInboxCancelContract(engine)
   runCountsContract(engine)
   runLeaseContract(engine)
   runLogContract(engine)
   runLogCallsContract(engine)
   runLogEndingsContract(engine)
+  runNoticesContract(engine)
   runLogLateWritesContract(engine)
+  logImportContract(engine)
   logReaderContract(engine)
+  sessionContextContract(engine)
+  sourceNumbersContract(engine)
   sessionJanitorContract(engine)
   sessionDeletionContract(engine)
   keyStoreContract(engine)
+  usageLedgerContract(engine)
 }

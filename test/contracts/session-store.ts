@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { NewSession } from '../../functions/ports/session-store.ts'
-import { endAfter, expectCode, fresh, HOSTILE_TEXTS, newRun, openScene, pausedRun, startRun } from './scene.ts'
+import {
+  endAfter,
+  expectCode,
+  fresh,
+  HOSTILE_TEXTS,
+  newRun,
+  openFixture,
+  pausedRun,
+  startRun,
+} from './session-fixture.ts'
 import type { Engine, Stores } from './stores.ts'
 
 const DAY = 86_400_000
@@ -23,6 +32,7 @@ export function sessionStoreContract(engine: Engine): void {
     test('a session reads back as it was created, with no runs and its times from the clock', async () => {
       const full = make({
         owner: 'ada',
+        user: 'grace',
         title: 'Trip',
         instructions: 'Be brief',
         metadata: { a: [1, null, { b: '' }] },
@@ -77,13 +87,16 @@ export function sessionStoreContract(engine: Engine): void {
     )
 
     test('a change keeps what it leaves out, removes what it sets to null and moves the activity', async () => {
-      const session = await stores.sessions.create(make({ title: 'old', instructions: 'keep', metadata: { a: 1 } }))
+      const session = await stores.sessions.create(
+        make({ user: 'ann', title: 'old', instructions: 'keep', metadata: { a: 1 } }),
+      )
       stores.clock.advance(1000)
       const changed = await stores.sessions.update(session, { title: null, agent: 'other' })
       expect(changed).toEqual({
         tenant: session.tenant,
         session: session.session,
         agent: 'other',
+        user: 'ann',
         instructions: 'keep',
         metadata: { a: 1 },
         createdAt: session.createdAt,
@@ -91,10 +104,11 @@ export function sessionStoreContract(engine: Engine): void {
         totals: session.totals,
       })
       expect(await stores.peer.sessions.read(session)).toEqual(changed)
-      await stores.sessions.update(session, { metadata: { b: 2 }, instructions: null, title: '' })
+      await stores.sessions.update(session, { metadata: { b: 2 }, user: null, instructions: null, title: '' })
       const last = await stores.sessions.read(session)
       expect(last).toMatchObject({ metadata: { b: 2 }, title: '' })
       expect(last).not.toHaveProperty('instructions')
+      expect(last).not.toHaveProperty('user')
       expect(last?.metadata).not.toHaveProperty('a')
     })
 
@@ -136,23 +150,25 @@ export function sessionStoreContract(engine: Engine): void {
     })
 
     test('a list shows the newest activity first: creation, change, start and end of runs', async () => {
-      const scene = await openScene(stores)
-      const others = await Promise.all([1, 2, 3].map(() => stores.sessions.create(make({ tenant: scene.key.tenant }))))
+      const fixture = await openFixture(stores)
+      const others = await Promise.all(
+        [1, 2, 3].map(() => stores.sessions.create(make({ tenant: fixture.key.tenant }))),
+      )
       const [a, b, c] = others.map((session) => session.session)
       const order = async (): Promise<string[]> =>
-        (await stores.peer.sessions.list({ tenant: scene.key.tenant, limit: 10 })).sessions.map(
+        (await stores.peer.sessions.list({ tenant: fixture.key.tenant, limit: 10 })).sessions.map(
           (found) => found.session,
         )
       const touch = async (change: () => Promise<unknown>): Promise<void> => {
         stores.clock.advance(1000)
         await change()
       }
-      await touch(() => stores.sessions.update({ tenant: scene.key.tenant, session: a ?? '' }, { title: 'a' }))
-      await touch(() => stores.sessions.update({ tenant: scene.key.tenant, session: b ?? '' }, { title: 'b' }))
-      await touch(() => startRun(scene))
-      expect((await order()).slice(0, 3)).toEqual([scene.key.session, b, a])
-      await touch(() => stores.sessions.update({ tenant: scene.key.tenant, session: c ?? '' }, { title: 'c' }))
-      expect((await order()).slice(0, 2)).toEqual([c, scene.key.session])
+      await touch(() => stores.sessions.update({ tenant: fixture.key.tenant, session: a ?? '' }, { title: 'a' }))
+      await touch(() => stores.sessions.update({ tenant: fixture.key.tenant, session: b ?? '' }, { title: 'b' }))
+      await touch(() => startRun(fixture))
+      expect((await order()).slice(0, 3)).toEqual([fixture.key.session, b, a])
+      await touch(() => stores.sessions.update({ tenant: fixture.key.tenant, session: c ?? '' }, { title: 'c' }))
+      expect((await order()).slice(0, 2)).toEqual([c, fixture.key.session])
     })
 
     test('pages of a list cover every session once, also those of the same activity', async () => {
@@ -182,10 +198,10 @@ export function sessionStoreContract(engine: Engine): void {
 
     test('a list filters by owner, agent and the state of the latest run, over page limits', async () => {
       const tenant = fresh('tenant')
-      const running = await openScene(stores, { tenant, owner: 'ada' })
-      const paused = await openScene(stores, { tenant, owner: 'bob', agent: 'other' })
-      const done = await openScene(stores, { tenant, owner: 'ada', agent: 'other' })
-      await openScene(stores, { tenant, owner: 'bob' })
+      const running = await openFixture(stores, { tenant, owner: 'ada' })
+      const paused = await openFixture(stores, { tenant, owner: 'bob', agent: 'other' })
+      const done = await openFixture(stores, { tenant, owner: 'ada', agent: 'other' })
+      await openFixture(stores, { tenant, owner: 'bob' })
       await startRun(running)
       await pausedRun(paused, [{ name: 'ask', needs: 'result' }])
       const { lease } = await startRun(done)
@@ -206,31 +222,31 @@ export function sessionStoreContract(engine: Engine): void {
     })
 
     test('a session shows its latest run and its totals', async () => {
-      const scene = await openScene(stores)
-      const { lease, run } = await startRun(scene)
-      expect(await scene.sessions.read(scene.key)).toMatchObject({ run: { id: run.id, status: 'running' } })
-      await scene.log.endRun(lease, endAfter(scene, lease, lease.head))
-      const read = await scene.sessions.read(scene.key)
+      const fixture = await openFixture(stores)
+      const { lease, run } = await startRun(fixture)
+      expect(await fixture.sessions.read(fixture.key)).toMatchObject({ run: { id: run.id, status: 'running' } })
+      await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head))
+      const read = await fixture.sessions.read(fixture.key)
       expect(read).toMatchObject({ run: { id: run.id, status: 'completed' }, totals: { runs: 1 } })
       expect(read?.totals.usage).toMatchObject({ inputTokens: 7, outputTokens: 3, cachedInputTokens: null })
       expect(read?.totals.byAgent['helper']).toMatchObject({ totalTokens: 10 })
-      const queued = await scene.inbox.enqueue(scene.key, newRun())
-      expect((await scene.sessions.read(scene.key))?.run).toEqual({ id: queued.runId, status: 'queued' })
+      const queued = await fixture.inbox.enqueue(fixture.key, newRun())
+      expect((await fixture.sessions.read(fixture.key))?.run).toEqual({ id: queued.runId, status: 'queued' })
     })
 
     test('a change does not disturb the holder of the lease', async () => {
-      const scene = await openScene(stores)
-      const { lease } = await startRun(scene)
-      await scene.peer.sessions.update(scene.key, { title: 'changed' })
-      await scene.log.endRun(lease, endAfter(scene, lease, lease.head))
-      expect(await scene.sessions.read(scene.key)).toMatchObject({ title: 'changed', run: { status: 'completed' } })
+      const fixture = await openFixture(stores)
+      const { lease } = await startRun(fixture)
+      await fixture.peer.sessions.update(fixture.key, { title: 'changed' })
+      await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head))
+      expect(await fixture.sessions.read(fixture.key)).toMatchObject({ title: 'changed', run: { status: 'completed' } })
     })
   })
 
   describe(`session store on ${engine.name} that fails`, () => {
-    test('a store that cannot answer rejects and never says that there is nothing', async () => {
+    test('a store that cannot respond rejects and never says that there is nothing', async () => {
       const stores = await engine.open()
-      const { key } = await openScene(stores)
+      const { key } = await openFixture(stores)
       await stores.breakDown()
       await expect(stores.sessions.read(key)).rejects.toThrow()
       await expect(stores.sessions.list({ tenant: key.tenant, limit: 10 })).rejects.toThrow()

@@ -1,5 +1,6 @@
 import type { Clock } from '../../functions/ports/clock.ts'
 import type { KeyStore } from '../../functions/ports/key-store.ts'
+import type { LogImport } from '../../functions/ports/log-import.ts'
 import type { LogReader } from '../../functions/ports/log-reader.ts'
 import type { RunInbox } from '../../functions/ports/run-inbox.ts'
 import type { RunLease } from '../../functions/ports/run-lease.ts'
@@ -7,6 +8,7 @@ import type { RunLog } from '../../functions/ports/run-log.ts'
 import type { SessionDeletion } from '../../functions/ports/session-deletion.ts'
 import type { SessionJanitor } from '../../functions/ports/session-janitor.ts'
 import type { SessionStore } from '../../functions/ports/session-store.ts'
+import type { UsageLedger } from '../../functions/ports/usage-ledger.ts'
 
 /** Time that stands still until a test moves it; sleeping takes none of it. */
 export interface ManualClock extends Clock {
@@ -20,10 +22,12 @@ export interface SessionPorts {
   readonly inbox: RunInbox
   readonly lease: RunLease
   readonly log: RunLog
+  readonly imports: LogImport
   readonly reader: LogReader
   readonly janitor: SessionJanitor
   readonly deletion: SessionDeletion
   readonly keys: KeyStore
+  readonly usage: UsageLedger
 }
 
 /** What an engine hands to the suites: its ports, over a clock that the suites move. */

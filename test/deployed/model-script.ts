@@ -5,7 +5,7 @@ import type { OpenAiMessage } from '../../functions/log/openai-format.ts'
 import { startOpenAiServer } from '../model-server/openai-server.ts'
 import type { ChatRequest, OpenAiServer, OpenAiStep } from '../model-server/openai-server.ts'
 
-/** `work 3 rounds of 500 ms`: so many answers with a call, each after so long, and then the end. */
+/** `work 3 rounds of 500 ms`: three completions with a call, each after 500 ms, then a final one. */
 const WORK = /^work (\d+) rounds of (\d+) ms$/
 
 /** A model server that understands what the demo model does, and work that takes its time. */
@@ -16,16 +16,17 @@ export function startModel(): Promise<OpenAiServer> {
     if (rounds !== undefined) {
       await sleep(Number(milliseconds))
       const done = request.messages.slice(start + 1).filter((message) => message.role === 'assistant').length
-      if (done >= Number(rounds)) return { answer: { parts: [{ type: 'text', text: `done after ${done} rounds` }] } }
+      if (done >= Number(rounds))
+        return { completion: { parts: [{ type: 'text', text: `done after ${done} rounds` }] } }
       const call = { type: 'tool_call', id: `call_${index}`, name: 'current_time', arguments: '{}' } as const
-      return { answer: { parts: [{ type: 'text', text: `round ${done + 1}` }, call] } }
+      return { completion: { parts: [{ type: 'text', text: `round ${done + 1}` }, call] } }
     }
     const plan = planDemo(toRequest(request))
     if (plan.kind === 'error') return { status: 500, body: { error: { message: plan.message } } }
     const calls = plan.calls.map(
       (call, place) => ({ type: 'tool_call', id: `call_${index}_${place}`, ...call }) as const,
     )
-    return { answer: { parts: [{ type: 'text', text: plan.text }, ...calls] } }
+    return { completion: { parts: [{ type: 'text', text: plan.text }, ...calls] } }
   })
 }
 

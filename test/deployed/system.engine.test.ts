@@ -57,7 +57,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
       declareTelling(() => system)
     })
 
-    test('no function leaves work behind when it answers, and none fails but the one that was killed', () => {
+    test('no function leaves work behind when it responds, and none fails but the one that was killed', () => {
       for (const [name, pool] of Object.entries(system.functions)) {
         // A look at the lease, twice a second, may be under way: a read that nobody waits for.
         const left = pool.leftBehind.filter(({ action }) => action !== 'dynamodb:BatchGetItem')

@@ -24,7 +24,7 @@ export const badInputOn = (backend: Backend) =>
     }
 
     beforeAll(async () => {
-      model = await startOpenAiServer(() => ({ answer: { parts: [{ type: 'text', text: 'well' }] } }))
+      model = await startOpenAiServer(() => ({ completion: { parts: [{ type: 'text', text: 'well' }] } }))
       const agent = testAgent({ name: 'default', model: 'openai-compatible/any' })
       program = await startInProcess({ backend, agents: [agent], modelBaseUrl: model.baseUrl })
       own = await makeKey('own')
@@ -266,7 +266,7 @@ export const badInputOn = (backend: Backend) =>
         await expectRefused([{ ...at, headers: json({ authorization }) }], [401])
     })
 
-    test('answers to nothing, and going on where nothing is to go on, are refused', async () => {
+    test('results for nothing, and continuing with nothing to continue, are refused', async () => {
       const path = `/v1/sessions/mine/runs/${ids.own.run}/tool-results`
       const results = [
         [{ tool_call_id: 'nobody', output: 'a' }],

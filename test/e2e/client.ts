@@ -37,6 +37,7 @@ export interface Client {
   /** All entries of a paged list. */
   all<Item>(path: string): Promise<Item[]>
   messages(session: string): Promise<Message[]>
+  /** Its log as Chat Completions messages, with the bytes of images in place of their links. */
   chat(session: string): Promise<OpenAiMessage[]>
   /** Reads the run until it has one of these states. */
   runUntil(session: string, run: string, states: readonly RunBody['status'][], milliseconds?: number): Promise<RunBody>
@@ -78,6 +79,17 @@ export function createClient(url: string, always: Headers_ = {}): Client {
     }
     return found
   }
+  /** The message with the bytes behind its links, as a model server is sent it. */
+  async function withBytes(message: OpenAiMessage): Promise<OpenAiMessage> {
+    if (message.role !== 'user' || typeof message.content === 'string') return message
+    const content = message.content.map(async (part) => {
+      if (part.type !== 'image_url') return part
+      const response = await fetch(url + part.image_url.url, { headers: always })
+      const bytes = Buffer.from(await response.arrayBuffer()).toString('base64')
+      return { ...part, image_url: { url: `data:${response.headers.get('content-type')};base64,${bytes}` } }
+    })
+    return { ...message, content: await Promise.all(content) }
+  }
   return {
     url,
     headers: always,
@@ -86,7 +98,10 @@ export function createClient(url: string, always: Headers_ = {}): Client {
     post: (path, body, headers) => expected('POST', path, body, headers),
     all,
     messages: (session) => all(`/v1/sessions/${session}/messages?limit=1000`),
-    chat: (session) => all(`/v1/sessions/${session}/messages?format=openai&limit=1000`),
+    chat: async (session) =>
+      Promise.all(
+        (await all<OpenAiMessage>(`/v1/sessions/${session}/messages?format=openai&limit=1000`)).map(withBytes),
+      ),
     async runUntil(session, run, states, milliseconds = PATIENCE_MS) {
       const deadline = Date.now() + milliseconds
       for (;;) {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
+import { NO_CAPS } from '../../functions/access/rates.ts'
 import type { Agent, Policies } from '../../functions/domain/agent.ts'
 import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import type { Tool } from '../../functions/ports/tool.ts'
@@ -43,7 +44,7 @@ export async function startInProcess(options: {
   const program = createProgram(ports, {
     agents: new Map(options.agents.map((agent) => [agent.name, agent])),
     tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
-    app: { version: '0.0.0', openAccess: true, corsOrigins: [] },
+    app: { version: '0.0.0', openAccess: true, corsOrigins: [], caps: NO_CAPS },
     sweepMs: 1_000,
   })
   program.start()

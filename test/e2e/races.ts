@@ -17,7 +17,7 @@ const ENDED: readonly string[] = ['completed', 'failed', 'cancelled']
 interface Load {
   /** Handed in to all processes within a second. */
   readonly inputs: number
-  /** Handed in one after the other, each with calls that the clients answer. */
+  /** Handed in one after the other, each with calls that the clients resolve. */
   readonly asked: number
   /** Handed in before each of three kills. */
   readonly perKill: number
@@ -66,16 +66,16 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
       await expectInOrder(client(2), accepted)
     })
 
-    test('calls are answered by several processes at once, and each run goes on exactly once', async () => {
+    test('several processes resolve calls at once, and each run continues exactly once', async () => {
       const accepted: RunBody[] = []
       for (let index = 0; index < asked; index++) {
         const run = await post(client(index), inputText('ask', `q${index}`), `key-${index}`)
         accepted.push(run)
         const paused = await client(index + 1).runUntil(session, run.id, ['paused'])
-        const answers = paused.waiting.flatMap((call) =>
-          Array.from({ length: PROCESSES }, (_, process) => answer(client(process), run.id, call.tool_call_id)),
+        const responses = paused.waiting.flatMap((call) =>
+          Array.from({ length: PROCESSES }, (_, process) => sendResult(client(process), run.id, call.tool_call_id)),
         )
-        const statuses = await Promise.all([...answers, goOn(client(index + 2)), goOn(client(index + 3))])
+        const statuses = await Promise.all([...responses, goOn(client(index + 2)), goOn(client(index + 3))])
         expect(statuses.filter((status) => status >= 500)).toStrictEqual([])
         await client(index).runUntil(session, run.id, ['completed'])
       }
@@ -105,7 +105,7 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
       return at.post(`/v1/sessions/${session}/messages`, { content, tools: [CLIENT_TOOL] }, headers)
     }
 
-    async function answer(at: Client, run: string, call: string): Promise<number> {
+    async function sendResult(at: Client, run: string, call: string): Promise<number> {
       const path = `/v1/sessions/${session}/runs/${run}/tool-results`
       const body = { results: [{ tool_call_id: call, output: 'the same from all' }] }
       const { status } = await at.send('POST', path, body, { prefer: 'respond-async' })
@@ -127,7 +127,7 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
       throw new Error('the session does not come to rest')
     }
 
-    /** Answers how many messages there are, once there are more than so many. */
+    /** Returns how many messages there are, once there are more than so many. */
     async function untilMoreThan(at: Client, before: number): Promise<number> {
       for (let attempt = 0; attempt < 3_000; attempt++) {
         const { length } = await at.messages(session)
@@ -145,7 +145,7 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
       expect(runsInTheLog(messages), 'the messages of a run stand together').toStrictEqual(executed)
       for (const run of accepted) {
         const last = messages.findLast((message) => message.run_id === run.id)
-        expect(last?.role === 'assistant' && textOf(last), `the answer of ${run.id}`).toMatch(/^all done with /)
+        expect(last?.role === 'assistant' && textOf(last), `the completion of ${run.id}`).toMatch(/^all done with /)
       }
     }
   })

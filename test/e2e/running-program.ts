@@ -17,7 +17,7 @@ import { PROMISED_TIME_RETRIES, until } from '../eventually.ts'
 const MOST_CANCEL_MS = 1_000
 /** Whoever waits for what never ends waits for longer. */
 const SOON_MS = 30_000
-const STREAMED = 'a long answer that never comes to its end'
+const STREAMED = 'a long completion that never comes to its end'
 const ASYNC = { prefer: 'respond-async' }
 
 /** Cancel, hand-over, streams and waits, over processes that come and go. */
@@ -30,7 +30,7 @@ export const runningProgramOn = (backend: Backend) =>
     beforeAll(async () => {
       model = await startOpenAiServer((request) =>
         JSON.stringify(request.messages.at(-1)).includes('stream please')
-          ? { answer: { parts: [{ type: 'text', text: STREAMED }] }, hangAfter: 5 }
+          ? { completion: { parts: [{ type: 'text', text: STREAMED }] }, hangAfter: 5 }
           : scriptedModel(request),
       )
     })
@@ -107,7 +107,7 @@ export const runningProgramOn = (backend: Backend) =>
       expect(after.at(-1)?.type).toBe('run.completed')
     })
 
-    test('a waiting request answers with the run and its messages, and with 202 when the wait is over', async () => {
+    test('a waiting request returns the run and its messages, or 202 when the wait is over', async () => {
       const { client } = await start()
       const done = await post(client, 'parallel', { prefer: 'wait=30' })
       expect(done.status).toBe('completed')
@@ -126,7 +126,7 @@ export const runningProgramOn = (backend: Backend) =>
       expect(Date.now() - asked).toBeLessThan(SOON_MS)
     })
 
-    test('respond-async answers at once, and the same request again is the same run', async () => {
+    test('respond-async responds at once, and the same request again is the same run', async () => {
       const { client } = await start()
       const headers = { ...ASYNC, 'idempotency-key': 'k' }
       const first = await post(client, 'hang', headers)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Holds the running program to its own OpenAPI document with generated requests: no 5xx, no answer outside of the schema.
+# Checks the running program against its own OpenAPI document with generated requests: no 5xx, no response outside the schema.
 # Needs Python. SCHEMATHESIS_EXAMPLES: generated requests for each operation.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -15,7 +15,7 @@ const STOP_MS = 2_500
 /** The lease of whoever died would last for a minute. */
 const SOON_MS = 30_000
 
-const cut = { parts: [{ type: 'text', text: 'this answer was never to come to its end' }] } as const
+const cut = { parts: [{ type: 'text', text: 'this completion was never to come to its end' }] } as const
 const whole = { parts: [{ type: 'text', text: 'this one is whole' }] } as const
 
 let model: OpenAiServer
@@ -23,8 +23,8 @@ let place: Place
 let programs: RunningProgram[]
 
 beforeEach(async () => {
-  // The first request is answered with a few words, and then silence.
-  model = await startOpenAiServer([{ answer: cut, hangAfter: 3 }, { answer: whole }])
+  // The first request gets a few words, and then silence.
+  model = await startOpenAiServer([{ completion: cut, hangAfter: 3 }, { completion: whole }])
   place = await localBackend.open()
   programs = []
 })
@@ -41,7 +41,7 @@ async function start(composition?: string): Promise<RunningProgram> {
   return program
 }
 
-/** A run whose model has begun to answer, with what is still to come: the answer to who waits, and the end of the stream. */
+/** A run whose completion has begun, and what is still to come: the waiting response and the end of the stream. */
 async function startRun({ client }: RunningProgram) {
   await client.post('/v1/sessions', { id: 's' })
   const waiting = client.send<RunBody>('POST', '/v1/sessions/s/messages', { content: 'go' }, { prefer: 'wait=60' })
@@ -71,7 +71,7 @@ async function startRun({ client }: RunningProgram) {
 const asPromised = { retry: PROMISED_TIME_RETRIES }
 
 test(
-  'a stop in the middle of an answer leaves no lease behind: the next start asks again at once',
+  'a stop in the middle of a completion leaves no lease behind: the next start asks again at once',
   asPromised,
   async () => {
     const one = await start(HURRIED)

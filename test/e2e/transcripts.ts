@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { withinTime } from '../../functions/agent/time-limit.ts'
 import type { OpenAiMessage } from '../../functions/log/openai-format.ts'
 import type { ChatRequest, OpenAiServer } from '../model-server/openai-server.ts'
 import { startOpenAiServer } from '../model-server/openai-server.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 import type { Message, SearchHit } from './client.ts'
 import { onceFound, type Backend } from './backend.ts'
 import type { InProcess } from './in-process.ts'
@@ -27,6 +29,9 @@ const TENANT = 'default'
 
 if (!haveTranscripts)
   console.warn('no recorded conversations beside the repository: the transcripts suite holds nothing')
+
+/** All of them, on a machine that has other work: each has its own limit. */
+const WHOLE_MS = 3_600_000
 
 /** Has recorded conversations, by default all of them, and compares what the model server was sent, what is shown and what is found. */
 export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversation[]) => all) =>
@@ -63,9 +68,11 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
         const queue = conversations.entries()
         const worker = async (): Promise<void> => {
           for (const [index, conversation] of queue) {
-            if (shapesBeyondTheApi(conversation).length > 0)
-              await importConversation(program.ports, TENANT, conversation)
-            else await driveThroughApi(program.client, conversation, index % 2 === 0)
+            await withinTime(PATIENCE_MS * backend.slower, conversation.id, () =>
+              shapesBeyondTheApi(conversation).length > 0
+                ? importConversation(program.ports, TENANT, conversation)
+                : driveThroughApi(program.client, conversation, index % 2 === 0),
+            )
             const messages = await program.client.messages(sessionOf(conversation))
             placed.set(conversation.id, { messages, rowOf: rowFinder(conversation, messages) })
           }
@@ -74,7 +81,7 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
         expect(placed.size).toBe(conversations.length)
         printKinds(conversations)
       },
-      400_000 * backend.slower,
+      WHOLE_MS,
     )
 
     test('every request that the model was sent equals the record up to there', () => {
@@ -153,10 +160,10 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
 /** The assistant messages stand in the log in their recorded order, beside the errors of runs whose record ends early. */
 function rowFinder(conversation: Conversation, messages: readonly Message[]): Placed['rowOf'] {
   const recorded = conversation.messages.flatMap((message, index) => (message.role === 'assistant' ? [index] : []))
-  const answers = messages.filter(
+  const completions = messages.filter(
     (message) => message.role === 'assistant' && !message.parts.some((part) => part.type === 'error'),
   )
-  const idOf = new Map(recorded.map((index, place) => [index, answers[place]?.id]))
+  const idOf = new Map(recorded.map((index, place) => [index, completions[place]?.id]))
   return (index, callId) =>
     messages.find((row) => row.tool_call_id === callId && row.assistant_message_id === idOf.get(index))?.id
 }

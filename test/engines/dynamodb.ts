@@ -30,7 +30,7 @@ export async function startDynamodb(): Promise<Engine> {
       ...['-port', String(port), '-disableTelemetry', '-sharedDb', '-inMemory'],
     ],
     timeoutMs: START_MS,
-    // Any answer will do: without credentials it is a 400.
+    // Any response will do: without credentials it is a 400.
     healthy: async (endpoint) => (await fetch(endpoint)).status === 400,
   })
 }

@@ -12,7 +12,7 @@ export type EngineName = (typeof ENGINE_NAMES)[number]
 export const NEED_NAMES = [...ENGINE_NAMES, 'lambda'] as const
 export type NeedName = (typeof NEED_NAMES)[number]
 
-/** Time for an engine that is there already to answer at all. */
+/** Time for an engine that is there already to respond at all. */
 const REACH_MS = 30_000
 
 const START: { readonly [name in NeedName]: () => Promise<Engine> } = {
@@ -34,7 +34,7 @@ export async function startEngine(name: NeedName): Promise<Engine> {
   return { endpoint: given, stop: () => Promise.resolve() }
 }
 
-/** Any answer will do: most engines refuse a request that is about nothing. One that was just started may take a moment. */
+/** Any response will do: most engines refuse a request that is about nothing. One that was just started may take a moment. */
 async function reach(variable: string, endpoint: string): Promise<void> {
   const deadline = Date.now() + REACH_MS
   for (;;) {
@@ -42,7 +42,7 @@ async function reach(variable: string, endpoint: string): Promise<void> {
       await fetch(endpoint, { signal: AbortSignal.timeout(REACH_MS) })
       return
     } catch (cause) {
-      if (Date.now() > deadline) throw new Error(`nothing answers at ${variable}=${endpoint}`, { cause })
+      if (Date.now() > deadline) throw new Error(`nothing responds at ${variable}=${endpoint}`, { cause })
       await sleep(500)
     }
   }

@@ -21,7 +21,7 @@ interface EngineProcess {
   readonly command: string
   readonly args: readonly string[]
   readonly env?: { readonly [name: string]: string }
-  /** Whether the engine answers at this endpoint; a rejection means not yet. */
+  /** Whether the engine responds at this endpoint; a rejection means not yet. */
   readonly healthy: (endpoint: string) => Promise<boolean>
   readonly timeoutMs: number
   /** A folder of this process alone; removed when it has stopped. */
@@ -104,7 +104,7 @@ async function waitUntilHealthy(
     const end = await Promise.race([ended, sleep(100)])
     if (end !== undefined) return end
   }
-  return `it did not answer within ${engine.timeoutMs} ms`
+  return `it did not respond within ${engine.timeoutMs} ms`
 }
 
 /** Runs a command to its end; rejects with its output when it fails. */

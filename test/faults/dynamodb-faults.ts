@@ -7,9 +7,9 @@ import type { Fault, ProxiedRequest } from './fault-proxy.ts'
 const JSON_TYPE = 'application/x-amz-json-1.0'
 const NAMESPACE = 'com.amazonaws.dynamodb.v20120810'
 
-function answer(status: number, name: string, fields: object = {}): Fault['does'] {
+function respondWith(status: number, name: string, fields: object = {}): Fault['does'] {
   const body = JSON.stringify({ __type: `${NAMESPACE}#${name}`, message: `${name} made by a test`, ...fields })
-  return { kind: 'answer', status, body, type: JSON_TYPE }
+  return { kind: 'respond', status, body, type: JSON_TYPE }
 }
 
 /** `TransactWriteItems`, `Query`, … */
@@ -19,13 +19,13 @@ export const operationOf = ({ headers }: Pick<ProxiedRequest, 'headers'>): strin
 /** Somebody else's transaction holds one of the items. Reads are never told so. */
 function conflict(request: ProxiedRequest): Fault['does'] | undefined {
   const operation = operationOf(request)
-  if (operation === 'UpdateItem' || operation === 'PutItem') return answer(400, 'TransactionConflictException')
+  if (operation === 'UpdateItem' || operation === 'PutItem') return respondWith(400, 'TransactionConflictException')
   if (operation !== 'TransactWriteItems') return undefined
   const { TransactItems } = JSON.parse(request.body.toString()) as { TransactItems: readonly unknown[] }
   const CancellationReasons = TransactItems.map((_, place) =>
     place === 0 ? { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' } : { Code: 'None' },
   )
-  return answer(400, 'TransactionCanceledException', { CancellationReasons })
+  return respondWith(400, 'TransactionCanceledException', { CancellationReasons })
 }
 
 /** Whatever DynamoDB and the network between are known to do. */
@@ -34,13 +34,19 @@ export const DYNAMODB_FAULTS: Readonly<Record<string, (request: ProxiedRequest) 
     const does = conflict(request)
     return does && { at: 'before', does }
   },
-  throttling: () => ({ at: 'before', does: answer(400, 'ProvisionedThroughputExceededException') }),
-  'an internal error before the request was done': () => ({ at: 'before', does: answer(500, 'InternalServerError') }),
-  'an internal error after the request was done': () => ({ at: 'after', does: answer(500, 'InternalServerError') }),
+  throttling: () => ({ at: 'before', does: respondWith(400, 'ProvisionedThroughputExceededException') }),
+  'an internal error before the request was done': () => ({
+    at: 'before',
+    does: respondWith(500, 'InternalServerError'),
+  }),
+  'an internal error after the request was done': () => ({
+    at: 'after',
+    does: respondWith(500, 'InternalServerError'),
+  }),
   'a connection that is cut before the request was done': () => ({ at: 'before', does: { kind: 'cut' } }),
   'a connection that is cut after the request was done': () => ({ at: 'after', does: { kind: 'cut' } }),
-  'a request that is never answered and never done': () => ({ at: 'before', does: { kind: 'silence' } }),
-  'a request that is done and never answered': () => ({ at: 'after', does: { kind: 'silence' } }),
+  'a request that gets no response and is never done': () => ({ at: 'before', does: { kind: 'silence' } }),
+  'a request that is done and gets no response': () => ({ at: 'after', does: { kind: 'silence' } }),
 }
 
 /** Bytes of the items of one atomic write that AWS takes. DynamoDB Local takes more. */
@@ -62,7 +68,7 @@ export function tooLarge(client: DynamoDBClient): (request: ProxiedRequest) => P
       }),
     )
     if (sizes.reduce((sum, bytes) => sum + bytes, 0) <= WRITE_BYTES) return undefined
-    return { at: 'before', does: answer(400, 'ValidationException') }
+    return { at: 'before', does: respondWith(400, 'ValidationException') }
   }
 }
 

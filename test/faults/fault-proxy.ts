@@ -14,8 +14,8 @@ export interface ProxiedRequest {
 export interface Fault {
   readonly at: 'before' | 'after'
   readonly does:
-    | { readonly kind: 'answer'; readonly status: number; readonly body: string; readonly type: string }
-    /** The connection ends without an answer. */
+    | { readonly kind: 'respond'; readonly status: number; readonly body: string; readonly type: string }
+    /** The connection ends without a response. */
     | { readonly kind: 'cut' }
     /** Nothing ever comes: the client's own time limit ends it. */
     | { readonly kind: 'silence' }
@@ -27,12 +27,12 @@ export interface FaultProxy {
   readonly endpoint: string
   /** Decides for each request from now on. */
   decide(choose: Choice): void
-  /** Requests that have come and are not answered yet. */
+  /** Requests that have come and have no response yet. */
   underWay(): readonly ProxiedRequest[]
   stop(): Promise<void>
 }
 
-interface Answer {
+interface Reply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
@@ -50,10 +50,10 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       response.once('close', () => underWay.delete(sent))
       const fault = await choose(sent)
       if (fault?.at === 'before') return fail(response, fault)
-      const answer = await ask(target, sent)
+      const reply = await ask(target, sent)
       if (fault !== undefined) return fail(response, fault)
-      response.writeHead(answer.status, answer.headers)
-      response.end(answer.body)
+      response.writeHead(reply.status, reply.headers)
+      response.end(reply.body)
     }
     handle().catch(() => response.destroy())
   }).listen(0, '127.0.0.1')
@@ -74,18 +74,18 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
 
 function fail(response: ServerResponse, { does }: Fault): void {
   if (does.kind === 'cut') response.destroy()
-  if (does.kind !== 'answer') return
+  if (does.kind !== 'respond') return
   response.writeHead(does.status, { 'content-type': does.type })
   response.end(does.body)
 }
 
-async function ask(target: string, { method, path, headers, body }: ProxiedRequest): Promise<Answer> {
+async function ask(target: string, { method, path, headers, body }: ProxiedRequest): Promise<Reply> {
   const { hostname, port } = new URL(target)
   // The host header stays the client's: signatures cover it.
   const outgoing = forward({ hostname, port, method, path, headers })
   outgoing.end(body)
   const [incoming] = (await once(outgoing, 'response')) as [
-    Parameters<typeof bodyOf>[0] & Answer & { statusCode?: number },
+    Parameters<typeof bodyOf>[0] & Reply & { statusCode?: number },
   ]
   return { status: incoming.statusCode ?? 500, headers: incoming.headers, body: await bodyOf(incoming) }
 }

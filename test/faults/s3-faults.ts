@@ -1,7 +1,7 @@
 import type { Fault, ProxiedRequest } from './fault-proxy.ts'
 
-const answer = (status: number, code: string): Fault['does'] => ({
-  kind: 'answer',
+const respondWith = (status: number, code: string): Fault['does'] => ({
+  kind: 'respond',
   status,
   type: 'application/xml',
   body: `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>made by a test</Message></Error>`,
@@ -9,12 +9,12 @@ const answer = (status: number, code: string): Fault['does'] => ({
 
 /** Whatever S3 and the network between are known to do. */
 export const S3_FAULTS: Readonly<Record<string, Fault>> = {
-  'a request to slow down': { at: 'before', does: answer(503, 'SlowDown') },
-  'an internal error before the request was done': { at: 'before', does: answer(500, 'InternalError') },
-  'an internal error after the request was done': { at: 'after', does: answer(500, 'InternalError') },
+  'a request to slow down': { at: 'before', does: respondWith(503, 'SlowDown') },
+  'an internal error before the request was done': { at: 'before', does: respondWith(500, 'InternalError') },
+  'an internal error after the request was done': { at: 'after', does: respondWith(500, 'InternalError') },
   'a connection that is cut before the request was done': { at: 'before', does: { kind: 'cut' } },
   'a connection that is cut after the request was done': { at: 'after', does: { kind: 'cut' } },
-  'a request that is done and never answered': { at: 'after', does: { kind: 'silence' } },
+  'a request that is done and gets no response': { at: 'after', does: { kind: 'silence' } },
 }
 
 /** Lets each method and path fail once; the next time it passes. */

@@ -89,8 +89,8 @@ interface RunPlan {
   readonly media: boolean
   readonly rounds: readonly RoundPlan[]
   readonly steers: readonly boolean[]
-  readonly end: 'answer' | 'error' | 'partial' | 'empty' | 'none'
-  readonly answer: readonly (AssistantPart & { readonly type: 'text' | 'reasoning' })[]
+  readonly end: 'completion' | 'error' | 'partial' | 'empty' | 'none'
+  readonly completion: readonly (AssistantPart & { readonly type: 'text' | 'reasoning' })[]
 }
 
 const run = (open: boolean): fc.Arbitrary<RunPlan> =>
@@ -100,8 +100,8 @@ const run = (open: boolean): fc.Arbitrary<RunPlan> =>
     media: fc.boolean(),
     rounds: fc.array(round(open), { maxLength: 3 }),
     steers: fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }),
-    end: fc.constantFrom('answer', 'answer', 'answer', 'error', 'partial', 'empty', 'none'),
-    answer: fc.array(spoken, { minLength: 1, maxLength: 2 }),
+    end: fc.constantFrom('completion', 'completion', 'completion', 'error', 'partial', 'empty', 'none'),
+    completion: fc.array(spoken, { minLength: 1, maxLength: 2 }),
   })
 
 /** Logs of several runs as the loop leaves them: every round has its results. */
@@ -127,14 +127,14 @@ function addRun(builder: Builder, plan: RunPlan, index: number): void {
   }
   const failed: AssistantPart = { type: 'error', code: 'network', text: SECRET }
   const parts: { [End in RunPlan['end']]: readonly AssistantPart[] | undefined } = {
-    answer: plan.answer,
+    completion: plan.completion,
     error: [failed],
     partial: [{ type: 'reasoning', text: SECRET }, { type: 'text', text: 'cut o' }, failed],
     empty: [],
     none: undefined,
   }
-  const answer = parts[plan.end]
-  if (answer !== undefined) addAssistant(builder, runId, plan.rounds.length, answer, [])
+  const completion = parts[plan.end]
+  if (completion !== undefined) addAssistant(builder, runId, plan.rounds.length, completion, [])
 }
 
 function userParts(plan: RunPlan): UserPart[] {

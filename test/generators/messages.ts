@@ -12,8 +12,7 @@ import type {
 const START = 1_700_000_000_000
 
 /** The id of a log's first message, chosen by a number. */
-export const firstId = (place: number): string =>
-  `${nextId(undefined, START).slice(0, -16)}${String(place).padStart(16, '0')}`
+const firstId = (place: number): string => `${nextId(undefined, START).slice(0, -16)}${String(place).padStart(16, '0')}`
 
 /** Writes a log by hand, one line a message; ids rise from the first, rounds and places count up by themselves. */
 export function writeLog(first: string = firstId(0)): LogWriter {

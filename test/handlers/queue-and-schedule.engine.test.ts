@@ -96,8 +96,8 @@ withEngines(['dynamodb', 's3', 'sqs'], ({ dynamodb, s3, sqs }) => {
   test('the worker executes what a hint is about before it ends, and gives back only what is no hint', async () => {
     const { handler } = await import('../../functions/handlers/worker.ts')
     const { key, runId } = await queued('worked')
-    const answer = await handler(eventOf(['not a hint', encodeHint(key)]), context)
-    expect(answer).toEqual({ batchItemFailures: [{ itemIdentifier: 'message-0' }] })
+    const outcome = await handler(eventOf(['not a hint', encodeHint(key)]), context)
+    expect(outcome).toEqual({ batchItemFailures: [{ itemIdentifier: 'message-0' }] })
     expect(await stores.reader.run(key, runId)).toMatchObject({ status: 'completed', rounds: 2 })
   })
 

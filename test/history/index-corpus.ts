@@ -96,7 +96,7 @@ async function makeMessage(
 const secret = (number: number): string => (number % 41 === 0 ? ` with ${'ghp_'}${'a1B2'.repeat(9)}` : '')
 
 /** A call is written as it starts, and changed when it ends: two states of one row. */
-async function writeMessages(
+export async function writeMessages(
   dependencies: DynamoDependencies,
   key: SessionKey,
   messages: readonly Message[],

@@ -6,7 +6,7 @@ import type { SessionKey } from '../../functions/domain/session.ts'
 import type { ProxiedRequest, Fate } from '../adapters/opensearch/proxy.ts'
 import { withEngines } from '../engines/with-engines.ts'
 import { writeCorpus, type WrittenCorpus } from './index-corpus.ts'
-import { indexStage, type IndexStage } from './index-stage.ts'
+import { openIndexHarness, type IndexHarness } from './index-harness.ts'
 
 /** `MESSAGES=20000 npm run test:engines -- test/agent/index-equals-table` for the whole proof. */
 const MESSAGES = Number(process.env['MESSAGES'] ?? 2_000)
@@ -16,7 +16,7 @@ const MAX_DELIVERIES = 200
 
 withEngines(['dynamodb', 'opensearch'], (endpoints) => {
   describe(`the index of ${MESSAGES} messages, its records doubled, shuffled, delayed, failed and poisoned`, () => {
-    let stage: IndexStage
+    let harness: IndexHarness
     let corpus: WrittenCorpus
     let deleted: readonly SessionKey[]
     let records: readonly StreamRecord[]
@@ -24,23 +24,23 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
     const random = seeded(20_260_101)
 
     beforeAll(async () => {
-      stage = await indexStage(endpoints)
-      corpus = await writeCorpus(stage.table, MESSAGES)
+      harness = await openIndexHarness(endpoints)
+      corpus = await writeCorpus(harness.table, MESSAGES)
       deleted = corpus.sessions.filter((_, place) => place % Math.ceil(corpus.sessions.length / DELETED_SESSIONS) === 1)
-      const deletion = createDynamoSessionDeletion(stage.table)
+      const deletion = createDynamoSessionDeletion(harness.table)
       for (const key of deleted) {
         await deletion.tombstone(key)
         for (let more = true; more;) more = (await deletion.removeRows(key, 500)).more
       }
-      records = await readStream(stage)
+      records = await readStream(harness)
       // An index that forgets at once what was removed, where others do after a minute.
-      await stage.direct.indices.putSettings({ index: stage.alias, body: { index: { gc_deletes: '0s' } } })
-      stage.proxy.decide((request) => unlucky(request, random))
-      await deliver(stage, disordered(records, random))
-      stage.proxy.decide(() => 'pass')
-      settled = await stage.contents()
+      await harness.direct.indices.putSettings({ index: harness.alias, body: { index: { gc_deletes: '0s' } } })
+      harness.proxy.decide((request) => unlucky(request, random))
+      await deliver(harness, disordered(records, random))
+      harness.proxy.decide(() => 'pass')
+      settled = await harness.contents()
     }, 1_200_000)
-    afterAll(() => stage.stop())
+    afterAll(() => harness.stop())
 
     test('holds documents of every message that can be indexed, and of no deleted session', () => {
       expect(settled.size).toBeGreaterThan(MESSAGES)
@@ -52,7 +52,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
     test('what can never be indexed was handed on, and nothing else was', () => {
       const gone = new Set(deleted.map(({ session }) => session))
       const wanted = [...corpus.poisoned].filter(([, session]) => !gone.has(session)).map(([id]) => id)
-      expect([...new Set(stage.poisoned.map(({ messageId }) => messageId))].toSorted()).toEqual(wanted.toSorted())
+      expect([...new Set(harness.poisoned.map(({ messageId }) => messageId))].toSorted()).toEqual(wanted.toSorted())
       expect(wanted.length).toBeGreaterThan(0)
     })
 
@@ -62,8 +62,8 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
     })
 
     test('is exactly what a rebuild from the table gives', async () => {
-      await stage.rebuild()
-      expect(await stage.contents()).toEqual(settled)
+      await harness.rebuild()
+      expect(await harness.contents()).toEqual(settled)
     })
 
     test('deleted sessions stay deleted when their records and their keys are tried once more', async () => {
@@ -72,23 +72,23 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
         return deleted.some(({ tenant, session }) => row?.['pk']?.S === `S#${tenant}#${session}`)
       })
       expect(ofDeleted.length).toBeGreaterThan(0)
-      await deliver(stage, batched(ofDeleted.filter(({ dynamodb }) => dynamodb?.NewImage !== undefined)))
+      await deliver(harness, batched(ofDeleted.filter(({ dynamodb }) => dynamodb?.NewImage !== undefined)))
       const changes = deleted.flatMap((key) =>
         ofDeleted.slice(0, 20).map(({ dynamodb }) => ({ key, messageId: dynamodb?.NewImage?.['sk']?.S ?? '' })),
       )
       const putAside = (async function* () {
         yield { changes, forget: async () => {} }
       })()
-      await redrive({ ...stage.dependencies, writer: () => stage.writer }, putAside)
-      expect(await stage.contents()).toEqual(settled)
+      await redrive({ ...harness.dependencies, writer: () => harness.writer }, putAside)
+      expect(await harness.contents()).toEqual(settled)
     })
   })
 })
 
 /** Everything in the table's stream, as the poller hands it on. */
-async function readStream(stage: IndexStage): Promise<StreamRecord[]> {
+async function readStream(harness: IndexHarness): Promise<StreamRecord[]> {
   const found: StreamRecord[] = []
-  const poller = stage.poll(async (batch) => {
+  const poller = harness.poll(async (batch) => {
     found.push(...batch)
     return { failed: [] }
   })
@@ -115,11 +115,11 @@ const batched = (records: readonly StreamRecord[]): StreamRecord[][] =>
   )
 
 /** As a stream does: from the first that failed on, again and again. */
-async function deliver(stage: IndexStage, batches: readonly (readonly StreamRecord[])[]): Promise<void> {
+async function deliver(harness: IndexHarness, batches: readonly (readonly StreamRecord[])[]): Promise<void> {
   for (const batch of batches) {
     let open = batch
     for (let delivery = 1; open.length > 0; delivery++) {
-      const { failed } = await stage.indexer(open)
+      const { failed } = await harness.indexer(open)
       if (failed.length === 0) break
       if (delivery >= MAX_DELIVERIES) throw new Error(`a batch still fails after ${delivery} deliveries`)
       open = open.slice(open.findIndex(({ dynamodb }) => dynamodb?.SequenceNumber === failed[0]))
@@ -127,13 +127,13 @@ async function deliver(stage: IndexStage, batches: readonly (readonly StreamReco
   }
 }
 
-/** A third of the writes meets a busy engine, or its answer is lost. */
+/** A third of the writes meets a busy engine, or its response is lost. */
 function unlucky({ path }: ProxiedRequest, random: () => number): Fate {
   if (path !== '/_bulk') return 'pass'
   const chance = random()
   if (chance < 0.12) return { status: 429 }
   if (chance < 0.24) return { status: 503 }
-  return chance < 0.33 ? 'lose the answer' : 'pass'
+  return chance < 0.33 ? 'lose the response' : 'pass'
 }
 
 /** Numbers that are the same at each run. */

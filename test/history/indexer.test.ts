@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { createIndexer } from '../../functions/history/indexer.ts'
 import { TooltrailError } from '../../functions/domain/errors.ts'
 import type { Message } from '../../functions/domain/message.ts'
+import { NO_TOTALS } from '../../functions/domain/session.ts'
 import type { Session } from '../../functions/domain/session.ts'
-import { NO_USAGE } from '../../functions/domain/usage.ts'
 import { documentParts } from '../../functions/search/document-parts.ts'
 import { historyDocuments } from '../../functions/search/documents.ts'
 import type { HistoryChange, PoisonedMessage, WriteOutcome } from '../../functions/ports/history-writer.ts'
@@ -19,17 +19,25 @@ const session: Session = {
   metadata: {},
   createdAt: 0,
   updatedAt: 0,
-  totals: { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} },
+  totals: NO_TOTALS,
 }
+
+const NOW = 1_800_000_000_000
+const SECRET = `ghp_${'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zCaB3d'}`
 
 interface Record {
   readonly sequence: string
+  readonly at?: number
   readonly change: RowChange | undefined
 }
 type Fate = (change: HistoryChange) => WriteOutcome
 
+/** What the clock shows. */
+let now = NOW
+afterEach(() => void (now = NOW))
+
 /** An indexer on ports held in memory. `sessions` says at each read of the session whether it lives. */
-function stage(
+function harness(
   options: { readonly lives?: readonly boolean[]; readonly fate?: Fate; readonly output?: Uint8Array } = {},
 ) {
   const written: HistoryChange[] = []
@@ -37,7 +45,8 @@ function stage(
   const ranges: (ByteRange | undefined)[] = []
   const lives = [...(options.lives ?? [true])]
   const index = createIndexer<Record>({
-    records: { sequence: ({ sequence }) => sequence, change: ({ change }) => change },
+    records: { sequence: ({ sequence }) => sequence, at: ({ at }) => at, change: ({ change }) => change },
+    clock: { now: () => now },
     sessions: { read: async () => ((lives.length > 1 ? lives.shift() : lives[0]) === true ? session : undefined) },
     outputs: {
       async read(_key, name, range) {
@@ -53,14 +62,13 @@ function stage(
       },
     },
     poison: { send: async (message) => void poisoned.push(message) },
-    redact: async (text) => text.replaceAll('hunter2', '[redacted]'),
     logger: { warn: () => {} },
   })
   return { index, written, poisoned, ranges }
 }
 
 const { log } = writeLog()
-  .user('hello, the password is hunter2')
+  .user(`hello, the password is ${SECRET}`)
   .assistant('let me look', callTo('shell', '{"cmd":"ls"}'))
   .result(0, 'a.txt', { call: 'shell(cmd="ls")' })
   .user('thanks')
@@ -80,37 +88,37 @@ const failing =
     messageId === message.id ? { done: false, error: 'busy' } : { done: true }
 
 test('indexes messages with their revision, their session’s owner and without secrets', async () => {
-  const { index, written } = stage()
+  const { index, written } = harness()
   expect(await index([stored('1', hello, 3)])).toEqual({ failed: [] })
   expect(written).toMatchObject([{ key, messageId: hello.id, revision: 3, removed: [] }])
   expect(written[0]?.documents).toMatchObject([{ part: 'u', owner: 'ann', text: 'hello, the password is [redacted]' }])
 })
 
 test('records of other rows are none of its business', async () => {
-  const { index, written } = stage()
+  const { index, written } = harness()
   expect(await index([{ sequence: '1', change: undefined }])).toEqual({ failed: [] })
   expect(written).toEqual([])
 })
 
 test('names the earliest record that failed, and has written the others', async () => {
-  const { index, written } = stage({ fate: failing(listing) })
+  const { index, written } = harness({ fate: failing(listing) })
   expect(await index([stored('1', hello), stored('2', listing), stored('3', thanks)])).toEqual({ failed: ['2'] })
-  expect(written.map(({ messageId }) => messageId)).toEqual([hello.id, listing.id, thanks.id])
+  expect(written.map(({ messageId }) => messageId).toSorted()).toEqual([hello.id, listing.id, thanks.id])
 })
 
 test('of several states of a message only the newest is written, whatever their order', async () => {
-  const { index, written } = stage()
+  const { index, written } = harness()
   await index([stored('1', listing, 2), stored('2', listing, 5), stored('3', listing, 1)])
   expect(written.map(({ revision }) => revision)).toEqual([5])
 })
 
 test('when the newest state fails, the first record of that message is named', async () => {
-  const { index } = stage({ fate: failing(listing) })
+  const { index } = harness({ fate: failing(listing) })
   expect(await index([stored('1', hello), stored('2', listing, 1), stored('3', listing, 2)])).toEqual({ failed: ['2'] })
 })
 
 test('a removed row takes all documents away that it may have had, one revision later', async () => {
-  const { index, written } = stage({ lives: [false] })
+  const { index, written } = harness({ lives: [false] })
   await index([stored('1', listing, 2), removed('2', listing, 2, 2)])
   expect(written).toEqual([
     { key, messageId: listing.id, revision: 3, documents: [], removed: ['c', 'c1', 'r0', 'r1'] },
@@ -118,13 +126,13 @@ test('a removed row takes all documents away that it may have had, one revision 
 })
 
 test('a late record of a deleted session is dropped', async () => {
-  const { index, written } = stage({ lives: [false] })
+  const { index, written } = harness({ lives: [false] })
   expect(await index([stored('1', hello)])).toEqual({ failed: [] })
   expect(written).toEqual([])
 })
 
 test('what was written while its session was being deleted is taken out again', async () => {
-  const { index, written } = stage({ lives: [true, false] })
+  const { index, written } = harness({ lives: [true, false] })
   expect(await index([stored('1', listing, 2)])).toEqual({ failed: [] })
   expect(written).toHaveLength(2)
   expect(written[1]).toEqual({ key, messageId: listing.id, revision: 3, documents: [], removed: ['c', 'r0'] })
@@ -132,19 +140,20 @@ test('what was written while its session was being deleted is taken out again', 
 
 test('when it cannot be taken out again, its record failed', async () => {
   const fate: Fate = ({ documents }) => (documents.length === 0 ? { done: false, error: 'busy' } : { done: true })
-  const { index } = stage({ lives: [true, false], fate })
+  const { index } = harness({ lives: [true, false], fate })
   expect(await index([stored('7', hello)])).toEqual({ failed: ['7'] })
 })
 
 test('an offloaded result is indexed whole, read in pieces, whatever characters they divide', async () => {
   const text = `start ${'東京 '.repeat(650_000)}end`
   const output = Buffer.from(text)
-  const { index, written, ranges } = stage({ output })
+  const { index, written, ranges } = harness({ output })
   const whole = { bytes: output.length, lines: 1, sha256: '', mediaType: 'text/plain', object: 'object-1' }
   await index([stored('1', { ...listing, output: whole } as Message)])
-  expect(ranges.length).toBe(Math.ceil(output.length / 4_194_304))
-  const texts =
-    written[0]?.documents.filter(({ role }) => role === 'tool_result').map((document) => document.text) ?? []
+  expect(ranges.length).toBe(Math.ceil(output.length / 524_288))
+  const documents = written.flatMap((change) => change.documents)
+  const texts = documents.filter(({ role }) => role === 'tool_result').map((document) => document.text)
+  expect(documents.map(({ part }) => part)).toEqual(['c', ...texts.map((_, index) => `r${index}`)])
   expect(texts[0]?.startsWith('start 東京')).toBe(true)
   expect(texts.at(-1)?.endsWith('東京 end')).toBe(true)
   expect(texts.join('')).not.toContain('\uFFFD')
@@ -155,12 +164,12 @@ test('an output that is gone is reported and its preview indexed, unless its who
     ...listing,
     output: { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'gone' },
   } as Message
-  const alive = stage()
+  const alive = harness()
   expect(await alive.index([stored('1', gone), stored('2', thanks)])).toEqual({ failed: [] })
   expect(alive.poisoned).toMatchObject([{ ...key, messageId: listing.id }])
   expect(JSON.stringify(alive.written)).toContain('r0')
   expect(alive.written.map(({ messageId }) => messageId)).toEqual([listing.id, thanks.id])
-  const deleted = stage({ lives: [true, false] })
+  const deleted = harness({ lives: [true, false] })
   await deleted.index([stored('1', gone)])
   expect(deleted.poisoned).toEqual([])
 })
@@ -170,15 +179,15 @@ test.each([
   ['has nothing in it', () => Promise.reject(new Error('message has no body'))],
   ['is of no role', async () => ({ id: hello.id }) as Message],
 ])('a row that %s is poison and holds up nothing', async (_, message) => {
-  const { index, poisoned, written } = stage()
+  const { index, poisoned, written } = harness()
   const broken: Record = { sequence: '1', change: { stored: { key, messageId: hello.id, revision: 1, message } } }
   expect(await index([broken, stored('2', thanks)])).toEqual({ failed: [] })
   expect(poisoned).toMatchObject([{ messageId: hello.id }])
   expect(written).toHaveLength(1)
 })
 
-test('a store that does not answer fails its record, for a later try', async () => {
-  const { index, poisoned } = stage()
+test('a store that does not respond fails its record, for a later try', async () => {
+  const { index, poisoned } = harness()
   const unread: Record = {
     sequence: '1',
     change: {
@@ -186,7 +195,7 @@ test('a store that does not answer fails its record, for a later try', async () 
         key,
         messageId: look.id,
         revision: 1,
-        message: () => Promise.reject(new TooltrailError('storage_failed', 'no answer', { retryable: true })),
+        message: () => Promise.reject(new TooltrailError('storage_failed', 'no response', { retryable: true })),
       },
     },
   }
@@ -194,8 +203,73 @@ test('a store that does not answer fails its record, for a later try', async () 
   expect(poisoned).toEqual([])
 })
 
-test('an index that does not answer at all fails the batch from its first record', async () => {
-  const { index } = stage({
+const unread = (sequence: string, message: Message, at: number): Record => ({
+  sequence,
+  at,
+  change: {
+    stored: {
+      key,
+      messageId: message.id,
+      revision: 1,
+      message: () => Promise.reject(new TooltrailError('storage_failed', 'access denied', { retryable: true })),
+    },
+  },
+})
+
+test('a record that has failed alone for ten minutes is put aside, and holds up the others no longer', async () => {
+  const { index, poisoned, written } = harness()
+  expect(await index([unread('1', look, NOW - 540_000), stored('2', thanks)])).toEqual({ failed: ['1'] })
+  expect(poisoned).toEqual([])
+  now += 120_000
+  expect(await index([unread('1', look, NOW - 540_000), stored('2', thanks)])).toEqual({ failed: [] })
+  expect(poisoned).toMatchObject([{ ...key, messageId: look.id, error: expect.stringContaining('access denied') }])
+  expect(written.map(({ messageId }) => messageId)).toEqual([thanks.id, thanks.id])
+})
+
+test('a record that is old when it first fails, as all are after a standstill, is tried again for a minute', async () => {
+  const { index, poisoned } = harness()
+  const batch = [unread('1', look, NOW - 86_400_000), stored('2', thanks)]
+  expect(await index(batch)).toEqual({ failed: ['1'] })
+  now += 59_000
+  expect(await index(batch)).toEqual({ failed: ['1'] })
+  expect(poisoned).toEqual([])
+  now += 2_000
+  expect(await index(batch)).toEqual({ failed: [] })
+  expect(poisoned).toMatchObject([{ messageId: look.id }])
+})
+
+test('records are not put aside while none can be read, or while the index fails', async () => {
+  const { index, poisoned } = harness({ fate: failing(thanks) })
+  const old = NOW - 6_000_000
+  expect(await index([unread('1', look, old), unread('2', listing, old)])).toEqual({ failed: ['1'] })
+  expect(await index([stored('1', hello), { ...stored('2', thanks), at: old }])).toEqual({ failed: ['2'] })
+  expect(poisoned).toEqual([])
+})
+
+test('what there is no time for comes again; what takes all the time there is is put aside', async () => {
+  const output = Buffer.from('line of text\n'.repeat(1_000_000))
+  const whole = { bytes: output.length, lines: 1, sha256: '', mediaType: 'text/plain', object: 'object-1' }
+  const long = { ...listing, output: whole } as Message
+  /** The time is over with the first write. */
+  const hurried = () => {
+    const over = new AbortController()
+    const fate: Fate = () => {
+      over.abort()
+      return { done: true }
+    }
+    return { ...harness({ output, fate }), signal: over.signal }
+  }
+  const first = hurried()
+  const batch = [stored('1', hello), stored('2', long), stored('3', thanks)]
+  expect(await first.index(batch, first.signal)).toEqual({ failed: ['2'] })
+  expect(first.poisoned).toEqual([])
+  const alone = hurried()
+  expect(await alone.index(batch.slice(1), alone.signal)).toEqual({ failed: [] })
+  expect(alone.poisoned).toMatchObject([{ messageId: listing.id, error: expect.stringContaining('no time') }])
+})
+
+test('an index that does not respond at all fails the batch from its first record', async () => {
+  const { index } = harness({
     fate: () => {
       throw new TooltrailError('search_unavailable', 'asleep', { retryable: true })
     },

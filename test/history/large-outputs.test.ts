@@ -34,7 +34,8 @@ describe('large outputs', () => {
     const big = makeTool('big', async () => ({ text: large }))
     const reader = makeTool('reader', async (_input, context) => {
       const row = (await harness?.log())?.find((message) => message.role === 'tool')
-      read.push((await context.readOutput(`output:${row?.id}`))?.text)
+      const output = await context.readOutput(`output:${row?.id}`)
+      read.push((await Array.fromAsync(output?.pieces ?? [])).join(''))
       return { text: '' }
     })
     const { submit, settled } = await set({

@@ -4,27 +4,27 @@ import { createDynamoSessionDeletion } from '../../functions/adapters/dynamodb/l
 import type { HistoryPage } from '../../functions/domain/history.ts'
 import { withEngines } from '../engines/with-engines.ts'
 import { writeCorpus, type WrittenCorpus } from './index-corpus.ts'
-import { indexStage, type IndexStage } from './index-stage.ts'
+import { openIndexHarness, type IndexHarness } from './index-harness.ts'
 import { until } from '../eventually.ts'
 
 withEngines(['dynamodb', 'opensearch'], (endpoints) => {
   describe('rebuilding the index while it is used', () => {
-    let stage: IndexStage
+    let harness: IndexHarness
     let before: WrittenCorpus
     beforeAll(async () => {
-      stage = await indexStage(endpoints)
-      before = await writeCorpus(stage.table, 200)
+      harness = await openIndexHarness(endpoints)
+      before = await writeCorpus(harness.table, 200)
     })
-    afterAll(() => stage.stop())
+    afterAll(() => harness.stop())
 
     const search = (text: string): Promise<HistoryPage> =>
-      stage.index.search({ scope: { tenant: 'acme' }, text, filters: {}, limit: 5 })
+      harness.index.search({ scope: { tenant: 'acme' }, text, filters: {}, limit: 5 })
     const indexes = async (): Promise<string[]> =>
-      Object.keys((await stage.direct.indices.getAlias({ name: stage.alias })).body)
+      Object.keys((await harness.direct.indices.getAlias({ name: harness.alias })).body)
 
     test('no search fails or is empty meanwhile, and nothing written or deleted meanwhile is missed', async () => {
-      const poller = stage.poll(stage.indexer)
-      await until(async () => (await stage.contents()).size > 200, 500)
+      const poller = harness.poll(harness.indexer)
+      await until(async () => (await harness.contents()).size > 200, 500)
       const [first] = await indexes()
       let rebuilt = false
       const searches: number[] = []
@@ -38,16 +38,16 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
       const writing = (async () => {
         const [doomed] = before.sessions
         for (let round = 0; !rebuilt; round++) {
-          await writeCorpus(stage.table, 20, 10_000 + round * 1_000)
+          await writeCorpus(harness.table, 20, 10_000 + round * 1_000)
           await pause(100)
           if (round === 0 && doomed !== undefined) {
-            const deletion = createDynamoSessionDeletion(stage.table)
+            const deletion = createDynamoSessionDeletion(harness.table)
             await deletion.tombstone(doomed)
             await deletion.removeRows(doomed, 1_000)
           }
         }
       })()
-      await stage.rebuild()
+      await harness.rebuild()
       rebuilt = true
       await Promise.all([searching, writing])
       expect(searches.length).toBeGreaterThan(5)
@@ -56,32 +56,32 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
       expect(await indexes()).toHaveLength(1)
 
       await poller.caughtUp()
-      const live = await stage.contents()
+      const live = await harness.contents()
       await poller.stop()
-      await stage.rebuild()
-      expect(live).toEqual(await stage.contents())
+      await harness.rebuild()
+      expect(live).toEqual(await harness.contents())
       expect(JSON.stringify([...live.values()])).not.toContain(`"${before.sessions[0]?.session}"`)
     })
 
     test('a rebuild that fails leaves the index that is searched as it was', async () => {
       const [current] = await indexes()
-      const contents = await stage.contents()
-      stage.proxy.decide(({ path, body }) =>
+      const contents = await harness.contents()
+      harness.proxy.decide(({ path, body }) =>
         path === '/_bulk' && !body.includes(`"_index":"${current}"`) && !body.includes('probe')
           ? { status: 503 }
           : 'pass',
       )
-      await expect(stage.rebuild()).rejects.toMatchObject({ code: 'search_unavailable' })
-      stage.proxy.decide(() => 'pass')
+      await expect(harness.rebuild()).rejects.toMatchObject({ code: 'search_unavailable' })
+      harness.proxy.decide(() => 'pass')
       expect(await indexes()).toEqual([current])
-      expect(await stage.contents()).toEqual(contents)
+      expect(await harness.contents()).toEqual(contents)
     })
 
     test('what a crashed rebuild left behind is removed by the next', async () => {
-      await stage.direct.indices.create({ index: `${stage.alias}-v1-crashed` })
-      await stage.direct.indices.putAlias({ index: `${stage.alias}-v1-crashed`, name: `${stage.alias}-write` })
-      await stage.rebuild()
-      const { body } = await stage.direct.indices.get({ index: `${stage.alias}-v*` })
+      await harness.direct.indices.create({ index: `${harness.alias}-v1-crashed` })
+      await harness.direct.indices.putAlias({ index: `${harness.alias}-v1-crashed`, name: `${harness.alias}-write` })
+      await harness.rebuild()
+      const { body } = await harness.direct.indices.get({ index: `${harness.alias}-v*` })
       expect(Object.keys(body)).toEqual(await indexes())
     })
   })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { redrive } from '../../functions/history/redrive.ts'
 import type { Message } from '../../functions/domain/message.ts'
+import { NO_TOTALS } from '../../functions/domain/session.ts'
 import type { Session } from '../../functions/domain/session.ts'
-import { NO_USAGE } from '../../functions/domain/usage.ts'
 import type { FailedChange } from '../../functions/ports/failed-indexing.ts'
 import type { HistoryChange, PoisonSink, WriteOutcome } from '../../functions/ports/history-writer.ts'
 import { writeLog } from '../generators/messages.ts'
@@ -14,12 +14,12 @@ const session: Session = {
   metadata: {},
   createdAt: 0,
   updatedAt: 0,
-  totals: { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} },
+  totals: NO_TOTALS,
 }
 const [one, two, gone] = writeLog().user('one').user('two').user('gone').log as [Message, Message, Message]
 
 /** Rows and a writer held in memory; rows of `gone` are not there. */
-function stage(
+function harness(
   fate: (change: HistoryChange, poison: PoisonSink) => Promise<WriteOutcome> = async () => ({ done: true }),
 ) {
   const written: HistoryChange[] = []
@@ -35,7 +35,6 @@ function stage(
         },
         sessions: { read: async () => session },
         outputs: { read: () => Promise.reject(new Error('no output was offloaded')) },
-        redact: async (text) => text,
         writer: (poison) => ({
           async write(changes) {
             written.push(...changes)
@@ -58,7 +57,7 @@ const removed = ({ id }: Message): FailedChange => ({
 })
 
 test('what was put aside is indexed from its rows as they are now, once each, and then forgotten', async () => {
-  const { run, written, forgotten } = stage()
+  const { run, written, forgotten } = harness()
   expect(await run([changed(one), changed(one)], [changed(two)])).toEqual({ done: 2, failed: [] })
   expect(written.map(({ messageId, revision }) => [messageId, revision])).toEqual([
     [one.id, 7],
@@ -68,7 +67,7 @@ test('what was put aside is indexed from its rows as they are now, once each, an
 })
 
 test('a removal that was put aside removes, unless the row is there', async () => {
-  const { run, written } = stage()
+  const { run, written } = harness()
   await run([changed(gone), removed(gone), removed(one)])
   expect(new Map(written.map(({ messageId, documents }) => [messageId, documents.length]))).toEqual(
     new Map([
@@ -79,19 +78,21 @@ test('a removal that was put aside removes, unless the row is there', async () =
 })
 
 test('a message that is gone needs nothing any more', async () => {
-  const { run, written, forgotten } = stage()
+  const { run, written, forgotten } = harness()
   expect(await run([changed(gone)])).toEqual({ done: 1, failed: [] })
   expect([written, forgotten]).toEqual([[], ['0']])
 })
 
 test('what fails again, for now or for good, is named and stays put aside, and holds up nothing else', async () => {
-  const busy = stage(async ({ messageId }) => (messageId === one.id ? { done: false, error: 'busy' } : { done: true }))
+  const busy = harness(async ({ messageId }) =>
+    messageId === one.id ? { done: false, error: 'busy' } : { done: true },
+  )
   expect(await busy.run([changed(one)], [changed(two)])).toEqual({
     done: 1,
     failed: [{ messageId: one.id, error: 'busy' }],
   })
   expect(busy.forgotten).toEqual(['1'])
-  const refused = stage(async ({ messageId }, poison) => {
+  const refused = harness(async ({ messageId }, poison) => {
     if (messageId === two.id) await poison.send({ ...key, messageId, error: 'no such date' })
     return { done: true }
   })

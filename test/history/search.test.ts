@@ -45,6 +45,9 @@ function readerOf(log: readonly Message[]): LogReader & { reads: number } {
     run: notAsked,
     runs: notAsked,
     queued: notAsked,
+    steering: notAsked,
+    context: notAsked,
+    sources: notAsked,
   }
   return reader
 }

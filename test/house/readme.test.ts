@@ -84,8 +84,8 @@ describe('docs/api.md', () => {
 })
 
 describe('README.md', () => {
-  test('has at most 200 lines: what is long stands in docs/', () => {
-    expect(read('README.md').split('\n').length).toBeLessThanOrEqual(200)
+  test('has fewer than 250 lines: what is long stands in docs/', () => {
+    expect(read('README.md').split('\n').length).toBeLessThan(250)
   })
 
   test('kills the program by what `npm start` runs', () => {

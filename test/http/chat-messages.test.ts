@@ -1,18 +1,19 @@
 import { fc } from '../generators/seeded.ts'
 import { describe, expect, test } from 'vitest'
 import type { Message } from '../../functions/domain/message.ts'
-import type { RequestMedia, RequestMessage } from '../../functions/domain/model-request.ts'
+import type { RequestMessage } from '../../functions/domain/model-request.ts'
 import type { Session } from '../../functions/domain/session.ts'
 import { chatMessages } from '../../functions/http/v1/chat-messages.ts'
+import { partUrl } from '../../functions/http/v1/resources/message.ts'
 import { readChatCursor, writeChatCursor } from '../../functions/http/v1/page-cursor.ts'
 import type { AppDependencies } from '../../functions/http/dependencies.ts'
 import { toOpenAiMessages } from '../../functions/log/openai-format.ts'
-import { replay } from '../../functions/log/replay.ts'
+import { replayEach } from '../../functions/log/replay.ts'
+import type { Replayed } from '../../functions/log/replay.ts'
 import type { MessageQuery } from '../../functions/ports/log-reader.ts'
 import { settledLog } from '../generators/logs.ts'
 import { callTo, writeLog } from '../generators/messages.ts'
 
-const BYTES = new Uint8Array([1, 2, 3])
 const session: Session = {
   tenant: 'acme',
   session: 's',
@@ -40,7 +41,6 @@ function reading(log: readonly Message[]) {
   const message = async (_key: unknown, id: string) => log.find((one) => one.id === id)
   const dependencies = {
     reader: { messages, message },
-    outputs: { read: async () => BYTES, stat: async () => ({ bytes: BYTES.length }) },
     agents: new Map(),
   }
   return { dependencies: dependencies as unknown as AppDependencies, count: () => count }
@@ -58,16 +58,22 @@ async function pagesOf(log: readonly Message[], limit: number): Promise<unknown[
   }
 }
 
-const withBytes = (message: RequestMessage): RequestMessage =>
-  message.role === 'assistant' ? message : ({ ...message, parts: message.parts.map(withData) } as RequestMessage)
-const withData = <Part extends { readonly type: string }>(part: Part | RequestMedia) =>
-  part.type === 'image' || part.type === 'file' ? { ...part, data: BYTES } : part
+/** What a message became, with links to its media. */
+const withLinks = ({ message: { id }, sent }: Replayed): RequestMessage[] =>
+  sent.map((request) => {
+    if (request.role !== 'user') return request
+    const parts = request.parts.map((part) =>
+      part.type === 'text' ? part : { ...part, url: partUrl(session.session, id, part.id) },
+    )
+    return { ...request, parts }
+  })
 
 describe('a log as Chat Completions messages', () => {
   test('is in pages of any size what the whole log is in one request', async () => {
     await fc.assert(
       fc.asyncProperty(settledLog, fc.integer({ min: 1, max: 9 }), async (log, limit) => {
-        const request = replay(log, { currentRun: log.at(-1)?.runId ?? '', replay: 'full' }).map(withBytes)
+        const replayed = replayEach(log, { currentRun: log.at(-1)?.runId ?? '', replay: 'full' })
+        const request = replayed.flatMap(withLinks)
         expect(await pagesOf(log, limit)).toEqual(toOpenAiMessages(request, 'Be brief.'))
       }),
     )

@@ -1,14 +1,14 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { builtInTools } from '../../functions/runtime/built-in-tools.ts'
-import { expectJson, openStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { expectJson, openHttpHarness } from './harness.ts'
+import type { HttpHarness } from './harness.ts'
 
-let stage: Stage
+let harness: HttpHarness
 beforeEach(async () => {
-  stage = await openStage()
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
+  harness = await openHttpHarness()
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
 })
-afterEach(() => stage.close())
+afterEach(() => harness.close())
 
 /** Each definition holds a value against the next one twice. */
 const doubling = (count: number): object => ({
@@ -23,9 +23,9 @@ const doubling = (count: number): object => ({
 
 test('parameters whose references double 30 times are refused with the place, at once', async () => {
   const body = { content: 'x', tools: [{ name: 'a', description: '', parameters: doubling(30) }] }
-  const problem = await expectJson(stage, 400, 'POST', '/v1/sessions/s/messages', body)
+  const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)
   expect(problem['errors']).toMatchObject([{ path: 'body.tools[0].parameters.$defs.d23' }])
-  expect(await expectJson(stage, 200, 'GET', '/v1/sessions/s/messages')).toMatchObject({ data: [] })
+  expect(await expectJson(harness, 200, 'GET', '/v1/sessions/s/messages')).toMatchObject({ data: [] })
 })
 
 test.each([...builtInTools().keys()])('a client tool cannot be called %s, as a built-in one is', async (name) => {
@@ -33,7 +33,48 @@ test.each([...builtInTools().keys()])('a client tool cannot be called %s, as a b
     { name: 'mine', description: '', parameters: {} },
     { name, description: '', parameters: {} },
   ]
-  const problem = await expectJson(stage, 400, 'POST', '/v1/sessions/s/messages', { content: 'x', tools })
+  const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', { content: 'x', tools })
   expect(problem['errors']).toMatchObject([{ path: 'body.tools[1].name' }])
-  expect(await expectJson(stage, 200, 'GET', '/v1/sessions/s/runs')).toMatchObject({ data: [] })
+  expect(await expectJson(harness, 200, 'GET', '/v1/sessions/s/runs')).toMatchObject({ data: [] })
+})
+
+describe('a strict client tool', () => {
+  const parameters = {
+    type: 'object',
+    properties: { city: { type: 'string', pattern: '^(a+)+$' } },
+    required: ['city'],
+    additionalProperties: false,
+  }
+  const tool = { name: 'weather', description: '', parameters, strict: true }
+  const call = (id: string, text: string) => ({ id, name: 'weather', arguments: text })
+  const rows = async (): Promise<unknown> =>
+    (await expectJson(harness, 200, 'GET', '/v1/sessions/s/messages?roles=tool&order=asc'))['data']
+
+  async function finished(...calls: { id: string; name: string; arguments: string }[]): Promise<object> {
+    await harness.close()
+    harness = await openHttpHarness({ script: [{ calls }, { text: 'done' }] })
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+    return expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'x', tools: [tool] })
+  }
+
+  test('is asked for calls that fit alone; the others get an error that says what does not', async () => {
+    const run = await finished(call('a', '{"city": "aa"}'), call('b', '{"city": 1}'), call('c', '{"city'))
+    expect(run).toMatchObject({ status: 'paused', waiting: [{ tool_call_id: 'a' }] })
+    expect(await rows()).toMatchObject([
+      { status: 'waiting' },
+      { status: 'error', parts: [{ text: expect.stringMatching(/^error: .*fit the schema of weather:[^]*#\/city/) }] },
+      { status: 'error', parts: [{ text: 'error: the arguments are not valid JSON: {"city' }] },
+    ])
+  })
+
+  test('costs a bounded time, whatever its schema and the arguments', async () => {
+    const hostile = JSON.stringify({ city: `${'a'.repeat(60)}!` })
+    const begun = performance.now()
+    const run = await finished(...Array.from({ length: 64 }, (_, at) => call(`c${at}`, hostile)))
+    expect(run).toMatchObject({ status: 'completed' })
+    expect(performance.now() - begun).toBeLessThan(30_000)
+    const all = (await rows()) as object[]
+    for (const row of all) expect(row).toMatchObject({ parts: [{ text: expect.stringMatching(/in time$/) }] })
+    expect(all).toHaveLength(64)
+  })
 })

@@ -19,7 +19,7 @@ export interface Operation {
   }
 }
 
-/** What is wrong with an answer as the description has it; nothing for requests that it does not describe. */
+/** What differs between a response and its description; nothing for requests that it does not describe. */
 export async function deviations(document: OpenApiDocument, request: Request, response: Response): Promise<string[]> {
   const path = new URL(request.url).pathname
   const template = Object.keys(document.paths).find((candidate) => templatePattern(candidate).test(path))
@@ -36,7 +36,7 @@ export async function deviations(document: OpenApiDocument, request: Request, re
   const content = described.content?.[mediaType] ?? described.content?.['*/*']
   if (content === undefined)
     return [...missing, `${operation.operationId} ${response.status} does not describe ${mediaType}`]
-  if (!mediaType.endsWith('json') || request.method === 'HEAD') return missing
+  if (!/[+/]json$/.test(mediaType) || request.method === 'HEAD') return missing
   return [...missing, ...schemaErrors(document, content.schema, await response.clone().json())]
 }
 

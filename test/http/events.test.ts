@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { makeTool } from '../agent/harness.ts'
-import { eventStream } from '../../functions/http/event-stream.ts'
+import { eventStream, frame } from '../../functions/http/event-stream.ts'
 import { createSharedBytes } from '../../functions/http/long-bodies.ts'
 import { schemaErrors } from './conformance.ts'
-import { expectJson, heldTurn, openStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { expectJson, heldTurn, openHttpHarness } from './harness.ts'
+import type { HttpHarness } from './harness.ts'
 
 interface Frame {
   readonly id: string | undefined
@@ -14,8 +14,8 @@ interface Frame {
 
 const echo = makeTool('echo', async () => ({ text: 'ok' }))
 const script = [{ text: 'Let me see.', calls: [{ id: 'c1', name: 'echo' }] }, { text: 'Done.' }]
-let stage: Stage
-afterEach(() => stage.close())
+let harness: HttpHarness
+afterEach(() => harness.close())
 
 /** The frames of a stream, each of exactly the three lines (deltas: two) of the format. */
 function framesOf(text: string): Frame[] {
@@ -30,12 +30,12 @@ function framesOf(text: string): Frame[] {
     })
 }
 
-async function open(...options: Parameters<typeof openStage>): Promise<void> {
-  stage = await openStage(...options)
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
+async function open(...options: Parameters<typeof openHttpHarness>): Promise<void> {
+  harness = await openHttpHarness(...options)
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
 }
 const follow = async (path: string, headers: Record<string, string> = {}): Promise<Frame[]> =>
-  framesOf(await (await stage.send('GET', path, undefined, headers)).text())
+  framesOf(await (await harness.send('GET', path, undefined, headers)).text())
 
 describe('a streamed input', () => {
   let response: Response
@@ -43,7 +43,7 @@ describe('a streamed input', () => {
   beforeEach(async () => {
     await open({ script, tools: [echo] })
     const headers = { accept: 'text/event-stream' }
-    response = await stage.send('POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
+    response = await harness.send('POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
     frames = framesOf(await response.text())
   })
 
@@ -73,10 +73,10 @@ describe('a streamed input', () => {
   })
 
   test('says in every event whose it is, in the described shape', () => {
-    const schema = stage.document.components.schemas['RunEvent'] ?? {}
+    const schema = harness.document.components.schemas['RunEvent'] ?? {}
     for (const { event, data } of frames) {
       expect(data).toMatchObject({ type: event, session_id: 's', run_id: frames[0]?.data['run_id'] })
-      expect(schemaErrors(stage.document, schema, data)).toEqual([])
+      expect(schemaErrors(harness.document, schema, data)).toEqual([])
     }
   })
 
@@ -120,7 +120,7 @@ describe('a streamed input', () => {
 describe('a stream', () => {
   test('of a run that waits ends with run.paused and the calls that wait', async () => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'ask', arguments: '{"a": 1}' }] }] })
-    const response = await stage.send(
+    const response = await harness.send(
       'POST',
       '/v1/sessions/s/messages',
       { content: 'hi', tools: [{ name: 'ask', description: '', parameters: {} }] },
@@ -132,20 +132,34 @@ describe('a stream', () => {
     })
   })
 
+  test('goes on from a warning or an event of the context, whose ids have a number', async () => {
+    const consolidation = { threshold: 3, keepRecentRatio: 0.5 }
+    await open({ script: [{ text: 'one' }, { text: 'two' }], policies: { consolidation } })
+    for (const content of ['hi', 'ho']) await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content })
+    const { data } = await expectJson<{ data: { id: string }[] }>(harness, 200, 'GET', '/v1/sessions/s/runs')
+    const path = `/v1/sessions/s/runs/${data[0]?.id}/events`
+    const all = await follow(path)
+    const notice = all.find(({ event }) => event === 'context.nearly_full')
+    expect(notice?.id).toBe(`${data[0]?.id}:context.nearly_full:0`)
+    const rest = await follow(path, { 'last-event-id': notice?.id ?? '' })
+    expect(rest.map(({ event }) => event)).not.toContain('run.started')
+    expect(rest.at(-1)?.event).toBe('run.completed')
+  })
+
   test('that begins in the middle of a round has that round from its start, and nothing from before it', async () => {
     const held = heldTurn()
     await open({ script: [{ text: 'Let me see.', calls: [{ id: 'c1', name: 'echo' }] }, held.turn], tools: [echo] })
     const headers = { prefer: 'wait=0' }
     const { id } = await expectJson<{ id: string }>(
-      stage,
+      harness,
       202,
       'POST',
       '/v1/sessions/s/messages',
       { content: 'x' },
       headers,
     )
-    await expect.poll(() => stage.requests.length).toBe(2)
-    const log = await expectJson<{ data: { id: string }[] }>(stage, 200, 'GET', '/v1/sessions/s/messages?roles=tool')
+    await expect.poll(() => harness.requests.length).toBe(2)
+    const log = await expectJson<{ data: { id: string }[] }>(harness, 200, 'GET', '/v1/sessions/s/messages?roles=tool')
     const last = `${log.data[0]?.id}:tool_call.completed`
     const late = follow(`/v1/sessions/s/runs/${id}/events`, { 'last-event-id': last })
     // Longer than until the log is looked at again.
@@ -168,7 +182,7 @@ describe('a stream', () => {
   test('that its reader leaves does not stop the run', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
-    const response = await stage.send(
+    const response = await harness.send(
       'POST',
       '/v1/sessions/s/messages',
       { content: 'hi' },
@@ -179,23 +193,23 @@ describe('a stream', () => {
     await reader?.cancel()
     held.letGo()
     await expect
-      .poll(async () => (await expectJson(stage, 200, 'GET', '/v1/sessions/s'))['run'])
+      .poll(async () => (await expectJson(harness, 200, 'GET', '/v1/sessions/s'))['run'])
       .toMatchObject({ status: 'completed' })
   })
 
   test('ends when the server is about to stop, so that its reader comes back', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
-    const response = await stage.send(
+    const response = await harness.send(
       'POST',
       '/v1/sessions/s/messages',
       { content: 'hi' },
       { accept: 'text/event-stream' },
     )
     const text = response.text()
-    const stopped = stage.program.stop()
+    const stopped = harness.program.stop()
     expect((await text).endsWith(': reconnect\n\n')).toBe(true)
-    await expectJson(stage, 503, 'POST', '/v1/sessions/s/messages', { content: 'hi' })
+    await expectJson(harness, 503, 'POST', '/v1/sessions/s/messages', { content: 'hi' })
     held.letGo()
     await stopped
   })
@@ -215,12 +229,12 @@ describe('the heartbeat', () => {
     }
     const { signal } = new AbortController()
     const left = new AbortController()
-    const log = stage.ports.logger
+    const log = harness.ports.logger
     const closed = vi.fn<() => void>()
     const call = { signal, close: closed }
     const parts = { clock, log, stopping: signal, shared: createSharedBytes() }
     const response = eventStream(parts, left.signal, call, async function* events(ending) {
-      yield { event: 'round.started', data: { text: 'a\nb' } }
+      yield frame({ event: 'round.started', data: { text: 'a\nb' } })
       await new Promise((resolve) => ending.addEventListener('abort', resolve))
     })
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -239,7 +253,7 @@ describe('the heartbeat', () => {
   test('and all else ends without a terminal event when the events break off', async () => {
     await open()
     const { signal } = new AbortController()
-    const { clock, logger } = stage.ports
+    const { clock, logger } = harness.ports
     const call = { signal, close: () => undefined }
     const parts = { clock, log: logger, stopping: signal, shared: createSharedBytes() }
     // eslint-disable-next-line require-yield
@@ -247,6 +261,6 @@ describe('the heartbeat', () => {
       throw new Error('the storage is gone')
     })
     expect(await response.text()).toBe(': reconnect\n\n')
-    expect(stage.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
+    expect(harness.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
   })
 })

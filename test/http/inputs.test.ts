@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { expectJson, heldTurn, openStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { expectJson, heldTurn, openHttpHarness } from './harness.ts'
+import type { HttpHarness } from './harness.ts'
 import { makeTool } from '../agent/harness.ts'
+import { PNG } from '../fixtures/png.ts'
 
 interface Message {
   readonly id: string
@@ -10,20 +11,18 @@ interface Message {
   readonly [field: string]: unknown
 }
 
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+let harness: HttpHarness
+afterEach(() => harness.close())
 
-let stage: Stage
-afterEach(() => stage.close())
-
-async function open(...options: Parameters<typeof openStage>): Promise<void> {
-  stage = await openStage(...options)
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
+async function open(...options: Parameters<typeof openHttpHarness>): Promise<void> {
+  harness = await openHttpHarness(...options)
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
 }
 
 const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
 
 describe('an input', () => {
-  test('waits for the run and answers it with its new messages, in order', async () => {
+  test('waits for the run and returns it with its new messages, in order', async () => {
     await open({
       script: [
         { text: 'Let me see.', calls: [{ id: 'c1', name: 'echo', arguments: '{"b":1, "a":2}' }] },
@@ -31,7 +30,7 @@ describe('an input', () => {
       ],
       tools: [echo],
     })
-    const run = await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', {
+    const run = await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', {
       content: 'How many?',
       user: 'user-7',
       metadata: { from: 'test' },
@@ -77,35 +76,35 @@ describe('an input', () => {
     })
     expect(messages.map(({ id }) => id)).toEqual(messages.map(({ id }) => id).toSorted())
     for (const message of messages) expect(Object.keys(message)).not.toContain('generation')
-    const session = await expectJson(stage, 200, 'GET', '/v1/sessions/s')
+    const session = await expectJson(harness, 200, 'GET', '/v1/sessions/s')
     expect(session).toMatchObject({
       run: { id: run['id'], status: 'completed' },
       usage: { runs: 1, rounds: 2, total_tokens: 20 },
     })
   })
 
-  test('a later input answers with its own messages only', async () => {
+  test('a later input gets its own messages only', async () => {
     await open({ script: [{ text: 'one' }, { text: 'two' }] })
-    await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'first' })
-    const run = await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'second' })
+    await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'first' })
+    const run = await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'second' })
     expect(run['messages']).toMatchObject([{ parts: [{ text: 'second' }] }, { parts: [{ text: 'two' }] }])
   })
 
-  test('with Prefer: respond-async answers 202 at once, with the address of the run', async () => {
+  test('with Prefer: respond-async responds with 202 at once, with the address of the run', async () => {
     await open({ script: [{ text: 'done' }] })
     const headers = { prefer: 'respond-async' }
-    const response = await stage.send('POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
+    const response = await harness.send('POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
     expect(response.status).toBe(202)
     expect(response.headers.get('preference-applied')).toBe('respond-async')
     const address = response.headers.get('location') ?? ''
     expect(address).toMatch(/^\/v1\/sessions\/s\/runs\/[0-9A-Z]{26}$/)
-    await expect.poll(async () => (await expectJson(stage, 200, 'GET', address))['status']).toBe('completed')
+    await expect.poll(async () => (await expectJson(harness, 200, 'GET', address))['status']).toBe('completed')
   })
 
-  test('that takes longer than Prefer: wait answers 202 with the run as it is', async () => {
+  test('that takes longer than Prefer: wait responds with 202 with the run as it is', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
-    const response = await stage.send('POST', '/v1/sessions/s/messages', { content: 'hi' }, { prefer: 'wait=0' })
+    const response = await harness.send('POST', '/v1/sessions/s/messages', { content: 'hi' }, { prefer: 'wait=0' })
     expect(response.status).toBe(202)
     expect(response.headers.get('preference-applied')).toBe('wait=0')
     const run = (await response.json()) as { id: string; status: string }
@@ -114,7 +113,7 @@ describe('an input', () => {
     held.letGo()
   })
 
-  test('that fails answers 200 with the failed run and its error', async () => {
+  test('that fails responds with 200 with the failed run and its error', async () => {
     await open({
       script: [
         async function* () {
@@ -123,7 +122,7 @@ describe('an input', () => {
         },
       ],
     })
-    const run = await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' })
+    const run = await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' })
     expect(run).toMatchObject({
       status: 'failed',
       stop_reason: 'error',
@@ -136,8 +135,8 @@ describe('an input', () => {
   test('is refused with 409 while a run is active, when it says so', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
-    await expectJson(stage, 202, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, { prefer: 'wait=0' })
-    const problem = await expectJson(stage, 409, 'POST', '/v1/sessions/s/messages', {
+    await expectJson(harness, 202, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, { prefer: 'wait=0' })
+    const problem = await expectJson(harness, 409, 'POST', '/v1/sessions/s/messages', {
       content: 'hi',
       on_busy: 'reject',
     })
@@ -148,26 +147,26 @@ describe('an input', () => {
   test('with two tools of one name is refused', async () => {
     await open()
     const tools = Array(2).fill({ name: 'a', description: '', parameters: {} })
-    const problem = await expectJson(stage, 409, 'POST', '/v1/sessions/s/messages', { content: 'hi', tools })
+    const problem = await expectJson(harness, 409, 'POST', '/v1/sessions/s/messages', { content: 'hi', tools })
     expect(problem['type']).toBe('urn:tooltrail:problem:repeated_tool')
   })
 
   test('that is wrong is told in plain words, the first thing also in the detail', async () => {
     await open()
-    const send = (body: unknown) => expectJson(stage, 400, 'POST', '/v1/sessions/s/messages', body)
+    const send = (body: unknown) => expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)
     const missing = await send({ content: [{ type: 'text' }] })
     expect(missing).toMatchObject({
       detail: 'the request is not valid: body.content[0].text is missing',
       errors: [{ path: 'body.content[0].text', message: 'is missing' }],
     })
-    const twice = await expectJson(stage, 400, 'GET', '/v1/sessions/s/messages?limit=1&limit=2')
+    const twice = await expectJson(harness, 400, 'GET', '/v1/sessions/s/messages?limit=1&limit=2')
     expect(twice['errors']).toEqual([{ path: 'query.limit', message: 'can be given once only' }])
   })
 
-  test('to a session that does not exist answers 404, and nothing is made', async () => {
+  test('to a session that does not exist responds with 404, and nothing is made', async () => {
     await open()
-    await expectJson(stage, 404, 'POST', '/v1/sessions/nothing/messages', { content: 'hi' })
-    await expectJson(stage, 404, 'GET', '/v1/sessions/nothing')
+    await expectJson(harness, 404, 'POST', '/v1/sessions/nothing/messages', { content: 'hi' })
+    await expectJson(harness, 404, 'GET', '/v1/sessions/nothing')
   })
 
   test.each([
@@ -234,9 +233,9 @@ describe('an input', () => {
     ],
   ])('with %s is refused with the path of what is wrong, and nothing is stored', async (_name, body, path) => {
     await open()
-    const problem = await expectJson(stage, 400, 'POST', '/v1/sessions/s/messages', body)
+    const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)
     expect(problem['errors']).toMatchObject([{ path }])
-    expect((await expectJson(stage, 200, 'GET', '/v1/sessions/s/runs'))['data']).toEqual([])
+    expect((await expectJson(harness, 200, 'GET', '/v1/sessions/s/runs'))['data']).toEqual([])
   })
 })
 
@@ -244,17 +243,17 @@ describe('an Idempotency-Key', () => {
   test('with the same body gives the same run, which runs once', async () => {
     await open({ script: [{ text: 'one' }, { text: 'two' }] })
     const headers = { 'idempotency-key': 'k 1' }
-    const first = await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
-    const again = await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
+    const first = await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
+    const again = await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
     expect(again).toEqual(first)
-    expect(stage.requests).toHaveLength(1)
+    expect(harness.requests).toHaveLength(1)
   })
 
   test('with another body is refused', async () => {
     await open()
     const headers = { 'idempotency-key': 'k' }
-    await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
-    await expectJson(stage, 409, 'POST', '/v1/sessions/s/messages', { content: 'ho' }, headers)
+    await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
+    await expectJson(harness, 409, 'POST', '/v1/sessions/s/messages', { content: 'ho' }, headers)
   })
 
   test.each([
@@ -263,7 +262,12 @@ describe('an Idempotency-Key', () => {
     ['a character beyond ASCII', 'é'],
   ])('of %s is refused', async (_name, key) => {
     await open()
-    const response = await stage.send('POST', '/v1/sessions/s/messages', { content: 'hi' }, { 'idempotency-key': key })
+    const response = await harness.send(
+      'POST',
+      '/v1/sessions/s/messages',
+      { content: 'hi' },
+      { 'idempotency-key': key },
+    )
     expect(response.status).toBe(400)
   })
 })

@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { expectJson, openStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { expectJson, openHttpHarness } from './harness.ts'
+import type { HttpHarness } from './harness.ts'
 
 const MOST = 4 * 1024 * 1024
 /** Quotes double in JSON. */
 const text = (at: number): string => `${at}"`.repeat(250_000)
 
-let stage: Stage
+let harness: HttpHarness
 beforeEach(async () => {
-  stage = await openStage()
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
+  harness = await openHttpHarness()
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
 })
-afterEach(() => stage.close())
+afterEach(() => harness.close())
 
 interface Page {
   readonly data: readonly { readonly role: string; readonly parts?: { text: string }[]; readonly content?: string }[]
@@ -23,7 +23,7 @@ async function pages(path: string): Promise<{ readonly all: Page['data'][number]
   const all: Page['data'][number][] = []
   const sizes: number[] = []
   for (let next: string | null = ''; next !== null;) {
-    const response = await stage.send('GET', `${path}${next === '' ? '' : `&after=${next}`}`)
+    const response = await harness.send('GET', `${path}${next === '' ? '' : `&after=${next}`}`)
     const body = await response.text()
     const page = JSON.parse(body) as Page
     expect(page.has_more).toBe(page.next !== null)
@@ -37,7 +37,7 @@ async function pages(path: string): Promise<{ readonly all: Page['data'][number]
 describe('a page ends by its bytes, too, and the next one goes on', () => {
   test.each(['order=asc', 'order=desc', 'format=openai'])('with %s', async (query) => {
     for (let at = 0; at < 9; at++)
-      await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: text(at) })
+      await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: text(at) })
     const { all, sizes } = await pages(`/v1/sessions/s/messages?limit=200&${query}`)
     expect(sizes.length).toBeGreaterThan(1)
     for (const size of sizes) expect(size).toBeLessThan(MOST + 1_000)
@@ -49,7 +49,7 @@ describe('a page ends by its bytes, too, and the next one goes on', () => {
   test('of sessions with long instructions', async () => {
     const instructions = 'x'.repeat(100_000)
     for (let at = 0; at < 50; at++)
-      await stage.ports.sessions.create({
+      await harness.ports.sessions.create({
         tenant: 'default',
         session: `t${at}`,
         agent: 'default',
@@ -63,7 +63,7 @@ describe('a page ends by its bytes, too, and the next one goes on', () => {
   })
 
   test('with one message at least, however large it is', async () => {
-    await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: '\u0001'.repeat(650_000) })
+    await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: '\u0001'.repeat(650_000) })
     const { all } = await pages('/v1/sessions/s/messages?limit=200')
     expect(all.map(({ role }) => role)).toEqual(['user', 'assistant'])
   })

@@ -45,3 +45,19 @@ test('a text that is larger than all is sent while there is no other', async () 
   const shared = createSharedBytes(1_000)
   expect(await whole(shared.pieces(TEXT))).toBe(TEXT)
 })
+
+test('a named text is made once for all that take it soon one after another', async () => {
+  const shared = createSharedBytes()
+  let made = 0
+  const named = {
+    name: 'a:b',
+    make: () => {
+      made++
+      return TEXT
+    },
+  }
+  for (let client = 0; client < 3; client++) expect(await whole(shared.pieces(named))).toBe(TEXT)
+  const [one, other] = [shared.pieces(named), shared.pieces(named)]
+  expect((await one.next()).value?.buffer).toBe((await other.next()).value?.buffer)
+  expect(made).toBe(1)
+})

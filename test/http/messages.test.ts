@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { expectJson, openStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { expectJson, openHttpHarness } from './harness.ts'
+import type { HttpHarness } from './harness.ts'
 import { makeTool } from '../agent/harness.ts'
 
 interface Message {
@@ -17,12 +17,12 @@ interface Page {
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-let stage: Stage
-afterEach(() => stage.close())
+let harness: HttpHarness
+afterEach(() => harness.close())
 
-async function open(...options: Parameters<typeof openStage>): Promise<void> {
-  stage = await openStage(...options)
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
+async function open(...options: Parameters<typeof openHttpHarness>): Promise<void> {
+  harness = await openHttpHarness(...options)
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
 }
 
 const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
@@ -33,11 +33,12 @@ describe('reading the log', () => {
       script: [{ text: 'first', calls: [{ name: 'echo' }] }, { text: 'one' }, { text: 'two' }, { text: 'three' }],
       tools: [echo],
     })
-    for (const content of ['a', 'b', 'c']) await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content })
+    for (const content of ['a', 'b', 'c'])
+      await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content })
     return [...(await read('')).data]
   }
   const read = async (query: string): Promise<Page> =>
-    (await expectJson(stage, 200, 'GET', `/v1/sessions/s/messages?${query}`)) as Page
+    (await expectJson(harness, 200, 'GET', `/v1/sessions/s/messages?${query}`)) as Page
 
   async function readAll(query: string): Promise<Message[]> {
     const found: Message[] = []
@@ -72,7 +73,7 @@ describe('reading the log', () => {
     expect((await read('agent=other')).data).toEqual([])
   })
 
-  test('as Chat Completions messages gives what the model was sent, and the last answer', async () => {
+  test('as Chat Completions messages gives what the model was sent, and the last completion', async () => {
     await fill()
     const page = await read('format=openai')
     expect(page.data).toMatchObject([
@@ -91,25 +92,25 @@ describe('reading the log', () => {
 
   test("as Chat Completions messages opens with the session's own instructions", async () => {
     await fill()
-    await expectJson(stage, 200, 'PATCH', '/v1/sessions/s', { instructions: 'Be kind.' })
+    await expectJson(harness, 200, 'PATCH', '/v1/sessions/s', { instructions: 'Be kind.' })
     expect((await read('format=openai&limit=1')).data).toEqual([{ role: 'system', content: 'Be kind.' }])
   })
 
   test('as Chat Completions messages opens with the first message where the instructions are empty, as the request does', async () => {
     await fill()
-    await expectJson(stage, 200, 'PATCH', '/v1/sessions/s', { instructions: '' })
+    await expectJson(harness, 200, 'PATCH', '/v1/sessions/s', { instructions: '' })
     expect((await read('format=openai&limit=1')).data).toMatchObject([{ role: 'user' }])
   })
 
-  test('as Chat Completions messages carries the media of the latest run', async () => {
+  test('as Chat Completions messages carries links to the media of the latest run', async () => {
     await open({ script: [{ text: 'A dot.' }] })
     const content = [{ type: 'image', media_type: 'image/png', data: PNG }]
-    await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content })
-    const url = `data:image/png;base64,${PNG}`
-    expect((await read('format=openai')).data[1]).toEqual({
-      role: 'user',
-      content: [{ type: 'image_url', image_url: { url } }],
-    })
+    await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content })
+    const { role, content: shown } = (await read('format=openai')).data[1] as Record<string, unknown>
+    expect({ role, shown }).toMatchObject({ role: 'user', shown: [{ type: 'image_url' }] })
+    const url = (shown as { image_url: { url: string } }[])[0]?.image_url.url ?? ''
+    const response = await harness.send('GET', url)
+    expect(Buffer.from(await response.arrayBuffer()).toString('base64')).toBe(PNG)
   })
 
   test.each([
@@ -129,17 +130,17 @@ describe('reading the log', () => {
     'unknown=1',
   ])('with %s is refused', async (query) => {
     await open()
-    await expectJson(stage, 400, 'GET', `/v1/sessions/s/messages?${query}`)
+    await expectJson(harness, 400, 'GET', `/v1/sessions/s/messages?${query}`)
   })
 
   test.each(['-1', '0', '1001', 'x', '1.5'])('with limit=%s is told which ones there are', async (limit) => {
     await open()
-    const problem = await expectJson(stage, 400, 'GET', `/v1/sessions/s/messages?limit=${limit}`)
+    const problem = await expectJson(harness, 400, 'GET', `/v1/sessions/s/messages?limit=${limit}`)
     expect(problem['errors']).toEqual([{ path: 'query.limit', message: 'must be an integer from 1 to 1000' }])
   })
 
   test('as Chat Completions messages after a message id is refused: its pages have cursors of their own', async () => {
     await open()
-    await expectJson(stage, 400, 'GET', '/v1/sessions/s/messages?format=openai&after=01JD2Q8N4T6W8Y0A2C4E6G8J0K')
+    await expectJson(harness, 400, 'GET', '/v1/sessions/s/messages?format=openai&after=01JD2Q8N4T6W8Y0A2C4E6G8J0K')
   })
 })

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { schemaErrors } from './conformance.ts'
 import type { OpenApiDocument, Operation } from './conformance.ts'
-import { openStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { openHttpHarness } from './harness.ts'
+import type { HttpHarness } from './harness.ts'
 
-let stage: Stage
+let harness: HttpHarness
 let document: OpenApiDocument
 beforeAll(async () => {
-  stage = await openStage()
-  ;({ document } = stage)
+  harness = await openHttpHarness()
+  ;({ document } = harness)
 })
-afterAll(() => stage.close())
+afterAll(() => harness.close())
 
 const operations = (): { path: string; method: string; operation: Operation }[] =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -40,14 +40,21 @@ describe('the description', () => {
       'GET /v1/search',
       'GET /v1/sessions',
       'GET /v1/sessions/{session}',
+      'GET /v1/sessions/{session}/context',
+      'GET /v1/sessions/{session}/export',
       'GET /v1/sessions/{session}/messages',
       'GET /v1/sessions/{session}/messages/{message}/output',
       'GET /v1/sessions/{session}/runs',
       'GET /v1/sessions/{session}/runs/{run}',
       'GET /v1/sessions/{session}/runs/{run}/events',
+      'GET /v1/sessions/{session}/sources',
+      'GET /v1/usage',
       'PATCH /v1/sessions/{session}',
       'POST /v1/sessions',
+      'POST /v1/sessions/{session}/consolidate',
       'POST /v1/sessions/{session}/continue',
+      'POST /v1/sessions/{session}/fork',
+      'POST /v1/sessions/{session}/import',
       'POST /v1/sessions/{session}/messages',
       'POST /v1/sessions/{session}/runs/{run}/cancel',
       'POST /v1/sessions/{session}/runs/{run}/tool-results',
@@ -106,8 +113,8 @@ describe('the description', () => {
 })
 
 describe('health', () => {
-  test('tells when the storage does not answer', async () => {
-    const failing = await openStage({
+  test('says when the storage does not respond', async () => {
+    const failing = await openHttpHarness({
       change: (ports) => {
         let calls = 0
         const any = (): Promise<boolean> => (calls++ === 0 ? Promise.resolve(false) : Promise.reject(new Error('gone')))

@@ -1,18 +1,18 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { openStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { openHttpHarness } from './harness.ts'
+import type { HttpHarness } from './harness.ts'
 
-let stage: Stage
-afterEach(() => stage.close())
+let harness: HttpHarness
+afterEach(() => harness.close())
 
 const status = async (url: string, headers: Record<string, string> = {}): Promise<number> =>
-  (await stage.program.app.request(url, { headers })).status
+  (await harness.program.app.request(url, { headers })).status
 
 describe('without a key', () => {
   test.each(['http://localhost:3000', 'http://127.0.0.1:3000', 'http://[::1]:3000', 'http://localhost'])(
-    'the host %s is answered',
+    'the host %s is accepted',
     async (host) => {
-      stage = await openStage()
+      harness = await openHttpHarness()
       expect(await status(`${host}/v1/sessions`)).toBe(200)
     },
   )
@@ -23,7 +23,7 @@ describe('without a key', () => {
     'http://localhost.evil.example:3000',
     'http://10.0.0.1',
   ])('the host %s is refused: a name that was rebound to this machine', async (host) => {
-    stage = await openStage()
+    harness = await openHttpHarness()
     expect(await status(`${host}/v1/sessions`)).toBe(403)
     expect(await status(`${host}/openapi.json`)).toBe(403)
   })
@@ -35,39 +35,39 @@ describe('without a key', () => {
     ['https://evil.example', 403],
     ['null', 403],
   ])('a page of %s gets %d', async (origin, expected) => {
-    stage = await openStage()
+    harness = await openHttpHarness()
     expect(await status('http://localhost:3000/v1/sessions', { origin })).toBe(expected)
   })
 
   test('every origin in CORS still leaves pages of others out', async () => {
-    stage = await openStage({ settings: { corsOrigins: ['*'] } })
+    harness = await openHttpHarness({ settings: { corsOrigins: ['*'] } })
     expect(await status('http://localhost:3000/v1/sessions', { origin: 'https://evil.example' })).toBe(403)
   })
 })
 
 describe('with a key', () => {
-  test('any host is answered', async () => {
-    stage = await openStage()
-    const headers = await stage.key()
+  test('any host is accepted', async () => {
+    harness = await openHttpHarness()
+    const headers = await harness.key()
     expect(await status('https://api.example/v1/sessions', headers)).toBe(200)
   })
 })
 
 describe('CORS', () => {
   test('is not spoken unless it is set', async () => {
-    stage = await openStage()
-    const key = await stage.key()
+    harness = await openHttpHarness()
+    const key = await harness.key()
     const headers = { ...key, origin: 'https://app.example' }
-    const response = await stage.program.app.request('https://api.example/v1/sessions', { headers })
+    const response = await harness.program.app.request('https://api.example/v1/sessions', { headers })
     expect([...response.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
   })
 
   test('lets the pages of the origins that are set call, and read what they need', async () => {
-    stage = await openStage({ settings: { corsOrigins: ['https://app.example'] } })
-    const key = await stage.key()
+    harness = await openHttpHarness({ settings: { corsOrigins: ['https://app.example'] } })
+    const key = await harness.key()
     const url = 'https://api.example/v1/sessions'
     const ask = (origin: string, method = 'GET', headers: Record<string, string> = key): Promise<Response> =>
-      Promise.resolve(stage.program.app.request(url, { method, headers: { ...headers, origin } }))
+      Promise.resolve(harness.program.app.request(url, { method, headers: { ...headers, origin } }))
     const preflight = await ask('https://app.example', 'OPTIONS', { 'access-control-request-method': 'POST' })
     expect(preflight.status).toBe(204)
     expect(preflight.headers.get('access-control-allow-origin')).toBe('https://app.example')

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Ports } from '../../functions/runtime/program.ts'
 import { makeTool } from '../agent/harness.ts'
 import { readRange } from '../../functions/http/v1/byte-range.ts'
-import { expectJson, openStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { expectJson, openHttpHarness } from './harness.ts'
+import type { HttpHarness } from './harness.ts'
 
 const LARGE = `<script>alert(1)</script>\n${'äöü 0123456789\n'.repeat(75_000)}`
 const LARGE_BYTES = Buffer.from(LARGE)
@@ -29,27 +29,27 @@ const withLinks = (ports: Ports): Ports => ({
   ...ports,
   outputs: { ...ports.outputs, link: async (_key, name, disposition) => linked(name, disposition) },
 })
-/** What the store answers when it is asked for a link. */
+/** What the store returns for a link. */
 let linked: (name: string, disposition: string) => string | undefined = () => undefined
-let stage: Stage
+let harness: HttpHarness
 let messages: readonly Message[]
 beforeAll(async () => {
-  stage = await openStage({
+  harness = await openHttpHarness({
     script: [{ calls: [{ name: 'large' }, { name: 'small' }] }, { text: 'ok' }],
     tools,
     change: withLinks,
   })
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
-  const run = await expectJson<{ messages: Message[] }>(stage, 200, 'POST', '/v1/sessions/s/messages', {
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+  const run = await expectJson<{ messages: Message[] }>(harness, 200, 'POST', '/v1/sessions/s/messages', {
     content: 'hi',
   })
   ;({ messages } = run)
 })
-afterAll(() => stage.close())
+afterAll(() => harness.close())
 
 const urlOf = (tool: string): string => messages.find((message) => message.tool_name === tool)?.output?.url ?? ''
 const get = (url: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> =>
-  stage.send(method, url, undefined, headers)
+  harness.send(method, url, undefined, headers)
 
 describe('an output', () => {
   test('is sent once to who has it, and its range only of what is still the same', async () => {
@@ -117,7 +117,7 @@ describe('an output', () => {
     },
   )
 
-  test('answers HEAD with its length and nothing else', async () => {
+  test('responds to HEAD with its length and nothing else', async () => {
     const response = await get(urlOf('large'), {}, 'HEAD')
     expect(response.status).toBe(200)
     expect(response.headers.get('content-length')).toBe(String(LARGE_BYTES.length))
@@ -142,17 +142,17 @@ describe('an output', () => {
     expect(location.origin).toBe('https://store.example')
     expect(location.searchParams.get('disposition')).toMatch(/^attachment; filename="/)
     expect(redirect.headers.get('cache-control')).toBe('no-store')
-    await expectJson(stage, 400, 'GET', `${urlOf('large')}?via=carrier-pigeon`)
-    await expectJson(stage, 404, 'GET', `${through}&part=01JD2Q8N4T6W8Y0A2C4E6G8J0K`)
+    await expectJson(harness, 400, 'GET', `${urlOf('large')}?via=carrier-pigeon`)
+    await expectJson(harness, 404, 'GET', `${through}&part=01JD2Q8N4T6W8Y0A2C4E6G8J0K`)
   })
 
-  test('that does not exist answers 404', async () => {
+  test('that does not exist responds with 404', async () => {
     const [user] = messages
-    await expectJson(stage, 404, 'GET', `/v1/sessions/s/messages/${user?.id}/output`)
-    await expectJson(stage, 404, 'GET', '/v1/sessions/s/messages/01JD2Q8N4T6W8Y0A2C4E6G8J0K/output')
-    await expectJson(stage, 404, 'GET', `${urlOf('small')}?part=01JD2Q8N4T6W8Y0A2C4E6G8J0K`)
-    await expectJson(stage, 400, 'GET', `${urlOf('small')}?part=..`)
-    await expectJson(stage, 404, 'GET', '/v1/sessions/s/messages/nothing/output')
+    await expectJson(harness, 404, 'GET', `/v1/sessions/s/messages/${user?.id}/output`)
+    await expectJson(harness, 404, 'GET', '/v1/sessions/s/messages/01JD2Q8N4T6W8Y0A2C4E6G8J0K/output')
+    await expectJson(harness, 404, 'GET', `${urlOf('small')}?part=01JD2Q8N4T6W8Y0A2C4E6G8J0K`)
+    await expectJson(harness, 400, 'GET', `${urlOf('small')}?part=..`)
+    await expectJson(harness, 404, 'GET', '/v1/sessions/s/messages/nothing/output')
     expect((await get(urlOf('small').replace('/s/', '/t/'))).status).toBe(404)
   })
 })

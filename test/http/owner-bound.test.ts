@@ -3,24 +3,24 @@ import { readOutput } from '../../functions/tools/read-output.ts'
 import { searchHistory } from '../../functions/tools/search-history.ts'
 import { makeTool } from '../agent/harness.ts'
 import type { Turn } from '../agent/harness.ts'
-import { expectJson, openStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { expectJson, openHttpHarness } from './harness.ts'
+import type { HttpHarness } from './harness.ts'
 
-interface RunAnswer {
+interface RunBody {
   readonly id: string
   readonly status: string
   readonly messages: { id: string; tool_name?: string; parts: { text?: string }[] }[]
 }
 
-let stage: Stage
-afterEach(() => stage.close())
+let harness: HttpHarness
+afterEach(() => harness.close())
 
 const vault = makeTool('vault', async () => ({ text: 'the combination is aubergine' }))
 const tools = [searchHistory, readOutput, vault]
 const search: Turn = { calls: [{ name: 'search_history', arguments: '{"query":"aubergine combination"}' }] }
-const say = (session: string, content: string, key: Record<string, string>): Promise<RunAnswer> =>
-  expectJson<RunAnswer>(stage, 200, 'POST', `/v1/sessions/${session}/messages`, { content }, key)
-const resultsOf = (run: RunAnswer): string =>
+const say = (session: string, content: string, key: Record<string, string>): Promise<RunBody> =>
+  expectJson<RunBody>(harness, 200, 'POST', `/v1/sessions/${session}/messages`, { content }, key)
+const resultsOf = (run: RunBody): string =>
   run.messages
     .flatMap(({ tool_name: name, parts }) => (name === undefined ? [] : parts.map((part) => part.text)))
     .join()
@@ -28,14 +28,14 @@ const resultsOf = (run: RunAnswer): string =>
 /** Alice's session with an output, and keys: bound to nobody, and to bob. The agents may search the whole tenant. */
 async function aliceAndBob(script: (pointer: () => string) => readonly Turn[]) {
   let pointer = ''
-  stage = await openStage({
+  harness = await openHttpHarness({
     script: [{ calls: [{ name: 'vault' }] }, { text: 'stored' }, ...script(() => pointer)],
     tools,
     policies: { searchScope: 'tenant' },
   })
-  const all = await stage.key()
-  const bob = await stage.key({ owner: 'bob' })
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'alices', owner: 'alice' }, all)
+  const all = await harness.key()
+  const bob = await harness.key({ owner: 'bob' })
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'alices', owner: 'alice' }, all)
   const { messages } = await say('alices', 'open the vault', all)
   pointer = `output:${messages.find((message) => message.tool_name === 'vault')?.id}`
   return { all, bob }
@@ -50,13 +50,13 @@ const read = (pointer: () => string): Turn =>
 
 test('an agent that may search the tenant finds and reads others for a key without an owner', async () => {
   const { all } = await aliceAndBob((pointer) => [search, read(pointer), { text: 'x' }])
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'bobs', owner: 'bob' }, all)
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'bobs', owner: 'bob' }, all)
   expect(resultsOf(await say('bobs', 'look', all))).toMatch(/aubergine[^]*aubergine/)
 })
 
 test('the same agent finds and reads nothing of others in a session that a key bound to an owner has made', async () => {
   const { all, bob } = await aliceAndBob((pointer) => [search, read(pointer), { text: 'x' }, search, { text: 'x' }])
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'bobs' }, bob)
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'bobs' }, bob)
   expect(resultsOf(await say('bobs', 'look', bob))).not.toContain('is aubergine')
   // A later run of that session, whoever starts it: bob can read what it finds.
   expect(resultsOf(await say('bobs', 'look again', all))).not.toContain('is aubergine')
@@ -64,30 +64,30 @@ test('the same agent finds and reads nothing of others in a session that a key b
 
 test('nor in one that was made for the owner, from the first input of such a key on', async () => {
   const { all, bob } = await aliceAndBob((pointer) => [search, read(pointer), { text: 'x' }, search, { text: 'x' }])
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'bobs', owner: 'bob' }, all)
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'bobs', owner: 'bob' }, all)
   expect(resultsOf(await say('bobs', 'look', bob))).not.toContain('is aubergine')
   expect(resultsOf(await say('bobs', 'look again', all))).not.toContain('is aubergine')
 })
 
 test('a key uses the agents that it names: for new sessions, changes, runs and what moves a run on', async () => {
-  stage = await openStage()
-  const all = await stage.key()
-  const key = await stage.key({ agents: ['other'] })
+  harness = await openHttpHarness()
+  const all = await harness.key()
+  const key = await harness.key({ agents: ['other'] })
   const refused = async (method: string, path: string, body?: unknown): Promise<void> => {
-    const problem = await expectJson(stage, 403, method, path, body, key)
+    const problem = await expectJson(harness, 403, method, path, body, key)
     expect(problem).toMatchObject({ type: 'urn:tooltrail:problem:agent_not_allowed' })
   }
   await refused('POST', '/v1/sessions', { id: 'a' })
   await refused('POST', '/v1/sessions', { id: 'a', agent: 'default' })
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'a', agent: 'other' }, key)
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'a', agent: 'other' }, key)
   await refused('PATCH', '/v1/sessions/a', { agent: 'default' })
-  await expectJson(stage, 200, 'PATCH', '/v1/sessions/a', { title: 'x', agent: 'other' }, key)
+  await expectJson(harness, 200, 'PATCH', '/v1/sessions/a', { title: 'x', agent: 'other' }, key)
   expect(await say('a', 'hello', key)).toMatchObject({ status: 'completed' })
 
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'b' }, all)
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'b' }, all)
   const run = await say('b', 'hello', all)
   await refused('POST', '/v1/sessions/b/messages', { content: 'x' })
   await refused('POST', '/v1/sessions/b/continue')
   await refused('POST', `/v1/sessions/b/runs/${run.id}/tool-results`, { results: [{ tool_call_id: 'c', output: '' }] })
-  await expectJson(stage, 200, 'GET', '/v1/sessions/b', undefined, key)
+  await expectJson(harness, 200, 'GET', '/v1/sessions/b', undefined, key)
 })

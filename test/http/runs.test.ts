@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { expectJson, heldTurn, openStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { expectJson, heldTurn, openHttpHarness } from './harness.ts'
+import type { HttpHarness } from './harness.ts'
 import { makeTool } from '../agent/harness.ts'
 
 const tools = [
@@ -21,20 +21,20 @@ interface Run {
   readonly messages?: readonly { id: string; role: string; parts: unknown; status?: string; tool_call_id?: string }[]
 }
 
-let stage: Stage
-afterEach(() => stage.close())
+let harness: HttpHarness
+afterEach(() => harness.close())
 
-async function open(...options: Parameters<typeof openStage>): Promise<void> {
-  stage = await openStage(...options)
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
+async function open(...options: Parameters<typeof openHttpHarness>): Promise<void> {
+  harness = await openHttpHarness(...options)
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
 }
 const send = async (body: unknown, headers: Record<string, string> = {}, status = 200): Promise<Run> =>
-  (await expectJson(stage, status, 'POST', '/v1/sessions/s/messages', body, headers)) as Run
-const expectAnswer = async (run: Run, results: unknown, status = 200): Promise<Run> =>
-  (await expectJson(stage, status, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, { results })) as Run
+  (await expectJson(harness, status, 'POST', '/v1/sessions/s/messages', body, headers)) as Run
+const expectResults = async (run: Run, results: unknown, status = 200): Promise<Run> =>
+  (await expectJson(harness, status, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, { results })) as Run
 
 describe('a run with client tools', () => {
-  test('pauses with the calls that wait, and goes on when the last answer is in', async () => {
+  test('pauses with the calls that wait, and goes on when the last result is in', async () => {
     await open({ script: [twoCalls, { text: 'Sunny at noon.' }] })
     const paused = await send({ content: 'Weather and time?', tools })
     expect(paused).toMatchObject({
@@ -44,38 +44,38 @@ describe('a run with client tools', () => {
         { tool_call_id: 'c2', tool_name: 'time', arguments: 'not json', needs: 'result' },
       ],
     })
-    expect(await expectJson(stage, 200, 'GET', `/v1/sessions/s/runs/${paused.id}`)).toMatchObject({
+    expect(await expectJson(harness, 200, 'GET', `/v1/sessions/s/runs/${paused.id}`)).toMatchObject({
       status: 'paused',
       waiting: [{ tool_call_id: 'c1' }, { tool_call_id: 'c2' }],
     })
-    const half = await expectAnswer(paused, [{ tool_call_id: 'c1', output: 'Sunny' }])
+    const half = await expectResults(paused, [{ tool_call_id: 'c1', output: 'Sunny' }])
     expect(half).toMatchObject({ id: paused.id, status: 'paused', waiting: [{ tool_call_id: 'c2' }], messages: [] })
-    const done = await expectAnswer(paused, [{ tool_call_id: 'c2', error: 'the clock is broken' }])
+    const done = await expectResults(paused, [{ tool_call_id: 'c2', error: 'the clock is broken' }])
     expect(done).toMatchObject({
       id: paused.id,
       status: 'completed',
       waiting: [],
       messages: [{ role: 'assistant', parts: [{ type: 'text', text: 'Sunny at noon.' }] }],
     })
-    const log = await expectJson(stage, 200, 'GET', '/v1/sessions/s/messages?roles=tool')
+    const log = await expectJson(harness, 200, 'GET', '/v1/sessions/s/messages?roles=tool')
     expect(log['data']).toMatchObject([
       { status: 'completed', parts: [{ text: 'Sunny' }] },
       { status: 'error', parts: [{ text: 'the clock is broken' }] },
     ])
   })
 
-  test('takes the same answer twice, but no different one, and none for a call that is closed', async () => {
+  test('takes the same result twice, but no different one, and none for a call that is closed', async () => {
     await open({ script: [twoCalls, { text: 'ok' }] })
     const run = await send({ content: 'go', tools })
-    await expectAnswer(run, [{ tool_call_id: 'c1', output: 'Sunny' }])
-    await expectAnswer(run, [{ tool_call_id: 'c1', output: 'Sunny' }])
-    await expectAnswer(run, [{ tool_call_id: 'c1', output: 'Rain' }], 409)
-    await expectAnswer(run, [{ tool_call_id: 'c2', approve: true }], 409)
-    await expectAnswer(run, [{ tool_call_id: 'c3', output: '' }], 404)
-    await expectAnswer(run, Array(2).fill({ tool_call_id: 'c2', output: 'Noon' }), 409)
-    await expectAnswer(run, [{ tool_call_id: 'c2', output: 'Noon' }])
-    await expectAnswer(run, [{ tool_call_id: 'c2', output: 'Noon' }])
-    await expectAnswer(run, [{ tool_call_id: 'c2', output: 'Midnight' }], 409)
+    await expectResults(run, [{ tool_call_id: 'c1', output: 'Sunny' }])
+    await expectResults(run, [{ tool_call_id: 'c1', output: 'Sunny' }])
+    await expectResults(run, [{ tool_call_id: 'c1', output: 'Rain' }], 409)
+    await expectResults(run, [{ tool_call_id: 'c2', approve: true }], 409)
+    await expectResults(run, [{ tool_call_id: 'c3', output: '' }], 404)
+    await expectResults(run, Array(2).fill({ tool_call_id: 'c2', output: 'Noon' }), 409)
+    await expectResults(run, [{ tool_call_id: 'c2', output: 'Noon' }])
+    await expectResults(run, [{ tool_call_id: 'c2', output: 'Noon' }])
+    await expectResults(run, [{ tool_call_id: 'c2', output: 'Midnight' }], 409)
   })
 
   test('takes none for a call that is executed here, whatever other round its id has a waiting call in', async () => {
@@ -94,28 +94,28 @@ describe('a run with client tools', () => {
       tools: [makeTool('here', async () => ({ text: 'done' }))],
     })
     const run = await send({ content: 'go', tools })
-    const problem = await expectJson(stage, 409, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, {
+    const problem = await expectJson(harness, 409, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, {
       results: [{ tool_call_id: 'c2', output: 'mine' }],
     })
     expect(problem['detail']).toContain('executed here')
-    await expectAnswer(run, [{ tool_call_id: 'c1', output: 'Sunny' }])
-    await expectAnswer(run, [{ tool_call_id: 'c1', output: 'Sunny' }])
-    await expectAnswer(run, [{ tool_call_id: 'c1', output: 'Rain' }], 409)
+    await expectResults(run, [{ tool_call_id: 'c1', output: 'Sunny' }])
+    await expectResults(run, [{ tool_call_id: 'c1', output: 'Sunny' }])
+    await expectResults(run, [{ tool_call_id: 'c1', output: 'Rain' }], 409)
   })
 
   test('keeps any JSON value as its text, with the numbers as they were written', async () => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'time' }] }, { text: 'ok' }] })
     const run = await send({ content: 'go', tools })
     const body = '{"results":[{"tool_call_id":"c1","output":{"id":12345678901234567890,"rate":1.50,"none":null}}]}'
-    await expectJson(stage, 200, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, body)
-    const log = await expectJson(stage, 200, 'GET', '/v1/sessions/s/messages?roles=tool')
+    await expectJson(harness, 200, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, body)
+    const log = await expectJson(harness, 200, 'GET', '/v1/sessions/s/messages?roles=tool')
     expect(log['data']).toMatchObject([{ parts: [{ text: '{"id":12345678901234567890,"rate":1.50,"none":null}' }] }])
   })
 
   test('takes a list of parts as parts, and any other list as JSON', async () => {
     await open({ script: [twoCalls, { text: 'ok' }] })
     const run = await send({ content: 'go', tools })
-    await expectAnswer(run, [
+    await expectResults(run, [
       {
         tool_call_id: 'c1',
         output: [
@@ -125,7 +125,7 @@ describe('a run with client tools', () => {
       },
       { tool_call_id: 'c2', output: ['noon'] },
     ])
-    const log = await expectJson(stage, 200, 'GET', '/v1/sessions/s/messages?roles=tool')
+    const log = await expectJson(harness, 200, 'GET', '/v1/sessions/s/messages?roles=tool')
     expect(log['data']).toMatchObject([
       {
         parts: [
@@ -137,10 +137,10 @@ describe('a run with client tools', () => {
     ])
   })
 
-  test('can be answered and followed in one request', async () => {
+  test('takes results and is followed in one request', async () => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'time' }] }, { text: 'Noon.' }] })
     const run = await send({ content: 'go', tools })
-    const response = await stage.send(
+    const response = await harness.send(
       'POST',
       `/v1/sessions/s/runs/${run.id}/tool-results`,
       { results: [{ tool_call_id: 'c1', output: 'noon' }] },
@@ -161,9 +161,9 @@ describe('a run with client tools', () => {
       { results: Array.from({ length: 65 }, (_, id) => ({ tool_call_id: `c${id}`, error: '' })) },
       'body.results',
     ],
-    ['an answer without a call', { results: [{ output: 'x' }] }, 'body.results[0].tool_call_id'],
-    ['an answer without anything', { results: [{ tool_call_id: 'c1' }] }, 'body.results[0]'],
-    ['an answer with two things', { results: [{ tool_call_id: 'c1', output: '', error: '' }] }, 'body.results[0]'],
+    ['a result without a call', { results: [{ output: 'x' }] }, 'body.results[0].tool_call_id'],
+    ['a result without anything', { results: [{ tool_call_id: 'c1' }] }, 'body.results[0]'],
+    ['a result with two things', { results: [{ tool_call_id: 'c1', output: '', error: '' }] }, 'body.results[0]'],
     ['an error that is no string', { results: [{ tool_call_id: 'c1', error: 1 }] }, 'body.results[0].error'],
     [
       'an approval that is no boolean',
@@ -178,9 +178,9 @@ describe('a run with client tools', () => {
   ])('refuses %s with the path of what is wrong', async (_name, body, path) => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'time' }] }] })
     const run = await send({ content: 'go', tools })
-    const problem = await expectJson(stage, 400, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, body)
+    const problem = await expectJson(harness, 400, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, body)
     expect((problem['errors'] as { path: string }[])[0]?.path).toBe(path)
-    expect(await expectJson(stage, 200, 'GET', `/v1/sessions/s/runs/${run.id}`)).toMatchObject({ status: 'paused' })
+    expect(await expectJson(harness, 200, 'GET', `/v1/sessions/s/runs/${run.id}`)).toMatchObject({ status: 'paused' })
   })
 })
 
@@ -189,12 +189,12 @@ describe('a call that needs approval', () => {
   test.each([
     [true, 'completed', 'did it'],
     [false, 'denied', 'denied: the user did not allow this call'],
-  ])('answered with %s ends %s', async (approve, status, text) => {
+  ])('resolved with %s ends %s', async (approve, status, text) => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'careful' }] }, { text: 'ok' }], tools: [careful] })
     const run = await send({ content: 'go' })
     expect(run).toMatchObject({ status: 'paused', waiting: [{ tool_call_id: 'c1', needs: 'approval' }] })
-    expect(await expectAnswer(run, [{ tool_call_id: 'c1', approve }])).toMatchObject({ status: 'completed' })
-    const log = await expectJson(stage, 200, 'GET', '/v1/sessions/s/messages?roles=tool')
+    expect(await expectResults(run, [{ tool_call_id: 'c1', approve }])).toMatchObject({ status: 'completed' })
+    const log = await expectJson(harness, 200, 'GET', '/v1/sessions/s/messages?roles=tool')
     expect(log['data']).toMatchObject([{ status, parts: [{ text }] }])
   })
 })
@@ -204,26 +204,42 @@ describe('runs', () => {
     await open()
     const ids: string[] = []
     for (const content of ['a', 'b', 'c']) ids.unshift((await send({ content })).id)
-    const page = await expectJson(stage, 200, 'GET', '/v1/sessions/s/runs?limit=2')
+    const page = await expectJson(harness, 200, 'GET', '/v1/sessions/s/runs?limit=2')
     expect((page['data'] as Run[]).map(({ id }) => id)).toEqual(ids.slice(0, 2))
-    const rest = await expectJson(stage, 200, 'GET', `/v1/sessions/s/runs?limit=2&after=${String(page['next'])}`)
+    const rest = await expectJson(harness, 200, 'GET', `/v1/sessions/s/runs?limit=2&after=${String(page['next'])}`)
     expect(rest).toMatchObject({ data: [{ id: ids[2] }], next: null, has_more: false })
-    expect((await expectJson(stage, 200, 'GET', '/v1/sessions/s/runs?status=failed'))['data']).toEqual([])
+    expect((await expectJson(harness, 200, 'GET', '/v1/sessions/s/runs?status=failed'))['data']).toEqual([])
   })
 
   test.each(['limit=0', 'limit=101', 'after=x', 'status=merged', 'unknown=1'])('with %s are refused', async (query) => {
     await open()
-    await expectJson(stage, 400, 'GET', `/v1/sessions/s/runs?${query}`)
+    await expectJson(harness, 400, 'GET', `/v1/sessions/s/runs?${query}`)
   })
 
-  test('that do not exist answer 404 everywhere', async () => {
+  test('that do not exist get 404 everywhere', async () => {
     await open()
     const path = `/v1/sessions/s/runs/${UNKNOWN}`
-    await expectJson(stage, 404, 'GET', path)
-    await expectJson(stage, 404, 'GET', `${path}/events`)
-    await expectJson(stage, 404, 'POST', `${path}/cancel`)
-    await expectJson(stage, 404, 'POST', `${path}/tool-results`, { results: [{ tool_call_id: 'c', output: '' }] })
-    await expectJson(stage, 404, 'GET', '/v1/sessions/s/runs/nothing')
+    await expectJson(harness, 404, 'GET', path)
+    await expectJson(harness, 404, 'GET', `${path}/events`)
+    await expectJson(harness, 404, 'POST', `${path}/cancel`)
+    await expectJson(harness, 404, 'POST', `${path}/tool-results`, { results: [{ tool_call_id: 'c', output: '' }] })
+    await expectJson(harness, 404, 'GET', '/v1/sessions/s/runs/nothing')
+  })
+
+  test('steered into another find their input among the messages of that one', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const slow = makeTool('slow', async () => promise.then(() => ({ text: 'ok' })))
+    await open({ script: [{ calls: [{ id: 'c1', name: 'slow' }] }, { text: 'both' }], tools: [slow] })
+    await send({ content: 'one' }, { prefer: 'wait=0' }, 202)
+    await expect.poll(() => harness.requests.length).toBe(1)
+    const second = await send({ content: 'two', on_busy: 'steer' }, { prefer: 'wait=0' }, 202)
+    resolve()
+    await expect
+      .poll(async () => (await expectJson(harness, 200, 'GET', `/v1/sessions/s/runs/${second.id}`))['status'])
+      .toBe('completed')
+    const path = `/v1/sessions/s/messages?roles=user&order=asc&run=${second.id}`
+    const { data } = await expectJson<{ data: { parts: unknown }[] }>(harness, 200, 'GET', path)
+    expect(data.map(({ parts }) => parts)).toEqual([[{ type: 'text', text: 'one' }], [{ type: 'text', text: 'two' }]])
   })
 
   test('steered into another report that one under their own id', async () => {
@@ -234,7 +250,7 @@ describe('runs', () => {
     const second = await send({ content: 'two', on_busy: 'steer' }, { prefer: 'wait=0' }, 202)
     held.letGo()
     await expect
-      .poll(async () => (await expectJson(stage, 200, 'GET', `/v1/sessions/s/runs/${second.id}`))['status'])
+      .poll(async () => (await expectJson(harness, 200, 'GET', `/v1/sessions/s/runs/${second.id}`))['status'])
       .toBe('completed')
     expect(second.id).not.toBe(first.id)
   })
@@ -243,12 +259,12 @@ describe('runs', () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     const run = await send({ content: 'go' }, { prefer: 'wait=0' }, 202)
-    await expect.poll(() => stage.requests.length).toBe(1)
-    await expectJson(stage, 202, 'POST', `/v1/sessions/s/runs/${run.id}/cancel`)
+    await expect.poll(() => harness.requests.length).toBe(1)
+    await expectJson(harness, 202, 'POST', `/v1/sessions/s/runs/${run.id}/cancel`)
     await expect
-      .poll(async () => (await expectJson(stage, 200, 'GET', `/v1/sessions/s/runs/${run.id}`))['status'])
+      .poll(async () => (await expectJson(harness, 200, 'GET', `/v1/sessions/s/runs/${run.id}`))['status'])
       .toBe('cancelled')
-    expect(await expectJson(stage, 202, 'POST', `/v1/sessions/s/runs/${run.id}/cancel`)).toMatchObject({
+    expect(await expectJson(harness, 202, 'POST', `/v1/sessions/s/runs/${run.id}/cancel`)).toMatchObject({
       status: 'cancelled',
     })
   })
@@ -267,16 +283,16 @@ describe('continuing', () => {
     })
     const failed = await send({ content: 'go' })
     expect(failed.status).toBe('failed')
-    const run = (await expectJson(stage, 200, 'POST', '/v1/sessions/s/continue')) as Run
+    const run = (await expectJson(harness, 200, 'POST', '/v1/sessions/s/continue')) as Run
     expect(run.id).not.toBe(failed.id)
     expect(run).toMatchObject({ status: 'completed', messages: [{ role: 'assistant', parts: [{ text: 'back' }] }] })
   })
 
   test('with nothing to continue is refused', async () => {
     await open()
-    await expectJson(stage, 409, 'POST', '/v1/sessions/s/continue')
+    await expectJson(harness, 409, 'POST', '/v1/sessions/s/continue')
     await send({ content: 'go' })
-    await expectJson(stage, 409, 'POST', '/v1/sessions/s/continue')
-    await expectJson(stage, 404, 'POST', '/v1/sessions/nothing/continue')
+    await expectJson(harness, 409, 'POST', '/v1/sessions/s/continue')
+    await expectJson(harness, 404, 'POST', '/v1/sessions/nothing/continue')
   })
 })

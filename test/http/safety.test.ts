@@ -1,15 +1,15 @@
 import { fc } from '../generators/seeded.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectJson, openStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { expectJson, openHttpHarness } from './harness.ts'
+import type { HttpHarness } from './harness.ts'
 
 const ULID = '01JD2Q8N4T6W8Y0A2C4E6G8J0K'
-let stage: Stage
+let harness: HttpHarness
 beforeAll(async () => {
-  stage = await openStage()
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
+  harness = await openHttpHarness()
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
 })
-afterAll(() => stage.close())
+afterAll(() => harness.close())
 
 /** Each route with `X` where an id goes. */
 const ROUTES: readonly [string, string, unknown?][] = [
@@ -53,7 +53,7 @@ const HOSTILE = [
 ]
 
 async function expectRefused(method: string, path: string, body?: unknown): Promise<void> {
-  const response = await stage.send(method, path, body)
+  const response = await harness.send(method, path, body)
   expect(response.status, `${method} ${path}`).toBeGreaterThanOrEqual(400)
   expect(response.status, `${method} ${path}`).toBeLessThan(500)
   expect(response.headers.get('content-type')).toBe('application/problem+json')
@@ -64,20 +64,20 @@ describe('a hostile id', () => {
   test.each(ROUTES)('is refused by %s %s, and nothing is stored', async (method, path, body) => {
     for (const id of HOSTILE) {
       // An id that is a dot segment is gone before the request is sent: another address, or none.
-      if (id === '.' || id === '..' || id === '%2e%2e') await stage.send(method, path.replace('X', id), body)
+      if (id === '.' || id === '..' || id === '%2e%2e') await harness.send(method, path.replace('X', id), body)
       else await expectRefused(method, path.replace('X', id), body)
     }
-    const { data } = await expectJson<{ data: unknown[] }>(stage, 200, 'GET', '/v1/sessions')
+    const { data } = await expectJson<{ data: unknown[] }>(harness, 200, 'GET', '/v1/sessions')
     expect(data).toHaveLength(1)
   })
 
-  test('whatever it is, never answers 5xx', async () => {
+  test('whatever it is, never responds with 5xx', async () => {
     const anything = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme', maxLength: 300 }))
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...ROUTES), anything, fc.boolean(), async ([method, path, body], id, raw) => {
         if (method === 'DELETE' || method === 'POST') fc.pre(id !== 's')
         const text = raw ? id.replaceAll(/[^\u0021-\u007e]|[#?/\\]/g, '') : encodeURIComponent(id.toWellFormed())
-        const response = await stage.send(
+        const response = await harness.send(
           method,
           path.replace('X', () => text),
           body,
@@ -90,7 +90,7 @@ describe('a hostile id', () => {
 })
 
 describe('any body', () => {
-  test('of JSON answers 2xx or 4xx, never 5xx', async () => {
+  test('of JSON responds with 2xx or 4xx, never 5xx', async () => {
     const posts = ROUTES.filter(([, , body]) => body !== undefined).map(
       ([method, path]) => [method, path.replace('X', 's')] as const,
     )
@@ -114,7 +114,7 @@ describe('any body', () => {
         fc.constantFrom(...posts, ['POST', '/v1/sessions'] as const),
         value,
         async ([method, path], body) => {
-          const response = await stage.send(method, path, JSON.stringify(body) ?? 'null', { prefer: 'respond-async' })
+          const response = await harness.send(method, path, JSON.stringify(body) ?? 'null', { prefer: 'respond-async' })
           expect(response.status).toBeLessThan(500)
         },
       ),
@@ -124,13 +124,13 @@ describe('any body', () => {
 })
 
 describe('a request that cannot be served', () => {
-  test('to an unknown address answers 404 as a problem', async () => {
+  test('to an unknown address responds with 404 as a problem', async () => {
     for (const path of ['/v1', '/v1/nothing', '/v1/sessions/s/', '/V1/sessions', '//v1/sessions'])
-      expect(await expectJson(stage, 404, 'GET', path)).toMatchObject({ status: 404, title: 'Not found' })
+      expect(await expectJson(harness, 404, 'GET', path)).toMatchObject({ status: 404, title: 'Not found' })
   })
 
-  test('with a wrong method answers 405 and says which are right', async () => {
-    const response = await stage.send('PUT', '/v1/sessions/s')
+  test('with a wrong method responds with 405 and says which are right', async () => {
+    const response = await harness.send('PUT', '/v1/sessions/s')
     expect(response.status).toBe(405)
     expect(response.headers.get('allow')?.split(', ').toSorted()).toEqual(['DELETE', 'GET', 'HEAD', 'PATCH'])
     expect(response.headers.get('content-type')).toBe('application/problem+json')
@@ -142,7 +142,7 @@ describe('a request that cannot be served', () => {
       ['OPTIONS', '/v1/sessions'],
       ['POST', '/healthz'],
     ] as const)
-      await expectJson(stage, 405, method, path)
+      await expectJson(harness, 405, method, path)
   })
 
   test.each([
@@ -150,30 +150,30 @@ describe('a request that cannot be served', () => {
     ['application/x-www-form-urlencoded', 'content=x'],
     ['multipart/form-data; boundary=x', '--x--'],
     ['application/jsonx', '{}'],
-  ])('with a body of %s answers 415', async (type, body) => {
-    const problem = await expectJson(stage, 415, 'POST', '/v1/sessions/s/messages', body, { 'content-type': type })
+  ])('with a body of %s responds with 415', async (type, body) => {
+    const problem = await expectJson(harness, 415, 'POST', '/v1/sessions/s/messages', body, { 'content-type': type })
     expect(problem['detail']).toContain('content-type: application/json')
-    await expectJson(stage, 415, 'POST', '/v1/sessions', body, { 'content-type': type })
-    expect((await stage.send('GET', '/v1/sessions')).status).toBe(200)
+    await expectJson(harness, 415, 'POST', '/v1/sessions', body, { 'content-type': type })
+    expect((await harness.send('GET', '/v1/sessions')).status).toBe(200)
   })
 
   test.each(['', '{', '{"content":}', 'null null', '\ufeff', '{"content":"\u0000"}', "{'content':'x'}"])(
-    'with malformed JSON answers 400',
+    'with malformed JSON responds with 400',
     async (body) => {
-      const problem = await expectJson(stage, 400, 'POST', '/v1/sessions/s/messages', body)
+      const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)
       expect(problem['title']).toBe('Bad request')
     },
   )
 
-  test('with JSON that is not UTF-8, or nested without end, answers 400', async () => {
+  test('with JSON that is not UTF-8, or nested without end, responds with 400', async () => {
     const bytes = new Uint8Array([...Buffer.from('{"content":"'), 0xc3, 0x28, ...Buffer.from('"}')])
-    await expectJson(stage, 400, 'POST', '/v1/sessions/s/messages', bytes)
+    await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', bytes)
     const nested = `{"content":"x","metadata":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`
-    const problem = await expectJson(stage, 400, 'POST', '/v1/sessions/s/messages', nested)
+    const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', nested)
     expect(problem['detail']).toContain('nested')
   })
 
-  test('with more than 4 MB answers 413, also when it does not say how much it is', async () => {
+  test('with more than 4 MB responds with 413, also when it does not say how much it is', async () => {
     const chunk = new TextEncoder().encode('x'.repeat(1024 * 1024))
     let sent = 0
     const endless = new ReadableStream<Uint8Array>({
@@ -182,25 +182,27 @@ describe('a request that cannot be served', () => {
         controller.enqueue(chunk)
       },
     })
-    await expectJson(stage, 413, 'POST', '/v1/sessions/s/messages', endless)
+    await expectJson(harness, 413, 'POST', '/v1/sessions/s/messages', endless)
     expect(sent).toBeLessThan(24 * 1024 * 1024)
-    await expectJson(stage, 413, 'POST', '/v1/sessions/s/messages', 'x'.repeat(4 * 1024 * 1024 + 1))
-    await expectJson(stage, 413, 'POST', '/v1/sessions/s/messages', '{}', { 'content-length': '99999999' })
+    await expectJson(harness, 413, 'POST', '/v1/sessions/s/messages', 'x'.repeat(4 * 1024 * 1024 + 1))
+    await expectJson(harness, 413, 'POST', '/v1/sessions/s/messages', '{}', { 'content-length': '99999999' })
   })
 
-  test('with more than 4 MB is refused once all of it is read: who still sends does not see an answer', async () => {
+  test('with more than 4 MB is refused once all of it is read: a client that still sends sees no response', async () => {
     const chunk = new TextEncoder().encode('x'.repeat(1024 * 1024))
     let left = 9
     const body = new ReadableStream<Uint8Array>({
       pull: (controller) => (left-- > 0 ? controller.enqueue(chunk) : controller.close()),
     })
-    await expectJson(stage, 413, 'POST', '/v1/sessions/s/messages', body, { 'content-length': String(9 * 1024 * 1024) })
+    await expectJson(harness, 413, 'POST', '/v1/sessions/s/messages', body, {
+      'content-length': String(9 * 1024 * 1024),
+    })
     expect(left).toBeLessThan(0)
   })
 
   test('with an empty stream for a body is one without a body', async () => {
     const empty = new ReadableStream<Uint8Array>({ start: (controller) => controller.close() })
-    const response = await stage.program.app.fetch(
+    const response = await harness.program.app.fetch(
       new Request('http://localhost:3000/v1/sessions/s/continue', {
         method: 'POST',
         body: empty,
@@ -212,14 +214,14 @@ describe('a request that cannot be served', () => {
   })
 })
 
-describe('every answer', () => {
+describe('every response', () => {
   test('carries a request id, the one that was sent if it is a sane one', async () => {
     const id = 'trace-1.a_B'
     expect(
-      (await stage.send('GET', '/v1/sessions', undefined, { 'x-request-id': id })).headers.get('x-request-id'),
+      (await harness.send('GET', '/v1/sessions', undefined, { 'x-request-id': id })).headers.get('x-request-id'),
     ).toBe(id)
     for (const insane of ['a b', 'x'.repeat(65), '<script>']) {
-      const response = await stage.send('GET', '/nothing', undefined, { 'x-request-id': insane })
+      const response = await harness.send('GET', '/nothing', undefined, { 'x-request-id': insane })
       const { request_id: given } = (await response.json()) as { request_id: string }
       expect(given).toMatch(/^[0-9a-f-]{36}$/)
       expect(response.headers.get('x-request-id')).toBe(given)
@@ -227,12 +229,12 @@ describe('every answer', () => {
   })
 
   test('is logged as one line, without query, body or key', async () => {
-    const from = stage.lines.length
-    await stage.send('GET', '/v1/search?q=topsecret', undefined, {
+    const from = harness.lines.length
+    await harness.send('GET', '/v1/search?q=topsecret', undefined, {
       'x-request-id': 'logged',
       authorization: 'Bearer tt_topsecret',
     })
-    const lines = stage.lines.slice(from)
+    const lines = harness.lines.slice(from)
     expect(lines).toMatchObject([
       {
         level: 'info',
@@ -244,7 +246,7 @@ describe('every answer', () => {
   })
 
   test('may not be framed, sniffed or cached', async () => {
-    expect(Object.fromEntries((await stage.send('GET', '/v1/sessions/s')).headers)).toMatchObject({
+    expect(Object.fromEntries((await harness.send('GET', '/v1/sessions/s')).headers)).toMatchObject({
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
       'content-security-policy': "default-src 'none'",
@@ -254,7 +256,7 @@ describe('every answer', () => {
   })
 
   test('to an unexpected error is 500 with the request id alone; the stack is in the log', async () => {
-    const failing = await openStage({
+    const failing = await openHttpHarness({
       change: (ports) => ({
         ...ports,
         sessions: { ...ports.sessions, read: () => Promise.reject(new Error('at /secret/path')) },

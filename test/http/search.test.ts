@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { TooltrailError } from '../../functions/domain/errors.ts'
 import { makeTool } from '../agent/harness.ts'
-import { expectJson, openStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { expectJson, openHttpHarness } from './harness.ts'
+import type { HttpHarness } from './harness.ts'
 
 const shell = makeTool('shell', async () => ({ text: 'On branch main, nothing to commit' }))
 
@@ -15,21 +15,21 @@ interface Page {
   readonly has_more: boolean
 }
 
-let stage: Stage
-afterEach(() => stage.close())
+let harness: HttpHarness
+afterEach(() => harness.close())
 
 async function fill(): Promise<void> {
   const turns = [
     { calls: [{ id: 'c1', name: 'shell', arguments: '{"cmd":"git status"}' }] },
     { text: 'The tree is clean.' },
   ]
-  stage = await openStage({ script: [...turns, ...turns], tools: [shell] })
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'mine', owner: 'me' })
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'theirs', owner: 'them' })
+  harness = await openHttpHarness({ script: [...turns, ...turns], tools: [shell] })
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'mine', owner: 'me' })
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'theirs', owner: 'them' })
   for (const session of ['mine', 'theirs'])
-    await expectJson(stage, 200, 'POST', `/v1/sessions/${session}/messages`, { content: 'Is the tree clean?' })
+    await expectJson(harness, 200, 'POST', `/v1/sessions/${session}/messages`, { content: 'Is the tree clean?' })
 }
-const search = (query: string): Promise<Page> => expectJson<Page>(stage, 200, 'GET', `/v1/search?${query}`)
+const search = (query: string): Promise<Page> => expectJson<Page>(harness, 200, 'GET', `/v1/search?${query}`)
 
 describe('a search', () => {
   test('finds a tool call with what stood around it', async () => {
@@ -58,9 +58,9 @@ describe('a search', () => {
     const turns = Array.from({ length: 3 }, () => ({
       calls: Array.from({ length: 60 }, (_, call) => ({ id: `c${call}`, name: 'shell' })),
     }))
-    stage = await openStage({ script: [...turns, { text: 'done' }], tools: [shell] })
-    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
-    await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'go' })
+    harness = await openHttpHarness({ script: [...turns, { text: 'done' }], tools: [shell] })
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+    await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'go' })
     const seen = new Set<unknown>()
     let after = ''
     for (
@@ -130,13 +130,13 @@ describe('a search', () => {
     'q=x&q=y',
     'q=x&unknown=1',
   ])('with %s is refused', async (query) => {
-    stage = await openStage()
-    expect(await expectJson(stage, 400, 'GET', `/v1/search?${query}`)).toHaveProperty('detail')
+    harness = await openHttpHarness()
+    expect(await expectJson(harness, 400, 'GET', `/v1/search?${query}`)).toHaveProperty('detail')
   })
 
   test('after a cursor that was never given out is refused', async () => {
-    stage = await openStage()
-    expect(await expectJson(stage, 400, 'GET', '/v1/search?q=x&after=rubbish')).toHaveProperty('detail')
+    harness = await openHttpHarness()
+    expect(await expectJson(harness, 400, 'GET', '/v1/search?q=x&after=rubbish')).toHaveProperty('detail')
   })
 
   test('that is down says so, and is never an empty list', async () => {
@@ -145,8 +145,8 @@ describe('a search', () => {
         Promise.reject(new TooltrailError('search_unavailable', 'the index is asleep', { retryable: true })),
       locate: async () => undefined,
     }
-    stage = await openStage({ change: (ports) => ({ ...ports, index }) })
-    const response = await stage.send('GET', '/v1/search?q=x')
+    harness = await openHttpHarness({ change: (ports) => ({ ...ports, index }) })
+    const response = await harness.send('GET', '/v1/search?q=x')
     expect(response.status).toBe(503)
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(await response.json()).toMatchObject({ type: 'urn:tooltrail:problem:search_unavailable' })

@@ -1,15 +1,16 @@
+import { TooltrailError } from '../../functions/domain/errors.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { expectJson, openStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { expectJson, openHttpHarness } from './harness.ts'
+import type { HttpHarness } from './harness.ts'
 
-let stage: Stage
+let harness: HttpHarness
 beforeEach(async () => {
-  stage = await openStage()
+  harness = await openHttpHarness()
 })
-afterEach(() => stage.close())
+afterEach(() => harness.close())
 
 describe('creating a session', () => {
-  test('answers it whole, with its address', async () => {
+  test('returns it whole, with its address', async () => {
     const body = {
       id: 'my-own.id:1',
       agent: 'other',
@@ -18,7 +19,7 @@ describe('creating a session', () => {
       instructions: 'Be kind.',
       metadata: { nested: { list: [1, null] } },
     }
-    const response = await stage.send('POST', '/v1/sessions', body)
+    const response = await harness.send('POST', '/v1/sessions', body)
     expect(response.status).toBe(201)
     expect(response.headers.get('location')).toBe('/v1/sessions/my-own.id:1')
     expect(await response.json()).toEqual({
@@ -42,14 +43,14 @@ describe('creating a session', () => {
   })
 
   test('needs no body, and makes an id of its own', async () => {
-    const session = await expectJson(stage, 201, 'POST', '/v1/sessions')
+    const session = await expectJson(harness, 201, 'POST', '/v1/sessions')
     expect(session).toMatchObject({ agent: 'default', owner: null, title: null, metadata: {} })
-    expect(await expectJson(stage, 200, 'GET', `/v1/sessions/${String(session['id'])}`)).toEqual(session)
+    expect(await expectJson(harness, 200, 'GET', `/v1/sessions/${String(session['id'])}`)).toEqual(session)
   })
 
   test('with an id that is taken is refused', async () => {
-    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'taken' })
-    expect(await expectJson(stage, 409, 'POST', '/v1/sessions', { id: 'taken' })).toMatchObject({
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'taken' })
+    expect(await expectJson(harness, 409, 'POST', '/v1/sessions', { id: 'taken' })).toMatchObject({
       type: 'urn:tooltrail:problem:session_exists',
       status: 409,
       instance: '/v1/sessions',
@@ -57,7 +58,7 @@ describe('creating a session', () => {
   })
 
   test('with an agent that does not exist is refused', async () => {
-    await expectJson(stage, 409, 'POST', '/v1/sessions', { agent: 'nobody' })
+    await expectJson(harness, 409, 'POST', '/v1/sessions', { agent: 'nobody' })
   })
 
   test.each([
@@ -74,20 +75,20 @@ describe('creating a session', () => {
     ['an unknown field', { unknown: 1 }, 'body'],
     ['a list', [], 'body'],
   ])('with %s is refused with the path of what is wrong', async (_name, body, path) => {
-    const problem = await expectJson(stage, 400, 'POST', '/v1/sessions', body)
+    const problem = await expectJson(harness, 400, 'POST', '/v1/sessions', body)
     expect(problem['errors']).toMatchObject([{ path }])
-    expect((await expectJson(stage, 200, 'GET', '/v1/sessions'))['data']).toEqual([])
+    expect((await expectJson(harness, 200, 'GET', '/v1/sessions'))['data']).toEqual([])
   })
 })
 
 describe('listing sessions', () => {
   test('pages through them, newest activity first, each once', async () => {
-    for (let index = 0; index < 5; index++) await expectJson(stage, 201, 'POST', '/v1/sessions', { id: `s${index}` })
+    for (let index = 0; index < 5; index++) await expectJson(harness, 201, 'POST', '/v1/sessions', { id: `s${index}` })
     const seen: string[] = []
     let after = ''
     for (let turn = 0; turn < 4; turn++) {
       const page: { data: { id: string }[]; next: string | null; has_more: boolean } = await expectJson(
-        stage,
+        harness,
         200,
         'GET',
         `/v1/sessions?limit=2${after}`,
@@ -101,11 +102,11 @@ describe('listing sessions', () => {
   })
 
   test('filters by owner, agent and the state of the latest run', async () => {
-    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'a', owner: 'me' })
-    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'b', agent: 'other' })
-    await expectJson(stage, 200, 'POST', '/v1/sessions/b/messages', { content: 'hello' })
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'a', owner: 'me' })
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'b', agent: 'other' })
+    await expectJson(harness, 200, 'POST', '/v1/sessions/b/messages', { content: 'hello' })
     const ids = async (query: string): Promise<unknown> => {
-      const { data } = await expectJson<{ data: { id: string }[] }>(stage, 200, 'GET', `/v1/sessions?${query}`)
+      const { data } = await expectJson<{ data: { id: string }[] }>(harness, 200, 'GET', `/v1/sessions?${query}`)
       return data.map(({ id }) => id)
     }
     expect(await ids('owner=me')).toEqual(['a'])
@@ -125,25 +126,25 @@ describe('listing sessions', () => {
     'after=',
     'unknown=1',
   ])('with %s is refused', async (query) => {
-    await expectJson(stage, 400, 'GET', `/v1/sessions?${query}`)
+    await expectJson(harness, 400, 'GET', `/v1/sessions?${query}`)
   })
 })
 
 test('a page of sessions after a cursor that was never given out is refused', async () => {
-  await expectJson(stage, 400, 'GET', '/v1/sessions?after=rubbish')
+  await expectJson(harness, 400, 'GET', '/v1/sessions?after=rubbish')
 })
 
 describe('changing a session', () => {
   test('changes what is named, removes what is null, keeps the rest', async () => {
-    await expectJson(stage, 201, 'POST', '/v1/sessions', {
+    await expectJson(harness, 201, 'POST', '/v1/sessions', {
       id: 's',
       title: 'old',
       instructions: 'x',
       metadata: { a: 1 },
     })
-    const changed = await expectJson(stage, 200, 'PATCH', '/v1/sessions/s', { title: null, agent: 'other' })
+    const changed = await expectJson(harness, 200, 'PATCH', '/v1/sessions/s', { title: null, agent: 'other' })
     expect(changed).toMatchObject({ title: null, agent: 'other', instructions: 'x', metadata: { a: 1 } })
-    const again = await expectJson(stage, 200, 'PATCH', '/v1/sessions/s', { instructions: null, metadata: { b: 2 } })
+    const again = await expectJson(harness, 200, 'PATCH', '/v1/sessions/s', { instructions: null, metadata: { b: 2 } })
     expect(again).toMatchObject({ metadata: { b: 2 } })
     expect(again).not.toHaveProperty('instructions')
   })
@@ -151,32 +152,32 @@ describe('changing a session', () => {
   test.each([{ title: 7 }, { metadata: null }, { agent: null }, { instructions: 1 }, { owner: 'me' }])(
     'to %j is refused',
     async (body) => {
-      await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
-      await expectJson(stage, 400, 'PATCH', '/v1/sessions/s', body)
+      await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+      await expectJson(harness, 400, 'PATCH', '/v1/sessions/s', body)
     },
   )
 
   test('to an agent that does not exist is refused', async () => {
-    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
-    await expectJson(stage, 409, 'PATCH', '/v1/sessions/s', { agent: 'nobody' })
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+    await expectJson(harness, 409, 'PATCH', '/v1/sessions/s', { agent: 'nobody' })
   })
 
   test('without a body is refused', async () => {
-    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
-    await expectJson(stage, 400, 'PATCH', '/v1/sessions/s')
-    await expectJson(stage, 200, 'PATCH', '/v1/sessions/s', {})
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+    await expectJson(harness, 400, 'PATCH', '/v1/sessions/s')
+    await expectJson(harness, 200, 'PATCH', '/v1/sessions/s', {})
   })
 
-  test('that does not exist answers 404', async () => {
-    await expectJson(stage, 404, 'PATCH', '/v1/sessions/nothing', { title: 'x' })
+  test('that does not exist responds with 404', async () => {
+    await expectJson(harness, 404, 'PATCH', '/v1/sessions/nothing', { title: 'x' })
   })
 })
 
 describe('deleting a session', () => {
-  test('answers how much is gone, and the session is unknown from then on', async () => {
-    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
-    await expectJson(stage, 200, 'POST', '/v1/sessions/s/messages', { content: 'hello' })
-    const deletion = await expectJson(stage, 200, 'DELETE', '/v1/sessions/s')
+  test('returns how much is gone, and the session is unknown from then on', async () => {
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+    await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hello' })
+    const deletion = await expectJson(harness, 200, 'DELETE', '/v1/sessions/s')
     expect(deletion).toMatchObject({
       object: 'deletion',
       id: 's',
@@ -184,17 +185,17 @@ describe('deleting a session', () => {
       status: 'completed',
       deleted: { messages: 2, runs: 1, outputs: 0 },
     })
-    expect(await expectJson(stage, 200, 'GET', '/v1/deletions/s')).toEqual(deletion)
-    await expectJson(stage, 404, 'GET', '/v1/sessions/s')
-    await expectJson(stage, 404, 'DELETE', '/v1/sessions/s')
-    await expectJson(stage, 404, 'GET', '/v1/sessions/s/messages')
-    await expectJson(stage, 409, 'POST', '/v1/sessions', { id: 's' })
+    expect(await expectJson(harness, 200, 'GET', '/v1/deletions/s')).toEqual(deletion)
+    await expectJson(harness, 404, 'GET', '/v1/sessions/s')
+    await expectJson(harness, 404, 'DELETE', '/v1/sessions/s')
+    await expectJson(harness, 404, 'GET', '/v1/sessions/s/messages')
+    await expectJson(harness, 409, 'POST', '/v1/sessions', { id: 's' })
   })
 
-  test('that takes longer answers 202 with where to look', async () => {
+  test('that takes longer responds with 202 with where to look', async () => {
     const state = { messages: 10, runs: 1, documents: 3, outputs: 0, removed: false }
-    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' })
-    const slow = await openStage()
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+    const slow = await openHttpHarness()
     try {
       await expectJson(slow, 201, 'POST', '/v1/sessions', { id: 's' })
       slow.program.service.deleteSession = async () => state
@@ -207,10 +208,51 @@ describe('deleting a session', () => {
     }
   })
 
+  test('is done when its documents are no longer found, which is later where an index follows the store', async () => {
+    let found: 'one' | 'none' | 'no response' = 'one'
+    const document = {
+      session: 's',
+      runId: 'r',
+      messageId: 'm',
+      role: 'user',
+      agent: 'a',
+      time: 0,
+      score: 0,
+      snippet: '',
+    } as const
+    const following = await openHttpHarness({
+      change: (ports) => ({
+        ...ports,
+        index: {
+          ...ports.index,
+          async search() {
+            if (found === 'no response') throw new TooltrailError('search_unavailable', 'asleep', { retryable: true })
+            return { hits: found === 'one' ? [document] : [] }
+          },
+        },
+      }),
+    })
+    try {
+      await expectJson(following, 201, 'POST', '/v1/sessions', { id: 's' })
+      const first = await following.send('DELETE', '/v1/sessions/s')
+      expect(first.status).toBe(202)
+      expect(await first.json()).toMatchObject({ status: 'running' })
+      const status = async (): Promise<unknown> =>
+        (await expectJson(following, 200, 'GET', '/v1/deletions/s'))['status']
+      expect(await status()).toBe('running')
+      found = 'no response'
+      expect(await status()).toBe('running')
+      found = 'none'
+      expect(await status()).toBe('completed')
+    } finally {
+      await following.close()
+    }
+  })
+
   test('never made or never deleted has no deletion', async () => {
-    await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 'live' })
-    await expectJson(stage, 404, 'GET', '/v1/deletions/live')
-    await expectJson(stage, 404, 'GET', '/v1/deletions/unknown')
-    await expectJson(stage, 404, 'GET', '/v1/deletions/-bad')
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'live' })
+    await expectJson(harness, 404, 'GET', '/v1/deletions/live')
+    await expectJson(harness, 404, 'GET', '/v1/deletions/unknown')
+    await expectJson(harness, 404, 'GET', '/v1/deletions/-bad')
   })
 })

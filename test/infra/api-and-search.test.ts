@@ -8,7 +8,7 @@ const dev = synthesise(environmentNamed('dev'))
 const prod = synthesise(environmentNamed('prod'))
 
 describe('the API', () => {
-  test('passes everything on to the function, the root too, and streams the answer for up to 15 minutes', () => {
+  test('passes everything on to the function, the root too, and streams the response for up to 15 minutes', () => {
     const methods = ofType(dev, 'AWS::ApiGateway::Method').map(([, method]) => method.Properties)
     expect(methods).toHaveLength(2)
     for (const method of methods)

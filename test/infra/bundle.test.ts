@@ -54,7 +54,7 @@ function load(handler: Handler, file = join(folder, handler, 'agents.json')): st
 
 describe('the bundle of', () => {
   test.each([
-    ['api', 900],
+    ['api', 950],
     ['worker', 1_400],
     ['indexer', 600],
     ['sweeper', 600],
@@ -64,6 +64,14 @@ describe('the bundle of', () => {
 
   test.each(HANDLERS)('%s loads no model provider before its first request', (handler) =>
     expect(bundles.get(handler)?.eagerPackages.filter((name) => name.startsWith('@ai-sdk/'))).toEqual([]),
+  )
+
+  test.each(HANDLERS)('%s loads nothing that sends traces before it knows that there are any', (handler) =>
+    expect(
+      bundles
+        .get(handler)
+        ?.eagerPackages.filter((name) => name.startsWith('@opentelemetry/') && !name.endsWith('/api')),
+    ).toEqual([]),
   )
 
   test.each(HANDLERS)('%s starts alone in its folder', (handler) => expect(load(handler)).toBe('function'))
@@ -81,6 +89,12 @@ describe('the bundle of', () => {
     const source = join(ROOT, 'functions/http/docs')
     expect(await readPageAssets(join(folder, 'api/docs'))).toEqual(await readPageAssets(source))
     expect(readFileSync(join(folder, 'api/agents.json'), 'utf8')).toBe(agents)
+  })
+
+  test('the API brings the page, and no other function does', () => {
+    const files = (path: string): string[] => readdirSync(path, { recursive: true, encoding: 'utf8' }).toSorted()
+    expect(files(join(folder, 'api/page'))).toEqual(files(join(ROOT, 'built/page')))
+    expect(HANDLERS.filter((handler) => existsSync(join(folder, handler, 'page')))).toEqual(['api'])
   })
 })
 

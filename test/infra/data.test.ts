@@ -17,13 +17,13 @@ beforeAll(() => {
 const tableOf = (made: Synthesised) => ofType(made, 'AWS::DynamoDB::Table').map(([, table]) => table)[0]
 
 /** What the program itself asks for where it makes the table. */
-async function requested(answer: (command: object) => object): Promise<object[]> {
+async function requested(response: (command: object) => object): Promise<object[]> {
   const sent: object[] = []
   const client = {
     config: {},
     send: (command: { input: object }) => {
       sent.push(command.input)
-      return Promise.resolve(answer(command))
+      return Promise.resolve(response(command))
     },
   } as unknown as DynamoDBClient
   await createTableIfAbsent(client, 'log')

@@ -71,7 +71,7 @@ describe('the construct', () => {
   })
 
   test("goes into somebody else's app as docs/deploy.md shows it", () => {
-    const shown = /```ts\n(.*?)```/s.exec(sectionOf('docs/deploy.md', 'In an app of your own'))?.[1] ?? ''
+    const shown = /```ts\n(.*?)```/s.exec(sectionOf('docs/deploy.md', 'In your own app'))?.[1] ?? ''
     expect(shown.replace('./tooltrail/lib/', '../../lib/')).toBe(read('test/infra/own-app.ts'))
     execFileSync(process.execPath, [join(ROOT, 'test/infra/own-app.ts')], {
       cwd: folder,

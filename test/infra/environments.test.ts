@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { environmentNames, EnvironmentError, readEnvironment } from '../../lib/environments.ts'
 import { OWN_ENVIRONMENT } from '../../lib/own-environment.ts'
-import { environmentNamed, environmentOf } from './synthesise.ts'
+import { capSettings, capVariables } from '../../functions/runtime/cap-variables.ts'
+import { environmentNamed, environmentOf, synthesise } from './synthesise.ts'
 
 const SERVERLESS = { kind: 'serverless' } as const
 const DOMAIN = { kind: 'domain', instance: 'r7g.large.search', nodes: 3 } as const
@@ -58,6 +59,18 @@ describe('the settings of an environment', () => {
     ],
     [{ model: 'a/b', search: SERVERLESS, maxWorkers: 1 }, 'own.maxWorkers: '],
     [{ model: 'a/b', search: SERVERLESS, logDays: 8 }, 'own.logDays: '],
+    [{ model: 'a/b', search: SERVERLESS, canary: { percent: 100, minutes: 5 } }, 'own.canary'],
+    [{ model: 'a/b', search: SERVERLESS, canary: 'on' }, 'own.canary'],
+    [{ model: 'a/b', search: SERVERLESS, indexerConcurrency: 1 }, 'own.indexerConcurrency: '],
+    [{ model: 'a/b', search: SERVERLESS, warmThroughput: { reads: 1, writes: 1 } }, 'own.warmThroughput.reads: '],
+    [{ model: 'a/b', search: SERVERLESS, provisionedConcurrency: 0 }, 'own.provisionedConcurrency: '],
+    [{ model: 'a/b', search: SERVERLESS, traceEndpoint: 'http://a.example' }, 'own.traceEndpoint: is not an https'],
+    [{ model: 'a/b', search: SERVERLESS, vpcEndpoints: [] }, 'own.vpcEndpoints: '],
+    [{ model: 'a/b', search: SERVERLESS, vpcEndpoints: ['vpc-1'] }, 'own.vpcEndpoints.0: is not the id of a VPC'],
+    [
+      { model: 'a/b', search: SERVERLESS, vpcEndpoints: ['vpce-0123456789abcdef0'], customDomain: DOMAIN_NAME },
+      'own.customDomain: is not possible with vpcEndpoints',
+    ],
     [{ model: 'a/b', search: SERVERLESS, corsOrigins: ['example'] }, 'own.corsOrigins.0'],
     [{ model: 'a/b', search: SERVERLESS, throttle: { rate: 0, burst: 1 } }, 'own.throttle.rate: '],
     [{ model: 'a/b', search: SERVERLESS, encryptionKey: 'alias/mine' }, 'own.encryptionKey: is not an ARN of kms'],
@@ -86,6 +99,24 @@ describe('the settings of an environment', () => {
   ])('%j is refused by the name of the setting', (settings, expected) =>
     expect(messageOf(() => environmentOf(settings as Parameters<typeof environmentOf>[0]))).toContain(expected),
   )
+
+  test('budgets of single tenants reach the API as it reads them', () => {
+    const tenantBudget = { dollarsPerDay: 5, tenants: { acme: { tokensPerDay: null, dollarsPerDay: 40 } } }
+    const made = synthesise(environmentOf({ model: 'a/b', search: SERVERLESS, tenantBudget }))
+    const texts = made.app.findResources('AWS::Lambda::Function')
+    const found = Object.values(texts).flatMap(({ Properties }) => {
+      const { Variables } = (Properties as { Environment: { Variables: Record<string, string> } }).Environment
+      return Variables['TOOLTRAIL_TENANT_BUDGETS'] ?? []
+    })
+    expect(found).toEqual(['{"acme":{"tokens_per_day":null,"usd_per_day":40}}'])
+    expect(
+      capSettings({ TOOLTRAIL_TENANT_BUDGETS: capVariables.TOOLTRAIL_TENANT_BUDGETS.parse(found[0]) }).named,
+    ).toEqual(new Map([['acme', { tokensPerDay: null, dollarsPerDay: 40 }]]))
+    const tenants = { 'Acme Inc': {} }
+    expect(messageOf(() => environmentOf({ model: 'a/b', search: SERVERLESS, tenantBudget: { tenants } }))).toContain(
+      'own.tenantBudget.tenants',
+    )
+  })
 
   test('a name that is too long for a collection is refused', () =>
     expect(messageOf(() => environmentOf({ model: 'a/b', search: SERVERLESS }, 'a-name-too-long'))).toContain(

@@ -44,4 +44,15 @@ export const VARIANTS: readonly Environment[] = [
     'full',
   ),
   environmentOf(OWN_ENVIRONMENT, 'mine'),
+  environmentOf(
+    {
+      model: 'demo/demo',
+      search: { kind: 'serverless' },
+      vpcEndpoints: ['vpce-0123456789abcdef0'],
+      firewall: { requestsPerAddress: 1_000 },
+      canary: 'off',
+      retain: false,
+    },
+    'inner',
+  ),
 ]

@@ -9,10 +9,10 @@ const limits = { offloadBytes: 100, previewChars: 10 }
 test('a text within the limit is kept whole, whatever is in it', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 25 }), (text) => {
-      const { parts, output, object } = fitContent(at, { text }, limits)
+      const { parts, output, objects } = fitContent(at, { text }, limits)
       expect(textOf(parts)).toBe(text)
       expect(output.bytes).toBe(Buffer.byteLength(text))
-      expect(object).toBeUndefined()
+      expect(objects).toEqual([])
     }),
   )
 })
@@ -20,18 +20,18 @@ test('a text within the limit is kept whole, whatever is in it', () => {
 test('a text above the limit leaves whole code points and a pointer, and its bytes go to the store', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 101, maxLength: 300 }), (text) => {
-      const { parts, output, object } = fitContent(at, { text }, limits)
+      const { parts, output, objects } = fitContent(at, { text }, limits)
       const start = [...text].slice(0, 10).join('')
       expect(textOf(parts).startsWith(`${start}\n\n[Full output: output:${at.messageId}, `)).toBe(true)
-      expect(Buffer.from(object?.bytes ?? []).toString()).toBe(text)
-      expect(output.object).toBe(object?.name)
+      expect(Buffer.from(objects[0]?.bytes ?? []).toString()).toBe(text)
+      expect(output.object).toBe(objects[0]?.name)
     }),
   )
 })
 
 test('the limit counts bytes of UTF-8, not characters', () => {
-  expect(fitContent(at, { text: 'é'.repeat(50) }, limits).object).toBeUndefined()
-  expect(fitContent(at, { text: 'é'.repeat(51) }, limits).object).toBeDefined()
+  expect(fitContent(at, { text: 'é'.repeat(50) }, limits).objects).toHaveLength(0)
+  expect(fitContent(at, { text: 'é'.repeat(51) }, limits).objects).toHaveLength(1)
 })
 
 test('sizes are told for people', () => {
@@ -49,6 +49,26 @@ test.each([
 
 test('two executions of one call use two objects', () => {
   const text = 'x'.repeat(101)
-  const names = ['1', '2'].map((attempt) => fitContent({ ...at, attempt }, { text }, limits).object?.name)
+  const names = ['1', '2'].map((attempt) => fitContent({ ...at, attempt }, { text }, limits).objects[0]?.name)
   expect(new Set(names).size).toBe(2)
+})
+
+test('texts of sources share the limit with the text: those without room leave a preview and a pointer of their own', () => {
+  const sources = [
+    { title: 'one', text: 'a'.repeat(60) },
+    { title: 'two', url: 'https://two.example', text: 'b'.repeat(60) },
+    { title: 'three', id: 'doc-3' },
+  ]
+  const fitted = fitContent(at, { text: 'x'.repeat(30), sources }, limits)
+  expect(fitted.sources?.[0]).toEqual(sources[0])
+  expect(fitted.sources?.[1]).toMatchObject({
+    title: 'two',
+    url: 'https://two.example',
+    text: `bbbbbbbbbb\n\n[Full text: output:${at.messageId}.2, 0.1 KB, 1 lines]`,
+    output: { bytes: 60, object: `${at.messageId}.3.s2` },
+  })
+  expect(fitted.sources?.[2]).toEqual(sources[2])
+  expect(fitted.objects.map(({ name, bytes }) => [name, Buffer.from(bytes).toString()])).toEqual([
+    [`${at.messageId}.3.s2`, 'b'.repeat(60)],
+  ])
 })

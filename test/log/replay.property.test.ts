@@ -28,11 +28,11 @@ function faults(request: readonly RequestMessage[]): string[] {
     const end = following.findIndex((next) => next.role !== 'tool')
     const results = following.slice(0, end === -1 ? undefined : end)
     const ids = (of: readonly unknown[]): string => JSON.stringify(of)
-    const answered = results.map((result) => (result.role === 'tool' ? [result.toolCallId, result.toolName] : []))
-    if (ids(calls.map((call) => [call.id, call.name])) !== ids(answered))
+    const withResults = results.map((result) => (result.role === 'tool' ? [result.toolCallId, result.toolName] : []))
+    if (ids(calls.map((call) => [call.id, call.name])) !== ids(withResults))
       found.push(`${index}: calls and results differ`)
     if (calls.length === 0 && !message.parts.some((part) => part.type === 'text' && part.text !== '')) {
-      found.push(`${index}: an empty answer`)
+      found.push(`${index}: an empty completion`)
     }
   }
   return found
@@ -49,7 +49,7 @@ describe('replay of any log', () => {
     )
   })
 
-  it('never shows errors, what a failed answer thought, members or orphaned results to the model (promises R4)', () => {
+  it('never shows errors, the reasoning of a failed completion, members or orphaned results to the model (promises R4)', () => {
     fc.assert(
       fc.property(anyLog, policy, (log, replayed) => {
         expect(JSON.stringify(replay(log, { currentRun: current(log), replay: replayed }))).not.toContain(SECRET)
@@ -58,7 +58,7 @@ describe('replay of any log', () => {
     )
   })
 
-  it('changes nothing in the log and answers the same again, whatever else is in the log object', () => {
+  it('changes nothing in the log and returns the same again, whatever else is in the log object', () => {
     fc.assert(
       fc.property(anyLog, policy, (log, replayed) => {
         const before = structuredClone(log)

@@ -7,7 +7,7 @@ import { callTo, writeLog } from '../generators/messages.ts'
 const full = (log: readonly Message[], currentRun = 'run-1'): RequestMessage[] =>
   replay(log, { currentRun, replay: 'full' })
 const said = (text: string): RequestMessage => ({ role: 'user', parts: [{ type: 'text', text }] })
-const answered = (text: string): RequestMessage => ({ role: 'assistant', parts: [{ type: 'text', text }] })
+const completed = (text: string): RequestMessage => ({ role: 'assistant', parts: [{ type: 'text', text }] })
 const results = (request: readonly RequestMessage[]) =>
   request.flatMap((message) =>
     message.role === 'tool'
@@ -55,7 +55,7 @@ describe('tool results (promises R1, R2)', () => {
       .user('go')
       .assistant({ type: 'reasoning', text: 'hm' }, 'let me see', callTo('a', '{}'))
       .result(0, '', { status: 'running' })
-    expect(full(log)).toEqual([said('go'), answered('let me see')])
+    expect(full(log)).toEqual([said('go'), completed('let me see')])
   })
 
   it('ids that are repeated in a later round do not confuse results', () => {
@@ -74,11 +74,11 @@ describe('tool results (promises R1, R2)', () => {
     ['another id in its place', { toolCallId: 'other' }],
   ])('a result whose call is not there is left out: %s', (_, change: Partial<ToolMessage>) => {
     const { log } = writeLog().user('go').assistant('hi', callTo('a', '{}')).result(0, 'orphan', change)
-    expect(full(log)).toEqual([said('go'), answered('hi')])
+    expect(full(log)).toEqual([said('go'), completed('hi')])
   })
 })
 
-describe('answers (promises L5, L6)', () => {
+describe('completions (promises L5, L6)', () => {
   it('parts keep the order in which they were produced, each with what its provider attached', () => {
     const thought = { type: 'reasoning', text: '', provider: { anthropic: { signature: 'sig' } } } as const
     const { log } = writeLog()
@@ -96,31 +96,31 @@ describe('answers (promises L5, L6)', () => {
     ])
   })
 
-  it('an empty answer is left out, an empty result is sent', () => {
+  it('an empty completion is left out, an empty result is sent', () => {
     const { log } = writeLog().user('go').assistant(callTo('a', '{}')).result(0, '').assistant().user('and?')
     expect(full(log).map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'user'])
   })
 
-  it('of a failed answer its text is sent; the error and unfinished reasoning are not', () => {
+  it('the text of a failed completion is sent; the error and unfinished reasoning are not', () => {
     const { log } = writeLog()
       .user('go')
       .assistant({ type: 'reasoning', text: 'hm' }, 'half an', failure)
       .run('run-2')
       .user('again')
-    expect(full(log, 'run-2')).toEqual([said('go'), answered('half an'), said('again')])
+    expect(full(log, 'run-2')).toEqual([said('go'), completed('half an'), said('again')])
   })
 
-  it('an answer that is nothing but an error is left out', () => {
+  it('a completion that is nothing but an error is left out', () => {
     const { log } = writeLog().user('go').assistant(failure).run('run-2').user('again')
     expect(full(log, 'run-2')).toEqual([said('go'), said('again')])
   })
 
-  it('a run that goes on after cut-off text is told so, before its first answer and ever after', () => {
+  it('a run that continues after cut-off text gets a note that says so, before its first completion and in every later request', () => {
     const { log } = writeLog().user('go').assistant('half an', failure)
-    const expected = [said('go'), answered('half an'), said(CUT_OFF_NOTE)]
+    const expected = [said('go'), completed('half an'), said(CUT_OFF_NOTE)]
     expect(full(log, 'run-2')).toEqual(expected)
     const later = writeLog().user('go').assistant('half an', failure).run('run-2').assistant('whole')
-    expect(full(later.log, 'run-2')).toEqual([...expected, answered('whole')])
+    expect(full(later.log, 'run-2')).toEqual([...expected, completed('whole')])
   })
 })
 
@@ -128,7 +128,7 @@ describe('replay: conversation (promises R3)', () => {
   const conversation = (log: readonly Message[], currentRun: string): RequestMessage[] =>
     replay(log, { currentRun, replay: 'conversation' })
 
-  it('of earlier runs only the words of the user and the final answer are sent', () => {
+  it('only the text of the user and the final completion of earlier runs are sent', () => {
     const { log } = writeLog()
       .user('go')
       .assistant('looking', callTo('a', '{}'))
@@ -136,7 +136,7 @@ describe('replay: conversation (promises R3)', () => {
       .assistant('done')
       .run('run-2')
       .user('more')
-    expect(conversation(log, 'run-2')).toEqual([said('go'), answered('done'), said('more')])
+    expect(conversation(log, 'run-2')).toEqual([said('go'), completed('done'), said('more')])
   })
 
   it('the current run is whole', () => {
@@ -149,7 +149,7 @@ describe('replay: conversation (promises R3)', () => {
     expect(conversation(log, 'run-2')).toEqual(full(log, 'run-2'))
   })
 
-  it('a run that ended without an answer leaves the words of the user', () => {
+  it('a run that ended without a completion leaves the text of the user', () => {
     const { log } = writeLog()
       .user('go')
       .assistant(callTo('a', '{}'))
@@ -205,5 +205,5 @@ describe('images and files', () => {
 it("a member's messages never reach the leader's request (promises R4)", () => {
   const { log } = writeLog().user('go').assistant('inner').assistant('done')
   const members = log.map((message) => (message === log[1] ? { ...message, parentToolCallId: 'call_1' } : message))
-  expect(full(members)).toEqual([said('go'), answered('done')])
+  expect(full(members)).toEqual([said('go'), completed('done')])
 })

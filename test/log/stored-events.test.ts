@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { RunEvent } from '../../functions/domain/events.ts'
-import { eventsFrom } from '../../functions/log/stored-events.ts'
 import { makeTool, openHarness } from '../agent/harness.ts'
 import type { Harness } from '../agent/harness.ts'
 import { PATIENCE_MS } from '../eventually.ts'
@@ -36,16 +35,19 @@ describe('events derived from the log', () => {
   test('resume at the start of the round of the last id that was seen', async () => {
     const { it, runId } = await runOfTwoRounds()
     const all = await follow(it, runId)
-    const answers = all.filter((event) => event.type === 'message.completed').map((event) => event.id)
+    const completions = all.filter((event) => event.type === 'message.completed').map((event) => event.id)
     const after = async (id: string | undefined) => (await follow(it, runId, id)).map((event) => event.type)
-    expect(await after(answers[1])).toEqual(['round.started', 'message.completed', 'run.completed'])
-    expect((await after(answers[0]))[0]).toBe('round.started')
-    expect(await after(answers[0])).toHaveLength(all.length - 1)
+    expect(await after(completions[1])).toEqual(['round.started', 'message.completed', 'run.completed'])
+    expect((await after(completions[0]))[0]).toBe('round.started')
+    expect(await after(completions[0])).toHaveLength(all.length - 1)
     expect(await after(undefined)).toHaveLength(all.length)
+    const call = all.flatMap((event) => (event.type === 'tool_call.completed' ? [event.id] : []))
+    expect(await after(call[0])).toEqual(await after(completions[0]))
+    expect(await after(`${runId}:run.completed`)).toEqual(await after(completions[1]))
   })
 
-  test('are all sent again for an id that is not known', () => {
-    const events: RunEvent[] = [{ type: 'round.started', runId: 'r', round: 0 }]
-    expect(eventsFrom(events, 'nonsense')).toEqual(events)
+  test.each(['nonsense', '01JD2Q8N4T6W8Y0A2C4E6G8J0K:run.started'])('are all sent again after %s', async (after) => {
+    const { it, runId } = await runOfTwoRounds()
+    expect(await follow(it, runId, after)).toEqual(await follow(it, runId))
   })
 })

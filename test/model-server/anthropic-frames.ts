@@ -3,8 +3,8 @@ import { finishOf, piecesOf, sse, USED } from './scripted-completion.ts'
 
 const STOP = { stop: 'end_turn', 'tool-calls': 'tool_use', length: 'max_tokens', filtered: 'refusal' } as const
 
-/** An answer as a stream of the Anthropic Messages API, one string an event. */
-export function anthropicFrames(answer: ScriptedCompletion, model = 'claude-scripted'): string[] {
+/** A completion as a stream of the Anthropic Messages API, one string an event. */
+export function anthropicFrames(completion: ScriptedCompletion, model = 'claude-scripted'): string[] {
   const event = (data: { type: string; [key: string]: unknown }): string => sse(data, data.type)
   const usage = {
     input_tokens: USED.input - USED.cached - USED.cacheWrite,
@@ -13,7 +13,7 @@ export function anthropicFrames(answer: ScriptedCompletion, model = 'claude-scri
     output_tokens: 1,
   }
   const message = { id: 'msg_1', type: 'message', role: 'assistant', model, content: [], stop_reason: null, usage }
-  const blocks = answer.parts.flatMap((part, index) => [
+  const blocks = completion.parts.flatMap((part, index) => [
     event({ type: 'content_block_start', index, content_block: startOf(part) }),
     ...deltasOf(part).map((delta) => event({ type: 'content_block_delta', index, delta })),
     event({ type: 'content_block_stop', index }),
@@ -24,7 +24,7 @@ export function anthropicFrames(answer: ScriptedCompletion, model = 'claude-scri
     ...blocks,
     event({
       type: 'message_delta',
-      delta: { stop_reason: STOP[finishOf(answer)], stop_sequence: null },
+      delta: { stop_reason: STOP[finishOf(completion)], stop_sequence: null },
       usage: { output_tokens: USED.output },
     }),
     event({ type: 'message_stop' }),

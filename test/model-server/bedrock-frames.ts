@@ -9,9 +9,9 @@ const STOP = {
   filtered: 'guardrail_intervened',
 } as const
 
-/** An answer as a stream of Bedrock's ConverseStream, one binary event-stream message a frame. */
-export function bedrockFrames(answer: ScriptedCompletion): Uint8Array[] {
-  const blocks = answer.parts.flatMap((part, contentBlockIndex) => [
+/** A completion as a stream of Bedrock's ConverseStream, one binary event-stream message a frame. */
+export function bedrockFrames(completion: ScriptedCompletion): Uint8Array[] {
+  const blocks = completion.parts.flatMap((part, contentBlockIndex) => [
     ...startOf(part).map((start) => eventFrame('contentBlockStart', { contentBlockIndex, start })),
     ...deltasOf(part).map((delta) => eventFrame('contentBlockDelta', { contentBlockIndex, delta })),
     eventFrame('contentBlockStop', { contentBlockIndex }),
@@ -26,7 +26,7 @@ export function bedrockFrames(answer: ScriptedCompletion): Uint8Array[] {
   return [
     eventFrame('messageStart', { role: 'assistant' }),
     ...blocks,
-    eventFrame('messageStop', { stopReason: STOP[finishOf(answer)] }),
+    eventFrame('messageStop', { stopReason: STOP[finishOf(completion)] }),
     eventFrame('metadata', { usage, metrics: { latencyMs: 12 } }),
   ]
 }

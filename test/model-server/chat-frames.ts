@@ -10,20 +10,20 @@ const USAGE = {
   completion_tokens_details: { reasoning_tokens: USED.reasoning },
 }
 
-/** An answer as a Chat Completions stream: one string a frame, arguments in pieces, usage in a frame of its own. */
-export function chatFrames(answer: ScriptedCompletion, model = 'scripted'): string[] {
+/** A completion as a Chat Completions stream: one string a frame, arguments in pieces, usage in a frame of its own. */
+export function chatFrames(completion: ScriptedCompletion, model = 'scripted'): string[] {
   const chunk = (rest: object): string =>
     sse({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_700_000_000, model, ...rest })
   const delta = (value: object, finish: string | null = null): string =>
     chunk({ choices: [{ index: 0, delta: value, finish_reason: finish }] })
   let calls = 0
-  const content = answer.parts.flatMap((part) =>
-    deltas(part, part.type === 'tool_call' ? calls++ : 0, answer.pieceSize).map((value) => delta(value)),
+  const content = completion.parts.flatMap((part) =>
+    deltas(part, part.type === 'tool_call' ? calls++ : 0, completion.pieceSize).map((value) => delta(value)),
   )
   return [
     delta({ role: 'assistant', content: '' }),
     ...content,
-    delta({}, FINISH[finishOf(answer)]),
+    delta({}, FINISH[finishOf(completion)]),
     chunk({ choices: [], usage: USAGE }),
     'data: [DONE]\n\n',
   ]

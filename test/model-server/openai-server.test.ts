@@ -22,7 +22,7 @@ async function ask(words: string): Promise<Completion> {
   for await (const event of model.stream(request, new AbortController().signal)) {
     if (event.type === 'completion') return event.completion
   }
-  throw new Error('no answer')
+  throw new Error('no completion')
 }
 
 it('replays a recorded assistant message, arguments byte for byte, and records what it was sent', async () => {
@@ -31,28 +31,28 @@ it('replays a recorded assistant message, arguments byte for byte, and records w
     content: 'Let me see.',
     tool_calls: [{ id: 'call_1', function: { name: 'shell', arguments: ' {"cmd" : "ls"' } }],
   } as const
-  server = await startOpenAiServer([{ answer: recorded }])
-  const answer = await ask('go')
-  expect(answer.parts).toEqual([
+  server = await startOpenAiServer([{ completion: recorded }])
+  const completion = await ask('go')
+  expect(completion.parts).toEqual([
     { type: 'text', text: 'Let me see.' },
     { type: 'tool_call', id: 'call_1' },
   ])
-  expect(answer.toolCalls).toEqual([{ id: 'call_1', name: 'shell', arguments: ' {"cmd" : "ls"' }])
+  expect(completion.toolCalls).toEqual([{ id: 'call_1', name: 'shell', arguments: ' {"cmd" : "ls"' }])
   expect(server.bodies()[0]?.messages).toEqual([{ role: 'user', content: 'go' }])
 })
 
-it('answers by what it was asked', async () => {
+it('chooses its completion by the request', async () => {
   server = await startOpenAiServer(({ messages }): OpenAiStep => {
-    return { answer: { role: 'assistant', content: `you sent ${messages.length}` } }
+    return { completion: { role: 'assistant', content: `you sent ${messages.length}` } }
   })
   expect((await ask('hello')).parts).toEqual([{ type: 'text', text: 'you sent 1' }])
 })
 
 it('refuses, breaks off and runs out as scripted', async () => {
-  const answer = { role: 'assistant', content: 'a long answer' } as const
+  const completion = { role: 'assistant', content: 'a long answer' } as const
   server = await startOpenAiServer([
     { status: 429, headers: { 'retry-after': '2' } },
-    { answer, cutAfter: 2 },
+    { completion, cutAfter: 2 },
   ])
   await expect(ask('1')).rejects.toMatchObject({ code: 'rate_limited', retryAfterMs: 2_000 })
   await expect(ask('2')).rejects.toMatchObject({ code: 'network', retryable: true })

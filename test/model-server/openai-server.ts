@@ -5,12 +5,12 @@ import { startRecordingServer } from './recording-server.ts'
 import type { ScriptedCompletion, ScriptedPart } from './scripted-completion.ts'
 
 /**
- * What the server does with one request: streams an answer (given as parts, or as a recorded assistant message; cut after
+ * What the server does with one request: streams a completion (given as parts, or as a recorded assistant message; cut after
  * `cutAfter` frames, or silent after `hangAfter`), or refuses with a status and headers such as `Retry-After`.
  */
 export type OpenAiStep =
   | {
-      readonly answer: ScriptedCompletion | RecordedCompletion
+      readonly completion: ScriptedCompletion | RecordedCompletion
       readonly cutAfter?: number
       readonly hangAfter?: number
     }
@@ -47,7 +47,7 @@ export interface OpenAiServer {
 
 /**
  * A local server that speaks Chat Completions: each request is recorded and answered by the next step of the script, or by
- * what the script says of it. A request beyond the script gets status 500, never an invented answer.
+ * what the script says of it. A request beyond the script gets status 500, never an invented completion.
  */
 export async function startOpenAiServer(
   script: readonly OpenAiStep[] | ((request: ChatRequest, index: number) => OpenAiStep | Promise<OpenAiStep>),
@@ -75,19 +75,22 @@ function toReply(step: OpenAiStep): Reply {
       frames: [JSON.stringify(body)],
     }
   }
-  const frames = chatFrames('role' in step.answer ? scripted(step.answer) : step.answer)
+  const frames = chatFrames('role' in step.completion ? scripted(step.completion) : step.completion)
   const headers = { 'content-type': 'text/event-stream' }
   if (step.hangAfter !== undefined) return { headers, frames: frames.slice(0, step.hangAfter), end: 'hang' }
   return { headers, frames: frames.slice(0, step.cutAfter), end: step.cutAfter === undefined ? 'close' : 'break' }
 }
 
-function scripted(answer: RecordedCompletion): ScriptedCompletion {
-  const calls = (answer.tool_calls ?? []).map((call): ScriptedPart => ({
+function scripted(completion: RecordedCompletion): ScriptedCompletion {
+  const calls = (completion.tool_calls ?? []).map((call): ScriptedPart => ({
     type: 'tool_call',
     id: call.id,
     name: call.function.name,
     arguments: call.function.arguments,
   }))
-  const text: ScriptedPart[] = answer.content ? [{ type: 'text', text: answer.content }] : []
-  return { parts: [...text, ...calls], ...(answer.pieceSize === undefined ? {} : { pieceSize: answer.pieceSize }) }
+  const text: ScriptedPart[] = completion.content ? [{ type: 'text', text: completion.content }] : []
+  return {
+    parts: [...text, ...calls],
+    ...(completion.pieceSize === undefined ? {} : { pieceSize: completion.pieceSize }),
+  }
 }

@@ -10,10 +10,10 @@ const USAGE = {
   total_tokens: USED.input + USED.output,
 }
 
-/** An answer as a stream of the OpenAI Responses API, one string an event. */
-export function responsesFrames(answer: ScriptedCompletion, model = 'gpt-scripted'): string[] {
+/** A completion as a stream of the OpenAI Responses API, one string an event. */
+export function responsesFrames(completion: ScriptedCompletion, model = 'gpt-scripted'): string[] {
   const response = { id: 'resp_1', object: 'response', created_at: 1_700_000_000, model, status: 'in_progress' }
-  const finish = finishOf(answer)
+  const finish = finishOf(completion)
   const reason = finish === 'length' || finish === 'filtered' ? INCOMPLETE[finish] : undefined
   const end =
     reason === undefined
@@ -25,7 +25,7 @@ export function responsesFrames(answer: ScriptedCompletion, model = 'gpt-scripte
   const events = [
     { type: 'response.created', response },
     { type: 'response.in_progress', response },
-    ...answer.parts.flatMap(eventsOf),
+    ...completion.parts.flatMap(eventsOf),
     end,
   ]
   return events.map((event, index) => sse({ ...event, sequence_number: index }, event.type))

@@ -1,4 +1,4 @@
-/** A model's answer as a test scripts it; each provider's stream is made from it. */
+/** A model's completion as a test scripts it; each provider's stream is made from it. */
 export interface ScriptedCompletion {
   readonly parts: readonly ScriptedPart[]
   /** Left out: `tool-calls` with calls, else `stop`. */
@@ -15,11 +15,11 @@ export type ScriptedPart =
   | { readonly type: 'redacted'; readonly data: string }
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: string }
 
-/** What every scripted answer is said to have used. */
+/** What every scripted completion is said to have used. */
 export const USED = { input: 120, cached: 100, cacheWrite: 7, output: 45, reasoning: 12 } as const
 
-export const finishOf = (answer: ScriptedCompletion): 'stop' | 'tool-calls' | 'length' | 'filtered' =>
-  answer.finish ?? (answer.parts.some((part) => part.type === 'tool_call') ? 'tool-calls' : 'stop')
+export const finishOf = (completion: ScriptedCompletion): 'stop' | 'tool-calls' | 'length' | 'filtered' =>
+  completion.finish ?? (completion.parts.some((part) => part.type === 'tool_call') ? 'tool-calls' : 'stop')
 
 /** The text in pieces of at most `size` UTF-16 units, as streams split it: also within a character. Never none. */
 export function piecesOf(text: string, size = 7): string[] {

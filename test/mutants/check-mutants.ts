@@ -15,7 +15,7 @@ const { values } = parseArgs({
   options: { only: { type: 'string', multiple: true, default: [] }, list: { type: 'boolean', default: false } },
 })
 const ROOT = resolve(import.meta.dirname, '../..')
-const COPIED = ['functions', 'test', 'bench', 'lib', 'bin', 'lint', 'scripts', 'docs']
+const COPIED = ['functions', 'test', 'bench', 'lib', 'bin', 'lint', 'scripts', 'docs', 'page', 'build', 'built']
 const FILES = [
   'package.json',
   'tsconfig.json',
@@ -24,6 +24,8 @@ const FILES = [
   'vitest.shared.config.ts',
 ]
 const LONGEST_MS = 600_000
+/** Bytes: the trace of a run that goes round and round. */
+const LONGEST_OUTPUT = 256 * 1_024 * 1_024
 
 const wanted = LISTS.flatMap(({ mutants, suites }) => mutants.map((mutant) => ({ mutant, suites }))).filter(
   ({ mutant }) => values.only.length === 0 || values.only.some((text) => mutant.name.includes(text)),
@@ -44,6 +46,7 @@ function noticed(copy: string, { name, command }: Suite): string | undefined {
     cwd: copy,
     encoding: 'utf8',
     timeout: LONGEST_MS,
+    maxBuffer: LONGEST_OUTPUT,
     env: { ...process.env, NO_COLOR: '1' },
   })
   if (run.status === 0) return undefined

@@ -4,12 +4,15 @@ const LOG = 'functions/adapters/dynamodb/log'
 
 /** The session store on DynamoDB: conditions, tokens, strong reads. */
 export const DYNAMODB_MUTANTS = [
-  ...inFile('functions/adapters/dynamodb/table.ts', [
+  ...inFile(`${LOG}/run-item.ts`, [
     [
-      'reads by key are not consistent',
-      'Keys: [...wanted], ConsistentRead: true',
-      'Keys: [...wanted], ConsistentRead: false',
+      'a run that leaves the queue goes on steering',
+      "onBusy === 'steer' ? [{ remove:",
+      'onBusy === undefined ? [{ remove:',
     ],
+  ]),
+  ...inFile('functions/adapters/dynamodb/table.ts', [
+    ['reads by key are not consistent', "ConsistentRead: how === 'read'", 'ConsistentRead: false'],
     ['queries are not consistent', '{ ConsistentRead: true }', '{ ConsistentRead: false }'],
     [
       'each attempt has a token of its own',
@@ -40,8 +43,8 @@ export const DYNAMODB_MUTANTS = [
     ],
     ['an end asks for no head', "queue, headIs(textAt(header, 'head'))]", 'queue]'],
     ['an end asks for no cancel', "  if (outcome !== 'cancelled') conditions.push(notCancelled)\n", ''],
-    ['an end with a queue is not due', '...(isQueued ? { due: now } : {}),', ''],
-    ['an end without a queue stays due', "...(isQueued ? [] : ['due']),", ''],
+    ['an end with a queue is not due', '...(queued ? { due: now } : {}),', ''],
+    ['an end without a queue stays due', "...(queued ? [] : ['due']),", ''],
     [
       'a pause asks for no cancel',
       "all(mine(lease), above('waiting', 0), notCancelled)",
@@ -54,13 +57,13 @@ export const DYNAMODB_MUTANTS = [
     ],
     [
       'a pause does not move the expiry',
-      "change: { set: { status: 'paused' } } },\n    ...renewExpiry(lease, header, clock.now()),",
-      "change: { set: { status: 'paused' } } },",
+      "change: { set: { status: 'paused', ...notices } },\n    },\n    ...renewExpiry(lease, header, clock.now()),",
+      "change: { set: { status: 'paused', ...notices } },\n    },",
     ],
     [
       'many open calls are closed for anybody',
-      '[{ update: headerKey(lease), when: mine(lease), change }, ...',
-      '[{ update: headerKey(lease), when: live, change }, ...',
+      '{ update: headerKey(lease), when: mine(lease), change }',
+      '{ update: headerKey(lease), when: live, change }',
     ],
     [
       'an end before is not found again',
@@ -72,6 +75,8 @@ export const DYNAMODB_MUTANTS = [
   ...inFile(`${LOG}/run-log.ts`, [
     ['a round asks for no head', 'when: all(mine(lease), headBelow(assistant.id)),', 'when: mine(lease),'],
     ['a round does not reset takeovers', '          takeovers: 0,\n', ''],
+    ['refused calls ask for no holder', 'when: all(mine(lease), headBelow(first.id)),', 'when: headBelow(first.id),'],
+    ['refused calls ask for no head', 'when: all(mine(lease), headBelow(first.id)),', 'when: mine(lease),'],
     [
       'a repeated round is a failure',
       'const same = item !== undefined && isSame(',
@@ -84,16 +89,15 @@ export const DYNAMODB_MUTANTS = [
       '    { check: headerKey(lease), when: mine(lease) },\n    {\n      update: messageKey(lease, messageId),',
       '    {\n      update: messageKey(lease, messageId),',
     ],
-    [
-      'a repair is done by anybody',
-      '  const refusal = await table.write([\n    { check: headerKey(lease), when: mine(lease) },\n    ...calls',
-      '  const refusal = await table.write([\n    ...calls',
-    ],
+    ['a repair is done by anybody', '[{ check: headerKey(lease), when: mine(lease) }, ...actions]', '[...actions]'],
     [
       'a steering asks for nothing queued',
       'update: runKey(lease, queuedRunId),\n      when: isQueued,',
       "update: runKey(lease, queuedRunId),\n      when: present('pk'),",
     ],
+  ]),
+  ...inFile(`${LOG}/header-item.ts`, [
+    ['giving a lease back keeps the generation', '  set: { gen: lease.generation + 1 },\n', ''],
   ]),
   ...inFile(`${LOG}/run-lease.ts`, [
     ['heartbeats never move due', '...(movesDue ? { due: until } : {})', ''],
@@ -118,9 +122,14 @@ export const DYNAMODB_MUTANTS = [
       "when: all(live, is('gen', seen.generation), is('active_run', activeRun), freeAt(now), isNotBlocked),",
       "when: all(live, is('active_run', activeRun), freeAt(now), isNotBlocked),",
     ],
+    [
+      'a take writes over what was decided',
+      "any(is('status', 'running'), is('status', 'paused')), decidedAs(item))",
+      "any(is('status', 'running'), is('status', 'paused')))",
+    ],
+    ['a take is not told', "{ status: 'running', ...text }", "{ status: 'running' }"],
     ['a takeover is not counted', 'seen.lease === undefined ? {} : { add: { takeovers: 1 } }', '{}'],
-    ['a hand-over is not due', 'due: clock.now() } })', '} })'],
-    ['a hand-over keeps the generation', 'gen: lease.generation + 1, due: clock.now()', 'due: clock.now()'],
+    ['a hand-over is not due', '{ set: { due: clock.now() } }', '{}'],
   ]),
   ...inFile(`${LOG}/run-inbox.ts`, [
     ['an input asks for no order', 'when: all(live, tailBelow(run.id), blocked', 'when: all(live, blocked'],

@@ -5,33 +5,56 @@ export const HISTORY_MUTANTS = [
   ...inFile('functions/history/index-messages.ts', [
     [
       'no second look for a tombstone',
-      'const late = removals.filter(({ write }) => after.get(sessionOf(write.key)) === undefined)',
-      'const late = removals.filter(() => after === undefined)',
+      'if (parts.length === 0 || after.get(sessionOf(target.key)) !== undefined) continue',
+      'if (parts.length === 0 || after !== undefined) continue',
     ],
     [
       'deleted sessions are indexed',
-      '  if (session === undefined) return {}\n  const { outputs }',
-      '  if (session === null) return {}\n  const { outputs }',
+      '    if (session === undefined) return\n    const parts',
+      '    if (session === null) return\n    const parts',
     ],
     [
       'the oldest state of a message counts',
-      'versionOf(before) <= versionOf(change)',
-      'versionOf(before) > versionOf(change)',
+      'targetOf(before).revision <= targetOf(change).revision',
+      'targetOf(before).revision > targetOf(change).revision',
     ],
     [
-      'a store that is down is poison',
-      'if (error instanceof TooltrailError) return { failure',
-      'if (error === null) return { failure',
+      'work goes on when the time is over',
+      'if (signal?.aborted === true) return void',
+      'if (signal === null) return void',
     ],
-    ['what fails counts as done', 'if (outcome?.done !== true) done.set', 'if (outcome === null) done.set'],
+  ]),
+  ...inFile('functions/history/add-documents.ts', [
+    [
+      'a store that is down is poison',
+      "if (error instanceof TooltrailError) return { error: text, cause: 'unread' }",
+      "if (error === null) return { error: text, cause: 'unread' }",
+    ],
+    [
+      'an output has no end when the time has one',
+      'if (signal?.aborted === true) return { failure: LATE }',
+      'if (signal === null) return { failure: LATE }',
+    ],
+  ]),
+  ...inFile('functions/history/write-buffer.ts', [
+    ['what fails counts as done', 'if (outcome?.done !== true) failed', 'if (outcome === null) failed'],
+    ['everything is written at the end', 'if (units >= UNITS_AT_ONCE) await flush()', 'if (units < 0) await flush()'],
   ]),
   ...inFile('functions/history/indexer.ts', [
     ['the last failure is named', 'const at = failures.findIndex(', 'const at = failures.findLastIndex('],
     ['a failure of all is none', '      return { failed: [first.sequence] }\n', '      return { failed: [] }\n'],
+    [
+      'what cannot be read holds up the others for ever',
+      "failure.cause === 'unread' && old && othersAreDone",
+      "failure.cause === 'unread' && false",
+    ],
+    ['what is old is put aside at its first failure', ' && tried > TRIED_MS', ' && tried >= 0'],
+    ['what cannot be read is put aside at once', "'unread' && old && othersAreDone", "'unread' && othersAreDone"],
   ]),
   ...inFile('functions/runtime/lambda/invocation.ts', [
     ['a function ends with work under way', '    await worker.idle()\n', ''],
     ['a warm function takes no work', '  worker.resume()\n', ''],
+    ['a call that was given up is frozen', '    await worker.callsEnded()\n', ''],
     ['the hand-over is not awaited', '    await handedOver\n', ''],
     [
       'what is handed over gets no hint',
@@ -40,5 +63,45 @@ export const HISTORY_MUTANTS = [
     ],
     ['hops are not counted', 'handOver(loop, hops + 1)', 'handOver(loop, hops)'],
     ['nothing is cut off', "worker.cutOff('out_of_time')", 'worker.isServing'],
+  ]),
+]
+
+const SQLITE = 'functions/adapters/sqlite'
+
+/** The index that SQLite keeps beside the log. */
+export const PROJECTION_MUTANTS = [
+  ...inFile(`${SQLITE}/history/merge.ts`, [
+    ['what has changed meanwhile is stored as it was', "if (state === 'same') {", "if (state !== 'gone') {"],
+    ['what is gone meanwhile is stored', "if (state === 'same') {", "if (state !== 'changed') {"],
+    [
+      'what has changed meanwhile is not read again',
+      "=> outcomes[place] === 'changed')",
+      '=> outcomes[place] === undefined)',
+    ],
+    [
+      'what is stored stays marked',
+      "          write(database, 'DELETE FROM historyMarks WHERE message = ?', row.number)\n",
+      '',
+    ],
+    ['the last batch is not stored', '  await storeBatch()\n  return changed', '  return changed'],
+    [
+      'a long message is stored without its last documents',
+      "if (outcome !== 'same' || !more) return",
+      "if (outcome !== 'same' || start > 0) return",
+    ],
+  ]),
+  ...inFile(`${SQLITE}/history/tables.ts`, [
+    ['a removal removes no words of its session', 'if (isEmpty(database, rows)) {', 'if (database === null) {'],
+    [
+      'former documents stay',
+      'if (known !== undefined) gathered.documents -= removeDocuments',
+      'if (known === -1) gathered.documents -= removeDocuments',
+    ],
+    ['removed documents are still counted', '  countDocuments(database, rows, -count)\n', ''],
+  ]),
+  ...inFile(`${SQLITE}/log/session-deletion.ts`, [
+    ['what was written last is not merged before it is removed', '      await history.merge(key.tenant)\n', ''],
+    ['documents stay', 'history.removeSome(row, id, DOCUMENTS_AT_ONCE - documents)', '{ count: 0, more: false }'],
+    ['a message goes before its last document', '    if (more) break\n', ''],
   ]),
 ]

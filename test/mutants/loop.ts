@@ -2,46 +2,33 @@ import { inFile } from './mutant.ts'
 
 const LOOP = 'functions/agent/loop'
 
-/** Executing a run: order of durability, cancels, pauses, hand-over, results. */
+/** Executing a run: order of durability, cancels, pauses, hand-over, the lease, results. */
 export const LOOP_MUTANTS = [
   ...inFile(`${LOOP}/run-loop.ts`, [
     [
       'a completion is stored while results are being stored',
-      '    isWhole = false\n    await state.writer.settled()\n',
-      '    isWhole = false\n',
+      '    thread.isWhole = false\n    await state.writer.settled()\n',
+      '    thread.isWhole = false\n',
     ],
     [
       'a completion is stored although the work must stop',
       '    if (state.signal.aborted) throw new CompletionFailed(state.signal.reason, completion.parts)\n',
       '',
     ],
-    [
-      'a crash loop is never given up',
-      'if (crashLoop !== undefined) return finish',
-      'if (crashLoop === null) return finish',
-    ],
-    [
-      'the hand-over is not looked at',
-      'if (handOver.afterRound.aborted) return release',
-      'if (handOver.afterRound === null) return release',
-    ],
+    ['the hand-over is not looked at', 'if (afterRound.aborted) return', 'if (afterRound === null) return'],
     [
       'hand-over without awaiting results',
-      '  await state.writer.settled()\n  await state.ports.lease.release',
-      '  await state.ports.lease.release',
+      '  await state.writer.settled()\n  await state.store.lease.release',
+      '  await state.store.lease.release',
     ],
-    ['hand-over without releasing', '  await state.ports.lease.release(state.held.lease)\n', ''],
+    ['hand-over without releasing', '  await state.store.lease.release(state.held.lease)\n', ''],
+    ['the last round goes on', '    if (over !== undefined) return end', '    if (over === null) return end'],
     [
-      'the last round may wait for others',
-      'message, last === undefined)\n  if (last === undefined) return false',
-      'message, true)\n  if (last === undefined) return false',
+      'a run ends while results of its last round are being stored',
+      '  await state.writer.settled()\n  if (isLeaders(thread))',
+      '  if (isLeaders(thread))',
     ],
-    [
-      'calls of the last round are executed',
-      "await executeOpenCalls(state, thread, `this was the run's last round (${last}): no further calls`)",
-      'await executeOpenCalls(state, thread)',
-    ],
-    ['the last round goes on', '  if (last === undefined) return false\n', '  return false\n'],
+    ['a keeper goes on after its run', '      state.keeper.stop()\n', ''],
     [
       'there is no last round',
       'const last = lastRoundReason(thread)\n',
@@ -49,8 +36,8 @@ export const LOOP_MUTANTS = [
     ],
     [
       'a pause without looking at the rows again',
-      'openCalls(thread).map((row) => reader.message',
-      'openCalls(thread).slice(64).map((row) => reader.message',
+      'ownCalls(thread).map((row) => reader.message',
+      'ownCalls(thread).slice(64).map((row) => reader.message',
     ],
     [
       'a pause without awaiting results',
@@ -62,36 +49,30 @@ export const LOOP_MUTANTS = [
       "if (waiting.length === 0 || waiting.some((row) => row.status !== 'waiting')) return false",
       'if (waiting.length === 0) return false',
     ],
-    ['a refused pause is taken for one', '    await state.keeper.poll()\n    return false', '    return true'],
-    ['a lost lease ends the run', "if (isLeaseLost(error)) return 'lost'", "if (error === null) return 'lost'"],
-    [
-      'a run ends without its results',
-      '    await state.writer.settled().catch((failed: unknown) => {\n      if (isLeaseLost(failed)) throw failed\n    })\n',
-      '',
-    ],
+    ['a refused pause is taken for one', '    await state.store.look()\n    return false', '    return true'],
     [
       'a steering input runs as queued',
-      'if ((await state.keeper.poll()).queued === 0) return',
-      'if ((await state.keeper.poll()).queued >= 0) return',
+      'if ((await state.store.look()).queued === 0) return',
+      'if ((await state.store.look()).queued >= 0) return',
     ],
-    ['every queued input steers', "if (queued.onBusy !== 'steer') continue\n", ''],
     [
       'a steering input comes before results',
       '.queued === 0) return\n  await state.writer.settled()\n',
       '.queued === 0) return\n',
     ],
+    ['a steering input is not told', '    state.emit(messageSteered(message))\n', ''],
     [
       'a steering input is not sent to the model',
-      'if (message !== undefined) remember(thread, [message])',
-      'if (message === null) remember(thread, [])',
+      '    remember(thread, [message])\n    state.emit(messageSteered',
+      '    state.emit(messageSteered',
     ],
   ]),
   ...inFile(`${LOOP}/run-ending.ts`, [
     ['a refused end is not tried as cancelled', '?? (await endCancelled())', ''],
     [
       'a superseded run says that it was cancelled',
-      "stopReason: reason === 'superseded' ? 'superseded' : 'cancelled',",
-      "stopReason: 'cancelled',",
+      "const stopReason = reason === 'superseded' ? 'superseded' : 'cancelled'",
+      "const stopReason = reason === 'superseded' ? 'cancelled' : 'cancelled'",
     ],
     [
       'what was produced before a cancel is dropped',
@@ -113,27 +94,44 @@ export const LOOP_MUTANTS = [
       "return { outcome: 'failed', stopReason: 'error', error, message }",
       "return { outcome: 'cancelled', stopReason: 'error', error, message }",
     ],
+    ['a lost lease ends the run', "if (isLeaseLost(error)) return 'lost'", "if (error === null) return 'lost'"],
+    ['a run ends without its results', '    await state.writer.settled()\n    await endRun', '    await endRun'],
     ['given up after 4', 'const MOST_TAKEOVERS = 3', 'const MOST_TAKEOVERS = 4'],
     ['given up after 2', 'const MOST_TAKEOVERS = 3', 'const MOST_TAKEOVERS = 2'],
   ]),
   ...inFile(`${LOOP}/open-run.ts`, [
     ['a cancel that was found is not looked at first', '    rejectCancelled(held)\n', ''],
-    ['nothing is repaired', '    await repairCalls(state)\n', ''],
+    [
+      'refused calls of a dead holder are not stored',
+      '  for (const thread of threadsOf(leader)) await storeRefused(state, thread)\n',
+      '',
+    ],
+    ['nothing is repaired', '  for (const thread of threadsOf(leader)) await repairCalls(state, thread)\n', ''],
+    [
+      'a crash loop is never given up',
+      '    if (crashLoop === undefined) {',
+      '    if (crashLoop === undefined || crashLoop.message !== undefined) {',
+    ],
+    [
+      'what crashes again and again is loaded before it is given up',
+      '    const crashLoop = endOfCrashLoop(state)\n',
+      '    await loadLog(state.store.reader, held.lease, held.run.id)\n    const crashLoop = endOfCrashLoop(state)\n',
+    ],
+    ['the session of another is shown', 'held.session ?? (await readSession(state))', 'unreadSession(held)'],
     ['ids go on from nothing', '    head: lease.head,\n', '    head: undefined,\n'],
     [
       'the loss of the lease stops nothing',
-      'AbortSignal.any([keeper.signal, writer.signal])',
-      'AbortSignal.any([writer.signal])',
+      'AbortSignal.any([keeper.signal, writer.signal, failed.signal])',
+      'AbortSignal.any([writer.signal, failed.signal])',
     ],
     [
       'a failed result stops nothing',
-      'AbortSignal.any([keeper.signal, writer.signal])',
-      'AbortSignal.any([keeper.signal])',
+      'AbortSignal.any([keeper.signal, writer.signal, failed.signal])',
+      'AbortSignal.any([keeper.signal, failed.signal])',
     ],
-    ['a run that cannot be opened keeps its lease', '    } finally {\n      state.keeper.stop()\n    }\n', '    }\n'],
-    ['a run that cannot be opened is left as it is', '      await endRun(state, endAfter(error, state))\n', ''],
-    ['repaired rows are executed again', '    remember(leader, repaired)\n', ''],
-    ['only the first rows are repaired', 'at += REPAIRED_AT_ONCE', 'at += 100_000'],
+    ['a run that cannot be opened keeps its lease', '  state.keeper.stop()\n  return undefined', '  return undefined'],
+    ['a run that cannot be opened is left as it is', '    await stopAfter(state, error)\n', ''],
+    ['repaired rows are executed again', '  remember(thread, repaired)\n', ''],
     ['every tool may run again', '?.idempotent === true', '?.idempotent !== undefined'],
     ['no tool may run again', '?.idempotent === true', '?.idempotent === undefined'],
     [
@@ -147,25 +145,32 @@ export const LOOP_MUTANTS = [
       'for (const message of repaired.slice(1_000)) state.emit',
     ],
   ]),
+  ...inFile(`${LOOP}/open-thread.ts`, [
+    [
+      'a model or tools that do not open are waited for',
+      'await raceAbort(withinTime(OPEN_MS, who, open), state.signal)',
+      'await open()',
+    ],
+  ]),
   ...inFile(`${LOOP}/lease-keeper.ts`, [
     ['no margin', 'until - LEASE_MARGIN_MS', 'until'],
-    ['no watch by the clock alone', '  void every(POLL_MS, async () => check())\n', ''],
+    ['no watch by the clock alone', '  void every(POLL_MS, async () => check()) //', '  //'],
     [
       'a lease is believed extended although the heartbeat failed',
-      '    await leases.heartbeat(lease, next)\n    until = next\n',
-      '    until = next\n    await leases.heartbeat(lease, next)\n',
+      "    await withinTime(LEASE_CALL_MS, 'the store', () => leases.heartbeat(lease, next))\n    until = next\n",
+      "    until = next\n    await withinTime(LEASE_CALL_MS, 'the store', () => leases.heartbeat(lease, next))\n",
     ],
     ['no heartbeat', '  void every(HEARTBEAT_MS, beat)\n', ''],
     ['no look', '  void every(POLL_MS, poll)\n', ''],
     [
       'a look that fails ends the looks',
-      '        if (error instanceof LeaseLost) work.abort(error)\n        else',
-      '        if (error instanceof LeaseLost) work.abort(error)\n        else if (POLL_MS > 0) return\n        else',
+      '        if (error instanceof LeaseLost) lose(error)\n        else',
+      '        if (error instanceof LeaseLost) lose(error)\n        else if (POLL_MS > 0) return\n        else',
     ],
     [
       'a refused heartbeat is tried again',
-      'if (error instanceof LeaseLost) work.abort(error)\n',
-      'if (error === null) work.abort(error)\n',
+      'if (error instanceof LeaseLost) lose(error)\n',
+      'if (error === null) lose(error)\n',
     ],
     ['another generation is no loss', ' || header.generation !== lease.generation)', ')'],
     [
@@ -173,15 +178,38 @@ export const LOOP_MUTANTS = [
       'else if (header.cancel?.run === lease.runId) work.abort',
       "else if (header.cancel?.run === '') work.abort",
     ],
-    ['a deleted session is no loss', "header.status !== 'live' || ", ''],
+    ['a deleted session is no loss', "header?.status !== 'live' || header.generation", 'header?.generation'],
+    ['a heartbeat attests life alone', "    if (isStalled()) throw lose(new Error('the work stands still'))\n", ''],
+    [
+      'work that nobody expects anything of stands still for ever',
+      'idleSince !== undefined && now - idleSince',
+      'idleSince === -1 && now - idleSince',
+    ],
+    [
+      'a look that does not come back is waited for',
+      "await withinTime(LEASE_CALL_MS, 'the store', () => leases.look(lease))",
+      'await leases.look(lease)',
+    ],
     ['looks every 5 s', 'const POLL_MS = 500', 'const POLL_MS = 5_000'],
     ['stopping ends nothing', 'stop: () => stopped.abort()', 'stop: () => undefined'],
   ]),
-  ...inFile(`${LOOP}/result-writer.ts`, [
+  ...inFile(`${LOOP}/held-store.ts`, [
+    [
+      'a store that does not come back is waited for',
+      "return await raceAbort(withinTime(ATTEMPT_MS, 'the store', operation), signal)",
+      'return await operation()',
+    ],
+    ['a store that fails ends the run', '      if (ends(error)) throw error\n', '      throw error\n'],
+    ['a store that fails is asked for ever', 'if (clock.now() + wait >= until) throw', 'if (until === 0) throw'],
+    [
+      'a result that the store refuses for good ends the run',
+      'signal: keeper.lost, isForGood: isLost }),\n    },\n    reader',
+      'signal: keeper.lost, isForGood }),\n    },\n    reader',
+    ],
     [
       'a row before its object',
-      '      await outputs.put(lease, content.object.name',
-      '      void outputs.put(lease, content.object.name',
+      'of content.objects) await outputs.put(lease, name',
+      'of content.objects) void outputs.put(lease, name',
     ],
     [
       'a result is told before it is stored',
@@ -192,109 +220,11 @@ export const LOOP_MUTANTS = [
     ['settled awaits nothing', '      await Promise.all(pending)\n', ''],
     ['settled knows no failure', '      failed.signal.throwIfAborted()\n', ''],
   ]),
-  ...inFile(`${LOOP}/store-round.ts`, [
-    [
-      'a round is told before it is stored',
-      '  await state.ports.log.appendRound(',
-      '  state.emit(messageCompleted(assistant))\n  await state.ports.log.appendRound(',
-    ],
-    ['a round is not awaited', '  await state.ports.log.appendRound(', '  void state.ports.log.appendRound('],
-    [
-      'approval is not asked for',
-      'tools.get(call.name)?.needsApproval === true',
-      'tools.get(call.name)?.needsApproval === undefined',
-    ],
-    ['client tools are executed here', "return 'result'", 'return undefined'],
-    ['more calls than may be', '.slice(0, MOST_CALLS)', '.slice(0)'],
-    ['results carry no generation', 'generation: lease.generation', 'generation: 0'],
-    ['sequences are all 0', '      sequence,\n', '      sequence: 0,\n'],
-    ['missing ids stay missing', "call.id === '' || used.has(call.id)", 'used.has(call.id)'],
-    ['ids repeated in a batch stay', "call.id === '' || used.has(call.id)", "call.id === ''"],
-    ['somebody is asked about malformed arguments', 'isExecutable && tools', 'tools'],
-  ]),
-  ...inFile(`${LOOP}/tool-batch.ts`, [
-    ['no look at the clock before a tool starts', '  keeper.check()\n', ''],
-    ['no look at the signal before a tool starts', '  signal.throwIfAborted()\n', ''],
-    ['one call after the other', 'const PARALLEL = 8', 'const PARALLEL = 1'],
-    ['any number of calls at once', 'const PARALLEL = 8', 'const PARALLEL = 64'],
-    ['results are not stored', '  state.writer.write({ row', '  if (row === null) state.writer.write({ row'],
-    [
-      'allowed calls are begun without a write',
-      'await ports.log.beginApproved(held.lease, row.id)',
-      "ports === undefined ? row : { ...row, status: 'running' as const, generation: held.lease.generation }",
-    ],
-    ['allowed calls are not begun', '  await beginApproved(state, thread)\n', ''],
-    [
-      'waiting calls are executed',
-      ".filter((row) => row.status === 'running')",
-      ".filter((row) => row.status !== 'approved')",
-    ],
-    ['two executions of an idempotent call share an object', 'attempt: String(held.lease.generation)', "attempt: '1'"],
-  ]),
-  ...inFile(`${LOOP}/completion.ts`, [
-    [
-      'a completion that was cut off fails the run',
-      'if (!(error instanceof CompletionFailed) || !(error.cause instanceof CutOff)) throw error',
-      'if (error !== null) throw error',
-    ],
-    [
-      'a completion that no process has time for is asked for for ever',
-      "if (isWhole && error.cause.why === 'out_of_time')",
-      "if (isWhole && error.cause.why === 'told_to_stop')",
-    ],
-    ['every run has a round more', 'roundsOf(thread) >= maxRounds', 'roundsOf(thread) > maxRounds'],
-    ['the budget is no reason to stop', 'maxRunTokens !== null && tokensOf', 'maxRunTokens === 0 && tokensOf'],
-    [
-      'the call that is demanded may be left out',
-      'if (demanded === undefined || satisfies(completion.toolCalls, requireTool)) return completion',
-      'if (demanded !== null) return completion',
-    ],
-  ]),
-  ...inFile(`${LOOP}/tool-call.ts`, [
-    [
-      'a tool that ignores its time limit is waited for',
-      'await Promise.race([tool.execute(input, { ...context, signal }), rejectOnAbort(signal)])',
-      'await tool.execute(input, { ...context, signal })',
-    ],
-    ['a tool gets no signal', '{ ...context, signal }', '{ ...context }'],
-    [
-      'what a tool throws ends the run',
-      '    return failure(error instanceof Error ? error.message : String(error))',
-      '    throw error',
-    ],
-    [
-      'a cancel is a failure of the tool',
-      '    context.signal.throwIfAborted()\n    if (signal.aborted)',
-      '    if (signal.aborted)',
-    ],
-    [
-      'malformed arguments are none',
-      '  } catch {\n    return undefined\n  }\n}\n\n/** Tools come',
-      '  } catch {\n    return {}\n  }\n}\n\n/** Tools come',
-    ],
-  ]),
-  ...inFile(`${LOOP}/completion-request.ts`, [
-    ['no retry', 'const RETRIES = 3', 'const RETRIES = 0'],
-    ['silence has no limit', 'const IDLE_MS = 120_000', 'const IDLE_MS = 120_000_000'],
-    ['the limit of silence does not begin anew', '      idle.restart()\n', ''],
-    [
-      'every error is tried again',
-      'error instanceof ModelError && error.retryable && ',
-      'error instanceof ModelError && ',
-    ],
-    ['failed attempts stay in what had streamed', '    streamed = []\n    return', '    return'],
-    ['a retry is not told', 'if (count > 1) target.emit', 'if (count > 9) target.emit'],
-    [
-      'no wait between attempts',
-      'await target.clock.sleep(waitAfter(error, attemptNumber), signal)',
-      'await target.clock.sleep(0, signal)',
-    ],
-  ]),
-  ...inFile(`${LOOP}/load-log.ts`, [
+  ...inFile(`${LOOP}/context.ts`, [
     [
       'only the first page is read',
-      'if (enough || !page.more || before === undefined) return',
-      'if (enough || !page.more || before !== null) return',
+      'if (enough || !page.more || before === undefined) break',
+      'if (enough || !page.more || before !== null) break',
     ],
   ]),
 ]

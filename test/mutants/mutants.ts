@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DYNAMODB_MUTANTS } from './dynamodb.ts'
-import { HISTORY_MUTANTS } from './history.ts'
+import { HISTORY_MUTANTS, PROJECTION_MUTANTS } from './history.ts'
 import { LOOP_MUTANTS } from './loop.ts'
+import { MCP_MUTANTS } from './mcp.ts'
 import type { Mutant } from './mutant.ts'
+import { ROUND_MUTANTS } from './rounds.ts'
 import { SERVING_MUTANTS } from './serving.ts'
 import { SQLITE_MUTANTS } from './sqlite.ts'
+import { TEAM_MUTANTS } from './teams.ts'
 
 /** A command that fails when it notices a mutant. */
 export interface Suite {
@@ -15,7 +18,7 @@ export interface Suite {
 
 const simulator: Suite = {
   name: 'simulator',
-  command: ['node', 'test/simulator/simulate.ts', '--seeds', '100', '--whole'],
+  command: ['node', 'test/simulator/simulate.ts', '--seeds', '300', '--whole'],
 }
 const vitest = (name: string, ...paths: readonly string[]): Suite => ({
   name,
@@ -32,12 +35,13 @@ const engines: Suite = {
     'test/adapters/dynamodb/contracts.engine',
     'test/adapters/dynamodb/schedules.engine',
     'test/adapters/dynamodb/faults.engine',
+    'test/adapters/dynamodb/interlopers.engine',
   ],
 }
 
 /** Each list with the suites that are asked, one after the other, until one notices. */
 export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly suites: readonly Suite[] }[] = [
-  { mutants: LOOP_MUTANTS, suites: [simulator, vitest('loop', 'test/agent')] },
+  { mutants: [...LOOP_MUTANTS, ...ROUND_MUTANTS, ...TEAM_MUTANTS], suites: [simulator, vitest('loop', 'test/agent')] },
   { mutants: SERVING_MUTANTS, suites: [simulator, vitest('serving', 'test/agent', 'test/http')] },
   {
     mutants: SQLITE_MUTANTS,
@@ -55,8 +59,13 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
       ),
     ],
   },
+  { mutants: MCP_MUTANTS, suites: [vitest('MCP', 'test/adapters/mcp')] },
   { mutants: DYNAMODB_MUTANTS, suites: [vitest('retry', 'test/adapters/dynamodb/retry.test.ts'), engines] },
-  { mutants: HISTORY_MUTANTS, suites: [vitest('history', 'test/history', 'test/runtime')] },
+  { mutants: HISTORY_MUTANTS, suites: [simulator, vitest('history', 'test/history', 'test/runtime')] },
+  {
+    mutants: PROJECTION_MUTANTS,
+    suites: [simulator, vitest('projection', 'test/adapters/sqlite/history', 'test/adapters/sqlite/contracts')],
+  },
 ]
 
 /** The file's text with the mutant in it. Throws unless what it changes stands there exactly once. */

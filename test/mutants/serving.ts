@@ -18,11 +18,10 @@ export const SERVING_MUTANTS = [
     ['a worker never begins again', 'resume: () => void (stopping = createStops())', 'resume: () => undefined'],
     [
       'who was handed over is asked when all is over',
-      'return stop().then(() => left)',
-      'return stop().then(() => left.filter(({ session }) => serving.has(session)))',
+      'stopped([...serving.values()].map(({ key }) => keyOf(key)))',
+      'stopped(undefined).then(() => [...serving.values()].map(({ key }) => keyOf(key)))',
     ],
     ['cutting off does not stop after the round', '  afterRound.abort()\n  atOnce.abort(', '  atOnce.abort('],
-    ['a keeper goes on after its run', '    state.keeper.stop()\n', ''],
     ['a held session is taken', "seen.status !== 'live' || !isFree(seen, clock.now())", "seen.status !== 'live'"],
     ['a blocked run is taken', 'seen.activeRun !== undefined && !isBlocked(seen)', 'seen.activeRun !== undefined'],
     [
@@ -40,7 +39,49 @@ export const SERVING_MUTANTS = [
       'seen.activeRun === undefined && seen.queued > 0',
       'seen.activeRun === undefined && seen.queued > 1',
     ],
+    ['a run that begins after the hand-over gets no hint', 'if (isUnknown && ending', 'if (!isUnknown && ending'],
     ['what has no work stays due', '(await janitor.clearDue(key))', 'janitor !== undefined'],
+  ]),
+  ...inFile('functions/agent/following/glances.ts', [
+    ['a change of the header is not told', 'if (hasChanged) changes++', 'if (hasChanged && changes < 0) changes++'],
+    ['a glance that fails is told to nobody', '      changes++\n      wake()', '      void tails'],
+    ['a pause is no change', 'activeRun, paused, waiting > 0', 'activeRun, false, waiting > 0'],
+    ['a glance wakes nobody', "if (hasChanged || of === 'events') wake()", "if (hasChanged && of === 'events') wake()"],
+  ]),
+  ...inFile('functions/agent/following/event-feed.ts', [
+    [
+      'what the header says nothing of is not told while the run goes on',
+      "(since === 'time' && run.status === 'running')",
+      "(since === 'time' && run.status === 'queued')",
+    ],
+    [
+      'where a run is executed no change is looked for',
+      "if (run.status === 'running' && worker.isServing(key)) return false",
+      "if (run.status !== 'paused') return false",
+    ],
+    [
+      'what was dropped is read from a read that began before',
+      'isStale, drop: begin })',
+      'isStale, drop: () => undefined })',
+    ],
+  ]),
+  ...inFile('functions/agent/following/run-end.ts', [
+    ['who waits for an end wakes for nothing', "glances.since(seen) !== 'change'", "glances.since(seen) !== 'time'"],
+    ['a run that waits is waited for', '      if (header !== undefined && isBlocked(header)) return\n', ''],
+  ]),
+  ...inFile('functions/agent/following/shared-reads.ts', [
+    [
+      'what others have begun to read before is new enough',
+      'one === undefined || one.begun <= since',
+      'one === undefined',
+    ],
+  ]),
+  ...inFile(`${SERVING}/in-time.ts`, [
+    [
+      'a store that does not come back is waited for',
+      'result instanceof Promise ? limited(String(name), result) : result',
+      'result',
+    ],
   ]),
   ...inFile(`${SERVING}/serve-hint.ts`, [
     ['a hint for a tombstone does nothing', 'else if (!state.removed) await', 'else if (state.removed) await'],
@@ -75,6 +116,16 @@ export const SERVING_MUTANTS = [
   ]),
   ...inFile(`${SERVING}/sweeper.ts`, [
     ['hints are not postponed', '        await janitor.postpone(session, again())\n      } else if', '      } else if'],
+    [
+      'a store that does not come back ends all sweeps',
+      'const dependencies = inTime(ports)',
+      'const dependencies = ports',
+    ],
+    [
+      'expired sessions go before due ones',
+      '  const tombstones = await hintAll(dependencies, deadline)\n',
+      '  await expireAll(dependencies, deadline)\n  const tombstones = await hintAll(dependencies, deadline)\n',
+    ],
     ['due sessions get no hint', '        await queue.send(session.key)\n', ''],
     ['tombstones are left', 'tombstones.push(session)', 'tombstones.slice()'],
     ['no deletion is left to who has begun it', 'clock.now() - session.due >= BEGUN_MS', 'clock.now() >= 0'],
@@ -97,19 +148,19 @@ export const SERVING_MUTANTS = [
   ...inFile(`${INTAKE}/accept-run.ts`, [
     [
       'a repeated input wakes nobody',
-      '  else await wake(dependencies, key, placement)\n',
-      '  else if (!accepted.repeated) await wake(dependencies, key, placement)\n',
+      '  await wake(dependencies, key, placement)\n  return { runId, repeated }\n',
+      '  if (!repeated) await wake(dependencies, key, placement)\n  return { runId, repeated }\n',
     ],
-    ['a queued input wakes nobody', '  else await wake(dependencies, key, placement)\n', ''],
     [
-      'a started run is executed by nobody',
-      'goOn(dependencies, key, worker.serveStarted(session, accepted.started))',
-      'goOn(dependencies, key, worker.idle())',
+      'a queued input wakes nobody',
+      '  await wake(dependencies, key, placement)\n  return { runId, repeated }\n',
+      '  return { runId, repeated }\n',
     ],
+    ['a started run is executed by nobody', 'goOn(dependencies, key, done)', 'goOn(dependencies, key, worker.idle())'],
     [
       'a hint that fails is the caller’s failure',
-      "    logger.error('a hint could not be sent', error, { tenant: key.tenant, session: key.session })\n",
-      "    logger.error('a hint could not be sent', error, { tenant: key.tenant, session: key.session })\n    throw error\n",
+      "    logger.error('could not send a hint', error, { tenant: key.tenant, session: key.session })\n",
+      "    logger.error('could not send a hint', error, { tenant: key.tenant, session: key.session })\n    throw error\n",
     ],
     [
       'what fails later is heard by nobody',
@@ -131,13 +182,18 @@ export const SERVING_MUTANTS = [
     ['every resolution wakes', '.complete) await wake', '.stored >= 0) await wake'],
     [
       'continue goes on with a blocked run',
-      'header?.activeRun !== undefined && !isBlocked(header)',
-      'header?.activeRun !== undefined',
+      'isBlocked(header) ? undefined : header?.activeRun',
+      'isBlocked(header) ? header.activeRun : header?.activeRun',
     ],
     [
       'continue wakes nobody',
-      '        await wake(dependencies, key, placement)\n        return { runId: header.activeRun, repeated: false }',
-      '        return { runId: header.activeRun, repeated: false }',
+      '        await wake(dependencies, key, placement)\n        return given',
+      '        return given',
+    ],
+    [
+      'a continue that joins a run forgets its key',
+      'await inbox.join(key, joined, idempotency)',
+      '{ runId: joined, repeated: false }',
     ],
     ['continue waits its turn', "trigger: 'continue', onBusy: 'reject'", "trigger: 'continue', onBusy: 'queue'"],
     [
@@ -147,7 +203,11 @@ export const SERVING_MUTANTS = [
     ],
   ]),
   ...inFile(`${INTAKE}/resolutions.ts`, [
-    ['calls that are executed here take resolutions', 'if (row.needs === undefined)\n', 'if (row.needs === null)\n'],
+    [
+      'calls that are executed here take resolutions',
+      'meant.filter(({ needs }) => needs !== undefined)',
+      'meant.slice()',
+    ],
     [
       'a refusal has the hash of a permission',
       'hash.update(`approve:${resolution.approve}`)',
@@ -159,9 +219,14 @@ export const SERVING_MUTANTS = [
       'hash.update(`text:${part.text.length}`)',
     ],
     [
-      'an earlier call of the same id is meant',
-      'if (later === undefined || (later.needs === undefined && message.needs !== undefined))',
-      'if (later === null || message.needs !== undefined)',
+      'the latest call of the same id is meant, whichever the sender saw',
+      'messageId === undefined ? named : named.filter(({ id }) => id === messageId)',
+      'messageId === null ? [] : named.slice(-1)',
+    ],
+    [
+      'of several calls of the same id, any is meant',
+      'if (row !== undefined && others.length === 0) return row',
+      'if (row !== undefined && others.length >= 0) return row',
     ],
   ]),
 ]

@@ -4,8 +4,20 @@ const LOG = 'functions/adapters/sqlite/log'
 
 /** The session store on SQLite, beside the guards that `test/adapters/sqlite/guards.ts` takes out. */
 export const SQLITE_MUTANTS = [
+  ...inFile(`${LOG}/run-rows.ts`, [
+    ['every queued input steers', " AND body ->> 'onBusy' = 'steer' ORDER BY id", ' ORDER BY id'],
+  ]),
+  ...inFile(`${LOG}/usage-rows.ts`, [
+    ['tokens that nobody told of take away those known', ', ${name}, excluded.${name})', ')'],
+    ['usage of a key is not counted', '  if (keyId === undefined) return\n', '  return\n'],
+    ['budgets are not looked at', '  requireBudget(spent, budget, now)\n', ''],
+  ]),
   ...inFile(`${LOG}/session-changes.ts`, [
-    ['takeovers are not reset for the next run', '    floor: null,\n    takeovers: 0,\n', '    floor: null,\n'],
+    [
+      'takeovers are not reset for the next run',
+      '    head: message?.id ?? row.head,\n    takeovers: 0,\n',
+      '    head: message?.id ?? row.head,\n',
+    ],
     ['an earlier wake-up is overwritten', 'due: row.due ?? now })', 'due: now })'],
     ['a lease is never looked after', '  due: now + LEASE_MS,\n', ''],
     ['a lease lasts twice as long', 'leaseUntil: now + LEASE_MS,', 'leaseUntil: now + 2 * LEASE_MS,'],
@@ -16,8 +28,11 @@ export const SQLITE_MUTANTS = [
       '  leaseUntil: now + LEASE_MS,\n  generation: row.generation + 1,',
       '  leaseUntil: now + LEASE_MS,\n  generation: row.generation,',
     ],
-    ['rounds are not counted', 'rounds: run.rounds + rounds,', 'rounds: run.rounds,'],
-    ['totals count no rounds', 'rounds: totals.rounds + rounds,', 'rounds: totals.rounds,'],
+    [
+      'totals do not grow',
+      'totals: encodeTotals({ ...counted, byAgent',
+      'totals: encodeTotals({ ...totalsOf(row), byAgent',
+    ],
     ['activity moves back', 'Math.max(row.updatedAt, now)', 'now'],
   ]),
   ...inFile(`${LOG}/run-endings.ts`, [
@@ -44,8 +59,8 @@ export const SQLITE_MUTANTS = [
     ],
     [
       'open calls stay open',
-      'const closed = openCalls(database, stored.number).map((call) => cancelled(call, now))',
-      'const closed = openCalls(database, -1).map((call) => cancelled(call, now))',
+      'const closed = openCalls(database, stored.number).map',
+      'const closed = openCalls(database, -1).map',
     ],
     ['an end keeps the count of waiting calls', '    waiting: 0,\n    head:', '    head:'],
     [
@@ -54,6 +69,11 @@ export const SQLITE_MUTANTS = [
       '    due: row.queued',
     ],
     ['an end does not move the head', '    head: message?.id ?? row.head,\n    cancelRun', '    cancelRun'],
+    [
+      'a pause is not recorded',
+      'pausedRun(stored.run, waiting, row.head ?? undefined)',
+      "{ ...stored.run, status: 'paused' }",
+    ],
     ['a pause stays due', 'paused: 1, due: null }', 'paused: 1 }'],
   ]),
   ...inFile(`${LOG}/run-inbox.ts`, [
@@ -93,6 +113,11 @@ export const SQLITE_MUTANTS = [
       'const due = row.due === null || until - row.due >= DUE_STEP_MS ? until : row.due',
       'const due = row.due ?? until',
     ],
+    [
+      'a run that is taken up again is not told',
+      'resumedRun(stored.run, row.head ?? undefined)',
+      "{ ...stored.run, status: 'running' }",
+    ],
     ['a taken run stays paused', 'paused: 0, takeovers }', 'takeovers }'],
     [
       'a claim also takes waiting and approved rows',
@@ -117,12 +142,14 @@ export const SQLITE_MUTANTS = [
     ],
   ]),
   ...inFile(`${LOG}/run-log.ts`, [
-    ['the order of messages is not checked', '      requireGreater(message.id, head)\n', ''],
+    ['the order of messages is not checked', '    requireGreater(message.id, head)\n', ''],
+    ['a round does not reset takeovers', '{ ...row, head, waiting, takeovers: 0 }', '{ ...row, head, waiting }'],
     [
-      'a round does not reset takeovers',
-      '{ ...row, head, waiting, floor, takeovers: 0 }',
-      '{ ...row, head, waiting, floor }',
+      'repeated refused calls are a failure',
+      '|| isSameMessage(findMessage(database, row.number, first.id), first)) return',
+      ') return',
     ],
+    ['refused calls do not move the head', 'saveSession(database, row, { ...row, head, takeovers: 0 })', ''],
     ['a steering input does not reset takeovers', 'head: messageId, takeovers: 0 }', 'head: messageId }'],
     [
       'a round with this id counts as stored whatever its calls',
@@ -158,12 +185,15 @@ export const SQLITE_MUTANTS = [
   ...inFile(`${LOG}/call-resolutions.ts`, [
     [
       'resolutions do not count down',
-      'const waiting = row.waiting - added\n',
-      'const waiting = row.waiting - 0 * added\n',
+      'const waiting = row.waiting - resolved.length\n',
+      'const waiting = row.waiting - 0 * resolved.length\n',
     ],
+    ['complete is never told', 'complete: !isActive || waiting === 0', 'complete: !isActive'],
+  ]),
+  ...inFile('functions/domain/call-resolution.ts', [
     [
       'a repeated resolution is refused',
-      'if (calls.some(({ resolutionHash }) => resolutionHash === resolution.hash)) return false\n',
+      '    if (named.some(({ resolutionHash }) => resolutionHash === hash)) return undefined\n',
       '',
     ],
     [
@@ -177,10 +207,19 @@ export const SQLITE_MUTANTS = [
       'if (resolution.approved || resolution.hash !== "") return',
     ],
     [
-      'complete is never told',
-      'complete: row.activeRun !== stored.run.id || waiting === 0',
-      'complete: row.activeRun !== stored.run.id',
+      'the earliest call of an id is meant',
+      "findLast(({ status }) => status === 'waiting')",
+      "find(({ status }) => status === 'waiting')",
     ],
+  ]),
+  ...inFile('functions/domain/run-changes.ts', [
+    [
+      'a call that has begun is said not to have run',
+      "  if (call.status === 'running' && !isDelegation(call)) return interruptedCall(call, now)\n",
+      '',
+    ],
+    ['rounds are not counted', 'rounds: before.rounds + (isLeaders(message) ? 1 : 0),', 'rounds: before.rounds,'],
+    ['usage is not summed', 'usage: addUsage(before.usage, usage),', 'usage,'],
   ]),
   ...inFile(`${LOG}/session-janitor.ts`, [
     ['due is cleared although a lease is held', 'row === undefined || row.leaseOwner !== null', 'row === undefined'],
@@ -204,11 +243,7 @@ export const SQLITE_MUTANTS = [
       'if (row === null) saveSession(database, row, row)',
     ],
     ['outputs are not counted', 'outputs = outputs + ?, removed = 1', 'outputs = 0 * ?, removed = 1'],
-    [
-      'idempotency keys are left',
-      "    write(database, 'DELETE FROM claims WHERE session = ?', row.number)\n    write(database, 'DELETE FROM details",
-      "    write(database, 'DELETE FROM details",
-    ],
+    ['idempotency keys are left', "    write(database, 'DELETE FROM claims WHERE session = ?', row.number)\n", ''],
     ['a session that was made anew is removed', 'return row?.live === 0 ? row : undefined', 'return row'],
   ]),
   ...inFile(`${LOG}/log-reader.ts`, [
@@ -219,8 +254,8 @@ export const SQLITE_MUTANTS = [
     ],
     [
       'a page never tells that there is more',
-      'return { messages: page.messages, more: true }',
-      'return { messages: page.messages, more: false }',
+      'return { messages: page.entries, more: true }',
+      'return { messages: page.entries, more: false }',
     ],
     ['ids after include the one named', "['m.id > ?', [query.after]]", "['m.id >= ?', [query.after]]"],
   ]),

@@ -1,4 +1,7 @@
+import { Validator } from '@cfworker/json-schema'
+import type { Schema } from '@cfworker/json-schema'
 import { describe, expect, test } from 'vitest'
+import { agentsSchema } from '../../build/agents-schema.ts'
 import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import { parseAgents, readAgents } from '../../functions/runtime/agents-file.ts'
 import { builtInTools } from '../../functions/runtime/built-in-tools.ts'
@@ -6,6 +9,10 @@ import { builtInTools } from '../../functions/runtime/built-in-tools.ts'
 const tools = builtInTools()
 const defaults = { model: 'demo/demo', tools, defaultTools: [...tools.keys()] }
 const parse = (value: unknown) => parseAgents(value, defaults)
+
+const team = (members: { readonly [name: string]: readonly string[] }): object => ({
+  agents: Object.fromEntries(Object.entries(members).map(([name, names]) => [name, { members: names }])),
+})
 
 describe('agents', () => {
   test('left out entirely are the default agent with every built-in tool', () => {
@@ -44,15 +51,48 @@ describe('agents', () => {
     })
   })
 
+  test('may form teams of four below one another, in which one works for several', () => {
+    const agents = parse(team({ d: [], c: ['d'], b: ['c', 'd'], a: ['b', 'c', 'b', 'default'] }))
+    expect(agents.get('a')?.members).toEqual(['b', 'c', 'default'])
+    expect(agents.get('default')?.members).toEqual([])
+  })
+
   test.each([
     [{ agents: { default: { modle: 'x' } } }, 'agents.default'],
     [{ agents: { default: { model: 'no-provider' } } }, 'agents.default.model'],
     [{ agents: { default: { policies: { max_rounds: 0 } } } }, 'agents.default.policies.max_rounds'],
     [{ agents: { default: { policies: { typo: 1 } } } }, 'agents.default.policies'],
     [{ agents: { default: { tools: ['nope'] } } }, 'agents.default.tools.0'],
-    [{ agents: { default: { members: ['other'] } } }, 'agents.default.members.0: is not part of this version'],
-    [{ agents: { default: { mcp: { a: { url: 'https://x' } } } } }, 'agents.default.mcp: is not part of this version'],
-    [{ agents: { default: { policies: { consolidation: {} } } } }, 'consolidation: is not part of this version'],
+    [{ agents: { default: { members: ['other'] } } }, 'agents.default.members.0: there is no agent "other"'],
+    [{ agents: { a: { members: ['default', 'a'] } } }, 'agents.a.members.1: a → a: an agent cannot work for itself'],
+    [team({ a: ['b'], b: ['c'], c: ['b'] }), 'agents.a.members.0: a → b → c → b: an agent cannot work for itself'],
+    [
+      team({ a: ['default', 'b'], b: ['c'], c: ['d'], d: ['e'], e: [] }),
+      'agents.a.members.1: a → b → c → d → e: more than 3 delegations',
+    ],
+    [
+      { agents: { default: { tools: ['delegate_task_to_member'] } } },
+      'agents.default.tools.0: an agent gets delegate_task_to_member by having members',
+    ],
+    [{ agents: { default: { mcp: { a: { url: 'ftp://x' } } } } }, 'agents.default.mcp.a.url: must be an http(s) URL'],
+    [{ agents: { default: { mcp: { 'a b': { url: 'https://x' } } } } }, 'agents.default.mcp.a b: '],
+    [
+      { agents: { default: { mcp: { a: { url: 'https://x', headers: { Host: 'y' } } } } } },
+      'agents.default.mcp.a.headers.Host: ',
+    ],
+    [
+      { agents: { default: { mcp: { a: { url: 'https://x', needs_approval: 1 } } } } },
+      'agents.default.mcp.a.needs_approval: must be true or a list of tools',
+    ],
+    [{ agents: { default: { mcp: { a: { url: 'https://x', timeout: 1 } } } } }, 'agents.default.mcp.a: '],
+    [{ agents: { default: { policies: { consolidation: true } } } }, 'policies.consolidation: is neither false nor'],
+    [{ agents: { default: { policies: { consolidation: { threshold: 0 } } } } }, 'policies.consolidation'],
+    [{ agents: { default: { policies: { consolidation: { keep_recent_ratio: 2 } } } } }, 'policies.consolidation'],
+    [{ agents: { default: { policies: { consolidation: { limit: 1 } } } } }, 'policies.consolidation'],
+    [
+      { agents: { default: { policies: { context_tokens: 5 } } } },
+      'policies.context_tokens: is less than any request needs',
+    ],
     [{ agents: { 'bad name': {} } }, 'agents.bad name'],
     [[], 'expected object'],
   ])('%j are refused with the path', (value, message) => expect(() => parse(value)).toThrow(message))
@@ -61,4 +101,29 @@ describe('agents', () => {
     expect(() => readAgents({ path: './does-not-exist.json', named: true }, defaults)).toThrow('does-not-exist.json')
     expect(readAgents({ path: './does-not-exist.json', named: false }, defaults).has('default')).toBe(true)
   })
+})
+
+describe('the JSON Schema of agents.json', () => {
+  const validator = new Validator(JSON.parse(agentsSchema()) as Schema, '2020-12')
+
+  test.each([
+    {},
+    { model: 'openai/gpt-5.6', members: ['b'], policies: { consolidation: false, images: { reattach: 2 } } },
+    {
+      mcp: { docs: { url: 'https://x/mcp', headers: { authorization: 'Bearer ${secret:KEY}' }, needs_approval: true } },
+    },
+  ])('takes what the program takes: %j', (agent) => {
+    const value = { $schema: './built/agents.schema.json', agents: { a: agent, b: {} } }
+    expect(parse(value).has('a')).toBe(true)
+    expect(validator.validate(value)).toMatchObject({ valid: true })
+  })
+
+  test.each([{ modle: 'x/y' }, { model: 'gpt' }, { policies: { max_rounds: 0 } }, { members: 'b' }])(
+    'refuses what the program refuses: %j',
+    (agent) => {
+      const value = { agents: { a: agent } }
+      expect(() => parse(value)).toThrow('agents.a')
+      expect(validator.validate(value).valid).toBe(false)
+    },
+  )
 })

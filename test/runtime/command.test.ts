@@ -43,7 +43,7 @@ describe('a command about an environment', () => {
     ['has a word that is not known', ['status', '--env', 'dev', '--cuont'], 'unexpected: --cuont'],
     ['has no region to look in', ['status', '--env', 'dev'], 'No AWS region was found: set AWS_REGION.'],
     ['has no credentials', ['keys', '--env', 'dev', 'list'], 'No AWS credentials were found: set AWS_PROFILE', REGION],
-    ['reaches nobody', ['redrive', '--env', 'dev'], 'A service cannot be reached: connect ECONNREFUSED', OFFLINE],
+    ['reaches nobody', ['redrive', '--env', 'dev'], 'Could not reach a service: connect ECONNREFUSED', OFFLINE],
   ])('that %s is told what is wrong in a line', async (_name, words, told, variables = {}) => {
     const { code, out, error } = await run(words, variables)
     expect({ code, out }).toEqual({ code: 1, out: '' })

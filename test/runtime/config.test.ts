@@ -70,9 +70,44 @@ describe('settings', () => {
     expect(() => readSettings({ [name]: value })).toThrow(name)
   })
 
+  test('say where traces go, with decoded headers, only when an endpoint is set', async () => {
+    expect(readSettings({ OTEL_EXPORTER_OTLP_HEADERS: 'a=b' }).traces).toBeUndefined()
+    const endpoint = 'http://127.0.0.1:4318'
+    const { traces } = readSettings({
+      OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-key=one%2Ctwo, authorization = Basic%20x==',
+    })
+    expect([traces?.endpoint, await traces?.headers()]).toEqual([
+      endpoint,
+      { 'x-key': 'one,two', authorization: 'Basic x==' },
+    ])
+  })
+
+  test.each([
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'never:4318' }, 'OTEL_EXPORTER_OTLP_ENDPOINT: must be an http or https address'],
+    [{ OTEL_EXPORTER_OTLP_HEADERS: 'never' }, 'OTEL_EXPORTER_OTLP_HEADERS: must be of the form'],
+    [{ OTEL_EXPORTER_OTLP_HEADERS: 'a=never%0a' }, 'OTEL_EXPORTER_OTLP_HEADERS: must be of the form'],
+    [{ OTEL_EXPORTER_OTLP_HEADERS: 'a=never%zz' }, 'OTEL_EXPORTER_OTLP_HEADERS: must be of the form'],
+    [{ OTEL_EXPORTER_OTLP_HEADERS: 'a=b,,c=never' }, 'OTEL_EXPORTER_OTLP_HEADERS: must be of the form'],
+  ])('refuse %j without quoting what may be a key', (variables, message) => {
+    expect(() => readSettings(variables)).toThrow(message)
+    expect(() => readSettings(variables)).not.toThrow('never')
+  })
+
   test.each(['abc', '-1', '65536', '80.5', 'Infinity'])('say what PORT must be, instead of %s', (value) => {
     const message = 'PORT: must be a port number, 1 to 65535, or 0 for any free one'
     expect(() => readSettings({ PORT: value })).toThrow(new SettingsError(message))
+  })
+
+  test('give single tenants budgets of their own, and say what is wrong with one', () => {
+    const of = (value: string) => readSettings({ TOOLTRAIL_TENANT_BUDGETS: value }).caps.named
+    expect(of('{"acme": {"tokens_per_day": 5, "usd_per_day": null}}')).toEqual(
+      new Map([['acme', { tokensPerDay: 5, dollarsPerDay: null }]]),
+    )
+    expect(() => of('acme=5')).toThrow(/TOOLTRAIL_TENANT_BUDGETS: must be JSON/)
+    expect(() => of('{"acme": {"tokens_per_day": -1}}')).toThrow(/TOOLTRAIL_TENANT_BUDGETS/)
+    expect(() => of('{"acme": {"tokens": 1}}')).toThrow(/TOOLTRAIL_TENANT_BUDGETS/)
+    expect(() => of('{"Acme Inc": {}}')).toThrow(/TOOLTRAIL_TENANT_BUDGETS/)
   })
 
   test('of the AWS backend name what it cannot do without', () => {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 
-/** What the services answer that no engine stands in for: CloudFormation, CloudWatch, its logs, and OpenSearch's control plane. */
+/** The responses of services without an engine: CloudFormation, CloudWatch, its logs, and OpenSearch's control plane. */
 export interface ControlPlane {
   readonly endpoint: string
   /** Outputs by stack. */
@@ -34,7 +34,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
   const logs: ControlPlane['logs'] = new Map()
   const domains: ControlPlane['domains'] = new Map()
 
-  function answer(target: string, path: string, body: string): { status: number; type: string; body: string } {
+  function respond(target: string, path: string, body: string): { status: number; type: string; body: string } {
     const json = (value: object, status = 200) => ({ status, type: 'application/json', body: JSON.stringify(value) })
     const domain = /^\/2021-01-01\/opensearch\/domain\/([^/]+)\/health$/.exec(path)?.[1]
     if (domain !== undefined)
@@ -78,8 +78,8 @@ export async function startControlPlane(): Promise<ControlPlane> {
 
   const server = createServer((request, response) => {
     void text(request).then((body) => {
-      const answered = answer(String(request.headers['x-amz-target'] ?? ''), request.url ?? '', body)
-      response.writeHead(answered.status, { 'content-type': answered.type }).end(answered.body)
+      const found = respond(String(request.headers['x-amz-target'] ?? ''), request.url ?? '', body)
+      response.writeHead(found.status, { 'content-type': found.type }).end(found.body)
     })
   })
   server.listen(0, '127.0.0.1')

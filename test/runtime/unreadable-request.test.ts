@@ -19,13 +19,13 @@ describe('a request that the HTTP layer cannot read', () => {
     rmSync(folder, { recursive: true })
   })
 
-  async function answerTo(head: string): Promise<string> {
+  async function responseTo(head: string): Promise<string> {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     socket.end(`${head}\r\nConnection: close\r\n\r\n`)
-    let answer = ''
-    socket.setEncoding('utf8').on('data', (piece: string) => (answer += piece))
+    let response = ''
+    socket.setEncoding('utf8').on('data', (piece: string) => (response += piece))
     await once(socket, 'close')
-    return answer
+    return response
   }
 
   test.each([
@@ -34,10 +34,10 @@ describe('a request that the HTTP layer cannot read', () => {
     ['a host with a path', 'GET /healthz HTTP/1.1\r\nHost: a/b'],
     ['an address of another scheme', 'GET ftp://127.0.0.1/healthz HTTP/1.1\r\nHost: 127.0.0.1'],
   ])('%s gets 400 as a problem document', async (_name, head) => {
-    const answer = await answerTo(head)
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
-    expect(answer).toMatch(/^content-type: application\/problem\+json\r$/im)
-    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({
+    const response = await responseTo(head)
+    expect(response).toMatch(/^HTTP\/1\.1 400 /)
+    expect(response).toMatch(/^content-type: application\/problem\+json\r$/im)
+    expect(JSON.parse(response.slice(response.indexOf('\r\n\r\n')))).toMatchObject({
       status: 400,
       type: 'urn:tooltrail:problem:malformed_request',
       detail: expect.stringContaining('cannot be read'),

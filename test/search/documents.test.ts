@@ -2,16 +2,16 @@ import { fc } from '../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
 import type { HistoryDocument } from '../../functions/domain/history.ts'
 import type { Message } from '../../functions/domain/message.ts'
-import { historyDocuments, projectMessage, type SearchableSources } from '../../functions/search/documents.ts'
+import { historyDocuments, mostDocuments, projectMessage } from '../../functions/search/documents.ts'
 import { callTo, writeLog } from '../generators/messages.ts'
 
 const session = { key: { tenant: 'acme', session: 's-1' }, owner: 'ada' }
-const asIs: SearchableSources = {
-  redact: (text: string) => Promise.resolve(text),
-  readOutput: () => Promise.reject(new Error('nothing is offloaded')),
+const SECRET = `ghp_${'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zCaB3d'}`
+const nothing = (): AsyncGenerator<string> => {
+  throw new Error('nothing is offloaded')
 }
-const documentsOf = async (log: readonly Message[], sources = asIs): Promise<HistoryDocument[]> =>
-  (await Promise.all(log.map((message) => projectMessage(message, session, sources)))).flat()
+const documentsOf = async (log: readonly Message[], readOutput = nothing): Promise<HistoryDocument[]> =>
+  (await Promise.all(log.map((message) => Array.fromAsync(projectMessage(message, session, readOutput))))).flat()
 const shown = (documents: readonly HistoryDocument[]): string[] => documents.map(({ part, text }) => `${part} ${text}`)
 
 describe('history documents', () => {
@@ -52,14 +52,18 @@ describe('history documents', () => {
   it('an offloaded result is indexed whole, not its preview', async () => {
     const output = { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'x' }
     const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'preview', { output })
-    const documents = await documentsOf(log, { ...asIs, readOutput: () => Promise.resolve('the whole output') })
+    const documents = await documentsOf(log, async function* () {
+      yield 'the whole'
+      yield ' output'
+    })
     expect(shown(documents)).toEqual(['c shell()', 'r0 the whole output'])
   })
 
   it('secrets are redacted before a text is cut, in calls and results', async () => {
-    const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'key HUSH', { call: 'shell(k="HUSH")' })
-    const redact = (text: string) => Promise.resolve(text.replaceAll('HUSH', '***'))
-    expect(shown(await documentsOf(log, { ...asIs, redact }))).toEqual(['c shell(k="***")', 'r0 key ***'])
+    const { log } = writeLog()
+      .assistant(callTo('shell', '{}'))
+      .result(0, `key ${SECRET}`, { call: `shell(k="${SECRET}")` })
+    expect(shown(await documentsOf(log))).toEqual(['c shell(k="[redacted]")', 'r0 key [redacted]'])
   })
 
   it('long contents are cut into overlapping chunks at the ends of lines, each with its call', () => {
@@ -98,6 +102,34 @@ describe('history documents', () => {
         }
         if (text.trim() !== '') expect(place).toBe(text.length)
       }),
+    )
+  })
+
+  it('an output that comes in pieces has the documents of its whole text, secrets taken out wherever they stand', async () => {
+    const output = { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'x' }
+    const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'preview', { output, call: '' })
+    const [, message] = log
+    if (message === undefined) throw new RangeError('no message')
+    const part = fc.oneof(
+      fc.constant(`token=${SECRET}\n`),
+      fc.constant('\n \n'.repeat(3_000)),
+      fc.nat(20_000).map((count) => 'word 🎉 '.repeat(count / 8)),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { maxLength: 8 }), fc.integer({ min: 1, max: 50_000 }), async (parts, size) => {
+        const text = parts.join('')
+        const streamed = await Array.fromAsync(
+          projectMessage(message, session, async function* () {
+            for (let place = 0; place < text.length; place += size) yield text.slice(place, place + size)
+          }),
+        )
+        const whole = historyDocuments(message, session, { text: text.replaceAll(SECRET, '[redacted]'), call: '' })
+        expect(streamed).toEqual(whole)
+        expect(whole.length).toBeLessThanOrEqual(
+          mostDocuments({ ...message, output: { ...output, bytes: text.length } } as Message),
+        )
+      }),
+      { numRuns: 40 },
     )
   })
 })

@@ -1,6 +1,7 @@
 import { fc } from '../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
-import { findSecrets, mayHoldSecret, redactSecrets } from '../../functions/search/redact.ts'
+import { redactSecrets } from '../../functions/search/redact.ts'
+import { findSecrets, mayHoldSecret } from '../../functions/search/secrets.ts'
 import { PROMISED_TIME_RETRIES } from '../eventually.ts'
 
 const letters = (count: number): string => 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zC'.repeat(10).slice(0, count)

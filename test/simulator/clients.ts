@@ -1,13 +1,13 @@
 import { TooltrailError } from '../../functions/domain/errors.ts'
 import { isEnded } from '../../functions/domain/run.ts'
 import { isBlocked } from '../../functions/domain/session.ts'
-import { must } from './world.ts'
+import { must } from './harness.ts'
 import { decisionOn } from './program.ts'
 import type { Program, WaitingCall } from './program.ts'
 import type { Operation } from './script.ts'
-import type { Server, Servers } from './servers.ts'
+import type { Servers } from './servers.ts'
 import type { Sessions, Watch } from './sessions.ts'
-import type { World } from './world.ts'
+import type { Harness } from './harness.ts'
 
 const TIMEOUT_MS = 30_000
 const RETRY_MS = 2_000
@@ -24,36 +24,30 @@ export interface Clients {
   open(): number
 }
 
-export function createClients(world: World, servers: Servers, sessions: Sessions): Clients {
+export function createClients(harness: Harness, servers: Servers, sessions: Sessions): Clients {
   let open = 0
   const wait = (milliseconds: number): Promise<void> =>
-    new Promise((resolve) => world.timeline.after(milliseconds, undefined, resolve))
-  const latency = (): number => 1 + 20 * world.dice.next('clients')
-  const serverFor = (number: number): Server => {
-    const server = servers.all[number % servers.all.length]
-    if (server === undefined) throw new Error('there is no server')
-    return server
-  }
+    new Promise((resolve) => harness.timeline.after(milliseconds, undefined, resolve))
+  const latency = (): number => 1 + 20 * harness.dice.next('clients')
 
   /** One request; without a reply in time it has failed for the client, whatever has become of it. */
   function ask<T>(number: number, work: (program: Program) => Promise<T>): Promise<Reply<T>> {
     return new Promise((resolve) => {
-      const over = world.timeline.after(TIMEOUT_MS, undefined, () => resolve({ error: new Error('no reply') }))
+      const over = harness.timeline.after(TIMEOUT_MS, undefined, () => resolve({ error: new Error('no reply') }))
       const reply = (one: Reply<T>): void => {
-        world.timeline.after(latency(), undefined, () => {
+        harness.timeline.after(latency(), undefined, () => {
           over.cancelled = true
           resolve(one)
         })
       }
-      world.timeline.after(latency(), undefined, () => {
-        const { process, program } = serverFor(number)
-        if (program === undefined || process.state === 'dead') return reply({ error: new Error('connection refused') })
-        world.timeline.after(0, process, () => {
+      harness.timeline.after(latency(), undefined, () => {
+        const isTaken = servers.call(number, (program) =>
           work(program).then(
             (value) => reply({ value }),
             (error: unknown) => reply({ error }),
-          )
-        })
+          ),
+        )
+        if (!isTaken) reply({ error: new Error('connection refused') })
       })
     })
   }
@@ -69,11 +63,11 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
       if (tried > 0) await wait(RETRY_MS)
       const reply = await ask(number + tried, work)
       if ('value' in reply) {
-        world.note(`client: ${what} is acknowledged`)
+        harness.note(`client: ${what} is acknowledged`)
         return reply
       }
       const { error } = reply
-      world.note(`client: ${what}: ${error instanceof Error ? error.message : String(error)}`)
+      harness.note(`client: ${what}: ${error instanceof Error ? error.message : String(error)}`)
       if (error instanceof TooltrailError && !error.retryable) return undefined
     }
     return undefined
@@ -101,8 +95,11 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
     watch.accepted.push({ runId, input: input.name })
     if (operation.again === undefined) return
     await wait(operation.again)
+    // Idempotency keys are kept for a day.
+    if (harness.timeline.slept() > 0) return
     const second = await insist(`${input.name} once more`, server + 1, 0, send)
-    must('the same key gives the same run', second === undefined || second.value.runId === runId, input.name)
+    const isForgotten = harness.timeline.slept() > 0
+    must('the same key gives the same run', isForgotten || (second?.value.runId ?? runId) === runId, input.name)
   }
 
   async function goOn(watch: Watch, { here, server }: Of<'continue'>): Promise<void> {
@@ -121,12 +118,12 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
           first.runId,
           (operation.all ? found : [first]).map(({ call }) => call),
         )
-      await wait(1_000 + 2_000 * world.dice.next('persons'))
+      await wait(1_000 + 2_000 * harness.dice.next('persons'))
     }
 
     async function send(runId: string, calls: readonly WaitingCall[]): Promise<void> {
       const { allow, here, server } = operation
-      await wait(200 + 2_000 * world.dice.next('persons'))
+      await wait(200 + 2_000 * harness.dice.next('persons'))
       const decisions = calls.map(({ token }) => ({ token, allow, acknowledged: false }))
       watch.decided.push(...decisions)
       const resolutions = calls.map((call) => decisionOn(call, allow))
@@ -150,10 +147,11 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
     const run = watch.seen.runs.find((one) => one.id === runId)
     if (reply === undefined || run === undefined) return
     const target = watch.seen.runs.find((one) => one.id === (run.mergedInto ?? run.id))
-    if (target !== undefined && !isEnded(target.status)) watch.cancelled.set(target.id, world.elapsed())
+    if (target !== undefined && !isEnded(target.status)) watch.cancelled.set(target.id, harness.elapsed())
   }
 
   async function remove(watch: Watch, { server }: Of<'delete'>): Promise<void> {
+    watch.unwanted = true
     const reply = await insist(`delete ${watch.key.session}`, server, 0, (program) =>
       program.service.deleteSession(watch.key),
     )
@@ -162,24 +160,39 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
 
   async function follow(watch: Watch, { server }: Of<'follow'>): Promise<void> {
     const runId = watch.seen.header?.activeRun ?? watch.accepted.at(-1)?.runId
-    const { process, program } = serverFor(server)
-    if (runId === undefined || program === undefined) return
+    const { process, program } = servers.all[server % servers.all.length] ?? {}
+    if (runId === undefined || process === undefined || program === undefined) return
     const known = new Set<string>()
+    const isPatient = harness.dice.chance('waits for the end', 0.5)
     await new Promise<void>((resolve) => {
       const giveUp = (): void => {
         const run = watch.seen.runs.find((one) => one.id === runId)
         const waits = run?.status === 'queued' && watch.seen.header !== undefined && isBlocked(watch.seen.header)
         if (process.state === 'dead' || waits) resolve()
-        else world.timeline.after(5_000, undefined, giveUp)
+        else harness.timeline.after(5_000, undefined, giveUp)
       }
       giveUp()
-      world.timeline.after(0, process, () => {
-        void read(program).then(
-          () => world.timeline.after(0, undefined, resolve),
-          (error: unknown) => world.fail(error),
+      harness.timeline.after(0, process, () => {
+        void (isPatient ? wait(program) : read(program)).then(
+          () => harness.timeline.after(0, undefined, resolve),
+          (error: unknown) => harness.fail(error),
         )
       })
     })
+
+    /** Waits for the end alone, which is one. */
+    async function wait({ service }: Program): Promise<void> {
+      try {
+        await service.settled(watch.key, runId ?? '', new AbortController().signal)
+      } catch (error) {
+        if (!(error instanceof TooltrailError)) throw error
+        return harness.note(`client: waiting for ${watch.key.session} broke: ${error.message}`)
+      }
+      const run = watch.seen.runs.find((one) => one.id === runId)
+      const isOver = run === undefined || isEnded(run.status) || ['merged', 'paused'].includes(run.status)
+      must('who has waited for a run finds it settled', isOver, run?.id)
+      harness.note(`client: ${watch.key.session} is settled`)
+    }
 
     async function read({ service }: Program): Promise<void> {
       try {
@@ -188,10 +201,10 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
           must('a follower gets each event once', !known.has(event.id), event.id)
           known.add(event.id)
         }
-        world.note(`client: the stream of ${watch.key.session} has ended after ${known.size} events`)
+        harness.note(`client: the stream of ${watch.key.session} has ended after ${known.size} events`)
       } catch (error) {
         if (!(error instanceof TooltrailError)) throw error
-        world.note(`client: the stream of ${watch.key.session} broke: ${error.message}`)
+        harness.note(`client: the stream of ${watch.key.session} broke: ${error.message}`)
       }
     }
   }
@@ -212,7 +225,7 @@ export function createClients(world: World, servers: Servers, sessions: Sessions
       open++
       start(watch, operation).then(
         () => void open--,
-        (error: unknown) => world.fail(error),
+        (error: unknown) => harness.fail(error),
       )
     },
     open: () => open,

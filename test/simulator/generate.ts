@@ -1,29 +1,33 @@
 import { createDice } from './dice.ts'
 import type { Dice } from './dice.ts'
-import type { Hazard } from './known.ts'
-import type { CallKind, Fault, Input, Operation, Script } from './script.ts'
+import type { CallKind, Fault, Input, Operation, Script, ScriptSession } from './script.ts'
 
 /** Most of what happens begins within so many milliseconds. */
 const HORIZON_MS = 90_000
 const KINDS: readonly CallKind[] = ['pay', 'pay', 'pay', 'read', 'read', 'ask', 'local', 'dump']
 
-/** The script of a seed, with what the hazards allow. */
-export function generate(seed: string, hazards: ReadonlySet<Hazard>): Script {
+/** The script of a seed. */
+export function generate(seed: string): Script {
   const dice = createDice(`script ${seed}`)
   const horizon = HORIZON_MS * (0.1 + 0.9 * dice.next('horizon'))
-  const sessions = Array.from({ length: 1 + dice.below('sessions', 4) }, (_, number) => ({
+  const sessions = Array.from({ length: 1 + dice.below('sessions', 4) }, (_, number): ScriptSession => ({
     tenant: `t${1 + (number % 2)}`,
     session: `session-${number + 1}`,
+    expires: dice.chance('expires', 0.25),
   }))
+  if (dice.chance('backlog', 0.06)) return withBacklog(dice, seed, horizon, sessions)
   const count = 2 + dice.below('operations', 7 * sessions.length)
-  const operations = Array.from({ length: count }, (_, number) => operationOf(dice, hazards, number, horizon))
+  const operations = Array.from({ length: count }, (_, number) => operationOf(dice, number, horizon))
   const isCalm = dice.chance('calm', 0.15)
-  const faults = Array.from({ length: isCalm ? 0 : 1 + dice.below('faults', 12) }, () =>
-    faultOf(dice, hazards, horizon),
-  )
+  const faults = Array.from({ length: isCalm ? 0 : 1 + dice.below('faults', 12) }, () => faultOf(dice, horizon))
+  if (dice.chance('sleeps', 0.06))
+    faults.push([{ at: Math.round(horizon * dice.next('sleep at')), type: 'sleep', milliseconds: 2 * 86_400_000 }])
+  const functions = dice.chance('functions', 0.2)
+  if (functions && !isCalm) faults.push(...indexFaults(dice, horizon))
   return {
     seed,
     servers: 1 + dice.below('servers', 3),
+    functions,
     sessions,
     operations: operations.toSorted((left, right) => left.at - right.at),
     faults: faults.flat().toSorted((left, right) => left.at - right.at),
@@ -31,7 +35,41 @@ export function generate(seed: string, hazards: ReadonlySet<Hazard>): Script {
   }
 }
 
-function operationOf(dice: Dice, hazards: ReadonlySet<Hazard>, number: number, horizon: number): Operation {
+/** Many sessions of a few tenants that have been left behind, some of which cannot be deleted for a while. */
+function withBacklog(dice: Dice, seed: string, horizon: number, sessions: readonly ScriptSession[]): Script {
+  const states = ['running', 'queued', 'deleted', 'expired'] as const
+  const most = dice.pick('most left', states)
+  const left = Array.from({ length: 20 + dice.below('left', 200) }, (_, number): ScriptSession => {
+    const state = dice.chance('left as most', 0.6) ? most : dice.pick('left', states)
+    const tenant = `t${dice.chance('left tenant', 0.8) ? 1 : 2 + dice.below('left tenants', 4)}`
+    return { tenant, session: `left-${number + 1}`, left: state, expires: state === 'expired' }
+  })
+  const stuck = (['deleted', 'expired'] as const).flatMap((state): Fault[] =>
+    dice.chance('stuck', 0.6)
+      ? [{ at: 0, type: 'stuck', left: state, how: dice.pick('stuck', ['refused', 'silent']) }]
+      : [],
+  )
+  const hints = Array.from({ length: dice.below('lost hints', 8) }, (): Fault => ({
+    at: Math.round(horizon * dice.next('hint at')),
+    type: 'hint',
+    how: 'lost',
+    milliseconds: 0,
+  }))
+  const others = dice.chance('others', 0.3) ? faultOf(dice, horizon) : []
+  const count = 2 + dice.below('operations', 20)
+  const operations = Array.from({ length: count }, (_, number) => operationOf(dice, number, horizon))
+  return {
+    seed,
+    servers: 1 + dice.below('servers', 3),
+    functions: dice.chance('functions', 0.2),
+    sessions: [...sessions, ...left],
+    operations: operations.toSorted((before, after) => before.at - after.at),
+    faults: [...stuck, ...hints, ...others].toSorted((before, after) => before.at - after.at),
+    quietAt: horizon * 1.5 + 60_000,
+  }
+}
+
+function operationOf(dice: Dice, number: number, horizon: number): Operation {
   const base = {
     at: Math.round(horizon * dice.next('at') ** 1.5),
     session: dice.below('which session', 12),
@@ -42,7 +80,7 @@ function operationOf(dice: Dice, hazards: ReadonlySet<Hazard>, number: number, h
   const kind = number === 0 ? 0 : dice.below('operation', 20)
   if (kind < 8) {
     const onBusy = dice.pick('busy', ['queue', 'queue', 'steer', 'reject'] as const)
-    const input = inputOf(dice, hazards, `i${number}`)
+    const input = inputOf(dice, `i${number}`)
     return { ...base, type: 'submit', input, onBusy, here, retries: dice.below('retries', 4), ...again }
   }
   if (kind < 13) {
@@ -54,18 +92,38 @@ function operationOf(dice: Dice, hazards: ReadonlySet<Hazard>, number: number, h
   return kind < 18 ? { ...base, type: 'delete' } : { ...base, type: 'follow' }
 }
 
-function inputOf(dice: Dice, hazards: ReadonlySet<Hazard>, name: string): Input {
-  const rounds = Array.from({ length: dice.below('rounds', 5) }, () =>
+function inputOf(dice: Dice, name: string): Input {
+  const rounds = Array.from({ length: dice.below('rounds', dice.chance('many rounds', 0.1) ? 10 : 5) }, () =>
     Array.from({ length: 1 + dice.below('calls', dice.chance('many calls', 0.1) ? 12 : 3) }, () =>
       dice.pick('kind', KINDS),
     ),
   )
   const ids = dice.pick('ids', ['fresh', 'fresh', 'missing', 'repeated'] as const)
-  return { name, rounds, ids: ids === 'repeated' && !hazards.has('repeated call ids') ? 'fresh' : ids }
+  const input: Input = { name, rounds, ids, ...(dice.chance('disobeys', 0.3) ? { disobeys: true } : {}) }
+  return dice.chance('team', 0.25) ? withTeam(dice, input, DEPTH) : input
+}
+
+/** Members below one another. */
+const DEPTH = 3
+
+/** Some rounds of the input, one at least, ask for members: up to three, which work at the same time. */
+function withTeam(dice: Dice, input: Input, depth: number): Input {
+  const called = (calls: readonly CallKind[]): readonly CallKind[] => [
+    ...calls.slice(0, 2),
+    ...Array.from({ length: 1 + dice.below('members', depth) }, (): CallKind => 'team'),
+  ]
+  const rounds = input.rounds.map((calls) => (dice.chance('round of a team', 0.4) ? called(calls) : calls))
+  const own = Array.from({ length: dice.below('rounds of members', 4) }, () =>
+    Array.from({ length: 1 + dice.below('calls of members', 2) }, () => dice.pick('kind of members', KINDS)),
+  )
+  const member: Input = { name: `${input.name}-m`, rounds: own, ids: input.ids }
+  const goesOn = depth > 1 && dice.chance('deeper', 0.4)
+  return { ...input, rounds: [called([]), ...rounds], team: goesOn ? withTeam(dice, member, depth - 1) : member }
 }
 
 const CALLS = [
   'log.appendRound',
+  'log.append',
   'log.endRun',
   'log.pause',
   'log.repair',
@@ -108,32 +166,28 @@ const STRIKES = [
 ] as const
 /** What makes whoever does it die each time. */
 const POISONS = ['tool', 'log.appendRound', 'reader.messages', 'sessions.read'] as const
-/** What a result goes through. */
-const RESULTS: readonly string[] = ['log.completeCall', 'outputs.put']
 
-function faultOf(dice: Dice, hazards: ReadonlySet<Hazard>, horizon: number): readonly Fault[] {
+function faultOf(dice: Dice, horizon: number): readonly Fault[] {
   const at = Math.round(horizon * dice.next('fault at'))
   const server = dice.below('fault server', 3)
   const short = Math.round(20_000 * dice.next('short'))
   const long = Math.round(120_000 * dice.next('long') ** 2)
   const kind = dice.below('fault', 24)
-  if (kind < 8) return requestFault(dice, hazards, at, short)
+  if (kind < 8) return requestFault(dice, at, short)
   if (kind < 9) {
     const call = dice.pick('outage', ['', 'lease.', 'log.', 'reader.', 'queue.', 'inbox.'])
-    return hazards.has('failed results') || !'log.'.startsWith(call)
-      ? [{ at, type: 'outage', call, milliseconds: long }]
-      : []
+    return [{ at, type: 'outage', call, milliseconds: long }]
   }
   if (kind < 12) {
-    const how = dice.pick('strike', ['kill', 'kill', 'stop'] as const)
+    const hurt = dice.pick('strike', ['kill', 'kill', 'stop'] as const)
+    const how = dice.chance('strike restarts', 0.2) ? 'restart' : hurt
     const call = dice.pick('strikes', STRIKES)
     const after = dice.pick('strike after', [0, 0, 3, 15, 500])
-    const milliseconds = how === 'kill' ? short : long
+    const milliseconds = hurt === 'kill' ? short : long
     return [{ at, type: 'strike', call, how, after, milliseconds, leavesRequests: dice.chance('leaves', 0.5) }]
   }
   if (dice.chance('poison', 0.03)) {
     const call = dice.pick('poisons', POISONS)
-    if (call !== 'tool' && call !== 'log.appendRound' && !hazards.has('crashes while loading')) return []
     return [{ at, type: 'poison', session: dice.below('poisoned', 12), call, milliseconds: short }]
   }
   if (kind < 13) return [{ at, type: 'kill', server, milliseconds: short, leavesRequests: dice.chance('leaves', 0.5) }]
@@ -142,21 +196,28 @@ function faultOf(dice: Dice, hazards: ReadonlySet<Hazard>, horizon: number): rea
   if (kind < 17) return [{ at, type: 'clock', server, milliseconds: Math.round(8_000 * (dice.next('clock') - 0.5)) }]
   if (kind < 18)
     return [{ at, type: 'hint', how: dice.pick('hint', ['lost', 'doubled', 'late'] as const), milliseconds: long }]
-  if (kind < 21) return modelFault(dice, hazards, at, long)
+  if (kind < 21) return modelFault(dice, at, long)
   const how = dice.pick('tool', ['throws', 'hangs', 'deaf', 'slow'] as const)
   return [{ at, type: 'tool', how, milliseconds: long }]
 }
 
-function requestFault(dice: Dice, hazards: ReadonlySet<Hazard>, at: number, milliseconds: number): readonly Fault[] {
+function requestFault(dice: Dice, at: number, milliseconds: number): readonly Fault[] {
   const call = dice.pick('call', CALLS)
   const how = dice.pick('how', ['refused', 'unknown', 'late', 'slow', 'silent', 'lost'] as const)
-  if ((how === 'silent' || how === 'lost') && !hazards.has('silence')) return []
-  if (RESULTS.includes(call) && (how === 'refused' || how === 'unknown') && !hazards.has('failed results')) return []
-  if (call === 'log.appendRound' && how === 'unknown' && !hazards.has('unknown rounds')) return []
   return [{ at, type: 'request', call, how, milliseconds }]
 }
 
-function modelFault(dice: Dice, hazards: ReadonlySet<Hazard>, at: number, milliseconds: number): readonly Fault[] {
+/** What happens to requests that keep an index in step with the log. */
+function indexFaults(dice: Dice, horizon: number): (readonly Fault[])[] {
+  return Array.from({ length: dice.below('index faults', 4) }, (): readonly Fault[] => {
+    const call = dice.pick('index call', ['index.write', 'index.write', 'index.write', 'outputs.read', 'index.search'])
+    const how = dice.pick('index how', ['refused', 'unknown', 'late', 'slow', 'silent', 'lost'] as const)
+    const at = Math.round(horizon * dice.next('index at'))
+    return [{ at, type: 'request', call, how, milliseconds: Math.round(30_000 * dice.next('index late')) }]
+  })
+}
+
+function modelFault(dice: Dice, at: number, milliseconds: number): readonly Fault[] {
   const how = dice.pick('model', [
     'fails',
     'fails',
@@ -169,7 +230,5 @@ function modelFault(dice: Dice, hazards: ReadonlySet<Hazard>, at: number, millis
     'unopened',
     'cut off',
   ] as const)
-  if ((how === 'deaf' || how === 'unopened') && !hazards.has('deaf models')) return []
-  if (how === 'cut off' && !hazards.has('cut off calls')) return []
   return [{ at, type: 'model', how, milliseconds }]
 }

@@ -1,6 +1,6 @@
 import type { Hint, RunQueue } from '../../functions/ports/run-queue.ts'
 import type { Process } from './timeline.ts'
-import type { World } from './world.ts'
+import type { Harness } from './harness.ts'
 
 const AGAIN_MS = 5_000
 const MOST_TRIES = 4
@@ -10,20 +10,20 @@ export interface Hints {
   queueOf(process: Process): RunQueue
 }
 
-export function createHints(world: World): Hints {
+export function createHints(harness: Harness): Hints {
   const consumers = new Map<Process, (hint: Hint) => Promise<void>>()
 
   function deliver(hint: Hint, after: number, tries: number): void {
     if (tries > MOST_TRIES) return
-    world.timeline.after(after, undefined, () => {
+    harness.timeline.after(after, undefined, () => {
       const able = [...consumers.keys()].filter((process) => process.state !== 'dead')
       if (able.length === 0) return deliver(hint, AGAIN_MS, tries + 1)
-      const process = world.dice.pick('hints', able)
+      const process = harness.dice.pick('hints', able)
       const handle = consumers.get(process)
-      const again = world.timeline.after(AGAIN_MS, undefined, () => {
+      const again = harness.timeline.after(AGAIN_MS, undefined, () => {
         if (process.state === 'dead') deliver(hint, AGAIN_MS, tries + 1)
       })
-      world.timeline.after(0, process, () => {
+      harness.timeline.after(0, process, () => {
         handle?.(hint).then(
           () => void (again.cancelled = true),
           () => deliver(hint, AGAIN_MS, tries + 1),
@@ -35,9 +35,12 @@ export function createHints(world: World): Hints {
   return {
     queueOf: (process) => ({
       async send(hint) {
-        const fault = world.takeFault('hint')
-        if (fault !== undefined) world.note(`the hint for ${hint.session} is ${fault.how}`)
-        const wait = 5 + 50 * world.dice.next('hints')
+        const fault = harness.takeFault('hint')
+        if (fault !== undefined) {
+          harness.note(`the hint for ${hint.session} is ${fault.how}`)
+          harness.hintsLost.set(hint.session, harness.elapsed())
+        }
+        const wait = 5 + 50 * harness.dice.next('hints')
         if (fault?.how === 'lost') return
         deliver(hint, fault?.how === 'late' ? fault.milliseconds : wait, 0)
         if (fault?.how === 'doubled') deliver(hint, 2 * wait, 0)

@@ -1,38 +1,42 @@
 import type { ModelRequest, RequestMessage } from '../../functions/domain/model-request.ts'
+import { DELEGATE_TOOL } from '../../functions/domain/team.ts'
 import { NO_USAGE } from '../../functions/domain/usage.ts'
 import type { Completion, ModelEvent, Models } from '../../functions/ports/model.ts'
 import { ModelError } from '../../functions/ports/model.ts'
 import type { CallKind, Input, ModelFault } from './script.ts'
 import type { Process } from './timeline.ts'
 import { later, pause } from './virtual-globals.ts'
-import { must } from './world.ts'
-import type { World } from './world.ts'
+import { must } from './harness.ts'
+import type { Harness } from './harness.ts'
+
+/** What is deaf for longer never comes back. */
+const DEAF_FOR_EVER_MS = 20_000
 
 /** What happened outside of the store, by the token that each call's arguments carry. */
 export interface Effects {
   readonly kinds: Map<string, CallKind>
   readonly began: Map<string, number>
-  /** When it was done, in milliseconds since 1970 by the world's clock. */
+  /** When it was done, in milliseconds since 1970 of virtual time. */
   readonly ended: Map<string, number>
 }
 
 /** The model of one process: does what the input says, and what the script lets go wrong. */
-export function createModels(world: World, process: Process, effects: Effects): Models {
+export function createModels(harness: Harness, process: Process, effects: Effects): Models {
   return {
     async open() {
-      const fault = world.takeFault('model', (one) => one.how === 'unopened')
+      const fault = harness.takeFault('model', (one) => one.how === 'unopened')
       if (fault !== undefined) {
-        world.note(`${process.name} the model does not open`)
+        harness.note(`${process.name} the model does not open`)
         await new Promise(() => undefined)
       }
-      await pause(process, 1 + 5 * world.dice.next('model'))
-      return { name: 'script/ed', stream: (request, signal) => stream(world, process, effects, request, signal) }
+      await pause(process, 1 + 5 * harness.dice.next('model'))
+      return { name: 'script/ed', stream: (request, signal) => stream(harness, process, effects, request, signal) }
     },
   }
 }
 
 async function* stream(
-  world: World,
+  harness: Harness,
   process: Process,
   effects: Effects,
   request: ModelRequest,
@@ -41,15 +45,15 @@ async function* stream(
   try {
     checkRequest(request)
   } catch (error) {
-    world.fail(error)
+    harness.fail(error)
   }
-  const fault = world.takeFault('model', (one) => one.how !== 'unopened')
-  if (fault !== undefined) world.note(`${process.name} the model: ${fault.how}`)
-  await pause(process, 20 + 400 * world.dice.next('model'), signal)
+  const fault = harness.takeFault('model', (one) => one.how !== 'unopened')
+  if (fault !== undefined) harness.note(`${process.name} the model: ${fault.how}`)
+  await pause(process, 20 + 400 * harness.dice.next('model'), signal)
   yield { type: 'text.delta', part: 0, text: 'well, ' }
   if (fault !== undefined) await misbehave(process, fault.how, fault.milliseconds, signal)
-  else await pause(process, 2_000 * world.dice.next('model') ** 3, signal)
-  yield { type: 'completion', completion: nextCompletion(world, effects, request, fault?.how) }
+  else await pause(process, 2_000 * harness.dice.next('model') ** 3, signal)
+  yield { type: 'completion', completion: nextCompletion(harness, effects, request, fault?.how) }
 }
 
 async function misbehave(process: Process, how: ModelFault, milliseconds: number, signal: AbortSignal): Promise<void> {
@@ -57,30 +61,52 @@ async function misbehave(process: Process, how: ModelFault, milliseconds: number
   if (how === 'refuses') throw new ModelError('refused', 'the provider refuses', { retryable: false })
   if (how === 'breaks off') throw new ModelError('network', 'the stream broke off', { retryable: true })
   if (how === 'silent') await pause(process, 10_000_000, signal)
-  if (how === 'deaf') await new Promise<void>((resolve) => later(process, milliseconds, resolve))
+  if (how === 'deaf')
+    await new Promise<void>((resolve) => {
+      if (milliseconds < DEAF_FOR_EVER_MS) later(process, milliseconds, resolve)
+    })
   if (how === 'slow') await pause(process, milliseconds, signal)
 }
 
 function nextCompletion(
-  world: World,
+  harness: Harness,
   effects: Effects,
   request: ModelRequest,
   fault: ModelFault | undefined,
 ): Completion {
   const { input, round } = placeIn(request.messages)
-  const kinds = request.toolChoice === 'none' ? [] : (input?.rounds[round] ?? [])
+  const kinds = request.toolChoice === 'none' && input?.disobeys !== true ? [] : (input?.rounds[round] ?? [])
   const text = `round ${round} of ${input?.name ?? 'nothing'}`
   if (fault === 'empty') return completionOf('', [], 'stop')
   if (fault === 'cut off' && kinds[0] !== undefined)
-    return completionOf(text, [{ id: 'cut', name: kinds[0], arguments: '' }], 'length')
+    return completionOf(
+      text,
+      [{ id: 'cut', name: kinds[0] === 'team' ? DELEGATE_TOOL : kinds[0], arguments: '' }],
+      'length',
+    )
   const calls = kinds.map((kind, place) => {
+    if (kind === 'team') return delegateCall(request, input, place)
     const token = `${kind}-${effects.kinds.size + 1}`
     effects.kinds.set(token, kind)
     const id = { fresh: token, repeated: `call_${place}`, missing: '' }[input?.ids ?? 'fresh']
     return { id, name: kind, arguments: JSON.stringify({ token }) }
   })
-  world.note(`the model asks for ${calls.length === 0 ? 'nothing' : calls.map((call) => call.arguments).join(' ')}`)
+  harness.note(`the model asks for ${calls.length === 0 ? 'nothing' : calls.map((call) => call.arguments).join(' ')}`)
   return completionOf(text, calls, calls.length === 0 ? 'stop' : 'tool-calls')
+}
+
+/** Gives what the input has for a member to the first of them. Ids of these repeat, as many models' do. */
+function delegateCall(
+  { tools }: ModelRequest,
+  input: Input | undefined,
+  place: number,
+): Completion['toolCalls'][number] {
+  const declared = tools.find(({ name }) => name === DELEGATE_TOOL)?.parameters as
+    | { readonly properties: { readonly member: { readonly enum: readonly string[] } } }
+    | undefined
+  const member = declared?.properties.member.enum[0] ?? 'nobody'
+  const id = input?.ids === 'missing' ? '' : `team_${place}`
+  return { id, name: DELEGATE_TOOL, arguments: JSON.stringify({ member, task: JSON.stringify(input?.team) }) }
 }
 
 function completionOf(text: string, toolCalls: Completion['toolCalls'], finishReason: string): Completion {
@@ -94,7 +120,7 @@ function completionOf(text: string, toolCalls: Completion['toolCalls'], finishRe
   }
 }
 
-/** The input that a request is about, and how many answers it has had. */
+/** The input that a request is about, and how many completions it has had. */
 function placeIn(messages: readonly RequestMessage[]): { input: Input | undefined; round: number } {
   const place = messages.findLastIndex((message) => message.role === 'user')
   const text = messages[place]?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('') ?? ''

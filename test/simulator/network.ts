@@ -1,7 +1,7 @@
 import { TooltrailError } from '../../functions/domain/errors.ts'
 import { pause } from './virtual-globals.ts'
 import type { Process } from './timeline.ts'
-import type { World } from './world.ts'
+import type { Harness } from './harness.ts'
 
 export type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
@@ -14,11 +14,11 @@ export type Observer = (
 ) => void | Promise<void>
 
 /**
- * A port as one process reaches it: each call is a request that takes its time, and may be late, fail or get no answer. It
+ * A port as one process reaches it: each call is a request that takes its time, and may be late, fail or get no response. It
  * arrives whatever becomes of its sender, unless that dies and takes along what it had not sent yet.
  */
 export function throughNetwork<Port extends object>(
-  world: World,
+  harness: Harness,
   process: Process,
   name: string,
   port: Port,
@@ -26,47 +26,51 @@ export function throughNetwork<Port extends object>(
 ): Port {
   const methods = Object.entries(port).map(([method, work]: [string, (...args: unknown[]) => unknown]) => {
     const call = `${name}.${method}`
-    return [method, (...args: unknown[]) => request(world, process, call, () => work(...args), args, observe)]
+    return [method, (...args: unknown[]) => request(harness, process, call, () => work(...args), args, observe)]
   })
   return Object.fromEntries(methods) as Port
 }
 
 /** One request over the network. */
 async function request(
-  world: World,
+  harness: Harness,
   process: Process,
   call: string,
   work: () => unknown,
   args: readonly unknown[],
   observe: Observer,
 ): Promise<unknown> {
-  const fault = world.takeFault('request', (one) => call.startsWith(one.call))
-  const [there, back] = [latency(world, process), latency(world, process)]
+  const stuck = harness.stuck(call, sessionIn(args))
+  const fault =
+    stuck === undefined
+      ? harness.takeFault('request', (one) => call.startsWith(one.call))
+      : { how: stuck === 'silent' ? ('lost' as const) : stuck, milliseconds: 0 }
+  const [there, back] = [latency(harness, process), latency(harness, process)]
   const about = `${process.name} ${call} ${sessionIn(args)}`
-  if (fault?.how === 'refused' || world.isDown(call)) {
-    world.note(`${about} fails`)
+  if (fault?.how === 'refused' || harness.isDown(call)) {
+    harness.note(`${about} fails`)
     await pause(process, there + back)
     throw new TooltrailError('storage_failed', 'the store could not be reached', { retryable: true })
   }
-  if (fault !== undefined) world.note(`${about} will be ${fault.how} (${fault.milliseconds} ms)`)
+  if (fault !== undefined) harness.note(`${about} will be ${fault.how} (${fault.milliseconds} ms)`)
   if (fault?.how === 'lost') return new Promise(() => undefined)
   return new Promise((resolve, reject) => {
-    world.timeline.after(there + (fault?.how === 'late' ? fault.milliseconds : 0), undefined, async () => {
+    harness.timeline.after(there + (fault?.how === 'late' ? fault.milliseconds : 0), undefined, async () => {
       if (process.state === 'dead' && !process.leavesRequests) return
       const outcome = await settle(work)
       const line = `${about}${process.state === 'running' ? '' : ` (its sender is ${process.state})`}${refusal(outcome)}`
-      world.note(line, isRoutine(call, outcome) ? 'routine' : 'told')
+      harness.note(line, isRoutine(call, outcome) ? 'routine' : 'told')
       try {
         await observe(process, call, args, outcome)
       } catch (error) {
-        world.fail(error)
+        harness.fail(error)
       }
-      world.strike(process, call, sessionIn(args))
+      harness.strike(process, call, sessionIn(args))
       if (fault?.how === 'silent') return
       const wait = back + (fault?.how === 'slow' ? fault.milliseconds : 0)
-      world.timeline.after(wait, process, () => {
+      harness.timeline.after(wait, process, () => {
         if (fault?.how === 'unknown')
-          reject(new TooltrailError('storage_failed', 'the store gave no answer', { retryable: true }))
+          reject(new TooltrailError('storage_failed', 'the store sent no response', { retryable: true }))
         else if ('error' in outcome) reject(outcome.error as Error)
         else resolve(outcome.value)
       })
@@ -83,7 +87,7 @@ async function settle(work: () => unknown): Promise<Outcome> {
 }
 
 /** Some milliseconds, now and then many. */
-function latency({ dice }: World, process: Process): number {
+function latency({ dice }: Harness, process: Process): number {
   const name = `latency ${process.name}`
   const base = 0.5 + 8 * dice.next(name)
   return dice.chance(name, 0.02) ? base * 40 : base
@@ -104,6 +108,7 @@ function refusal(outcome: Outcome): string {
 /** What goes on all the time and changes nothing. */
 function isRoutine(call: string, outcome: Outcome): boolean {
   if (!('value' in outcome)) return false
-  if (call === 'lease.look' || call === 'lease.heartbeat' || call.startsWith('reader.')) return true
+  if (call === 'lease.look' || call === 'lease.glance' || call === 'lease.heartbeat' || call.startsWith('reader.'))
+    return true
   return call.startsWith('janitor.') && Array.isArray(outcome.value) && outcome.value.length === 0
 }

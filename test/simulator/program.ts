@@ -1,7 +1,10 @@
+import type { Context } from 'aws-lambda'
+// What the program loads late takes real time: here it is there before.
+import '../../functions/agent/following/run-end.ts'
 import type { AgentService, CallResolution } from '../../functions/agent/intake/agent-service.ts'
 import { serveHint } from '../../functions/agent/serving/serve-hint.ts'
 import type { SessionWorker } from '../../functions/agent/serving/session-worker.ts'
-import { startSweeper } from '../../functions/agent/serving/sweeper.ts'
+import { startSweeper, sweep } from '../../functions/agent/serving/sweeper.ts'
 import type { Agent } from '../../functions/domain/agent.ts'
 import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import type { RunEvent } from '../../functions/domain/events.ts'
@@ -12,15 +15,18 @@ import type { HistoryIndex } from '../../functions/ports/history-index.ts'
 import type { Logger } from '../../functions/ports/logger.ts'
 import type { Models } from '../../functions/ports/model.ts'
 import type { OutputStore } from '../../functions/ports/output-store.ts'
-import type { RunQueue } from '../../functions/ports/run-queue.ts'
+import type { Hint, RunQueue } from '../../functions/ports/run-queue.ts'
 import type { Tools } from '../../functions/ports/tool.ts'
 import { createCore } from '../../functions/runtime/core.ts'
+import { invoke } from '../../functions/runtime/lambda/invocation.ts'
 import type { SessionPorts } from '../contracts/stores.ts'
 
 // The one place that knows how the agent floor is put together; everything else of the simulator goes through these.
 
 const SWEEP_MS = 5_000
 const DELETION_MS = 60_000
+/** Milliseconds before the end of a function's time at which it hands over. */
+const STOP_MARGIN_MS = 30_000
 
 export interface ProgramPorts extends SessionPorts {
   readonly outputs: OutputStore
@@ -38,6 +44,11 @@ export interface Program {
   /** The session, as a front door reads it for each request. */
   session(key: SessionKey): Promise<Session>
   start(): void
+  /** One invocation of a function, which has so many milliseconds: the work with everything that it begins. */
+  invoke(hops: number, milliseconds: number, work: () => Promise<unknown>): Promise<void>
+  serve(hint: Hint): Promise<void>
+  /** One sweep of so many milliseconds. */
+  sweep(milliseconds: number): Promise<void>
   /** Hands over and ends, as on SIGTERM. */
   stop(): Promise<void>
 }
@@ -54,7 +65,11 @@ export function createProgram(
     tools: [...tools.keys()],
     policies: { ...DEFAULT_POLICIES, maxRounds: 6 },
   }
-  const { service, worker } = createCore(ports, { agents: new Map([['default', agent]]), tools, observe })
+  const names = ['default', 'lead', 'hand', 'finger']
+  const team = names.map((name, depth): Agent => ({ ...agent, name, members: names.slice(depth + 1, depth + 2) }))
+  const agents = new Map(team.map((one) => [one.name, one]))
+  const { service, worker } = createCore(ports, { agents, tools, observe })
+  const serve = (hint: Hint): Promise<void> => serveHint({ ...ports, worker }, hint, ports.clock.now() + DELETION_MS)
   let consumer: ReturnType<RunQueue['consume']> | undefined
   let sweeper: ReturnType<typeof startSweeper> | undefined
   return {
@@ -65,8 +80,18 @@ export function createProgram(
       if (session === undefined) throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
       return session
     },
+    async invoke(hops, milliseconds, work) {
+      const end = ports.clock.now() + milliseconds
+      const context = { getRemainingTimeInMillis: () => end - ports.clock.now() } as Context
+      const logger = { ...ports.logger, begin: () => undefined, identify: () => undefined }
+      const metrics = { flush: () => undefined }
+      const traces = Promise.resolve({ flush: async () => undefined })
+      await invoke({ ports, worker, logger, metrics, traces, stopMarginMs: STOP_MARGIN_MS }, context, hops, work)
+    },
+    serve,
+    sweep: (milliseconds) => sweep(ports, ports.clock.now() + milliseconds),
     start() {
-      consumer = ports.queue.consume((hint) => serveHint({ ...ports, worker }, hint, ports.clock.now() + DELETION_MS))
+      consumer = ports.queue.consume(serve)
       sweeper = startSweeper(ports, SWEEP_MS)
     },
     async stop() {

@@ -1,20 +1,24 @@
 import { isEnded } from '../../functions/domain/run.ts'
 import { isBlocked } from '../../functions/domain/session.ts'
 import type { ToolMessage } from '../../functions/domain/message.ts'
-import { textOf } from '../../functions/domain/message.ts'
+import { OPEN_STATUSES, textOf } from '../../functions/domain/message.ts'
+import { isDelegation } from '../../functions/domain/team.ts'
 import type { SessionPorts } from '../contracts/stores.ts'
 import type { Effects } from './model.ts'
-import { rowToken } from './sessions.ts'
+import { EXPIRY_MS } from './left.ts'
+import { CLOCKS_MS, rowToken } from './sessions.ts'
 import type { Sessions, Watch } from './sessions.ts'
-import type { MemoryOutputs } from './stores.ts'
-import { must } from './world.ts'
+import type { MemoryOutputs } from './outputs.ts'
+import { must } from './harness.ts'
 
-/** By how much the clocks of processes may differ. */
-const CLOCKS_MS = 10_000
+/** By how much the clock of who stores a result may be ahead of the world's. */
+const NEAR_MS = 10_000
 
 /** Why a session has not come to rest; undefined when it has: nothing runs, and what waits waits for a person. */
-export function unrest({ seen: { header }, key }: Watch): string | undefined {
+export function unrest({ seen: { header }, key, expires, activeAt }: Watch, now: number): string | undefined {
   if (header === undefined) return undefined
+  if (header.status === 'live' && header.due === undefined && expires && now - activeAt > EXPIRY_MS + CLOCKS_MS)
+    return `${key.session} has expired and is still there`
   if (header.status === 'deleted') return header.due === undefined ? undefined : `${key.session} is still being deleted`
   if (isBlocked(header)) return header.lease === undefined ? undefined : `${key.session} waits and is held`
   if (header.activeRun !== undefined) return `${key.session} runs ${header.activeRun}`
@@ -27,9 +31,8 @@ interface Parts {
   readonly outputs: MemoryOutputs
   readonly effects: Effects
   readonly sessions: Sessions
-  /** Whether it must not be said of a call that it did not run, though it was done or had begun. */
-  readonly judgesEnded: boolean
-  readonly judgesBegun: boolean
+  /** Whether days have passed, after which idempotency keys are forgotten: a request that was repeated counts twice then. */
+  readonly slept: boolean
 }
 
 /** Throws a `Violation` when the log does not hold what everybody was told, or says what was not so. */
@@ -38,19 +41,20 @@ export async function checkRest(parts: Parts): Promise<void> {
     if (watch.seen.header?.status === 'deleted') await checkGone(parts, watch)
     else {
       must('a deletion that was acknowledged is done', !watch.deleted, watch.key.session)
-      checkAccepted(watch)
+      checkAccepted(watch, parts.slept)
       checkCalls(parts, watch)
     }
 }
 
-function checkAccepted({ seen, accepted, cancelled, key }: Watch): void {
+function checkAccepted({ seen, accepted, cancelled, key }: Watch, slept: boolean): void {
   for (const { runId, input } of accepted) {
     const run = seen.runs.find((one) => one.id === runId)
     must('what was acknowledged is in the log', run !== undefined, `${input ?? 'continue'} of ${key.session}`)
     if (input === undefined || run === undefined) continue
     const said = seen.messages.filter((one) => one.role === 'user' && textOf(one.parts).includes(`"${input}"`))
     const isDropped = run.status === 'cancelled' && run.startedAt === undefined
-    must('an input is said once', said.length === (isDropped || run.status === 'queued' ? 0 : 1), input)
+    const expected = isDropped || run.status === 'queued' ? 0 : 1
+    must('an input is said once', slept ? said.length >= expected : said.length === expected, input)
   }
   for (const runId of cancelled.keys())
     must('an acknowledged cancel ends cancelled', seen.runs.find((one) => one.id === runId)?.status === 'cancelled')
@@ -62,18 +66,35 @@ function checkAccepted({ seen, accepted, cancelled, key }: Watch): void {
     )
 }
 
-function checkCalls({ effects, judgesEnded, judgesBegun }: Parts, { seen, decided }: Watch): void {
+function checkCalls({ effects }: Parts, { seen, decided }: Watch): void {
   for (const row of seen.messages) {
     if (row.role !== 'tool') continue
+    if (isDelegation(row)) {
+      checkDelegation(seen, row)
+      continue
+    }
     const token = rowToken(seen, row)
     const began = effects.began.get(token) ?? 0
-    if (judgesEnded && (effects.ended.get(token) ?? Infinity) < (row.completedAt ?? 0) - CLOCKS_MS)
+    if ((effects.ended.get(token) ?? Infinity) < (row.completedAt ?? 0) - NEAR_MS)
       must('the log does not say of a call that ran that it did not', !deniesIt(row), `${token}: ${row.status}`)
-    if (judgesBegun && began > 0)
+    if (began > 0)
       must('the log does not say of a call that began that it did not', !deniesIt(row), `${token}: ${row.status}`)
     if (row.status === 'completed' && row.needs !== 'result') must('what is completed has run', began > 0, token)
     for (const decision of decided) if (decision.token === token) checkDecision(row, decision, began)
   }
+}
+
+/** A member gets its task once, says its last word once, and leaves nothing open. */
+function checkDelegation({ messages }: Watch['seen'], row: ToolMessage): void {
+  must('a delegate call is not interrupted', row.status !== 'interrupted', row.id)
+  const own = messages.filter(({ parentMessageId }) => parentMessageId === row.id)
+  must('a member gets its task once', own.filter(({ role }) => role === 'user').length <= 1, row.id)
+  const last = own.filter((one) => one.role === 'assistant' && one.toolCalls.length === 0)
+  must('a member ends once', last.length <= 1, row.id)
+  if (row.status !== 'completed') return
+  must('what a member came to is its last word', last.length === 1 && own.at(-1) === last[0], row.id)
+  const open = own.find((one) => one.role === 'tool' && OPEN_STATUSES.includes(one.status))
+  must('a member that has ended has no open calls', open === undefined, open?.id)
 }
 
 /** Whether a row tells the model that its call has had no effect. */

@@ -24,15 +24,34 @@ export type Operation = { readonly at: number; readonly session: number; readonl
   | { readonly type: 'follow' }
 )
 
+/** How a session stands there at the beginning, left by processes that are gone. */
+export type Left = 'running' | 'queued' | 'deleted' | 'expired'
+
+export interface ScriptSession {
+  readonly tenant: string
+  readonly session: string
+  /** Left out: new. */
+  readonly left?: Left
+  /** Whether it is deleted after a day without activity. */
+  readonly expires?: boolean
+}
+
 /** What a model is to do with an input; it travels in the input's text, so that whoever goes on knows. */
 export interface Input {
   readonly name: string
   readonly rounds: readonly (readonly CallKind[])[]
   readonly ids: 'fresh' | 'repeated' | 'missing'
+  /** Asks for calls when it may not. */
+  readonly disobeys?: boolean
+  /** What each `team` call gives to a member. */
+  readonly team?: Input
 }
 
-/** For a tool, one that may run again, one that a person must allow, one that the client executes, one with a large output. */
-export type CallKind = 'pay' | 'read' | 'ask' | 'local' | 'dump'
+/**
+ * For a tool, one that may run again, one that a person must allow, one that the client executes, one with a large output, and for
+ * a member of the team.
+ */
+export type CallKind = 'pay' | 'read' | 'ask' | 'local' | 'dump' | 'team'
 
 /** What goes wrong, at `at` milliseconds from the beginning or, for what happens to a request, with the first one after that. */
 export type Fault = { readonly at: number } & (
@@ -44,16 +63,20 @@ export type Fault = { readonly at: number } & (
       readonly type: 'strike'
       /** The first such request, or the first `tool`, brings it on for its sender. */
       readonly call: string
-      readonly how: 'kill' | 'stop'
+      readonly how: 'kill' | 'stop' | 'restart'
       /** So long after the request has arrived; what it came to is told some milliseconds after that. */
       readonly after: number
       readonly milliseconds: number
       readonly leavesRequests: boolean
     }
-  /** Whoever gets an answer to such a request about this session dies, whenever and how often that is. */
+  /** A process that gets the response to such a request about this session dies, whenever and how often that is. */
   | { readonly type: 'poison'; readonly session: number; readonly call: string; readonly milliseconds: number }
   | { readonly type: 'restart'; readonly server: number; readonly milliseconds: number }
   | { readonly type: 'clock'; readonly server: number; readonly milliseconds: number }
+  /** All processes stand still for so long: frozen functions, a computer asleep. Sessions expire meanwhile. */
+  | { readonly type: 'sleep'; readonly milliseconds: number }
+  /** Whatever deletes such sessions gets an error, or hears nothing. */
+  | { readonly type: 'stuck'; readonly left: Left; readonly how: 'refused' | 'silent' }
   | { readonly type: 'hint'; readonly how: 'lost' | 'doubled' | 'late'; readonly milliseconds: number }
   | { readonly type: 'model'; readonly how: ModelFault; readonly milliseconds: number }
   | { readonly type: 'tool'; readonly how: ToolFault; readonly milliseconds: number }
@@ -61,7 +84,7 @@ export type Fault = { readonly at: number } & (
 
 /**
  * `refused`: nothing was done, and the sender is told so. `unknown`: it was done, and the sender gets an error. `late`: it
- * arrives late. `slow`: it is done, and the answer is late. `silent`: nothing ever comes back, done or (`lost`) not.
+ * arrives late. `slow`: it is done, and the response is late. `silent`: nothing ever comes back, done or (`lost`) not.
  */
 export type RequestFault = 'refused' | 'unknown' | 'late' | 'slow' | 'silent' | 'lost'
 export type ModelFault =
@@ -80,7 +103,9 @@ export type ToolFault = 'throws' | 'hangs' | 'deaf' | 'slow'
 export interface Script {
   readonly seed: string
   readonly servers: number
-  readonly sessions: readonly { readonly tenant: string; readonly session: string }[]
+  /** Instead of servers: functions, which are frozen between two invocations. */
+  readonly functions?: boolean
+  readonly sessions: readonly ScriptSession[]
   readonly operations: readonly Operation[]
   readonly faults: readonly Fault[]
   /** From here on nothing goes wrong any more, in milliseconds from the beginning. */

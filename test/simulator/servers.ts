@@ -1,20 +1,24 @@
-import type { HistoryIndex } from '../../functions/ports/history-index.ts'
 import type { Logger } from '../../functions/ports/logger.ts'
 import { createHints } from './hints.ts'
+import type { SimulatedIndex } from './simulated-index.ts'
+import type { Hints } from './hints.ts'
+import { createInstances, FUNCTION_MS } from './instances.ts'
+import type { Instances } from './instances.ts'
 import { createModels } from './model.ts'
 import type { Effects } from './model.ts'
-import { throughNetwork } from './network.ts'
+import { sessionIn, throughNetwork } from './network.ts'
 import { createProgram } from './program.ts'
 import type { Program, ProgramPorts } from './program.ts'
 import type { Fault } from './script.ts'
 import type { Sessions } from './sessions.ts'
-import type { MemoryOutputs, SharedStore } from './stores.ts'
+import type { MemoryOutputs } from './outputs.ts'
+import type { SharedStore } from './stores.ts'
 import { createProcess } from './timeline.ts'
 import type { Process } from './timeline.ts'
 import { createTools } from './tools.ts'
 import type { Begun } from './tools.ts'
 import { pause, processNow } from './virtual-globals.ts'
-import type { World } from './world.ts'
+import type { Harness } from './harness.ts'
 
 /** A place where the program runs: again in a new process after it died. */
 export interface Server {
@@ -25,28 +29,36 @@ export interface Server {
 
 export interface Servers {
   readonly all: readonly Server[]
-  boot(server: Server): void
+  /** Begins to run what the script says: servers, or what invokes functions. */
+  start(): void
+  /** Lets the program of a server, or of an instance of a function, do `work`. Returns false when nobody takes it. */
+  call(number: number, work: (program: Program) => Promise<unknown>): boolean
   /** Lets a fault of a process happen. */
   afflict(fault: Fault): void
 }
 
 interface Parts {
-  readonly world: World
+  readonly harness: Harness
   readonly store: SharedStore
   readonly outputs: MemoryOutputs
   readonly effects: Effects
   readonly sessions: Sessions
+  readonly index: SimulatedIndex
   readonly begun: Begun
   readonly plant: (ports: ProgramPorts) => ProgramPorts
 }
 
-const NOTHING: HistoryIndex = { search: async () => ({ hits: [] }), locate: async () => undefined }
+/** Functions sweep by a schedule, and stop so long before their time is over. */
+export const SWEEPS_MS = 60_000
+const SWEEP_MARGIN_MS = 15_000
 
 export function createServers(parts: Parts): Servers {
-  const { world } = parts
-  const hints = createHints(world)
+  const { harness } = parts
+  const hints = createHints(harness)
   let boots = 0
-  const all = Array.from({ length: world.script.servers }, (_, number): Server => {
+  const instances = createInstances(harness, (process) => createProgramOf(parts, process, hints.queueOf(process)))
+  const isFunction = harness.script.functions === true
+  const all = Array.from({ length: isFunction ? 0 : harness.script.servers }, (_, number): Server => {
     return { process: createProcess(`s${number + 1}`), program: undefined }
   })
 
@@ -56,8 +68,8 @@ export function createServers(parts: Parts): Servers {
     process.skew = server.process.skew
     server.process = process
     const program = createProgramOf(parts, process, hints.queueOf(process))
-    world.timeline.after(0, process, () => {
-      world.note(`${process.name} starts`)
+    harness.timeline.after(0, process, () => {
+      harness.note(`${process.name} starts`)
       program.start()
       server.program = program
     })
@@ -65,23 +77,23 @@ export function createServers(parts: Parts): Servers {
 
   function end(server: Server, milliseconds: number): void {
     server.program = undefined
-    world.timeline.kill(server.process)
-    world.note(`${server.process.name} is dead`)
-    world.timeline.after(milliseconds, undefined, () => boot(server))
+    harness.timeline.kill(server.process)
+    harness.note(`${server.process.name} is dead`)
+    harness.timeline.after(milliseconds, undefined, () => boot(server))
   }
 
   function restart(server: Server, milliseconds: number): void {
     const { process, program } = server
     if (program === undefined || process.state !== 'running') return
-    world.note(`${process.name} is told to stop`)
+    harness.note(`${process.name} is told to stop`)
     server.program = undefined
     // As the program itself: what does not stop in time is left behind.
-    const over = world.timeline.after(milliseconds, undefined, () => end(server, 1_000))
-    world.timeline.after(0, process, () => {
+    const over = harness.timeline.after(milliseconds, undefined, () => end(server, 1_000))
+    harness.timeline.after(0, process, () => {
       void program.stop().then(() => {
         if (over.cancelled || process.state === 'dead') return
         over.cancelled = true
-        world.timeline.after(0, undefined, () => end(server, 1_000))
+        harness.timeline.after(0, undefined, () => end(server, 1_000))
       })
     })
   }
@@ -97,25 +109,40 @@ export function createServers(parts: Parts): Servers {
 
   function stop({ process }: Server, { milliseconds }: Pick<Strike, 'milliseconds'>): void {
     if (process.state !== 'running') return
-    world.note(`${process.name} stands still for ${milliseconds} ms`)
-    world.timeline.stop(process)
-    world.timeline.after(milliseconds, undefined, () => {
-      if (process.state === 'stopped') world.note(`${process.name} goes on`)
-      world.timeline.resume(process)
+    harness.note(`${process.name} stands still for ${milliseconds} ms`)
+    harness.timeline.stop(process)
+    harness.timeline.after(milliseconds, undefined, () => {
+      if (process.state === 'stopped') harness.note(`${process.name} goes on`)
+      harness.timeline.resume(process)
     })
   }
 
-  world.afflict = (process, fault) => {
+  harness.afflict = (process, fault) => {
     const server = all.find((one) => one.process === process)
-    if (server === undefined) return
+    if (server === undefined) return instances.afflict(process, fault)
     if (fault.how === 'kill') kill(server, fault)
-    else stop(server, fault)
+    else if (fault.how === 'stop') stop(server, fault)
+    else restart(server, fault.milliseconds)
   }
   return {
     all,
-    boot,
+    start() {
+      for (const server of all) boot(server)
+      if (isFunction) invokeFunctions(harness, hints, instances)
+    },
+    call(number, work) {
+      if (isFunction) {
+        instances.invoke(0, work).catch((error: unknown) => harness.note(`an invocation failed: ${String(error)}`))
+        return true
+      }
+      const { process, program } = all[number % all.length] ?? {}
+      if (process === undefined || program === undefined || process.state === 'dead') return false
+      harness.timeline.after(0, process, () => void work(program))
+      return true
+    },
     afflict(fault) {
       if (!('server' in fault)) return
+      if (isFunction) return afflictInstance(instances, fault)
       const server = all[fault.server % all.length]
       if (server === undefined || server.process.state !== 'running') return
       if (fault.type === 'kill') kill(server, fault)
@@ -123,9 +150,35 @@ export function createServers(parts: Parts): Servers {
       else if (fault.type === 'restart') restart(server, fault.milliseconds)
       else {
         server.process.skew += fault.milliseconds
-        world.note(`${server.process.name} has its clock set by ${fault.milliseconds} ms`)
+        harness.note(`${server.process.name} has its clock set by ${fault.milliseconds} ms`)
       }
     },
+  }
+}
+
+/** What invokes functions: the queue with each hint, and a schedule with a sweep. */
+function invokeFunctions(harness: Harness, hints: Hints, instances: Instances): void {
+  hints
+    .queueOf(createProcess('queue'))
+    .consume((hint) => instances.invoke(hint.hops ?? 0, (program) => program.serve(hint)))
+  const sweep = (): void => {
+    instances
+      .invoke(0, (program) => program.sweep(FUNCTION_MS - SWEEP_MARGIN_MS))
+      .catch((error: unknown) => harness.note(`a sweep failed: ${String(error)}`))
+    harness.timeline.after(SWEEPS_MS, undefined, sweep)
+  }
+  sweep()
+}
+
+function afflictInstance(instances: Instances, fault: Extract<Fault, { readonly server: number }>): void {
+  const processes = instances.processes()
+  const process = processes[fault.server % Math.max(1, processes.length)]
+  if (process === undefined) return
+  if (fault.type === 'clock') process.skew += fault.milliseconds
+  else {
+    const leavesRequests = fault.type === 'kill' && fault.leavesRequests
+    const { milliseconds } = fault
+    instances.afflict(process, { how: fault.type === 'stop' ? 'stop' : 'kill', milliseconds, leavesRequests })
   }
 }
 
@@ -136,14 +189,17 @@ function createProgramOf(
   process: Process,
   queue: ReturnType<ReturnType<typeof createHints>['queueOf']>,
 ): Program {
-  const { world, store, outputs, effects, sessions } = parts
+  const { harness, store, outputs, effects, sessions, index } = parts
   const clock = {
     now: () => processNow(process),
     sleep: (milliseconds: number, signal?: AbortSignal) => pause(process, milliseconds, signal),
   }
-  const raw = store.portsFor(clock)
+  const raw = store.portsFor(clock, process)
   const over = <Port extends object>(name: string, port: Port): Port =>
-    throughNetwork(world, process, name, port, sessions.observe)
+    throughNetwork(harness, process, name, port, async (sender, call, args, outcome) => {
+      await sessions.observe(sender, call, args, outcome)
+      if ('value' in outcome) index.observe(call, sessionIn(args))
+    })
   const { names: _, ...objects } = outputs
   const sent = over('queue', { send: queue.send })
   const ports = {
@@ -152,23 +208,26 @@ function createProgramOf(
     lease: over('lease', raw.lease),
     log: over('log', raw.log),
     reader: over('reader', raw.reader),
+    imports: over('imports', raw.imports),
     janitor: over('janitor', raw.janitor),
     deletion: over('deletion', raw.deletion),
     keys: over('keys', raw.keys),
+    usage: over('usage', raw.usage),
     outputs: over('outputs', objects),
-    index: NOTHING,
+    index: over('index', index.searched),
     queue: { ...sent, consume: queue.consume },
-    models: createModels(world, process, effects),
+    models: createModels(harness, process, effects),
     clock,
-    logger: createLogger(world, process),
+    logger: createLogger(harness, process),
   }
-  const tools = createTools(world, process, effects, parts.begun)
+  const tools = createTools(harness, process, effects, parts.begun)
   return createProgram(parts.plant(ports), tools, (key, event) => sessions.noteEvent(key, event))
 }
 
-const createLogger = (world: World, process: Process): Logger => ({
-  info: (message) => world.note(`${process.name} logs: ${message}`),
-  warn: (message, fields) => world.note(`${process.name} logs: ${message} ${JSON.stringify(fields?.['error'] ?? '')}`),
+const createLogger = (harness: Harness, process: Process): Logger => ({
+  info: (message) => harness.note(`${process.name} logs: ${message}`),
+  warn: (message, fields) =>
+    harness.note(`${process.name} logs: ${message} ${JSON.stringify(fields?.['error'] ?? '')}`),
   error: (message, cause) =>
-    world.note(`${process.name} logs: ${message}: ${cause instanceof Error ? cause.message : String(cause)}`),
+    harness.note(`${process.name} logs: ${message}: ${cause instanceof Error ? cause.message : String(cause)}`),
 })

@@ -1,19 +1,25 @@
 import type { RunEvent } from '../../functions/domain/events.ts'
+import { OPEN_STATUSES } from '../../functions/domain/message.ts'
 import type { ToolMessage } from '../../functions/domain/message.ts'
 import type { Run } from '../../functions/domain/run.ts'
+import { isBlocked, isFree } from '../../functions/domain/session.ts'
 import type { SessionKey } from '../../functions/domain/session.ts'
 import { checkStep } from '../contracts/schedules/invariants.ts'
 import { snapshot } from '../contracts/snapshot.ts'
 import type { Snapshot } from '../contracts/snapshot.ts'
 import type { SessionPorts } from '../contracts/stores.ts'
+import { EXPIRY_MS, leaveSession } from './left.ts'
 import { sessionIn } from './network.ts'
+import type { Fault } from './script.ts'
 import type { Outcome } from './network.ts'
 import type { WaitingCall } from './program.ts'
 import type { Process } from './timeline.ts'
+import type { SharedStore } from './stores.ts'
+import { isDelegation } from '../../functions/domain/team.ts'
 import { tokenOf } from './tools.ts'
 import { processNow } from './virtual-globals.ts'
-import { must } from './world.ts'
-import type { World } from './world.ts'
+import { must } from './harness.ts'
+import type { Harness } from './harness.ts'
 
 /** What the simulator knows of one session beside what stands in the store. */
 export interface Watch {
@@ -30,6 +36,14 @@ export interface Watch {
   /** How often the active run was taken from a dead holder since its last message. */
   takeovers: number
   deleted: boolean
+  /** Somebody has asked for its deletion. */
+  unwanted: boolean
+  /** Whether it is deleted after its time without activity. */
+  readonly expires: boolean
+  /** When a run of it has last begun, paused or ended: milliseconds since 1970. */
+  activeAt: number
+  /** Since when it has had work that nobody holds: milliseconds since the beginning. */
+  waitsSince: number | undefined
 }
 
 /** The sessions of a simulation, each looked at after every write. */
@@ -44,7 +58,26 @@ export interface Sessions {
   waiting(watch: Watch): readonly { readonly runId: string; readonly call: WaitingCall }[]
 }
 
-const READS = ['look', 'read', 'list', 'messages', 'message', 'run', 'runs', 'queued', 'activeRuns', 'due', 'expired']
+const READS = [
+  'look',
+  'glance',
+  'read',
+  'list',
+  'messages',
+  'message',
+  'run',
+  'runs',
+  'queued',
+  'activeRuns',
+  'due',
+  'expired',
+]
+/** By how much the clocks of processes may differ. */
+export const CLOCKS_MS = 60_000
+/** Takeovers without a message after which a run is given up. */
+const MOST_TAKEOVERS = 3
+/** Faults that can keep a holder from anything, once each. */
+const STROKES: readonly Fault['type'][] = ['request', 'outage', 'kill', 'stop', 'strike', 'restart', 'clock']
 /** What the checks of the schedules call an operation. */
 const ACTS: { readonly [call: string]: string } = {
   'lease.start': 'start',
@@ -53,15 +86,27 @@ const ACTS: { readonly [call: string]: string } = {
   'log.completeCall': 'complete',
 }
 
-export async function watchSessions(world: World, ports: SessionPorts): Promise<Sessions> {
+export async function watchSessions(harness: Harness, store: SharedStore, ports: SessionPorts): Promise<Sessions> {
   const all: Watch[] = []
-  for (const key of world.script.sessions) {
-    await ports.sessions.create({ ...key, agent: 'default', metadata: {} })
-    const seen = await snapshot(ports, key)
-    const known = { accepted: [], cancelled: new Map(), decided: [], readGeneration: 0, takeovers: 0, deleted: false }
-    all.push({ key, seen, ...known })
+  for (const one of harness.script.sessions) {
+    const found = await leaveSession(store, one, Math.floor(harness.timeline.now()))
+    const deleted = one.left === 'deleted'
+    all.push({
+      key: { tenant: one.tenant, session: one.session },
+      seen: await snapshot(ports, one),
+      ...found,
+      cancelled: new Map(),
+      decided: [],
+      readGeneration: 0,
+      takeovers: 0,
+      deleted,
+      unwanted: deleted,
+      expires: one.expires === true && store.expires,
+      waitsSince: undefined,
+    })
   }
   const byName = new Map(all.map((watch) => [watch.key.session, watch]))
+  const strokes = harness.script.faults.filter(({ type }) => STROKES.includes(type)).length
   let events: { readonly watch: Watch; readonly event: RunEvent }[] = []
   return {
     all,
@@ -76,9 +121,11 @@ export async function watchSessions(world: World, ports: SessionPorts): Promise<
         cancelled: new Set(watch.cancelled.keys()),
         starts: new Map<string, number>(),
         readGeneration: watch.readGeneration,
-        disturbed: world.script.faults.length > 0,
+        disturbed: harness.script.faults.length > 0,
       }
-      noteTakeover(watch, before, call)
+      noteTakeover(watch, before, call, strokes)
+      noteLeaving(watch, before, call)
+      noteActivity(watch, before, harness.timeline.now())
       const clock = { now: () => processNow(sender) }
       checkStep({ stores: { clock }, ghosts }, before, watch.seen, actOf(call, args))
     },
@@ -118,16 +165,54 @@ function noteRead(watch: Watch, call: string, outcome: Outcome): void {
   watch.readGeneration = Math.max(watch.readGeneration, generation)
 }
 
-/** A run is given up as crashing after three takeovers without a message, and not before. */
-function noteTakeover(watch: Watch, before: Snapshot, call: string): void {
+/** A run is given up as crashing after three takeovers without a message, unless `strokes` of other faults hit who does that; and not before. */
+function noteTakeover(watch: Watch, before: Snapshot, call: string, strokes: number): void {
   const { seen } = watch
   const run = seen.runs.find((one) => one.id === before.header?.activeRun)
   if (run?.error?.code === 'crashed_repeatedly')
-    must('a run is given up after three takeovers', watch.takeovers >= 3, `${watch.takeovers} takeovers of ${run.id}`)
+    must(
+      'a run is given up after three takeovers',
+      watch.takeovers >= MOST_TAKEOVERS,
+      `${watch.takeovers} takeovers of ${run.id}`,
+    )
   const isTaken = call === 'lease.take' && seen.header?.generation !== before.header?.generation
   if (isTaken && before.header?.lease !== undefined) watch.takeovers++
   else if (seen.header?.head !== before.header?.head) watch.takeovers = 0
-  must('a run is taken over four times at most', watch.takeovers <= 3, seen.header?.activeRun)
+  must(
+    'a run that nobody gets on with is given up',
+    watch.takeovers <= MOST_TAKEOVERS + strokes,
+    seen.header?.activeRun,
+  )
+}
+
+/** Who hands a run over, or completes it, has stored what became of its calls. */
+function noteLeaving({ seen }: Watch, before: Snapshot, call: string): void {
+  const { activeRun, generation } = before.header ?? {}
+  if (seen.header?.status !== 'live' || seen.header.generation === generation) return
+  const isCompleted = seen.runs.some(({ id, status }) => id === activeRun && status === 'completed')
+  if (call !== 'lease.release' && !(call === 'log.endRun' && isCompleted)) return
+  // A run is handed over inside of its members, too: what waits may wait, and who works for a delegate call goes on.
+  const isLeft = (row: ToolMessage): boolean => !isCompleted && (row.status !== 'running' || isDelegation(row))
+  const open = before.messages.find(
+    (row) => row.role === 'tool' && row.runId === activeRun && OPEN_STATUSES.includes(row.status) && !isLeft(row),
+  )
+  must('a run is left or completed with the results of its calls', open === undefined, `${call}: ${open?.id}`)
+}
+
+/** Nothing is deleted that nobody wants deleted, unless it has expired. */
+function noteActivity(watch: Watch, { header: before }: Snapshot, now: number): void {
+  const { header } = watch.seen
+  if (header?.status === 'deleted' && before?.status === 'live' && !watch.unwanted)
+    must('what is deleted has expired', now - watch.activeAt > EXPIRY_MS - CLOCKS_MS, watch.key.session)
+  if (header?.activeRun !== before?.activeRun || header?.paused !== before?.paused) watch.activeAt = now
+}
+
+/** Notes since when a session has had work that nobody holds. */
+export function noteWaiting(watch: Watch, now: number, elapsed: number): void {
+  const { header } = watch.seen
+  const hasWork = header?.activeRun === undefined ? (header?.queued ?? 0) > 0 : !isBlocked(header)
+  if (header?.status !== 'live' || !hasWork || !isFree(header, now)) watch.waitsSince = undefined
+  else watch.waitsSince ??= elapsed
 }
 
 /** What an event reports is durable before it is emitted. */

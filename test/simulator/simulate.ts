@@ -1,7 +1,5 @@
 import { parseArgs } from 'node:util'
 import { generate } from './generate.ts'
-import { HAZARDS, KNOWN } from './known.ts'
-import type { Hazard } from './known.ts'
 import { shrink } from './shrink.ts'
 import { simulate } from './simulation.ts'
 import { openSqliteStore } from './stores.ts'
@@ -13,15 +11,11 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
     trace: { type: 'boolean', default: false },
-    with: { type: 'string', multiple: true, default: [] },
     whole: { type: 'boolean', default: false },
   },
 })
 
-const wanted = (hazard: Hazard): boolean =>
-  !KNOWN.includes(hazard) || values.with.includes(hazard) || values.with.includes('all')
-const hazards = new Set(HAZARDS.filter(wanted))
-const options = { openStore: openSqliteStore, hazards, keepTrace: values.trace }
+const options = { openStore: openSqliteStore, keepTrace: values.trace }
 const seeds =
   values.seed === undefined
     ? Array.from({ length: Number(values.seeds) }, (_, number) => String(Number(values.from) + number))
@@ -31,7 +25,7 @@ const begun = performance.now()
 let steps = 0
 let digest = 0
 for (const seed of seeds) {
-  const script = generate(seed, hazards)
+  const script = generate(seed)
   const result = await simulate(script, options)
   steps += result.steps
   digest = (Math.imul(digest, 31) + result.digest) >>> 0

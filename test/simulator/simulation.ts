@@ -1,23 +1,29 @@
-import { Violation } from '../contracts/schedules/world.ts'
+import { Violation } from '../contracts/schedules/harness.ts'
 import { createClients } from './clients.ts'
-import type { Hazard } from './known.ts'
 import type { Effects } from './model.ts'
+import { checkIndex } from './check-index.ts'
 import { checkRest, unrest } from './rest.ts'
 import type { ProgramPorts } from './program.ts'
-import type { Script } from './script.ts'
-import { createServers } from './servers.ts'
-import { watchSessions } from './sessions.ts'
+import type { Fault, Script } from './script.ts'
+import { createServers, SWEEPS_MS } from './servers.ts'
+import { noteWaiting, watchSessions } from './sessions.ts'
 import type { Sessions } from './sessions.ts'
-import { createMemoryOutputs } from './stores.ts'
+import { createMemoryOutputs } from './outputs.ts'
+import type { MemoryOutputs } from './outputs.ts'
 import type { SharedStore } from './stores.ts'
-import { enterWorld } from './virtual-globals.ts'
-import { createWorld, must } from './world.ts'
-import type { World } from './world.ts'
+import { createStreamedIndex } from './streamed-index.ts'
+import { enterHarness } from './virtual-globals.ts'
+import { createHarness, must } from './harness.ts'
+import type { Harness } from './harness.ts'
 
 /** Within so much virtual time after the last fault everything has come to rest. */
 const REST_MS = 20 * 60_000
 /** A cancel takes effect in this time where only models and tools misbehave. */
 const CANCEL_MS = 3_000
+/** A session whose hint is lost is found in this time, with whatever cannot be deleted before it. */
+const BEHIND_MS = 120_000
+/** What keeps no process and no store from working. */
+const UNHURTFUL: readonly Fault['type'][] = ['stuck', 'hint', 'model', 'tool']
 /** And in this time after the last fault: a lease has to end, and a sweep to come. */
 const LATE_CANCEL_MS = 130_000
 
@@ -32,81 +38,103 @@ export interface Result {
 export interface Options {
   /** Puts a fault into what every process is built on, to see it found. */
   readonly plant?: (ports: ProgramPorts) => ProgramPorts
-  readonly openStore: () => SharedStore | Promise<SharedStore>
-  readonly hazards: ReadonlySet<Hazard>
+  readonly openStore: (script: Script, outputs: MemoryOutputs) => SharedStore | Promise<SharedStore>
   readonly keepTrace: boolean
 }
 
 /** Plays a script to its end, or to the first violation. */
 export async function simulate(
   script: Script,
-  { openStore, hazards, keepTrace, plant = (ports) => ports }: Options,
+  { openStore, keepTrace, plant = (ports) => ports }: Options,
 ): Promise<Result> {
-  const world = createWorld(script, keepTrace)
-  enterWorld(world)
-  const store = await openStore()
+  const harness = createHarness(script, keepTrace)
+  enterHarness(harness)
   const outputs = createMemoryOutputs()
-  const ports = store.portsFor({ now: () => Math.floor(world.timeline.now()), sleep: async () => undefined })
+  const store = await openStore(script, outputs)
+  const ports = store.portsFor({ now: () => Math.floor(harness.timeline.now()), sleep: async () => undefined })
   const effects: Effects = { kinds: new Map(), began: new Map(), ended: new Map() }
-  const unheard = (error: unknown): void => world.fail(error)
+  const unheard = (error: unknown): void => harness.fail(error)
   process.on('unhandledRejection', unheard)
   let steps = 0
   try {
-    const sessions = await watchSessions(world, ports)
+    const sessions = await watchSessions(harness, store, ports)
     // The program takes what its tools throw for their failure.
     const begun = (token: string, session: string): void => {
       try {
         checkBegun(sessions, effects, token, session)
       } catch (error) {
-        world.fail(error)
+        harness.fail(error)
       }
     }
-    const servers = createServers({ world, store, outputs, effects, sessions, begun, plant })
-    const clients = createClients(world, servers, sessions)
-    for (const server of servers.all) servers.boot(server)
+    const index = store.index ?? createStreamedIndex({ harness, store, outputs, sessions })
+    const servers = createServers({ harness, store, outputs, effects, sessions, index, begun, plant })
+    const clients = createClients(harness, servers, sessions)
+    servers.start()
     for (const operation of script.operations)
-      world.timeline.after(operation.at, undefined, () => clients.perform(operation))
+      harness.timeline.after(operation.at, undefined, () => clients.perform(operation))
     for (const fault of script.faults)
-      if ('server' in fault) world.timeline.after(fault.at, undefined, () => servers.afflict(fault))
+      if (fault.type === 'sleep') harness.timeline.after(fault.at, undefined, () => sleep(harness, fault.milliseconds))
+      else if ('server' in fault) harness.timeline.after(fault.at, undefined, () => servers.afflict(fault))
     const isOver = (): boolean =>
-      world.elapsed() > script.quietAt &&
+      harness.elapsed() > script.quietAt &&
       clients.open() === 0 &&
-      sessions.all.every((watch) => unrest(watch) === undefined)
+      index.isCaughtUp() &&
+      sessions.all.every((watch) => unrest(watch, harness.timeline.now()) === undefined)
     while (!isOver()) {
-      if (!(await world.timeline.step(Infinity))) break
+      if (!(await harness.timeline.step(Infinity))) break
       steps++
       await sessions.checkEvents()
-      checkTime(world, sessions, clients.open())
-      const failure = world.failure()
+      checkTime(harness, sessions, index.isCaughtUp() ? `${clients.open()} open requests` : 'the index')
+      checkFairness(harness, sessions)
+      const failure = harness.failure()
       if (failure !== undefined) throw failure
     }
-    await checkRest({ ports, outputs, effects, sessions, ...strictness(hazards) })
-    return { violation: undefined, steps, trace: world.trace, digest: world.digest() }
+    await checkRest({ ports, outputs, effects, sessions, slept: harness.timeline.slept() > 0 })
+    await checkIndex(index, sessions, outputs)
+    return { violation: undefined, steps, trace: harness.trace, digest: harness.digest() }
   } catch (error) {
     if (!(error instanceof Violation)) throw error
-    world.note(`broken: ${error.message}`)
-    return { violation: error, steps, trace: world.trace, digest: world.digest() }
+    harness.note(`broken: ${error.message}`)
+    return { violation: error, steps, trace: harness.trace, digest: harness.digest() }
   } finally {
     process.off('unhandledRejection', unheard)
-    enterWorld(undefined)
+    enterHarness(undefined)
     store.close()
   }
 }
 
+function sleep(harness: Harness, milliseconds: number): void {
+  harness.note(`everything stands still for ${milliseconds} ms`)
+  harness.timeline.sleep(milliseconds)
+}
+
+/** Nobody whose work could be done waits behind others. */
+function checkFairness(harness: Harness, { all }: Sessions): void {
+  if (!harness.script.faults.every(({ type }) => UNHURTFUL.includes(type))) return
+  const [now, elapsed] = [harness.timeline.now(), harness.elapsed()]
+  const longest = BEHIND_MS + (harness.script.functions === true ? 2 * SWEEPS_MS : 0)
+  for (const watch of all) {
+    noteWaiting(watch, now, elapsed)
+    const since = Math.max(watch.waitsSince ?? elapsed, harness.hintsLost.get(watch.key.session) ?? 0)
+    must('no session waits behind others', elapsed - since < longest, watch.key.session)
+  }
+}
+
 /** Cancels take effect, and everything comes to rest, in their time. */
-function checkTime(world: World, { all }: Sessions, open: number): void {
-  const { faults, quietAt } = world.script
-  const now = world.elapsed()
-  const isGentle = faults.every((fault) => fault.type === 'model' || fault.type === 'tool')
+function checkTime(harness: Harness, { all }: Sessions, others: string): void {
+  const { faults, quietAt, functions = false } = harness.script
+  const sweep = functions ? 2 * SWEEPS_MS : 0
+  const now = harness.elapsed()
+  const isGentle = !functions && faults.every((fault) => fault.type === 'model' || fault.type === 'tool')
   for (const { cancelled, seen, key } of all)
     for (const [runId, at] of cancelled) {
-      const until = isGentle ? at + CANCEL_MS : Math.max(at, quietAt) + LATE_CANCEL_MS
+      const until = isGentle ? at + CANCEL_MS : Math.max(at, harness.quietSince()) + LATE_CANCEL_MS + sweep
       if (now <= until || seen.header?.status !== 'live') continue
       must('a cancel takes effect in its time', seen.header.activeRun !== runId, `${runId} of ${key.session}`)
     }
   if (now <= quietAt + REST_MS) return
-  const restless = all.map(unrest).filter((why) => why !== undefined)
-  throw new Violation('everything comes to rest', restless.length > 0 ? restless.join(', ') : `${open} open requests`)
+  const restless = all.map((watch) => unrest(watch, harness.timeline.now())).filter((why) => why !== undefined)
+  throw new Violation('everything comes to rest', restless.length > 0 ? restless.join(', ') : others)
 }
 
 /** What must hold when a tool begins, before it has any effect. */
@@ -123,9 +151,3 @@ function checkBegun({ all }: Sessions, effects: Effects, token: string, session:
   )
   must('a call is stored before it runs', isStored === true || watch?.seen.header?.status !== 'live', token)
 }
-
-/** What the log must say of calls that began, which takes the mends of these hazards. */
-const strictness = (hazards: ReadonlySet<Hazard>) => ({
-  judgesEnded: hazards.has('failed results') || hazards.has('begun calls'),
-  judgesBegun: hazards.has('begun calls'),
-})

@@ -10,12 +10,14 @@ export interface Process {
   readonly missed: Happening[]
   /** Requests that it had sent when it died reach the store nevertheless. */
   leavesRequests: boolean
+  /** Tools that execute in it now. */
+  calls: number
 }
 
 export interface Happening {
-  readonly at: number
+  at: number
   readonly place: number
-  /** Whose code runs; absent: the world's. */
+  /** Whose code runs; absent: the simulation's. */
   readonly owner?: Process | undefined
   readonly run: () => unknown
   cancelled: boolean
@@ -29,7 +31,11 @@ export interface Timeline {
   /** Milliseconds since 1970, with fractions. */
   now(): number
   after(milliseconds: number, owner: Process | undefined, run: () => unknown): Happening
-  /** Lets the next thing happen and everything that follows from it at once; answers false when nothing is left before `end`. */
+  /** Everything that is to happen does so many milliseconds later. */
+  sleep(milliseconds: number): void
+  /** Milliseconds slept so far. */
+  slept(): number
+  /** Lets the next thing happen and everything that follows from it at once; returns false when nothing is left before `end`. */
   step(end: number): Promise<boolean>
   stop(process: Process): void
   resume(process: Process): void
@@ -43,6 +49,7 @@ export function createTimeline(start: number): Timeline {
   const queue: Happening[] = []
   let time = start
   let places = 0
+  let slept = 0
 
   function add(at: number, owner: Process | undefined, run: () => unknown): Happening {
     const happening = { at, place: places++, owner, run, cancelled: false }
@@ -58,6 +65,13 @@ export function createTimeline(start: number): Timeline {
 
   return {
     now: () => time,
+    slept: () => slept,
+    sleep(milliseconds) {
+      time += milliseconds
+      slept += milliseconds
+      // All by the same: the heap's order stays.
+      for (const happening of queue) happening.at += milliseconds
+    },
     after: (milliseconds, owner, run) => add(time + milliseconds, owner, run),
     async step(end) {
       for (let next = queue[0]; next !== undefined && next.at <= end; next = queue[0]) {
@@ -91,6 +105,7 @@ export const createProcess = (name: string): Process => ({
   state: 'running',
   missed: [],
   leavesRequests: true,
+  calls: 0,
 })
 
 const isBefore = (left: Happening, right: Happening): boolean =>

@@ -7,26 +7,26 @@ import { current } from './timeline.ts'
 import type { Process, Timeline } from './timeline.ts'
 
 /** The simulation that runs now: whose time and whose dice the code of its processes gets. */
-let world: { readonly timeline: Timeline; readonly dice: Dice } | undefined
+let harness: { readonly timeline: Timeline; readonly dice: Dice } | undefined
 
 /**
  * From now on code that runs in a simulated process gets the simulation's time and random numbers from timers, clocks and
  * `crypto`; all other code gets the real ones. Only what functions/agent and its packages use is replaced.
  */
-export function enterWorld(next: typeof world): void {
-  if (world === undefined) replaceGlobals()
-  world = next
+export function enterHarness(next: typeof harness): void {
+  if (harness === undefined) replaceGlobals()
+  harness = next
   // Ids come from a pool of random bytes that is as full as the simulation before has left it: begin a new one.
   const before = drawn
-  while (world !== undefined && drawn === before) nextId(undefined, 0)
+  while (harness !== undefined && drawn === before) nextId(undefined, 0)
 }
 
-export const processNow = (process: Process): number => Math.floor((world?.timeline.now() ?? 0) + process.skew)
+export const processNow = (process: Process): number => Math.floor((harness?.timeline.now() ?? 0) + process.skew)
 
 /** Calls back after so much virtual time, unless the process is dead by then. */
 export function later(process: Process, milliseconds: number, run: () => void): { cancel(): void } {
-  if (world === undefined) throw new Error('no simulation runs')
-  const happening = world.timeline.after(Math.max(0, milliseconds), process, run)
+  if (harness === undefined) throw new Error('no simulation runs')
+  const happening = harness.timeline.after(Math.max(0, milliseconds), process, run)
   return { cancel: () => void (happening.cancelled = true) }
 }
 
@@ -92,7 +92,9 @@ function replaceGlobals(): void {
     const process = current.getStore()
     return process === undefined ? real.now() : processNow(process)
   })
-  replace(Math, 'random', () => (current.getStore() === undefined ? real.random() : (world?.dice.next('random') ?? 0)))
+  replace(Math, 'random', () =>
+    current.getStore() === undefined ? real.random() : (harness?.dice.next('random') ?? 0),
+  )
   replace(AbortSignal, 'timeout', (milliseconds: number) => {
     const process = current.getStore()
     if (process === undefined) return real.timeout(milliseconds)
@@ -104,8 +106,8 @@ function replaceGlobals(): void {
   replace(globalThis.crypto, 'randomUUID', () => (current.getStore() === undefined ? uuid() : virtualUuid()))
   replace(globalThis.crypto, 'getRandomValues', (array: Uint8Array<ArrayBuffer>) => {
     drawn++
-    if (world === undefined) return bytes(array)
-    for (let at = 0; at < array.length; at++) array[at] = world.dice.below('bytes', 256)
+    if (harness === undefined) return bytes(array)
+    for (let at = 0; at < array.length; at++) array[at] = harness.dice.below('bytes', 256)
     return array
   })
   replace(timersPromises, 'setTimeout', (milliseconds: number, value: unknown, options?: { signal?: AbortSignal }) => {
@@ -125,5 +127,5 @@ function replace(owner: object, name: string, value: (...args: never[]) => unkno
 }
 
 function virtualUuid(): string {
-  return `uuid-${(world?.dice.next('uuid') ?? 0).toString(16).slice(2)}`
+  return `uuid-${(harness?.dice.next('uuid') ?? 0).toString(16).slice(2)}`
 }

@@ -5,7 +5,7 @@ import { toolContext } from './tool-context.ts'
 const tell = async (input: { timezone?: string }, now = Date.UTC(2026, 10, 22, 0, 48, 20, 5)): Promise<string> =>
   (await currentTime.execute(input, toolContext({ now: () => now }))).text
 
-test('without a time zone the answer is ISO 8601 in UTC', async () => {
+test('without a time zone the result is ISO 8601 in UTC', async () => {
   expect(await tell({})).toBe('2026-11-22T00:48:20.005Z')
 })
 

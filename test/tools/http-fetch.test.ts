@@ -13,7 +13,7 @@ let requests: string[] = []
 const server = createServer((request, response) => {
   requests.push(`${request.method} ${request.url}`)
   open.add(response)
-  answer(request, response)
+  respond(request, response)
 })
 let origin = ''
 
@@ -46,7 +46,7 @@ const PAGES: {
   '/strange-encoding': ['text/plain', 'x', 'compress'],
 }
 
-function answer(request: IncomingMessage, response: ServerResponse): void {
+function respond(request: IncomingMessage, response: ServerResponse): void {
   const { pathname, searchParams } = new URL(request.url ?? '/', origin)
   const page = PAGES[pathname]
   if (page !== undefined) {
@@ -82,12 +82,12 @@ const refused = async (url: string, settings: HttpFetchSettings = {}): Promise<s
   const outcome: unknown = await createHttpFetchTool(settings)
     .execute({ url }, toolContext())
     .then(
-      ({ text }) => new Error(`was answered: ${text}`),
+      ({ text }) => new Error(`got: ${text}`),
       (error: unknown) => error,
     )
   return outcome instanceof Error ? outcome.message : String(outcome)
 }
-/** Answers each name with these addresses. */
+/** Resolves each name to these addresses. */
 const names =
   (addresses: { readonly [name: string]: readonly string[] }): LookupFunction =>
   (hostname, options, done) => {
@@ -138,7 +138,7 @@ describe('what is not on the public internet is refused before anything is sent'
     expect(requests).toEqual([])
   })
 
-  test('also when a name leads there, and the answer names no address', async () => {
+  test('also when a name leads there, and the error names no address', async () => {
     const message = await refused('http://intranet.example/', { lookup: names({ 'intranet.example': ['10.1.2.3'] }) })
     expect(message).toBe('intranet.example cannot be reached: its address is not a public one')
   })
@@ -198,7 +198,7 @@ describe('what is no plain web address is refused', () => {
   })
 })
 
-describe('an answer', () => {
+describe('a response', () => {
   test('is the status, the type and the text', async () => {
     expect(await fetchText(`${origin}/text`)).toBe('HTTP 200 OK\ncontent-type: text/plain; charset=utf-8\n\nhello')
   })

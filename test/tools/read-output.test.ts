@@ -1,12 +1,21 @@
 import { describe, expect, it } from 'vitest'
+import { PROMISED_TIME_RETRIES } from '../eventually.ts'
 import type { JsonObject } from '../../functions/domain/json.ts'
 import { readOutput } from '../../functions/tools/read-output.ts'
+import type { ReadableOutput } from '../../functions/ports/tool.ts'
 import { toolContext } from './tool-context.ts'
 
 const POINTER = 'output:01ARZ3NDEKTSV4RRFFQ69G5FAV'
+const outputOf = (pieces: Iterable<string>): ReadableOutput => ({
+  toolName: 'shell',
+  session: 's-1',
+  pieces: (async function* () {
+    yield* pieces
+  })(),
+})
 const context = toolContext({
   readOutput: async (pointer) =>
-    pointer === POINTER ? { text: 'one\ntwo\nthree\nfour\nfive\nsix\n', toolName: 'shell', session: 's-1' } : undefined,
+    pointer === POINTER ? outputOf(['one\ntwo\nthr', 'ee\nfour\nfive\nsix\n']) : undefined,
 })
 const read = async (input: JsonObject): Promise<string> => (await readOutput.execute(input, context)).text
 
@@ -26,7 +35,7 @@ describe('read_output', () => {
   })
 
   it('says that an output has one line, not lines', async () => {
-    const short = toolContext({ readOutput: async () => ({ text: 'one', toolName: 'shell', session: 's-1' }) })
+    const short = toolContext({ readOutput: async () => outputOf(['one']) })
     const { text } = await readOutput.execute({ pointer: POINTER }, short)
     expect(text).toBe(`${POINTER} (shell, 1 line), lines 1-1:\n1: one`)
   })
@@ -34,6 +43,50 @@ describe('read_output', () => {
   it('reads around a text', async () => {
     expect(await read({ pointer: POINTER, pattern: 'FOUR', context: 1 })).toContain('3: three\n4: four\n5: five')
   })
+
+  it('ends at its limit with an error that says what to do, and with its call', async () => {
+    let now = 0
+    const endless = (function* () {
+      for (;;) yield 'line\n'
+    })()
+    const abort = new AbortController()
+    const late = toolContext({ readOutput: async () => outputOf(endless), now: () => (now += 10) })
+    await expect(readOutput.execute({ pointer: POINTER, pattern: 'x' }, late)).rejects.toThrow(/too large.*30 s/u)
+    const left = toolContext({ readOutput: async () => outputOf(['a', 'b']), signal: abort.signal })
+    abort.abort(new Error('cancelled'))
+    await expect(readOutput.execute({ pointer: POINTER }, left)).rejects.toThrow('cancelled')
+  })
+
+  const MB = 1_000_000
+  it.each([
+    ['nearly everything nearly matches', 'a', `${'a'.repeat(199)}b`],
+    ['the pattern begins where it cannot end', 'ab', `b${'a'.repeat(199)}`],
+    ['a match stands at every place', 'a', 'a'],
+    ['every line is empty', '\n', '\n'],
+    ['letters change their length in lower case', 'a\u0130', '\u0130\u0130'],
+    ['nothing is a whole character', '\ud83d', '\ud83d\ud83d'],
+    ['every line has it', 'b\n', 'b'],
+  ])(
+    'holds up nothing else, where %s',
+    { retry: PROMISED_TIME_RETRIES, timeout: 120_000 },
+    async (_, unit, pattern) => {
+      const piece = unit.repeat(MB / 2 / unit.length)
+      const hostile = toolContext({ readOutput: async () => outputOf(Array.from({ length: 16 }, () => piece)) })
+      let [longest, before] = [0, performance.now()]
+      const tick = (): void => {
+        longest = Math.max(longest, performance.now() - before)
+        before = performance.now()
+      }
+      const ticking = setInterval(tick, 1)
+      const heap = process.memoryUsage().heapUsed
+      const { text } = await readOutput.execute({ pointer: POINTER, pattern, context: 20 }, hostile)
+      tick()
+      clearInterval(ticking)
+      expect(text.length).toBeLessThan(20_000)
+      expect(longest).toBeLessThan(250)
+      expect(process.memoryUsage().heapUsed - heap).toBeLessThan(100 * MB)
+    },
+  )
 
   it.each([
     [{ pointer: 'output:unknown' }, 'there is no output behind output:unknown'],

@@ -48,10 +48,10 @@ describe('search_history', () => {
     expect(text).toBe('Nothing in the earlier history matches "git \\"x\\"" (tool shell).')
   })
 
-  it('says when something is not searched yet', async () => {
+  it('says when something is not indexed yet', async () => {
     const context = toolContext({ searchHistory: async () => ({ entries: [entry], incomplete: true }) })
     const { text } = await searchHistory.execute({ query: 'git' }, context)
-    expect(text).toMatch(/TOOL CALL[^]*not searched yet/u)
+    expect(text).toMatch(/TOOL CALL[^]*not indexed yet/u)
   })
 
   it('asks for 5 entries, or as many as it is told', async () => {
@@ -75,7 +75,7 @@ describe('search_history', () => {
       await expect(asked({ query: 'x', [field]: 'other' })).rejects.toThrow(field)
   })
 
-  it('a search that is not available is an error, not an empty answer', async () => {
+  it('a search that is not available is an error, not an empty result', async () => {
     const context = toolContext({ searchHistory: () => Promise.reject(new Error('asleep')) })
     await expect(searchHistory.execute({ query: 'x' }, context)).rejects.toThrow('asleep')
   })

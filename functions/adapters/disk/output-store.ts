@@ -2,13 +2,12 @@ import { createHash } from 'node:crypto'
 import { readdir, rmdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { TooltrailError } from '../../domain/errors.ts'
+import { isObjectName } from '../../domain/ids.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import { createFile, makeFolder, removeStaleFiles, syncFolder, unlinkIfThere } from './durable-files.ts'
 import { encodeHeader, isErrno, readBytes, readHeader } from './object-file.ts'
 
-/** A ULID with an optional suffix in lower case: no path, and no two names that differ only in case. */
-const OBJECT_NAME = /^[0-9A-HJKMNP-TV-Z]{26}([._-][a-z0-9]+){0,4}$/
 const INCOMING = 'incoming'
 
 /**
@@ -30,7 +29,7 @@ export function createDiskOutputStore({ folder }: { readonly folder: string }): 
   return {
     put: (key, name, bytes, mediaType) =>
       storing(`put ${name}`, async () => {
-        if (!OBJECT_NAME.test(name)) throw new RangeError(`${JSON.stringify(name)} is not an object name`)
+        if (!isObjectName(name)) throw new RangeError(`${JSON.stringify(name)} is not an object name`)
         await prepareOnce()
         const sha256 = createHash('sha256').update(bytes).digest('hex')
         const home = sessionFolder(root, key)
@@ -44,18 +43,25 @@ export function createDiskOutputStore({ folder }: { readonly folder: string }): 
         await syncFolder(root)
       }),
     async read(key, name, range) {
-      const bytes = OBJECT_NAME.test(name)
+      const bytes = isObjectName(name)
         ? await storing(`read ${name}`, () => readBytes(join(sessionFolder(root, key), name), range))
         : undefined
       if (bytes === undefined) throw new TooltrailError('output_not_found', `session ${key.session} has no such output`)
       return bytes
     },
     async stat(key, name) {
-      if (!OBJECT_NAME.test(name)) return undefined
+      if (!isObjectName(name)) return undefined
       const header = await storing(`stat ${name}`, () => readHeader(join(sessionFolder(root, key), name)))
       return header && { bytes: header.bytes, mediaType: header.mediaType }
     },
     link: async () => undefined,
+    async remove(key, name) {
+      if (!isObjectName(name)) return
+      const home = sessionFolder(root, key)
+      await storing(`remove ${name}`, async () => {
+        if (await unlinkIfThere(join(home, name))) await syncFolder(home)
+      })
+    },
     removeAll: (key) => storing(`remove outputs of ${key.session}`, () => removeFolder(sessionFolder(root, key))),
   }
 }

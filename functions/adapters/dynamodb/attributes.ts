@@ -37,9 +37,3 @@ export function requiredText(item: Item, name: string): string {
   if (text === undefined) throw new Error(`item ${textAt(item, 'sk')} has no ${name}`)
   return text
 }
-
-/** The field, or nothing where it is absent: for objects whose optional fields are left out. */
-export const given = <Name extends string, Value>(
-  name: Name,
-  value: Value | undefined,
-): { readonly [key in Name]?: Value } => (value === undefined ? {} : ({ [name]: value } as { [key in Name]: Value }))

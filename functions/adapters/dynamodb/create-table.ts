@@ -9,11 +9,11 @@ import { DUE_INDEX, GROUP_INDEX, OWNER_INDEX } from './keys.ts'
 
 const READY_SECONDS = 120
 
-/** What lists look at before they read a session. */
+/** What lists check before they read a session. */
 const LISTED = ['agent_print', 'active_run', 'queued']
 
 /** What the table looks like: keys, stream and the sparse indexes. */
-const TABLE: Omit<CreateTableCommandInput, 'TableName'> = {
+export const TABLE = {
   AttributeDefinitions: [
     { AttributeName: 'pk', AttributeType: 'S' },
     { AttributeName: 'sk', AttributeType: 'S' },
@@ -55,9 +55,9 @@ const TABLE: Omit<CreateTableCommandInput, 'TableName'> = {
   ],
   BillingMode: 'PAY_PER_REQUEST',
   StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' },
-}
+} satisfies Omit<CreateTableCommandInput, 'TableName'>
 
-/** Makes the table where it is not there yet (on AWS the stack makes it), and waits until it can be used. */
+/** Creates the table if it does not exist (on AWS the stack creates it), and waits until it can be used. */
 export async function createTableIfAbsent(client: DynamoDBClient, tableName: string): Promise<void> {
   try {
     await client.send(new CreateTableCommand({ ...TABLE, TableName: tableName }))

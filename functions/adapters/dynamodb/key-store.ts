@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { ApiKey } from '../../domain/api-key.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { RequestRate } from '../../domain/request-rate.ts'
 import type { KeyStore } from '../../ports/key-store.ts'
-import { given, numberAt, requiredText, textAt, toItem, type Item } from './attributes.ts'
+import { numberAt, requiredText, textAt, toItem, type Item } from './attributes.ts'
 import { above, absent, all, any, atMost, is, present, startsWith } from './expressions.ts'
 import { createTable, type Table, type TableDependencies } from './table.ts'
 
@@ -68,8 +69,8 @@ async function revoke(table: Table, id: string, now: number): Promise<boolean> {
 }
 
 /**
- * An item a key, beside its others. When its time has passed, it begins anew; else it is moved on. A request whose answer was lost
- * may count twice: the caller waits the longer, and is never let in too early.
+ * One more item per key. It starts again when its time has passed, and is moved on otherwise. A request whose response was lost
+ * may count twice: the caller then waits longer, but never gets in too early.
  */
 async function take(table: Table, id: string, { interval, early }: RequestRate, milliseconds: number): Promise<number> {
   const now = milliseconds * 1_000
@@ -86,5 +87,5 @@ async function take(table: Table, id: string, { interval, early }: RequestRate, 
 
 function apiKeyOf(item: Item): ApiKey {
   const key = JSON.parse(textAt(item, 'body') ?? '') as Omit<ApiKey, 'revokedAt'>
-  return { ...key, ...given('revokedAt', numberAt(item, 'revoked_at')) }
+  return { ...key, ...definedFields({ revokedAt: numberAt(item, 'revoked_at') }) }
 }

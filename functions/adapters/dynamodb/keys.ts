@@ -15,14 +15,19 @@ export const OWNER_INDEX = 'by_owner'
 export const DUE_INDEX = 'by_due'
 /** Due sessions are spread over this many index partitions, those of one tenant over some of them. */
 const DUE_SHARDS = 16
-/** A tenant's backlog fills no more, so that others' sessions are found beside it; each takes some 1,000 changes a second. */
+/** A tenant's backlog fills at most this many, so that others' sessions are found; each takes some 1,000 changes a second. */
 const SHARDS_OF_A_TENANT = 4
 
 export const HEADER = '#SESSION'
 const DETAILS = '#DETAILS'
+const CONTEXT = '#SUMMARY'
 export const EXPIRY = '#EXPIRY'
 export const RUN_PREFIX = '#RUN#'
 const CLAIM_PREFIX = '#KEY#'
+export const STEERING_PREFIX = '#STEER#'
+export const SOURCES_PREFIX = '#SOURCES#'
+/** Digits of a number, so that texts sort as numbers do. */
+const NUMBER_DIGITS = 12
 
 /** Neither tenants nor session ids hold a `#`. */
 export const partitionOf = ({ tenant, session }: SessionKey): string => `S#${tenant}#${session}`
@@ -35,10 +40,22 @@ export function sessionOf(item: Item): SessionKey {
 
 export const headerKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: HEADER })
 export const detailsKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: DETAILS })
+/** What policies decided for the session's requests. */
+export const contextKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: CONTEXT })
 export const expiryKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: EXPIRY })
 export const runKey = (key: SessionKey, id: string): ItemKey => ({ pk: partitionOf(key), sk: RUN_PREFIX + id })
+/** Marks a queued run that is to become a message of the running one: such runs are found without reading the queue. */
+export const steeringKey = (key: SessionKey, id: string): ItemKey => ({
+  pk: partitionOf(key),
+  sk: STEERING_PREFIX + id,
+})
 export const claimKey = (key: SessionKey, hash: string): ItemKey => ({ pk: partitionOf(key), sk: CLAIM_PREFIX + hash })
-/** `#` sorts before the digits that ids begin with, so messages stand after everything else. */
+/** Numbers of sources, by the last of those that one completion records. */
+export const sourcesKey = (key: SessionKey, last: number): ItemKey => ({
+  pk: partitionOf(key),
+  sk: SOURCES_PREFIX + String(last).padStart(NUMBER_DIGITS, '0'),
+})
+/** `#` sorts before the digits that ids begin with, so messages come after everything else. */
 export const messageKey = (key: SessionKey, id: string): ItemKey => ({ pk: partitionOf(key), sk: id })
 
 /** The index partitions of what the sweeper looks for. */
@@ -57,7 +74,7 @@ const firstByte = (text: string): number => createHash('sha256').update(text).di
 /** Each run moves its session in the list twice: a tenant may start some 1,000 runs a second before this is too few. */
 const LIST_SHARDS = 4
 
-/** Where a session stands in its tenant's list. */
+/** The place of a session in its tenant's list. */
 export const sessionsGroup = (key: SessionKey): string =>
   `sessions#${key.tenant}#${firstByte(partitionOf(key)) % LIST_SHARDS}`
 /** All parts of a tenant's list. */
@@ -74,6 +91,6 @@ export const placeAt = (time: number, id: string): string => `${String(time).pad
 /** The time of a place in a group. */
 export const timeOfPlace = (place: string): number => Number(place.slice(0, TIME_DIGITS))
 
-/** A short stand-in for a text that may be long, to compare by. */
+/** A short hash of a text that may be long, for comparison. */
 export const printOf = (text: string): string =>
   createHash('sha256').update(JSON.stringify(text)).digest('base64url').slice(0, 22)

@@ -7,20 +7,20 @@ import { TooltrailError } from '../../domain/errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Item } from './attributes.ts'
 
-/** What an atomic write was refused for: the item as it was, for each place whose condition failed. */
+/** Why an atomic write was refused: the item as it was, for each place whose condition failed. */
 export type Refusal = readonly ({ readonly item: Item | undefined } | undefined)[]
 
-/** Repeats work that failed for a while. */
+/** Repeats work that failed temporarily. */
 export type Retry = <Result>(action: string, work: () => Promise<Result>) => Promise<Result>
 
 /** With the waits between them about three seconds. The client itself makes one attempt each. */
 const ATTEMPTS = 9
-/** No attempt is begun later than this, in milliseconds: a store that never answers must not hold a caller for a lease's length. */
+/** No attempt begins later than this, in milliseconds: a store that never responds must not hold a caller for a lease. */
 const BEGUN_WITHIN_MS = 20_000
 const FIRST_WAIT_MS = 25
 const LONGEST_WAIT_MS = 1_000
 
-/** The store is busy, somebody else writes the same item, or it did not say what became of the request. */
+/** The store is busy, somebody else is writing the same item, or the outcome of the request is unknown. */
 const TRANSIENT = new Set([
   'ThrottlingException',
   'ProvisionedThroughputExceededException',
@@ -31,7 +31,7 @@ const TRANSIENT = new Set([
 ])
 const TRANSIENT_REASONS = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])
 
-/** Repeats work that failed for a while, with growing random waits; then rejects with `storage_failed`. */
+/** Repeats work that failed temporarily, with growing random waits; then rejects with `storage_failed`. */
 export function createRetry(clock: Clock): Retry {
   return async (action, work) => {
     const begun = clock.now()
@@ -71,6 +71,6 @@ function isTransient(error: unknown): boolean {
   }
   if (error instanceof DynamoDBServiceException)
     return TRANSIENT.has(error.name) || (error.$metadata.httpStatusCode ?? 500) >= 500
-  // No answer at all: a cut connection, a time limit.
+  // No response at all: a cut connection, a time limit.
   return error instanceof Error && error.name !== 'CredentialsProviderError'
 }

@@ -13,7 +13,7 @@ export async function tableSize(
   return { items: table?.ItemCount ?? 0, bytes: table?.TableSizeBytes ?? 0 }
 }
 
-/** How many history documents the messages of the table make at most. Reads all of the table, which costs its size. */
+/** The most history documents that the table's messages can have. Reads the whole table, so the cost grows with its size. */
 export async function documentsOfTable(client: DynamoDBClient, tableName: string): Promise<number> {
   const counts = await Promise.all(
     Array.from({ length: SEGMENTS }, async (_, segment) => {

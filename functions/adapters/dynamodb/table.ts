@@ -13,10 +13,11 @@ import { createRetry, refusalOf, type Refusal, type Retry } from './retry.ts'
 
 /** One part of an atomic write. */
 export type Action =
-  | { readonly update: ItemKey; readonly when: Condition; readonly change: Change }
+  /** Without a condition, it creates a missing item. */
+  | { readonly update: ItemKey; readonly when?: Condition; readonly change: Change }
   | { readonly put: Item; readonly when?: Condition }
   | { readonly check: ItemKey; readonly when: Condition }
-  | { readonly remove: ItemKey; readonly when: Condition }
+  | { readonly remove: ItemKey; readonly when?: Condition }
 
 export interface Range {
   /** Of the table, or of an index. */
@@ -33,15 +34,17 @@ export type Updated =
   | { readonly done: false; readonly item: Item | undefined }
 
 /**
- * The one table. Reads of the table are strong. Every request is tried again, the same byte by byte, when the store is busy or
- * gave no answer; when that does not help, it rejects with `storage_failed`.
+ * The one table. Reads of the table are strong, but for `glance`. Every request is tried again, the same byte by byte, when the store is busy or
+ * did not respond; if that does not help, it rejects with `storage_failed`.
  */
 export interface Table {
   read(key: ItemKey): Promise<Item | undefined>
+  /** The item as it was some moments ago: not read strongly, for half the price. */
+  glance(key: ItemKey): Promise<Item | undefined>
   /** In the order of the keys. */
   readMany(keys: readonly ItemKey[]): Promise<(Item | undefined)[]>
   query(range: Range): AsyncGenerator<Item>
-  /** All of it or nothing. Undefined when it is done; else what was refused, place by place. */
+  /** All or nothing. Undefined if it succeeded; otherwise what was refused, place by place. */
   write(actions: readonly Action[]): Promise<Refusal | undefined>
   update(key: ItemKey, when: Condition, change: Change): Promise<Updated>
 }
@@ -60,6 +63,7 @@ export function createTable({ client, tableName, clock }: TableDependencies): Ta
   const access = { client, tableName, retry }
   return {
     read: async (key) => (await readMany(access, [key]))[0],
+    glance: async (key) => (await readMany(access, [key], 'glance'))[0],
     readMany: (keys) => readMany(access, keys),
     query: (range) => query(access, range),
     write: (actions) => {
@@ -105,24 +109,32 @@ async function unlessRefused<Result>(
   }
 }
 
-async function readMany(access: Access, keys: readonly ItemKey[]): Promise<(Item | undefined)[]> {
+async function readMany(
+  access: Access,
+  keys: readonly ItemKey[],
+  how: 'read' | 'glance' = 'read',
+): Promise<(Item | undefined)[]> {
   const found = new Map<string, Item>()
   const distinct = [...new Map(keys.map((key) => [`${key.pk} ${key.sk}`, key])).values()]
-  for (let at = 0; at < distinct.length; at += BATCH) await readBatch(access, distinct.slice(at, at + BATCH), found)
+  for (let at = 0; at < distinct.length; at += BATCH)
+    await readBatch(access, distinct.slice(at, at + BATCH), how, found)
   return keys.map(({ pk, sk }) => found.get(`${pk} ${sk}`))
 }
 
-/** The store answers at most 16 MB at once and says which keys are left. */
+/** The store returns at most 16 MB at once and says which keys are left. */
 async function readBatch(
   { client, tableName, retry }: Access,
   keys: readonly ItemKey[],
+  how: 'read' | 'glance',
   found: Map<string, Item>,
 ): Promise<void> {
   let wanted: readonly Item[] = keys.map((key) => toItem({ ...key }))
   while (wanted.length > 0) {
     wanted = await retry('read', async () => {
       const { Responses, UnprocessedKeys } = await client.send(
-        new BatchGetItemCommand({ RequestItems: { [tableName]: { Keys: [...wanted], ConsistentRead: true } } }),
+        new BatchGetItemCommand({
+          RequestItems: { [tableName]: { Keys: [...wanted], ConsistentRead: how === 'read' } },
+        }),
       )
       for (const item of Responses?.[tableName] ?? []) found.set(idOf(item), item)
       const rest = UnprocessedKeys?.[tableName]?.Keys ?? []
@@ -161,13 +173,13 @@ function renderQuery(TableName: string, range: Range): QueryCommandInput {
   }
 }
 
-function renderUpdate(TableName: string, key: ItemKey, when: Condition, change: Change) {
+function renderUpdate(TableName: string, key: ItemKey, when: Condition | undefined, change: Change) {
   const scope = createScope()
   return {
     TableName,
     Key: { ...toItem({ ...key }) },
     UpdateExpression: renderChange(change, scope),
-    ConditionExpression: when(scope),
+    ...(when === undefined ? {} : { ConditionExpression: when(scope) }),
     ...scope.collected(),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   } as const
@@ -179,8 +191,9 @@ function renderAction(TableName: string, action: Action): TransactWriteItem {
     const guard = action.when === undefined ? {} : renderGuard(action.when)
     return { Put: { TableName, Item: { ...action.put }, ...guard } }
   }
-  const guard = renderGuard(action.when)
-  if ('check' in action) return { ConditionCheck: { TableName, Key: { ...toItem({ ...action.check }) }, ...guard } }
+  if ('check' in action)
+    return { ConditionCheck: { TableName, Key: { ...toItem({ ...action.check }) }, ...renderGuard(action.when) } }
+  const guard = action.when === undefined ? {} : renderGuard(action.when)
   return { Delete: { TableName, Key: { ...toItem({ ...action.remove }) }, ...guard } }
 }
 

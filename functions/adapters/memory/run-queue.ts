@@ -16,8 +16,8 @@ interface Pending {
 
 /**
  * Hints within this process. Hints of one session coalesce and never overlap; those of different sessions are handled in
- * parallel. When a handler rejects, its hint comes again after a growing wait. Hints that come before `consume` wait for it; what
- * `stop` leaves unhandled is found by the sweeper.
+ * parallel. When a handler rejects, its hint comes again after a growing wait. Hints that come before `consume` wait for it.
+ * The sweeper finds what `stop` leaves unhandled.
  */
 export function createMemoryRunQueue({ clock }: { readonly clock: Clock }): RunQueue {
   const pending = new Map<string, Pending>()
@@ -76,7 +76,7 @@ function createConsumer({ clock, pending, handle }: ConsumerParts): Consumer {
         await handle(entry.hint)
         entry.failures = 0
       } catch {
-        // The handler has logged why; here it only means: again later.
+        // The handler has logged why; here it only means: try again later.
         entry.failures += 1
       }
     } while (entry.again && entry.failures === 0 && !stopping.signal.aborted)

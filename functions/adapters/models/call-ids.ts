@@ -17,7 +17,7 @@ interface CallIds {
 export function createCallIds(unique: boolean): CallIds {
   const used = new Set<string>()
   let batch: string[] = []
-  let answered = 0
+  let results = 0
 
   function rename(id: string): string {
     const plain = id.replace(FOREIGN, '_').slice(0, LONGEST) || 'call'
@@ -30,11 +30,11 @@ export function createCallIds(unique: boolean): CallIds {
   return {
     begin(ids) {
       batch = unique ? ids.map(rename) : [...ids]
-      answered = 0
+      results = 0
       return batch
     },
     next(id) {
-      const index = answered++
+      const index = results++
       return { id: batch[index] ?? id, index }
     },
   }

@@ -11,12 +11,17 @@ interface DemoCall {
 /** What the demo model does next. */
 export type DemoPlan =
   | { readonly kind: 'error'; readonly message: string }
-  | { readonly kind: 'answer'; readonly reasoning?: string; readonly text: string; readonly calls: readonly DemoCall[] }
+  | {
+      readonly kind: 'completion'
+      readonly reasoning?: string
+      readonly text: string
+      readonly calls: readonly DemoCall[]
+    }
 
 type ToolResult = Extract<RequestMessage, { role: 'tool' }>
 
 const NAME = 'Demo model (no real model)'
-/** What it understands, and what that shows. */
+/** What it understands, and what each shows. */
 const PHRASES = [
   ['what time is it in Europe/Berlin', 'a tool call'],
   ['search history for …', 'finds what was said and done before'],
@@ -24,23 +29,29 @@ const PHRASES = [
   ['fetch https://…', 'fetches a page'],
   ['publish the report', 'an approval: the run is paused until you decide'],
   ['write a long report', 'a large output, of which the model is shown the beginning'],
+  ['cite the opening hours', 'sources, of which the completion cites one'],
+  ['describe the image', 'what it is sent of your images and files'],
   ['wait 20 seconds', 'a slow call, to cancel or to steer'],
   ['fail once', 'a failure, after which `continue` succeeds'],
   ['fail model', 'a failure, each time'],
   ['fail', 'a call with broken arguments'],
   ['think about …', 'reasoning'],
+  ['delegate <task> to <member>', 'a team, where the agent has members'],
   ['use <tool> with {…}', 'any tool that is declared, also yours'],
   ['do A and B at once', 'several calls in one round'],
   ['do A, then B', 'several rounds'],
 ] as const
 const HINT = 'Say "help" for what I understand.'
-/** Characters of a tool result that an answer quotes. */
+/** Characters of a tool result that a completion quotes. */
 const QUOTED = 600
+/** Characters of an input in which phrases are looked for: what comes after them must not keep other requests waiting. */
+const UNDERSTOOD = 100_000
 
-/** A deterministic function of the request: the calls that the last input asks for, step by step, then text from their results. */
+/** A deterministic function of the request: the calls that the last input asks for, step by step, then a text of results. */
 export function planDemo(request: ModelRequest): DemoPlan {
   const start = request.messages.findLastIndex((message) => message.role === 'user')
-  const input = textOf(request.messages[start]).trim()
+  const said = textOf(request.messages[start]).trim()
+  const input = said.slice(0, UNDERSTOOD)
   const since = request.messages.slice(start + 1)
   if (/^fail(?:ing)? (?:the )?model\b/i.test(input))
     return { kind: 'error', message: 'the demo model was asked to fail' }
@@ -52,17 +63,17 @@ export function planDemo(request: ModelRequest): DemoPlan {
   const forced = done === 0 && calls.length === 0 ? forcedCall(request) : []
   const results = since.filter((message) => message.role === 'tool')
   const reasoning =
-    /^think\b/i.test(input) && done === 0 ? { reasoning: `The input has ${input.length} characters.` } : {}
+    /^think\b/i.test(input) && done === 0 ? { reasoning: `The input has ${said.length} characters.` } : {}
   const next = [...calls, ...forced]
-  const text = next.length > 0 ? announce(next) : answer(input, results, unknownTools(input, request))
-  return { kind: 'answer', ...reasoning, text, calls: next }
+  const text = next.length > 0 ? announce(next) : report(request, input, results)
+  return { kind: 'completion', ...reasoning, text, calls: next }
 }
 
 /** Requests that failed once, by what they hold; the oldest are forgotten. */
 const failed = new Set<string>()
 const MOST_FAILED = 1_000
 
-/** Whether this request, the same to the letter, comes for the first time: what it is sent tells nothing of a failure. */
+/** Whether exactly this request comes for the first time: the request itself does not show a failure. */
 function isFirst({ messages }: ModelRequest): boolean {
   const name = createHash('sha256').update(JSON.stringify(messages, withoutBytes)).digest('base64')
   if (failed.delete(name)) return false
@@ -79,7 +90,7 @@ const unknownTools = (input: string, { tools }: ModelRequest): string[] =>
     tools.some((tool) => tool.name === name) ? [] : [name],
   )
 
-/** The calls that one step asks for: several only where it says that they happen at once. */
+/** The calls that one step asks for: several only if it says that they happen at once. */
 function callsOf(step: string, request: ModelRequest): DemoCall[] {
   const end = outside(step).search(/\s+(?:at once|at the same time|in parallel)\W*$/i)
   const pieces = end < 0 ? [step] : dividedAt(step.slice(0, end), /\s+and\s+|\s*,\s*/gi)
@@ -95,6 +106,9 @@ const USED = /\b(?:use|call)\s+(?:the\s+)?(?:tool\s+)?([\w-]*[_-][\w-]*)/gi
 
 function recognise(piece: string, request: ModelRequest): DemoCall | undefined {
   const make = (name: string, input: object): DemoCall => ({ name, arguments: JSON.stringify(input) })
+  const given = /^(?:please\s+)?delegate\s+(.+)\s+to\s+(?:the\s+)?([\w-]+)\W*$/is.exec(piece)
+  if (given !== null)
+    return make('delegate_task_to_member', { member: given[2], task: given[1]?.replace(/^"(.*)"$/s, '$1') ?? '' })
   const query = /\bsearch\b(?:\s+(?:the\s+|my\s+)?history)?(?:\s+for)?\s+(.+)$/is.exec(piece)?.[1]
   const search =
     query === undefined ? undefined : make('search_history', { query: query.replace(/^["']|["'.?]+$/g, '') })
@@ -103,6 +117,8 @@ function recognise(piece: string, request: ModelRequest): DemoCall | undefined {
   const used = /\b(?:use|call)\s+(?:the\s+)?(?:tool\s+)?([\w-]+)(?:\s+with\s+(.+))?$/is.exec(piece)
   if (used?.[1] !== undefined) return { name: used[1], arguments: used[2] ?? '{}' }
   if (/^publish\b/i.test(piece)) return make('demo_publish', { what: piece.replace(/^publish\s*/i, '') || 'it' })
+  const topic = /^cite\s+(.+)$/is.exec(piece)?.[1]
+  if (topic !== undefined) return make('demo_sources', { topic: topic.slice(0, 1_000) })
   if (/\b(?:long|large) (?:report|output)\b/i.test(piece)) return make('demo_report', {})
   const seconds = /^wait(?:\s+(?:for\s+)?(\d{1,2}))?\b/i.exec(piece)
   if (seconds !== null) return make('demo_wait', { seconds: Math.min(50, Number(seconds[1] ?? 20)) })
@@ -145,24 +161,43 @@ function announce(calls: readonly DemoCall[]): string {
   return `${NAME}: calling ${calls.map((call) => call.name).join(' and ')}.`
 }
 
-function answer(input: string, results: readonly ToolResult[], unknown: readonly string[]): string {
+function report(request: ModelRequest, input: string, results: readonly ToolResult[]): string {
   const lines = [
-    ...unknown.map((name) => `- ${name} is unknown: no such tool is declared.`),
+    ...unknownTools(input, request).map((name) => `- ${name} is unknown: no such tool is declared.`),
     ...results.map((result) => {
       const said = result.isError ? 'failed' : 'said'
-      return `- ${result.toolName} ${said}: ${shorten(textOf(result)) || '(nothing)'}`
+      return `- ${result.toolName} ${said}: ${quoted(textOf(result)) || '(nothing)'}`
     }),
   ]
   if (lines.length > 0) return `${NAME}:\n${lines.join('\n')}`
+  if (/^describe\b/i.test(input)) return `${NAME}: ${describeMedia(request)}`
   if (/^help\b/i.test(input)) return `${NAME}. ${help()}`
   if (/^fail once\b/i.test(input)) return `${NAME}: this time it succeeds.`
   return `${NAME}: you said ${JSON.stringify(shorten(input))}. ${HINT}`
 }
 
+/** A result's text without its sources, of which it cites the first. */
+function quoted(text: string): string {
+  const [, own = '', cited = ''] = /^([^]*?)(?:^|\n\n)(\[source\d+\]) /.exec(text) ?? []
+  return cited === '' ? shorten(text) : `${shorten(own)} ${cited}`.trim()
+}
+
+/** What the request holds of images and files: their bytes, or the note in their place. */
+function describeMedia({ messages }: ModelRequest): string {
+  const parts = messages.flatMap((message) => (message.role === 'assistant' ? [] : message.parts))
+  const media = parts.filter((part) => part.type !== 'text')
+  const sizes = media.map(
+    ({ filename, type, mediaType, data }) => `${filename ?? type} (${mediaType}, ${data?.length ?? 0} bytes)`,
+  )
+  if (sizes.length > 0) return `I am sent ${sizes.join(', ')}.`
+  const note = parts.findLast((part) => part.type === 'text' && part.text.startsWith('<system_note>'))
+  return note?.type === 'text' ? `I am sent no bytes, but a note: ${note.text}` : 'I am sent no image and no file.'
+}
+
 const help = (): string => `I understand:\n${PHRASES.map(([phrase, shows]) => `- "${phrase}": ${shows}`).join('\n')}`
 
 function shorten(text: string): string {
-  const characters = Array.from(text)
+  const characters = Array.from(text.slice(0, 2 * QUOTED + 2))
   return characters.length <= QUOTED ? text : `${characters.slice(0, QUOTED).join('')}…`
 }
 

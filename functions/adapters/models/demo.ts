@@ -11,7 +11,7 @@ const DELTA_CHARACTERS = 24
 const PAUSE_MS = 5
 
 /**
- * A stand-in that needs no key and no network. It is deterministic and no language model, and every completion says so. It
+ * A stand-in that needs no key and no network. It is deterministic and not a language model, and every completion says so. It
  * calls the real tools for a few fixed patterns of input and makes its text from their results.
  */
 export function createDemoModel(): Model {

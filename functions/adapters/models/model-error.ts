@@ -2,7 +2,7 @@ import { APICallError, LoadAPIKeyError, LoadSettingError, UnsupportedFunctionali
 import { ModelError } from '../../ports/model.ts'
 
 const TOO_LONG =
-  /context.?length|context.?window|maximum context|prompt is too long|input is too long|too many (?:input )?tokens|exceeds? the (?:maximum|limit|model)[^.]*token|reduce the length/i
+  /context.?(?:length|window|limit)|maximum context|prompt is too long|input is too long|too many (?:input )?tokens|exceeds? the (?:maximum|limit|model)[^.]*token|reduce the length/i
 /** Waiting does not help when a quota is used up. */
 const USED_UP = /insufficient_quota|billing|credit balance/i
 
@@ -23,10 +23,10 @@ export function toModelError(error: unknown): ModelError {
 function byStatus(error: unknown, status: number, message: string): ModelError {
   const body = APICallError.isInstance(error) ? (error.responseBody ?? '') : ''
   const text = `${message} ${body}`
-  const told = message === '' ? `the provider responded with status ${status}` : message
+  const detail = message === '' ? `the provider responded with status ${status}` : message
   const retryAfterMs = retryAfter(error)
   const make = (code: ModelError['code'], retryable: boolean): ModelError =>
-    new ModelError(code, told, { retryable, cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
+    new ModelError(code, detail, { retryable, cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
   if (status === 429) return make('rate_limited', !USED_UP.test(text))
   if (status === 401 || status === 403) return make('authentication', false)
   if (status === 408 || status === 504) return make('timeout', true)
@@ -39,9 +39,9 @@ function byStatus(error: unknown, status: number, message: string): ModelError {
 /** Without a status: the connection failed, or what came over it was not a response. */
 function withoutStatus(error: unknown, message: string): ModelError {
   if (TOO_LONG.test(message)) return new ModelError('context_length', message, { retryable: false, cause: error })
-  const told = error instanceof Error ? undefined : error
-  if (told === undefined) return new ModelError('network', message, { retryable: true, cause: error })
-  return new ModelError('provider_error', message, { retryable: !USED_UP.test(JSON.stringify(told)), cause: error })
+  const sent = error instanceof Error ? undefined : error
+  if (sent === undefined) return new ModelError('network', message, { retryable: true, cause: error })
+  return new ModelError('provider_error', message, { retryable: !USED_UP.test(JSON.stringify(sent)), cause: error })
 }
 
 /** An HTTP status: of the response, or the one that an error sent within a stream stands for. */

@@ -22,9 +22,9 @@ export interface Signing {
 }
 
 const TIMEOUT_MS = 10_000
-/** A serverless collection that sleeps wakes in 10 to 30 s, and the first request to it is answered then. */
+/** A sleeping serverless collection wakes in 10 to 30 s, and responds to the first request then. */
 const WAKING_MS = 40_000
-/** Errors of a kept connection that the other side has closed, as after a function was frozen. */
+/** Errors of a kept connection that the other side has closed, for example while a function was frozen. */
 const STALE = new Set(['ECONNRESET', 'EPIPE'])
 
 interface Dependencies {
@@ -33,8 +33,8 @@ interface Dependencies {
 }
 
 /**
- * A client that signs its requests where `signing` is given: what this adapter needs of the official one, of which 300 kB would be
- * loaded at each cold start. It tries each request once, and a second time only when a kept connection turned out to be closed:
+ * A client that signs its requests where `signing` is given: what this adapter needs of the official one, which would load 300
+ * kB at each cold start. It tries each request once, and a second time only when a kept connection turned out to be closed:
  * its callers know what to repeat.
  */
 export function createOpenSearchClient({ endpoint, signing }: Dependencies): SearchClient {

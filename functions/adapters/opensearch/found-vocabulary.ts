@@ -3,8 +3,8 @@ import { tokenize } from '../../search/tokens.ts'
 import type { Counts, Found } from './search-bodies.ts'
 
 /**
- * The words of an index as one search sees them: exact frequencies of what was asked for, and for slips and pieces of words
- * those that stand in the documents found, which is where they matter. All of it within the search's own scope.
+ * The words of an index as one search sees them: exact frequencies of the query's words, and for slips and pieces of words
+ * those in the documents found, which is where they matter. All of it within the search's own scope.
  */
 export function foundVocabulary(counts: Counts, documents: readonly Found[]): Vocabulary {
   let known: ReadonlyMap<string, number> | undefined

@@ -108,7 +108,7 @@ const unavailable = (message: string): TooltrailError =>
 const removals = (indexes: readonly string[] = [], alias: string): object[] =>
   indexes.map((index) => ({ remove: { index, alias } }))
 
-/** From here on the domain logs what took so long. What was said stays out of the log. */
+/** The domain logs searches that take longer than this. Their content stays out of the log. */
 const SLOW = {
   'search.slowlog.threshold.query.warn': '2s',
   'search.slowlog.threshold.fetch.warn': '1s',

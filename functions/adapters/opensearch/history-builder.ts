@@ -63,7 +63,7 @@ export function createOpenSearchHistoryBuilder({ client, alias, copies, poison, 
 const idsOf = ({ key, messageId, documents }: HistoryChange): string[] =>
   documents.map(({ part }) => documentId(key, messageId, part))
 
-/** What is stored is found a little later, and only a search tells when. */
+/** What is stored is found a little later, and only a search shows when. */
 async function untilFindable(
   { send, clock }: { readonly send: Send; readonly clock: Clock },
   index: string,

@@ -29,7 +29,7 @@ const Place = z.tuple([
 export const writeCursor = (query: HistoryQuery, { head, shown, below, stage }: HistoryCursor): string =>
   encodeCursor(query, [head.join(''), shown, below ?? '', stage])
 
-/** Reads a cursor. Throws `invalid_query` for what is no cursor, or one of another query. */
+/** Reads a cursor. Throws `invalid_query` for an invalid cursor, or one of another query. */
 export function readCursor(query: HistoryQuery, text: string): HistoryCursor {
   const [prints, shown, below, stage] = decodeCursor(query, text, Place)
   const head = Array.from({ length: Math.floor(prints.length / PRINT) }, (_, place) =>

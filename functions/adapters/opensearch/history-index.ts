@@ -42,7 +42,7 @@ export function createOpenSearchHistoryIndex({ client, alias }: Dependencies): H
   }
 }
 
-/** Where nothing was ever written there is no index yet, which is for who writes to make: nothing is found, that is `nothing`. */
+/** Before anything is written there is no index, and the writer creates it: a search then finds `nothing`. */
 async function available<Result>(nothing: Result, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

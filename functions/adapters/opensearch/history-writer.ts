@@ -70,7 +70,7 @@ export async function writeTo(
   return outcomes
 }
 
-/** Returns why it could not be reported: then it is tried again, so that nothing is lost silently. */
+/** Returns the reason if reporting failed: then it is tried again, so that nothing is lost silently. */
 async function report(poison: PoisonSink, { change, part }: Part, error: string): Promise<string | undefined> {
   const { key, messageId } = change
   try {

@@ -11,7 +11,7 @@ export const INDEX_VERSION = 1
 export interface Source {
   /** Orders messages by age: the message's id, then its print. */
   readonly event: string
-  /** Short name of a message within everything. */
+  /** Short name of a message, unique across everything. */
   readonly print: string
   readonly tenant: string
   readonly session: string

@@ -33,7 +33,7 @@ const SCORED = 100
 const ALL_TERMS = 10
 
 /**
- * Ways to match, from strict to wide: all terms, any of them, any of them also inside of words where they are unknown, and where
+ * Ways to match, from strict to wide: all terms; any of them; any of them, also inside words if they are unknown; the same if
  * they are rare.
  */
 export type Stage = 0 | 1 | 2 | 3
@@ -51,7 +51,7 @@ export interface Counts {
   readonly tokens: ReadonlyMap<string, number>
 }
 
-/** Asks for the counts of these groups. The engine's own statistics are of everybody's documents: nothing may rest on them. */
+/** Asks for the counts of these groups. The engine's own statistics cover everybody's documents and must not be used. */
 export function countBody(query: HistoryQuery, groups: readonly TermGroup[]): object {
   return {
     size: 0,
@@ -61,7 +61,7 @@ export function countBody(query: HistoryQuery, groups: readonly TermGroup[]): ob
   }
 }
 
-/** The counts as they were answered. */
+/** The counts from the response. */
 export function countsOf(groups: readonly TermGroup[], { hits, aggregations }: SearchResponse): Counts {
   const buckets = aggregations?.tokens?.buckets ?? []
   return {
@@ -70,7 +70,7 @@ export function countsOf(groups: readonly TermGroup[], { hits, aggregations }: S
   }
 }
 
-/** What a token tells: rare ones more. */
+/** How much a token says: rare ones say more. */
 const worthOf =
   ({ documents, tokens }: Counts): Worth =>
   (token) => {

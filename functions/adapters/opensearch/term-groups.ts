@@ -46,7 +46,7 @@ export const countedTokens = (groups: readonly TermGroup[]): string[] => [
   ),
 ]
 
-/** Words that are to be looked for inside of other words. */
+/** Words to look for inside other words. */
 export type Inside = ReadonlySet<string>
 
 /** Admits documents that hold the term, its whole or all its words, as it is or inflected. */
@@ -60,7 +60,7 @@ export function strictClause({ term, words }: TermGroup, inside: Inside): Clause
   return anyOf([{ terms: { t_all: term.wholes } }, ...(together === undefined ? [] : [together])])
 }
 
-/** What a token is worth to who searches. */
+/** How much a token counts for the searcher. */
 export type Worth = (token: string) => number
 
 /**

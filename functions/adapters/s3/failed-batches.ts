@@ -34,20 +34,24 @@ export async function* failedRecords({
 }
 
 /**
- * Takes the records that `isGone` says out of all batches; a batch without any left goes, too. What is in the bucket is what was
- * said: it must not outlive the session that it was said in.
+ * Replaces each record of the batches that were given up after `since` (milliseconds since 1970) by what `strip` returns, and
+ * drops it where that is undefined; a batch without records is removed. The bucket holds message content, which must not
+ * outlive its session.
  */
-export async function removeFailedRecords(
+export async function stripFailedRecords(
   { client, bucket }: { readonly client: S3Client; readonly bucket: string },
-  isGone: (record: unknown) => boolean,
+  strip: (record: unknown) => unknown,
+  since = 0,
 ): Promise<void> {
   for await (const page of paginateListObjectsV2({ client }, { Bucket: bucket }))
-    for (const { Key: key } of page.Contents ?? []) {
+    for (const { Key: key, LastModified: put } of page.Contents ?? []) {
+      if ((put?.getTime() ?? Infinity) < since) continue
       const { Body: body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
       const text = (await body?.transformToString()) ?? ''
       const records = recordsOf(key ?? '', text)
-      const left = records.filter((record) => !isGone(record))
-      if (left.length === records.length) continue
+      const stripped = await Promise.all(records.map((record) => strip(record)))
+      if (stripped.every((record, place) => record === records[place])) continue
+      const left = stripped.filter((record) => record !== undefined)
       const invocation = { ...(JSON.parse(text) as object), payload: JSON.stringify({ Records: left }) }
       const place = { Bucket: bucket, Key: key }
       if (left.length === 0) await client.send(new DeleteObjectCommand(place))

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import {
+  DeleteObjectCommand,
   DeleteObjectsCommand,
   GetObjectCommand,
   HeadObjectCommand,
@@ -10,6 +11,7 @@ import {
 import type { S3Client } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { TooltrailError } from '../../domain/errors.ts'
+import { isObjectName } from '../../domain/ids.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { LINK_SECONDS } from '../../ports/output-store.ts'
 import type { ByteRange, OutputStore } from '../../ports/output-store.ts'
@@ -22,9 +24,6 @@ export interface S3Dependencies {
   readonly bucket: string
 }
 
-/** A ULID with an optional suffix in lower case: no path, and no character that a key must escape. */
-const OBJECT_NAME = /^[0-9A-HJKMNP-TV-Z]{26}([._-][a-z0-9]+){0,4}$/
-
 const CONFLICT_ATTEMPTS = 3
 
 /**
@@ -35,7 +34,7 @@ export function createS3OutputStore({ client, bucket }: S3Dependencies): OutputS
   return {
     put: (key, name, bytes, mediaType) =>
       storing(`put ${name}`, async () => {
-        if (!OBJECT_NAME.test(name)) throw new RangeError(`${JSON.stringify(name)} is not an object name`)
+        if (!isObjectName(name)) throw new RangeError(`${JSON.stringify(name)} is not an object name`)
         const target = { Bucket: bucket, Key: prefixOf(key) + name, ContentType: mediaType }
         if (await created(client, target, bytes)) return
         const there = await readObject(client, bucket, target.Key)
@@ -43,19 +42,24 @@ export function createS3OutputStore({ client, bucket }: S3Dependencies): OutputS
           throw new Error('the name is taken by other bytes')
       }),
     async read(key, name, range) {
-      const bytes = OBJECT_NAME.test(name)
+      const bytes = isObjectName(name)
         ? await storing(`read ${name}`, () => readObject(client, bucket, prefixOf(key) + name, range))
         : undefined
       if (bytes === undefined) throw new TooltrailError('output_not_found', `session ${key.session} has no such output`)
       return bytes
     },
     async stat(key, name) {
-      if (!OBJECT_NAME.test(name)) return undefined
+      if (!isObjectName(name)) return undefined
       return storing(`stat ${name}`, () => statObject(client, bucket, prefixOf(key) + name))
     },
     async link(key, name, disposition) {
-      if (!OBJECT_NAME.test(name)) return undefined
+      if (!isObjectName(name)) return undefined
       return storing(`link ${name}`, () => linkTo(client, bucket, prefixOf(key) + name, disposition))
+    },
+    async remove(key, name) {
+      if (!isObjectName(name)) return
+      const command = new DeleteObjectCommand({ Bucket: bucket, Key: prefixOf(key) + name })
+      await storing(`remove ${name}`, () => client.send(command))
     },
     removeAll: (key) =>
       storing(`remove the outputs of ${key.session}`, () => removePrefix(client, bucket, prefixOf(key))),

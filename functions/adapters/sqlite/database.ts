@@ -63,7 +63,7 @@ export function readEach<Row>(database: Database, sql: string, ...values: SQLInp
   return statement(database, sql).iterate(...values) as IterableIterator<Row>
 }
 
-/** Answers how many rows were written. */
+/** Returns how many rows were written. */
 export function write(database: Database, sql: string, ...values: SQLInputValue[]): number {
   return Number(statement(database, sql).run(...values).changes)
 }

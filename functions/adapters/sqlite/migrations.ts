@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { HISTORY_SCHEMA } from './history/schema.ts'
-import { LOG_SCHEMA } from './log/schema.ts'
+import { CONTEXT_SCHEMA, LOG_SCHEMA, SOURCES_SCHEMA, STEERING_SCHEMA, TEAM_SCHEMA } from './log/schema.ts'
+import { USAGE_SCHEMA } from './log/usage-schema.ts'
 
 /** In the header of every file of ours. Files from before the first release have none; their rows cannot be read any more. */
 const APPLICATION = 0x74747261
@@ -9,7 +10,10 @@ const APPLICATION = 0x74747261
  * What brings a file from version n to n + 1, in order. A version that was ever released is never changed: a change is a new
  * entry at the end.
  */
-const MIGRATIONS: readonly string[] = [LOG_SCHEMA, HISTORY_SCHEMA]
+const MIGRATIONS: readonly string[] = [
+  ...[LOG_SCHEMA, HISTORY_SCHEMA, USAGE_SCHEMA, STEERING_SCHEMA, CONTEXT_SCHEMA],
+  ...[SOURCES_SCHEMA, TEAM_SCHEMA],
+]
 
 /**
  * Brings the tables up to date, once, whoever comes first: the version is read again under the write lock. Throws for a file

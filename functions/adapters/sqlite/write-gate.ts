@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 /**
- * Threads of one process that write to the same file. Whoever indexes in the background lets the others go first: SQLite does
- * not queue writers, and one that writes without a pause would keep the event loop waiting at its next commit.
+ * Threads of one process that write to the same file. A thread that indexes in the background lets the others go first:
+ * SQLite does not queue writers, and one that never pauses would keep the event loop waiting at its next commit.
  */
 export type WriteGate = Int32Array<SharedArrayBuffer>
 

@@ -4,21 +4,24 @@ import { messageLength } from '../../log/message-length.ts'
 import { createRoundsUnderWay } from './round-under-way.ts'
 
 /** Events that one consumer has not read yet, and the characters of their contents. */
-const BUFFERED = 1_000
-const BUFFERED_CHARACTERS = 1_000_000
+const BUFFERED = 256
+const BUFFERED_CHARACTERS = 32_000
 
 export interface Subscription {
   /**
-   * The next events; waits for them at most `milliseconds`, or until closed, and then answers none. `gap`: the consumer was
-   * too slow and events were dropped: what was stored can be read from the log.
+   * The next events. Waits at most `milliseconds`, or until closed; then returns none. `gap`: the consumer was too slow
+   * and events were dropped. Stored ones can be read from the log; the next events begin with what has streamed of the
+   * round under way.
    */
   next(milliseconds: number): Promise<{ events: readonly RunEvent[]; gap: boolean }>
+  /** Lets who waits go on without events. */
+  wake(): void
   close(): void
 }
 
 export interface EventBus {
   emit(key: SessionKey, event: RunEvent): void
-  /** Begins with what has already streamed of the round under way. */
+  /** Begins with what the current round has already streamed. */
   subscribe(key: SessionKey): Subscription
 }
 
@@ -36,10 +39,11 @@ export function createEventBus(): EventBus {
       const name = nameOf(key)
       const receivers = sessions.get(name) ?? new Set()
       sessions.set(name, receivers)
-      const buffer = createBuffer(rounds.of(name))
+      const buffer = createBuffer(() => rounds.of(name))
       receivers.add(buffer.receive)
       return {
         next: buffer.next,
+        wake: buffer.wake,
         close() {
           buffer.close()
           receivers.delete(buffer.receive)
@@ -50,25 +54,19 @@ export function createEventBus(): EventBus {
   }
 }
 
-function createBuffer(begun: readonly RunEvent[]): Subscription & { receive(event: RunEvent): void } {
-  let events = [...begun]
+function createBuffer(underWay: () => readonly RunEvent[]): Subscription & { receive(event: RunEvent): void } {
+  let events: RunEvent[] = []
   let length = 0
+  let isBehind = false
   let gap = false
   let closed = false
   let wake: (() => void) | undefined
+  for (const event of underWay()) receive(event)
   return {
-    receive(event) {
-      length += lengthOf(event)
-      if (events.length >= BUFFERED || (events.length > 0 && length > BUFFERED_CHARACTERS)) {
-        events = []
-        length = lengthOf(event)
-        gap = true
-      }
-      events.push(event)
-      wake?.()
-    },
+    receive,
+    wake: () => wake?.(),
     async next(milliseconds) {
-      if (events.length === 0 && !gap && !closed)
+      if (events.length === 0 && !isBehind && !closed)
         await new Promise<void>((resolve) => {
           const timer = setTimeout(over, milliseconds)
           wake = over
@@ -78,18 +76,43 @@ function createBuffer(begun: readonly RunEvent[]): Subscription & { receive(even
             resolve()
           }
         })
-      const batch = { events, gap }
-      events = []
-      length = 0
-      gap = false
-      return batch
+      if (gap) {
+        // What streams while the consumer reads the log is asked for afterwards.
+        gap = false
+        return { events: [], gap: true }
+      }
+      const next = isBehind ? underWay() : events
+      isBehind = false
+      empty()
+      return { events: next, gap: false }
     },
     close() {
       closed = true
       wake?.()
     },
   }
+
+  function receive(event: RunEvent): void {
+    length += lengthOf(event)
+    // Who waits takes it at once, however long it is.
+    if (!isBehind && (wake !== undefined || (events.length < BUFFERED && length <= BUFFERED_CHARACTERS))) {
+      events.push(event)
+      wake?.()
+      return
+    }
+    isBehind = true
+    gap ||= isStored(event) || events.some(isStored)
+    empty()
+  }
+
+  function empty(): void {
+    events = []
+    length = 0
+  }
 }
+
+/** What has no id has streamed of the round under way, or is of use to nobody who comes late. */
+const isStored = (event: RunEvent): boolean => 'id' in event
 
 function lengthOf(event: RunEvent): number {
   if ('text' in event) return event.text.length

@@ -1,177 +1,248 @@
 import { TooltrailError } from '../../domain/errors.ts'
 import { isTerminal } from '../../domain/events.ts'
 import type { RunEvent } from '../../domain/events.ts'
-import { OPEN_STATUSES } from '../../domain/message.ts'
-import type { Message } from '../../domain/message.ts'
-import type { Run } from '../../domain/run.ts'
+import { isLeaders } from '../../domain/message.ts'
+import type { Message, ToolMessage } from '../../domain/message.ts'
+import { isEnded } from '../../domain/run.ts'
+import type { Run, RunNotice } from '../../domain/run.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { isBlocked } from '../../domain/session.ts'
-import { eventsFrom, storedEvents } from '../../log/stored-events.ts'
-import type { Clock } from '../../ports/clock.ts'
+import { isDelegation } from '../../domain/team.ts'
+import { noticeEvents, withWaiting } from '../../log/run-events.ts'
+import {
+  beginningEvents,
+  firstToTell,
+  isInput,
+  isResolved,
+  lastEvent,
+  messageEvents,
+  tellNotices,
+} from '../../log/stored-events.ts'
+import type { Telling } from '../../log/stored-events.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { RunLease } from '../../ports/run-lease.ts'
-import { nameOf } from './event-bus.ts'
-import type { EventBus } from './event-bus.ts'
+import type { EventBus, Subscription } from './event-bus.ts'
+import { createEventFilter } from './event-filter.ts'
+import type { EventFilter } from './event-filter.ts'
+import { glanceAt } from './glances.ts'
+import { createPlace, runMessages } from './run-messages.ts'
+import type { Place } from './run-messages.ts'
+import { sharedReader } from './shared-reads.ts'
 
-/** How often the log is looked at for what other processes have stored. */
-const TAIL_MS = 500
-const PAGE = 200
-const PAGE_CHARACTERS = 4_000_000
+/** Milliseconds in which a consumer is woken at the latest; a glance does that long before. */
+const PATIENCE_MS = 60_000
 
-interface Dependencies {
+export interface FollowDependencies {
   readonly reader: LogReader
-  readonly lease: RunLease
-  readonly clock: Clock
+  readonly lease: Pick<RunLease, 'look' | 'glance'>
+  /** Whether this process is executing a run of the session: then it is told of everything. */
+  readonly worker: { isServing(key: SessionKey): boolean }
   readonly bus: EventBus
 }
 
 /**
- * A run's events: first what its log tells from the round of event `after` on, then live ones, each stored event once. What
- * other processes store is found by tailing the log. Ends after the run's terminal event or when `signal` aborts.
+ * A run's events: first those derived from its log, from the round of event `after` on, then live ones; each stored
+ * event once. What other processes store is found by glances at the header, and by tailing the log while they execute the run.
+ * Ends after the run's terminal event or when `signal` aborts.
  */
 export async function* followRun(
-  dependencies: Dependencies,
+  dependencies: FollowDependencies,
   key: SessionKey,
   runId: string,
   { after, signal }: { readonly after?: string; readonly signal: AbortSignal },
 ): AsyncGenerator<RunEvent> {
+  const { lease, worker } = dependencies
   const subscription = dependencies.bus.subscribe(key)
+  const { reader, begin } = sharedReader(dependencies.reader)
+  const glances = glanceAt(lease, key, { of: 'events', wake })
   signal.addEventListener('abort', subscription.close)
-  const filter = createFilter()
-  const runs = shareRuns(dependencies.reader, key)
+  const filter = createEventFilter()
   let target = runId
-  let first = true
+  let place: Place | undefined
+  let told: number | undefined
   try {
     while (!signal.aborted) {
-      const { run, events } = await tail(dependencies, key, target, runs.read)
+      const seen = await glances.seen()
+      const run = await currentRun(reader, key, target)
       target = run.id
-      const left = first ? eventsFrom(events, after) : events
-      // What lies before the round to go on from is known to the consumer: it must not come when the log is looked at again.
-      for (const event of events.slice(0, events.length - left.length)) filter.isNew(event)
-      for (const event of left) {
-        if (!filter.isNew(event)) continue
-        yield event
-        if (isTerminal(event)) return
+      place ??= createPlace(await beforeRound(reader, key, run, after))
+      const header = run.status === 'paused' ? await lease.look(key) : undefined
+      const isWaiting = header !== undefined && isBlocked(header)
+      const telling = tellNotices(run, told ?? firstToTell(run, place.after), isWaiting)
+      for await (const event of storedEvents({ reader, kept: dependencies.reader }, key, run, telling, place)) {
+        if (filter.isNew(event)) yield event
       }
-      first = false
-      if (yield* live()) return
+      told = telling.told
+      const last = lastEvent(run, place.waiting, isWaiting)
+      if (last !== undefined) {
+        if (filter.isNew(last)) yield last
+        return
+      }
+      filter.forget(place.after)
+      const isStale = (): boolean => {
+        if (run.status === 'running' && worker.isServing(key)) return false
+        const since = glances.since(seen)
+        // The header says nothing of a call that has ended.
+        return since === 'change' || (since === 'time' && run.status === 'running')
+      }
+      if (yield* liveEvents({ subscription, filter, target, signal, isStale, drop: begin })) return
     }
   } finally {
     signal.removeEventListener('abort', subscription.close)
     subscription.close()
-    runs.close()
+    glances.close()
   }
 
-  /** Yields what this process emits for as long as events come; answers whether the run's terminal event was among them. */
-  async function* live(): AsyncGenerator<RunEvent, boolean> {
-    for (;;) {
-      const { events, gap } = await subscription.next(TAIL_MS)
-      for (const event of events) {
-        if (event.runId !== target) continue
-        // This process has lost the run and taken it up again: what had streamed of the round streams anew.
-        if (event.type === 'round.started' && filter.isStreaming(event.round))
-          yield { ...event, type: 'round.restarted', reason: 'resumed' }
-        if (!filter.isNew(event)) continue
-        yield event
-        if (isTerminal(event)) return true
-      }
-      if (events.length === 0 || gap || signal.aborted) return false
-    }
+  /** All who are woken by the same glance read what has come since together. */
+  function wake(): void {
+    begin()
+    subscription.wake()
   }
 }
 
-/** The run, or the one that it was merged into, with what its log tells. Rejects with `run_not_found`. */
-async function tail(
-  dependencies: Dependencies,
+interface Live {
+  readonly subscription: Subscription
+  readonly filter: EventFilter
+  /** The run whose events are shown. */
+  readonly target: string
+  readonly signal: AbortSignal
+  /** Whether the log may have more than was read, now that no event comes. */
+  isStale(): boolean
+  /** Events were dropped: the log has to be read as it is now. */
+  drop(): void
+}
+
+/** Yields what this process emits until the log has to be read again. Returns whether the run's terminal event was among them. */
+async function* liveEvents({
+  subscription,
+  filter,
+  target,
+  signal,
+  isStale,
+  drop,
+}: Live): AsyncGenerator<RunEvent, boolean> {
+  for (;;) {
+    const { events, gap } = await subscription.next(PATIENCE_MS)
+    for (const event of events) {
+      if (event.runId !== target) continue
+      // This process lost the run and took it up again, or the consumer was too slow: the round streams again.
+      if (event.type === 'round.started' && filter.isStreaming(event))
+        yield { ...event, type: 'round.restarted', reason: 'resumed' }
+      if (!filter.isNew(event)) continue
+      yield event
+      if (isTerminal(event)) return true
+    }
+    if (gap) drop()
+    if (gap || signal.aborted || (events.length === 0 && isStale())) return false
+  }
+}
+
+/**
+ * What the log tells from `place` on, which is moved on; from the run's beginning when there is nothing before it. Without how it
+ * ended.
+ */
+async function* storedEvents(
+  { reader, kept }: { readonly reader: LogReader; readonly kept: LogReader },
   key: SessionKey,
-  runId: string,
-  read: (run: Run) => Promise<readonly Message[]>,
-): Promise<{ run: Run; events: readonly RunEvent[] }> {
-  const { reader, lease } = dependencies
+  run: Run,
+  telling: Telling,
+  place: Place,
+): AsyncGenerator<RunEvent> {
+  /** Calls whose end is told after the pause that waited for them. */
+  let held: ToolMessage[] = []
+  /** Results of members, which come after what the members did: the inner ones first. */
+  const results: RunEvent[] = []
+  let hasBegun = place.after !== undefined
+  place.begin()
+  if (run.startedAt !== undefined)
+    for await (const message of runMessages(reader, key, run.id, place.after, kept)) {
+      const input = !hasBegun && isInput(run, message) ? message : undefined
+      if (!hasBegun) yield* beginningEvents(run, input)
+      hasBegun = true
+      if (message.role !== 'tool') yield* notices(message.id)
+      if (message.role === 'assistant' && isLeaders(message)) yield* results.splice(0)
+      const [first, ...rest] = message === input ? [] : messageEvents(message)
+      if (first !== undefined) yield first
+      if (message.role === 'tool' && telling.waitsFor(message)) held.push(message)
+      else if (message.role === 'tool' && isDelegation(message)) results.unshift(...rest)
+      else yield* rest
+      place.pass(message)
+    }
+  if (!hasBegun) yield* beginningEvents(run, undefined)
+  yield* notices()
+  yield* results
+
+  async function* notices(before?: string): AsyncGenerator<RunEvent> {
+    for (const { notice, event } of telling.next(before)) {
+      if (notice.type === 'run.resumed') yield* ends(isResolved)
+      if (notice.type !== 'run.paused' || event.type !== 'run.paused') yield event
+      else yield withWaiting(event, await callsOf(reader, key, notice.calls))
+    }
+    yield* ends((call) => !telling.waitsFor(call))
+  }
+
+  function* ends(which: (call: ToolMessage) => boolean): Generator<RunEvent> {
+    const told = held.filter(which)
+    held = held.filter((call) => !told.includes(call))
+    for (const call of told) yield* messageEvents(call).slice(1)
+  }
+}
+
+/** Calls of a pause. */
+async function callsOf(reader: LogReader, key: SessionKey, ids: readonly string[]): Promise<ToolMessage[]> {
+  const found = await Promise.all(ids.map((id) => reader.message(key, id)))
+  return found.filter((message) => message?.role === 'tool')
+}
+
+/** The run, or the one that it was merged into. Rejects with `run_not_found`. */
+export async function currentRun(reader: LogReader, key: SessionKey, runId: string): Promise<Run> {
   const run = await reader.run(key, runId)
   if (run === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${runId}`)
-  if (run.status === 'merged' && run.mergedInto !== undefined) return tail(dependencies, key, run.mergedInto, read)
-  const header = run.status === 'paused' ? await lease.look(key) : undefined
-  const messages = await read(run)
-  return { run, events: storedEvents(run, messages, header !== undefined && isBlocked(header)) }
+  if (run.status !== 'merged' || run.mergedInto === undefined) return run
+  return currentRun(reader, key, run.mergedInto)
 }
 
-/** A run's messages as who follows it in this process has read them: its followers share them, however many they are. */
-interface SharedRun {
-  followers: number
-  messages: Promise<readonly Message[]>
-}
-
-const sharedRuns = new WeakMap<LogReader, Map<string, SharedRun>>()
-
-/** Reads runs' messages; when asked again, only those that are new or can have changed since. */
-function shareRuns(reader: LogReader, key: SessionKey): { read(run: Run): Promise<readonly Message[]>; close(): void } {
-  const runs = sharedRuns.get(reader) ?? new Map<string, SharedRun>()
-  sharedRuns.set(reader, runs)
-  let name: string | undefined
-  const close = (): void => {
-    const shared = name === undefined ? undefined : runs.get(name)
-    if (name !== undefined && shared !== undefined && --shared.followers === 0) runs.delete(name)
-    name = undefined
-  }
-  return {
-    async read(run) {
-      if (run.startedAt === undefined) return []
-      const wanted = `${nameOf(key)}/${run.id}`
-      const shared = runs.get(wanted) ?? { followers: 0, messages: Promise.resolve([]) }
-      if (wanted !== name) {
-        close()
-        name = wanted
-        shared.followers++
-        runs.set(wanted, shared)
-      }
-      // One after another, each as of its own time.
-      const before = shared.messages.catch((): readonly Message[] => [])
-      shared.messages = before.then((known) => readOn(reader, key, run, known))
-      return shared.messages
-    },
-    close,
-  }
-}
-
-async function readOn(
+/**
+ * The message after which the round of event `after` begins, for a consumer that has seen its events up to there. Undefined
+ * for the run's first round and for an event that is not the run's: all is sent then.
+ */
+async function beforeRound(
   reader: LogReader,
   key: SessionKey,
   run: Run,
-  before: readonly Message[],
-): Promise<readonly Message[]> {
-  const firstOpen = before.findIndex((one) => one.role === 'tool' && OPEN_STATUSES.includes(one.status))
-  const known = before.slice(0, firstOpen === -1 ? before.length : firstOpen)
-  for (let more = true; more;) {
-    const after = known.at(-1)?.id
-    const query = { order: 'ascending', limit: PAGE, mostCharacters: PAGE_CHARACTERS, run: run.id } as const
-    const page = await reader.messages(key, after === undefined ? query : { ...query, after })
-    known.push(...page.messages)
-    more = page.more
-  }
-  return known
+  after: string | undefined,
+): Promise<string | undefined> {
+  const [id = ''] = after?.split(':') ?? []
+  if (id === '') return undefined
+  const notice = noticeOf(run, after)
+  if (notice !== undefined && !('counts' in notice)) return notice.after
+  const found =
+    id === run.id && isEnded(run.status) ? await lastCompletion(reader, key, run) : await reader.message(key, id)
+  if (found === undefined || found.runId !== run.id) return undefined
+  const leaders = await leadersCall(reader, key, found)
+  if (leaders === undefined) return undefined
+  const begin = leaders.role === 'tool' ? leaders.assistantMessageId : leaders.id
+  const query = { run: run.id, before: begin, order: 'descending', limit: 1 } as const
+  return (await reader.messages(key, query)).messages[0]?.id
 }
 
-/** Tells events that a consumer has had, or that are stale because their round is stored, from new ones. */
-function createFilter(): { isNew(event: RunEvent): boolean; isStreaming(round: number): boolean } {
-  const known = new Set<string>()
-  let storedRound = -1
-  let startedRound = -1
-  return {
-    isStreaming: (round) => round > storedRound && round <= startedRound,
-    isNew(event) {
-      if ('id' in event) {
-        if (known.has(event.id)) return false
-        known.add(event.id)
-        if (event.type === 'message.completed') storedRound = Math.max(storedRound, event.message.round)
-        return true
-      }
-      if (!('round' in event)) return true
-      if (event.round <= storedRound) return false
-      if (event.type !== 'round.started') return true
-      if (event.round <= startedRound) return false
-      startedRound = event.round
-      return true
-    },
-  }
+/**
+ * The message itself, or the leader's delegate call that a member's belongs to: members work at the same time, so what one has not
+ * ended yet may stand before what another has.
+ */
+async function leadersCall(reader: LogReader, key: SessionKey, message: Message): Promise<Message | undefined> {
+  if (message.parentMessageId === undefined) return message
+  const call = await reader.message(key, message.parentMessageId)
+  return call && leadersCall(reader, key, call)
+}
+
+/** The notice that an event of this id tells. */
+function noticeOf(run: Run, event: string | undefined): RunNotice | undefined {
+  const { notices = [] } = run
+  return notices[noticeEvents(run, notices).findIndex((one) => one.id === event)]
+}
+
+async function lastCompletion(reader: LogReader, key: SessionKey, run: Run): Promise<Message | undefined> {
+  const query = { run: run.id, roles: ['assistant'], order: 'descending', limit: 1 } as const
+  return (await reader.messages(key, query)).messages[0]
 }

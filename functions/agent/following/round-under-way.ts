@@ -1,60 +1,76 @@
 import type { RunEvent } from '../../domain/events.ts'
-import { isLeaders } from '../../domain/message.ts'
 
-/** Rounds whose events are kept; of more, those that began first are forgotten: who comes late sees them once stored. */
+/** How many rounds' events are kept. Beyond that the oldest rounds are dropped: late followers see them once stored. */
 const MOST_ROUNDS = 256
-/** Events of one round that are kept; deltas of the same piece are one. */
+/** How many events of one round are kept; deltas of the same piece count as one. */
 const MOST_EVENTS = 1_000
 
 export interface RoundsUnderWay {
   /** Takes every event of a session, in order. */
   note(session: string, event: RunEvent): void
-  /** What has streamed of the session's round that is not stored yet, from its start; nothing between rounds. */
+  /** What the session's unstored rounds have streamed, each from its start: the leader's, or those of members at work. */
   of(session: string): readonly RunEvent[]
 }
 
 /**
- * Keeps what has streamed of rounds until they are stored, so that who comes late, or comes back, gets a round from its start
- * and not from the middle of a word.
+ * Keeps what rounds have streamed until they are stored, so that a late or returning follower gets a round from its
+ * start and not from the middle of a word.
  */
 export function createRoundsUnderWay(): RoundsUnderWay {
-  const rounds = new Map<string, RunEvent[]>()
+  const rounds = new Map<string, RoundUnderWay>()
+  const ofSession = new Map<string, Set<string>>()
   return {
     note(session, event) {
-      if (!isLeaders(event)) return
-      if (event.type === 'round.started') begin(session, event)
-      else if (event.type === 'round.restarted') rounds.get(session)?.splice(1)
-      else if (isDelta(event)) add(session, event)
-      else if (event.type === 'message.completed' || event.type.startsWith('run.')) rounds.delete(session)
+      const name = `${session} ${event.parentMessageId ?? ''}`
+      if (event.type === 'round.started') begin(session, name, event)
+      else if (event.type === 'round.restarted') rounds.get(name)?.events.splice(1)
+      else if (isDelta(event)) add(name, event)
+      else if (event.type === 'message.completed') end(name)
+      else if (event.type.startsWith('run.')) for (const one of ofSession.get(session) ?? []) end(one)
     },
-    of: (session) => [...(rounds.get(session) ?? [])],
+    of: (session) => [...(ofSession.get(session) ?? [])].flatMap((name) => rounds.get(name)?.events ?? []),
   }
 
-  function begin(session: string, event: RunEvent): void {
-    rounds.delete(session)
-    rounds.set(session, [event])
+  function begin(session: string, name: string, event: RunEvent): void {
+    end(name)
+    rounds.set(name, { session, events: [event] })
+    const names = ofSession.get(session) ?? new Set()
+    ofSession.set(session, names.add(name))
     if (rounds.size <= MOST_ROUNDS) return
     for (const oldest of rounds.keys()) {
-      rounds.delete(oldest)
+      end(oldest)
       return
     }
   }
 
-  function add(session: string, event: Delta): void {
-    const events = rounds.get(session)
+  function add(name: string, event: Delta): void {
+    const events = rounds.get(name)?.events
     if (events === undefined) return
     const joined = join(events.at(-1), event)
     if (joined === undefined) events.push(event)
     else events[events.length - 1] = joined
-    if (events.length > MOST_EVENTS) rounds.delete(session)
+    if (events.length > MOST_EVENTS) end(name)
   }
+
+  function end(name: string): void {
+    const { session = '' } = rounds.get(name) ?? {}
+    rounds.delete(name)
+    const names = ofSession.get(session)
+    names?.delete(name)
+    if (names?.size === 0) ofSession.delete(session)
+  }
+}
+
+interface RoundUnderWay {
+  readonly session: string
+  readonly events: RunEvent[]
 }
 
 type Delta = Extract<RunEvent, { readonly type: 'text.delta' | 'reasoning.delta' | 'tool_call.delta' }>
 
 const isDelta = (event: RunEvent): event is Delta => event.type.endsWith('.delta')
 
-/** Two deltas of the same piece as one; undefined for others. */
+/** Joins two deltas of the same piece; undefined for others. */
 function join(last: RunEvent | undefined, next: Delta): Delta | undefined {
   if (next.type === 'tool_call.delta') {
     const isSame = last?.type === next.type && last.toolCallId === next.toolCallId && last.sequence === next.sequence

@@ -6,7 +6,7 @@ import type { Session, SessionKey } from '../../domain/session.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { NewRun, RunInbox } from '../../ports/run-inbox.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
-import type { Placement } from './agent-service.ts'
+import type { Accepted, Placement } from './agent-service.ts'
 import type { SessionWorker } from '../serving/session-worker.ts'
 
 export interface AcceptDependencies {
@@ -17,31 +17,36 @@ export interface AcceptDependencies {
   readonly logger: Logger
 }
 
-/** Hands in a run, durably, and sees to it that somebody executes it: this process where `placement` says so. */
+/** Accepts a run durably and makes sure that it is executed: by this process if `placement` says so. */
 export async function acceptRun(
   dependencies: AcceptDependencies,
   session: Session,
   run: NewRun,
   placement: Placement,
-): Promise<{ runId: string; repeated: boolean }> {
+): Promise<Accepted> {
   const { inbox, worker } = dependencies
   const key = keyOf(session)
   const accepted = await inbox.enqueue(key, placement.here ? { ...run, startAs: randomUUID() } : run)
-  if (accepted.started !== undefined) goOn(dependencies, key, worker.serveStarted(session, accepted.started))
-  // Also where it was accepted before: the hint of then may be lost.
-  else await wake(dependencies, key, placement)
-  return { runId: accepted.runId, repeated: accepted.repeated }
+  const { runId, repeated, started } = accepted
+  if (started !== undefined) {
+    const { done, ended } = worker.serveStarted(session, started)
+    goOn(dependencies, key, done)
+    return { runId, repeated, ended }
+  }
+  // Also if it was accepted before: that hint may be lost.
+  await wake(dependencies, key, placement)
+  return { runId, repeated }
 }
 
-/** Tells this process's worker, or whoever reads the queue, that the session may have work. */
+/** Tells this process's worker, or a reader of the queue, that the session may have work. */
 export async function wake(dependencies: AcceptDependencies, key: SessionKey, placement: Placement): Promise<void> {
   if (placement.here) goOn(dependencies, key, dependencies.worker.serve(key))
   else await hint(dependencies, key)
 }
 
 /**
- * Hints that a session has work that is durable and due by now. A hint that cannot be sent is therefore logged and no failure
- * of the caller's, who would hand in the same again: the sweeper finds the work.
+ * Hints that a session has work, which is already durable and due. So a hint that cannot be sent is only logged: an
+ * error would make the caller send the same again, and the sweeper finds the work anyway.
  */
 export async function hint(
   { queue, logger }: Pick<AcceptDependencies, 'queue' | 'logger'>,
@@ -50,11 +55,11 @@ export async function hint(
   try {
     await queue.send(key)
   } catch (error) {
-    logger.error('a hint could not be sent', error, { tenant: key.tenant, session: key.session })
+    logger.error('could not send a hint', error, { tenant: key.tenant, session: key.session })
   }
 }
 
-/** Lets work go on after the caller has its response. Its failure is logged; the sweeper brings the next attempt. */
+/** Lets work continue after the caller has its response. A failure is logged; the sweeper makes the next attempt. */
 export function goOn({ logger }: Pick<AcceptDependencies, 'logger'>, key: SessionKey, work: Promise<unknown>): void {
   work.catch((error: unknown) => {
     logger.error('serving a session failed', error, { tenant: key.tenant, session: key.session })

@@ -1,92 +1,146 @@
+import type { Policies } from '../../domain/agent.ts'
 import { TooltrailError } from '../../domain/errors.ts'
-import { isBlocked, keyOf } from '../../domain/session.ts'
+import { isBlocked, keyOf, type SessionKey } from '../../domain/session.ts'
+import type { LogImport } from '../../ports/log-import.ts'
 import type { NewRun, RunInbox } from '../../ports/run-inbox.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
-import type { SessionDeletion } from '../../ports/session-deletion.ts'
+import type { DeletionState, SessionDeletion } from '../../ports/session-deletion.ts'
 import { acceptRun, agentOf, goOn, hint, wake } from './accept-run.ts'
-import { prepareResolutions } from './resolutions.ts'
 import type { AgentService } from './agent-service.ts'
 import { continueDeletion } from '../serving/delete-session.ts'
+import { inTime } from '../serving/in-time.ts'
 import type { EventBus } from '../following/event-bus.ts'
-import { followRun } from '../following/event-feed.ts'
-import { storeInput } from './incoming.ts'
-import type { LoopDependencies } from '../loop/loop-dependencies.ts'
+import type { followRun } from '../following/event-feed.ts'
+import type { untilSettled } from '../following/run-end.ts'
+import { keepingMedia, storeInput } from './incoming.ts'
+import type { LoopDependencies } from '../loop/run-state.ts'
 import type { SessionWorker } from '../serving/session-worker.ts'
 
-/** How long a caller waits for a deletion before it goes on in the background, in milliseconds. */
+/** How long a caller waits for a deletion before it continues in the background, in milliseconds. */
 const DELETION_MS = 5_000
-/** How long a caller waits for a run that nobody executes to be cancelled: it takes a few writes. */
+/** How long a caller waits for the cancel of a run that no process executes, which takes a few writes. */
 const CANCEL_MS = 1_000
 
 export type AgentServiceDependencies = LoopDependencies & {
   readonly inbox: RunInbox
   readonly queue: RunQueue
   readonly deletion: SessionDeletion
+  readonly imports: LogImport
   readonly worker: SessionWorker
   readonly bus: EventBus
 }
 
 /** The agent service over its ports and the worker of this process. */
-export function createAgentService(dependencies: AgentServiceDependencies): AgentService {
+export function createAgentService(ports: AgentServiceDependencies): AgentService {
+  const dependencies = inTime(ports)
   const { inbox, clock, deletion, worker } = dependencies
   return {
     ...acceptors(dependencies),
     async cancel(key, runId) {
       const cancelled = await inbox.cancel(key, runId)
       if (cancelled.state !== 'cancelling' || !cancelled.free) return
-      // What is queued behind the cancelled run is executed then: that is not to be waited for.
+      // The worker then executes what is queued behind the cancelled run: do not wait for that.
       goOn(dependencies, key, worker.serve(key))
       const signal = AbortSignal.timeout(CANCEL_MS)
-      for await (const event of followRun(dependencies, key, runId, { signal })) void event
+      await settled(dependencies, key, runId, signal)
     },
-    follow: (key, runId, options) => followRun(dependencies, key, runId, options),
+    follow: (key, runId, options) => follow(dependencies, key, runId, options),
+    settled: (key, runId, signal) => settled(dependencies, key, runId, signal),
+    context: async (session, run) => (await contextWork()).nextRequest(dependencies, session, run),
+    consolidate: async (session, options) => (await contextWork()).consolidateByHand(dependencies, session, options),
+    importMessages: async (session, messages, options) => {
+      const { appendClosed } = await import('./append-closed.ts')
+      return appendClosed(dependencies, session, messages, options)
+    },
+    copyLog: async (from, through, to) => {
+      const { copyLog } = await import('./copy-log.ts')
+      return copyLog(dependencies, from, through, to)
+    },
     search: (query) => dependencies.search(query),
     async deleteSession(key) {
       if (!(await deletion.tombstone(key)))
         throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
       const state = await continueDeletion(dependencies, key, clock.now() + DELETION_MS)
       if (!state.removed) await hint(dependencies, key)
-      return state
+      return withDocuments(dependencies, key, state)
+    },
+    async deletionState(key, owner) {
+      const state = await deletion.state(key, owner)
+      return state === undefined ? undefined : withDocuments(dependencies, key, state)
     },
   }
 }
 
-/** What makes runs start or go on. */
+/** Loaded with the first run that is followed: the API loads little before its first request. */
+async function* follow(...given: Parameters<typeof followRun>): ReturnType<typeof followRun> {
+  const following = await import('../following/event-feed.ts')
+  yield* following.followRun(...given)
+}
+
+async function settled(...given: Parameters<typeof untilSettled>): Promise<void> {
+  const ends = await import('../following/run-end.ts')
+  await ends.untilSettled(...given)
+}
+
+/** The state of a deletion, which is not done while documents are found, or while nobody can tell. */
+async function withDocuments(
+  { index }: Pick<AgentServiceDependencies, 'index'>,
+  key: SessionKey,
+  state: DeletionState,
+): Promise<DeletionState> {
+  if (!state.removed) return state
+  try {
+    const { hits } = await index.search({ scope: key, text: '', filters: {}, limit: 1 })
+    return { ...state, removed: hits.length === 0 }
+  } catch (error) {
+    if (error instanceof TooltrailError && error.code === 'search_unavailable') return { ...state, removed: false }
+    throw error
+  }
+}
+
+/** Starts runs, or lets them continue. */
 function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, 'submit' | 'continue' | 'resolve'> {
   const { inbox, lease, reader } = dependencies
   return {
     async submit(session, submission, placement) {
       const agent = agentOf(dependencies, session)
-      const { parts, user, metadata, onBusy = agent.policies.onBusy, ...rest } = submission
+      const { parts, user = session.user, metadata, onBusy = agent.policies.onBusy, ...rest } = submission
+      const stored = await storeInput(dependencies, session, parts)
       const input = {
-        parts: await storeInput(dependencies, session, parts),
+        parts: stored,
         ...(user === undefined ? {} : { user }),
         ...(metadata === undefined ? {} : { metadata }),
       }
       const run: NewRun = { ...rest, agent: session.agent, trigger: 'input', onBusy, input }
-      return acceptRun(dependencies, session, run, placement)
+      return keepingMedia(dependencies, session, stored, () => acceptRun(dependencies, session, run, placement))
     },
     async continue(session, options, placement) {
       agentOf(dependencies, session)
       const key = keyOf(session)
       const header = await lease.look(key)
-      if (header?.activeRun !== undefined && !isBlocked(header)) {
+      const active = header !== undefined && isBlocked(header) ? undefined : header?.activeRun
+      const [queued] = header?.activeRun === undefined ? await reader.queued(key, 1) : []
+      const joined = active ?? queued?.id
+      if (joined !== undefined) {
+        const { idempotency } = options
+        const given =
+          idempotency === undefined ? { runId: joined, repeated: false } : await inbox.join(key, joined, idempotency)
         await wake(dependencies, key, placement)
-        return { runId: header.activeRun, repeated: false }
-      }
-      const [queued] = header?.activeRun === undefined ? await reader.queued(key) : []
-      if (queued !== undefined) {
-        await wake(dependencies, key, placement)
-        return { runId: queued.id, repeated: false }
+        return given
       }
       const run: NewRun = { ...options, agent: session.agent, trigger: 'continue', onBusy: 'reject', clientTools: [] }
       return acceptRun(dependencies, session, run, placement)
     },
     async resolve(session, runId, resolutions, placement) {
-      const { policies } = agentOf(dependencies, session)
+      const agent = agentOf(dependencies, session)
       const key = keyOf(session)
-      const prepared = await prepareResolutions(dependencies, key, runId, resolutions, policies)
+      const { prepareResolutions } = await import('./resolutions.ts')
+      const policiesOf = (name: string): Policies => (dependencies.agents.get(name) ?? agent).policies
+      const prepared = await prepareResolutions(dependencies, key, runId, resolutions, policiesOf)
       if ((await inbox.resolve(key, runId, prepared)).complete) await wake(dependencies, key, placement)
     },
   }
 }
+
+/** Loaded when somebody asks: few sessions are looked at like that. */
+const contextWork = () => import('./session-context.ts')

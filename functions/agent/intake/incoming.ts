@@ -1,8 +1,10 @@
+import { TooltrailError } from '../../domain/errors.ts'
 import type { MediaPart, UserPart } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
+import type { Logger } from '../../ports/logger.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
-import { storeMedia } from '../loop/store-media.ts'
+import { storeMedia } from '../media.ts'
 import type { IncomingPart } from './agent-service.ts'
 
 interface Dependencies {
@@ -27,7 +29,35 @@ export async function storeInput(
   return [...inOrder, { type: 'note', text: mediaNote(media) }]
 }
 
-/** The note on media that are no longer sent. */
+/**
+ * Hands in an input whose media are stored; they are removed when it is refused, or was accepted before with media of its own. A
+ * store that failed may have accepted it: then they stay, as they do when this process dies, until the session is deleted.
+ */
+export async function keepingMedia<Accepted extends { readonly repeated: boolean }>(
+  { outputs, logger }: Pick<Dependencies, 'outputs'> & { readonly logger: Logger },
+  key: SessionKey,
+  parts: readonly UserPart[],
+  accept: () => Promise<Accepted>,
+): Promise<Accepted> {
+  const media = parts.flatMap((part) => (part.type === 'image' || part.type === 'file' ? [part] : []))
+  const remove = async (): Promise<void> => {
+    try {
+      for (const { id } of media) await outputs.remove(key, id)
+    } catch (error) {
+      logger.warn('media of an input that was not accepted stay', { session: key.session, error: String(error) })
+    }
+  }
+  try {
+    const accepted = await accept()
+    if (accepted.repeated) await remove()
+    return accepted
+  } catch (error) {
+    if (error instanceof TooltrailError && error.code !== 'storage_failed') await remove()
+    throw error
+  }
+}
+
+/** The note that replaces media that are no longer sent. */
 export function mediaNote(media: readonly MediaPart[]): string {
   const seen = { image: 0, file: 0 }
   const names = media.map(({ type, filename }) => {

@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { Policies } from '../../domain/agent.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { ToolMessage } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
+import type { Source } from '../../domain/source.ts'
 import { fitContent } from '../../log/fit-content.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
-import type { Resolution } from '../../ports/run-inbox.ts'
+import type { Resolution } from '../../domain/call-resolution.ts'
 import type { IncomingPart, CallResolution } from './agent-service.ts'
-import { storeMedia } from '../loop/store-media.ts'
+import { storeToolMedia } from '../media.ts'
 
 /** Rows read at a time. */
 const PAGE = 200
@@ -21,26 +23,26 @@ interface Dependencies {
 }
 
 /**
- * Answers as the inbox takes them: large contents and media are in the output store when this resolves. Each carries a hash of
- * what was answered, so that the same answer again is told from a different one.
+ * Resolutions in the form that the inbox takes: large contents and media are in the output store when this resolves.
+ * Each has a hash of its content, so that a repeat can be told from a different resolution.
  */
 export async function prepareResolutions(
   dependencies: Dependencies,
   key: SessionKey,
   runId: string,
   resolutions: readonly CallResolution[],
-  policies: Policies,
+  policiesOf: (agent: string) => Policies,
 ): Promise<Resolution[]> {
   const rows = await callsOf(dependencies.reader, key, runId, resolutions)
   return Promise.all(
     resolutions.map((resolution) => {
       const row = rowOf(runId, resolution, rows)
-      return prepareResolution(dependencies, key, row, resolution, policies)
+      return prepareResolution(dependencies, key, row, resolution, policiesOf(row.agent))
     }),
   )
 }
 
-/** The call that the sender saw. Models use ids again, so an id alone must not mean a call of a later round. */
+/** The call that the sender saw. Models reuse ids, so an id alone must not mean a call of a later round. */
 function rowOf(
   runId: string,
   { toolCallId, messageId }: CallResolution,
@@ -55,12 +57,12 @@ function rowOf(
   if (row !== undefined) {
     const candidates = waited.map(({ id, call, status }) => `${id} (${call.slice(0, 100)}, ${status})`).join(', ')
     const text = `run ${runId} has had more than one call ${name}: say which with its message_id: ${candidates}`
-    throw new TooltrailError('answer_conflict', text)
+    throw new TooltrailError('resolution_conflict', text)
   }
   const [executed] = meant
   if (executed === undefined) throw new TooltrailError('call_not_found', `run ${runId} waits for no call ${name}`)
-  const text = `call ${name} is executed here (${executed.status}): it takes no tool result and no decision`
-  throw new TooltrailError('answer_conflict', text)
+  const text = `call ${name} is executed here (${executed.status}): it accepts no tool result and no decision`
+  throw new TooltrailError('resolution_conflict', text)
 }
 
 /** The run's calls of these ids, all of them, in the order of the log. */
@@ -92,25 +94,31 @@ async function prepareResolution(
   if ('approve' in resolution) return { ...call, kind: 'approval', approved: resolution.approve, hash }
   const content = 'error' in resolution ? [{ type: 'text', text: resolution.error } as const] : resolution.output
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
-  const media = await storeMedia(
-    dependencies,
+  const { stored: media } = await storeToolMedia(
+    dependencies.outputs,
     key,
     content.filter((part) => part.type !== 'text'),
   )
-  const { parts, output, object } = fitContent(
+  const { objects, ...fitted } = fitContent(
     { messageId: row.id, attempt: hash.slice(0, 16) },
-    { text, media },
+    { text, media, ...('error' in resolution ? {} : definedFields({ sources: resolution.sources })) },
     policies,
   )
-  if (object !== undefined) await dependencies.outputs.put(key, object.name, object.bytes, object.mediaType)
-  return { ...call, kind: 'result', status: 'error' in resolution ? 'error' : 'completed', parts, output, hash }
+  for (const { name, bytes, mediaType } of objects) await dependencies.outputs.put(key, name, bytes, mediaType)
+  return { ...call, kind: 'result', status: 'error' in resolution ? 'error' : 'completed', ...fitted, hash }
 }
+
+/** Without regard to the order of its fields. */
+const fieldsOf = ({ title, url, text, id }: Source): unknown => ({ title, url, text, id })
 
 function hashOf(resolution: CallResolution): string {
   const hash = createHash('sha256')
   if ('approve' in resolution) hash.update(`approve:${resolution.approve}`)
   else if ('error' in resolution) hash.update(`error:${resolution.error}`)
-  else for (const part of resolution.output) updateWith(part)
+  else {
+    for (const part of resolution.output) updateWith(part)
+    if (resolution.sources !== undefined) hash.update(`sources:${JSON.stringify(resolution.sources.map(fieldsOf))}`)
+  }
   return hash.digest('hex')
 
   function updateWith(part: IncomingPart): void {

@@ -1,13 +1,42 @@
+import pRetry from 'p-retry'
 import type { Policies } from '../../domain/agent.ts'
-import type { ModelRequest, ToolDeclaration } from '../../domain/model-request.ts'
-import { roundRestarted, roundStarted } from '../../log/run-events.ts'
+import type { RunEvent } from '../../domain/events.ts'
+import type { AssistantPart } from '../../domain/message.ts'
+import type { ModelRequest, RequestMedia, ToolDeclaration } from '../../domain/model-request.ts'
+import { delta, roundRestarted, roundStarted } from '../../log/run-events.ts'
+import type { RoundOfThread } from '../../log/run-events.ts'
+import type { Clock } from '../../ports/clock.ts'
 import { ModelError } from '../../ports/model.ts'
-import type { Completion } from '../../ports/model.ts'
-import { CompletionFailed, requestCompletion } from './completion-request.ts'
-import { attachMedia, buildRequest, declaredTools } from './model-request.ts'
+import type { Completion, Model } from '../../ports/model.ts'
+import { attachMedia } from '../media.ts'
+import { limitTime, raceAbort } from '../time-limit.ts'
+import type { LeaseKeeper } from './lease-keeper.ts'
+import { fittingRequest, reducedRequest } from './context.ts'
+import { recordDecision } from './decision.ts'
+import { declaredTools } from './model-request.ts'
 import type { RunState } from './run-state.ts'
 import { ownMessages, roundOf } from './thread.ts'
 import type { Thread } from './thread.ts'
+
+/** A request without any event for so many milliseconds has failed, unless the agent's options say another time. */
+const SILENT_MS = 120_000
+const RETRIES = 3
+/** A provider that asks for a longer wait fails the run instead. */
+const LONGEST_WAIT_MS = 60_000
+
+/** A request that came to no completion, with the text and reasoning that had streamed before. */
+export class CompletionFailed extends Error {
+  readonly streamed: readonly AssistantPart[]
+  constructor(cause: unknown, streamed: readonly AssistantPart[]) {
+    super('the model gave no completion', { cause })
+    this.name = 'CompletionFailed'
+    this.streamed = streamed
+  }
+}
+
+/** Text and reasoning without their empty parts. */
+export const keptParts = (streamed: readonly AssistantPart[]): AssistantPart[] =>
+  streamed.filter((part) => (part.type === 'text' || part.type === 'reasoning') && part.text !== '')
 
 /** Why a completion is cut off: no process may run for longer, or this one was told to stop. */
 export class CutOff extends Error {
@@ -23,8 +52,6 @@ interface Asking {
   readonly isLast: boolean
   /** May cut the completion off, beside what stops the run. */
   readonly signal: AbortSignal
-  /** Whether the completion has all the time that a process has. */
-  readonly isWhole: boolean
 }
 
 /**
@@ -34,13 +61,13 @@ interface Asking {
 export async function nextCompletion(
   state: RunState,
   thread: Thread,
-  { isLast, signal, isWhole }: Asking,
+  { isLast, signal }: Asking,
 ): Promise<Completion | undefined> {
   try {
     return await askWithPolicy(state, thread, isLast, signal)
   } catch (error) {
     if (!(error instanceof CompletionFailed) || !(error.cause instanceof CutOff)) throw error
-    if (isWhole && error.cause.why === 'out_of_time') {
+    if (thread.isWhole && error.cause.why === 'out_of_time') {
       const text = 'the completion took longer than one process may run'
       throw new CompletionFailed(new ModelError('timeout', text, { retryable: false, cause: error }), error.streamed)
     }
@@ -59,16 +86,31 @@ async function askWithPolicy(
   isLast: boolean,
   signal: AbortSignal,
 ): Promise<Completion> {
-  const { run, session } = state.held
+  const { held, session } = state
   const { clock } = state.ports
   const { requireTool } = thread.agent.policies
-  const tools = declaredTools(thread.tools, run.clientTools)
+  const tools = declaredTools(thread.tools, held.run.clientTools)
   const at = roundOf(thread)
-  const target = { model: thread.model, clock, at, keeper: state.keeper, emit: state.emit }
-  const ask = async (toolChoice: ModelRequest['toolChoice']): Promise<Completion> => {
-    const request = buildRequest({ session, thread, tools, toolChoice })
-    const messages = await attachMedia(request.messages, session, state.store.outputs)
+  const { model } = thread
+  if (model === undefined) throw new Error(`the model of ${thread.agent.name} was not opened`)
+  const target = { model, clock, at, keeper: state.keeper, emit: state.emit }
+  const send = async (request: ModelRequest): Promise<Completion> => {
+    const { messages, missing } = await attachMedia(request.messages, session, state.store.outputs)
+    await warnOfMissing(state, missing)
     return requestCompletion(target, { ...request, messages }, signal)
+  }
+  const ask = async (toolChoice: ModelRequest['toolChoice']): Promise<Completion> => {
+    const asked = { thread, tools, toolChoice }
+    const sized = await fittingRequest(state, asked)
+    try {
+      return await send(sized.request)
+    } catch (error) {
+      if (!isTooLong(error)) throw error
+      const smaller = await reducedRequest(state, asked, sized)
+      if (smaller === undefined) throw error
+      state.emit(roundRestarted(at, 'context_reduced'))
+      return send(smaller.request)
+    }
   }
   state.emit(roundStarted(at))
   const completion = await ask(isLast ? 'none' : 'auto')
@@ -78,10 +120,27 @@ async function askWithPolicy(
   return ask(demanded)
 }
 
+/** Says once in a run that media cannot be read any more. */
+async function warnOfMissing(state: RunState, missing: readonly RequestMedia[]): Promise<void> {
+  if (missing.length === 0) return
+  const names = missing.map(({ filename, type }) => filename ?? type)
+  const detail = `${names.join(', ')} cannot be read any more: a note stands in the request`
+  const isKnown = state.context.notices.some((notice) => notice.type === 'warning' && notice.detail === detail)
+  if (isKnown) return
+  await recordDecision(state, {
+    notices: [{ type: 'warning', code: 'media_unavailable', detail, after: state.head ?? '' }],
+  })
+}
+
+const isTooLong = (error: unknown): boolean =>
+  error instanceof CompletionFailed && error.cause instanceof ModelError && error.cause.code === 'context_length'
+
 /** How to force the call that the policy demands; undefined when nothing is demanded or the run has made it. */
 function demandedChoice(thread: Thread, tools: readonly ToolDeclaration[]): ModelRequest['toolChoice'] | undefined {
   const { requireTool } = thread.agent.policies
   if (requireTool === null || tools.length === 0) return undefined
+  // A run without an input of its own brings no client tools.
+  if (requireTool !== 'any' && !tools.some(({ name }) => name === requireTool.name)) return undefined
   const calls = ownMessages(thread).flatMap((message) => (message.role === 'assistant' ? message.toolCalls : []))
   if (satisfies(calls, requireTool)) return undefined
   return requireTool === 'any' ? 'required' : requireTool
@@ -90,4 +149,103 @@ function demandedChoice(thread: Thread, tools: readonly ToolDeclaration[]): Mode
 function satisfies(calls: readonly { readonly name: string }[], demanded: Policies['requireTool']): boolean {
   if (demanded === null) return true
   return demanded === 'any' ? calls.length > 0 : calls.some((call) => call.name === demanded.name)
+}
+
+interface Target {
+  readonly model: Model
+  readonly clock: Clock
+  readonly at: RoundOfThread
+  readonly keeper: Pick<LeaseKeeper, 'expect'>
+  emit(event: RunEvent): void
+}
+
+/**
+ * Asks the model until it has given a completion. Errors that may pass are tried again, after `Retry-After` or a growing wait;
+ * consumers are told to discard what had streamed. Rejects with `CompletionFailed`, whose cause is a `ModelError` or the signal's
+ * reason.
+ */
+export async function requestCompletion(
+  target: Target,
+  request: ModelRequest,
+  signal: AbortSignal,
+): Promise<Completion> {
+  let streamed: AssistantPart[] = []
+  const attempt = async (count: number): Promise<Completion> => {
+    if (count > 1) target.emit(roundRestarted(target.at, 'retry'))
+    streamed = []
+    return streamCompletion(target, request, signal, streamed)
+  }
+  try {
+    return await pRetry(attempt, {
+      retries: RETRIES,
+      minTimeout: 0,
+      signal,
+      shouldRetry: ({ error }) => isWorthRetrying(error),
+      onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
+        if (retriesLeft === 0 || !isWorthRetrying(error)) return
+        const wait = waitAfter(error, attemptNumber)
+        const met = target.keeper.expect(wait)
+        await target.clock.sleep(wait, signal).finally(met)
+      },
+    })
+  } catch (error) {
+    throw new CompletionFailed(signal.aborted ? signal.reason : error, streamed)
+  }
+}
+
+function isWorthRetrying(error: Error): boolean {
+  return error instanceof ModelError && error.retryable && (error.retryAfterMs ?? 0) <= LONGEST_WAIT_MS
+}
+
+/** Milliseconds: what the provider asked for, else 0.5 s, 1 s, 2 s with jitter. */
+function waitAfter(error: Error, attempt: number): number {
+  if (error instanceof ModelError && error.retryAfterMs !== undefined) return error.retryAfterMs
+  return 500 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2)
+}
+
+/** One attempt; fills `streamed` as deltas arrive. */
+async function streamCompletion(
+  target: Target,
+  request: ModelRequest,
+  signal: AbortSignal,
+  streamed: AssistantPart[],
+): Promise<Completion> {
+  const limit = request.options.timeoutMs ?? SILENT_MS
+  const silent = (): Error =>
+    new ModelError('timeout', `the model was silent for ${limit / 1_000} s`, { retryable: true })
+  const idle = limitTime(signal, limit, silent)
+  // A stream that ignores its signal is not waited for.
+  const events = target.model.stream(request, idle.signal)[Symbol.asyncIterator]()
+  let met = target.keeper.expect(limit)
+  try {
+    for (;;) {
+      const next = await raceAbort(events.next(), idle.signal)
+      if (next.done === true) break
+      const event = next.value
+      met()
+      met = target.keeper.expect(limit)
+      idle.restart()
+      if (event.type === 'completion') return event.completion
+      target.emit(delta(target.at, event))
+      if (event.type !== 'tool_call.delta') addDelta(streamed, event)
+    }
+  } catch (error) {
+    idle.signal.throwIfAborted()
+    throw error
+  } finally {
+    met()
+    idle.end()
+    void events.return?.().catch(() => undefined)
+  }
+  throw new ModelError('network', 'the stream ended before the completion was whole', { retryable: true })
+}
+
+function addDelta(
+  streamed: AssistantPart[],
+  delta: { readonly type: 'text.delta' | 'reasoning.delta'; readonly part: number; readonly text: string },
+): void {
+  const type = delta.type === 'text.delta' ? 'text' : 'reasoning'
+  const last = streamed.at(-1)
+  if (last?.type === type) streamed[streamed.length - 1] = { type, text: last.text + delta.text }
+  else streamed.push({ type, text: delta.text })
 }

@@ -1,16 +1,16 @@
-import type { Lease, SessionHeader } from '../../domain/session.ts'
-import { HEARTBEAT_MS, LEASE_MARGIN_MS, LEASE_MS } from '../../domain/session.ts'
 import { LeaseLost } from '../../domain/errors.ts'
+import { HEARTBEAT_MS, LEASE_MARGIN_MS, LEASE_MS } from '../../domain/session.ts'
+import type { Lease, SessionHeader } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { RunLease } from '../../ports/run-lease.ts'
-import { withinTime } from './time-limit.ts'
+import { withinTime } from '../time-limit.ts'
 
 /** Milliseconds between two looks at the header: bounds how long a cancel goes unseen. */
 const POLL_MS = 500
 
 /** Milliseconds that the store has for a look or a heartbeat; it is asked again after that. */
-const ANSWER_MS = 5_000
+const LEASE_CALL_MS = 5_000
 /** Milliseconds beyond what it was expected to take after which work stands still. */
 const STANDSTILL_MS = 30_000
 
@@ -66,7 +66,7 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
 
   async function poll(): Promise<SessionHeader> {
     work.signal.throwIfAborted()
-    const header = await withinTime(ANSWER_MS, 'the store', () => leases.look(lease))
+    const header = await withinTime(LEASE_CALL_MS, 'the store', () => leases.look(lease))
     if (header?.status !== 'live' || header.generation !== lease.generation) lose()
     else if (header.cancel?.run === lease.runId) work.abort(new RunCancelled(header.cancel.reason))
     work.signal.throwIfAborted()
@@ -81,7 +81,7 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
   async function beat(): Promise<void> {
     if (isStalled()) throw lose(new Error('the work stands still'))
     const next = clock.now() + LEASE_MS
-    await withinTime(ANSWER_MS, 'the store', () => leases.heartbeat(lease, next))
+    await withinTime(LEASE_CALL_MS, 'the store', () => leases.heartbeat(lease, next))
     until = next
   }
 

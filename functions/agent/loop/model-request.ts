@@ -1,15 +1,11 @@
 import type { Agent } from '../../domain/agent.ts'
-import type {
-  ModelRequest,
-  RequestMedia,
-  RequestMessage,
-  RequestText,
-  ToolDeclaration,
-} from '../../domain/model-request.ts'
+import type { SessionContext } from '../../domain/context.ts'
+import type { Message } from '../../domain/message.ts'
+import type { ModelRequest, RequestMessage, ToolDeclaration } from '../../domain/model-request.ts'
 import type { ClientTool } from '../../domain/run.ts'
-import type { Session, SessionKey } from '../../domain/session.ts'
+import type { Session } from '../../domain/session.ts'
 import { replay } from '../../log/replay.ts'
-import type { OutputStore } from '../../ports/output-store.ts'
+import type { SourceNumbers } from '../../log/sources.ts'
 import type { Tools } from '../../ports/tool.ts'
 import type { Thread } from './thread.ts'
 
@@ -25,18 +21,31 @@ export const instructionsOf = (
   agent: Pick<Agent, 'instructions'> | undefined,
 ): string | undefined => (instructions ?? agent?.instructions) || undefined
 
+/** What a request is made of. `context`: what was decided for the session's requests. */
+export interface RequestOf {
+  readonly session: Pick<Session, 'instructions'>
+  readonly thread: Pick<Thread, 'runId' | 'agent'> & { readonly messages: readonly Message[] }
+  readonly context: SessionContext
+  /** Numbers of sources that the log does not record yet. */
+  readonly numbers: SourceNumbers
+  readonly tools: readonly ToolDeclaration[]
+  readonly toolChoice: ModelRequest['toolChoice']
+}
+
 /**
  * The next request of a thread, media not yet attached. Without any tool of its own, a request whose history has calls
  * declares the tools of these calls: a provider may otherwise drop that history (promises T1).
  */
-export function buildRequest(of: {
-  readonly session: Pick<Session, 'instructions'>
-  readonly thread: Pick<Thread, 'runId' | 'agent' | 'messages'>
-  readonly tools: readonly ToolDeclaration[]
-  readonly toolChoice: ModelRequest['toolChoice']
-}): ModelRequest {
+export function buildRequest(of: RequestOf): ModelRequest {
   const { runId, agent } = of.thread
-  const messages = replay(of.thread.messages, { currentRun: runId, replay: agent.policies.replay })
+  const options = {
+    currentRun: runId,
+    replay: agent.policies.replay,
+    context: of.context,
+    numbers: of.numbers,
+    ...mediaFromOf(agent, of.context),
+  }
+  const messages = replay(of.thread.messages, options)
   const instructions = instructionsOf(of.session, agent)
   const former = of.tools.length === 0 ? formerTools(messages) : []
   return {
@@ -48,6 +57,12 @@ export function buildRequest(of: {
   }
 }
 
+/** From where on media of earlier turns go out. */
+export const mediaFromOf = (
+  { policies }: Pick<Agent, 'policies'>,
+  { media }: Pick<SessionContext, 'media'>,
+): { readonly mediaFrom?: string } => (policies.images === 'note' ? {} : { mediaFrom: media?.from ?? '' })
+
 function formerTools(messages: readonly RequestMessage[]): ToolDeclaration[] {
   const names = messages.flatMap((message) =>
     message.role === 'assistant' ? message.parts.flatMap((part) => (part.type === 'tool_call' ? [part.name] : [])) : [],
@@ -58,23 +73,3 @@ function formerTools(messages: readonly RequestMessage[]): ToolDeclaration[] {
     parameters: { type: 'object', properties: {} },
   }))
 }
-
-/** The messages with the bytes of their media, read from the output store. */
-export async function attachMedia(
-  messages: readonly RequestMessage[],
-  key: SessionKey,
-  outputs: OutputStore,
-): Promise<readonly RequestMessage[]> {
-  if (!messages.some(hasMedia)) return messages
-  const attach = async (part: RequestText | RequestMedia): Promise<RequestText | RequestMedia> =>
-    part.type === 'text' ? part : { ...part, data: await outputs.read(key, part.id) }
-  return Promise.all(
-    messages.map(async (message): Promise<RequestMessage> => {
-      if (message.role === 'assistant') return message
-      return { ...message, parts: await Promise.all(message.parts.map(attach)) }
-    }),
-  )
-}
-
-const hasMedia = (message: RequestMessage): boolean =>
-  message.parts.some((part) => part.type === 'image' || part.type === 'file')

@@ -1,22 +1,21 @@
-import { DEFAULT_POLICIES } from '../../domain/agent.ts'
 import type { Agent } from '../../domain/agent.ts'
+import { isLeaders } from '../../domain/message.ts'
 import type { ToolMessage } from '../../domain/message.ts'
+import { LeaseLost } from '../../domain/errors.ts'
+import type { Session } from '../../domain/session.ts'
+import { NO_USAGE } from '../../domain/usage.ts'
+import { roomOf } from '../../log/context-sizes.ts'
 import { callCompleted } from '../../log/run-events.ts'
-import { ModelError } from '../../ports/model.ts'
-import { insistentStore } from './insist.ts'
+import { loadContext } from './context.ts'
+import { createResultWriter, insistentStore } from './held-store.ts'
 import { keepLease, RunCancelled } from './lease-keeper.ts'
-import { loadLog } from './load-log.ts'
-import type { HeldRun, LoopDependencies } from './loop-dependencies.ts'
-import { createResultWriter } from './result-writer.ts'
+import { absentAgent, openMembers, openModel, openTools, tellAbsent } from './open-thread.ts'
 import { endOfCrashLoop, endRun, stopAfter } from './run-ending.ts'
-import type { RunState } from './run-state.ts'
-import { createLeader, openCalls, remember } from './thread.ts'
-import { raceAbort, TimedOut, withinTime } from './time-limit.ts'
-
-/** Milliseconds that it may take to open a model, or an agent's tools. */
-const OPEN_MS = 30_000
-/** Rows that one repair closes at the most: what a DynamoDB transaction can hold beside the header. */
-const REPAIRED_AT_ONCE = 90
+import type { HeldRun, LoopDependencies, RunState } from './run-state.ts'
+import { createSourceCounter } from './source-counter.ts'
+import { createLeader, openCalls, remember, takeNote, threadsOf } from './thread.ts'
+import type { Thread } from './thread.ts'
+import { storeRefused } from './tool-batch.ts'
 
 /**
  * Everything a held run needs to be executed: its agent, its model and tools, its log, repaired, and the lease kept from now
@@ -30,7 +29,7 @@ export async function openRun(ports: LoopDependencies, held: HeldRun): Promise<R
     // Before anything that can take long, or be what it crashes of.
     const crashLoop = endOfCrashLoop(state)
     if (crashLoop === undefined) {
-      await openLeader(state, agent)
+      await openLeader(state)
       return state
     }
     await endRun(state, crashLoop)
@@ -41,54 +40,72 @@ export async function openRun(ports: LoopDependencies, held: HeldRun): Promise<R
   return undefined
 }
 
-async function openLeader(state: RunState, agent: Agent | undefined): Promise<void> {
-  const { ports, store, held, leader, keeper } = state
-  const inTime = async <Result>(who: string, open: () => Promise<Result>): Promise<Result> => {
-    const met = keeper.expect(OPEN_MS)
-    try {
-      return await raceAbort(withinTime(OPEN_MS, who, open), state.signal)
-    } finally {
-      met()
-    }
-  }
-  remember(leader, await loadLog(store.reader, held.lease, leader.runId))
-  leader.tools = await inTime('the registry of tools', () => ports.tools.open(leader.agent))
-  await repairCalls(state)
-  if (agent === undefined)
-    throw new ModelError('invalid_request', `agent ${held.run.agent} is not configured`, { retryable: false })
-  try {
-    leader.model = await inTime(`opening model ${agent.model}`, () => ports.models.open(agent.model))
-  } catch (error) {
-    if (error instanceof TimedOut) throw new ModelError('timeout', error.message, { retryable: true, cause: error })
-    throw error
-  }
+async function openLeader(state: RunState): Promise<void> {
+  const { store, held, leader } = state
+  state.session = held.session ?? (await readSession(state))
+  const { messages, decided, isWhole } = await loadContext(store.reader, held.lease, leader.runId, roomOf(leader.agent))
+  Object.assign(state.context, { decided, isWhole })
+  takeNote(leader, messages)
+  remember(leader, messages.filter(isLeaders))
+  leader.isWhole = held.origin === 'resumed'
+  const absent = await openTools(state, leader)
+  await openMembers(
+    state,
+    leader,
+    messages.filter(({ runId }) => runId === leader.runId),
+  )
+  for (const thread of threadsOf(leader)) await repairCalls(state, thread)
+  for (const thread of threadsOf(leader)) await storeRefused(state, thread)
+  await tellAbsent(state, leader, absent)
+  await openModel(state, leader)
+}
+
+async function readSession({ store, held: { lease } }: RunState): Promise<Session> {
+  const session = await store.sessions.read(lease)
+  // Deleted since: whoever did that has the lease.
+  if (session === undefined) throw new LeaseLost(lease.session, lease.generation)
+  return session
 }
 
 function createState(ports: LoopDependencies, held: HeldRun, agent: Agent): RunState {
   const { lease, run } = held
   const keeper = keepLease(ports, lease)
   const store = insistentStore(ports, { keeper, clock: ports.clock })
+  const failed = new AbortController()
   const emit: RunState['emit'] = (event) => ports.emit(lease, event)
-  const writer = createResultWriter({ ...store, lease, emit })
+  const writer = createResultWriter(store, lease, emit)
   return {
     ports,
     store,
     held,
     leader: createLeader(run.id, agent),
+    session: held.session ?? unreadSession(held),
     keeper,
     writer,
-    signal: AbortSignal.any([keeper.signal, writer.signal]),
+    signal: AbortSignal.any([keeper.signal, writer.signal, failed.signal]),
+    fail: (error) => failed.abort(error),
     head: lease.head,
+    extended: Promise.resolve(),
+    context: {
+      decided: {},
+      isWhole: false,
+      number: run.decisions ?? 0,
+      notices: [...(run.notices ?? [])],
+      recorded: Promise.resolve(),
+    },
+    sources: createSourceCounter(),
     emit,
   }
 }
 
-const absentAgent = (name: string): Agent => ({
-  name,
-  model: '',
-  modelOptions: {},
-  tools: [],
-  policies: DEFAULT_POLICIES,
+const unreadSession = ({ lease, run }: HeldRun): Session => ({
+  tenant: lease.tenant,
+  session: lease.session,
+  agent: run.agent,
+  metadata: {},
+  createdAt: 0,
+  updatedAt: 0,
+  totals: { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} },
 })
 
 /** Throws `RunCancelled` when the run that was found is to end at once. */
@@ -99,16 +116,17 @@ function rejectCancelled({ found, run }: HeldRun): void {
 
 /**
  * Repairs what a crash left, durably, before anything else: open calls that may have run and must not run twice become
- * `interrupted`. Calls of idempotent tools stay open, to be executed again.
+ * `interrupted`. Calls of idempotent tools stay open, to be executed again, and those that a member works for, who goes on.
  */
-async function repairCalls(state: RunState): Promise<void> {
-  const { store, held, leader } = state
-  const isRepeatable = ({ toolName }: ToolMessage): boolean => leader.tools.get(toolName)?.idempotent === true
-  const interrupted = openCalls(leader).filter((row) => row.status === 'running' && !isRepeatable(row))
-  for (let at = 0; at < interrupted.length; at += REPAIRED_AT_ONCE) {
-    const ids = interrupted.slice(at, at + REPAIRED_AT_ONCE).map((row) => row.id)
-    const repaired = await store.log.repair(held.lease, ids)
-    remember(leader, repaired)
-    for (const message of repaired) state.emit(callCompleted(message))
-  }
+async function repairCalls(state: RunState, thread: Thread): Promise<void> {
+  const { store, held } = state
+  const isRepeatable = ({ id, toolName }: ToolMessage): boolean =>
+    thread.members.has(id) || thread.tools.get(toolName)?.idempotent === true
+  const interrupted = openCalls(thread).filter((row) => row.status === 'running' && !isRepeatable(row))
+  const repaired = await store.log.repair(
+    held.lease,
+    interrupted.map((row) => row.id),
+  )
+  remember(thread, repaired)
+  for (const message of repaired) state.emit(callCompleted(message))
 }

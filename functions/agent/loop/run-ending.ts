@@ -1,13 +1,16 @@
 import { LeaseLost } from '../../domain/errors.ts'
-import type { AssistantPart } from '../../domain/message.ts'
+import { isLeaders } from '../../domain/message.ts'
+import type { AssistantPart, Message, ToolMessage } from '../../domain/message.ts'
 import type { RunError } from '../../domain/run.ts'
 import { callCompleted, messageCompleted, runEnded } from '../../log/run-events.ts'
+import { isDelegation } from '../../domain/team.ts'
 import { ModelError } from '../../ports/model.ts'
-import type { RunEnd } from '../../ports/run-log.ts'
-import { CompletionFailed } from './completion-request.ts'
+import type { RunEnd } from '../../domain/run-changes.ts'
+import { CompletionFailed, keptParts } from './completion.ts'
 import { RunCancelled } from './lease-keeper.ts'
-import { assistantMessage } from './run-state.ts'
+import { accountOf, assistantMessage } from './run-state.ts'
 import type { RunState } from './run-state.ts'
+import { openCalls, ownMessages, remember } from './thread.ts'
 
 /** A run that was taken over this often without a new message ends. */
 const MOST_TAKEOVERS = 3
@@ -19,21 +22,36 @@ const MOST_TAKEOVERS = 3
 export async function endRun(state: RunState, end: RunEnd): Promise<void> {
   const { log } = state.store
   const { lease } = state.held
-  const ended = (await log.endRun(lease, end)) ?? (await endCancelled())
+  const account = accountOf(state)
+  const ended = (await log.endRun(lease, end, account)) ?? (await endCancelled())
   if (ended === undefined) throw new LeaseLost(lease.session, lease.generation)
-  state.ended = ended.run
+  state.ended = { run: ended.run, messages: messagesAtEnd(state, end, ended.closed) }
   for (const message of ended.closed) state.emit(callCompleted(message))
   if (end.message !== undefined) state.emit(messageCompleted(end.message))
   state.emit(runEnded(ended.run))
 
   async function endCancelled(): ReturnType<typeof log.endRun> {
     const reason = await cancelReason(state)
-    return log.endRun(lease, {
-      outcome: 'cancelled',
-      stopReason: reason === 'superseded' ? 'superseded' : 'cancelled',
-      ...(end.message === undefined ? {} : { message: end.message }),
-    })
+    const stopReason = reason === 'superseded' ? 'superseded' : 'cancelled'
+    const message = end.message === undefined ? {} : { message: end.message }
+    return log.endRun(lease, { outcome: 'cancelled', stopReason, ...message }, account)
   }
+}
+
+/**
+ * All messages of the ended run; undefined when somebody else has closed a call of it meanwhile, or members have worked for it,
+ * whose messages are not kept.
+ */
+function messagesAtEnd(
+  { leader }: RunState,
+  { message }: RunEnd,
+  closed: readonly ToolMessage[],
+): readonly Message[] | undefined {
+  const all = message === undefined ? closed : [...closed, message]
+  remember(leader, all.filter(isLeaders))
+  const own = ownMessages(leader)
+  const isAlone = !own.some((one) => one.role === 'tool' && isDelegation(one))
+  return isAlone && openCalls(leader).length === 0 ? own : undefined
 }
 
 /** The cancel that kept a write from happening; rejects with `LeaseLost` when it was that instead. */
@@ -81,11 +99,6 @@ function failure(
     finishReason: 'error',
   })
   return { outcome: 'failed', stopReason: 'error', error, message }
-}
-
-/** Text and reasoning without their empty parts. */
-function keptParts(streamed: readonly AssistantPart[]): AssistantPart[] {
-  return streamed.filter((part) => (part.type === 'text' || part.type === 'reasoning') && part.text !== '')
 }
 
 function describe(cause: unknown): RunError {

@@ -1,13 +1,77 @@
+import type { Agent } from '../../domain/agent.ts'
+import type { SessionContext } from '../../domain/context.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { RunEvent } from '../../domain/events.ts'
+import type { HistoryEntries, HistoryQuery } from '../../domain/history.ts'
 import { nextId, nextIds } from '../../domain/ids.ts'
-import type { AssistantMessage, AssistantPart } from '../../domain/message.ts'
-import type { Run } from '../../domain/run.ts'
-import type { InsistentStore } from './insist.ts'
+import { parentNames } from '../../domain/message.ts'
+import type { AssistantMessage, AssistantPart, Message, ToolMessage } from '../../domain/message.ts'
+import type { Run, RunNotice } from '../../domain/run.ts'
+import type { Lease, Session, SessionHeader, SessionKey } from '../../domain/session.ts'
+import type { UsageAccount } from '../../domain/usage-count.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { HistoryIndex } from '../../ports/history-index.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
+import type { Logger } from '../../ports/logger.ts'
+import type { Models } from '../../ports/model.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
+import type { RunLease } from '../../ports/run-lease.ts'
+import type { RunLog } from '../../ports/run-log.ts'
+import type { SessionStore } from '../../ports/session-store.ts'
+import type { ToolRegistry } from '../../ports/tool.ts'
+import type { InsistentStore, ResultWriter } from './held-store.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
-import type { HeldRun, LoopDependencies } from './loop-dependencies.ts'
-import type { ResultWriter } from './result-writer.ts'
+import { numbersToRecord } from './source-counter.ts'
+import type { SourceCounter } from './source-counter.ts'
 import { roundsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
+
+/** What executing a run needs. */
+export interface LoopDependencies {
+  readonly lease: RunLease
+  readonly log: RunLog
+  readonly reader: LogReader
+  readonly sessions: SessionStore
+  readonly outputs: OutputStore
+  readonly index: HistoryIndex
+  readonly models: Models
+  readonly tools: ToolRegistry
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly clock: Clock
+  readonly logger: Logger
+  search(query: HistoryQuery): Promise<HistoryEntries>
+  emit(key: SessionKey, event: RunEvent): void
+}
+
+/** A run whose lease this process holds, as it was found. */
+export interface HeldRun {
+  readonly lease: Lease
+  readonly run: Run
+  /** Where the holder had read it before. */
+  readonly session?: Session
+  /** `started`: from the queue; `resumed`: after a pause, a hand-over or a crash. */
+  readonly origin: 'started' | 'resumed'
+  /** Set when resumed: the header and the run's open calls, read after the claim. */
+  readonly found?: { readonly header: SessionHeader; readonly open: readonly ToolMessage[] }
+}
+
+/** What was decided for the session's requests, and what this run's followers were told. */
+export interface ContextState {
+  decided: SessionContext
+  /** The leader's thread holds everything that goes out. */
+  isWhole: boolean
+  /** Decisions of this run that were recorded. */
+  number: number
+  readonly notices: RunNotice[]
+  /** Resolves when the last decision so far is recorded, or has failed. */
+  recorded: Promise<void>
+}
+
+/** A run that this process has executed to its end, with all of its messages, ids ascending. */
+export interface EndedRun {
+  readonly run: Run
+  readonly messages: readonly Message[]
+}
 
 /** What the loop knows of its run while it holds the lease. Made once, when the run is opened, and passed, never copied. */
 export interface RunState {
@@ -16,15 +80,40 @@ export interface RunState {
   readonly store: InsistentStore
   readonly held: HeldRun
   readonly leader: Thread
+  /** Set once, when the run is opened. */
+  session: Session
   readonly keeper: LeaseKeeper
   readonly writer: ResultWriter
-  /** Aborts when the lease is lost, the run is cancelled, or a result could not be stored. */
+  /** Aborts when the lease is lost, the run is cancelled, a result could not be stored, or another thread has failed. */
   readonly signal: AbortSignal
+  /** Stops all threads. */
+  fail(error: unknown): void
   /** The log's last id, of whichever thread. */
   head: string | undefined
-  /** Set when this holder has ended the run. */
-  ended?: Run
+  /** Resolves when everything that extends the log so far is stored, or has failed. */
+  extended: Promise<void>
+  readonly context: ContextState
+  readonly sources: SourceCounter
+  /** Set when this holder has ended the run. Without `messages`, the log has some that this process does not know. */
+  ended?: { readonly run: Run; readonly messages: readonly Message[] | undefined }
   emit(event: RunEvent): void
+}
+
+/** Whose tokens the run's completions count as. */
+export const accountOf = ({ held, session }: RunState): UsageAccount =>
+  definedFields({ owner: session.owner, keyId: held.run.keyId })
+
+/**
+ * Extends the log, one thread after the other: ids must be stored in their order, so `extend` takes its own and stores them before
+ * the next thread does.
+ */
+export function inTurn<Result>(state: RunState, extend: () => Promise<Result>): Promise<Result> {
+  const extending = state.extended.then(extend)
+  state.extended = extending.then(
+    () => undefined,
+    () => undefined,
+  )
+  return extending
 }
 
 /** The next ids of the log. */
@@ -41,16 +130,16 @@ export function assistantMessage(
   content: Partial<AssistantMessage> & { readonly parts: readonly AssistantPart[] },
 ): AssistantMessage {
   const now = state.ports.clock.now()
-  const { parentToolCallId } = thread
   return {
     id: nextId(state.head, now),
     role: 'assistant',
     runId: thread.runId,
     agent: thread.agent.name,
-    ...(parentToolCallId === undefined ? {} : { parentToolCallId }),
+    ...parentNames(thread),
     round: roundsOf(thread),
     createdAt: now,
     toolCalls: [],
+    ...numbersToRecord(state.sources, thread),
     ...content,
   }
 }

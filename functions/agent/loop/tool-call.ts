@@ -1,7 +1,14 @@
+import type { Agent } from '../../domain/agent.ts'
 import { LeaseLost } from '../../domain/errors.ts'
+import type { HistoryScope } from '../../domain/history.ts'
 import type { Json } from '../../domain/json.ts'
+import type { ToolMessage } from '../../domain/message.ts'
+import type { Session } from '../../domain/session.ts'
 import type { Tool, ToolContext, ToolOutput } from '../../ports/tool.ts'
-import { limitTime, raceAbort, withinTime } from './time-limit.ts'
+import { readableOutput } from '../readable-output.ts'
+import { limitTime, raceAbort, withinTime } from '../time-limit.ts'
+import type { HeldStore } from './held-store.ts'
+import type { LoopDependencies } from './run-state.ts'
 
 /** Milliseconds that a call has for its result once the run must end; a cancel takes effect within a second. */
 export const GRACE_MS = 400
@@ -23,6 +30,8 @@ export async function executeCall(
   if (tool === undefined) return failure(`there is no tool named ${JSON.stringify(call.name)}`)
   const input = parseArguments(call.arguments)
   if (input === undefined) return failure(`the arguments are not valid JSON: ${call.arguments}`)
+  const fault = tool.check?.(input)
+  if (fault !== undefined) return failure(fault)
   const timedOut = `${call.name} did not finish within ${tool.timeoutMs / 1_000} s`
   const { signal, end } = limitTime(context.signal, tool.timeoutMs, () => new DOMException(timedOut, 'TimeoutError'))
   try {
@@ -64,9 +73,20 @@ export function parseArguments(raw: string): Json | undefined {
 function isToolOutput(output: unknown): output is ToolOutput {
   if (typeof output !== 'object' || output === null || !('text' in output)) return false
   if (typeof output.text !== 'string' || ('mediaType' in output && !isTextOrNothing(output.mediaType))) return false
+  if ('sources' in output && output.sources !== undefined && !Array.isArray(output.sources)) return false
+  if ('data' in output && !isJsonOrNothing(output.data)) return false
   return (
     !('media' in output) || output.media === undefined || (Array.isArray(output.media) && output.media.every(isMedia))
   )
+}
+
+/** Whether a row can keep it. */
+function isJsonOrNothing(value: unknown): boolean {
+  try {
+    return value === undefined || (JSON.stringify(value) as string | undefined) !== undefined
+  } catch {
+    return false
+  }
 }
 
 const isTextOrNothing = (value: unknown): boolean => value === undefined || typeof value === 'string'
@@ -76,4 +96,45 @@ const isMedia = (value: { readonly mediaType?: unknown; readonly data?: unknown 
 
 function failure(reason: string): CallOutcome {
   return { status: 'error', text: `error: ${reason}` }
+}
+
+/** What an agent may search: decided by its policy and its session, never by what a model asks for (promises H4). */
+async function searchScope(
+  { sessions }: Pick<HeldStore, 'sessions'>,
+  { policies }: Agent,
+  { tenant, session, owner }: Session,
+): Promise<HistoryScope> {
+  // Read each time: an input that has joined the run since may come from someone who sees one owner's alone.
+  const wide = policies.searchScope === 'tenant'
+  if (wide && (await sessions.read({ tenant, session }))?.ownerBound !== true) return { tenant }
+  if (policies.searchScope !== 'session' && owner !== undefined) return { tenant, owner }
+  return { tenant, session }
+}
+
+/** What a tool gets beside its input. */
+export function createToolContext(
+  dependencies: Pick<HeldStore, 'sessions' | 'reader' | 'outputs'> &
+    Pick<LoopDependencies, 'index' | 'search' | 'clock'>,
+  at: { readonly session: Session; readonly agent: Agent; readonly row: ToolMessage; readonly signal: AbortSignal },
+): ToolContext {
+  const { search, clock } = dependencies
+  const { session, agent, row } = at
+  return {
+    tenant: session.tenant,
+    session: session.session,
+    runId: row.runId,
+    agent: row.agent,
+    toolCallId: row.toolCallId,
+    signal: at.signal,
+    now: () => clock.now(),
+    async searchHistory(text, filters, limit) {
+      const scope = await searchScope(dependencies, agent, session)
+      return search({ scope, text, filters: { ...filters, notRun: row.runId }, limit })
+    },
+    async readOutput(pointer) {
+      const scope = () => searchScope(dependencies, agent, session)
+      const found = await readableOutput(dependencies, pointer, { tenant: session.tenant, own: session, scope })
+      return found && { pieces: found.pieces, toolName: found.message.toolName, session: found.session }
+    },
+  }
 }

@@ -8,8 +8,8 @@ interface Dependencies {
 }
 
 /**
- * Begins the deletion of a session whose expiry the store has removed, unless it was used since, and hints at what is left to
- * do; the sweeper finds it where the hint is lost.
+ * Begins the deletion of a session whose expiry the store has removed, unless it was used since, and hints at the rest
+ * of the work. If the hint is lost, the sweeper finds it.
  */
 export async function expireSession({ deletion, queue }: Dependencies, key: SessionKey): Promise<void> {
   if (await deletion.tombstone(key, { ifExpired: true })) await queue.send(key)

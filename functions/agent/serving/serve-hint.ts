@@ -3,6 +3,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { SessionDeletion } from '../../ports/session-deletion.ts'
 import { continueDeletion } from './delete-session.ts'
+import { inTime } from './in-time.ts'
 import type { SessionWorker } from './session-worker.ts'
 
 interface Dependencies {
@@ -13,10 +14,11 @@ interface Dependencies {
 }
 
 /**
- * Does what a hint may be about: goes on with the session's deletion until `deadline` (milliseconds since 1970), or executes
- * what the session has to do. The last step of a deletion waits for late writers, and is the sweeper's.
+ * Does the work that a hint names: continues the session's deletion until `deadline` (milliseconds since 1970), or
+ * executes its runs. The last step of a deletion waits for late writers; the sweeper does it.
  */
-export async function serveHint(dependencies: Dependencies, key: SessionKey, deadline: number): Promise<void> {
+export async function serveHint(ports: Dependencies, key: SessionKey, deadline: number): Promise<void> {
+  const dependencies = inTime(ports)
   const state = await dependencies.deletion.state(key)
   if (state === undefined) await dependencies.worker.serve(key)
   else if (!state.removed) await continueDeletion(dependencies, key, deadline)

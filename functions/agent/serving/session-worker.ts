@@ -1,55 +1,73 @@
 import { randomUUID } from 'node:crypto'
 import type { Session, SessionKey } from '../../domain/session.ts'
 import { isBlocked, isFree, keyOf } from '../../domain/session.ts'
-import { runResumed, runStarted } from '../../log/run-events.ts'
+import { lastChange, runStarted } from '../../log/run-events.ts'
+import type { RunQueue } from '../../ports/run-queue.ts'
 import type { SessionJanitor } from '../../ports/session-janitor.ts'
 import type { Started } from '../../ports/run-lease.ts'
 import { nameOf } from '../following/event-bus.ts'
 import { CutOff } from '../loop/completion.ts'
-import type { HeldRun, LoopDependencies } from '../loop/loop-dependencies.ts'
-import { openRun } from '../loop/open-run.ts'
-import { executeRun } from '../loop/run-loop.ts'
 import type { LoopEnding } from '../loop/run-ending.ts'
 import type { HandOver } from '../loop/run-loop.ts'
-import { inRunSpan } from '../loop/run-span.ts'
-import type { RunState } from '../loop/run-state.ts'
-import { withinTime } from '../loop/time-limit.ts'
+import type { EndedRun, HeldRun, LoopDependencies, RunState } from '../loop/run-state.ts'
+import { withinTime } from '../time-limit.ts'
+import { knowCalls } from './calls-under-way.ts'
 
 /**
- * Milliseconds for finding and taking what there is to do: where the store does not come back, the session must not be kept
- * from being served later. A lease that was taken all the same ends by itself.
+ * Milliseconds for finding and taking work: a store that never responds must not keep the session from being served
+ * later. If a lease was taken nevertheless, it ends by itself.
  */
 const LOOK_MS = 30_000
-/** Looks after refused writes before the session is left to whoever was faster. */
+/** How often to look again after a refused write before leaving the session to the faster process. */
 const ATTEMPTS = 5
 
 export interface SessionWorker {
-  /** Executes whatever the session has to do, one run after the other, unless somebody else holds it. */
+  /** Executes the session's runs, one after the other, unless another process holds it. */
   serve(key: SessionKey): Promise<void>
-  /** Executes a run that was started with this process as its holder, then goes on as `serve`. */
-  serveStarted(session: Session, started: Started): Promise<void>
+  /** Executes a run that was started with this process as its holder, then continues as `serve`. */
+  serveStarted(session: Session, started: Started): StartedServing
   /** Whether this process is executing a run of the session now. */
   isServing(key: SessionKey): boolean
-  /** Resolves when nothing is being executed. */
+  /** Resolves when no run is being executed. */
   idle(): Promise<void>
-  /** Runs stop between two rounds and are left to others. Resolves with whose, when all have. Nothing is begun until `resume`. */
+  /** Resolves when no tool executes here any more, among them those that ignored their time limit, a cancel or the loss of a lease. */
+  callsEnded(): Promise<void>
+  /**
+   * Stops runs between two rounds and leaves them to other processes. Resolves with their sessions when all have
+   * stopped. Begins nothing until `resume`.
+   */
   handOver(): Promise<readonly SessionKey[]>
-  /** Makes haste with handing over: completions that models still give are cut off, to be asked for again by whoever goes on. */
+  /** Hurries the hand-over: cuts off completions under way. The next holder requests them again. */
   cutOff(why: CutOff['why']): void
-  /** Begins what it is asked for again. */
+  /** Accepts work again. */
   resume(): void
   /** As `handOver`, but for good. */
   stop(): Promise<void>
 }
 
-type Dependencies = LoopDependencies & { readonly janitor: SessionJanitor }
+export interface StartedServing {
+  /** Resolves when this process has nothing more to do for the session. */
+  readonly done: Promise<void>
+  /** What the started run has come to; undefined when it did not end here, or not all of it is known. */
+  readonly ended: Promise<EndedRun | undefined>
+}
 
-/** The one place of a process that takes leases; a session is served by it once at a time. */
-export function createSessionWorker(dependencies: Dependencies): SessionWorker {
+/** A run that this process has started, and who waits for its end. */
+interface StartedRun {
+  readonly held: HeldRun
+  settle(ended: EndedRun | undefined): void
+}
+
+type Dependencies = LoopDependencies & { readonly janitor: SessionJanitor; readonly queue: Pick<RunQueue, 'send'> }
+
+/** The one place in a process that takes leases. It serves a session once at a time. */
+export function createSessionWorker(ports: Dependencies): SessionWorker {
+  const calls = knowCalls(ports.tools)
+  const dependencies = { ...ports, tools: calls.tools }
   const serving = new Map<string, { readonly key: SessionKey; done: Promise<void>; again: boolean }>()
   let stopping = createStops()
 
-  function begin(key: SessionKey, started?: HeldRun): Promise<void> {
+  function begin(key: SessionKey, started?: StartedRun): Promise<void> {
     const name = nameOf(key)
     const current = serving.get(name)
     if (current !== undefined) {
@@ -59,51 +77,94 @@ export function createSessionWorker(dependencies: Dependencies): SessionWorker {
     }
     const entry = { key, done: Promise.resolve(), again: false }
     serving.set(name, entry)
-    entry.done = work(key, entry, started)
-    return entry.done
+    return (entry.done = work(key, entry, started))
   }
 
-  async function work(key: SessionKey, entry: { again: boolean }, started?: HeldRun): Promise<void> {
+  async function work(key: SessionKey, entry: { again: boolean }, started?: StartedRun): Promise<void> {
     let ending: LoopEnding = 'ended'
     let next = started
     try {
       do {
         entry.again = false
-        const held = next ?? (await withinTime(LOOK_MS, 'the store', () => acquire(dependencies, key)))
-        next = undefined
+        const held = next?.held ?? (await withinTime(LOOK_MS, 'the store', () => acquire(dependencies, key)))
         if (held === undefined) continue
         entry.again = true
-        const state = await openRun(dependencies, held)
-        ending = state === undefined ? 'ended' : await execute(state, stopping)
+        ending = await execute(dependencies, held, stopping, next)
+        next = undefined
       } while (entry.again && ending !== 'lost' && !stopping.afterRound.signal.aborted)
     } finally {
-      // In the same turn as the last look at `again`, so that no hint can come in between and be lost.
+      // In the same turn as the last check of `again`, so that no hint can come in between and be lost.
       serving.delete(nameOf(key))
+      next?.settle(undefined)
     }
   }
 
   return {
     serve: (key) => (stopping.afterRound.signal.aborted ? Promise.resolve() : begin(key)),
-    serveStarted: (session, started) => begin(keyOf(session), holdStarted(dependencies, session, started)),
-    isServing: (key) => serving.has(nameOf(key)),
-    idle: settled,
-    handOver() {
-      const left = [...serving.values()].map(({ key }) => keyOf(key))
-      return stop().then(() => left)
+    serveStarted(session, started) {
+      const { ended, ...run } = expected(holdStarted(dependencies, started, session))
+      return { done: begin(keyOf(session), run), ended }
     },
+    isServing: (key) => serving.has(nameOf(key)),
+    idle: () => allDone(serving),
+    callsEnded: calls.ended,
+    handOver: () => stopped([...serving.values()].map(({ key }) => keyOf(key))),
     cutOff: (why) => cutOff(stopping, why),
     resume: () => void (stopping = createStops()),
-    stop,
+    stop: () => stopped(undefined),
   }
 
-  async function settled(): Promise<void> {
-    while (serving.size > 0) await Promise.allSettled([...serving.values()].map((entry) => entry.done))
-  }
-
-  function stop(): Promise<void> {
+  async function stopped<Left>(left: Left): Promise<Left> {
     stopping.afterRound.abort()
-    return settled()
+    await allDone(serving)
+    return left
   }
+}
+
+/** Executes a held run as far as it goes here, and tells who has started it what it came to. */
+async function execute(
+  dependencies: Dependencies,
+  held: HeldRun,
+  stopping: Stops,
+  started: StartedRun | undefined,
+): Promise<LoopEnding> {
+  // Whoever hands over knows nothing of a run that begins afterwards.
+  const isUnknown = stopping.afterRound.signal.aborted
+  // Loaded with the first run: a process that shows sessions may execute none.
+  const [{ openRun }, { executeRun }] = await Promise.all([
+    import('../loop/open-run.ts'),
+    import('../loop/run-loop.ts'),
+  ])
+  const state = await openRun(dependencies, held)
+  const ending = state === undefined ? 'ended' : await executeRun(state, handOverOf(stopping))
+  started?.settle(endedRunOf(state))
+  if (isUnknown && ending === 'handed_over') await hint(dependencies, held.lease)
+  return ending
+}
+
+/** Lets somebody else go on. A hint that cannot be sent is logged only: the sweeper finds the session. */
+async function hint({ queue, logger }: Pick<Dependencies, 'queue' | 'logger'>, key: SessionKey): Promise<void> {
+  try {
+    await queue.send(keyOf(key))
+  } catch (error) {
+    logger.error('handing over failed: a sweep will find the session', error, { ...keyOf(key) })
+  }
+}
+
+/** A held run, and what it will come to. */
+function expected(held: HeldRun): StartedRun & { readonly ended: Promise<EndedRun | undefined> } {
+  const { promise: ended, resolve: settle } = Promise.withResolvers<EndedRun | undefined>()
+  return { held, settle, ended }
+}
+
+/** Resolves when nothing is served any more. */
+async function allDone(serving: ReadonlyMap<string, { readonly done: Promise<void> }>): Promise<void> {
+  while (serving.size > 0) await Promise.allSettled([...serving.values()].map(({ done }) => done))
+}
+
+function endedRunOf(state: RunState | undefined): EndedRun | undefined {
+  const { run, messages } = state?.ended ?? {}
+  return run === undefined || messages === undefined ? undefined : { run, messages }
 }
 
 type Stops = { readonly [when in keyof HandOver]: AbortController }
@@ -115,18 +176,17 @@ function cutOff({ afterRound, atOnce }: Stops, why: CutOff['why']): void {
   atOnce.abort(new CutOff(why))
 }
 
-async function execute(state: RunState, stops: Stops): Promise<LoopEnding> {
-  const handOver = { afterRound: stops.afterRound.signal, atOnce: stops.atOnce.signal }
-  try {
-    return await inRunSpan(state, () => executeRun(state, handOver))
-  } finally {
-    state.keeper.stop()
-  }
-}
+const handOverOf = ({ afterRound, atOnce }: Stops): HandOver => ({
+  afterRound: afterRound.signal,
+  atOnce: atOnce.signal,
+})
 
-/** Looks, then starts or takes, claims and reads (session-protocol, Look). Undefined when there is nothing to do here. */
+/**
+ * Looks, then starts or takes, and claims (session-protocol, Look). Returns undefined if there is nothing to do here. Nothing
+ * that a process may die of is read: `openRun` first ends what crashes again and again.
+ */
 async function acquire(dependencies: Dependencies, key: SessionKey): Promise<HeldRun | undefined> {
-  const { lease: leases, clock, janitor, reader, sessions } = dependencies
+  const { lease: leases, clock, janitor, reader } = dependencies
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const seen = await leases.look(key)
     if (seen === undefined || seen.status !== 'live' || !isFree(seen, clock.now())) return undefined
@@ -134,22 +194,22 @@ async function acquire(dependencies: Dependencies, key: SessionKey): Promise<Hel
       const taken = await leases.take(seen, randomUUID())
       if (taken === undefined) continue
       const { lease, header, open } = await leases.claim(taken)
-      const [run, session] = await Promise.all([reader.run(key, lease.runId), sessions.read(key)])
-      if (run === undefined || session === undefined) return undefined
-      dependencies.emit(key, runResumed(run, header.head))
-      return { lease, run, session, origin: 'resumed', found: { header, open } }
+      const run = await reader.run(key, lease.runId)
+      if (run === undefined) return undefined
+      const resumed = lastChange(run)
+      if (resumed !== undefined) dependencies.emit(key, resumed)
+      return { lease, run, origin: 'resumed', found: { header, open } }
     }
     if (seen.activeRun === undefined && seen.queued > 0) {
       const started = await leases.start(seen, randomUUID())
       if (started === undefined) continue
-      const session = await sessions.read(key)
-      return session === undefined ? undefined : holdStarted(dependencies, session, started)
+      return holdStarted(dependencies, started)
     } else if (seen.due === undefined || (await janitor.clearDue(key))) return undefined
   }
   return undefined
 }
 
-function holdStarted({ emit }: Dependencies, session: Session, { lease, run, message }: Started): HeldRun {
+function holdStarted({ emit }: Dependencies, { lease, run, message }: Started, session?: Session): HeldRun {
   emit(lease, runStarted(run, message))
-  return { lease, run, session, origin: 'started' }
+  return { lease, run, ...(session === undefined ? {} : { session }), origin: 'started' }
 }

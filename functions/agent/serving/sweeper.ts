@@ -7,18 +7,25 @@ import type { RunQueue } from '../../ports/run-queue.ts'
 import type { SessionDeletion } from '../../ports/session-deletion.ts'
 import type { DueSession, SessionJanitor } from '../../ports/session-janitor.ts'
 import { continueDeletion } from './delete-session.ts'
+import { inTime } from './in-time.ts'
 
 /** Due sessions read at a time. */
 const PAGE = 500
-/** Sessions looked after at the same time: 10,000 take half a minute where each takes 30 ms. */
+/** Sessions served at the same time: 10,000 take half a minute if each takes 30 ms. */
 const AT_ONCE = 10
-/** A session that was hinted at is looked at again after so many milliseconds, behind those that were not. */
+/** Milliseconds after which a session that got a hint is checked again, behind those that got none. */
 const HINTED_MS = 10_000
-/** A deletion that failed has to wait for so many milliseconds. */
+/** Milliseconds that a failed deletion has to wait. */
 const FAILED_DELETION_MS = 300_000
-/** Milliseconds that a sweep without a deadline spends on deletions, and as many on expired sessions: hints have to go on. */
+/**
+ * Milliseconds that a sweep without a deadline spends on deletions, and again on expired sessions: hints must not wait
+ * longer.
+ */
 const SHARE_MS = 10_000
-/** A deletion that became due less than so many milliseconds ago is left to whoever has begun it, and counts what is removed. */
+/**
+ * A deletion that became due less than this many milliseconds ago is left to the process that began it and counts what
+ * it removes.
+ */
 const BEGUN_MS = 2_000
 
 interface Dependencies {
@@ -32,21 +39,23 @@ interface Dependencies {
 }
 
 /**
- * Finds what lost hints and dead processes left: due sessions get a hint, tombstones are worked off, expired sessions are
- * deleted; in this order, with a share of the time for each, so that none keeps another waiting. What was looked after is
- * postponed, and so goes behind what was not. What is left at `deadline` (milliseconds since 1970) is found by the next sweep.
+ * Finds what lost hints and dead processes left: due sessions get a hint, tombstones are worked off, expired sessions
+ * are deleted, in this order. Each gets a share of the time, so that none keeps another waiting. A session that was
+ * served is postponed behind those that were not. The next sweep finds what is left at `deadline` (milliseconds since
+ * 1970).
  */
-export async function sweep(dependencies: Dependencies, deadline = Infinity): Promise<void> {
+export async function sweep(ports: Dependencies, deadline = Infinity): Promise<void> {
+  const dependencies = inTime(ports)
   const tombstones = await hintAll(dependencies, deadline)
   await deleteAll(dependencies, tombstones, shareOf(dependencies.clock, deadline))
   await expireAll(dependencies, shareOf(dependencies.clock, deadline))
 }
 
-/** Until when one of two pieces of work may take. */
+/** The deadline of the first of two pieces of work. */
 const shareOf = (clock: Clock, deadline: number): number =>
   clock.now() + (deadline === Infinity ? SHARE_MS : (deadline - clock.now()) / 2)
 
-/** Hints at all due sessions, page after page. Returns the tombstones among them whose deletion stands still. */
+/** Sends hints for all due sessions, page after page. Returns the tombstones among them whose deletion has stalled. */
 async function hintAll(dependencies: Dependencies, deadline: number): Promise<DueSession[]> {
   const { janitor, lease, queue, clock } = dependencies
   const tombstones: DueSession[] = []
@@ -68,7 +77,7 @@ async function hintAll(dependencies: Dependencies, deadline: number): Promise<Du
   return tombstones
 }
 
-/** Goes on with deletions. One that is too long for the time, or fails, goes behind the others. */
+/** Continues deletions. One that takes too long, or fails, goes behind the others. */
 async function deleteAll(
   dependencies: Dependencies,
   tombstones: readonly DueSession[],
@@ -88,7 +97,7 @@ async function deleteAll(
     )
 }
 
-/** Deletes what has expired; a deletion that takes longer is due from then on. */
+/** Deletes expired sessions; a deletion that takes longer is due from then on. */
 async function expireAll(dependencies: Dependencies, deadline: number): Promise<void> {
   const { janitor, deletion, clock } = dependencies
   for await (const page of unseenPages(
@@ -105,7 +114,7 @@ async function expireAll(dependencies: Dependencies, deadline: number): Promise<
     }
 }
 
-/** What `read` finds, page by page, each session once, until a page is not full or holds nothing new. */
+/** What `read` finds, page by page, each session once, until a page is not full or has nothing new. */
 async function* unseenPages<Found>(
   read: (limit: number) => Promise<readonly Found[]>,
   keyOf: (found: Found) => SessionKey,
@@ -122,8 +131,8 @@ async function* unseenPages<Found>(
 }
 
 /**
- * Does `work` for each session, some at a time, until the deadline. One that fails is logged, postponed until `again`, and keeps
- * no other waiting.
+ * Does `work` for each session, several at a time, until the deadline. A failure is logged and its session postponed
+ * until `again`; it keeps no other waiting.
  */
 async function each(
   dependencies: Dependencies,
@@ -154,7 +163,7 @@ function report({ logger }: Dependencies, { tenant, session }: SessionKey, error
   logger.error('sweeping a session failed', error, { tenant, session })
 }
 
-/** Sweeps again and again until stopped; `stop` resolves when the sweep under way has ended. */
+/** Sweeps repeatedly until stopped; `stop` resolves when the current sweep has ended. */
 export function startSweeper(dependencies: Dependencies, everyMs: number): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const done = (async () => {

@@ -56,13 +56,13 @@ export interface Schema {
 /** The name of the schema that this one refers to. */
 export const referredName = ({ $ref }: Schema): string | undefined => $ref?.split('/').at(-1)
 
-/** The schema itself, wherever it stands. */
+/** The schema itself, with references resolved. */
 export function resolveSchema(document: ApiDocument, schema: Schema): Schema {
   const name = referredName(schema)
   return name === undefined ? schema : (document.components.schemas[name] ?? {})
 }
 
-/** The example that the schema gives, or one made of those of its fields. */
+/** The example that the schema gives, or one made from those of its fields. */
 export function exampleOf(document: ApiDocument, reference: Schema): unknown {
   const schema = resolveSchema(document, reference)
   if (schema.example !== undefined) return schema.example

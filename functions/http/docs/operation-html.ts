@@ -44,7 +44,7 @@ export function operationHtml(document: ApiDocument, address: OperationAddress, 
   </article>`
 }
 
-/** They are all alike, and many. */
+/** There are many, and all look the same. */
 const refusalsHtml = (refusals: readonly Response[]): Html =>
   html`<details>
     <summary>Refused with ${refusals.map(([status]) => status).join(', ')}: a <a href="#Problem">Problem</a></summary>

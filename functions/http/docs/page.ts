@@ -6,16 +6,16 @@ import type { ApiDocument, Operation } from './document.ts'
 import { operationHtml, type OperationAddress } from './operation-html.ts'
 import { fieldsHtml, prose, type Html } from './schema-html.ts'
 
-/** The text of the page's own style and script, which stand in it. */
+/** The page's own style and script, which are inlined. */
 export interface PageAssets {
   readonly style: string
   readonly script: string
 }
 
-/** Reads them from where they stand in the source, or from where a bundle has them. */
+/** Reads them from the source tree, or from where a bundle has them. */
 export async function readPageAssets(folder = import.meta.dirname): Promise<PageAssets> {
   const read = (file: string): Promise<string> => readFile(join(folder, file), 'utf8')
-  return { style: await read('page.css'), script: await read('page.js') }
+  return { style: await read('page.css'), script: await read('browser.js') }
 }
 
 interface Entry {
@@ -23,7 +23,7 @@ interface Entry {
   readonly operation: Operation
 }
 
-/** The API's description for people: one page, which asks for nothing else until a request is tried. */
+/** The API's description for people: one page, which loads nothing else until a request is tried. */
 export async function docsPage(document: ApiDocument, { style, script }: PageAssets): Promise<string> {
   const { title, version, description } = document.info
   const entries = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -88,7 +88,7 @@ const menuHtml = (name: string, entries: readonly Entry[]): Html =>
       )}
     </ul>`
 
-/** How a request is let in, and the field for the key of those tried here. */
+/** How requests are authenticated, and the field for the key of those tried here. */
 function keyHtml({ security, components }: ApiDocument): Html {
   const { description } = components.securitySchemes?.['key'] ?? {}
   const example = 'TOOLTRAIL=<span id="address">https://…</span>'
@@ -104,7 +104,7 @@ function keyHtml({ security, components }: ApiDocument): Html {
     }`
 }
 
-/** Lets the page run its own script and style, word for word, and talk to its own server: nothing else. */
+/** Lets the page run its own script and style, word for word, and talk to its own server, nothing else. */
 export function docsPolicy({ style, script }: PageAssets): string {
   const hash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
   return [

@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { App, AppDependencies } from '../dependencies.ts'
 import type { ApiDocument } from './document.ts'
-import { docsPage, docsPolicy, readPageAssets } from './page.ts'
 import { RunEventSchema } from '../v1/schemas/event.ts'
 
-/** Kept compressed: all that read it share these bytes. */
+/** Kept compressed: all readers share these bytes. */
 interface Page {
   readonly zipped: Uint8Array<ArrayBuffer>
   readonly plain: Uint8Array<ArrayBuffer>
@@ -13,13 +12,13 @@ interface Page {
   readonly policy: string
 }
 
-/** The API's description, and a page for people made from it; nothing comes from another server. */
+/** The API's description, and a page for people made from it. Nothing comes from another server. */
 export function docsRoutes(app: App, { settings }: AppDependencies): void {
   app.openAPIRegistry.register('RunEvent', RunEventSchema)
   app.openAPIRegistry.registerComponent('securitySchemes', 'key', {
     type: 'http',
     scheme: 'bearer',
-    description: 'An API key (`tt_…`). As long as none was made, a server on your own machine asks for none.',
+    description: 'An API key (`tt_…`). Until one has been made, a server on your own machine needs none.',
   })
   const documents = new Map<string, ApiDocument>()
   function documentFor(open: boolean, base: string): ApiDocument {
@@ -50,6 +49,8 @@ export function docsRoutes(app: App, { settings }: AppDependencies): void {
 }
 
 async function makePage(document: ApiDocument, folder: string | undefined): Promise<Page> {
+  // What makes the page is loaded with its first reader.
+  const { docsPage, docsPolicy, readPageAssets } = await import('./page.ts')
   const assets = await readPageAssets(folder)
   const page = await docsPage(document, assets)
   const etag = `W/"${createHash('sha256').update(page).digest('base64url').slice(0, 22)}"`
@@ -68,7 +69,7 @@ function describeApi(app: App, version: string, openAccess: boolean, base: strin
     },
     ...(base === '' ? {} : { servers: [{ url: base }] }),
     ...(openAccess ? {} : { security: [{ key: [] }] }),
-    tags: ['Sessions', 'Messages', 'Runs', 'Search', 'Service'].map((name) => ({ name })),
+    tags: ['Sessions', 'Messages', 'Context', 'Runs', 'Search', 'Usage', 'Service'].map((name) => ({ name })),
   })
   return document as unknown as ApiDocument // of which it has more: test/http/openapi.test.ts checks what the page reads
 }

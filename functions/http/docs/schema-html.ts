@@ -1,18 +1,18 @@
 import { html } from 'hono/html'
 import { referredName, type Schema } from './document.ts'
 
-/** Escaped markup; what stands in a template beside it is escaped by `html`. */
+/** Escaped markup; `html` escapes everything else in a template. */
 export type Html = ReturnType<typeof html>
 
-/** Markup of a list with something between each two. */
+/** Markup of a list with a separator. */
 export const joined = (parts: readonly unknown[], between: string): Html =>
   html`${parts.map((part, place) => (place === 0 ? part : html`${between}${part}`))}`
 
-/** A description: what stands between backticks is code. */
+/** A description: text between backticks is code. */
 export const prose = (text: string | undefined): Html =>
   html`${(text ?? '').split('`').map((piece, place) => (place % 2 === 1 ? html`<code>${piece}</code>` : piece))}`
 
-/** A schema's type in a few words. A named one is a link to what the page says of it. */
+/** A schema's type in a few words. A named one links to its place on the page. */
 export function typeHtml(schema: Schema): Html {
   const name = referredName(schema)
   if (name !== undefined) return html`<a href="#${name}">${name}</a>`
@@ -30,7 +30,7 @@ export function typeHtml(schema: Schema): Html {
   return html`${types.join(' or ')}${schema.format === undefined ? '' : ` (${schema.format})`}`
 }
 
-/** What its values are limited to, and what it is when left out. */
+/** The limits of its values, and its default. */
 function limitsHtml(schema: Schema): Html {
   const { minLength, maxLength, minimum, maximum, minItems, maxItems, pattern } = schema
   const limits = [
@@ -69,7 +69,7 @@ export const fieldHtml = (name: string, field: Schema, required: boolean, place?
     </dt>
     <dd>${prose(field.description)} ${limitsHtml(field)} ${fieldsHtml(field)}</dd>`
 
-/** Variants are told apart by their `type`, where they have one. */
+/** Variants are named by their `type` if they have one. */
 function variantHtml(variant: Schema): Html {
   const names = variant.properties?.['type']?.enum
   const fields = fieldsHtml(variant)

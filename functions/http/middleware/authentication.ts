@@ -8,8 +8,11 @@ import { RequestError } from './request-error.ts'
 
 const BEARER = /^Bearer +(\S+) *$/i
 
-/** Finds out for whom a request acts, and holds it to its key's scopes and request rate. */
-export function authentication(dependencies: AppDependencies): MiddlewareHandler<AppEnv> {
+/**
+ * Finds out for whom a request acts, and enforces its key's scopes and request rate. Without a `scope`, the method says which
+ * one is needed.
+ */
+export function authentication(dependencies: AppDependencies, scope?: Scope): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const caller = await callerOf(dependencies, c.req.header('authorization'), c.get('open'))
     c.set('caller', caller)
@@ -21,19 +24,23 @@ export function authentication(dependencies: AppDependencies): MiddlewareHandler
         `this key may send ${caller.key?.caps.requestsPerSecond} requests a second`,
         { headers: { 'retry-after': String(Math.ceil(wait / 1000)) } },
       )
-    const needed: Scope = c.req.method === 'GET' || c.req.method === 'HEAD' ? 'read' : 'write'
+    const needed = scope ?? (c.req.method === 'GET' || c.req.method === 'HEAD' ? 'read' : 'write')
     if (!mayUse(caller, needed)) throw new RequestError(403, 'scope_missing', `this key lacks the scope ${needed}`)
     await next()
   }
 }
 
-async function callerOf({ keys }: AppDependencies, authorization: string | undefined, open: boolean): Promise<Caller> {
+async function callerOf(
+  { keys, settings }: AppDependencies,
+  authorization: string | undefined,
+  open: boolean,
+): Promise<Caller> {
   if (authorization === undefined) {
     if (open) return OPEN_CALLER
     throw unauthorized('an API key is needed: Authorization: Bearer tt_…')
   }
   const secret = BEARER.exec(authorization)?.[1]
-  const caller = secret === undefined ? undefined : await findCaller(keys, secret)
+  const caller = secret === undefined ? undefined : await findCaller(keys, secret, settings.caps.keys)
   if (caller === undefined) throw unauthorized('this API key is not known')
   return caller
 }

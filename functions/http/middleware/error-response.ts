@@ -8,7 +8,7 @@ import type { AppEnv } from '../dependencies.ts'
 import { RequestError } from './request-error.ts'
 import type { InvalidField } from './request-error.ts'
 
-/** The one place that turns what went wrong into an HTTP status. */
+/** The only place that maps errors to HTTP statuses. */
 const STATUSES: { readonly [code in ErrorCode]: number } = {
   lease_lost: 503,
   session_not_found: 404,
@@ -18,13 +18,20 @@ const STATUSES: { readonly [code in ErrorCode]: number } = {
   message_not_found: 404,
   output_not_found: 404,
   call_not_found: 404,
-  answer_conflict: 409,
+  resolution_conflict: 409,
   idempotency_conflict: 409,
+  import_gap: 409,
   nothing_to_continue: 409,
+  nothing_to_consolidate: 409,
+  run_not_active: 409,
+  summary_failed: 502,
   agent_not_found: 409,
   agent_not_allowed: 403,
+  owner_not_allowed: 403,
   too_many_active_runs: 429,
   too_many_open_calls: 429,
+  key_tokens_used_up: 429,
+  tenant_budget_used_up: 429,
   invalid_query: 400,
   search_unavailable: 503,
   storage_failed: 503,
@@ -39,9 +46,11 @@ const TITLES: { readonly [status: number]: string } = {
   409: 'Conflict',
   413: 'Content too large',
   415: 'Unsupported media type',
+  422: 'Content not usable',
   416: 'Range not satisfiable',
   429: 'Too many requests',
   500: 'Internal server error',
+  502: 'Bad gateway',
   503: 'Service unavailable',
 }
 
@@ -52,12 +61,12 @@ const HTTP_CODES: { readonly [status: number]: string } = {
   415: 'unsupported_media_type',
 }
 
-/** Where the framework's own words do not say what to do. */
+/** Details for errors whose own message does not say what to do. */
 const DETAILS: { readonly [status: number]: string } = {
   415: 'the body must be JSON, and say so: content-type: application/json',
 }
 
-/** Seconds until a request that was refused for now may be sent again. */
+/** Seconds after which a request that was refused for now may be sent again. */
 const RETRY_SECONDS = 5
 
 interface Problem {
@@ -68,7 +77,7 @@ interface Problem {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Answers any error as `application/problem+json`; what nobody expected is logged with its stack and told as 500 only. */
+/** Responds to any error with `application/problem+json`. An unexpected one is logged with its stack and shown as 500 only. */
 export function errorResponse(error: Error, c: Context<AppEnv>, log: Logger): Response {
   const problem = describe(error)
   if (problem.status >= 500) log.error('request failed', error, { request_id: c.get('requestId'), code: problem.code })
@@ -79,7 +88,7 @@ export function errorResponse(error: Error, c: Context<AppEnv>, log: Logger): Re
 export const problemResponse = (c: Context<AppEnv>, problem: Problem): Response =>
   problemDocument(problem, { instance: new URL(c.req.url).pathname.slice(0, 512), request_id: c.get('requestId') })
 
-/** The answer to a request that is none: its host or address cannot be read, so that no route ever sees it. */
+/** The response to a malformed request: its host or address cannot be read, so no route ever sees it. */
 export function unreadableRequest(error: unknown): Response {
   const detail = `the request cannot be read: ${error instanceof Error ? error.message : 'it is malformed'}`
   return problemDocument({ status: 400, code: 'malformed_request', detail }, { request_id: randomUUID() })
@@ -128,8 +137,8 @@ function describeTooltrailError(error: TooltrailError): Problem {
   return {
     status,
     code: error.code,
-    // A store's own words may name paths and hosts.
-    detail: error.code === 'storage_failed' ? 'the storage did not answer; nothing was stored' : error.message,
-    ...(later ? { headers: { 'retry-after': String(RETRY_SECONDS) } } : {}),
+    // A store's own message may name paths and hosts.
+    detail: error.code === 'storage_failed' ? 'the storage did not respond; nothing was stored' : error.message,
+    ...(later ? { headers: { 'retry-after': String(error.retryAfterSeconds ?? RETRY_SECONDS) } } : {}),
   }
 }

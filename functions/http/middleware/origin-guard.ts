@@ -5,8 +5,8 @@ import { RequestError } from './request-error.ts'
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
 
 /**
- * Keeps pages of other sites away from a server that asks for no key: the request must name a loopback host (a rebound DNS
- * name is none), and a browser's `Origin` must be this server's own or an allowed one.
+ * Keeps pages of other sites away from a server that needs no key: the request must name a loopback host (a rebound DNS name
+ * is not one), and a browser's `Origin` must be this server's own or an allowed one.
  */
 export function originGuard({ keys, settings }: AppDependencies): MiddlewareHandler<AppEnv> {
   let keysExist = !settings.openAccess
@@ -17,7 +17,7 @@ export function originGuard({ keys, settings }: AppDependencies): MiddlewareHand
     const url = new URL(c.req.url)
     const host = c.req.header('host') ?? url.host
     if (!LOOPBACK.test(host) || !LOOPBACK.test(url.host))
-      throw new RequestError(403, 'host_not_allowed', 'without API keys, only a loopback host is answered')
+      throw new RequestError(403, 'host_not_allowed', 'without API keys, only a loopback host is served')
     const origin = c.req.header('origin')
     if (origin !== undefined && !isAllowed(origin, host, settings))
       throw new RequestError(403, 'origin_not_allowed', 'without API keys, only pages of this server may call it')

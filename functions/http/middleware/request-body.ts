@@ -1,15 +1,15 @@
-import type { MiddlewareHandler } from 'hono'
+import type { HonoRequest, MiddlewareHandler } from 'hono'
 import type { AppEnv } from '../dependencies.ts'
 import { RequestError } from './request-error.ts'
 
 /** Bytes. API Gateway and Lambda take no more (record 15). */
 const BODY_LIMIT = 4 * 1024 * 1024
 /**
- * Bytes. A body that is too large is read to its end all the same, and thrown away, up to here: many clients look for an answer
- * only once they have sent everything, and would see a connection that broke off instead of the reason.
+ * Bytes. Up to this size, a body that is too large is still read to its end and thrown away: many clients look for a response
+ * only after they have sent everything, and would see a broken connection instead of the reason.
  */
 const DISCARD_LIMIT = 16 * 1024 * 1024
-/** Brackets within brackets; deeper JSON has no honest use and would exhaust the stack further in. */
+/** Nested brackets; deeper JSON has no honest use and would exhaust the stack later on. */
 const DEPTH_LIMIT = 64
 
 /**
@@ -19,19 +19,29 @@ const DEPTH_LIMIT = 64
 export function requestBody(): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const { body } = c.req.raw
+    if (isStreamed(c.req)) return next()
     if (c.req.method === 'GET' || c.req.method === 'HEAD') return next()
     if (Number(c.req.header('content-length') ?? 0) > DISCARD_LIMIT) throw tooLarge()
     if (body === null) return next()
     const bytes = await readBounded(body)
-    if (depthOf(decode(bytes)) > DEPTH_LIMIT)
-      throw new RequestError(400, 'malformed_body', `the body is nested more than ${DEPTH_LIMIT} deep`)
-    // Bytes, as a string would bring a content type of its own.
+    requireShallow(decode(bytes), 'the body')
+    // Bytes, because a string would set a content type of its own.
     c.req.raw = new Request(c.req.raw, { body: bytes })
     await next()
   }
 }
 
-/** Refuses a request without a body where an empty one would pass for `{}`. */
+/** Lines that an import reads one after another, however many there are. */
+export const isStreamed = (request: Pick<HonoRequest, 'path' | 'header'>): boolean =>
+  request.path.endsWith('/import') && (request.header('content-type') ?? '').startsWith('application/x-ndjson')
+
+/** The JSON text of one line is bounded as a body is. */
+export function requireShallow(text: string, what: string): void {
+  if (depthOf(text) > DEPTH_LIMIT)
+    throw new RequestError(400, 'malformed_body', `${what} is nested more than ${DEPTH_LIMIT} deep`)
+}
+
+/** Refuses a request without a body, which would otherwise count as `{}`. */
 export const requireBody: MiddlewareHandler<AppEnv> = async (c, next) => {
   if ((await c.req.text()) === '') throw new RequestError(400, 'malformed_body', 'this request needs a body')
   await next()
@@ -62,7 +72,7 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** How deep brackets nest in a JSON text, those in strings left out. */
+/** How deep brackets nest in a JSON text, not counting those in strings. */
 function depthOf(text: string): number {
   let depth = 0
   let deepest = 0

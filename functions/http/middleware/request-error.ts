@@ -26,4 +26,4 @@ export class RequestError extends Error {
   }
 }
 
-export type RequestErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 416 | 429 | 503
+export type RequestErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 416 | 422 | 429 | 503

@@ -13,8 +13,8 @@ const HEADERS = {
 } as const
 
 /**
- * Gives every request an id (the caller's `X-Request-Id` when it is a sane one), every response that id and the house's
- * security headers, and every answer one line in the log: no bodies, no queries, no secrets.
+ * Gives every request an id (the caller's `X-Request-Id` if it is well-formed), and every response that id, our security
+ * headers and one line in the log: no bodies, no queries, no secrets.
  */
 export function requestLog({ clock, log, settings }: AppDependencies): MiddlewareHandler<AppEnv> {
   return async (c, next) => {

@@ -11,19 +11,19 @@ const MOST_ERRORS = 20
 const MESSAGE_LENGTH = 300
 
 /**
- * Refuses what does not fit a route's schema, with the path of each wrong field. An id in the address that can be none names
- * nothing: 404, as for any other that is not known.
+ * Refuses what does not fit a route's schema, with the path of each wrong field. A malformed id in the address gives 404, like
+ * any other unknown id.
  */
 export const refuseInvalid: Hook<unknown, AppEnv, string, unknown> = (result) => {
   if (result.success) return undefined
   const place = PLACES[result.target] ?? result.target
   const errors = invalidFields(place, result.error.issues)
   if (result.target === 'param')
-    throw new RequestError(404, 'not_found', 'there is nothing at this address: an id in it can be none', { errors })
+    throw new RequestError(404, 'not_found', 'there is nothing at this address: it has a malformed id', { errors })
   throw invalidRequest(errors)
 }
 
-/** The refusal of a request for its wrong fields; the first is told in its words, too. */
+/** The refusal of a request for its wrong fields; its message names the first. */
 export function invalidRequest(errors: readonly InvalidField[]): RequestError {
   const [first] = errors
   const detail =
@@ -31,7 +31,7 @@ export function invalidRequest(errors: readonly InvalidField[]): RequestError {
   return new RequestError(400, 'invalid_request', detail, { errors })
 }
 
-/** Issues as fields with their paths, at most 20; of a union, the branch that came nearest. */
+/** Issues as fields with their paths, at most 20; for a union, those of the closest branch. */
 export function invalidFields(place: string, issues: readonly Issue[]): InvalidField[] {
   return issues
     .flatMap((issue) => expand(issue))
@@ -42,7 +42,7 @@ export function invalidFields(place: string, issues: readonly Issue[]): InvalidF
     }))
 }
 
-/** zod speaks of values and types where a caller has left something out, or given it twice. */
+/** zod speaks of values and types when a caller has left something out or given it twice. */
 function plainWords(place: string, message: string): string {
   if (message.endsWith('received undefined')) return 'is missing'
   if (place === 'query' && message.endsWith('expected string, received array')) return 'can be given once only'
@@ -56,7 +56,7 @@ function expand(issue: Issue): { path: readonly PropertyKey[]; message: string }
   return nearest.flatMap((inner) => expand({ ...inner, path: [...issue.path, ...inner.path] } as Issue))
 }
 
-/** The branch of the right kind with the fewest issues; undefined where there is no such one. */
+/** The branch of the right kind with the fewest issues; undefined if there is none. */
 function nearestBranch<Branch extends readonly Pick<Issue, 'code' | 'path'>[]>(
   branches: readonly Branch[],
 ): Branch | undefined {

@@ -1,8 +1,8 @@
 import type { ByteRange } from '../../ports/output-store.ts'
 
 /**
- * The part of `size` bytes that a `Range` header asks for: `whole` when it asks for none, for several, or for something that
- * is no byte range (RFC 9110 lets all of these be ignored).
+ * The part of `size` bytes that a `Range` header asks for: `whole` if it asks for none, for several, or for something that
+ * is not a byte range (RFC 9110 lets all of these be ignored).
  */
 export function readRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const match = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header ?? '')

@@ -1,19 +1,24 @@
-import { attachMedia, instructionsOf } from '../../agent/loop/model-request.ts'
+import { findNumbers } from '../../history/source-numbers.ts'
+import { instructionsOf, mediaFromOf } from '../../agent/loop/model-request.ts'
+import type { Agent } from '../../domain/agent.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { isLeaders } from '../../domain/message.ts'
 import type { Message } from '../../domain/message.ts'
-import type { RequestMedia, RequestMessage } from '../../domain/model-request.ts'
+import type { RequestMedia, RequestMessage, RequestText } from '../../domain/model-request.ts'
 import type { Session, SessionKey } from '../../domain/session.ts'
 import { toOpenAiMessages } from '../../log/openai-format.ts'
 import type { OpenAiMessage } from '../../log/openai-format.ts'
 import { replayEach } from '../../log/replay.ts'
+import type { ReplayOptions } from '../../log/replay.ts'
+import { hasSources, highestOf, numberSources } from '../../log/sources.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
-import type { OutputStore } from '../../ports/output-store.ts'
 import type { AppDependencies } from '../dependencies.ts'
-import { MOST_BYTES } from './page-bytes.ts'
+import { MOST_BYTES } from '../../log/page-bytes.ts'
+import { partUrl } from './resources/message.ts'
 import { cursorNotFound } from './page-cursor.ts'
 import type { ChatPosition } from './page-cursor.ts'
 
-/** Messages of the log that are read at a time at the most. */
+/** At most this many messages of the log are read at a time. */
 const PAGE = 500
 
 interface ChatPage {
@@ -24,43 +29,53 @@ interface ChatPage {
 
 /**
  * A page of a session's log as Chat Completions messages, as the next request of its latest run would hold them
- * (promises R6): the system message first where there are instructions. Reads what the page needs, however long the log is.
+ * (promises R6): the system message first if there are instructions. Reads what the page needs, however long the log is.
  */
 export async function chatMessages(
-  { reader, outputs, agents }: AppDependencies,
+  { reader, agents }: AppDependencies,
   session: Session,
   from: ChatPosition | undefined,
   limit: number,
 ): Promise<ChatPage> {
-  const instructions = from === undefined ? instructionsOf(session, agents.get(session.agent)) : undefined
+  const agent = agents.get(session.agent)
+  const instructions = from === undefined ? instructionsOf(session, agent) : undefined
   const wanted = instructions === undefined ? limit : limit - 1
   const found: { readonly request: RequestMessage; readonly at: ChatPosition }[] = []
   let bytes = 0
   let room = wanted
-  for await (const { id, sent } of replayFrom(reader, session, from?.id, Math.min(PAGE, limit + 1))) {
+  const reading = { reader, agent, from: from?.id, pageSize: Math.min(PAGE, limit + 1) }
+  for await (const { id, sent } of replayFrom(session, reading)) {
     const skipped = id === from?.id ? from.skip : 0
     for (const [index, request] of sent.slice(skipped).entries()) {
-      bytes += await bytesOf(outputs, session, request)
+      bytes += Buffer.byteLength(JSON.stringify(request.parts))
       if (found.length > 0 && found.length < room && bytes > MOST_BYTES) room = found.length
       found.push({ request, at: { id, skip: skipped + index } })
     }
     if (found.length > room) break
   }
-  const page = found.slice(0, room).map(({ request }) => request)
+  const page = found.slice(0, room).map(({ request, at }) => withLinks(session.session, at.id, request))
   return {
-    messages: toOpenAiMessages(await attachMedia(page, session, outputs), instructions),
+    messages: toOpenAiMessages(page, instructions),
     next: found[room]?.at,
   }
 }
 
-/** What each message from this one on becomes in a request, in order; read as it is asked for. */
+interface Reading {
+  readonly reader: LogReader
+  readonly agent: Agent | undefined
+  readonly from: string | undefined
+  readonly pageSize: number
+}
+
+/** What each message from this one on becomes in a request, in order; read on demand. */
 async function* replayFrom(
-  reader: LogReader,
   key: SessionKey,
-  from: string | undefined,
-  pageSize: number,
+  { reader, agent, from, pageSize }: Reading,
 ): AsyncGenerator<{ readonly id: string; readonly sent: readonly RequestMessage[] }> {
   const turn = createTurnFinder(reader, key)
+  const sources = createSourceFinder(reader, key)
+  const reattaches = agent !== undefined && agent.policies.images !== 'note'
+  const media = reattaches ? mediaFromOf(agent, await reader.context(key)) : {}
   let part = from === undefined ? [] : [await requireMessage(reader, key, from)]
   for (let more = true; more;) {
     const last = part.at(-1)?.id
@@ -72,17 +87,22 @@ async function* replayFrom(
     })
     part.push(...page.messages)
     more = page.more
-    // What becomes of a message shows only with its results and the message after it.
+    // What a message becomes depends on its results and the message after it.
     const open = more ? part.findLastIndex(isOwn) : part.length
     if (open <= 0) continue
-    const options = { replay: 'full', ...(await turn.optionsFor(part)) } as const
+    const options = {
+      replay: 'full',
+      ...(await turn.optionsFor(part)),
+      ...(await sources.optionsFor(part)),
+      ...media,
+    } as const
     const replayed = replayEach(part.slice(0, open + 1), options)
     for (const { message, sent } of more ? replayed.slice(0, -1) : replayed) yield { id: message.id, sent }
     part = part.slice(open)
   }
 }
 
-/** Finds where the log's last turn begins, the one with its media, and only when there are media to tell. */
+/** Finds where the log's last turn begins, the one sent with its media and all its sources; looks only if there are any. */
 function createTurnFinder(
   reader: LogReader,
   key: SessionKey,
@@ -92,8 +112,30 @@ function createTurnFinder(
   return {
     async optionsFor(part) {
       currentRun ??= (await reader.messages(key, { order: 'descending', limit: 1 })).messages[0]?.runId ?? ''
-      if (currentFrom === undefined && part.some(hasMedia)) currentFrom = await beginningOfLastTurn(reader, key)
+      if (currentFrom === undefined && part.some((message) => hasMedia(message) || hasSources(message)))
+        currentFrom = await beginningOfLastTurn(reader, key)
       return { currentRun, currentFrom: currentFrom ?? AFTER_ALL }
+    },
+  }
+}
+
+/** Finds the numbers of sources and what was decided about them; looks only if there are sources. */
+function createSourceFinder(
+  reader: LogReader,
+  key: SessionKey,
+): { optionsFor(part: readonly Message[]): Promise<Pick<ReplayOptions, 'numbers' | 'context'>> } {
+  let context: ReplayOptions['context']
+  let highest: number | undefined
+  return {
+    async optionsFor(part) {
+      if (!part.some(hasSources)) return {}
+      const { citations } = await reader.context(key)
+      context ??= definedFields({ citations })
+      const known = await findNumbers(reader, key, part)
+      if (part.every((message) => !hasSources(message) || known.has(message.id))) return { context, numbers: known }
+      highest ??= highestOf((await reader.sources(key, { order: 'descending', limit: 1 })).numbered)
+      const next = numberSources(part, known, highest)
+      return { context, numbers: new Map([...known, ...next.map(({ message, from }) => [message, from] as const)]) }
     },
   }
 }
@@ -126,18 +168,17 @@ async function requireMessage(reader: LogReader, key: SessionKey, id: string): P
   return message
 }
 
-/** A message of the conversation itself, not a result and not a team member's. */
+/** Whether a message belongs to the conversation itself, not a result and not a team member's. */
 const isOwn = (message: Message): boolean => message.role !== 'tool' && isLeaders(message)
 
 const hasMedia = (message: Message): boolean => message.parts.some(isMedia)
 
-/** As it will stand in the page: media as base64. */
-async function bytesOf(outputs: OutputStore, key: SessionKey, { parts }: RequestMessage): Promise<number> {
-  let bytes = 0
-  for (const part of parts)
-    if (isMedia(part)) bytes += Math.ceil(((await outputs.stat(key, part.id))?.bytes ?? 0) / 3) * 4
-    else bytes += Buffer.byteLength(JSON.stringify(part))
-  return bytes
+/** An image or file that is still sent with its bytes is shown as a link to them. */
+function withLinks(session: string, messageId: string, request: RequestMessage): RequestMessage {
+  if (request.role !== 'user') return request
+  const link = (part: RequestText | RequestMedia): RequestText | RequestMedia =>
+    part.type === 'text' ? part : { ...part, url: partUrl(session, messageId, part.id) }
+  return { ...request, parts: request.parts.map(link) }
 }
 
 const isMedia = (part: { type: string }): part is RequestMedia => part.type === 'image' || part.type === 'file'

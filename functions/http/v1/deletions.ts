@@ -21,11 +21,11 @@ const readDeletion = createRoute({
 })
 
 /** Deletions under way or done less than 30 days ago. */
-export function deletionRoutes(app: App, { deletion }: AppDependencies): void {
+export function deletionRoutes(app: App, { service }: AppDependencies): void {
   app.openapi(readDeletion, async (c) => {
     const caller = c.get('caller')
     const key = sessionKey(caller, c.req.valid('param').deletion)
-    const state = await deletion.state(key, caller.owner)
+    const state = await service.deletionState(key, caller.owner)
     if (state === undefined) throw new TooltrailError('session_not_found', `there is no deletion ${key.session}`)
     return c.json(deletionResource(key, state), 200)
   })

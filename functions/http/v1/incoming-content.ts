@@ -1,14 +1,20 @@
 import type { z } from '@hono/zod-openapi'
 import type { IncomingPart, CallResolution } from '../../agent/intake/agent-service.ts'
+import type { Agent } from '../../domain/agent.ts'
 import type { Json } from '../../domain/json.ts'
 import type { ClientTool } from '../../domain/run.ts'
+import { DELEGATE_TOOL } from '../../domain/team.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
+import { MOST_SOURCES, sourceFault } from '../../domain/source.ts'
+import type { Source } from '../../domain/source.ts'
 import { isObject } from './schemas/fields.ts'
 import { contentParts } from './schemas/input.ts'
 import type { toolResults } from './schemas/input.ts'
 import { RequestError } from '../middleware/request-error.ts'
+import type { InvalidField } from '../middleware/request-error.ts'
 import { invalidFields, invalidRequest } from '../middleware/validation.ts'
 
+const MOST_ERRORS = 20
 const PART_TYPES = new Set<unknown>(['text', 'image', 'file'])
 
 type ContentPart = z.output<typeof contentParts>[number]
@@ -17,10 +23,36 @@ type ContentPart = z.output<typeof contentParts>[number]
 export const incomingParts = (content: string | readonly ContentPart[]): IncomingPart[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(incomingPart)
 
-/** What these return is never indexed, and what they are called is what we answer for. */
-const BUILT_IN = new Set(['search_history', 'read_output', 'current_time', 'http_fetch'])
+/** Refuses images whose first bytes are not an image's: providers would refuse them every time. `at`: their place. */
+export async function refuseFalseImages(at: string, parts: readonly IncomingPart[]): Promise<void> {
+  const errors: InvalidField[] = []
+  for (const [index, part] of parts.entries()) {
+    if (part.type !== 'image') continue
+    const { fileTypeFromBuffer } = await import('file-type')
+    const found = (await fileTypeFromBuffer(part.data))?.mime
+    if (found?.startsWith('image/') !== true)
+      errors.push({ path: `${at}[${index}].data`, message: `is no image: its first bytes say ${found ?? 'nothing'}` })
+  }
+  const [first] = errors
+  if (first !== undefined) throw new RequestError(422, 'invalid_media', `${first.path} ${first.message}`, { errors })
+}
 
-/** Refuses client tools of the same name, and of a built-in tool's. */
+/** Refuses an input whose agent must call a tool (policy `require_tool`) that neither it nor the caller has. */
+export function refuseMissingTool(agent: Agent | undefined, tools: readonly ClientTool[]): void {
+  const required = agent?.policies.requireTool
+  if (agent === undefined || required === null || required === undefined || required === 'any') return
+  // Only a run knows the tools of its servers.
+  if (agent.mcp?.some((server) => required.name.startsWith(server.name)) === true) return
+  if (required.name === DELEGATE_TOOL && (agent.members ?? []).length > 0) return
+  if (agent.tools.includes(required.name) || tools.some(({ name }) => name === required.name)) return
+  const message = `must have ${required.name}: agent ${agent.name} must call it, and has no tool of this name`
+  throw invalidRequest([{ path: 'body.tools', message }])
+}
+
+/** The output of these is never indexed, and we are responsible for what has their names. */
+const BUILT_IN = new Set(['search_history', 'read_output', 'current_time', 'http_fetch', DELEGATE_TOOL])
+
+/** Refuses client tools that share a name with each other or with a built-in tool. */
 export function refuseTakenNames(tools: readonly ClientTool[]): void {
   const errors = tools.flatMap(({ name }, index) =>
     BUILT_IN.has(name)
@@ -40,10 +72,10 @@ function refuseRepeats(what: string, names: readonly string[]): void {
     throw new RequestError(409, `repeated_${what}`, `there is more than one ${what} for ${repeated}`)
 }
 
-/** Answers to tool calls; `text` is the body they came in, from which other JSON values keep their exact numbers. */
+/** Resolutions of tool calls. `text` is the body they came in: it gives other JSON values their exact numbers. */
 export function callResolutions(body: z.output<typeof toolResults>, text: string): CallResolution[] {
   refuseRepeats(
-    'answer',
+    'result',
     body.results.map(({ tool_call_id: id, message_id: message }) =>
       message === undefined ? id : `${id} (${message})`,
     ),
@@ -55,8 +87,26 @@ export function callResolutions(body: z.output<typeof toolResults>, text: string
     if ('approve' in result) return { ...call, approve: result.approve }
     const { output } = result
     const path = `body.results[${index}].output`
-    return { ...call, output: outputParts(path, output, exact.results[index]?.output) }
+    const sources = incomingSources(`body.results[${index}].sources`, result.sources)
+    return { ...call, output: outputParts(path, output, exact.results[index]?.output), ...definedFields({ sources }) }
   })
+}
+
+/** Sources of a tool result; refused with the place of each that is none. Fields beside a source's own are left out. */
+function incomingSources(path: string, value: Json | undefined): Source[] | undefined {
+  if (value === undefined) return undefined
+  const list: readonly unknown[] = Array.isArray(value) ? value : []
+  const errors = list
+    .map((source, index) => ({ path: `${path}[${index}]`, message: sourceFault(source) }))
+    .filter((error): error is InvalidField => error.message !== undefined)
+  if (!Array.isArray(value)) errors.push({ path, message: 'must be a list' })
+  if (list.length > MOST_SOURCES) errors.push({ path, message: `must have at most ${MOST_SOURCES} sources` })
+  const [first] = errors
+  if (first !== undefined)
+    throw new RequestError(422, 'invalid_sources', `${first.path} ${first.message}`, {
+      errors: errors.slice(0, MOST_ERRORS),
+    })
+  return (list as readonly Source[]).map(({ title, url, text, id }) => ({ title, ...definedFields({ url, text, id }) }))
 }
 
 function outputParts(path: string, output: Json, exact: Json | undefined): IncomingPart[] {
@@ -83,12 +133,12 @@ function incomingPart(part: ContentPart): IncomingPart {
   }
 }
 
-/** `12345678901234567890` and `1.0` are written again as they came in. */
+/** `12345678901234567890` and `1.0` are written as they came in. */
 function keepNumbers(_key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== 'number' || context?.source === undefined || context.source === JSON.stringify(value))
     return value
   return rawJson(context.source)
 }
 
-/** Node has it; TypeScript's own types do not yet. */
+/** Node has it; TypeScript's types do not yet. */
 const rawJson = (JSON as typeof JSON & { rawJSON(text: string): unknown }).rawJSON

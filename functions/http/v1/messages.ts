@@ -1,15 +1,12 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { keyOf } from '../../domain/session.ts'
 import { countedFor } from '../../access/rates.ts'
-import { chatMessages } from './chat-messages.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
-import { jsonResponse } from '../json-response.ts'
-import { incomingParts, refuseTakenNames } from './incoming-content.ts'
-import { messageResource } from './resources/message.ts'
-import { readChatCursor, readMessageCursor, writeChatCursor, writeMessageCursor } from './page-cursor.ts'
+import { createBuilds } from '../builds.ts'
+import { bytesResponse } from '../json-response.ts'
+import { incomingParts, refuseFalseImages, refuseMissingTool, refuseTakenNames } from './incoming-content.ts'
 import { READ_PROBLEMS } from './responses.ts'
-import { fitting, MOST_BYTES } from './page-bytes.ts'
 import { lastMessage, placementOf, respondWithRun, whileCounted } from './run-response.ts'
 import { idempotencyOf, RUN_RESPONSES, startHeaders } from './run-request.ts'
 import { sessionParams } from './schemas/fields.ts'
@@ -18,6 +15,8 @@ import { ChatMessagePageSchema, MessagePageSchema, messageQuery } from './schema
 import { enterSession, findSession } from '../../access/sessions.ts'
 
 const tags = ['Messages']
+
+type Page = z.input<typeof MessagePageSchema> | z.input<typeof ChatMessagePageSchema>
 
 const sendMessage = createRoute({
   method: 'post',
@@ -51,7 +50,8 @@ const listMessages = createRoute({
 
 /** Inputs to a session, and its log. */
 export function messageRoutes(app: App, dependencies: RouteDependencies): void {
-  const { service, reader, shared } = dependencies
+  const { service, shared, settings, agents } = dependencies
+  const builds = createBuilds()
 
   app.openapi(sendMessage, async (c) =>
     whileCounted(dependencies, c, async (call) => {
@@ -60,43 +60,30 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
       const session = await enterSession(dependencies, caller, c.req.valid('param').session)
       const key = keyOf(session)
       refuseTakenNames(tools)
-      const since = await lastMessage(dependencies, key)
+      refuseMissingTool(agents.get(session.agent), tools)
+      const parts = incomingParts(content)
+      await refuseFalseImages('body.content', parts)
+      // In a run of its own, everything is new to the caller; a run that it joins has messages already.
+      const joins = (onBusy ?? agents.get(session.agent)?.policies.onBusy) === 'steer'
+      const since = joins ? await lastMessage(dependencies, key) : undefined
       const submission = {
-        parts: incomingParts(content),
+        parts,
         clientTools: tools,
         ...definedFields({ user, metadata, onBusy }),
-        ...countedFor(caller),
+        ...countedFor(caller, settings.caps),
         ...(await idempotencyOf(c)),
       }
-      const { runId, repeated } = await service.submit(session, submission, placementOf(c))
-      return respondWithRun(dependencies, c, call, { key, runId, ...(repeated ? {} : definedFields({ since })) })
+      const { repeated, ...accepted } = await service.submit(session, submission, placementOf(c))
+      return respondWithRun(dependencies, c, call, { key, ...accepted, ...(repeated ? {} : definedFields({ since })) })
     }),
   )
 
   app.openapi(listMessages, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
-    const { format, limit, order, after, before, roles, run, agent } = c.req.valid('query')
-    if (format === 'openai') {
-      const page = await chatMessages(dependencies, session, readChatCursor(after), limit)
-      const next = page.next === undefined ? null : writeChatCursor(page.next)
-      return jsonResponse(shared, { object: 'list' as const, data: page.messages, next, has_more: next !== null })
-    }
-    const { messages, more } = await reader.messages(session, {
-      order: order === 'asc' ? 'ascending' : 'descending',
-      limit,
-      mostCharacters: MOST_BYTES,
-      ...readMessageCursor(after, before),
-      ...definedFields({ roles: readRoles(roles), run, agent }),
-    })
-    const data = fitting(messages.map((message) => messageResource(session.session, message)))
-    const isCut = more || data.length < messages.length
-    const last = data.at(-1)?.id
-    const next = isCut && last !== undefined ? writeMessageCursor(order, last) : null
-    return jsonResponse(shared, { object: 'list' as const, data, next, has_more: isCut })
+    const query = c.req.valid('query')
+    const name = `${session.tenant}/${session.session}?${JSON.stringify(query)}`
+    // Loaded with the first page: it is not needed to start.
+    const { messagePage } = await import('./message-pages.ts')
+    return bytesResponse<Page>(shared, await builds.build(name, () => messagePage(dependencies, session, query)))
   })
 }
-
-type Role = 'user' | 'assistant' | 'tool'
-
-const readRoles = (roles: string | undefined): Role[] | undefined =>
-  roles === undefined ? undefined : ([...new Set(roles.split(','))] as Role[])

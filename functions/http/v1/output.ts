@@ -13,11 +13,11 @@ import { problems, READ_PROBLEMS } from './responses.ts'
 import { messageParams, ulid } from './schemas/fields.ts'
 import { findSession } from '../../access/sessions.ts'
 
-/** Bytes read from the store at a time, once the client has taken those before: all that an unread download holds. */
+/** Bytes read from the store at a time, after the client has read those before. An unread download holds no more. */
 const CHUNK = 64 * 1024
-/** A link is a key: no cache keeps it, and the store does not learn where it was found. */
+/** A link is a key: no cache may keep it, and the store must not learn where it was found. */
 const UNSHARED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
-/** A copy may be kept by who may see it, and asked about each time. */
+/** Whoever may see a copy may keep it, but must revalidate it each time. */
 const KEPT = { 'cache-control': 'private, no-cache' }
 const etag = z.object({ etag: z.string() })
 const bytes = { '*/*': { schema: z.string().openapi({ format: 'binary' }) } }
@@ -34,7 +34,7 @@ const readOutput = createRoute({
       part: ulid.optional().openapi({ description: 'The id of an image or file part.' }),
       via: z.enum(['link']).optional().openapi({
         description:
-          'Asks for a redirect to the store of large contents, for downloads that need not pass through here. The link lives five minutes and needs no key: treat it as one. Where there is no such store, or the content is small, it comes as without this parameter.',
+          'Asks for a redirect to the store of large contents, for downloads that need not pass through here. The link lives five minutes and needs no key: treat it as one. Without such a store, or for small content, this has no effect.',
       }),
     }),
     headers: z.object({
@@ -59,15 +59,15 @@ const readOutput = createRoute({
   },
 })
 
-/** Something to download: `read` answers the bytes of a range. */
+/** Something to download: `read` returns the bytes of a range. */
 interface Content {
   readonly size: number
   readonly mediaType: string
   readonly filename: string
-  /** The same as long as the content is: for ever. */
+  /** Never changes, because the content never does. */
   readonly etag: string
   read(range: ByteRange): Promise<Uint8Array>
-  /** Where it can be had without passing through here; undefined: nowhere. */
+  /** A direct link to the store; undefined if the store has none. */
   link(disposition: string): Promise<string | undefined>
 }
 
@@ -99,7 +99,7 @@ export function outputRoutes(app: App, dependencies: AppDependencies): void {
   })
 }
 
-/** Whether an `If-None-Match` names this content; weak tags count, for the bytes never change. */
+/** Whether an `If-None-Match` names this content; weak tags count, because the bytes never change. */
 const isNamed = (header: string | undefined, tag: string): boolean =>
   (header ?? '').split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag)
 

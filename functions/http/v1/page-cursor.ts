@@ -6,7 +6,7 @@ const OLDER = 'older_'
 export const writeMessageCursor = (order: 'asc' | 'desc', id: string): string =>
   order === 'asc' ? id : `${OLDER}${id}`
 
-/** The ids between which a page lies. */
+/** The ids that bound a page. */
 export function readMessageCursor(
   after: string | undefined,
   before: string | undefined,
@@ -19,7 +19,7 @@ export function readMessageCursor(
   return { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
 }
 
-/** A place in a log as Chat Completions messages: of what log message `id` becomes, the first `skip` lie before it. */
+/** A place in a log as Chat Completions messages: after the first `skip` of those that log message `id` becomes. */
 export interface ChatPosition {
   readonly id: string
   readonly skip: number
@@ -36,6 +36,6 @@ export function readChatCursor(after: string | undefined): ChatPosition | undefi
   return { id, skip: Number(skip) }
 }
 
-/** The refusal of a cursor that no page of this list gave out. */
+/** The refusal of a cursor that no page of this list returned. */
 export const cursorNotFound = (): RequestError =>
   new RequestError(400, 'cursor_not_found', 'this cursor is not one of this list: ask for the first page again')

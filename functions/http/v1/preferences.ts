@@ -9,7 +9,7 @@ export interface Preferences {
   readonly applied: string | undefined
 }
 
-/** What `Prefer` (RFC 7240) asks for; what is not understood is ignored, a longer wait is cut to 240 s. */
+/** What `Prefer` (RFC 7240) asks for; the rest is ignored, and a longer wait is cut to 240 s. */
 export function readPreferences(header: string | undefined): Preferences {
   const wishes = (header ?? '').split(',').map((wish) => wish.trim().toLowerCase())
   const wait = wishes.flatMap((wish) => /^wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$/.exec(wish)?.[1] ?? []).at(0)

@@ -10,9 +10,11 @@ const DESCRIPTIONS = {
   413: 'The body has more than 4 MB.',
   415: 'The body is not JSON.',
   416: 'The range lies beyond the end.',
+  422: 'The content is not what it says; `errors` has the paths.',
   429: 'Too many requests or active runs for this key.',
   500: 'Something went wrong on our side.',
-  503: 'A part of the service does not answer now.',
+  502: 'The model gave nothing usable.',
+  503: 'A part of the service is not responding now.',
 } as const
 
 type ProblemStatus = keyof typeof DESCRIPTIONS
@@ -39,9 +41,9 @@ export function problems<Status extends ProblemStatus>(...statuses: Status[]): P
   return Object.fromEntries(entries) as ProblemResponses<Status>
 }
 
-/** What any reading operation may answer. */
+/** The problems that any reading operation may return. */
 export const READ_PROBLEMS = problems(400, 401, 403, 404, 429, 500, 503)
-/** What any changing operation may answer. */
+/** The problems that any changing operation may return. */
 export const WRITE_PROBLEMS = problems(400, 401, 403, 404, 409, 413, 415, 429, 500, 503)
 
 export const location = z.object({ location: z.string() })

@@ -3,13 +3,13 @@ import { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { Submission } from '../../agent/intake/agent-service.ts'
 import type { AppEnv } from '../dependencies.ts'
-import { location, WRITE_PROBLEMS } from './responses.ts'
+import { location, problems, WRITE_PROBLEMS } from './responses.ts'
 import { ServerSentEventSchema } from './schemas/event.ts'
 import { runHeaders } from './schemas/input.ts'
 import { RunSchema } from './schemas/run.ts'
 
 const prefer = z.string().optional().openapi({
-  description: '`wait=n` waits at most n seconds (60 unless said, at most 240); `respond-async` does not wait.',
+  description: '`wait=n` waits at most n seconds (default 60, at most 240); `respond-async` does not wait.',
   example: 'wait=30',
 })
 
@@ -18,7 +18,7 @@ export const startHeaders = runHeaders.extend({ prefer })
 /** Headers of a request that moves a run on. */
 export const resumeHeaders = z.object({ prefer })
 
-/** The three ways in which a run is answered. */
+/** The three kinds of response for a run. */
 export const RUN_RESPONSES = {
   200: {
     description:
@@ -29,14 +29,15 @@ export const RUN_RESPONSES = {
     },
   },
   202: {
-    description: 'The run is accepted, and still going on.',
+    description: 'The run is accepted and still going on.',
     content: { 'application/json': { schema: RunSchema } },
     headers: location,
   },
   ...WRITE_PROBLEMS,
+  ...problems(422),
 } as const
 
-/** What tells a repeated request from a new one: the key, and what was asked for with it. */
+/** Tells a repeated request from a new one: the key, and what was requested with it. */
 export async function idempotencyOf(c: Context<AppEnv>): Promise<Pick<Submission, 'idempotency'>> {
   const key = c.req.header('idempotency-key')
   if (key === undefined) return {}

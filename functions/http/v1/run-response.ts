@@ -1,32 +1,35 @@
 import type { Context } from 'hono'
 import type { OpenCall } from '../../access/open-calls.ts'
-import type { Placement } from '../../agent/intake/agent-service.ts'
+import type { Accepted, Placement } from '../../agent/intake/agent-service.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { eventId } from '../../domain/events.ts'
-import type { Message } from '../../domain/message.ts'
+import type { Message, ToolMessage } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { AppDependencies, AppEnv, RouteDependencies } from '../dependencies.ts'
 import { eventResource } from './resources/event.ts'
-import { eventStream, isEventStream } from '../event-stream.ts'
-import type { ServerSentEvent } from '../event-stream.ts'
+import { eventStream, frame, isEventStream } from '../event-stream.ts'
+import type { NamedText } from '../long-bodies.ts'
+import { messageLength } from '../../log/message-length.ts'
 import { jsonResponse } from '../json-response.ts'
 import { unauthorized } from '../middleware/authentication.ts'
-import { messageResource } from './resources/message.ts'
+import { messageMaker } from './resources/message.ts'
 import { acceptsEventStream, readPreferences } from './preferences.ts'
 import { isSettled, runResource, viewRun, withArguments } from './resources/run.ts'
-import type { RunView } from './resources/run.ts'
+import type { RunView, WaitingCall } from './resources/run.ts'
 
 const PAGE = 500
-/** Between the last answer to a paused run and somebody taking it up again. */
+/** Between the last result or decision of a paused run and the moment a process takes it up again. */
 const RESUME_POLL_MS = 50
 
 /** A run that a request has started or moved on. */
 export interface AcceptedRun {
   readonly key: SessionKey
   readonly runId: string
-  /** The log's last message before that; what follows is new to the caller. Absent: all of the run is. */
+  /** The log's last message before that; what follows is new to the caller. Absent: the whole run is new. */
   readonly since?: Message
+  /** As `Accepted` has it. */
+  readonly ended?: Accepted['ended']
 }
 
 /** Where the run of this request should be executed. */
@@ -43,12 +46,12 @@ export async function lastMessage({ reader }: AppDependencies, key: SessionKey):
 
 const FIRST_EVENTS = { user: 'run.started', assistant: 'message.completed', tool: 'tool_call.started' } as const
 
-/** Where to go on in the events of a message's run: from its round. */
+/** Where to go on in the events of a message's run: at its round. */
 const eventOf = (message: Message | undefined): { after?: string } =>
   message === undefined ? {} : { after: eventId(message.id, FIRST_EVENTS[message.role]) }
 
 /**
- * Does what starts a run or moves it on, and responds. The call is counted first: one that is refused because too many are open
+ * Runs what starts a run or moves it on, and responds. The call is counted first: one that is refused because too many are open
  * has done nothing.
  */
 export async function whileCounted(
@@ -68,7 +71,7 @@ export async function whileCounted(
 }
 
 /**
- * Answers in the way the request asks for: its events as they happen, 200 with the run as soon as it has ended or waits for
+ * Responds in the way the request asks for: the events as they happen, 200 with the run as soon as it has ended or waits for
  * the caller, or 202 with where to look.
  */
 export async function respondWithRun(
@@ -82,13 +85,14 @@ export async function respondWithRun(
     return followRun(dependencies, c, call, accepted, eventOf(since).after)
   }
   const wants = readPreferences(c.req.header('prefer'))
-  const view = await waitForRun(dependencies, c, call, accepted, wants.waitMs)
+  const { messages: known, ...view } = await waitForRun(dependencies, c, call, accepted, wants.waitMs)
   const headers = wants.applied === undefined ? {} : { 'preference-applied': wants.applied }
   const run = runResource(key.session, view, runId)
   if (!isSettled(view) || (wants.respondAsync && wants.waitMs === 0))
     return c.json(run, 202, { ...headers, location: `/v1/sessions/${key.session}/runs/${runId}` })
-  const messages = await newMessages(dependencies, key, view.run.id, since?.id)
-  const resources = messages.map((message) => messageResource(key.session, message))
+  const messages = known ?? (await newMessages(dependencies, key, view.run.id, since?.id))
+  const resourceOf = await messageMaker(dependencies.reader, key, messages)
+  const resources = await Promise.all(messages.map(resourceOf))
   return jsonResponse(dependencies.shared, { ...run, messages: resources }, headers)
 }
 
@@ -105,25 +109,46 @@ export function followRun(
     { ...dependencies, stopping: dependencies.stopping() },
     c.get('request').signal,
     call,
-    async function* serverSentEvents(signal) {
+    async function* frames(signal) {
       for await (const event of service.follow(key, runId, { signal, ...(after === undefined ? {} : { after }) })) {
-        const calls = event.type === 'run.paused' ? (event.waiting ?? []) : []
-        yield serverSentEvent(event, eventResource(key.session, event, await withArguments(reader, key, calls)))
+        yield frameOf(key, event, await withArguments(reader, key, callsOf(event)))
       }
     },
   )
 }
 
-const serverSentEvent = (event: RunEvent, data: unknown): ServerSentEvent =>
-  'id' in event ? { id: event.id, event: event.type, data } : { event: event.type, data }
+/** The calls whose arguments an event shows. */
+function callsOf(event: RunEvent): readonly ToolMessage[] {
+  if (event.type === 'run.paused') return event.waiting ?? []
+  return event.type === 'tool_call.started' || event.type === 'tool_call.completed' ? [event.message] : []
+}
 
+/** Characters. For longer messages, the followers of a run share the frame of the event. */
+const LONG = 4 * 1024
+
+function frameOf(key: SessionKey, event: RunEvent, calls: readonly WaitingCall[]): string | NamedText {
+  const make = (): string =>
+    frame({
+      event: event.type,
+      data: eventResource(key.session, event, calls),
+      ...('id' in event ? { id: event.id } : {}),
+    })
+  const more = calls.reduce((sum, call) => sum + call.arguments.length, 0)
+  if (!('message' in event) || event.message === undefined || messageLength(event.message) + more < LONG) return make()
+  return { name: `${key.tenant}/${key.session}/${event.id}`, make }
+}
+
+/**
+ * The run as soon as it has ended or waits for the caller, or when the time is over. A run that this process executes is not
+ * read: the loop hands over what it has, with all of the run's messages. For others a glance each second tells when to read.
+ */
 async function waitForRun(
   dependencies: AppDependencies,
   c: Context<AppEnv>,
   call: OpenCall,
-  { key, runId, since }: AcceptedRun,
+  { key, runId, ended }: AcceptedRun,
   milliseconds: number,
-): Promise<RunView> {
+): Promise<RunView & { readonly messages?: readonly Message[] }> {
   const { service, clock, reader, stopping } = dependencies
   const over = new AbortController()
   const signal = AbortSignal.any([over.signal, c.get('request').signal, stopping(), call.signal])
@@ -134,12 +159,14 @@ async function waitForRun(
       () => undefined,
     )
   try {
+    const inHand = await unlessAborted(ended, signal)
+    if (inHand !== undefined && !call.signal.aborted) return { ...inHand, waiting: [] }
     for (;;) {
       const view = await viewRun(reader, key, runId)
       if (view === undefined) throw new TooltrailError('run_not_found', `there is no run ${runId}`)
       if (call.signal.aborted) throw unauthorized('this API key has been revoked')
       if (isSettled(view) || signal.aborted) return view
-      await drain(service.follow(key, runId, { ...eventOf(since), signal }))
+      await service.settled(key, runId, signal)
       if (!signal.aborted) await clock.sleep(RESUME_POLL_MS, signal).catch(() => undefined)
     }
   } finally {
@@ -147,8 +174,20 @@ async function waitForRun(
   }
 }
 
-async function drain(events: AsyncIterable<RunEvent>): Promise<void> {
-  for await (const event of events) void event
+/** The result of `work`; undefined if the signal aborts first. */
+async function unlessAborted<Result>(
+  work: Promise<Result> | undefined,
+  signal: AbortSignal,
+): Promise<Result | undefined> {
+  if (work === undefined || signal.aborted) return undefined
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  const stop = (): void => resolve(undefined)
+  signal.addEventListener('abort', stop)
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
 }
 
 async function newMessages(

@@ -2,23 +2,30 @@ import { createRoute, z } from '@hono/zod-openapi'
 import { TooltrailError } from '../../domain/errors.ts'
 import { countedFor } from '../../access/rates.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
+import { bytesResponse, jsonResponse } from '../json-response.ts'
 import type { App, AppDependencies, RouteDependencies } from '../dependencies.ts'
-import { callResolutions } from './incoming-content.ts'
+import { callResolutions, refuseFalseImages } from './incoming-content.ts'
+import { MOST_BYTES } from '../../log/page-bytes.ts'
+import { entriesOf, pageBytes } from './page-entries.ts'
 import { READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
 import { respondWithRun, followRun, lastMessage, placementOf, whileCounted } from './run-response.ts'
 import { idempotencyOf, resumeHeaders, RUN_RESPONSES, startHeaders } from './run-request.ts'
-import { runResource, viewRun, waitingCalls } from './resources/run.ts'
+import { readRunResource, runResource, viewRun, waitingCalls } from './resources/run.ts'
 import type { RunView } from './resources/run.ts'
 import { runParams, sessionParams } from './schemas/fields.ts'
 import { ServerSentEventSchema } from './schemas/event.ts'
 import { toolResults } from './schemas/input.ts'
 import { RunPageSchema, runQuery, RunSchema } from './schemas/run.ts'
 import { enterSession, findSession } from '../../access/sessions.ts'
+import { startingWithUlid } from '../../domain/ids.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { SessionKey } from '../../domain/session.ts'
 
 const tags = ['Runs']
-const EVENT_ID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}:[a-z_.]{1,32}$/
+
+type RunPage = z.input<typeof RunPageSchema>
+
+const EVENT_ID = startingWithUlid(':[a-z_.]{1,32}(?::[0-9]{1,9})?')
 const run = { 'application/json': { schema: RunSchema } }
 
 const listRuns = createRoute({
@@ -62,7 +69,7 @@ const readEvents = createRoute({
   responses: {
     200: {
       description:
-        'Server-sent events; the data of each is a `RunEvent`. The last one tells how the run ended or why it waits.',
+        'Server-sent events; the data of each is a `RunEvent`. The last one says how the run ended or why it waits.',
       content: { 'text/event-stream': { schema: ServerSentEventSchema } },
     },
     ...READ_PROBLEMS,
@@ -73,7 +80,7 @@ const sendToolResults = createRoute({
   method: 'post',
   path: '/v1/sessions/{session}/runs/{run}/tool-results',
   operationId: 'sendToolResults',
-  summary: 'Answer calls that wait; the last answer resumes the run',
+  summary: 'Give results and decisions for waiting calls; the last one resumes the run',
   tags,
   request: {
     params: runParams,
@@ -106,37 +113,36 @@ const continueSession = createRoute({
   responses: RUN_RESPONSES,
 })
 
-/** Runs of a session: read, follow, answer, cancel, continue. */
+/** Runs of a session: read, follow, resolve calls, cancel, continue. */
 export function runRoutes(app: App, dependencies: RouteDependencies): void {
   readingRoutes(app, dependencies)
   changingRoutes(app, dependencies)
 }
 
 function readingRoutes(app: App, dependencies: RouteDependencies): void {
-  const { reader } = dependencies
+  const { reader, shared } = dependencies
 
   app.openapi(listRuns, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const { after, limit, status } = c.req.valid('query')
-    const { runs, more } = await reader.runs(session, { limit, ...definedFields({ before: after, status }) })
-    const data = await Promise.all(
-      runs.map(async (entry) => {
-        const view: RunView | undefined =
-          entry.status === 'merged'
-            ? await viewRun(reader, session, entry.id)
-            : { run: entry, waiting: await waitingCalls(reader, session, entry) }
-        return runResource(session.session, view ?? { run: entry, waiting: [] }, entry.id)
-      }),
-    )
-    const last = runs.at(-1)?.id
-    const next = more && last !== undefined ? last : null
-    return c.json({ object: 'list' as const, data, next, has_more: more }, 200)
+    const query = { limit, mostCharacters: MOST_BYTES, ...definedFields({ before: after, status }) }
+    const { runs, more } = await reader.runs(session, query)
+    const entries = await entriesOf(runs, async (entry) => {
+      const view: RunView | undefined =
+        entry.status === 'merged'
+          ? await viewRun(reader, session, entry.id)
+          : { run: entry, waiting: await waitingCalls(reader, session, entry) }
+      return readRunResource(session.session, view ?? { run: entry, waiting: [] }, entry.id)
+    })
+    const isCut = more || entries.texts.length < runs.length
+    const last = runs[entries.texts.length - 1]?.id
+    return bytesResponse<RunPage>(shared, pageBytes(entries, isCut && last !== undefined ? last : null, isCut))
   })
 
   app.openapi(readRun, async (c) => {
     const { session, run: id } = c.req.valid('param')
     const found = await findSession(dependencies, c.get('caller'), session)
-    return c.json(runResource(session, await requireRun(dependencies, found, id), id), 200)
+    return jsonResponse(shared, readRunResource(session, await requireRun(dependencies, found, id), id))
   })
 
   app.openapi(readEvents, async (c) => {
@@ -151,12 +157,14 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
 }
 
 function changingRoutes(app: App, dependencies: RouteDependencies): void {
-  const { service } = dependencies
+  const { service, settings } = dependencies
 
   app.openapi(sendToolResults, async (c) =>
     whileCounted(dependencies, c, async (call) => {
       const { session, run: runId } = c.req.valid('param')
       const resolutions = callResolutions(c.req.valid('json'), await c.req.text())
+      for (const [index, one] of resolutions.entries())
+        if ('output' in one) await refuseFalseImages(`body.results[${index}].output`, one.output)
       const found = await enterSession(dependencies, c.get('caller'), session)
       const key = { tenant: found.tenant, session }
       await requireRun(dependencies, key, runId)
@@ -181,9 +189,9 @@ function changingRoutes(app: App, dependencies: RouteDependencies): void {
       const session = await enterSession(dependencies, caller, c.req.valid('param').session)
       const key = keyOf(session)
       const since = await lastMessage(dependencies, key)
-      const options = { ...countedFor(caller), ...(await idempotencyOf(c)) }
-      const { runId, repeated } = await service.continue(session, options, placementOf(c))
-      return respondWithRun(dependencies, c, call, { key, runId, ...(repeated ? {} : definedFields({ since })) })
+      const options = { ...countedFor(caller, settings.caps), ...(await idempotencyOf(c)) }
+      const { repeated, ...accepted } = await service.continue(session, options, placementOf(c))
+      return respondWithRun(dependencies, c, call, { key, ...accepted, ...(repeated ? {} : definedFields({ since })) })
     }),
   )
 }

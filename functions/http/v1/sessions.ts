@@ -1,14 +1,10 @@
 import { createRoute } from '@hono/zod-openapi'
-import { TooltrailError } from '../../domain/errors.ts'
 import { nextId } from '../../domain/ids.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
-import { requireAgent } from '../../access/caller.ts'
-import type { Caller } from '../../access/caller.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
 import { requireBody } from '../middleware/request-body.ts'
-import { RequestError } from '../middleware/request-error.ts'
 import { location, READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
-import { fitting } from './page-bytes.ts'
+import { fitting } from '../../log/page-bytes.ts'
 import { sessionParams } from './schemas/fields.ts'
 import {
   DeletionSchema,
@@ -18,13 +14,13 @@ import {
   sessionQuery,
   SessionSchema,
 } from './schemas/session.ts'
-import { findSession, sessionKey } from '../../access/sessions.ts'
+import { createSession, findSession, listedOwner, requireUsableAgent, sessionKey } from '../../access/sessions.ts'
 import { deletionResource, sessionResource } from './resources/session.ts'
 
 const tags = ['Sessions']
 const json = <Schema>(schema: Schema) => ({ 'application/json': { schema } })
 
-const createSession = createRoute({
+const newSessionRoute = createRoute({
   method: 'post',
   path: '/v1/sessions',
   operationId: 'createSession',
@@ -61,7 +57,7 @@ const changeSession = createRoute({
   method: 'patch',
   path: '/v1/sessions/{session}',
   operationId: 'changeSession',
-  summary: "Change a session's title, metadata, agent or instructions",
+  summary: "Change a session's user, title, metadata, agent or instructions",
   middleware: requireBody,
   tags,
   request: { params: sessionParams, body: { required: true, content: json(sessionChange) } },
@@ -72,7 +68,7 @@ const deleteSession = createRoute({
   method: 'delete',
   path: '/v1/sessions/{session}',
   operationId: 'deleteSession',
-  summary: 'Delete a session with everything in it',
+  summary: 'Delete a session and everything in it',
   tags,
   request: { params: sessionParams },
   responses: {
@@ -94,14 +90,15 @@ function readingRoutes(app: App, dependencies: AppDependencies): void {
   app.openapi(listSessions, async (c) => {
     const caller = c.get('caller')
     const { owner, run_status: runStatus, ...rest } = c.req.valid('query')
-    if (caller.owner !== undefined && owner !== undefined && owner !== caller.owner)
-      return c.json({ object: 'list' as const, data: [], next: null, has_more: false }, 200)
+    const shown = listedOwner(caller, owner)
+    if (shown === undefined) return c.json({ object: 'list' as const, data: [], next: null, has_more: false }, 200)
     const { limit, ...filters } = rest
     const list = (most: number) =>
       sessions.list({
         tenant: caller.tenant,
         limit: most,
-        ...definedFields({ ...filters, runStatus, owner: caller.owner ?? owner }),
+        ...definedFields({ ...filters, runStatus }),
+        ...shown,
       })
     let page = await list(limit)
     const room = fitting(page.sessions).length
@@ -120,19 +117,14 @@ function readingRoutes(app: App, dependencies: AppDependencies): void {
 function changingRoutes(app: App, dependencies: AppDependencies): void {
   const { sessions, reader, agents, service, clock } = dependencies
 
-  app.openapi(createSession, async (c) => {
+  app.openapi(newSessionRoute, async (c) => {
     const caller = c.get('caller')
     const { id, agent = 'default', metadata = {}, owner, ...rest } = c.req.valid('json')
-    requireKnownAgent(dependencies, agent)
-    requireAgent(caller, agent)
-    const policies = agents.get(agent)?.policies
-    const session = await sessions.create({
-      ...sessionKey(caller, id ?? nextId(undefined, clock.now())),
+    const session = await createSession(dependencies, caller, {
+      session: id ?? nextId(undefined, clock.now()),
       agent,
       metadata,
-      ...definedFields({ owner: ownerOf(caller, owner), ttlDays: policies?.ttlDays ?? undefined }),
-      ...(caller.owner === undefined ? {} : { ownerBound: true as const }),
-      ...definedFields(rest),
+      ...definedFields({ owner, ...rest }),
     })
     return c.json(await sessionResource(reader, session), 201, { location: `/v1/sessions/${session.session}` })
   })
@@ -141,10 +133,7 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
     const change = c.req.valid('json')
     const caller = c.get('caller')
     const session = await findSession(dependencies, caller, c.req.valid('param').session)
-    if (change.agent !== undefined) {
-      requireKnownAgent(dependencies, change.agent)
-      requireAgent(caller, change.agent)
-    }
+    if (change.agent !== undefined) requireUsableAgent(agents, caller, change.agent)
     return c.json(await sessionResource(reader, await sessions.update(session, definedFields(change))), 200)
   })
 
@@ -156,14 +145,4 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
     if (state.removed) return c.json(deletionResource(key, state), 200)
     return c.json(deletionResource(key, state), 202, { location: `/v1/deletions/${key.session}` })
   })
-}
-
-function requireKnownAgent({ agents }: AppDependencies, agent: string): void {
-  if (!agents.has(agent)) throw new TooltrailError('agent_not_found', `there is no agent ${agent}`)
-}
-
-function ownerOf(caller: Caller, owner: string | undefined): string | undefined {
-  if (caller.owner !== undefined && owner !== undefined && owner !== caller.owner)
-    throw new RequestError(403, 'owner_not_allowed', `this key makes only sessions of ${caller.owner}`)
-  return caller.owner ?? owner
 }

@@ -9,7 +9,7 @@ export interface ClientSettings {
   readonly region: string
   /** @default the SDK finds them, and renews them when they expire */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined
-  /** Engines instead of AWS. @default the SDK's own endpoints */
+  /** The address of an engine instead of AWS. @default the SDK's own endpoints */
   readonly endpoints: {
     readonly dynamodb?: string | undefined
     readonly s3?: string | undefined
@@ -32,14 +32,14 @@ export const openDynamo = (settings: ClientSettings): DynamoDBClient =>
   // The adapter repeats its requests: repeating them here as well would multiply the waits.
   new DynamoDBClient({ ...clientOptions(settings, settings.endpoints.dynamodb), maxAttempts: 1 })
 
-/** The client of the queues. A poll waits up to 20 s for a message, so it must not be cut off before. */
+/** The client of the queues. A poll waits up to 20 s for a message and must not be cut off before. */
 export const openSqs = (settings: ClientSettings): SQSClient =>
   new SQSClient({
     ...clientOptions(settings, settings.endpoints.sqs),
     requestHandler: { requestTimeout: 3 * REQUEST_MS },
   })
 
-/** How requests to this address are signed: for collections and domains on AWS, not for a node of your own. */
+/** How requests to this address are signed: signed for collections and domains on AWS, not for your own node. */
 export function signingOf(
   endpoint: string,
   region: string,

@@ -26,8 +26,8 @@ const Outputs = {
 }
 
 /**
- * What an environment's stacks have made, from their outputs. Rejects with `SettingsError` when they are not deployed, or not by
- * this version.
+ * What an environment's stacks created, from their outputs. Rejects with `SettingsError` if they are not deployed, or
+ * by another version.
  */
 export async function readDeployment(client: CloudFormationClient, environment: string) {
   const data = await outputsOf(client, environment, 'data')

@@ -3,7 +3,7 @@ import type { StreamRecord } from '../../adapters/dynamodb/stream/row-records.ts
 import { expireSession } from '../../agent/serving/expire-session.ts'
 import { createIndexer } from '../../history/indexer.ts'
 import type { BatchResult } from '../../history/indexer.ts'
-import { redactSecrets } from '../../search/redact.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { HistoryWriter, PoisonSink } from '../../ports/history-writer.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
@@ -18,24 +18,25 @@ interface Dependencies {
   readonly writer: HistoryWriter
   readonly poison: PoisonSink
   readonly queue: Pick<RunQueue, 'send'>
+  readonly clock: Pick<Clock, 'now'>
   readonly logger: Logger
 }
 
 /**
  * Does what the records of the table's stream ask for: keeps the history index up to date, and deletes sessions whose expiry was
- * removed. Returns the earliest record that failed, so that the stream is sent again from there.
+ * removed. Returns the earliest record that failed, so that the stream is sent again from there; once `signal` is aborted, the
+ * first that there was no time for.
  */
 export function createStreamHandler(
   dependencies: Dependencies,
-): (records: readonly StreamRecord[]) => Promise<BatchResult> {
+): (records: readonly StreamRecord[], signal?: AbortSignal) => Promise<BatchResult> {
   const { outputs, logger } = dependencies
   const index = createIndexer({
     ...dependencies,
-    redact: redactSecrets,
     records: createDynamoRowRecords({ outputs }),
   })
-  return async (records) => {
-    const failed = new Set((await index(records)).failed)
+  return async (records, signal) => {
+    const failed = new Set((await index(records, signal)).failed)
     for (const record of records) {
       const key = expiryRemoved(record)
       if (key === undefined) continue

@@ -1,7 +1,7 @@
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { ClientSettings } from './clients.ts'
 
-/** The outputs in this bucket, whose client is loaded when the first one is needed: most invocations of a function need none. */
+/** The outputs in this bucket. The client is loaded on first use: most invocations of a function need none. */
 export function openOutputsLate(settings: ClientSettings & { readonly bucket: string }): OutputStore {
   let opened: Promise<OutputStore> | undefined
   const open = (): Promise<OutputStore> =>
@@ -11,6 +11,7 @@ export function openOutputsLate(settings: ClientSettings & { readonly bucket: st
     read: async (...object) => (await open()).read(...object),
     stat: async (...object) => (await open()).stat(...object),
     link: async (...object) => (await open()).link(...object),
+    remove: async (...object) => (await open()).remove(...object),
     removeAll: async (key) => (await open()).removeAll(key),
   }
 }

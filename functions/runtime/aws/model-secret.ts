@@ -3,29 +3,46 @@ import type { ModelSettings } from '../../adapters/models/model-settings.ts'
 import { environment, parse, SettingsError } from '../config.ts'
 import { keySettings } from '../model-variables.ts'
 
-/** The fields of a secret of model settings. */
-const modelSecret = z.strictObject({
+/** The fields of the secret: settings of models, what is sent with traces, and the secrets that settings name. */
+const modelSecret = {
   ...environment.pick({ ANTHROPIC_API_KEY: true, OPENAI_API_KEY: true, MODEL_API_KEY: true }).shape,
   ...environment.pick({ MODEL_BASE_URL: true, AWS_BEARER_TOKEN_BEDROCK: true }).shape,
-})
+  ...environment.pick({ OTEL_EXPORTER_OTLP_HEADERS: true }).shape,
+}
+
+export interface SecretSettings {
+  readonly models: ModelSettings
+  readonly bedrockKey?: string
+  readonly traceHeaders: Readonly<Record<string, string>>
+  /** A secret that a setting names; undefined if there is none. */
+  named(name: string): string | undefined
+}
 
 /**
- * The settings of models in a secret's text, a JSON object. Throws `SettingsError`, which names the secret and what is wrong with
- * it, and quotes nothing.
+ * The settings in a secret's text, a JSON object. Throws `SettingsError`, which names the secret and what is wrong with it, and
+ * quotes none of it. `named`: the fields besides those of models and traces that there may be.
  */
-export function parseModelSecret(name: string, text: string): { models: ModelSettings; bedrockKey?: string } {
+export function parseModelSecret(name: string, text: string, named: readonly string[] = []): SecretSettings {
   const value = parseJson(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new SettingsError(`secret ${name}: is not a JSON object of settings`)
   try {
-    const { AWS_BEARER_TOKEN_BEDROCK: bedrockKey, ...keys } = parse(modelSecret, { ...value })
-    return { models: keySettings(keys), ...(bedrockKey === undefined ? {} : { bedrockKey }) }
+    const others = Object.fromEntries(named.map((field) => [field, z.string().optional()]))
+    const fields = parse(z.strictObject({ ...others, ...modelSecret }), { ...value })
+    const { AWS_BEARER_TOKEN_BEDROCK: bedrockKey, OTEL_EXPORTER_OTLP_HEADERS: traceHeaders = {}, ...keys } = fields
+    const secrets: ReadonlyMap<string, unknown> = new Map(Object.entries(fields))
+    return {
+      models: keySettings(keys),
+      traceHeaders,
+      named: (field) => (named.includes(field) ? (secrets.get(field) as string | undefined) : undefined),
+      ...(bedrockKey === undefined ? {} : { bedrockKey }),
+    }
   } catch (error) {
     throw error instanceof SettingsError ? new SettingsError(`secret ${name}: ${error.message}`) : error
   }
 }
 
-/** Undefined for a text that is not JSON: the parser's own error would quote it. */
+/** Undefined if the text is not JSON: the parser's own error would quote it. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -15,7 +15,6 @@ import { resendDeadLetters } from '../../adapters/sqs/queue-depth.ts'
 import { rebuildIndex } from '../../history/rebuild.ts'
 import { redrive } from '../../history/redrive.ts'
 import type { Redriven } from '../../history/redrive.ts'
-import { redactSecrets } from '../../search/redact.ts'
 import type { FailedBatches, FailedChange } from '../../ports/failed-indexing.ts'
 import type { RowRecords } from '../../ports/message-rows.ts'
 import { openDynamo, openSqs, signingOf } from './clients.ts'
@@ -27,7 +26,7 @@ import { readDeployment } from './deployment.ts'
 /** What people can do with a deployed environment from their own machine, with their own credentials. */
 export type Operations = Awaited<ReturnType<typeof openOperations>>
 
-/** Finds an environment by its stacks. Rejects with `SettingsError` when it is not deployed. */
+/** Finds an environment by its stacks. Rejects with `SettingsError` if it is not deployed. */
 export async function openOperations(environment: string, { region, index, endpoints }: OperationSettings) {
   const inRegion = region === undefined ? {} : { region }
   const cloudformation = new CloudFormationClient(inRegion)
@@ -48,7 +47,7 @@ export async function openOperations(environment: string, { region, index, endpo
     clock,
   })
   const rows = createDynamoMessageRows(rowDependencies)
-  const indexing = { sessions: ports.sessions, outputs: ports.outputs, redact: redactSecrets, rows }
+  const indexing = { sessions: ports.sessions, outputs: ports.outputs, rows }
   const search = { client: opensearch, alias: index, copies: deployment.search.copies, clock }
   return {
     deployment,
@@ -62,7 +61,7 @@ export async function openOperations(environment: string, { region, index, endpo
       const builder = createOpenSearchHistoryBuilder({ ...search, poison })
       return rebuildIndex({ ...indexing, poison, builder, clock })
     },
-    /** Indexes again what was put aside, and sends dead letters to the queue that they came from. */
+    /** Indexes again what was put aside, and returns dead letters to their queue. */
     async redrive(): Promise<Redriven & { readonly deadLetters: number }> {
       const records = createDynamoRowRecords({ outputs: ports.outputs })
       const batches = putAside(
@@ -85,7 +84,7 @@ async function* putAside(...sources: readonly FailedBatches[]): FailedBatches {
   for (const source of sources) yield* source
 }
 
-/** The changes in the batches that Lambda gave up. */
+/** The changes in the batches that Lambda gave up on. */
 async function* batchesOf(batches: ReturnType<typeof failedRecords>, records: RowRecords<StreamRecord>): FailedBatches {
   for await (const { records: given, forget } of batches) {
     const changes = given.flatMap((record): FailedChange[] => {

@@ -1,6 +1,7 @@
 import { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams'
 import { createTableIfAbsent } from '../../adapters/dynamodb/create-table.ts'
 import { createDynamoKeyStore } from '../../adapters/dynamodb/key-store.ts'
+import { createDynamoUsageLedger } from '../../adapters/dynamodb/log/usage-ledger.ts'
 import { createDynamoMessageRows } from '../../adapters/dynamodb/stream/message-rows.ts'
 import { startStreamPoller } from '../../adapters/dynamodb/stream/poller.ts'
 import { createStreamPositions } from '../../adapters/dynamodb/stream/positions.ts'
@@ -16,7 +17,6 @@ import { createQueueIfAbsent } from '../../adapters/sqs/create-queue.ts'
 import { createSqsPoisonSink } from '../../adapters/sqs/poison-sink.ts'
 import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
 import { rebuildIndex } from '../../history/rebuild.ts'
-import { redactSecrets } from '../../search/redact.ts'
 import { clientOptions, openDynamo, openSqs, signingOf } from './clients.ts'
 import { createStreamHandler } from './indexing.ts'
 import { openS3 } from './outputs.ts'
@@ -51,20 +51,21 @@ export async function openAwsPorts(
   const report = (error: unknown): void => logger.warn('the run queue failed, trying again', { error: String(error) })
   const queue = createSqsRunQueue({ client: clients.sqs, queueUrl, clock, report })
   const writer = createOpenSearchHistoryWriter(search)
-  const handle = createStreamHandler({ sessions, deletion, outputs, writer, poison, queue, logger })
+  const handle = createStreamHandler({ sessions, deletion, outputs, writer, poison, queue, clock, logger })
   const positions = createStreamPositions({ client: clients.dynamodb, tableName: aws.table })
   const stream = { client: clients.streams, tableName: aws.table, positions }
   const poller = startStreamPoller({ ...stream, handle, clock, logger })
   return {
     ...ports,
     keys: createDynamoKeyStore(rows),
+    usage: createDynamoUsageLedger(rows),
     index: createOpenSearchHistoryIndex(search),
     queue,
     models: createModels({ settings: settings.modelSettings }),
     logger,
     async rebuildHistory() {
       const builder = createOpenSearchHistoryBuilder(search)
-      const indexing = { sessions, outputs, poison, redact: redactSecrets }
+      const indexing = { sessions, outputs, poison }
       return {
         ...(await rebuildIndex({ ...indexing, rows: createDynamoMessageRows(rows), builder, clock })),
         removed: 0,

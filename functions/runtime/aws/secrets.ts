@@ -1,5 +1,5 @@
-import { SecretsProvider } from '@aws-lambda-powertools/parameters/secrets'
-import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import type { SecretsProvider } from '@aws-lambda-powertools/parameters/secrets'
+import type { SecretsManagerClientConfig } from '@aws-sdk/client-secrets-manager'
 import { createModels } from '../../adapters/models/models.ts'
 import type { BedrockSettings, FetchFunction } from '../../adapters/models/model-settings.ts'
 import type { Logger } from '../../ports/logger.ts'
@@ -7,14 +7,44 @@ import type { Models } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
 import { SettingsError } from '../config.ts'
 import { parseModelSecret } from './model-secret.ts'
+import type { SecretSettings } from './model-secret.ts'
 
-/** Seconds after which a changed key is used at the latest. */
+/** Seconds after which a changed key is in use at the latest. */
 const SECRET_SECONDS = 300
 
-interface Dependencies {
-  readonly client: SecretsManagerClient
+/** The secret's settings, read when first asked for, and again every five minutes, so that a rotated key is used. */
+export interface Secret {
   /** Name or ARN. */
-  readonly secret: string
+  readonly name: string
+  /** The same object until the secret has changed. Rejects with `SettingsError` when it cannot be used. */
+  read(): Promise<SecretSettings>
+}
+
+/** `named`: fields that it may have besides those of models and traces. */
+export function openSecret(config: SecretsManagerClientConfig, name: string, named: readonly string[] = []): Secret {
+  let opening: Promise<SecretsProvider> | undefined
+  let last: { readonly text: string; readonly settings: SecretSettings } | undefined
+  return {
+    name,
+    async read() {
+      opening ??= openProvider(config)
+      const text = await (await opening).get(name, { maxAge: SECRET_SECONDS })
+      if (typeof text !== 'string') throw new SettingsError(`secret ${name}: has no text`)
+      if (last?.text !== text) last = { text, settings: parseModelSecret(name, text, named) }
+      return last.settings
+    },
+  }
+}
+
+/** Loads the client when a secret is first read: most starts of a function read none. */
+async function openProvider(config: SecretsManagerClientConfig): Promise<SecretsProvider> {
+  const { SecretsProvider } = await import('@aws-lambda-powertools/parameters/secrets')
+  const { SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager')
+  return new SecretsProvider({ awsSdkV3Client: new SecretsManagerClient(config) })
+}
+
+interface Dependencies {
+  readonly secret: Secret
   /** Used if the secret holds no key for Bedrock. */
   readonly bedrock: BedrockSettings
   readonly logger: Pick<Logger, 'warn'>
@@ -23,23 +53,21 @@ interface Dependencies {
 }
 
 /**
- * Models whose keys are in a secret, read when the first model is opened and again every five minutes, so that a rotated key is
- * used; while the secret cannot be read, the last good one stays in use. Rejects with `ModelError`, which names the secret.
+ * Models whose keys are in a secret, read when the first model is opened; while the secret cannot be read, the last good one stays
+ * in use. Rejects with `ModelError`, which names the secret.
  */
-export function createSecretModels({ client, secret, bedrock, logger, fetch }: Dependencies): Models {
-  const provider = new SecretsProvider({ awsSdkV3Client: client })
-  let current: { readonly text: string; readonly models: Models } | undefined
+export function createSecretModels({ secret, bedrock, logger, fetch }: Dependencies): Models {
+  let current: { readonly settings: SecretSettings; readonly models: Models } | undefined
 
   async function read(): Promise<Models> {
-    const text = await provider.get(secret, { maxAge: SECRET_SECONDS })
-    if (typeof text !== 'string') throw new SettingsError(`secret ${secret}: has no text`)
-    if (current?.text === text) return current.models
-    const { models, bedrockKey } = parseModelSecret(secret, text)
-    const settings = {
+    const settings = await secret.read()
+    if (current?.settings === settings) return current.models
+    const { models, bedrockKey } = settings
+    const all = {
       ...models,
       bedrock: bedrockKey === undefined ? bedrock : { region: bedrock.region, apiKey: bedrockKey },
     }
-    current = { text, models: createModels({ settings, ...(fetch === undefined ? {} : { fetch }) }) }
+    current = { settings, models: createModels({ settings: all, ...(fetch === undefined ? {} : { fetch }) }) }
     return current.models
   }
 
@@ -49,10 +77,13 @@ export function createSecretModels({ client, secret, bedrock, logger, fetch }: D
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       if (current !== undefined) {
-        logger.warn('the model settings cannot be read, going on with the previous ones', { secret, error: reason })
+        logger.warn('could not read the model settings: continuing with the previous ones', {
+          secret: secret.name,
+          error: reason,
+        })
         return current.models
       }
-      const text = error instanceof SettingsError ? reason : `secret ${secret}: cannot be read: ${reason}`
+      const text = error instanceof SettingsError ? reason : `secret ${secret.name}: cannot be read: ${reason}`
       throw new ModelError('authentication', text, { retryable: !(error instanceof SettingsError), cause: error })
     }
   }

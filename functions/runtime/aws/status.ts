@@ -12,7 +12,10 @@ import { queueDepth } from '../../adapters/sqs/queue-depth.ts'
 import type { QueueDepth } from '../../adapters/sqs/queue-depth.ts'
 import type { Operations } from './operations.ts'
 
-/** Counting the documents of a table reads all of it. Without `--count` this is done up to this size in bytes. */
+/**
+ * Counting the documents of a table reads all of it. Without `--count`, only tables up to this size in bytes are
+ * counted.
+ */
 const COUNTED_UNASKED = 256 * 1024 * 1024
 const METRICS_MS = 15 * 60_000
 const ERRORS_MS = 60 * 60_000
@@ -25,16 +28,16 @@ export interface Status {
   readonly apiUrl: string
   readonly table: { readonly name: string; readonly items: number; readonly bytes: number } | Error
   readonly queue: QueueDepth | Error
-  /** Seconds for which the oldest hint has waited, in the latest minute with a value; undefined without one. */
+  /** Seconds that the oldest hint has waited, in the latest minute with a value; undefined without one. */
   readonly oldestSeconds: number | undefined | Error
   readonly deadLetters: QueueDepth | Error
   readonly poison: QueueDepth | Error
   readonly failedBatches: number | Error
-  /** Milliseconds, the maximum of the last 15 minutes; undefined when nothing was indexed. */
+  /** Milliseconds, the maximum of the last 15 minutes; undefined if nothing was indexed. */
   readonly indexLagMs: number | undefined | Error
   /** Of the index; undefined before anything was indexed. */
   readonly documents: { readonly count: number | undefined; readonly tookMs: number } | Error
-  /** Documents that the messages of the table have at most; undefined when not counted. */
+  /** The most documents that the table's messages can have; undefined if not counted. */
   readonly documentsOfTable: number | undefined | Error
   /** Of a managed domain. */
   readonly domain: { readonly green: boolean; readonly text: string } | undefined | Error
@@ -42,7 +45,7 @@ export interface Status {
   readonly errors: readonly LoggedError[] | Error
 }
 
-/** Reads everything at once, and does not reject when a single service refuses. `count`: however large the table is. */
+/** Reads everything at once. Does not reject if one service refuses. `count`: count the table however large it is. */
 export async function readStatus(operations: Operations, { count }: { readonly count: boolean }): Promise<Status> {
   const { deployment, clients, region } = operations
   const { environment, apiUrl, search } = deployment

@@ -1,4 +1,5 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { createDynamoLogImport } from '../../adapters/dynamodb/log/log-import.ts'
 import { createDynamoLogReader } from '../../adapters/dynamodb/log/log-reader.ts'
 import { createDynamoRunInbox } from '../../adapters/dynamodb/log/run-inbox.ts'
 import { createDynamoRunLease } from '../../adapters/dynamodb/log/run-lease.ts'
@@ -16,7 +17,7 @@ export interface StoreDependencies {
   readonly clock: Clock
 }
 
-/** The ports on rows and outputs that executing runs needs, on DynamoDB. */
+/** The ports for rows and outputs that executing runs needs, on DynamoDB. */
 export function createAwsStores({ dynamodb, outputs, table, clock }: StoreDependencies) {
   const rows = { client: dynamodb, tableName: table, outputs, clock }
   return {
@@ -26,6 +27,7 @@ export function createAwsStores({ dynamodb, outputs, table, clock }: StoreDepend
       inbox: createDynamoRunInbox(rows),
       lease: createDynamoRunLease(rows),
       log: createDynamoRunLog(rows),
+      imports: createDynamoLogImport(rows),
       reader: createDynamoLogReader(rows),
       janitor: createDynamoSessionJanitor(rows),
       deletion: createDynamoSessionDeletion(rows),

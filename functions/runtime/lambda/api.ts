@@ -1,22 +1,24 @@
 import type { Context } from 'aws-lambda'
 import { join } from 'node:path'
-import packageJson from '../../../package.json' with { type: 'json' }
 import { createDynamoKeyStore } from '../../adapters/dynamodb/key-store.ts'
+import { createDynamoUsageLedger } from '../../adapters/dynamodb/log/usage-ledger.ts'
 import { createApp } from '../../http/app.ts'
 import type { LoopSettings } from '../config.ts'
+import { openMcp } from '../open-mcp.ts'
 import { invoke } from './invocation.ts'
 import { openLoop } from './loop.ts'
 import { createStreamingHandler } from './streaming.ts'
 import type { StreamingHandler } from './streaming.ts'
+import { VERSION } from '../version.ts'
 
-/** API Gateway ends a stream after 15 minutes: ours end before that, and say that there is more. */
+/** API Gateway ends a stream after 15 minutes: ours end before that and say that there is more. */
 const LONGEST_STREAM_MS = 14 * 60_000 - 15_000
-/** Milliseconds that are left of the function's time when streams and waits end. */
+/** Streams and waits end this many milliseconds before the function's time is over. */
 const CLOSING_MS = 10_000
 
 /**
- * Handles the requests of the REST API. Runs whose callers wait or listen are executed here, those of `Prefer: respond-async` are
- * handed to the queue. Lambda sends a process one request at a time.
+ * Handles the requests of the REST API. Runs whose callers wait or listen are executed here; those of `Prefer:
+ * respond-async` go to the queue. Lambda sends a process one request at a time.
  */
 export function createApiHandler(settings: LoopSettings): StreamingHandler {
   const loop = openLoop(settings)
@@ -25,15 +27,19 @@ export function createApiHandler(settings: LoopSettings): StreamingHandler {
   const app = createApp({
     ...ports,
     keys: createDynamoKeyStore(loop.rows),
+    usage: createDynamoUsageLedger(loop.rows),
     service,
     agents,
     log: logger,
     settings: {
-      version: packageJson.version,
+      version: VERSION,
       openAccess: false,
       corsOrigins: settings.corsOrigins,
+      caps: settings.caps,
       docsFolder: join(settings.folder, 'docs'),
+      pageFolder: join(settings.folder, 'page'),
     },
+    mcp: openMcp({ ...ports, service, log: logger, version: VERSION }),
     stopping: () => closing.signal,
   })
 

@@ -14,7 +14,10 @@ import type { IndexerSettings } from '../config.ts'
 import { createLambdaLogger } from './logger.ts'
 import { createFailureMetric, createLagMetric } from './metrics.ts'
 
-/** Handles batches of the table's stream; the stream goes on at the first record that failed. */
+/** Milliseconds kept free at the end of the function's time for what is being written then. */
+const MARGIN_MS = 30_000
+
+/** Handles batches of the table's stream; the stream goes on at the first record that failed, or that there was no time for. */
 export function createIndexerHandler(
   settings: IndexerSettings,
 ): (event: DynamoDBStreamEvent, context: Context) => Promise<DynamoDBBatchResponse> {
@@ -22,11 +25,12 @@ export function createIndexerHandler(
   const logger = createLambdaLogger(settings.logLevel, settings.environment)
   const lag = createLagMetric(settings.environment)
   const countFailure = createFailureMetric(settings.environment, 'FailedBatches')
-  const handle = createStreamHandler({ ...openStores(settings, clock, logger), logger })
+  const handle = createStreamHandler({ ...openStores(settings, clock, logger), clock, logger })
   return async ({ Records: records }, context) => {
     logger.begin(context)
     // Lambda passes binary values as text: this table has none.
-    const { failed } = await handle(records as readonly StreamRecord[])
+    const signal = AbortSignal.timeout(Math.max(0, context.getRemainingTimeInMillis() - MARGIN_MS))
+    const { failed } = await handle(records as readonly StreamRecord[], signal)
     if (failed.length > 0) countFailure()
     const oldest = Math.min(...records.flatMap(createdAt))
     if (Number.isFinite(oldest)) lag(Math.max(0, clock.now() - oldest))

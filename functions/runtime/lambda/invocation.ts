@@ -2,10 +2,13 @@ import type { Context } from 'aws-lambda'
 import type { SessionWorker } from '../../agent/serving/session-worker.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
+import type { TraceExport } from '../trace-export.ts'
 import type { InvocationLogger } from './logger.ts'
 import type { RunMetrics } from './metrics.ts'
 
-/** A session that was handed on this often without a pause waits for the next sweep: no chain is endless (record 13). */
+/**
+ * A session that was handed over this often in a row waits for the next sweep, so that no chain is endless (record 13).
+ */
 const MOST_HOPS = 100
 /** Milliseconds kept free at the end of the function's time, to give a lease back and send a hint. */
 const CUT_OFF_MS = 10_000
@@ -13,17 +16,18 @@ const CUT_OFF_MS = 10_000
 /** What executes runs in a function. */
 export interface Invoked {
   readonly ports: { readonly clock: Clock; readonly queue: Pick<RunQueue, 'send'> }
-  readonly worker: Pick<SessionWorker, 'idle' | 'handOver' | 'cutOff' | 'resume'>
+  readonly worker: Pick<SessionWorker, 'idle' | 'callsEnded' | 'handOver' | 'cutOff' | 'resume'>
   readonly logger: InvocationLogger
   readonly metrics: Pick<RunMetrics, 'flush'>
+  /** Resolves once spans are recorded, where they are. */
+  readonly traces: Promise<Pick<TraceExport, 'flush'>>
   readonly stopMarginMs: number
 }
 
 /**
- * Does the work of one invocation and everything that it began: a function that returns early is frozen, and would thaw with
- * stale work.
- * What still runs `stopMarginMs` before the function's time is over is handed on through the queue, with one hop more: between
- * two rounds, or at the very end out of the middle of a completion (record 14).
+ * Does the work of one invocation and everything that it began: a function that returns early is frozen, and would thaw
+ * with stale work. What still runs `stopMarginMs` before the function's time is over is handed over through the queue,
+ * with one hop more: between two rounds or, at the very end, in the middle of a completion (record 14).
  */
 export async function invoke<Result>(
   loop: Invoked,
@@ -32,6 +36,7 @@ export async function invoke<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const { ports, worker, logger, metrics, stopMarginMs } = loop
+  const traces = await loop.traces
   const over = new AbortController()
   logger.begin(context)
   worker.resume()
@@ -46,15 +51,19 @@ export async function invoke<Result>(
     over.abort()
     await handedOver
     metrics.flush()
+    // Before Lambda freezes the process: its timers stand still then.
+    await traces.flush()
+    // A call that was given up must not go on in a later invocation: one that never ends is ended with the function.
+    await worker.callsEnded()
   }
 }
 
 async function handOver({ ports, worker, logger }: Invoked, hops: number): Promise<void> {
   for (const key of await worker.handOver()) {
-    if (hops > MOST_HOPS) logger.warn('a session was handed on too often and waits for a sweep', { ...key, hops })
+    if (hops > MOST_HOPS) logger.warn('a session was handed over too often and waits for a sweep', { ...key, hops })
     else
       await ports.queue.send({ ...key, hops }).catch((error: unknown) => {
-        logger.error('handing over failed, a sweep will find the session', error, { ...key })
+        logger.error('handing over failed: a sweep will find the session', error, { ...key })
       })
   }
 }

@@ -7,7 +7,7 @@ import type { LogLevel } from '../logger.ts'
 export interface InvocationLogger extends Logger {
   /** Begins an invocation; the ids of the previous one are dropped. */
   begin(context: Context): void
-  /** Adds these to the invocation's further lines. */
+  /** Adds these ids to the invocation's later lines. */
   identify(ids: { readonly tenant: string; readonly session: string; readonly run?: string }): void
 }
 

@@ -1,4 +1,3 @@
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { createSystemClock } from '../../adapters/memory/system-clock.ts'
 import { createOpenSearchClient } from '../../adapters/opensearch/client.ts'
 import { createOpenSearchHistoryIndex } from '../../adapters/opensearch/history-index.ts'
@@ -6,15 +5,21 @@ import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
 import { readAgents } from '../agents-file.ts'
 import { clientOptions, openDynamo, openSqs, signingOf } from '../aws/clients.ts'
 import { openOutputsLate } from '../aws/late-outputs.ts'
-import { createSecretModels } from '../aws/secrets.ts'
+import { createSecretModels, openSecret } from '../aws/secrets.ts'
 import { createAwsStores } from '../aws/stores.ts'
 import { builtInTools, withoutHttpFetch } from '../built-in-tools.ts'
 import type { LoopSettings } from '../config.ts'
 import { createCore } from '../core.ts'
+import { checkServers, secretsOf } from '../mcp-settings.ts'
+import { withMcpTools } from '../mcp-tools.ts'
+import { openTraces } from '../open-traces.ts'
 import { createLambdaLogger } from './logger.ts'
 import { createRunMetrics } from './metrics.ts'
 
-/** Everything that executes runs in a function, made once for all its invocations. */
+/** The functions are in no network of yours: no server with an internal address could be reached from there. */
+const NO_HOSTS: readonly string[] = []
+
+/** Everything that executes runs in a function, created once for all its invocations. */
 export function openLoop(settings: LoopSettings) {
   const { environment, region, search } = settings
   const clock = createSystemClock()
@@ -28,19 +33,19 @@ export function openLoop(settings: LoopSettings) {
   })
   const report = (error: unknown): void => logger.warn('the run queue failed', { error: String(error) })
   const queue = createSqsRunQueue({ client: openSqs(settings), queueUrl: settings.queueUrl, clock, report })
-  const models = createSecretModels({
-    client: new SecretsManagerClient(clientOptions(settings, undefined)),
-    secret: settings.modelSecret,
-    bedrock: { region, credentials },
-    logger,
-  })
   const tools = builtInTools()
   const agents = readAgents(settings.agentsFile, {
     model: settings.model,
     tools,
     defaultTools: withoutHttpFetch(tools),
   })
+  checkServers(agents.values(), { allowedHosts: NO_HOSTS })
+  const secret = openSecret(clientOptions(settings, undefined), settings.modelSecret, secretsOf(agents.values()))
+  const models = createSecretModels({ secret, bedrock: { region, credentials }, logger })
   const metrics = createRunMetrics(environment, agents)
+  const { traceEndpoint: endpoint } = settings
+  const headers = async () => (await secret.read()).traceHeaders
+  const traces = openTraces(endpoint === undefined ? undefined : { endpoint, headers, environment }, { clock, logger })
   const all = {
     ...ports,
     queue,
@@ -51,10 +56,11 @@ export function openLoop(settings: LoopSettings) {
   const core = createCore(all, {
     agents,
     tools,
+    remote: withMcpTools({ ...all, agents, allowedHosts: NO_HOSTS, secrets: async () => (await secret.read()).named }),
     observe(key, event) {
       logger.identify({ tenant: key.tenant, session: key.session, run: event.runId })
       metrics.observe(event)
     },
   })
-  return { ports: all, rows, agents, metrics, logger, stopMarginMs: settings.stopMarginMs, ...core }
+  return { ports: all, rows, agents, metrics, traces, logger, stopMarginMs: settings.stopMarginMs, ...core }
 }

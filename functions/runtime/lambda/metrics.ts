@@ -2,7 +2,7 @@ import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics'
 import type { Agent } from '../../domain/agent.ts'
 import type { RunEvent } from '../../domain/events.ts'
 
-/** CloudWatch's namespace; every metric has the dimensions `environment` and, of runs, `agent`. */
+/** CloudWatch's namespace; every metric has the dimension `environment`, and metrics of runs also `agent`. */
 const NAMESPACE = 'Tooltrail'
 /** The name for agents that are no longer configured: dimensions must be bounded. */
 const OTHER_AGENT = 'other'
@@ -10,7 +10,7 @@ const OTHER_AGENT = 'other'
 export interface RunMetrics {
   /** Counts an event of a run. */
   observe(event: RunEvent): void
-  /** Writes what was counted since the last time, one line per agent. */
+  /** Writes the counts since the last time, one line per agent. */
   flush(): void
 }
 
@@ -52,7 +52,7 @@ export function createRunMetrics(environment: string, agents: ReadonlyMap<string
   }
 }
 
-/** Writes how long the records of a batch had been in the table: milliseconds of the oldest, one line per batch. */
+/** Writes how old a batch's oldest record was, in milliseconds, one line per batch. */
 export function createLagMetric(environment: string): (milliseconds: number) => void {
   const metrics = createMetrics({ environment })
   return (milliseconds) => {
@@ -61,7 +61,9 @@ export function createLagMetric(environment: string): (milliseconds: number) => 
   }
 }
 
-/** Counts what failed and comes again. Lambda does not know of it: the invocation that reports it has not failed. */
+/**
+ * Counts what failed and will be delivered again. Lambda does not count it: the invocation that reports it succeeds.
+ */
 export function createFailureMetric(environment: string, name: 'FailedHints' | 'FailedBatches'): () => void {
   const metrics = createMetrics({ environment })
   return () => {

@@ -10,7 +10,7 @@ export function requestOf(event: APIGatewayProxyEvent, path: string): Request {
   for (const [name, values] of Object.entries(event.multiValueHeaders ?? {}))
     for (const value of values ?? []) headers.append(name, bytesAsLatin1(value))
   const { httpMethod: method, body } = event
-  // A `Request` accepts no body with these methods, whatever the caller sent.
+  // A `Request` takes no body with these methods, whatever the caller sent.
   if (body === null || method === 'GET' || method === 'HEAD') return new Request(url, { method, headers })
   const bytes = Buffer.from(body, event.isBase64Encoded ? 'base64' : 'utf8')
   headers.set('content-length', String(bytes.byteLength))
@@ -36,7 +36,7 @@ export function placeOf(event: Pick<APIGatewayProxyEvent, 'path' | 'pathParamete
 /** What precedes `route`, which API Gateway decodes. */
 function beginning(path: string, route: string): string {
   const whole = trimmed(decode(path))
-  // A base is made of letters, digits and `_.-`, so that it is as long decoded as it was sent.
+  // A base consists of letters, digits and `_.-`, so it is as long decoded as it was sent.
   return whole.endsWith(trimmed(route)) ? path.slice(0, whole.length - trimmed(route).length) : ''
 }
 

@@ -7,7 +7,7 @@ import { placeOf, requestOf } from './proxy-event.ts'
 /** Lambda's handler of streamed responses; its stream is Lambda's own. */
 export type StreamingHandler = (event: APIGatewayProxyEvent, stream: Writable, context: Context) => Promise<void>
 
-/** Gives the response to one request; `base` precedes the app's paths in the address that the caller used. */
+/** Returns the response to one request; `base` precedes the app's paths in the address that the caller used. */
 export type Respond = (request: Request, base: string, context: Context) => Promise<Response>
 
 interface Prelude {
@@ -18,20 +18,20 @@ interface Prelude {
 
 interface LambdaGlobal {
   readonly streamifyResponse?: (handler: StreamingHandler) => StreamingHandler
-  /** The same stream, which sends status and headers with its first write, and not at all without one. */
+  /** The same stream, which sends status and headers with its first write, and never without one. */
   readonly HttpResponseStream: { from(stream: Writable, prelude: Prelude): Writable }
 }
 
 /**
- * The Lambda handler that streams what `respond` gives, each invocation within `around`. The one place that knows Lambda's global;
- * where there is none, as in a test, the module loads and its handler rejects. Rejects when a body breaks off, so that Lambda
- * breaks the response off too: what is not whole must not look whole.
+ * The Lambda handler that streams what `respond` returns, each invocation within `around`. Only this module knows
+ * Lambda's global; without it, as in a test, the module loads and its handler rejects. Rejects if a body breaks off, so
+ * that Lambda breaks off the response too: a partial response must not look complete.
  */
 export function createStreamingHandler(
   respond: Respond,
   around: (context: Context, work: () => Promise<void>) => Promise<void>,
 ): StreamingHandler {
-  // Packages of AWS define the global if it is missing, without its streaming part.
+  // AWS packages define the global if it is missing, without its streaming part.
   const lambda = (globalThis as unknown as { awslambda?: LambdaGlobal }).awslambda
   if (lambda?.streamifyResponse === undefined)
     return () => Promise.reject(new Error('this handler runs on Lambda only: no awslambda'))
@@ -56,13 +56,13 @@ async function send({ HttpResponseStream }: LambdaGlobal, stream: Writable, resp
   const cookies = headers.getSetCookie()
   const others = Object.fromEntries([...headers].filter(([name]) => name !== 'set-cookie'))
   const out = HttpResponseStream.from(stream, { statusCode, headers: others, cookies })
-  // Status and headers go out with it: also where no byte follows, which would be a 500 of the gateway, and before the first one.
+  // This sends status and headers, before the first byte and also if none follows, which would be a 500 of the gateway.
   out.write('')
   for await (const bytes of body ?? []) if (!out.write(bytes)) await drained(out)
   out.end()
 }
 
-/** Until the stream takes more, or is closed: then nobody reads it any more, and what is written is dropped. */
+/** Waits until the stream takes more, or is closed: then nobody reads it, and writes are dropped. */
 async function drained(stream: Writable): Promise<void> {
   const either = new AbortController()
   const options = { signal: either.signal }
@@ -73,7 +73,7 @@ async function drained(stream: Writable): Promise<void> {
   }
 }
 
-/** Makes `Location`, which the app gives from its own root, right for the caller. */
+/** Corrects `Location` for the caller: the app writes it from its own root. */
 function withBase(response: Response, base: string): Response {
   const location = response.headers.get('location')
   if (base !== '' && location?.startsWith('/') === true) response.headers.set('location', base + location)

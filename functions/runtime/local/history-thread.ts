@@ -7,16 +7,18 @@ import type { FromThread, ThreadSettings, ToThread } from './history-worker.ts'
 interface Dependencies extends Omit<ThreadSettings, 'gate'> {
   /** The connection of this thread, whose writes go first. */
   readonly database: Database
-  /** Is told why a message could not be indexed. */
+  /** Is called with the reason when a message could not be indexed. */
   readonly report: (error: unknown) => void
 }
 
-/** Of a thread that is told to end, for the transaction that it is in. */
+/** New objects on the thread's heap soon become garbage: more memory for them would be used without any gain. */
+const YOUNG_MB = 24
+/** How long a stopping thread may take for its current transaction, in milliseconds. */
 const STOP_MS = 2_000
 
 /**
- * Indexes in a thread of its own, on a connection of its own: texts of any length and kind hold up no request. The thread is
- * started when there is something to index first, and never keeps the program running.
+ * Indexes in its own thread, on its own connection, so that no text holds up a request, whatever its length and kind.
+ * The thread starts with the first text to index and never keeps the program running.
  */
 export function createHistoryThread({ database, path, outputs, report }: Dependencies): HistoryMerger {
   const gate = createWriteGate()
@@ -54,7 +56,11 @@ function startThread(
   report: (error: unknown) => void,
   ended: (thread: Thread) => void,
 ): Thread {
-  const worker = new Worker(new URL('./history-worker.ts', import.meta.url), { workerData: settings })
+  // TypeScript in a checkout, JavaScript in the package.
+  const worker = new Worker(new URL(import.meta.url.replace('history-thread', 'history-worker')), {
+    workerData: settings,
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+  })
   const waiting = new Map<number, Waiting>()
   let last = 0
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))

@@ -3,11 +3,10 @@ import { createDiskOutputStore } from '../../adapters/disk/output-store.ts'
 import { openDatabase } from '../../adapters/sqlite/database.ts'
 import { createHistoryMerger } from '../../adapters/sqlite/history/merger.ts'
 import type { WriteGate } from '../../adapters/sqlite/write-gate.ts'
-import { redactSecrets } from '../../search/redact.ts'
 
-/** The thread that indexes (`history-thread.ts`): what it is given, told, and says. */
+/** The thread that indexes (`history-thread.ts`): its data and its messages. */
 export interface ThreadSettings {
-  /** Of the database's file. */
+  /** Path of the database's file. */
   readonly path: string
   /** The folder of the outputs. */
   readonly outputs: string
@@ -16,7 +15,7 @@ export interface ThreadSettings {
 export type ToThread = { readonly request: number; readonly tenant: string | undefined } | 'stop'
 export type FromThread = { readonly request: number; readonly error?: string } | { readonly report: string }
 
-/** Pages of the index that are kept in memory, in KB: more than SQLite's 2 MB, for new words go everywhere. */
+/** Pages of the index kept in memory, in KB: more than SQLite's 2 MB, because new words are spread over all of it. */
 const CACHE_KB = 16_384
 
 if (parentPort === null) throw new Error('this module is a thread of its own')
@@ -29,7 +28,6 @@ const merger = createHistoryMerger({
   database,
   gate,
   outputs: createDiskOutputStore({ folder: outputs }),
-  redact: redactSecrets,
   report: (error) => say({ report: causes(error) }),
 })
 port.on('message', (message: ToThread) => void take(message))
@@ -50,7 +48,7 @@ async function take(message: ToThread): Promise<void> {
   }
 }
 
-/** Errors lose their causes on the way to another thread. */
+/** Errors lose their causes when they are sent to another thread. */
 function causes(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause === undefined ? error.message : `${error.message}: ${causes(error.cause)}`

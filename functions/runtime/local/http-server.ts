@@ -7,13 +7,13 @@ import { unreadableRequest } from '../../http/middleware/error-response.ts'
 import type { Settings } from '../config.ts'
 import { SettingsError } from '../config.ts'
 
-/** Longer than clients and load balancers keep idle connections, so that none is closed just as it is used again. */
+/** Longer than clients and load balancers keep idle connections, so that none is closed just when it is reused. */
 const KEEP_ALIVE_MS = 65_000
 
-/** A whole request must have come in by then. A client that sends slower is cut off. */
+/** A whole request must have arrived by then. A slower client is cut off. */
 const REQUEST_MS = 120_000
 const HEADERS_MS = 20_000
-/** A response of which a client has taken nothing for so long is cut off: it may ask again for what is left. */
+/** A response is cut off if its client takes nothing for this long: the client may ask again for the rest. */
 const UNREAD_MS = 60_000
 const LOOK_MS = 5_000
 /** More connections than this are refused at once. */
@@ -21,27 +21,27 @@ const MOST_CONNECTIONS = 4_096
 
 export interface HttpServer {
   readonly url: string
-  /** Takes no more connections; resolves when nobody waits for a response or the rest of one. */
+  /** Accepts no more connections; resolves when no client waits for a response or the rest of one. */
   drain(): Promise<void>
-  /** After `drain`: cuts the connections that are left, and resolves when they are closed. */
+  /** After `drain`: cuts the remaining connections and resolves when they are closed. */
   close(): Promise<void>
 }
 
-/** Serves HTTP with `fetch` once this resolves. Rejects with `SettingsError` when it cannot listen there. */
+/** Serves HTTP with `fetch` once this resolves. Rejects with `SettingsError` if it cannot listen there. */
 export async function serveHttp(
   fetch: Parameters<typeof getRequestListener>[0],
   { port, host }: Pick<Settings, 'port' | 'host'>,
 ): Promise<HttpServer> {
-  const answer = getRequestListener(fetch, { hostname: host, errorHandler: unreadableRequest })
-  const answering = new Map<ServerResponse, Taken>()
+  const respond = getRequestListener(fetch, { hostname: host, errorHandler: unreadableRequest })
+  const open = new Map<ServerResponse, Taken>()
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS }, (request, response) => {
-    answering.set(response, { left: 0, since: Date.now() })
-    response.once('close', () => answering.delete(response))
-    void answer(request, response)
+    open.set(response, { left: 0, since: Date.now() })
+    response.once('close', () => open.delete(response))
+    void respond(request, response)
   })
   server.keepAliveTimeout = KEEP_ALIVE_MS
   server.maxConnections = MOST_CONNECTIONS
-  const looking = setInterval(() => cutUnread(answering, Date.now()), LOOK_MS).unref()
+  const looking = setInterval(() => cutUnread(open, Date.now()), LOOK_MS).unref()
   server.once('close', () => clearInterval(looking))
   const closed = new Promise<void>((resolve) => server.once('close', () => resolve()))
   await listen(server, port, host)
@@ -49,7 +49,7 @@ export async function serveHttp(
     url: urlOf(server, host),
     async drain() {
       server.close()
-      while (answering.size > 0) await Promise.all([...answering.keys()].map((response) => once(response, 'close')))
+      while (open.size > 0) await Promise.all([...open.keys()].map((response) => once(response, 'close')))
     },
     close() {
       server.closeAllConnections()
@@ -58,16 +58,16 @@ export async function serveHttp(
   }
 }
 
-/** Bytes of a response that its client had not taken, and since when. */
+/** The bytes of a response that its client has not taken, and since when. */
 interface Taken {
   readonly left: number
   readonly since: number
 }
 
-function cutUnread(answering: Map<ServerResponse, Taken>, now: number): void {
-  for (const [response, before] of answering) {
+function cutUnread(open: Map<ServerResponse, Taken>, now: number): void {
+  for (const [response, before] of open) {
     const left = response.writableLength + (response.socket?.writableLength ?? 0)
-    if (left === 0 || left !== before.left) answering.set(response, { left, since: now })
+    if (left === 0 || left !== before.left) open.set(response, { left, since: now })
     else if (now - before.since >= UNREAD_MS) response.destroy()
   }
 }

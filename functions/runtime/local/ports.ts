@@ -9,6 +9,7 @@ import { rebuildSqliteHistory } from '../../adapters/sqlite/history/rebuild.ts'
 import type { HistoryMerger } from '../../adapters/sqlite/history/merger.ts'
 import { createSqliteHistoryProjection } from '../../adapters/sqlite/history/projection.ts'
 import { createSqliteKeyStore } from '../../adapters/sqlite/key-store.ts'
+import { createSqliteLogImport } from '../../adapters/sqlite/log/log-import.ts'
 import { createSqliteLogReader } from '../../adapters/sqlite/log/log-reader.ts'
 import { createSqliteRunInbox } from '../../adapters/sqlite/log/run-inbox.ts'
 import { createSqliteRunLease } from '../../adapters/sqlite/log/run-lease.ts'
@@ -16,6 +17,7 @@ import { createSqliteRunLog } from '../../adapters/sqlite/log/run-log.ts'
 import { createSqliteSessionDeletion } from '../../adapters/sqlite/log/session-deletion.ts'
 import { createSqliteSessionJanitor } from '../../adapters/sqlite/log/session-janitor.ts'
 import { createSqliteSessionStore } from '../../adapters/sqlite/log/session-store.ts'
+import { createSqliteUsageLedger } from '../../adapters/sqlite/log/usage-ledger.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { SettingsError, type Settings } from '../config.ts'
@@ -25,8 +27,8 @@ import type { OpenPorts } from '../program.ts'
 import { DATABASE, privateData } from './private-data.ts'
 
 /**
- * Everything on one machine: rows, queue and index in SQLite, outputs on disk, both in the data folder. Throws `SettingsError`
- * when the folder cannot be used.
+ * Everything on one machine: rows, queue and index in SQLite, outputs on disk, both in the data folder. Throws
+ * `SettingsError` if the folder cannot be used.
  */
 export function openLocalPorts(
   settings: Pick<Settings, 'dataFolder' | 'logLevel' | 'modelSettings'>,
@@ -38,7 +40,7 @@ export function openLocalPorts(
   const database = openData(settings.dataFolder, logger)
   const outputs = createDiskOutputStore({ folder })
   const report = (error: unknown): void =>
-    logger.warn('indexing the history failed, the next search tries again', { error: String(error) })
+    logger.warn('indexing the history failed: the next search tries again', { error: String(error) })
   const merger = createHistoryThread({ database, path, outputs: folder, report })
   const history = createSqliteHistoryProjection({ database, merger, report })
   const rows = { database, clock, history }
@@ -47,10 +49,12 @@ export function openLocalPorts(
     inbox: createSqliteRunInbox(rows),
     lease: createSqliteRunLease(rows),
     log: createSqliteRunLog(rows),
+    imports: createSqliteLogImport(rows),
     reader: createSqliteLogReader(rows),
     janitor: createSqliteSessionJanitor(rows),
     deletion: createSqliteSessionDeletion(rows),
     keys: createSqliteKeyStore(rows),
+    usage: createSqliteUsageLedger(rows),
     outputs,
     index: createSqliteHistoryIndex({ database, history, clock }),
     queue: createMemoryRunQueue({ clock }),

@@ -4,19 +4,19 @@ import type { Logger } from '../../ports/logger.ts'
 
 /** The database's name within its folder. */
 export const DATABASE = 'tooltrail.db'
-/** What SQLite keeps beside a database; it gives them the database's own mode when it makes them. */
+/** The files that SQLite keeps beside a database; it creates them with the database's mode. */
 const BESIDE = ['-wal', '-shm', '-journal']
 
 /**
- * Makes the data folder and the database's files such that nobody but this user reads them (0700 and 0600), whatever was there
- * before, and warns of each that it changed. Returns the database's path.
+ * Makes the data folder and the database's files readable for this user only (0700 and 0600), new or not, and warns of
+ * each existing one that it changed. Returns the database's path.
  */
 export function privateData(folder: string, logger: Pick<Logger, 'warn'>): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, DATABASE)
   const isNew = !existsSync(path)
   keepPrivate(folder, 0o700, logger)
-  // Before SQLite makes it, with whatever the umask leaves.
+  // Before SQLite creates it with what the umask allows.
   if (isNew) closeSync(openSync(path, 'a', 0o600))
   for (const file of [path, ...BESIDE.map((suffix) => path + suffix)]) keepPrivate(file, 0o600, logger)
   return path
@@ -28,8 +28,8 @@ function keepPrivate(path: string, mode: number, logger: Pick<Logger, 'warn'>): 
   const modes = { path, before: (before.mode & 0o777).toString(8), now: mode.toString(8) }
   try {
     chmodSync(path, mode)
-    logger.warn('others could read this, and no longer can', modes)
+    logger.warn('other users could read this: changed', modes)
   } catch (error) {
-    logger.warn('others can read this, and it could not be changed', { ...modes, error: String(error) })
+    logger.warn('other users can read this: could not change it', { ...modes, error: String(error) })
   }
 }

@@ -1,4 +1,3 @@
-import packageJson from '../../../package.json' with { type: 'json' }
 import { isLockedOut } from '../../access/caller.ts'
 import { checkModel } from '../../adapters/models/models.ts'
 import type { Agent } from '../../domain/agent.ts'
@@ -11,24 +10,29 @@ import { builtInTools, withoutHttpFetch } from '../built-in-tools.ts'
 import type { Settings } from '../config.ts'
 import { SettingsError } from '../config.ts'
 import { serveHttp } from './http-server.ts'
+import { VERSION } from '../version.ts'
+import { checkServers } from '../mcp-settings.ts'
+import { withMcpTools } from '../mcp-tools.ts'
 import { openPorts } from './open-ports.ts'
 import { demoTools } from '../../tools/demo-tools.ts'
+import { openTraces } from '../open-traces.ts'
 import { createProgram } from '../program.ts'
 import { readTools } from './tools-file.ts'
 import type { OpenPorts } from '../program.ts'
+import type { TraceExport } from '../trace-export.ts'
 
 /** A sweep finds what another process on the same database left: this limits how long lost work waits. */
 const SWEEP_MS = 1_000
 /**
- * On DynamoDB a sweep queries 32 index partitions, which costs 16 read units: a lost hint, and a session whose holder died
- * and whose lease has ended, wait 5 s at the most, and each process pays about a dollar a month for it.
+ * On DynamoDB a sweep queries 32 index partitions, which costs 16 read units. A lost hint, or a session whose holder
+ * died and whose lease has ended, waits 5 s at most, and each process pays about a dollar a month for it.
  */
 const AWS_SWEEP_MS = 5_000
-/** How long models have to end their completions when the program is told to stop. */
+/** How long models may take to end their completions when the program stops. */
 const CUT_OFF_MS = 15_000
 /**
- * After that, how long handing over may take. A tool that still runs is left behind with its lease: while its call is open,
- * nobody may take the run before the lease has ended.
+ * After that, how long handing over may take. A tool that still runs keeps its lease: while its call is open, no
+ * process may take the run before the lease has ended.
  */
 const HAND_OVER_MS = 5_000
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
@@ -38,9 +42,9 @@ export interface LocalServer {
   /** What the default agent uses: `provider/model`. */
   readonly model: string
   readonly openAccess: boolean
-  /** Keys were made, and all are revoked: nobody gets in. */
+  /** Keys were made, and all are revoked: no request is accepted. */
   readonly lockedOut: boolean
-  /** Stops taking requests, hands over what runs, and closes the database. */
+  /** Stops accepting requests, hands over its runs, and closes the database. */
   close(): Promise<void>
 }
 
@@ -50,21 +54,32 @@ export interface Composition {
   readonly tools?: Tools
 }
 
-/** Starts the whole program on this machine and resolves when it takes requests. Rejects with `SettingsError`. */
+/** Starts the whole program on this machine and resolves when it accepts requests. Rejects with `SettingsError`. */
 export async function startLocal(settings: Settings, composition: Composition = {}): Promise<LocalServer> {
   const { ports = await openPorts(settings) } = composition
+  const traces = await openTraces(settings.traces, ports)
   try {
-    return await serve(settings, ports, composition.tools ?? (await toolsOf(settings)))
+    return await serve(
+      settings,
+      { ...ports, close: () => closeAll(traces, ports) },
+      composition.tools ?? (await toolsOf(settings)),
+    )
   } catch (error) {
-    await ports.close()
+    await closeAll(traces, ports)
     throw error
   }
+}
+
+async function closeAll(traces: TraceExport, ports: OpenPorts): Promise<void> {
+  await traces.stop()
+  await ports.close()
 }
 
 async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promise<LocalServer> {
   const defaultTools = settings.aws === undefined ? [...tools.keys()] : withoutHttpFetch(tools)
   const agents = readAgents(settings.agentsFile, { model: settings.model, tools, defaultTools })
   checkModels(agents.values(), settings, ports.logger)
+  checkServers(agents.values(), settings)
   const openAccess = !(await ports.keys.any())
   if (openAccess && !LOOPBACK.has(settings.host))
     throw new SettingsError(
@@ -73,11 +88,17 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
   const program = createProgram(ports, {
     agents,
     tools,
-    app: { version: packageJson.version, openAccess: LOOPBACK.has(settings.host), corsOrigins: settings.corsOrigins },
+    remote: withMcpTools({ ...settings, ...ports, agents, secrets: async () => settings.secret }),
+    app: {
+      version: VERSION,
+      openAccess: LOOPBACK.has(settings.host),
+      corsOrigins: settings.corsOrigins,
+      caps: settings.caps,
+    },
     sweepMs: settings.aws === undefined ? SWEEP_MS : AWS_SWEEP_MS,
   })
   const server = await serveHttp(program.app.fetch, settings)
-  // Not before: a program that cannot listen must not touch work.
+  // Only now: a program that cannot listen must not take work.
   program.start()
   return {
     url: server.url,
@@ -95,7 +116,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
   }
 }
 
-/** Refuses names that no model can have. A missing key is only a warning: everything else works without it. */
+/** Refuses impossible model names. A missing key is only a warning: everything else works without it. */
 function checkModels(agents: Iterable<Agent>, { modelSettings }: Settings, logger: Logger): void {
   for (const { name, model } of agents)
     try {
@@ -107,7 +128,7 @@ function checkModels(agents: Iterable<Agent>, { modelSettings }: Settings, logge
     }
 }
 
-/** On AWS the module of your own is part of the bundle. */
+/** On AWS the custom module is part of the bundle. */
 async function toolsOf({ toolsFile, model }: Settings): Promise<Tools> {
   const shown = model.startsWith('demo/') ? demoTools : []
   const tools = toolsFile === undefined ? builtInTools() : builtInTools(await readTools(toolsFile))

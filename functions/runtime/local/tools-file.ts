@@ -13,7 +13,7 @@ export async function readTools(path: string): Promise<readonly Tool[]> {
   }
   const { tools } = module
   if (!Array.isArray(tools) || !tools.every(isTool))
-    throw new SettingsError(`TOOLTRAIL_TOOLS: ${path} must export "tools", a list of what defineTool makes`)
+    throw new SettingsError(`TOOLTRAIL_TOOLS: ${path} must export "tools", a list of tools made with defineTool`)
   return tools
 }
 

@@ -6,6 +6,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { createDiskOutputStore } from '../../../functions/adapters/disk/output-store.ts'
 import { createTableIfAbsent } from '../../../functions/adapters/dynamodb/create-table.ts'
 import { createDynamoKeyStore } from '../../../functions/adapters/dynamodb/key-store.ts'
+import { createDynamoLogImport } from '../../../functions/adapters/dynamodb/log/log-import.ts'
 import { createDynamoLogReader } from '../../../functions/adapters/dynamodb/log/log-reader.ts'
 import { createDynamoMessageRows } from '../../../functions/adapters/dynamodb/stream/message-rows.ts'
 import { createDynamoRunInbox } from '../../../functions/adapters/dynamodb/log/run-inbox.ts'
@@ -15,6 +16,7 @@ import { createDynamoSessionDeletion } from '../../../functions/adapters/dynamod
 import { createDynamoSessionJanitor } from '../../../functions/adapters/dynamodb/log/session-janitor.ts'
 import type { DynamoDependencies } from '../../../functions/adapters/dynamodb/log/session-rows.ts'
 import { createDynamoSessionStore } from '../../../functions/adapters/dynamodb/log/session-store.ts'
+import { createDynamoUsageLedger } from '../../../functions/adapters/dynamodb/log/usage-ledger.ts'
 import { createManualClock } from '../../contracts/stores.ts'
 import type { Engine, Opening, SessionPorts } from '../../contracts/stores.ts'
 import { dynamodbClient } from '../../engines/clients.ts'
@@ -49,7 +51,7 @@ export const dynamodbEngine = (endpoint: string, through?: DynamoDBClient) =>
   }) satisfies Engine
 
 /**
- * A new table without a stream: DynamoDB Local takes the longer for each write the more records its streams hold. Answers its
+ * A new table without a stream: DynamoDB Local takes the longer for each write the more records its streams hold. Returns its
  * name.
  */
 export async function createTestTable(client: DynamoDBClient): Promise<string> {
@@ -65,10 +67,12 @@ export const dynamodbPorts = (dependencies: DynamoDependencies): SessionPorts =>
   inbox: createDynamoRunInbox(dependencies),
   lease: createDynamoRunLease(dependencies),
   log: createDynamoRunLog(dependencies),
+  imports: createDynamoLogImport(dependencies),
   reader: createDynamoLogReader(dependencies),
   janitor: createDynamoSessionJanitor(dependencies),
   deletion: createDynamoSessionDeletion(dependencies),
   keys: createDynamoKeyStore(dependencies),
+  usage: createDynamoUsageLedger(dependencies),
 })
 
 const READS: ReadonlySet<string> = new Set([BatchGetItemCommand.name, QueryCommand.name])

@@ -56,12 +56,12 @@ function roundOf({ head, runId, generation }: Lease): Round {
   const [id = '', toolId = ''] = nextIds(head, createdAt, 2)
   const base = { runId, agent: 'helper', round: generation, createdAt }
   const call = { id: `call-${id}`, name: 'write', arguments: '{}' }
-  const answered = { model: 'demo/demo', finishReason: 'tool-calls', usage: NO_USAGE } as const
+  const completed = { model: 'demo/demo', finishReason: 'tool-calls', usage: NO_USAGE } as const
   const asked = { assistantMessageId: id, toolCallId: call.id, toolName: 'write', call: `write(by="${name}")` }
   return {
     assistant: {
       ...base,
-      ...answered,
+      ...completed,
       id,
       role: 'assistant',
       parts: [{ type: 'tool_call', id: call.id }],

@@ -34,8 +34,8 @@ describe('a request to DynamoDB', () => {
     })
   })
 
-  test('that is never answered fails within half a minute: a lease lasts longer', async () => {
-    const { attempts, failed } = await fails(new Error('no answer within 10000 ms'), 10_000)
+  test('that never gets a response fails within half a minute: a lease lasts longer', async () => {
+    const { attempts, failed } = await fails(new Error('no response within 10000 ms'), 10_000)
     expect(attempts).toBe(2)
     expect(failed).toMatchObject({ code: 'storage_failed', retryable: true })
   })

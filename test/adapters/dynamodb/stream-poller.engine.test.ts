@@ -31,11 +31,11 @@ function createHastyClock(): Clock {
 /** `GetRecords`, `ListStreams`, … */
 const operationOf = ({ headers }: ProxiedRequest): string => String(headers['x-amz-target'] ?? '').replace(/^.*\./, '')
 
-/** What the streams answer with this error name. */
+/** A response of the streams with this error name. */
 const refusal = (name: string): Fault => ({
   at: 'before',
   does: {
-    kind: 'answer',
+    kind: 'respond',
     status: 400,
     type: 'application/x-amz-json-1.0',
     body: JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: `${name} made by a test` }),
@@ -52,7 +52,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     })
 
     /** A table with a stream, read over a proxy. What was warned and failed is kept. */
-    async function stage() {
+    async function harness() {
       const tableName = `stream-${crypto.randomUUID()}`
       await createTableIfAbsent(client, tableName)
       const proxy: FaultProxy = await startFaultProxy(dynamodb)
@@ -80,7 +80,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     }
 
     test('gets records in order, again from the first that failed, and none after it has stopped', async () => {
-      const { dependencies, write } = await stage()
+      const { dependencies, write } = await harness()
       for (const name of ['a', 'b', 'c', 'd']) await write(name)
       const batches: string[][] = []
       let failures = 2
@@ -103,7 +103,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     })
 
     test('goes on where another has got to, and an earlier position never replaces a later one', async () => {
-      const { dependencies, tableName, write, seen } = await stage()
+      const { dependencies, tableName, write, seen } = await harness()
       const positions = createStreamPositions({ client, tableName })
       const read = async (name: string): Promise<string> => {
         seen.length = 0
@@ -121,7 +121,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     })
 
     test('makes a new iterator where it was when one has expired, without a word', async () => {
-      const { dependencies, proxy, write, seen, warnings, errors } = await stage()
+      const { dependencies, proxy, write, seen, warnings, errors } = await harness()
       await write('a')
       const poller = startStreamPoller(dependencies)
       await until(() => seen.includes('a'))
@@ -139,7 +139,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     test.each(['GetRecords', 'GetShardIterator'])(
       'begins with the oldest record when %s says that its place was dropped, and warns once that some may be lost',
       async (operation) => {
-        const { dependencies, proxy, write, seen, warnings, errors } = await stage()
+        const { dependencies, proxy, write, seen, warnings, errors } = await harness()
         await write('a')
         const poller = startStreamPoller(dependencies)
         await until(() => seen.includes('a'))
@@ -167,7 +167,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     )
 
     test('warns once when every shard that was ever read has gone, and says nothing at the very first start', async () => {
-      const { dependencies, tableName, write, seen, warnings } = await stage()
+      const { dependencies, tableName, write, seen, warnings } = await harness()
       const positions = createStreamPositions({ client, tableName })
       const read = async (name: string): Promise<void> => {
         const poller = startStreamPoller({ ...dependencies, positions })
@@ -177,7 +177,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       }
       await read('a')
       expect(warnings).toEqual([])
-      const other = await stage()
+      const other = await harness()
       const elsewhere = createStreamPositions({ client, tableName: other.tableName })
       await elsewhere.keep('shardId-that-is-gone', '123')
       const poller = startStreamPoller({ ...other.dependencies, positions: elsewhere })
@@ -188,7 +188,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     })
 
     test('asks ever less while the table is gone, and reads the stream of the one made in its place', async () => {
-      const { dependencies, tableName, proxy, write, seen } = await stage()
+      const { dependencies, tableName, proxy, write, seen } = await harness()
       await write('a')
       const clock = createHastyClock()
       const requests: number[] = []
@@ -217,7 +217,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     })
 
     test('asks a stream in which nothing happens less than twice a second', async () => {
-      const { dependencies, proxy, write, seen } = await stage()
+      const { dependencies, proxy, write, seen } = await harness()
       await write('a')
       const clock = createHastyClock()
       const poller = startStreamPoller({ ...dependencies, clock })

@@ -1,14 +1,8 @@
 import { fc } from '../../generators/seeded.ts'
 import { expect, test } from 'vitest'
 import { toItem } from '../../../functions/adapters/dynamodb/attributes.ts'
-import {
-  counted,
-  counterNames,
-  joinUsages,
-  sumOf,
-  usageOf,
-} from '../../../functions/adapters/dynamodb/log/usage-counters.ts'
-import { addUsage, NO_USAGE, type Usage } from '../../../functions/domain/usage.ts'
+import { counted, counterNames, usageOf } from '../../../functions/adapters/dynamodb/log/usage-counters.ts'
+import { addUsage, joinUsages, NO_USAGE, sumOf, type Usage } from '../../../functions/domain/usage.ts'
 
 const tokens = fc.option(fc.nat(), { nil: null })
 const usage: fc.Arbitrary<Usage> = fc.record({
@@ -21,9 +15,9 @@ const usage: fc.Arbitrary<Usage> = fc.record({
 })
 /** Names that a configuration may hold, and those that attributes would take for something else. */
 const agent = fc.oneof(fc.constantFrom('a', '', 'u0:"a"', '\u0000', '\ud83d', '"', 'ä', '__proto__'), fc.string())
-const answers = fc.array(fc.tuple(agent, usage), { maxLength: 12 })
+const completions = fc.array(fc.tuple(agent, usage), { maxLength: 12 })
 
-/** What DynamoDB's ADD does with each answer in turn. */
+/** What DynamoDB's ADD does with each completion in turn. */
 function added(all: readonly (readonly [string, Usage])[]): Record<string, number> {
   const sums: Record<string, number> = { rounds: 3, queued: 1 }
   for (const [name, tokensOf] of all)
@@ -31,9 +25,9 @@ function added(all: readonly (readonly [string, Usage])[]): Record<string, numbe
   return sums
 }
 
-test('counters hold the sum of the answers of each agent, and know an agent whose tokens nobody told', () => {
+test('counters hold the sum of the completions of each agent, and know an agent whose tokens are unknown', () => {
   fc.assert(
-    fc.property(answers, (all) => {
+    fc.property(completions, (all) => {
       const expected = new Map<string, Usage>()
       for (const [name, tokensOf] of all) expected.set(name, addUsage(expected.get(name) ?? NO_USAGE, tokensOf))
       const read = usageOf(toItem(added(all)))
@@ -52,7 +46,7 @@ test('no other attribute is taken for a counter', () => {
 
 test('joined sums are the sums of both sides, agent by agent', () => {
   fc.assert(
-    fc.property(answers, answers, (left, right) => {
+    fc.property(completions, completions, (left, right) => {
       const joined = joinUsages(usageOf(toItem(added(left))), usageOf(toItem(added(right))))
       expect(joined).toEqual(usageOf(toItem(added([...left, ...right]))))
     }),

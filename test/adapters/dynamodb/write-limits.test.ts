@@ -49,7 +49,7 @@ const content = fc
   .tuple(fc.constantFrom('x', '漢', '\u0000', '"'), fc.constantFrom(0, 10, 25_000, 51_200, 150_000, 400_000))
   .map(([letter, length]) => letter.repeat(length))
 
-function roundOf(answer: string, calls: readonly string[]): Round {
+function roundOf(completion: string, calls: readonly string[]): Round {
   const [id = '', ...ids] = nextIds(undefined, 1, calls.length + 1)
   const base = { runId: 'run', agent: 'a', round: 0, createdAt: 1 }
   const tools = calls.map((call, sequence): ToolMessage => ({
@@ -58,7 +58,10 @@ function roundOf(answer: string, calls: readonly string[]): Round {
     ...{ call, sequence, status: 'running', parts: [], generation: 1 },
   }))
   const toolCalls = calls.map((call, place) => ({ id: `c${place}`, name: 't', arguments: call }))
-  return { assistant: { ...base, id, role: 'assistant', parts: [{ type: 'text', text: answer }], toolCalls }, tools }
+  return {
+    assistant: { ...base, id, role: 'assistant', parts: [{ type: 'text', text: completion }], toolCalls },
+    tools,
+  }
 }
 
 /** A client that keeps the writes it is given. */
@@ -81,6 +84,7 @@ const outputs: OutputStore = {
   read: async () => new Uint8Array(),
   stat: async () => undefined,
   link: async () => undefined,
+  remove: async () => undefined,
   removeAll: async () => 0,
 }
 
@@ -89,11 +93,11 @@ describe('an atomic write', () => {
   test('of a round of up to 64 calls of any size stays below 100 items, 4 MB, and 400 KB an item', async () => {
     const calls = fc.array(content, { maxLength: 64 })
     await fc.assert(
-      fc.asyncProperty(content, calls, async (answer, sizes) => {
+      fc.asyncProperty(content, calls, async (completion, sizes) => {
         const { client, writes } = recordingClient()
         const log = createDynamoRunLog({ client, tableName: 't', outputs, clock: createManualClock() })
         const lease = { tenant: 't', session: 's', generation: 1, owner: 'o', runId: 'run', until: 1, head: undefined }
-        await log.appendRound(lease, roundOf(answer, sizes))
+        await log.appendRound(lease, roundOf(completion, sizes))
         const [actions = []] = writes
         expect(actions.length).toBeLessThanOrEqual(WRITE_ITEMS)
         const bytes = actions.map(({ Put, Update }) =>

@@ -27,7 +27,7 @@ test('a call that the limit of tokens cut off is stored as far as it came', asyn
   })
 })
 
-test('a call that was cut off otherwise is no answer, and asked for again', async () => {
+test('a call that was cut off otherwise is no completion, and the request is sent again', async () => {
   await expect(lastEvent(cutWithinCall('tool-calls'))).rejects.toMatchObject({ code: 'network', retryable: true })
 })
 

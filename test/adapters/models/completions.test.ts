@@ -17,7 +17,7 @@ const REQUEST: ModelRequest = {
   options: {},
 }
 const RAW = '{"cmd": "git status 😀", "n":12345678901234567890, "f":4.0}'
-const ANSWER: ScriptedCompletion = {
+const COMPLETION: ScriptedCompletion = {
   parts: [
     { type: 'reasoning', text: 'I should look 思考', signature: 'c2lnbmVk' },
     { type: 'text', text: 'Let me look at that: 😀' },
@@ -58,17 +58,17 @@ async function failure(provider: Provider, reply: Reply): Promise<ModelError> {
   return error
 }
 
-function answerOf(events: readonly ModelEvent[]): Completion {
+function completionOf(events: readonly ModelEvent[]): Completion {
   const last = events.at(-1)
-  if (last?.type !== 'completion') throw new Error('the last event is no answer')
+  if (last?.type !== 'completion') throw new Error('the last event is no completion')
   return last.completion
 }
 
 describe.each(PROVIDERS)('a stream of $name', (provider) => {
-  const frames = provider.frames(ANSWER)
+  const frames = provider.frames(COMPLETION)
 
   it('becomes parts in their order, raw arguments and the metadata that go back with them', async () => {
-    const completion = answerOf(await withReply(provider, { frames }, collect))
+    const completion = completionOf(await withReply(provider, { frames }, collect))
     expect(completion.parts.map((part) => part.type)).toEqual(['reasoning', 'text', 'tool_call', 'tool_call'])
     expect(completion.parts).toMatchObject([
       { text: 'I should look 思考' },
@@ -91,7 +91,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
         { type: 'tool_call', id: 'b', name: 'shell', arguments: '{"x":1}' },
       ],
     }
-    const { parts } = answerOf(await withReply(provider, { frames: provider.frames(mixed) }, collect))
+    const { parts } = completionOf(await withReply(provider, { frames: provider.frames(mixed) }, collect))
     expect(parts).toMatchObject([
       { type: 'text', text: 'first' },
       { type: 'tool_call', id: 'a' },
@@ -102,14 +102,14 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
 
   it('of one call without arguments is a call all the same', async () => {
     const bare: ScriptedCompletion = { parts: [{ type: 'tool_call', id: 'a', name: 'shell', arguments: '' }] }
-    const { toolCalls } = answerOf(await withReply(provider, { frames: provider.frames(bare) }, collect))
+    const { toolCalls } = completionOf(await withReply(provider, { frames: provider.frames(bare) }, collect))
     expect(toolCalls).toHaveLength(1)
     expect(['', '{}']).toContain(toolCalls[0]?.arguments)
   })
 
   it('gives deltas that add up to the completion', async () => {
     const events = await withReply(provider, { frames }, collect)
-    const completion = answerOf(events)
+    const completion = completionOf(events)
     const text = events.flatMap((event) => (event.type === 'text.delta' ? [event.text] : [])).join('')
     expect(text).toBe('Let me look at that: 😀')
     const pieces = events.flatMap((event) =>
@@ -119,7 +119,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
   })
 
   it('reports usage in our fields and keeps its own', async () => {
-    const { usage } = answerOf(await withReply(provider, { frames }, collect))
+    const { usage } = completionOf(await withReply(provider, { frames }, collect))
     expect(usage).toMatchObject({ inputTokens: 120, cachedInputTokens: 100, outputTokens: 45, totalTokens: 165 })
     expect(usage.provider).toBeDefined()
   })
@@ -132,7 +132,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
         { type: 'text', text: 'done' },
       ],
     }
-    const { parts } = answerOf(await withReply(provider, { frames: provider.frames(silent) }, collect))
+    const { parts } = completionOf(await withReply(provider, { frames: provider.frames(silent) }, collect))
     expect(parts.map((part) => part.type)).toEqual(['reasoning', 'text'])
     expect(JSON.stringify(parts[0])).toContain('b25seQ==')
   })
@@ -140,17 +140,17 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
   it.each(['close', 'break'] as const)(
     'cut off (%s) after any frame is an error to retry, or the whole completion',
     async (end) => {
-      const whole = answerOf(await withReply(provider, { frames }, collect))
+      const whole = completionOf(await withReply(provider, { frames }, collect))
       for (let count = 0; count < frames.length; count++) {
         const reply: Reply = { frames: frames.slice(0, count), end }
         const outcome = await withReply(provider, reply, (model) => collect(model).catch((error: unknown) => error))
         if (outcome instanceof Error) {
           expect(outcome).toBeInstanceOf(ModelError)
           expect(outcome).toMatchObject({ code: 'network', retryable: true })
-          // A clean end after the frame that finishes the answer loses nothing.
+          // A clean end after the frame that finishes the completion loses nothing.
           if (end === 'close') expect(count).toBeLessThan(frames.length - provider.tail)
         } else {
-          const { parts, toolCalls } = answerOf(outcome as ModelEvent[])
+          const { parts, toolCalls } = completionOf(outcome as ModelEvent[])
           expect({ count, parts, toolCalls }).toEqual({ count, parts: whole.parts, toolCalls: whole.toolCalls })
         }
       }
@@ -165,9 +165,11 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
     })
   })
 
-  it('that ran out of tokens is an answer that says so', async () => {
+  it('that ran out of tokens is a completion that says so', async () => {
     const short: ScriptedCompletion = { parts: [{ type: 'text', text: 'and th' }], finish: 'length' }
-    expect(answerOf(await withReply(provider, { frames: provider.frames(short) }, collect)).finishReason).toBe('length')
+    expect(completionOf(await withReply(provider, { frames: provider.frames(short) }, collect)).finishReason).toBe(
+      'length',
+    )
   })
 
   it('ends with the reason of an abort, before and within the completion', async () => {
@@ -193,6 +195,7 @@ describe.each(PROVIDERS)('a refusal of $name', (provider) => {
     [400, 'tools.0 is wrong', 'invalid_request', false],
     [404, 'no such model', 'invalid_request', false],
     [400, 'prompt is too long: 250000 tokens > 200000 maximum', 'context_length', false],
+    [400, 'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000', 'context_length', false],
     [400, "This model's maximum context length is 128000 tokens", 'context_length', false],
     [413, 'too large', 'context_length', false],
     [500, 'oops', 'provider_error', true],
@@ -250,7 +253,7 @@ const REPORTS: {
 }
 
 describe.each(PROVIDERS)('an error within a stream of $name', (provider) => {
-  const begun = provider.frames(ANSWER)
+  const begun = provider.frames(COMPLETION)
 
   it.each([2, 12])('says that the request may be tried again (after %i frames)', async (count) => {
     const report = REPORTS[provider.name]?.busy ?? ''

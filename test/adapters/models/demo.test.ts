@@ -4,8 +4,8 @@ import type { ModelRequest, RequestMessage } from '../../../functions/domain/mod
 import type { Completion, ModelEvent } from '../../../functions/ports/model.ts'
 
 const TOOLS = [
-  ...['current_time', 'search_history', 'read_output', 'http_fetch', 'approve-me'],
-  ...['demo_publish', 'demo_report', 'demo_wait'],
+  ...['current_time', 'search_history', 'read_output', 'http_fetch', 'approve-me', 'delegate_task_to_member'],
+  ...['demo_publish', 'demo_report', 'demo_wait', 'demo_sources'],
 ]
 const POINTER = 'output:01HF7YAT00EV2ATFGBN6Z16NRQ'
 
@@ -30,18 +30,25 @@ async function events(asking: ModelRequest): Promise<ModelEvent[]> {
   return found
 }
 
-async function answer(asking: ModelRequest): Promise<Completion> {
+async function completion(asking: ModelRequest): Promise<Completion> {
   const last = (await events(asking)).at(-1)
-  if (last?.type !== 'completion') throw new Error('no answer')
+  if (last?.type !== 'completion') throw new Error('no completion')
   return last.completion
 }
 
 const text = ({ parts }: Completion): string =>
   parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join()
 const calls = async (input: string, change: Partial<ModelRequest> = {}): Promise<string[]> =>
-  (await answer(request([user(input)], change))).toolCalls.map((call) => `${call.name} ${call.arguments}`)
+  (await completion(request([user(input)], change))).toolCalls.map((call) => `${call.name} ${call.arguments}`)
 
 describe('the demo model', () => {
+  it('looks for phrases in the beginning of a long input alone, and quotes as little of it', async () => {
+    expect(await calls(`what time is it, then ${'😀"'.repeat(1_000_000)}`)).toEqual(['current_time {}'])
+    const late = await completion(request([user(`${'q'.repeat(100_000)}, then what time is it`)]))
+    expect(late.toolCalls).toEqual([])
+    expect(text(late)).toContain(`${'q'.repeat(600)}…`)
+  })
+
   it.each([
     ['what time is it', ['current_time {}']],
     ['What time is it in Europe/Berlin?', ['current_time {"timezone":"Europe/Berlin"}']],
@@ -56,6 +63,14 @@ describe('the demo model', () => {
     ['call approve-me', ['approve-me {}']],
     ['what time is it and search history for cats at once', ['current_time {}', 'search_history {"query":"cats"}']],
     ['fail', ['current_time {"broken": ']],
+    ['delegate what time is it to the clock.', ['delegate_task_to_member {"member":"clock","task":"what time is it"}']],
+    [
+      'delegate "think about it, then search for cats" to a-2 and delegate wait 5 seconds to b at once',
+      [
+        'delegate_task_to_member {"member":"a-2","task":"think about it, then search for cats"}',
+        'delegate_task_to_member {"member":"b","task":"wait 5 seconds"}',
+      ],
+    ],
     ['publish the report', ['demo_publish {"what":"the report"}']],
     ['write a long report', ['demo_report {}']],
     ['wait 7 seconds', ['demo_wait {"seconds":7}']],
@@ -92,30 +107,44 @@ describe('the demo model', () => {
   })
 
   it('names a tool that nobody declared as unknown', async () => {
-    expect(text(await answer(request([user('use launch_rocket with {}')])))).toContain('launch_rocket is unknown')
-    expect(text(await answer(request([user('use your head')])))).not.toContain('unknown')
+    expect(text(await completion(request([user('use launch_rocket with {}')])))).toContain('launch_rocket is unknown')
+    expect(text(await completion(request([user('use your head')])))).not.toContain('unknown')
+  })
+
+  it('cites the first source of a result, and says what it is sent of images', async () => {
+    expect((await completion(request([user('cite the hours')]))).toolCalls).toMatchObject([
+      { name: 'demo_sources', arguments: '{"topic":"the hours"}' },
+    ])
+    const found = result('demo_sources', 'Found\n\n[source3] A — https://a.example\nText\n[source4] B')
+    const cited = text(await completion(request([user('cite the hours'), asked, found])))
+    expect(cited).toBe('Demo model (no real model):\n- demo_sources said: Found [source3]')
+    const data = new Uint8Array(3)
+    const image = { type: 'image', id: 'i', mediaType: 'image/png', filename: 'dot.png', data } as const
+    const describe: RequestMessage = { role: 'user', parts: [{ type: 'text', text: 'describe the image' }, image] }
+    expect(text(await completion(request([describe])))).toContain('dot.png (image/png, 3 bytes)')
+    expect(text(await completion(request([user('describe the image')])))).toContain('no image')
   })
 
   it('lists what it understands on help, and points to it otherwise', async () => {
-    const help = text(await answer(request([user('help')])))
+    const help = text(await completion(request([user('help')])))
     for (const phrase of ['what time is it', 'publish', 'long report', 'wait 20', 'fail once'])
       expect(help).toContain(phrase)
-    expect(text(await answer(request([user('hello')])))).toContain('Say "help"')
+    expect(text(await completion(request([user('hello')])))).toContain('Say "help"')
   })
 
   it('fails once when asked to, and succeeds when it is asked the same again', async () => {
     const asking = request([user(`fail once, please: ${Math.random()}`)])
-    await expect(answer(asking)).rejects.toMatchObject({ code: 'provider_error', retryable: false })
-    expect(text(await answer(asking))).toContain('this time it succeeds')
+    await expect(completion(asking)).rejects.toMatchObject({ code: 'provider_error', retryable: false })
+    expect(text(await completion(asking))).toContain('this time it succeeds')
   })
 
-  it('takes one step after the other, then answers from the results', async () => {
+  it('takes one step after the other, then completes from the results', async () => {
     const input = user('what time is it, then search history for cats')
-    expect((await answer(request([input]))).toolCalls.map((call) => call.name)).toEqual(['current_time'])
-    const second = await answer(request([input, asked, result('current_time', 'noon')]))
+    expect((await completion(request([input]))).toolCalls.map((call) => call.name)).toEqual(['current_time'])
+    const second = await completion(request([input, asked, result('current_time', 'noon')]))
     expect(second.toolCalls.map((call) => call.name)).toEqual(['search_history'])
     const done = [input, asked, result('current_time', 'noon'), asked, result('search_history', 'no such tool', true)]
-    const last = await answer(request(done))
+    const last = await completion(request(done))
     expect(last.toolCalls).toEqual([])
     expect(text(last)).toContain('current_time said: noon')
     expect(text(last)).toContain('search_history failed: no such tool')
@@ -123,12 +152,12 @@ describe('the demo model', () => {
 
   it('reads the newest pointer in sight when none is named', async () => {
     const history = [user('x'), asked, result('shell', `preview\n\n[Full output: ${POINTER}, 1.2 MB]`), user('read it')]
-    expect((await answer(request(history))).toolCalls[0]?.arguments).toBe(`{"pointer":"${POINTER}"}`)
+    expect((await completion(request(history))).toolCalls[0]?.arguments).toBe(`{"pointer":"${POINTER}"}`)
   })
 
-  it('says in every answer that it is no real model', async () => {
+  it('says in every completion that it is no real model', async () => {
     for (const input of ['hello', 'what time is it']) {
-      expect(text(await answer(request([user(input)])))).toContain('no real model')
+      expect(text(await completion(request([user(input)])))).toContain('no real model')
     }
   })
 
@@ -138,26 +167,26 @@ describe('the demo model', () => {
     expect(await calls('hello', { toolChoice: 'required' })).toEqual(['current_time {}'])
   })
 
-  it('answers the same again, with unique call ids and usage from lengths', async () => {
+  it('gives the same completion again, with unique call ids and usage from lengths', async () => {
     const asking = request([user('what time is it and fetch https://a.b at once')])
-    const first = await answer(asking)
-    expect(await answer(asking)).toEqual(first)
+    const first = await completion(asking)
+    expect(await completion(asking)).toEqual(first)
     expect(new Set(first.toolCalls.map((call) => call.id)).size).toBe(2)
     expect(first.usage.totalTokens).toBe((first.usage.inputTokens ?? 0) + (first.usage.outputTokens ?? 0))
   })
 
   it('counts no image bytes as text', async () => {
     const image = { type: 'image', id: 'i', mediaType: 'image/png', data: new Uint8Array(100_000) } as const
-    const { usage } = await answer(request([{ role: 'user', parts: [image] }]))
+    const { usage } = await completion(request([{ role: 'user', parts: [image] }]))
     expect(usage.inputTokens).toBeLessThan(1_000)
   })
 
-  it('streams what it answers, thinking first', async () => {
+  it('streams its completion, thinking first', async () => {
     const seen = await events(request([user('think about lunch')]))
     const streamed = (type: string): string =>
       seen.flatMap((event) => (event.type === type && 'text' in event ? [event.text] : [])).join('')
     const last = seen.at(-1)
-    if (last?.type !== 'completion') throw new Error('no answer')
+    if (last?.type !== 'completion') throw new Error('no completion')
     expect(last.completion.parts.map((part) => part.type)).toEqual(['reasoning', 'text'])
     expect(last.completion.parts).toMatchObject([
       { text: streamed('reasoning.delta') },
@@ -167,7 +196,7 @@ describe('the demo model', () => {
   })
 
   it('fails as a model when asked to', async () => {
-    await expect(answer(request([user('fail model')]))).rejects.toMatchObject({
+    await expect(completion(request([user('fail model')]))).rejects.toMatchObject({
       code: 'provider_error',
       retryable: false,
     })

@@ -19,11 +19,11 @@ const part = fc.oneof(
   words.map((text): ScriptedPart => ({ type: 'reasoning', text, signature: 'c2ln' })),
   call.map((made): ScriptedPart => ({ type: 'tool_call', id: '', ...made })),
 )
-const answers: fc.Arbitrary<ScriptedCompletion> = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => ({
+const completions: fc.Arbitrary<ScriptedCompletion> = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => ({
   parts: parts.map((one, index) => (one.type === 'tool_call' ? { ...one, id: `call_${index}` } : one)),
 }))
 
-/** The answer of the provider's real package to a stream of these frames, without a network. */
+/** What the provider's real package makes of a stream of these frames, without a network. */
 async function read(provider: Provider, completion: ScriptedCompletion): Promise<Completion> {
   const encoder = new TextEncoder()
   const frames = provider.frames(completion).map((frame) => (typeof frame === 'string' ? encoder.encode(frame) : frame))
@@ -41,7 +41,7 @@ async function read(provider: Provider, completion: ScriptedCompletion): Promise
   for await (const event of model.stream(request, new AbortController().signal)) {
     if (event.type === 'completion') return event.completion
   }
-  throw new Error('no answer')
+  throw new Error('no completion')
 }
 
 interface Flat {
@@ -61,10 +61,10 @@ function merge(parts: readonly Flat[]): Flat[] {
   return merged
 }
 
-describe.each(PROVIDERS)('any answer of $name', (provider) => {
+describe.each(PROVIDERS)('any completion of $name', (provider) => {
   it('comes out of its stream as it went in: order, text and raw arguments', async () => {
     await fc.assert(
-      fc.asyncProperty(answers, async (scripted) => {
+      fc.asyncProperty(completions, async (scripted) => {
         const completion = await read(provider, scripted)
         let count = 0
         const found = completion.parts.map((one): Flat => {

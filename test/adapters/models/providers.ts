@@ -15,7 +15,7 @@ export interface Provider {
   readonly contentType: string
   frames(completion: ScriptedCompletion): readonly (string | Uint8Array)[]
   settings(url: string): ModelSettings
-  /** From this frame on, counted from the end, an answer is complete: a cut there loses numbers at most. */
+  /** From this frame on, counted from the end, a completion is whole: a cut there loses only numbers. */
   readonly tail: number
 }
 

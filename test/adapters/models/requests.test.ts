@@ -11,7 +11,7 @@ import { openModel, PROVIDERS } from './providers.ts'
 const LOG = awkwardLog()
 const DONE = { parts: [{ type: 'text', text: 'done' }] } as const
 
-/** Sends requests through the provider's real package; answers what came over the wire. */
+/** Sends requests through the provider's real package; returns what came over the wire. */
 async function sent(provider: Provider, requests: readonly ModelRequest[]): Promise<readonly RecordedRequest[]> {
   const headers = { 'content-type': provider.contentType }
   const server = await startRecordingServer(() => ({ headers, frames: provider.frames(DONE) }))

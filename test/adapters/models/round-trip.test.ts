@@ -37,10 +37,13 @@ async function ask(model: Model, log: readonly Message[]): Promise<Completion> {
   for await (const event of model.stream(requestOf(log), new AbortController().signal)) {
     if (event.type === 'completion') return event.completion
   }
-  throw new Error('no answer')
+  throw new Error('no completion')
 }
 
-/** Asks, stores the answer through JSON as the stores do, answers its calls, and asks again; the two bodies. */
+/**
+ * Sends a request, stores the completion through JSON as the stores do, adds results of its calls, and sends the next
+ * one. Returns both bodies.
+ */
 async function twoRounds(provider: Provider): Promise<string[]> {
   const headers = { 'content-type': provider.contentType }
   const server = await startRecordingServer(() => ({ headers, frames: provider.frames(scripted(provider)) }))
@@ -57,7 +60,7 @@ async function twoRounds(provider: Provider): Promise<string[]> {
   }
 }
 
-/** What the second request has in place of the answer, as each provider wants it back. */
+/** What the second request contains for the completion, as each provider expects it. */
 const EXPECTED: { readonly [provider: string]: readonly string[] } = {
   'openai-compatible': [
     '{"role":"assistant","content":"Let me look. ","reasoning_content":"hm","tool_calls":[{"id":"call_1","type":"function","function":{"name":"shell","arguments":"{\\"n\\":12345678901234567890,\\"f\\":4.0}"}},{"id":"call_2","type":"function","function":{"name":"shell","arguments":"{\\"cmd\\":\\"ls\\"}"}}]}',
@@ -86,7 +89,7 @@ const EXPECTED: { readonly [provider: string]: readonly string[] } = {
 }
 
 describe.each(PROVIDERS)('$name', (provider) => {
-  it('gets its answer back as it sent it, with everything that it had attached, and the results after it', async () => {
+  it('gets its completion back as it sent it, with everything that it had attached, and the results after it', async () => {
     const [, second = ''] = await twoRounds(provider)
     const places = (EXPECTED[provider.name] ?? []).map((part) => ({ part, at: second.indexOf(part) }))
     for (const place of places) expect(place).not.toMatchObject({ at: -1 })

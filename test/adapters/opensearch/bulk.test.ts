@@ -6,7 +6,7 @@ const clock = { now: () => 0, sleep: () => Promise.resolve() }
 const store = (id: string): Operation => ({ index: 'i', id, version: 3, source: { text: id } })
 const remove = (id: string): Operation => ({ index: 'i', id, version: 4 })
 
-/** An engine that answers each operation by what is told of its id: one status after the other, the last one for good. */
+/** An engine that responds to each operation by its id: one status after the other, the last one for good. */
 function engine(statuses: Readonly<Record<string, readonly (number | Readonly<Record<string, unknown>>)[]>>) {
   const seen = new Map<string, number>()
   const requests: Request[] = []
@@ -66,7 +66,7 @@ test('an index that is gone, or closed to us, is no fault of the document', asyn
   ])
 })
 
-test('an answer that never comes is asked for again', async () => {
+test('a request without a response is sent again', async () => {
   const { send } = engine({})
   let lost = 2
   const outcomes = await bulk(

@@ -107,7 +107,7 @@ test('a kept connection that was closed meanwhile is replaced, and the request s
   expect([paths, requests]).toEqual([['/first', '/second'], 3])
 })
 
-test('a server that does not answer is an error that says which request', async () => {
+test('a server that does not respond is an error that says which request', async () => {
   const client = createOpenSearchClient({ endpoint: 'http://127.0.0.1:1' })
   await expect(createSend(client)({ method: 'GET', path: '/_alias/history' })).rejects.toThrow('GET /_alias/history')
   await client.close()

@@ -4,7 +4,7 @@ import { INDEX_VERSION, MAPPING } from '../../../functions/adapters/opensearch/i
 import type { HistoryDocument } from '../../../functions/domain/history.ts'
 import { nextIds } from '../../../functions/domain/ids.ts'
 import { withEngines } from '../../engines/with-engines.ts'
-import { changesOf, openSearchStage, type OpenSearchStage } from './stage.ts'
+import { changesOf, openSearchHarness, type OpenSearchHarness } from './harness.ts'
 
 /** How much faster than the machine's the clock goes: builders wait for seconds, the tests do not. */
 const SPEED = 20
@@ -17,8 +17,8 @@ const document: HistoryDocument = {
 
 withEngines(['opensearch'], ({ opensearch }) => {
   describe('the indexes of a history', () => {
-    let harness: OpenSearchStage
-    beforeEach(() => void (harness = openSearchStage(opensearch)))
+    let harness: OpenSearchHarness
+    beforeEach(() => void (harness = openSearchHarness(opensearch)))
     afterEach(() => harness.close())
 
     const search = async (): Promise<string[]> => {

@@ -3,12 +3,12 @@ import { expect } from 'vitest'
 import { historyIndexContract } from '../../contracts/history-index.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { startProxy } from './proxy.ts'
-import { changesOf, openSearchStage } from './stage.ts'
+import { changesOf, openSearchHarness } from './harness.ts'
 
 withEngines(['opensearch'], ({ opensearch }) => {
   historyIndexContract('opensearch', async () => {
     const proxy = await startProxy(opensearch)
-    const harness = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
+    const harness = openSearchHarness(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
     return {
       index: harness.index,
       async store(documents) {

@@ -4,7 +4,7 @@ import type { HistoryDocument } from '../../../functions/domain/history.ts'
 import { nextIds } from '../../../functions/domain/ids.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { startProxy, type Proxy } from './proxy.ts'
-import { changesOf, openSearchStage, type OpenSearchStage } from './stage.ts'
+import { changesOf, openSearchHarness, type OpenSearchHarness } from './harness.ts'
 
 const ids = nextIds(undefined, 1_750_000_000_000, 5_000)
 
@@ -26,10 +26,10 @@ function document(text: string, change: Partial<HistoryDocument> = {}): HistoryD
 withEngines(['opensearch'], ({ opensearch }) => {
   describe('writing the history to OpenSearch', () => {
     let proxy: Proxy
-    let harness: OpenSearchStage
+    let harness: OpenSearchHarness
     beforeAll(async () => {
       proxy = await startProxy(opensearch)
-      harness = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
+      harness = openSearchHarness(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
     })
     afterAll(async () => {
       await harness.close()

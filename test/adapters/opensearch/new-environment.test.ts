@@ -11,7 +11,7 @@ interface Sent {
   readonly body?: object
 }
 
-/** OpenSearch without an index, as it answers whoever may only search. */
+/** OpenSearch without an index, as a caller sees it who may only search. */
 function withoutIndex(status: number): { readonly client: SearchClient; readonly sent: Sent[] } {
   const sent: Sent[] = []
   const request: SearchClient['transport']['request'] = async (one) => {
@@ -34,7 +34,7 @@ test('a search before anything was written finds nothing, and asks for no right 
   expect(new Set(sent.map(({ method, path }) => `${method} ${path}`))).toEqual(new Set(['POST /history/_search']))
 })
 
-test.each([403, 429, 500, 503])('a search that is answered %i is no empty page', async (status) => {
+test.each([403, 429, 500, 503])('a search that gets %i is no empty page', async (status) => {
   const index = createOpenSearchHistoryIndex({ client: withoutIndex(status).client, alias: 'history' })
   await expect(index.search({ scope, text: 'blue crate', filters: {}, limit: 10 })).rejects.toMatchObject({
     code: 'search_unavailable',

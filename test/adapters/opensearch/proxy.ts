@@ -8,8 +8,8 @@ export interface ProxiedRequest {
   readonly body: string
 }
 
-/** What becomes of a request: passed on, answered unseen, or acted upon and its answer lost. */
-export type Fate = 'pass' | { readonly status: number; readonly body?: string } | 'lose the answer'
+/** What becomes of a request: passed on, refused by the proxy, or done with its response lost. */
+export type Fate = 'pass' | { readonly status: number; readonly body?: string } | 'lose the response'
 
 export interface Proxy {
   readonly endpoint: string
@@ -26,7 +26,7 @@ export async function startProxy(target: string): Promise<Proxy> {
   const requests: ProxiedRequest[] = []
   let fate: (request: ProxiedRequest) => Fate = () => 'pass'
 
-  const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+  const respond = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const chunks: Buffer[] = []
     for await (const chunk of incoming) chunks.push(chunk as Buffer)
     const body = Buffer.concat(chunks)
@@ -40,11 +40,11 @@ export async function startProxy(target: string): Promise<Proxy> {
       return
     }
     const passed = await forward(target, request, body, incoming.headers['content-type'])
-    if (decided === 'lose the answer') outgoing.destroy()
+    if (decided === 'lose the response') outgoing.destroy()
     else outgoing.writeHead(passed.status, { 'content-type': 'application/json' }).end(passed.body)
   }
   const server = createServer((incoming, outgoing) => {
-    answer(incoming, outgoing).catch((error: unknown) => outgoing.destroy(error instanceof Error ? error : undefined))
+    respond(incoming, outgoing).catch((error: unknown) => outgoing.destroy(error instanceof Error ? error : undefined))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {

@@ -9,7 +9,7 @@ import { historyDocuments } from '../../../functions/search/documents.ts'
 import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { hasRecordings, readCorpus, readRecordedQueries, retellings } from '../../search-corpus.ts'
-import { changesOf, openSearchStage, type OpenSearchStage } from './stage.ts'
+import { changesOf, openSearchHarness, type OpenSearchHarness } from './harness.ts'
 
 const TENANT = 'corpus'
 
@@ -19,7 +19,7 @@ interface Ranks {
 
 withEngines(['opensearch'], ({ opensearch }) => {
   describe.skipIf(!hasRecordings())('the recorded queries, for which ../shared/data must be there', () => {
-    let harness: OpenSearchStage
+    let harness: OpenSearchHarness
     const ranks: Record<string, Ranks> = {}
 
     beforeAll(async () => {
@@ -34,7 +34,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
         ),
       )
       const places = new Map(corpus.map(({ id, places: known }) => [id, known]))
-      harness = openSearchStage(opensearch)
+      harness = openSearchHarness(opensearch)
       const outcomes = await harness.writer.write(changesOf(documents))
       expect(outcomes.every(({ done }) => done)).toBe(true)
       await harness.refresh()

@@ -6,7 +6,7 @@ import type { HistoryDocument } from '../../../functions/domain/history.ts'
 import { nextIds } from '../../../functions/domain/ids.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { startProxy, type Proxy } from './proxy.ts'
-import { changesOf, openSearchStage, type OpenSearchStage } from './stage.ts'
+import { changesOf, openSearchHarness, type OpenSearchHarness } from './harness.ts'
 
 /**
  * Of the operations that OpenSearch Serverless supports, those of use here: the table "Supported OpenSearch API operations and
@@ -34,10 +34,10 @@ const PUBLISHED: { readonly [permission: string]: readonly RegExp[] } = {
 withEngines(['opensearch'], ({ opensearch }) => {
   describe('what the adapter asks of OpenSearch', () => {
     let proxy: Proxy
-    let harness: OpenSearchStage
+    let harness: OpenSearchHarness
     beforeAll(async () => {
       proxy = await startProxy(opensearch)
-      harness = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
+      harness = openSearchHarness(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
       await useEverything(harness)
     })
     afterAll(async () => {
@@ -73,7 +73,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
 
   test('an engine that takes an older version over a newer one is not used', async () => {
     const proxy = await startProxy(opensearch)
-    const harness = openSearchStage(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
+    const harness = openSearchHarness(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
     proxy.decide(({ path, body }) =>
       path === '/_bulk' && body.includes('probe')
         ? { status: 200, body: JSON.stringify({ items: [201, 200, 200].map((status) => ({ index: { status } })) }) }
@@ -88,7 +88,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
   })
 })
 
-async function useEverything({ client, alias, index, writer }: OpenSearchStage): Promise<void> {
+async function useEverything({ client, alias, index, writer }: OpenSearchHarness): Promise<void> {
   const scope = { tenant: 'acme' }
   const documents = Array.from({ length: 60 }, (_, number) => document(`some words, number ${number}`))
   await writer.write(changesOf(documents))

@@ -1,8 +1,8 @@
 import { CreateBucketCommand, GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
 import { expect, test } from 'vitest'
-import { isOfSession } from '../../../functions/adapters/dynamodb/stream/row-records.ts'
+import { stripDeleted } from '../../../functions/adapters/dynamodb/stream/deleted-records.ts'
 import type { StreamRecord } from '../../../functions/adapters/dynamodb/stream/row-records.ts'
-import { failedRecords, removeFailedRecords } from '../../../functions/adapters/s3/failed-batches.ts'
+import { failedRecords, stripFailedRecords } from '../../../functions/adapters/s3/failed-batches.ts'
 import { s3Client } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 
@@ -27,8 +27,11 @@ withEngines(['s3'], ({ s3 }) => {
     await put('gone', [recordOf('gone', 'a secret')], (event) => event)
     await put('kept', [recordOf('kept', 'another word'), recordOf('gone2', 'more')], (event) => event)
 
-    const key = { tenant: 'acme', session: 'gone' }
-    await removeFailedRecords({ client, bucket }, (record) => isOfSession(record as StreamRecord, key))
+    const strip = stripDeleted(async ({ tenant, session }) => tenant === 'acme' && session === 'gone')
+    const place = { client, bucket }
+    await stripFailedRecords(place, (record) => strip(record as StreamRecord), Date.now() + 60_000)
+    expect((await client.send(new ListObjectsV2Command({ Bucket: bucket }))).KeyCount).toBe(3)
+    await stripFailedRecords(place, (record) => strip(record as StreamRecord), Date.now() - 60_000)
 
     const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }))
     expect(Contents.map((object) => object.Key)).toEqual(['aws/lambda/both', 'aws/lambda/kept'])

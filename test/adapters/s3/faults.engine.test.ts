@@ -9,7 +9,7 @@ import { startFaultProxy, type Fault, type FaultProxy } from '../../faults/fault
 import { onceEach, S3_FAULTS } from '../../faults/s3-faults.ts'
 
 const MB = 1024 * 1024
-/** What the client allows a request before it takes it for lost: little where it will never be answered. */
+/** How long the client waits for a response: short where none will come. */
 const TIME_LIMIT_MS = 20_000
 const SHORT_LIMIT_MS = 1_000
 

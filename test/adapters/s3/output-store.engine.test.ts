@@ -129,7 +129,7 @@ withEngines(['s3'], ({ s3 }) => {
     await expect(refused.read(key, newName())).rejects.toMatchObject({ code: 'storage_failed' })
   })
 
-  test('a store that does not answer fails when the client gives up, and never says that there is nothing', async () => {
+  test('a store that does not respond fails when the client gives up, and never says that there is nothing', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const address = silent.address()

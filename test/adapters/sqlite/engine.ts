@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import * as database from '../../../functions/adapters/sqlite/database.ts'
 import type { HistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
 import * as keys from '../../../functions/adapters/sqlite/key-store.ts'
+import * as imports from '../../../functions/adapters/sqlite/log/log-import.ts'
 import * as reader from '../../../functions/adapters/sqlite/log/log-reader.ts'
 import * as inbox from '../../../functions/adapters/sqlite/log/run-inbox.ts'
 import * as lease from '../../../functions/adapters/sqlite/log/run-lease.ts'
@@ -11,6 +12,7 @@ import * as log from '../../../functions/adapters/sqlite/log/run-log.ts'
 import * as deletion from '../../../functions/adapters/sqlite/log/session-deletion.ts'
 import * as janitor from '../../../functions/adapters/sqlite/log/session-janitor.ts'
 import * as sessions from '../../../functions/adapters/sqlite/log/session-store.ts'
+import * as usage from '../../../functions/adapters/sqlite/log/usage-ledger.ts'
 import { createManualClock } from '../../contracts/stores.ts'
 import type { Engine, ManualClock, SessionPorts, Stores } from '../../contracts/stores.ts'
 
@@ -21,13 +23,15 @@ export interface SqliteModules {
   readonly inbox: typeof inbox
   readonly lease: typeof lease
   readonly log: typeof log
+  readonly imports: typeof imports
   readonly reader: typeof reader
   readonly janitor: typeof janitor
   readonly deletion: typeof deletion
   readonly keys: typeof keys
+  readonly usage: typeof usage
 }
 
-const SQLITE: SqliteModules = { database, sessions, inbox, lease, log, reader, janitor, deletion, keys }
+const SQLITE: SqliteModules = { database, sessions, inbox, lease, log, imports, reader, janitor, deletion, keys, usage }
 
 /** SQLite in a file of its own, with a second connection as the other process; removed when closed. */
 export const sqliteEngine: Engine = {
@@ -69,10 +73,12 @@ function portsOn(modules: SqliteModules, connection: database.Database, clock: M
     inbox: modules.inbox.createSqliteRunInbox(dependencies),
     lease: modules.lease.createSqliteRunLease(dependencies),
     log: modules.log.createSqliteRunLog(dependencies),
+    imports: modules.imports.createSqliteLogImport(dependencies),
     reader: modules.reader.createSqliteLogReader(dependencies),
     janitor: modules.janitor.createSqliteSessionJanitor(dependencies),
     deletion: modules.deletion.createSqliteSessionDeletion(dependencies),
     keys: modules.keys.createSqliteKeyStore(dependencies),
+    usage: modules.usage.createSqliteUsageLedger(dependencies),
   }
 }
 

@@ -10,7 +10,6 @@ import {
 import type { HistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
 import { TooltrailError } from '../../../functions/domain/errors.ts'
 import type { Message } from '../../../functions/domain/message.ts'
-import { redactSecrets } from '../../../functions/search/redact.ts'
 import type { OutputStore } from '../../../functions/ports/output-store.ts'
 import { callTo, writeLog } from '../../generators/messages.ts'
 import { indexOn, projectionOn } from './projection.ts'
@@ -18,6 +17,7 @@ import { dropMessages, storeMessages } from './stored-messages.ts'
 
 const key = { tenant: 'acme', session: 's-1' }
 const FOREIGN = { tenant: 'rival', session: 's-9' }
+const OFFLOADED = { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'the object' }
 const SECRET = `ghp_${'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zCaB3d'}`
 
 let database: Database
@@ -33,11 +33,12 @@ beforeEach(() => {
   meanwhile = () => undefined
   projection = projectionOn({
     database,
-    redact: async (text) => {
-      meanwhile()
-      return redactSecrets(text)
+    outputs: {
+      read(...of) {
+        meanwhile()
+        return outputs.read(...of)
+      },
     },
-    outputs: { read: (...of) => outputs.read(...of) },
     report: (error) => void reported.push(error),
   })
 })
@@ -152,7 +153,7 @@ describe('the SQLite history', () => {
     const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'a zebra')
     const [, done] = log
     if (done?.role !== 'tool') throw new TypeError('no tool message')
-    store([{ ...done, status: 'running', parts: [] }])
+    store([{ ...done, parts: [], output: OFFLOADED }])
     meanwhile = () => {
       meanwhile = () => undefined
       store([done])
@@ -163,9 +164,14 @@ describe('the SQLite history', () => {
   })
 
   test('a message that goes while its documents are made leaves none', async () => {
-    const { log } = writeLog().user('a zebra')
+    const { log } = writeLog().user('a zebra').assistant(callTo('shell', '{}')).result(0, '', { output: OFFLOADED })
     store(log)
-    meanwhile = () => dropMessages(database, key, [log[0]?.id ?? ''])
+    meanwhile = () =>
+      dropMessages(
+        database,
+        key,
+        log.map(({ id }) => id),
+      )
     expect(await find('zebra')).toEqual([])
     expect(await contents()).toEqual({ documents: [], words: [], vocabulary: [] })
   })
@@ -176,7 +182,7 @@ describe('the SQLite history', () => {
       writeLog(),
     )
     store(log)
-    const other = projectionOn({ database, redact: redactSecrets, outputs, report: () => undefined })
+    const other = projectionOn({ database, outputs, report: () => undefined })
     await Promise.all([projection.merge(), other.merge(), projection.merge()])
     expect(readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyDocuments')?.n).toBe(100)
     expect(

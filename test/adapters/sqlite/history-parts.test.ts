@@ -44,7 +44,6 @@ function open(output = LONG): Process {
   const projection = projectionOn({
     database,
     outputs: { read: async () => new TextEncoder().encode(output) },
-    redact: (text) => Promise.resolve(text),
     report: (error) => void reported.push(error),
   })
   const index = indexOn({ database, history: projection })

@@ -47,7 +47,6 @@ function open() {
   const projection = projectionOn({
     database,
     outputs: { read: () => Promise.reject(new Error('nothing here is offloaded')) },
-    redact: (text) => Promise.resolve(text),
     report: (error) => void reported.push(error),
   })
   const index = indexOn({ database, history: projection })

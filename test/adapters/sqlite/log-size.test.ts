@@ -63,12 +63,12 @@ async function storeTurns(path: string): Promise<{ tables: { name: string; bytes
 async function storeRounds(log: ReturnType<typeof createSqliteRunLog>, lease: Lease, turn: number, now: () => number) {
   const [id = '', first = '', second = '', last = ''] = nextIds(lease.head, now(), 4)
   const base = { runId: lease.runId, agent: 'default', createdAt: now() }
-  const answer = { ...base, role: 'assistant', model: 'openai/some-model-name', usage } as const
+  const completion = { ...base, role: 'assistant', model: 'openai/some-model-name', usage } as const
   const calls = [`call_${textOf(20, turn)}1`, `call_${textOf(20, turn)}2`]
   const command = JSON.stringify({ path: `src/module-${turn}/index.ts`, limit: 100 })
   await log.appendRound(lease, {
     assistant: {
-      ...answer,
+      ...completion,
       id,
       round: 0,
       finishReason: 'tool-calls',
@@ -103,7 +103,7 @@ async function storeRounds(log: ReturnType<typeof createSqliteRunLog>, lease: Le
     await log.completeCall(lease, { ...result, status: 'completed' })
   }
   const parts = [{ type: 'text', text: textOf(500, turn) }] as const
-  const message = { ...answer, id: last, round: 1, finishReason: 'stop', parts, toolCalls: [] }
+  const message = { ...completion, id: last, round: 1, finishReason: 'stop', parts, toolCalls: [] }
   await log.endRun(lease, { outcome: 'completed', stopReason: 'answer', message })
 }
 

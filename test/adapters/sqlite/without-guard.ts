@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -13,12 +13,14 @@ const MODULES: { readonly [name in keyof SqliteModules]: string } = {
   lease: 'log/run-lease.ts',
   log: 'log/run-log.ts',
   reader: 'log/log-reader.ts',
+  imports: 'log/log-import.ts',
   janitor: 'log/session-janitor.ts',
   deletion: 'log/session-deletion.ts',
   keys: 'key-store.ts',
+  usage: 'log/usage-ledger.ts',
 }
 
-/** The adapter's sources as they read without the guard. Throws when a text to replace does not stand there exactly once. */
+/** The sources, by their path from the adapter's `log/`, as they read without the guard. Throws when a text to replace does not stand there exactly once. */
 export async function textsWithout({ name, edits }: Guard): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>()
   for (const { file, from, to } of edits) {
@@ -30,7 +32,7 @@ export async function textsWithout({ name, edits }: Guard): Promise<ReadonlyMap<
   return texts
 }
 
-/** A copy of the SQLite adapter with one guard taken out, loaded beside the real domain; `remove` when done. */
+/** A copy of the SQLite adapter with one guard taken out, loaded beside the rest of the real program; `remove` when done. */
 export async function loadWithout(guard: Guard): Promise<{ modules: SqliteModules; remove(): Promise<void> }> {
   const texts = await textsWithout(guard)
   const folder = await mkdtemp(join(tmpdir(), 'tooltrail-guard-'))
@@ -39,8 +41,17 @@ export async function loadWithout(guard: Guard): Promise<{ modules: SqliteModule
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   await symlink(join(ROOT, 'package.json'), join(folder, 'package.json'))
   for (const name of await readdir(join(ROOT, 'functions')))
-    if (name !== 'adapters') await symlink(join(ROOT, 'functions', name), join(folder, 'functions', name))
-  for (const [file, text] of texts) await writeFile(join(adapter, 'log', file), text)
+    if (name !== 'adapters' && name !== 'domain')
+      await symlink(join(ROOT, 'functions', name), join(folder, 'functions', name))
+  // File by file, so that all but the changed one are the modules that everything else imports.
+  await mkdir(join(folder, 'functions/domain'))
+  for (const name of await readdir(join(ROOT, 'functions/domain')))
+    await symlink(join(ROOT, 'functions/domain', name), join(folder, 'functions/domain', name))
+  for (const [file, text] of texts) {
+    // A write would go through the link, into the program.
+    await rm(join(adapter, 'log', file))
+    await writeFile(join(adapter, 'log', file), text)
+  }
   const load = async (file: string): Promise<unknown> => import(pathToFileURL(join(adapter, file)).href)
   const loaded = await Promise.all(
     Object.entries(MODULES).map(async ([name, file]) => [name, await load(file)] as const),

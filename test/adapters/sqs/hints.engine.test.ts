@@ -9,7 +9,7 @@ import type { SessionKey } from '../../../functions/domain/session.ts'
 import type { RunQueue } from '../../../functions/ports/run-queue.ts'
 import { openHarness } from '../../agent/harness.ts'
 import type { Harness } from '../../agent/harness.ts'
-import { newRun } from '../../contracts/scene.ts'
+import { newRun } from '../../contracts/session-fixture.ts'
 import { sqsClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { eventually } from '../../eventually.ts'
@@ -58,7 +58,7 @@ withEngines(['sqs'], ({ sqs }) => {
         for (const run of runs) expect((await harness.ports.reader.run(key, run))?.status).toBe('completed')
       })
 
-    test('doubled, reordered and late ones: every input is answered once, in its order', async () => {
+    test('doubled, reordered and late ones: every input is executed once, in its order', async () => {
       const [one, two] = [await session('one'), await session('two')]
       const runs = [await enqueue(one), await enqueue(one), await enqueue(one)]
       const other = await enqueue(two)

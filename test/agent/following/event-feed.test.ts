@@ -19,15 +19,37 @@ const key = { tenant: 't', session: 's' }
 const delta = (round: number, text: string): RunEvent => ({ type: 'text.delta', runId: 'r', round, part: 0, text })
 const soon = (): AbortSignal => AbortSignal.timeout(PATIENCE_MS)
 
-test('a consumer that does not read loses deltas, is told so, and holds no more than a thousand events', async () => {
+const began: RunEvent = { type: 'round.started', runId: 'r', round: 0 }
+
+test('a consumer that does not read is held no more than some events, and gets what has streamed of the round anew', async () => {
+  const bus = createEventBus()
+  bus.emit(key, began)
+  const slow = bus.subscribe(key)
+  for (let count = 0; count < 2_500; count++) bus.emit(key, delta(0, `${count} `))
+  const all = Array.from({ length: 2_500 }, (_, count) => `${count} `).join('')
+  expect(await slow.next(1_000)).toEqual({ events: [began, delta(0, all)], gap: false })
+  bus.emit(key, delta(0, 'more'))
+  expect(await slow.next(1_000)).toEqual({ events: [delta(0, 'more')], gap: false })
+})
+
+test('a consumer that has missed what is stored is told to read the log, and then what has streamed since', async () => {
   const bus = createEventBus()
   const slow = bus.subscribe(key)
-  for (let count = 0; count < 2_500; count++) bus.emit(key, delta(0, String(count)))
-  const { events, gap } = await slow.next(1_000)
-  expect(gap).toBe(true)
-  expect(events.length).toBeLessThanOrEqual(1_000)
-  expect(events.at(-1)).toEqual(delta(0, '2499'))
-  expect((await slow.next(1)).gap).toBe(false)
+  bus.emit(key, began)
+  bus.emit(key, delta(0, 'x'.repeat(50_000)))
+  bus.emit(key, { type: 'message.completed', id: 'm:message.completed', runId: 'r' } as RunEvent)
+  expect(await slow.next(1_000)).toEqual({ events: [], gap: true })
+  bus.emit(key, { ...began, round: 1 })
+  bus.emit(key, delta(1, 'y'.repeat(50_000)))
+  expect((await slow.next(1_000)).events).toEqual([{ ...began, round: 1 }, delta(1, 'y'.repeat(50_000))])
+})
+
+test('a consumer that waits takes an event at once, however long it is', async () => {
+  const bus = createEventBus()
+  const quick = bus.subscribe(key)
+  const next = quick.next(60_000)
+  bus.emit(key, delta(0, 'x'.repeat(50_000)))
+  expect(await next).toMatchObject({ events: [{ type: 'text.delta' }], gap: false })
 })
 
 test('a consumer hears of its own session alone, and of nothing once it has closed', async () => {
@@ -54,10 +76,10 @@ test('a consumer that waits for events goes on when one comes, when it closes, a
 })
 
 test('following a run that says nothing ends as soon as its consumer leaves', async () => {
-  let answer = (): void => undefined
+  let complete = (): void => undefined
   const thinks = async function* (): AsyncIterable<ModelEvent> {
     yield { type: 'text.delta', part: 0, text: 'hm' }
-    await new Promise<void>((resolve) => (answer = resolve))
+    await new Promise<void>((resolve) => (complete = resolve))
     yield { type: 'completion', completion: completionOf({ text: 'hm' }) }
   }
   harness = await openHarness({ script: [thinks] })
@@ -71,7 +93,29 @@ test('following a run that says nothing ends as soon as its consumer leaves', as
   left.abort()
   expect(await next).toEqual({ done: true, value: undefined })
   expect(getEventListeners(left.signal, 'abort')).toEqual([])
-  answer()
+  complete()
+})
+
+test('who follows in another process is told of a call that has ended while another still executes', async () => {
+  let release = (): void => undefined
+  harness = await openHarness({
+    script: [{ calls: [{ name: 'quick' }, { name: 'slow' }] }, { text: 'done' }],
+    tools: [
+      makeTool('quick', async () => ({ text: 'quick' })),
+      makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' })))),
+    ],
+  })
+  const { ports, submit, key: session } = harness
+  const { reader, lease } = ports
+  const elsewhere = { reader, lease, worker: { isServing: () => false }, bus: createEventBus() }
+  const runId = await submit('go')
+  const told: string[] = []
+  for await (const event of followRun(elsewhere, session, runId, { signal: soon() })) {
+    if (event.type !== 'tool_call.completed') continue
+    told.push(event.message.toolName)
+    release()
+  }
+  expect(told).toEqual(['quick', 'slow'])
 })
 
 test('what streamed of a round does not come after the round as it was stored', async () => {
@@ -99,7 +143,7 @@ test('what streamed of a round does not come after the round as it was stored', 
     },
   }
   const seen: RunEvent[] = []
-  const following = followRun({ reader, lease: ports.lease, clock: ports.clock, bus }, harness.key, runId, {
+  const following = followRun({ reader, lease: ports.lease, worker: harness.worker, bus }, harness.key, runId, {
     signal: soon(),
   })
   for await (const event of following) seen.push(event)

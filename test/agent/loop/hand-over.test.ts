@@ -56,14 +56,17 @@ test('handing over waits for the end of the round, says whose run it was, and an
   expect(harness.requests).toHaveLength(1)
 })
 
-test('a process that handed over begins nothing until it resumes, and what it was asked meanwhile is due', async () => {
-  harness = await openHarness({ script: [{ text: 'one' }] })
+test('a process that handed over begins nothing until it resumes, and what it was asked meanwhile is due, with a hint', async () => {
+  const hints: SessionKey[] = []
+  const queue = { send: async (hint: SessionKey) => void hints.push(hint), consume: () => ({ stop: async () => {} }) }
+  harness = await openHarness({ script: [{ text: 'one' }], change: (given) => ({ ...given, queue }) })
   const { service, key, ports, worker, session } = harness
   expect(await worker.handOver()).toEqual([])
   const runId = await harness.submit('go')
   await worker.idle()
   expect([(await ports.reader.run(key, runId))?.status, harness.requests]).toEqual(['running', []])
   expect(await ports.janitor.due(ports.clock.now(), 10)).toMatchObject([{ key }])
+  expect(hints).toEqual([key])
   worker.resume()
   await service.continue(session, {}, { here: true })
   expect((await harness.settled(runId)).status).toBe('completed')
@@ -130,12 +133,12 @@ test('a session whose expiry was removed is deleted and hinted at; one that has 
   expect(hints).toHaveLength(1)
 })
 
-test('an input and an answer whose hint cannot be sent are accepted all the same, and due', async () => {
+test('an input and a tool result whose hint cannot be sent are accepted nevertheless, and due', async () => {
   harness = await openHarness({
     script: [{ calls: [{ id: 'ask-1', name: 'ask' }] }],
     change: (ports) => ({
       ...ports,
-      queue: { ...ports.queue, send: () => Promise.reject(new Error('the queue does not answer')) },
+      queue: { ...ports.queue, send: () => Promise.reject(new Error('the queue does not respond')) },
     }),
   })
   const { service, key, ports, worker, session } = harness

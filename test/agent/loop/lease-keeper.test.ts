@@ -27,10 +27,18 @@ afterEach(() => keeper?.stop())
 const never = (): Promise<never> => new Promise(() => undefined)
 const down = (): Promise<never> => Promise.reject(new Error('the store is down'))
 
-/** A keeper of a lease of a minute; what it is not given never answers. */
+/** A keeper of a lease of a minute; the ports that it is not given never respond. */
 function keep(given: Partial<RunLease> = {}): LeaseKeeper {
   const lease: Lease = { ...mine, generation: 3, owner: 'o', runId: 'r', until: clock.now() + 60_000, head: undefined }
-  const silent = { look: never, start: never, take: never, claim: never, heartbeat: never, release: never }
+  const silent = {
+    look: never,
+    glance: never,
+    start: never,
+    take: never,
+    claim: never,
+    heartbeat: never,
+    release: never,
+  }
   keeper = keepLease({ lease: { ...silent, ...given }, clock, logger }, lease)
   return keeper
 }
@@ -56,7 +64,7 @@ const isKept = async ({ signal }: LeaseKeeper): Promise<boolean> => {
 }
 
 test.each([
-  ['do not answer', never],
+  ['do not respond', never],
   ['fail', down],
 ])('work stops ten seconds before the end of a lease whose heartbeats %s', async (_, heartbeat) => {
   const kept = keep({ heartbeat })
@@ -99,6 +107,35 @@ test('work stops for a cancel of its run, and for no other', async () => {
 
 test('looks that fail stop nothing', async () => {
   expect(await isKept(keep({ look: down, heartbeat: async () => undefined }))).toBe(true)
+})
+
+test.each([
+  ['goes on long after its time', (kept: LeaseKeeper) => void kept.expect(20_000)],
+  ['is over, with nothing begun since', (kept: LeaseKeeper) => kept.expect(20_000)()],
+])('a lease is not kept for work that %s', async (_, begin) => {
+  const beats: number[] = []
+  const kept = keep({ heartbeat: async (__, end) => void beats.push(end) })
+  begin(kept)
+  for (const seconds of [20, 30]) {
+    ahead = seconds * 1_000
+    await until(() => (beats.at(-1) ?? 0) >= START + ahead + 60_000)
+  }
+  expect(kept.signal.aborted).toBe(false)
+  ahead = 51_000
+  await until(() => kept.signal.aborted || (beats.at(-1) ?? 0) >= START + ahead + 60_000)
+  expect(kept.signal.reason).toMatchObject({ name: 'LeaseLost', cause: { message: 'the work stands still' } })
+})
+
+test('work that gets on keeps its lease, however long it takes', async () => {
+  const beats: number[] = []
+  const kept = keep({ heartbeat: async (_, end) => void beats.push(end) })
+  for (let step = 1; step <= 4; step++) {
+    const met = kept.expect(20_000)
+    ahead += 40_000
+    await until(() => (beats.at(-1) ?? 0) >= START + ahead + 60_000)
+    met()
+  }
+  expect(await isKept(kept)).toBe(true)
 })
 
 test('a process that stood still knows by the clock alone that it must not begin anything', () => {

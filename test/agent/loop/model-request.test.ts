@@ -3,14 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createDiskOutputStore } from '../../../functions/adapters/disk/output-store.ts'
-import { attachMedia, buildRequest, declaredTools } from '../../../functions/agent/loop/model-request.ts'
+import { buildRequest, declaredTools } from '../../../functions/agent/loop/model-request.ts'
+import { attachMedia } from '../../../functions/agent/media.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import type { Agent } from '../../../functions/domain/agent.ts'
 import { nextIds } from '../../../functions/domain/ids.ts'
 import type { Message } from '../../../functions/domain/message.ts'
 import type { RequestMessage } from '../../../functions/domain/model-request.ts'
+import { NO_TOTALS } from '../../../functions/domain/session.ts'
 import type { Session } from '../../../functions/domain/session.ts'
-import { NO_USAGE } from '../../../functions/domain/usage.ts'
 import { createToolList } from '../../../functions/tools/tool-list.ts'
 import { makeTool } from '../harness.ts'
 
@@ -29,7 +30,7 @@ const session: Session = {
   metadata: {},
   createdAt: 0,
   updatedAt: 0,
-  totals: { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} },
+  totals: NO_TOTALS,
 }
 const base = { runId: 'run-1', agent: 'default', round: 0, createdAt: 0 }
 const call = { id: 'c', name: 'shell', arguments: '{}' }
@@ -59,13 +60,25 @@ const log: Message[] = [
 const look = { name: 'look', description: 'look', parameters: { type: 'object' } }
 
 test('a request without tools of its own declares those that its history called, not to be called', () => {
-  const of = { session, thread: { runId: 'run-2', agent, messages: log }, toolChoice: 'auto' } as const
+  const of = {
+    session,
+    thread: { runId: 'run-2', agent, messages: log },
+    toolChoice: 'auto',
+    context: {},
+    numbers: new Map(),
+  } as const
   expect(buildRequest({ ...of, tools: [] })).toMatchObject({ tools: [{ name: 'shell' }], toolChoice: 'none' })
   expect(buildRequest({ ...of, tools: [look] })).toMatchObject({ tools: [look], toolChoice: 'auto' })
 })
 
 test("a session's instructions stand in for its agent's", () => {
-  const of = { thread: { runId: 'run-2', agent, messages: [] as Message[] }, tools: [], toolChoice: 'auto' as const }
+  const of = {
+    thread: { runId: 'run-2', agent, messages: [] as Message[] },
+    tools: [],
+    toolChoice: 'auto' as const,
+    context: {},
+    numbers: new Map(),
+  }
   expect(buildRequest({ ...of, session }).instructions).toBe('Be brief.')
   expect(buildRequest({ ...of, session: { ...session, instructions: 'Be long.' } }).instructions).toBe('Be long.')
 })
@@ -100,7 +113,13 @@ test('a request carries the bytes of its media, of inputs and of results, and is
     { ...result, parts: [{ ...file, ...second }, text] },
   ]
   const attached = await attachMedia(request(), session, outputs)
-  expect(attached).toEqual(request({ data: Buffer.from('a picture') }, { data: Buffer.from('a sheet') }))
+  const messages = request({ data: Buffer.from('a picture') }, { data: Buffer.from('a sheet') })
+  expect(attached).toEqual({ messages, missing: [] })
   const plain: RequestMessage[] = [assistant, { ...result, parts: [text] }]
-  expect(await attachMedia(plain, session, outputs)).toEqual(plain)
+  expect(await attachMedia(plain, session, outputs)).toEqual({ messages: plain, missing: [] })
+  await outputs.remove(session, sheet)
+  const without = await attachMedia(request(), session, outputs)
+  const note = { type: 'text', text: '[file (text/csv) is no longer available to view]' }
+  expect(without.messages[2]?.parts).toEqual([note, text])
+  expect(without.missing).toEqual([file])
 })

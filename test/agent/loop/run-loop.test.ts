@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { messageEvents } from '../../../functions/log/stored-events.ts'
 import { ModelError } from '../../../functions/ports/model.ts'
 import type { ToolOutput } from '../../../functions/ports/tool.ts'
 import { makeTool, openHarness } from '../harness.ts'
@@ -14,7 +15,7 @@ const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness>
 const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
 
 describe('a run', () => {
-  test('without calls stores the input and the answer, and ends completed', async () => {
+  test('without calls stores the input and the completion, and ends completed', async () => {
     const { submit, settled, log } = await set({ script: [{ text: 'hello' }] })
     const run = await settled(await submit('hi'))
     expect(run).toMatchObject({ status: 'completed', stopReason: 'answer', rounds: 1 })
@@ -106,7 +107,7 @@ describe('a run', () => {
     expect((await log()).at(-1)).toMatchObject({ role: 'tool', status: 'error' })
   })
 
-  test('executes the first 64 calls of a round and answers the others with an error', async () => {
+  test('executes the first 64 calls of a round and gives the others an error as result', async () => {
     let ran = 0
     const count = makeTool('count', async () => ({ text: String(++ran) }))
     const calls = Array.from({ length: 66 }, (_, place) => ({ id: `c${place}`, name: 'count' }))
@@ -121,7 +122,24 @@ describe('a run', () => {
       toolCallId: 'c65',
       parts: [{ text: expect.stringMatching(/not executed/) }],
     })
-    expect((await log()).filter((message) => message.role === 'tool')).toHaveLength(64)
+    const rows = (await log()).filter((message) => message.role === 'tool')
+    expect(rows.map(({ sequence, status }) => [sequence, status])).toEqual(
+      calls.map((_, place) => [place, place < 64 ? 'completed' : 'error']),
+    )
+    // What the log says is what the model was sent.
+    expect(results.map((result) => result.role === 'tool' && result.parts)).toEqual(rows.map(({ parts }) => parts))
+  })
+
+  test('stores the rows of calls beyond those that execute, however many, and tells of each', async () => {
+    const count = makeTool('count', async () => ({ text: '' }))
+    const calls = Array.from({ length: 200 }, (_, place) => ({ id: `c${place}`, name: 'count' }))
+    const { submit, settled, events, log } = await set({ script: [{ calls }, { text: 'ok' }], tools: [count] })
+    await settled(await submit('go'))
+    const rows = (await log()).filter((message) => message.role === 'tool')
+    expect(rows).toHaveLength(200)
+    // Events read from the log equal those that were followed live.
+    for (const stored of rows.flatMap(messageEvents))
+      expect(events.find((event) => 'id' in event && 'id' in stored && event.id === stored.id)).toEqual(stored)
   })
 
   test('waits for nobody in its last round: calls of client tools get an error result as well', async () => {
@@ -138,7 +156,7 @@ describe('a run', () => {
     })
   })
 
-  test('stops when its token budget is used up, after one last answer', async () => {
+  test('stops when its token budget is used up, after one last completion', async () => {
     const { submit, settled, requests } = await set({
       script: [{ calls: [{ name: 'echo' }], tokens: 500 }, { text: 'that is all' }],
       tools: [echo],
@@ -148,7 +166,7 @@ describe('a run', () => {
     expect(requests[1]?.toolChoice).toBe('none')
   })
 
-  test('asks once more for the call that require_tool demands, leaving no trace of the first answer', async () => {
+  test('asks once more for the call that require_tool demands, leaving no trace of the first completion', async () => {
     const { submit, settled, log, events, requests } = await set({
       script: [{ text: 'I know' }, { calls: [{ name: 'echo' }] }, { text: 'done' }],
       tools: [echo],

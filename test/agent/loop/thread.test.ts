@@ -1,9 +1,11 @@
 import { fc } from '../../generators/seeded.ts'
 import { expect, test } from 'vitest'
-import { remember } from '../../../functions/agent/loop/thread.ts'
+import { createLeader, remember } from '../../../functions/agent/loop/thread.ts'
+import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import { nextIds } from '../../../functions/domain/ids.ts'
 import type { Message } from '../../../functions/domain/message.ts'
 
+const AGENT = { name: 'default', model: 'script/ed', modelOptions: {}, tools: [], policies: DEFAULT_POLICIES }
 const IDS = nextIds(undefined, 1, 20)
 const messages = fc.uniqueArray(fc.constantFrom(...IDS)).map((ids) => ids.map(messageOf))
 const messageOf = (id: string): Message => ({
@@ -19,7 +21,7 @@ const messageOf = (id: string): Message => ({
 test('what is remembered stands in the order of ids, each message as it was last', () => {
   fc.assert(
     fc.property(fc.array(messages, { maxLength: 5 }), (batches) => {
-      const thread = { messages: [] as Message[] }
+      const thread = createLeader('r', AGENT)
       const last = new Map<string, Message>()
       for (const [index, batch] of batches.entries()) {
         const changed = batch.map((message) => ({ ...message, createdAt: index }))

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { createToolContext } from '../../../functions/agent/loop/tool-context.ts'
+import { createToolContext } from '../../../functions/agent/loop/tool-call.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import type { Policies } from '../../../functions/domain/agent.ts'
 import type { HistoryQuery, HistoryScope } from '../../../functions/domain/history.ts'
 import type { Message, ToolMessage } from '../../../functions/domain/message.ts'
+import { NO_TOTALS } from '../../../functions/domain/session.ts'
 import type { Session, SessionKey } from '../../../functions/domain/session.ts'
-import { NO_USAGE } from '../../../functions/domain/usage.ts'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import type { LogReader } from '../../../functions/ports/log-reader.ts'
 
@@ -39,6 +39,9 @@ function contextOf(owner: string | undefined, searchScope: Policies['searchScope
     run: none,
     runs: none,
     queued: none,
+    steering: none,
+    context: none,
+    sources: none,
   }
   const session: Session = {
     tenant: 't',
@@ -48,20 +51,14 @@ function contextOf(owner: string | undefined, searchScope: Policies['searchScope
     metadata: {},
     createdAt: 0,
     updatedAt: 0,
-    totals: { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} },
+    totals: NO_TOTALS,
   }
   const context = createToolContext(
     {
       // As it is now, which may not be as the run found it.
-      sessions: {
-        create: none,
-        read: async () => ({ ...session, ...(bound ? { ownerBound: true } : {}) }),
-        list: none,
-        update: none,
-        bindToOwner: none,
-      },
+      sessions: { read: async () => ({ ...session, ...(bound ? { ownerBound: true } : {}) }) },
       reader,
-      outputs: { put: none, read: none, stat: none, link: none, removeAll: none },
+      outputs: { put: none, read: none, stat: none, link: none, remove: none, removeAll: none },
       index: {
         search: none,
         locate: async (scope, id) => {
@@ -116,8 +113,13 @@ test('a session that became bound to its owner during the run keeps the agent fr
 
 test('an output is read from this session, or from another that the scope may see', async () => {
   const { context } = contextOf('ada', 'owner')
-  expect(await context.readOutput(`output:${HERE}`)).toEqual({ text: 'here', toolName: 'shell', session: 's1' })
-  expect(await context.readOutput(`output:${THERE}`)).toEqual({ text: 'there', toolName: 'shell', session: 's2' })
+  const [here, there] = [await context.readOutput(`output:${HERE}`), await context.readOutput(`output:${THERE}`)]
+  expect([here, there]).toMatchObject([
+    { toolName: 'shell', session: 's1' },
+    { toolName: 'shell', session: 's2' },
+  ])
+  expect(await Array.fromAsync(here?.pieces ?? [])).toEqual(['here'])
+  expect(await Array.fromAsync(there?.pieces ?? [])).toEqual(['there'])
 })
 
 test.each([`output:${SAID}`, 'output:01ARZ3NDEKTSV4RRFFQ69G5FAZ', HERE, 'output:../x', ''])(

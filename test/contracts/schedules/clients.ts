@@ -1,10 +1,10 @@
 import type { ToolMessage } from '../../../functions/domain/message.ts'
 import type { OnBusy, RunStatus } from '../../../functions/domain/run.ts'
-import type { Resolution } from '../../../functions/ports/run-inbox.ts'
+import type { Resolution } from '../../../functions/domain/call-resolution.ts'
 import { holdStarted } from './holder.ts'
 import type { Process } from './processes.ts'
-import { codeOf, portsOf, Violation } from './world.ts'
-import type { Plan, World } from './world.ts'
+import { codeOf, portsOf, Violation } from './harness.ts'
+import type { Plan, Harness } from './harness.ts'
 import { removeRest } from './worker.ts'
 
 /** An input that some client hands in. */
@@ -31,11 +31,11 @@ async function unless<T>(codes: readonly string[], write: Promise<T>): Promise<T
 
 /** Hands in a client's inputs one after the other, each until it is acknowledged or refused. */
 export async function post(
-  world: World,
+  harness: Harness,
   process: Process,
   inputs: readonly (Input & { number: number })[],
 ): Promise<void> {
-  const { inbox } = portsOf(world, process.name)
+  const { inbox } = portsOf(harness, process.name)
   for (const { number, onBusy, plan, here, again } of inputs) {
     const run = {
       agent: 'helper',
@@ -51,31 +51,40 @@ export async function post(
     const accepted = await unless(
       ['session_not_found', 'session_busy', 'nothing_to_continue'],
       process.write({ name: `post ${number} (${again ? 'continue' : onBusy})` }, () => {
-        if (!world.ghosts.sent.some((sent) => sent.input === number)) {
-          after.push(...world.ghosts.accepted.values())
-          world.ghosts.sent.push({ input: number, after })
+        if (!harness.ghosts.sent.some((sent) => sent.input === number)) {
+          after.push(...harness.ghosts.accepted.values())
+          harness.ghosts.sent.push({ input: number, after })
         }
-        return inbox.enqueue(world.key, run)
+        return inbox.enqueue(harness.key, run)
       }),
     )
     if (accepted === undefined) continue
-    world.ghosts.accepted.set(number, accepted.runId)
-    if (!world.fair) world.hints++
-    if (accepted.started !== undefined) await holdStarted(world, process, accepted.started)
+    harness.ghosts.accepted.set(number, accepted.runId)
+    if (!harness.fair) harness.hints++
+    if (accepted.started !== undefined) await holdStarted(harness, process, accepted.started)
   }
 }
 
-/** Answers whatever waits: one call or all of them, its own way, until its tries are used up (`Infinity`: for ever). */
-export async function answer(world: World, process: Process, text: string, all: boolean, tries: number): Promise<void> {
-  const { inbox } = portsOf(world, process.name)
+/** Resolves waiting calls, one or all of them, its own way, until its tries are used up (`Infinity`: for ever). */
+export async function resolve(
+  harness: Harness,
+  process: Process,
+  text: string,
+  all: boolean,
+  tries: number,
+): Promise<void> {
+  const { inbox } = portsOf(harness, process.name)
   const waiting = (): ToolMessage[] =>
-    world.seen.messages.filter((row) => row.role === 'tool').filter((row) => row.status === 'waiting')
+    harness.seen.messages.filter((row) => row.role === 'tool').filter((row) => row.status === 'waiting')
   for (let tried = 0; tried < tries; tried++) {
-    await process.at('look for calls that wait', () => waiting().length > 0 && world.seen.header?.cancel === undefined)
+    await process.at(
+      'look for calls that wait',
+      () => waiting().length > 0 && harness.seen.header?.cancel === undefined,
+    )
     const calls = all ? waiting() : waiting().slice(0, 1)
     const [first] = calls
     if (first === undefined) continue
-    const answers = calls.map((call): Resolution => {
+    const resolutions = calls.map((call): Resolution => {
       const { toolCallId } = call
       if (call.needs === 'approval')
         return { toolCallId, kind: 'approval', approved: text !== 'no', hash: `approval ${text !== 'no'}` }
@@ -83,29 +92,29 @@ export async function answer(world: World, process: Process, text: string, all: 
       return { toolCallId, kind: 'result', status: 'completed', parts, hash: `result ${text}` }
     })
     const stored = await unless(
-      ['session_not_found', 'run_not_found', 'call_not_found', 'answer_conflict'],
-      process.write({ name: `answer ${answers.length} (${text})` }, () =>
-        inbox.resolve(world.key, first.runId, answers),
+      ['session_not_found', 'run_not_found', 'call_not_found', 'resolution_conflict'],
+      process.write({ name: `resolution ${resolutions.length} (${text})` }, () =>
+        inbox.resolve(harness.key, first.runId, resolutions),
       ),
     )
     if (stored === undefined) continue
-    if (!world.fair && stored.complete) world.hints++
-    await requireStored(world, process, calls, answers)
+    if (!harness.fair && stored.complete) harness.hints++
+    await requireStored(harness, process, calls, resolutions)
   }
 }
 
-/** An acknowledged answer stands in the log. */
+/** An acknowledged resolution is in the log. */
 async function requireStored(
-  world: World,
+  harness: Harness,
   process: Process,
   calls: readonly ToolMessage[],
-  answers: readonly Resolution[],
+  resolutions: readonly Resolution[],
 ): Promise<void> {
-  const { reader } = portsOf(world, process.name)
+  const { reader } = portsOf(harness, process.name)
   for (const [place, call] of calls.entries()) {
-    const row = await reader.message(world.key, call.id)
-    if (row?.role === 'tool' && row.resolutionHash !== answers[place]?.hash)
-      throw new Violation('an acknowledged answer is not in the log', call.toolCallId)
+    const row = await reader.message(harness.key, call.id)
+    if (row?.role === 'tool' && row.resolutionHash !== resolutions[place]?.hash)
+      throw new Violation('an acknowledged resolution is not in the log', call.toolCallId)
   }
 }
 
@@ -116,49 +125,49 @@ export interface Cancel {
 }
 
 /** Cancels a run when its time has come, at the latest when all else is fair. */
-export async function cancel(world: World, process: Process, { input, when }: Cancel): Promise<void> {
-  const { accepted } = world.ghosts
+export async function cancel(harness: Harness, process: Process, { input, when }: Cancel): Promise<void> {
+  const { accepted } = harness.ghosts
   await process.at(`decide to cancel ${input}`, () => {
-    const run = world.seen.runs.find((one) => one.id === accepted.get(input))
-    return accepted.has(input) && (world.fair || when === 'accepted' || run?.status === when)
+    const run = harness.seen.runs.find((one) => one.id === accepted.get(input))
+    return accepted.has(input) && (harness.fair || when === 'accepted' || run?.status === when)
   })
   const runId = accepted.get(input) ?? ''
-  const { inbox } = portsOf(world, process.name)
+  const { inbox } = portsOf(harness, process.name)
   const done = await unless(
     ['session_not_found'],
-    process.write({ name: `cancel ${input}` }, () => inbox.cancel(world.key, runId)),
+    process.write({ name: `cancel ${input}` }, () => inbox.cancel(harness.key, runId)),
   )
   if (done === undefined || done.state === 'ended') return
-  const run = world.seen.runs.find((one) => one.id === runId)
-  world.ghosts.cancelled.add(run?.mergedInto ?? runId)
-  if (!world.fair) world.hints++
+  const run = harness.seen.runs.find((one) => one.id === runId)
+  harness.ghosts.cancelled.add(run?.mergedInto ?? runId)
+  if (!harness.fair) harness.hints++
 }
 
 /** Deletes the session some time. */
-export async function remove(world: World, process: Process): Promise<void> {
-  const { deletion } = portsOf(world, process.name)
-  if (await process.write({ name: 'delete' }, () => deletion.tombstone(world.key))) world.ghosts.deleted = true
-  await removeRest(world, process)
+export async function remove(harness: Harness, process: Process): Promise<void> {
+  const { deletion } = portsOf(harness, process.name)
+  if (await process.write({ name: 'delete' }, () => deletion.tombstone(harness.key))) harness.ghosts.deleted = true
+  await removeRest(harness, process)
 }
 
 /** Deletes the session if it is found expired, some time after it was. */
-export async function expire(world: World, process: Process): Promise<void> {
-  const { deletion, janitor } = portsOf(world, process.name)
+export async function expire(harness: Harness, process: Process): Promise<void> {
+  const { deletion, janitor } = portsOf(harness, process.name)
   for (;;) {
-    await process.at('look for expired sessions', () => !world.fair && world.seen.header?.status === 'live')
-    const found = await janitor.expired(world.stores.clock.now(), 10_000)
-    if (!found.some((key) => key.session === world.key.session)) continue
-    const done = await process.write({ name: 'expire' }, () => deletion.tombstone(world.key, { ifExpired: true }))
-    if (done) world.ghosts.deleted = true
+    await process.at('look for expired sessions', () => !harness.fair && harness.seen.header?.status === 'live')
+    const found = await janitor.expired(harness.stores.clock.now(), 10_000)
+    if (!found.some((key) => key.session === harness.key.session)) continue
+    const done = await process.write({ name: 'expire' }, () => deletion.tombstone(harness.key, { ifExpired: true }))
+    if (done) harness.ghosts.deleted = true
   }
 }
 
 /** Changes what users see of the session, some time. */
-export async function rename(world: World, process: Process): Promise<void> {
-  const { sessions } = portsOf(world, process.name)
+export async function rename(harness: Harness, process: Process): Promise<void> {
+  const { sessions } = portsOf(harness, process.name)
   const change = { title: 'renamed' }
   await unless(
     ['session_not_found'],
-    process.write({ name: 'rename' }, () => sessions.update(world.key, change)),
+    process.write({ name: 'rename' }, () => sessions.update(harness.key, change)),
   )
 }

@@ -4,12 +4,12 @@ import type { RunOutcome } from '../../../functions/domain/run.ts'
 import { LEASE_MS } from '../../../functions/domain/session.ts'
 import type { Lease, SessionHeader } from '../../../functions/domain/session.ts'
 import type { Started } from '../../../functions/ports/run-lease.ts'
-import type { RunEnd } from '../../../functions/ports/run-log.ts'
+import type { RunEnd } from '../../../functions/domain/run-changes.ts'
 import { allMessages } from '../snapshot.ts'
 import type { SessionPorts } from '../stores.ts'
 import type { Process } from './processes.ts'
-import { codeOf, portsOf } from './world.ts'
-import type { CallKind, Plan, World } from './world.ts'
+import { codeOf, portsOf } from './harness.ts'
+import type { CallKind, Plan, Harness } from './harness.ts'
 
 /** A run taken over this often without a new message is given up. */
 const TAKEOVERS = 3
@@ -19,7 +19,7 @@ interface Holding {
   running: number
   /** The lease is lost or given back: no further tool starts. */
   over: boolean
-  readonly world: World
+  readonly harness: Harness
   readonly process: Process
   readonly ports: SessionPorts
   readonly lease: Lease
@@ -33,14 +33,14 @@ interface Holding {
 }
 
 /** Runs the loop of a run that was just started, until it ends, pauses or is lost. */
-export async function holdStarted(world: World, process: Process, started: Started): Promise<void> {
+export async function holdStarted(harness: Harness, process: Process, started: Started): Promise<void> {
   const { lease, message } = started
-  world.ghosts.readGeneration = Math.max(world.ghosts.readGeneration, lease.generation)
+  harness.ghosts.readGeneration = Math.max(harness.ghosts.readGeneration, lease.generation)
   const plan = planOf(message === undefined ? [] : [message])
-  const ports = portsOf(world, process.name)
-  await untilLost(process, lease, ports, world, () =>
+  const ports = portsOf(harness, process.name)
+  await untilLost(process, lease, ports, harness, () =>
     loop({
-      world,
+      harness,
       process,
       ports,
       lease,
@@ -56,17 +56,17 @@ export async function holdStarted(world: World, process: Process, started: Start
 }
 
 /** Claims a run that was taken, repairs it, and goes on with it. */
-export async function holdTaken(world: World, process: Process, taken: Lease): Promise<void> {
-  const ports = portsOf(world, process.name)
-  await untilLost(process, taken, ports, world, async () => {
+export async function holdTaken(harness: Harness, process: Process, taken: Lease): Promise<void> {
+  const ports = portsOf(harness, process.name)
+  await untilLost(process, taken, ports, harness, async () => {
     const act = { name: 'claim', generation: taken.generation }
     const { lease, header } = await process.write(act, () => ports.lease.claim(taken))
-    world.ghosts.readGeneration = Math.max(world.ghosts.readGeneration, lease.generation)
+    harness.ghosts.readGeneration = Math.max(harness.ghosts.readGeneration, lease.generation)
     await process.at('read the log')
-    const messages = (await allMessages(ports.reader, world.key)).filter((message) => message.runId === lease.runId)
+    const messages = (await allMessages(ports.reader, harness.key)).filter((message) => message.runId === lease.runId)
     const open = messages.filter((message) => message.role === 'tool')
     const holding: Holding = {
-      world,
+      harness,
       process,
       ports,
       lease,
@@ -94,7 +94,7 @@ async function untilLost(
   process: Process,
   lease: Lease,
   ports: SessionPorts,
-  { stores: { clock } }: World,
+  { stores: { clock } }: Harness,
   work: () => Promise<void>,
 ): Promise<void> {
   process.holding = {
@@ -121,22 +121,22 @@ async function loop(holding: Holding): Promise<void> {
   }
 }
 
-/** One look at the header and what follows from it. Answers false when the lease is gone. */
+/** One look at the header and what follows from it. Returns false when the lease is gone. */
 async function goOn(holding: Holding): Promise<boolean> {
-  const { world, process, ports, lease } = holding
+  const { harness, process, ports, lease } = holding
   for (const call of holding.todo) launch(holding, call)
   holding.todo = []
   const isStopped = (header: SessionHeader | undefined): boolean =>
     holding.over || header?.status !== 'live' || header.generation !== lease.generation
   await process.at('poll', () => {
-    const { header } = world.seen
+    const { header } = harness.seen
     return holding.running === 0 || isStopped(header) || header?.cancel !== undefined
   })
-  const header = await ports.lease.look(world.key)
+  const header = await ports.lease.look(harness.key)
   if (header === undefined || isStopped(header)) return false
   if (header.cancel !== undefined) return !(await end(holding, 'cancelled'))
   if (holding.running > 0) return true
-  const rows = await Promise.all(holding.waiting.map((id) => ports.reader.message(world.key, id)))
+  const rows = await Promise.all(holding.waiting.map((id) => ports.reader.message(harness.key, id)))
   const calls = rows.filter((row) => row?.role === 'tool')
   holding.waiting = calls.filter((row) => row.status === 'waiting').map((row) => row.id)
   holding.todo = calls.filter((row) => row.status === 'approved')
@@ -146,20 +146,20 @@ async function goOn(holding: Holding): Promise<boolean> {
   return (await process.write(act, () => ports.log.pause(lease))) === undefined
 }
 
-/** Answers true when the lease was given back. */
+/** Returns true when the lease was given back. */
 async function betweenRounds(holding: Holding, queued: boolean): Promise<boolean> {
-  const { world, process, ports, lease, plan } = holding
+  const { harness, process, ports, lease, plan } = holding
   if (queued) {
-    const steering = (await ports.reader.queued(world.key)).find((run) => run.onBusy === 'steer')
+    const [steering] = await ports.reader.steering(harness.key, 1)
     if (steering !== undefined) {
-      const [id = ''] = nextIds(holding.head, world.stores.clock.now(), 1)
+      const [id = ''] = nextIds(holding.head, harness.stores.clock.now(), 1)
       const act = { name: 'steer', generation: lease.generation }
-      if ((await process.write(act, () => ports.log.steer(lease, steering.id, id))) !== undefined) holding.head = id
+      if ((await process.write(act, () => ports.log.steer(lease, steering, id))) !== undefined) holding.head = id
       return false
     }
   }
-  if (world.handOver && !world.fair) {
-    world.handOver = false
+  if (harness.handOver && !harness.fair) {
+    harness.handOver = false
     await process.write({ name: 'hand over', generation: lease.generation }, () => ports.lease.release(lease))
     return true
   }
@@ -170,9 +170,9 @@ async function betweenRounds(holding: Holding, queued: boolean): Promise<boolean
 }
 
 async function append(holding: Holding, kinds: readonly CallKind[]): Promise<void> {
-  const { process, ports, lease, round, world } = holding
-  const [id = '', ...ids] = nextIds(holding.head, world.stores.clock.now(), kinds.length + 1)
-  const base = { runId: lease.runId, agent: 'helper', round, createdAt: world.stores.clock.now() }
+  const { process, ports, lease, round, harness } = holding
+  const [id = '', ...ids] = nextIds(holding.head, harness.stores.clock.now(), kinds.length + 1)
+  const base = { runId: lease.runId, agent: 'helper', round, createdAt: harness.stores.clock.now() }
   const toolCalls = kinds.map((name, n) => ({ id: `${round}-${n}`, name, arguments: '{}' }))
   const assistant: AssistantMessage = { ...base, id, role: 'assistant', parts: [], toolCalls }
   const tools = kinds.map((toolName, sequence): ToolMessage => {
@@ -202,10 +202,10 @@ async function append(holding: Holding, kinds: readonly CallKind[]): Promise<voi
 
 /** Executes a call beside the holder's loop, as calls of a round run beside each other. */
 function launch(holding: Holding, call: ToolMessage): void {
-  const { world, process } = holding
+  const { harness, process } = holding
   holding.running++
   const name = `${process.name}/${call.sequence}`
-  world.processes.spawn(
+  harness.processes.spawn(
     name,
     async (part) => {
       try {
@@ -222,27 +222,27 @@ function launch(holding: Holding, call: ToolMessage): void {
 }
 
 async function execute(holding: Holding, part: Process, call: ToolMessage): Promise<void> {
-  const { world, ports, lease } = holding
+  const { harness, ports, lease } = holding
   const { generation } = lease
   if (call.status === 'approved')
     await part.write({ name: 'begin', generation }, () => ports.log.beginApproved(lease, call.id))
   await part.at(`start ${call.toolName}`)
   if (holding.over) return
-  world.ghosts.starts.set(call.id, (world.ghosts.starts.get(call.id) ?? 0) + 1)
+  harness.ghosts.starts.set(call.id, (harness.ghosts.starts.get(call.id) ?? 0) + 1)
   const result = {
     messageId: call.id,
     status: 'completed',
     parts: [{ type: 'text', text: `by ${part.name}` }],
-    completedAt: world.stores.clock.now(),
+    completedAt: harness.stores.clock.now(),
     durationMs: 1,
   } as const
   await part.write({ name: 'complete', generation }, () => ports.log.completeCall(lease, result))
 }
 
-/** Answers false when a cancel has come in before. */
+/** Returns false when a cancel has come in before. */
 async function end(holding: Holding, outcome: RunOutcome): Promise<boolean> {
-  const { world, process, ports, lease, round } = holding
-  const now = world.stores.clock.now()
+  const { harness, process, ports, lease, round } = holding
+  const now = harness.stores.clock.now()
   const [id = ''] = nextIds(holding.head, now, 1)
   const message: AssistantMessage = {
     id,

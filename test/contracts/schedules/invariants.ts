@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isLeaders } from '../../../functions/domain/message.ts'
+import { isDelegation } from '../../../functions/domain/team.ts'
 import type { Message, ToolMessage } from '../../../functions/domain/message.ts'
 import { isEnded } from '../../../functions/domain/run.ts'
 import type { Run, RunStatus } from '../../../functions/domain/run.ts'
@@ -6,8 +8,8 @@ import { isBlocked, isFree } from '../../../functions/domain/session.ts'
 import type { SessionHeader } from '../../../functions/domain/session.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { Act } from './processes.ts'
-import { hasWork, Violation } from './world.ts'
-import type { Ghosts, World } from './world.ts'
+import { hasWork, Violation } from './harness.ts'
+import type { Ghosts, Harness } from './harness.ts'
 
 const RUN_STEPS: { readonly [status in RunStatus]: readonly RunStatus[] } = {
   queued: ['running', 'cancelled', 'merged'],
@@ -47,7 +49,7 @@ function must(rule: string, holds: boolean, detail = ''): void {
 const callsIn = (messages: readonly Message[]): ToolMessage[] => messages.filter((row) => row.role === 'tool')
 
 /** Throws a `Violation` when the step from `before` to `after`, done by `act`, breaks a promise of the protocol. */
-export function checkStep(world: Watched, before: Snapshot, after: Snapshot, act: Act | undefined): void {
+export function checkStep(harness: Watched, before: Snapshot, after: Snapshot, act: Act | undefined): void {
   const [from, to] = [before.header, after.header]
   if (from === undefined || to === undefined) throw new Violation('the session has no header')
   must('the generation never falls', to.generation >= from.generation)
@@ -60,12 +62,12 @@ export function checkStep(world: Watched, before: Snapshot, after: Snapshot, act
     must('a session is not deleted by expiry while it has work', act?.name !== 'expire' || from.due === undefined)
     return
   }
-  checkLease(world, from, to)
-  checkFence(world, before, after, act)
-  checkMessages(world, before, after)
-  checkRuns(world, before, after)
-  checkCounters(world, to, after)
-  checkWakeUp(world, to)
+  checkLease(harness, from, to)
+  checkFence(harness, before, after, act)
+  checkMessages(harness, before, after)
+  checkRuns(harness, before, after)
+  checkCounters(harness, to, after)
+  checkWakeUp(harness, to)
 }
 
 function checkDeleted(from: SessionHeader, to: SessionHeader, after: Snapshot): void {
@@ -75,12 +77,12 @@ function checkDeleted(from: SessionHeader, to: SessionHeader, after: Snapshot): 
   must('nothing is read of a deleted session', after.session === undefined && after.messages.length === 0)
 }
 
-function checkLease(world: Watched, from: SessionHeader, to: SessionHeader): void {
+function checkLease(harness: Watched, from: SessionHeader, to: SessionHeader): void {
   const sameGeneration = from.generation === to.generation
   const given = to.lease !== undefined && to.lease.owner !== from.lease?.owner
   must(
     'a lease that has not ended is not taken',
-    !given || isFree(from, Math.max(world.stores.clock.now(), world.latest ?? 0)),
+    !given || isFree(from, Math.max(harness.stores.clock.now(), harness.latest ?? 0)),
   )
   must(
     'a lease is given and given back only with a new generation',
@@ -96,11 +98,11 @@ function checkLease(world: Watched, from: SessionHeader, to: SessionHeader): voi
 }
 
 /** Nothing is written under a lease that is no longer the session's. */
-function checkFence(world: Watched, before: Snapshot, after: Snapshot, act: Act | undefined): void {
+function checkFence(harness: Watched, before: Snapshot, after: Snapshot, act: Act | undefined): void {
   if (act?.generation === undefined || isDeepStrictEqual(before, after)) return
   const current = before.header?.generation ?? 0
   if (act.generation === current) return
-  const read = world.ghosts.readGeneration
+  const read = harness.ghosts.readGeneration
   const what = `${act.name} of generation ${act.generation} changed generation ${current}`
   if (act.name === 'start' || act.name === 'take')
     throw new Violation('a lease is granted on the header that was seen', what)
@@ -108,11 +110,11 @@ function checkFence(world: Watched, before: Snapshot, after: Snapshot, act: Act 
   must('a former holder writes nothing after the new one has read', read < current, what)
 }
 
-function checkMessages(world: Watched, before: Snapshot, after: Snapshot): void {
+function checkMessages(harness: Watched, before: Snapshot, after: Snapshot): void {
   for (const [place, was] of before.messages.entries()) {
     const is = after.messages[place]
     if (is === undefined || is.id !== was.id) throw new Violation('a message is never removed or moved', was.id)
-    if (!isDeepStrictEqual(was, is)) checkCall(world, { before, after }, was, is)
+    if (!isDeepStrictEqual(was, is)) checkCall(harness, { before, after }, was, is)
   }
   const all = after.messages
   for (const [place, message] of all.entries()) {
@@ -128,42 +130,46 @@ function checkMessages(world: Watched, before: Snapshot, after: Snapshot): void 
   }
   must('the head is the last message', after.header?.head === all.at(-1)?.id)
   for (const run of after.runs) {
-    const rounds = all.filter((message) => message.runId === run.id && message.role === 'assistant')
-    must(
-      'rounds count from 0 without a gap',
-      rounds.every((message, number) => message.round === number),
-      run.id,
-    )
-    must('a run counts its rounds', run.rounds === rounds.length, run.id)
+    const completions = all.filter((message) => message.runId === run.id && message.role === 'assistant')
+    for (const rounds of Map.groupBy(completions, ({ parentMessageId }) => parentMessageId).values())
+      must(
+        'rounds count from 0 without a gap',
+        rounds.every((message, number) => message.round === number),
+        run.id,
+      )
+    must('a run counts its rounds', run.rounds === completions.filter(isLeaders).length, run.id)
   }
 }
 
 function checkCall(
-  world: Watched,
+  harness: Watched,
   { before: { header }, after: { runs } }: { readonly before: Snapshot; readonly after: Snapshot },
   was: Message,
   is: Message,
 ): void {
   if (was.role !== 'tool' || is.role !== 'tool') throw new Violation('a message is never rewritten', was.id)
-  must('an ended call never changes', CALL_STEPS[was.status].includes(is.status), `${was.status} to ${is.status}`)
-  const answered = was.status === 'waiting' && is.status !== 'cancelled'
-  must('a run that is being cancelled takes no answer', !answered || header?.cancel === undefined)
+  // Its run ended first: what the member did is in the log.
+  const isLeft = was.status === 'running' && is.status === 'cancelled' && isDelegation(was)
+  const isStep = isLeft || CALL_STEPS[was.status].includes(is.status)
+  must('an ended call never changes', isStep, `${was.status} to ${is.status}`)
+  const resolved = was.status === 'waiting' && is.status !== 'cancelled'
+  must('a run that is being cancelled takes no resolution', !resolved || header?.cancel === undefined)
   must('a call goes to newer holders only', is.generation >= was.generation, is.id)
   const hasEnded = runs.some(({ id, status }) => id === is.runId && (status === 'cancelled' || status === 'failed'))
   must(
     'a call is interrupted only when something went wrong, or its run was ended under it',
-    is.status !== 'interrupted' || was.status === 'interrupted' || world.ghosts.disturbed || hasEnded,
+    is.status !== 'interrupted' || was.status === 'interrupted' || harness.ghosts.disturbed || hasEnded,
     is.toolName,
   )
 }
 
-function checkRuns(world: Watched, before: Snapshot, after: Snapshot): void {
+function checkRuns(harness: Watched, before: Snapshot, after: Snapshot): void {
   const known = new Map(before.runs.map((run) => [run.id, run]))
   for (const run of after.runs) {
     const was = known.get(run.id)
     known.delete(run.id)
     if (was === undefined) checkAccepted(before, after, run)
-    else if (was.status !== run.status) checkRunStep(world, before, after, was, run)
+    else if (was.status !== run.status) checkRunStep(harness, before, after, was, run)
     else must('an ended run never changes', !isEnded(run.status) || isDeepStrictEqual(was, run), run.id)
   }
   must('a run is never removed', known.size === 0)
@@ -189,7 +195,7 @@ function checkAccepted({ header, runs }: Snapshot, after: Snapshot, run: Run): v
   )
 }
 
-function checkRunStep(world: Watched, before: Snapshot, after: Snapshot, was: Run, run: Run): void {
+function checkRunStep(harness: Watched, before: Snapshot, after: Snapshot, was: Run, run: Run): void {
   const step = `${was.status} to ${run.status}`
   must('a run takes the steps of the protocol', RUN_STEPS[was.status].includes(run.status), step)
   const { header } = before
@@ -206,7 +212,7 @@ function checkRunStep(world: Watched, before: Snapshot, after: Snapshot, was: Ru
       (after.header?.waiting ?? 0) > 0 && header?.cancel === undefined,
     )
   if (run.status === 'completed' || run.status === 'failed')
-    must('an acknowledged cancel ends cancelled', !world.ghosts.cancelled.has(run.id), step)
+    must('an acknowledged cancel ends cancelled', !harness.ghosts.cancelled.has(run.id), step)
   if (isEnded(run.status) && was.status === 'running')
     must(
       'an end leaves the session due exactly when inputs are queued',
@@ -218,42 +224,45 @@ function checkRunStep(world: Watched, before: Snapshot, after: Snapshot, was: Ru
   }
 }
 
-function checkCounters(world: Watched, header: SessionHeader, { messages, runs, session }: Snapshot): void {
+function checkCounters(harness: Watched, header: SessionHeader, { messages, runs, session }: Snapshot): void {
   const queued = runs.filter((run) => run.status === 'queued').length
   must('queued counts the queued runs', header.queued === queued, `${header.queued}, not ${queued}`)
   const waiting = callsIn(messages).filter((row) => row.status === 'waiting').length
   must('waiting counts the waiting calls', header.waiting === waiting, `${header.waiting}, not ${waiting}`)
   const started = runs.filter((run) => run.startedAt !== undefined).length
   must('totals count the runs', session?.totals.runs === started)
-  must('totals count the rounds', session?.totals.rounds === messages.filter((one) => one.role === 'assistant').length)
-  for (const [id, count] of world.ghosts.starts) {
+  must(
+    'totals count the rounds',
+    session?.totals.rounds === messages.filter((one) => one.role === 'assistant' && isLeaders(one)).length,
+  )
+  for (const [id, count] of harness.ghosts.starts) {
     const call = callsIn(messages).find((row) => row.id === id)
     must('no call starts twice unless it may', count < 2 || call?.toolName === 'idempotent', call?.toolName)
   }
 }
 
 /** The session is on the sweeper's list whenever somebody must work on it and nobody does. */
-function checkWakeUp(world: Watched, header: SessionHeader): void {
+function checkWakeUp(harness: Watched, header: SessionHeader): void {
   const { lease, due } = header
   if (isBlocked(header) || !hasWork(header)) return
-  if (isFree(header, world.stores.clock.now())) must('work that nobody does is due', due !== undefined)
+  if (isFree(header, harness.stores.clock.now())) must('work that nobody does is due', due !== undefined)
   else
     must('a lease is looked after soon after it ends', due !== undefined && due <= (lease?.until ?? 0) + POSTPONED_MS)
 }
 
 /** Throws a `Violation` when something was left undone although everybody could go on for as long as they liked. */
-export function checkEnd(world: World, { header, runs, messages }: Snapshot): void {
+export function checkEnd(harness: Harness, { header, runs, messages }: Snapshot): void {
   must('every accepted input ends', header?.activeRun === undefined && header?.queued === 0 && header.waiting === 0)
   must('nothing is due when nothing is left to do', header?.due === undefined && header?.lease === undefined)
-  for (const [input, runId] of world.ghosts.accepted) {
+  for (const [input, runId] of harness.ghosts.accepted) {
     const run = runs.find((one) => one.id === runId)
     const target = run?.mergedInto === undefined ? run : runs.find((one) => one.id === run.mergedInto)
     must('every accepted input ends', target !== undefined && isEnded(target.status), `input ${input}`)
   }
-  for (const runId of world.ghosts.cancelled)
+  for (const runId of harness.ghosts.cancelled)
     must('an acknowledged cancel ends cancelled', runs.find((one) => one.id === runId)?.status === 'cancelled', runId)
-  for (const { input, after } of world.ghosts.sent) {
-    const id = world.ghosts.accepted.get(input)
+  for (const { input, after } of harness.ghosts.sent) {
+    const id = harness.ghosts.accepted.get(input)
     must(
       'an input runs after those acknowledged before it was sent',
       id === undefined || after.every((one) => one < id),
@@ -266,15 +275,15 @@ export function checkEnd(world: World, { header, runs, messages }: Snapshot): vo
 }
 
 /** Throws a `Violation` when a finished deletion has left something, or has counted wrongly. */
-export async function checkGone(world: World): Promise<void> {
-  const { deletion, reader, sessions } = world.stores
-  const { messages, runs } = world.lastLive
-  const state = await deletion.state(world.key)
-  must('a deletion goes on until all is removed', state?.removed === true && world.seen.header?.due === undefined)
+export async function checkGone(harness: Harness): Promise<void> {
+  const { deletion, reader, sessions } = harness.stores
+  const { messages, runs } = harness.lastLive
+  const state = await deletion.state(harness.key)
+  must('a deletion goes on until all is removed', state?.removed === true && harness.seen.header?.due === undefined)
   must('a deletion counts what was there', state?.messages === messages.length && state.runs === runs.length)
-  const left = await deletion.removeRows(world.key, 1000)
-  must('nothing comes back after a deletion', !left.more && isDeepStrictEqual(await deletion.state(world.key), state))
-  must('nothing is read of a deleted session', (await sessions.read(world.key)) === undefined)
+  const left = await deletion.removeRows(harness.key, 1000)
+  must('nothing comes back after a deletion', !left.more && isDeepStrictEqual(await deletion.state(harness.key), state))
+  must('nothing is read of a deleted session', (await sessions.read(harness.key)) === undefined)
   for (const run of runs)
-    must('nothing is read of a deleted session', (await reader.run(world.key, run.id)) === undefined)
+    must('nothing is read of a deleted session', (await reader.run(harness.key, run.id)) === undefined)
 }

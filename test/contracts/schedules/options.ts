@@ -1,6 +1,6 @@
 import type { Fate, Flight, ProcessState } from './processes.ts'
-import { unlessRefused } from './world.ts'
-import type { World } from './world.ts'
+import { unlessRefused } from './harness.ts'
+import type { Harness } from './harness.ts'
 import { work } from './worker.ts'
 
 /** How much of each trouble a schedule may still make. */
@@ -9,7 +9,7 @@ export interface Budget {
   readonly expiry: number
   /** Writes that land after their sender has given them up, or once more. */
   readonly late: number
-  /** Writes whose answer is lost. */
+  /** Writes whose response is lost. */
   readonly lost: number
   readonly beats: number
   readonly handOver: number
@@ -35,33 +35,33 @@ const JUMP_MS = 20 * 60_000
 const ORDINARY = 10
 
 /** What can happen next; more likely things stand there more often. */
-export function optionsOf(world: World, budget: Spending): readonly Option[] {
+export function optionsOf(harness: Harness, budget: Spending): readonly Option[] {
   const options: Option[] = []
-  for (const state of world.processes.all) {
+  for (const state of harness.processes.all) {
     const [parked] = state.parked
     if (parked?.enabled() === true) {
       const ordinary: Option = { take: (step) => step(state, 'lands') }
       for (let n = 0; n < ORDINARY; n++) options.push(ordinary)
-      if (parked.act !== undefined) options.push(...fatesOf(world, budget, state))
+      if (parked.act !== undefined) options.push(...fatesOf(harness, budget, state))
     }
     if (budget.crash > 0 && (state.process.holding !== undefined || state.act !== undefined))
-      options.push(trouble(world, budget, 'crash', async () => crash(world, state)))
-    if (budget.beats > 0 && state.process.holding !== undefined) options.push(...beatsOf(world, budget, state))
+      options.push(trouble(harness, budget, 'crash', async () => crash(harness, state)))
+    if (budget.beats > 0 && state.process.holding !== undefined) options.push(...beatsOf(harness, budget, state))
   }
-  if (options.length === 0 && world.processes.flights.length === 0) return idlesOf(world)
-  for (const flight of world.processes.flights) {
-    const landing: Option = { take: (step) => land(world, flight, step) }
+  if (options.length === 0 && harness.processes.flights.length === 0) return idlesOf(harness)
+  for (const flight of harness.processes.flights) {
+    const landing: Option = { take: (step) => land(harness, flight, step) }
     options.push(landing, landing, landing)
   }
-  options.push(...timesOf(world, budget))
-  if (budget.hints > 0) options.push(trouble(world, budget, 'hints', async () => void world.hints++, false))
+  options.push(...timesOf(harness, budget))
+  if (budget.hints > 0) options.push(trouble(harness, budget, 'hints', async () => void harness.hints++, false))
   if (budget.handOver > 0)
-    options.push(trouble(world, budget, 'handOver', async () => void (world.handOver = true), false))
+    options.push(trouble(harness, budget, 'handOver', async () => void (harness.handOver = true), false))
   return options
 }
 
 function trouble(
-  world: World,
+  harness: Harness,
   budget: Spending,
   name: keyof Budget,
   make: (step: Step) => Promise<void>,
@@ -70,37 +70,37 @@ function trouble(
   return {
     take: async (step) => {
       budget[name]--
-      if (disturbs) world.ghosts.disturbed = true
+      if (disturbs) harness.ghosts.disturbed = true
       await make(step)
     },
   }
 }
 
-function fatesOf(world: World, budget: Spending, state: ProcessState): Option[] {
+function fatesOf(harness: Harness, budget: Spending, state: ProcessState): Option[] {
   const options: Option[] = []
-  if (budget.lost > 0) options.push(trouble(world, budget, 'lost', (step) => step(state, 'answer lost')))
+  if (budget.lost > 0) options.push(trouble(harness, budget, 'lost', (step) => step(state, 'response lost')))
   if (budget.late > 0) {
-    const twice = trouble(world, budget, 'late', (step) => step(state, 'lands twice'))
-    const late = trouble(world, budget, 'late', (step) => step(state, 'lands late'))
+    const twice = trouble(harness, budget, 'late', (step) => step(state, 'lands twice'))
+    const late = trouble(harness, budget, 'late', (step) => step(state, 'lands late'))
     options.push(twice, twice, late)
   }
   return options
 }
 
-function crash(world: World, state: ProcessState): void {
-  world.trace.push(`${state.process.name} crashes`)
-  world.processes.kill(state)
-  replace(world, state)
+function crash(harness: Harness, state: ProcessState): void {
+  harness.trace.push(`${state.process.name} crashes`)
+  harness.processes.kill(state)
+  replace(harness, state)
 }
 
 /** A worker that died has a successor; a client is gone. */
-export function replace(world: World, { root }: ProcessState): void {
+export function replace(harness: Harness, { root }: ProcessState): void {
   const { name } = root.process
-  if (name.startsWith('worker')) world.processes.spawn(`${name}'`, (process) => work(world, process))
+  if (name.startsWith('worker')) harness.processes.spawn(`${name}'`, (process) => work(harness, process))
 }
 
 /** A heartbeat now, or one that is sent now and lands later. */
-function beatsOf(world: World, budget: Spending, { process }: ProcessState): Option[] {
+function beatsOf(harness: Harness, budget: Spending, { process }: ProcessState): Option[] {
   const flight = (): Flight => ({
     name: 'heartbeat',
     generation: process.holding?.generation ?? 0,
@@ -108,19 +108,19 @@ function beatsOf(world: World, budget: Spending, { process }: ProcessState): Opt
     land: process.holding?.beat() ?? (() => Promise.resolve()),
   })
   return [
-    trouble(world, budget, 'beats', (step) => land(world, flight(), step), false),
-    trouble(world, budget, 'beats', async () => {
-      world.trace.push(`${process.name} sends a heartbeat that is slow`)
-      world.processes.flights.push(flight())
+    trouble(harness, budget, 'beats', (step) => land(harness, flight(), step), false),
+    trouble(harness, budget, 'beats', async () => {
+      harness.trace.push(`${process.name} sends a heartbeat that is slow`)
+      harness.processes.flights.push(flight())
     }),
   ]
 }
 
-async function land(world: World, flight: Flight, step: Step): Promise<void> {
-  const { flights } = world.processes
+async function land(harness: Harness, flight: Flight, step: Step): Promise<void> {
+  const { flights } = harness.processes
   const place = flights.indexOf(flight)
   if (place >= 0) flights.splice(place, 1)
-  const late = world.processes.spawn(`late ${flight.name} of ${flight.sender}`, (process) =>
+  const late = harness.processes.spawn(`late ${flight.name} of ${flight.sender}`, (process) =>
     process
       .write(flight, () => flight.land())
       .then(
@@ -131,15 +131,15 @@ async function land(world: World, flight: Flight, step: Step): Promise<void> {
   await step(late, 'lands')
 }
 
-/** The process that a late write is: nobody listens to its answer. */
-export function arrive(world: World, flight: Flight): ProcessState {
-  return world.processes.spawn(`late ${flight.name} of ${flight.sender}`, async (process) => {
+/** The process that a late write is: nobody waits for its response. */
+export function arrive(harness: Harness, flight: Flight): ProcessState {
+  return harness.processes.spawn(`late ${flight.name} of ${flight.sender}`, async (process) => {
     await unlessRefused(process.write(flight, () => flight.land()))
   })
 }
 
 /** Nobody can do anything before the session is due again, if ever. */
-function idlesOf({ seen: { header }, stores: { clock }, trace }: World): Option[] {
+function idlesOf({ seen: { header }, stores: { clock }, trace }: Harness): Option[] {
   const { due, lease } = header ?? {}
   if (due === undefined) return []
   const take = async (): Promise<void> => {
@@ -149,20 +149,20 @@ function idlesOf({ seen: { header }, stores: { clock }, trace }: World): Option[
   return [{ take }]
 }
 
-function timesOf(world: World, budget: Spending): Option[] {
-  const { clock } = world.stores
+function timesOf(harness: Harness, budget: Spending): Option[] {
+  const { clock } = harness.stores
   const pass = (label: string, milliseconds: number) => async (): Promise<void> => {
-    world.trace.push(label)
-    world.latest = Math.max(world.latest, clock.now())
+    harness.trace.push(label)
+    harness.latest = Math.max(harness.latest, clock.now())
     clock.advance(milliseconds)
-    const until = world.seen.header?.lease?.until
-    if (until !== undefined && until < clock.now()) world.ghosts.disturbed = true
+    const until = harness.seen.header?.lease?.until
+    if (until !== undefined && until < clock.now()) harness.ghosts.disturbed = true
   }
   const options: Option[] = [{ take: pass('some seconds pass', TICK_MS) }]
-  const until = world.seen.header?.lease?.until
+  const until = harness.seen.header?.lease?.until
   if (budget.expiry > 0 && until !== undefined && until >= clock.now())
-    options.push(trouble(world, budget, 'expiry', pass('the lease ends', until - clock.now() + 1)))
-  if (budget.back > 0) options.push(trouble(world, budget, 'back', pass('the clock jumps back', -JUMP_MS)))
-  if (budget.days > 0) options.push(trouble(world, budget, 'days', pass('two days pass', 2 * DAY)))
+    options.push(trouble(harness, budget, 'expiry', pass('the lease ends', until - clock.now() + 1)))
+  if (budget.back > 0) options.push(trouble(harness, budget, 'back', pass('the clock jumps back', -JUMP_MS)))
+  if (budget.days > 0) options.push(trouble(harness, budget, 'days', pass('two days pass', 2 * DAY)))
   return options
 }

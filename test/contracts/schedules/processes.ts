@@ -5,8 +5,8 @@ import type { RequestKind } from '../stores.ts'
 export type Fate =
   /** It lands and its sender learns of it. */
   | 'lands'
-  /** It lands, its answer is lost, and the sender repeats it. */
-  | 'answer lost'
+  /** It lands, its response is lost, and the sender repeats it. */
+  | 'response lost'
   /** It lands, and a retried copy of it is still on its way. */
   | 'lands twice'
   /** The sender dies; the write is still on its way. */
@@ -97,7 +97,7 @@ export function createProcesses(): Processes {
     }
     state.act = act
     try {
-      if (fate !== 'answer lost') return await send()
+      if (fate !== 'response lost') return await send()
       await send().catch((error: unknown) => error)
       await park(state, `${act.name}, again`)
       return await send()
@@ -166,9 +166,9 @@ export function createProcesses(): Processes {
       await state.stopped.promise
     },
     mayHaveWritten() {
-      const answer = wrote || !seesRequests
+      const response = wrote || !seesRequests
       wrote = false
-      return answer
+      return response
     },
     between(request, kind) {
       const state = running.getStore()

@@ -1,22 +1,22 @@
 import fc from 'fast-check'
-import { fresh } from '../scene.ts'
+import { fresh } from '../session-fixture.ts'
 import { snapshot } from '../snapshot.ts'
 import type { Stores } from '../stores.ts'
-import { answer, cancel, expire, post, remove, rename } from './clients.ts'
+import { resolve, cancel, expire, post, remove, rename } from './clients.ts'
 import type { Cancel, Input } from './clients.ts'
 import { checkEnd, checkGone, checkStep } from './invariants.ts'
 import { arrive, optionsOf, replace } from './options.ts'
 import type { Budget } from './options.ts'
 import type { Act, Fate, Processes, ProcessState } from './processes.ts'
-import { isDue, Violation } from './world.ts'
-import type { World } from './world.ts'
+import { isDue, Violation } from './harness.ts'
+import type { Harness } from './harness.ts'
 import { work } from './worker.ts'
 
 /** A schedule: who is there, what may go wrong, and who takes the next step, again and again. */
 export interface Schedule {
   readonly inputs: readonly Input[]
   readonly cancels: readonly Cancel[]
-  readonly answers: readonly { readonly text: string; readonly all: boolean; readonly tries: number }[]
+  readonly resolutions: readonly { readonly text: string; readonly all: boolean; readonly tries: number }[]
   readonly deletes: boolean
   readonly expires: boolean
   readonly budget: Budget
@@ -52,7 +52,7 @@ export const schedules = (steps: number): fc.Arbitrary<Schedule> =>
   fc.record({
     inputs: fc.array(input, { minLength: 1, maxLength: 5, size: 'max' }),
     cancels: fc.array(stop, { maxLength: 3, size: 'max' }),
-    answers: fc.array(
+    resolutions: fc.array(
       fc.record({
         text: fc.constantFrom('yes', 'yes', 'no', 'other'),
         all: fc.boolean(),
@@ -94,7 +94,7 @@ export async function runSchedule(stores: Stores, processes: Processes, schedule
   const key = { tenant: fresh('t'), session: fresh('s') }
   await stores.sessions.create({ ...key, agent: 'helper', metadata: {}, ...(schedule.expires ? { ttlDays: 1 } : {}) })
   const seen = await snapshot(stores, key)
-  const world: World = {
+  const harness: Harness = {
     key,
     stores,
     processes,
@@ -116,56 +116,56 @@ export async function runSchedule(stores: Stores, processes: Processes, schedule
     trace: [],
   }
   try {
-    populate(world, schedule)
+    populate(harness, schedule)
     const budget = { ...schedule.budget, days: schedule.expires ? schedule.budget.days : 0 }
     for (const choice of schedule.choices) {
-      const options = optionsOf(world, budget)
+      const options = optionsOf(harness, budget)
       const option = options[choice % options.length]
       if (option === undefined) break
-      await option.take((state, fate) => step(world, state, fate))
+      await option.take((state, fate) => step(harness, state, fate))
     }
-    await goOnFairly(world)
-    return { violation: undefined, trace: world.trace }
+    await goOnFairly(harness)
+    return { violation: undefined, trace: harness.trace }
   } catch (error) {
     if (!(error instanceof Violation)) throw error
-    return { violation: error, trace: world.trace }
+    return { violation: error, trace: harness.trace }
   } finally {
     for (const state of processes.all) processes.kill(state)
     processes.flights.length = 0
   }
 }
 
-function populate(world: World, { inputs, answers, cancels, deletes, expires }: Schedule): void {
-  const { processes } = world
+function populate(harness: Harness, { inputs, resolutions, cancels, deletes, expires }: Schedule): void {
+  const { processes } = harness
   const numbered = inputs.map((one, number) => ({ ...one, number }))
   for (const client of [0, 1])
     processes.spawn(`client ${client}`, (process) =>
       post(
-        world,
+        harness,
         process,
         numbered.filter((one) => one.client === client),
       ),
     )
-  for (const [n, { text, all, tries }] of answers.entries())
-    processes.spawn(`answerer ${'+'.repeat(n)}`, (process) => answer(world, process, text, all, tries))
+  for (const [n, { text, all, tries }] of resolutions.entries())
+    processes.spawn(`resolver ${'+'.repeat(n)}`, (process) => resolve(harness, process, text, all, tries))
   for (const one of cancels)
     if (one.input < inputs.length)
-      processes.spawn(`canceller of ${one.input}`, (process) => cancel(world, process, one))
-  if (deletes) processes.spawn('deleter', (process) => remove(world, process))
-  if (expires) processes.spawn('expirer', (process) => expire(world, process))
-  processes.spawn('renamer', (process) => rename(world, process))
-  for (let n = 0; n < WORKERS; n++) processes.spawn(`worker ${n}`, (process) => work(world, process))
+      processes.spawn(`canceller of ${one.input}`, (process) => cancel(harness, process, one))
+  if (deletes) processes.spawn('deleter', (process) => remove(harness, process))
+  if (expires) processes.spawn('expirer', (process) => expire(harness, process))
+  processes.spawn('renamer', (process) => rename(harness, process))
+  for (let n = 0; n < WORKERS; n++) processes.spawn(`worker ${n}`, (process) => work(harness, process))
 }
 
 /** Lets one process take its next step, then looks at what it did. */
-async function step(world: World, state: ProcessState, fate: Fate): Promise<void> {
+async function step(harness: Harness, state: ProcessState, fate: Fate): Promise<void> {
   const [parked] = state.parked
-  world.trace.push(`${state.process.name}: ${parked?.label ?? ''}${fate === 'lands' ? '' : ` (${fate})`}`)
+  harness.trace.push(`${state.process.name}: ${parked?.label ?? ''}${fate === 'lands' ? '' : ` (${fate})`}`)
   const act = parked?.act ?? state.act
-  await world.processes.resume(state, fate)
-  if (fate === 'lands late') replace(world, state)
+  await harness.processes.resume(state, fate)
+  if (fate === 'lands late') replace(harness, state)
   // Without a write there is nothing new to see.
-  if (act !== undefined && world.processes.mayHaveWritten()) await look(world, act)
+  if (act !== undefined && harness.processes.mayHaveWritten()) await look(harness, act)
   if (state.failure instanceof Violation) throw state.failure
   if (state.failure !== undefined) {
     const what = state.failure instanceof Error ? state.failure.message : typeof state.failure
@@ -174,43 +174,43 @@ async function step(world: World, state: ProcessState, fate: Fate): Promise<void
 }
 
 /** Compares the store with what it was, and remembers it. */
-async function look(world: World, act: Act | undefined): Promise<void> {
-  const { clock, janitor } = world.stores
-  const now = await snapshot(world.stores, world.key)
-  checkStep(world, world.seen, now, act)
-  world.seen = now
-  if (now.header?.status === 'live') world.lastLive = now
-  const listed = (await janitor.due(clock.now(), 10_000)).some(({ key }) => key.session === world.key.session)
-  if (listed !== isDue(world)) throw new Violation('the sweeper finds exactly what is due')
+async function look(harness: Harness, act: Act | undefined): Promise<void> {
+  const { clock, janitor } = harness.stores
+  const now = await snapshot(harness.stores, harness.key)
+  checkStep(harness, harness.seen, now, act)
+  harness.seen = now
+  if (now.header?.status === 'live') harness.lastLive = now
+  const listed = (await janitor.due(clock.now(), 10_000)).some(({ key }) => key.session === harness.key.session)
+  if (listed !== isDue(harness)) throw new Violation('the sweeper finds exactly what is due')
 }
 
 /** No more trouble, no more hints: everybody takes steps in turn, and time passes only when nobody can. */
-async function goOnFairly(world: World): Promise<void> {
-  const { processes, stores } = world
-  world.fair = true
-  world.hints = 0
-  world.trace.push('-- from here on all go on fairly')
+async function goOnFairly(harness: Harness): Promise<void> {
+  const { processes, stores } = harness
+  harness.fair = true
+  harness.hints = 0
+  harness.trace.push('-- from here on all go on fairly')
   for (const flight of processes.flights.splice(0)) {
-    const state = arrive(world, flight)
-    while (!state.done) await step(world, state, 'lands')
+    const state = arrive(harness, flight)
+    while (!state.done) await step(harness, state, 'lands')
   }
-  processes.spawn('patient', (process) => answer(world, process, 'yes', false, Infinity))
+  processes.spawn('patient', (process) => resolve(harness, process, 'yes', false, Infinity))
   for (let steps = 0; steps < FAIR_STEPS;) {
     const able = [...processes.all].filter(({ parked: [first] }) => first?.enabled() === true)
     for (const state of able) {
       if (state.parked[0]?.enabled() !== true) continue
-      await step(world, state, 'lands')
+      await step(harness, state, 'lands')
       steps++
     }
     if (able.length > 0) continue
-    const { due, lease } = world.seen.header ?? {}
-    if (due === undefined) return finish(world)
+    const { due, lease } = harness.seen.header ?? {}
+    if (due === undefined) return finish(harness)
     stores.clock.set(Math.max(stores.clock.now(), due, lease?.until ?? 0) + 1)
   }
   throw new Violation('everybody comes to an end', `not after ${FAIR_STEPS} steps`)
 }
 
-async function finish(world: World): Promise<void> {
-  if (world.seen.header?.status === 'deleted') await checkGone(world)
-  else checkEnd(world, world.seen)
+async function finish(harness: Harness): Promise<void> {
+  if (harness.seen.header?.status === 'deleted') await checkGone(harness)
+  else checkEnd(harness, harness.seen)
 }

@@ -26,7 +26,7 @@ const MOST_BODY_BYTES = 10 * 1024 * 1024
 /** Headers that API Gateway keeps to itself. */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'te', 'upgrade'])
 
-/** A REST API as API Gateway has it: a stage in front of the paths, proxy events, and answers streamed on as they come. */
+/** A REST API as API Gateway has it: a stage in front of the paths, proxy events, and responses streamed on as they come. */
 export async function startApiGateway(settings: ApiSettings): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const server = createServer((request, response) => {
     handle(settings, request, response).catch(() => response.destroy())
@@ -58,7 +58,7 @@ async function handle(settings: ApiSettings, request: IncomingMessage, response:
     ...proxyEvent(settings, found.method, { path, searchParams, request, body }),
     pathParameters: found.proxy === undefined ? null : { proxy: decodeURIComponent(found.proxy) },
   }
-  await answer(found.method, event, response)
+  await respond(found.method, event, response)
 }
 
 function route(
@@ -138,7 +138,7 @@ const isBinaryType = (type: string, wanted: readonly string[]): boolean => {
 }
 
 /** Sends the status and the headers of the prelude, then each piece as it comes. */
-async function answer({ pool, timeoutMs }: ApiMethod, event: object, response: ServerResponse): Promise<void> {
+async function respond({ pool, timeoutMs }: ApiMethod, event: object, response: ServerResponse): Promise<void> {
   let isHttp = false
   const prelude = createPreludeReader({
     head({ statusCode, headers, cookies }) {

@@ -41,7 +41,7 @@ withEngines(['lambda'], ({ lambda: client }) => {
     const settings = { name: 'f', arn: 'arn:f', folder, handler, environment, timeoutMs: 6_000, memoryMb: 192 }
     return (pool = createFunctionPool(settings, { client, engines, collection: 'c' }))
   }
-  const answerOf = async (event: object): Promise<{ ticks: number; pid: number; variable?: string }> => {
+  const responseOf = async (event: object): Promise<{ ticks: number; pid: number; variable?: string }> => {
     const outcome = await pool.invoke(event)
     if (!outcome.ok) throw new Error(outcome.message)
     return JSON.parse(outcome.body.toString()) as { ticks: number; pid: number }
@@ -55,17 +55,17 @@ withEngines(['lambda'], ({ lambda: client }) => {
 
   test('a process sees its own variables alone, and stands still between two invocations', asPromised, async () => {
     pools('index.buffered', { GIVEN: 'value' })
-    const first = await answerOf({})
+    const first = await responseOf({})
     expect(first.variable).toBe('value')
     await sleep(1_000)
-    const second = await answerOf({})
+    const second = await responseOf({})
     expect(second.pid).toBe(first.pid)
     expect(second.ticks - first.ticks).toBeLessThan(60)
   })
 
   test('invocations at the same time have a process each', async () => {
     pools('index.buffered')
-    const [one, other] = await Promise.all([answerOf({ wait: 300 }), answerOf({ wait: 300 })])
+    const [one, other] = await Promise.all([responseOf({ wait: 300 }), responseOf({ wait: 300 })])
     expect(one.pid).not.toBe(other.pid)
   })
 
@@ -90,7 +90,7 @@ withEngines(['lambda'], ({ lambda: client }) => {
   test('work that is left behind at the end of an invocation is noticed', async () => {
     pools('index.buffered')
     pool.disturb(() => ({ kind: 'silence' }))
-    await answerOf({ call: true, wait: 200 })
+    await responseOf({ call: true, wait: 200 })
     await eventually(() => expect(pool.leftBehind).toHaveLength(1))
   })
 

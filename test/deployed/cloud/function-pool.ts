@@ -7,7 +7,7 @@ import type { Trouble } from './recorder.ts'
 import { QUEUE_ORIGIN, SEARCH_ORIGIN } from './resource-names.ts'
 import type { Outcome, ResponseSink } from './runtime-api.ts'
 
-/** A process that has just answered asks for its next event within this time, in milliseconds. */
+/** A process that has just responded asks for its next event within this time, in milliseconds. */
 const SETTLE_MS = 100
 
 /** A deployed function: as many processes as it is invoked at once. */

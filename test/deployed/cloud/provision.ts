@@ -43,7 +43,7 @@ interface Provisioned {
   remove(): Promise<void>
 }
 
-/** Makes a table as its properties say; answers the ARN of its stream in the engine. */
+/** Makes a table as its properties say; returns the ARN of its stream in the engine. */
 export async function makeTable(
   client: DynamoDBClient,
   name: string,
@@ -96,7 +96,7 @@ export const QueueProperties = z.object({
 })
 
 /**
- * Makes a queue as its properties say; answers its address and ARN in the engine. `arnOf` knows what a queue is called there
+ * Makes a queue as its properties say; returns its address and ARN in the engine. `arnOf` knows what a queue is called there
  * that is made already: the one for dead letters.
  */
 export async function makeQueue(

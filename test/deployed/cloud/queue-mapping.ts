@@ -74,10 +74,10 @@ async function poll({ properties, pool, client, queueUrl, retrySeconds }: Option
 
 function failuresOf(properties: Properties, body: Buffer): readonly (string | undefined)[] {
   if (!properties.FunctionResponseTypes.includes('ReportBatchItemFailures')) return []
-  const answer = JSON.parse(body.toString() || 'null') as {
+  const outcome = JSON.parse(body.toString() || 'null') as {
     batchItemFailures?: readonly { itemIdentifier?: string }[]
   } | null
-  return (answer?.batchItemFailures ?? []).map(({ itemIdentifier }) => itemIdentifier)
+  return (outcome?.batchItemFailures ?? []).map(({ itemIdentifier }) => itemIdentifier)
 }
 
 function toLambda(message: Message, { EventSourceArn }: Properties): object {

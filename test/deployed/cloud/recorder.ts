@@ -9,7 +9,7 @@ export type Trouble = (service: Service, request: ProxiedRequest) => Fault['does
 /** The engines as one process of a function sees them: behind proxies that write down what it asks for. */
 export interface RecordedEngines {
   readonly endpoints: { readonly [service in Service]: string }
-  /** The permissions of the requests that wait for their answers now. */
+  /** The permissions of the requests that wait for their responses now. */
   underWay(): readonly RecordedCall[]
   stop(): Promise<void>
 }

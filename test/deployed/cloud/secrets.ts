@@ -7,10 +7,10 @@ export interface Secrets {
   stop(): Promise<void>
 }
 
-/** Secrets Manager on the wire, as far as reading goes: answers with what `valueOf` says of a name or an ARN. */
+/** Secrets Manager on the wire, for reading only: responds with the `valueOf` of a name or an ARN. */
 export async function startSecrets(valueOf: (id: string) => string | undefined): Promise<Secrets> {
   const server = createServer((request, response) => {
-    const answer = async (): Promise<void> => {
+    const respond = async (): Promise<void> => {
       const chunks: Buffer[] = []
       for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
       const { SecretId } = JSON.parse(Buffer.concat(chunks).toString()) as { SecretId: string }
@@ -23,7 +23,7 @@ export async function startSecrets(valueOf: (id: string) => string | undefined):
       response.writeHead(SecretString === undefined ? 400 : 200, { 'content-type': 'application/x-amz-json-1.1' })
       response.end(JSON.stringify(body))
     }
-    answer().catch(() => response.destroy())
+    respond().catch(() => response.destroy())
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {

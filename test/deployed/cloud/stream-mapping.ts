@@ -111,10 +111,10 @@ async function handOver(options: Options, batch: readonly StreamRecord[], signal
 function firstFailure(properties: Properties, batch: readonly StreamRecord[], outcome: Outcome): number | undefined {
   if (!outcome.ok) return 0
   if (!properties.FunctionResponseTypes.includes('ReportBatchItemFailures')) return undefined
-  const answer = JSON.parse(outcome.body.toString() || 'null') as {
+  const reported = JSON.parse(outcome.body.toString() || 'null') as {
     batchItemFailures?: readonly { itemIdentifier?: string }[]
   } | null
-  const places = (answer?.batchItemFailures ?? []).map(({ itemIdentifier }) =>
+  const places = (reported?.batchItemFailures ?? []).map(({ itemIdentifier }) =>
     batch.findIndex(({ dynamodb }) => dynamodb.SequenceNumber === itemIdentifier),
   )
   if (places.length === 0) return undefined

@@ -1,7 +1,9 @@
+import { Client as McpClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { RunBody } from '../../e2e/client.ts'
 import type { System } from '../system.ts'
+import { pngWith } from '../../fixtures/png.ts'
 
 const MB = 1024 * 1024
 /** The largest body that the specification takes. */
@@ -13,7 +15,7 @@ export function declareAccess(system: () => System): void {
   test.each([
     ['no key', {}],
     ['a wrong key', { authorization: `Bearer tt_${'x'.repeat(43)}` }],
-  ])('with %s the answer is 401', async (_, headers) => {
+  ])('with %s the response is 401', async (_, headers) => {
     const reply = await fetch(`${system().client.url}/v1/sessions/tour`, { headers })
     expect(reply.status).toBe(401)
     expect(reply.headers.get('content-type')).toContain('application/problem+json')
@@ -33,6 +35,21 @@ export function declareAccess(system: () => System): void {
       (await of.get<{ data: { id: string }[] }>('/v1/sessions')).data.map(({ id }) => id)
     expect((await list(client)).slice(0, 2)).toStrictEqual(['tour', 'killed'])
     expect(await list(stranger)).toStrictEqual([])
+  })
+
+  test('MCP clients see the sessions of their key, and no others', async () => {
+    const { client, stranger } = system()
+    const list = async ({ url, headers }: typeof client): Promise<unknown> => {
+      const reader = new McpClient({ name: 'test', version: '1' })
+      const requestInit = { headers: { ...headers } }
+      await reader.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }))
+      const { structuredContent } = await reader.callTool({ name: 'list_sessions', arguments: { limit: 2 } })
+      await reader.close()
+      return (structuredContent as { data: { id: string }[] }).data.map(({ id }) => id)
+    }
+    expect(await list(client)).toStrictEqual(['tour', 'killed'])
+    expect(await list(stranger)).toStrictEqual([])
+    expect((await fetch(`${client.url}/mcp`, { method: 'POST' })).status).toBe(401)
   })
 
   test('a path outside of the stage never reaches a function', async () => {
@@ -65,7 +82,7 @@ export function declareAccess(system: () => System): void {
 
   test('an image comes back byte for byte, whole and in ranges', async () => {
     const { client } = system()
-    const bytes = randomBytes(2 * MB + 17)
+    const bytes = pngWith(randomBytes(2 * MB + 17))
     const image = { type: 'image', media_type: 'image/png', data: bytes.toString('base64') }
     await client.post('/v1/sessions', { id: 'image' })
     const content = [{ type: 'text', text: 'what time is it' }, image]

@@ -9,6 +9,7 @@ import { ENVIRONMENT } from '../system.ts'
 import type { System } from '../system.ts'
 import { within } from './within.ts'
 import { FOUND_MS, found, hitsOf, put, rowsOf, said } from './words.ts'
+import { PNG } from '../../fixtures/png.ts'
 
 const DATA = `tooltrail-${ENVIRONMENT}-data`
 const DELETED_MS = 180_000
@@ -16,7 +17,7 @@ const DELETED_MS = 180_000
 const LATE_MS = 300_000
 
 /** What is kept beside the log. */
-const IMAGE = { type: 'image', media_type: 'image/png', data: Buffer.alloc(1_000, 7).toString('base64') }
+const IMAGE = { type: 'image', media_type: 'image/png', data: PNG }
 
 /** How sessions end, and what follows in the table, the bucket and the index. */
 export function declareHistory(system: () => System): void {
@@ -92,7 +93,7 @@ export async function deleteAndWriteLate({ client, deployment, engines }: System
 
 const prefixOf = (session: string): string => `${createHash('sha256').update(`acme\0${session}`).digest('hex')}/`
 
-/** A session with an expiry that is over, as the agent's days would have made it; answers the expiry's key. */
+/** A session with an expiry that is over, as the agent's days would have made it; returns the expiry's key. */
 async function letExpire(system: System, session: string, content: string, isSwept: boolean) {
   const { pk } = await said(system, session, [{ type: 'text', text: content }, IMAGE])
   await found(system, content.split(': ')[1] ?? '')

@@ -20,7 +20,7 @@ const GIVEN_UP_MS = 180_000
 /** By the template of the queue. */
 const HINT_ATTEMPTS = 3
 const FORBIDDEN = {
-  kind: 'answer',
+  kind: 'respond',
   status: 400,
   type: 'application/x-amz-json-1.0',
   body: '{"__type": "com.amazon.coral.service#AccessDeniedException", "message": "not now"}',

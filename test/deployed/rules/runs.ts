@@ -19,7 +19,7 @@ export interface KilledRun {
 
 /** Runs that workers execute, from hints in the queue. */
 export function declareRuns(system: () => System, killed: () => KilledRun): void {
-  test('a run that nobody waits for is answered at once and executed by a worker', async () => {
+  test('a run that nobody waits for gets its response at once and is executed by a worker', async () => {
     const { client, functions } = system()
     await client.post('/v1/sessions', { id: 'async' })
     const reply = await client.send<RunBody>(

@@ -20,13 +20,13 @@ export function declareTour(system: () => System): void {
     expect(await client.get('/v1/sessions?owner=you')).toMatchObject({ data: [{ id: 'tour' }] })
   })
 
-  test('an answer is streamed while it is made', async () => {
+  test('a completion is streamed while the model gives it', async () => {
     const { client } = system()
     const { events, arrivals } = await stream(system(), 'work 3 rounds of 700 ms')
     expect(events[0]).toBe('run.started')
     expect(events.at(-1)).toBe('run.completed')
     expect(events.filter((type) => type === 'tool_call.completed')).toHaveLength(3)
-    // Four answers of the model, 700 ms each: what is told of the first comes at least three of them before the end.
+    // Four completions, 700 ms each: the events of the first come at least three completions before the end.
     const last = arrivals.at(-1)?.at ?? 0
     expect(last - (arrivals.find(({ text }) => text.includes('round.started'))?.at ?? last)).toBeGreaterThan(2_000)
     expect(last - (arrivals.find(({ text }) => text.includes('tool_call.completed'))?.at ?? last)).toBeGreaterThan(
@@ -37,7 +37,7 @@ export function declareTour(system: () => System): void {
     )
   })
 
-  test('a run waits for a tool of its caller while every process that could execute it ends, and is completed by the answer', async () => {
+  test('a run waits for a tool of its caller while every process that could execute it ends, and the result completes it', async () => {
     const { client, functions } = system()
     const run = await client.post<RunBody>('/v1/sessions/tour/messages', {
       content: 'use ask_boss with {"question": "Ship the blue crates?"} and what time is it at once',

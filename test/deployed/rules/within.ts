@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const LOOK_MS = 250
 
-/** Looks again and again until there is something; throws when there is nothing in time. Answers what there is. */
+/** Looks again and again until there is something; throws when there is nothing in time. Returns what there is. */
 export async function within<Value>(
   milliseconds: number,
   what: string,

@@ -10,7 +10,7 @@ export const FOUND_MS = 60_000
 /** A row of a message. */
 export type Item = NonNullable<Awaited<ReturnType<typeof rowsOf>>[number]>
 
-/** Says something in a session, which is made where there is none; answers the message's item. */
+/** Sends an input to a session, which is created if needed. Returns the message's item. */
 export async function said(system: System, session: string, content: string | readonly object[]): Promise<Item> {
   const { client } = system
   await client.send('POST', '/v1/sessions', { id: session })

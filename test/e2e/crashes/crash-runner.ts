@@ -40,7 +40,14 @@ export async function createCrashBench(modelBaseUrl: string, backend: Backend, h
   const trace = join(folder, 'trace.txt')
   await writeFile(
     agents,
-    JSON.stringify({ agents: { default: { tools: TOOLS }, brief: { tools: TOOLS, policies: { max_rounds: 2 } } } }),
+    JSON.stringify({
+      agents: {
+        default: { tools: TOOLS },
+        brief: { tools: TOOLS, policies: { max_rounds: 2 } },
+        leader: { tools: TOOLS, members: ['member'] },
+        member: { tools: TOOLS },
+      },
+    }),
   )
   await Promise.all([writeFile(effects, ''), writeFile(trace, '')])
   let shift = 0
@@ -79,7 +86,7 @@ export async function createCrashBench(modelBaseUrl: string, backend: Backend, h
   }
 }
 
-/** Drives a session; answers whether it got to the end before the program was killed. Throws what is no crash. */
+/** Drives a session; returns whether it got to the end before the program was killed. Throws what is no crash. */
 export async function driveUntilCrash(program: RunningProgram, scenario: Scenario, knows: Knowledge): Promise<boolean> {
   try {
     await scenario.drive(createDurableClient(program.client, knows))
@@ -124,7 +131,7 @@ export async function check(
 
 /**
  * Runs a scenario again and again, each time in a session of its own and killed one durable step later, until it gets through
- * without meeting its fault. Each crash is continued, and checked, by the next start. Answers how many steps there were.
+ * without meeting its fault. Each crash is continued, and checked, by the next start. Returns how many steps there were.
  */
 export async function crashAtEveryStep(bench: CrashBench, scenario: Scenario, when: Fault['when']): Promise<number> {
   let crashed: Knowledge | undefined
@@ -155,7 +162,7 @@ export interface Crash {
 
 /**
  * Kills the program at one crash after the other, each in a session of its own, which the next start continues and checks. Of
- * the crashes that a wish lists, the first is taken whose last fault is met. Answers which crash it was, for each wish;
+ * the crashes that a wish lists, the first is taken whose last fault is met. Returns which crash it was, for each wish;
  * undefined: none was met.
  */
 export async function crashOneByOne(
@@ -164,7 +171,7 @@ export async function crashOneByOne(
 ): Promise<(Crash | undefined)[]> {
   const taken: (Crash | undefined)[] = []
   let crashed: { readonly scenario: Scenario; readonly knows: Knowledge } | undefined
-  /** Answers whether the program was killed by its fault, which may be as soon as it starts and finds what is left to do. */
+  /** Returns whether the program was killed by its fault, which may be as soon as it starts and finds what is left to do. */
   const live = async (
     fault: Fault | undefined,
     work: (program: RunningProgram) => Promise<boolean>,

@@ -1,4 +1,5 @@
 import { flushCompileCache } from 'node:module'
+import { join } from 'node:path'
 import type { Fault } from './faults.ts'
 import { createFaultPoints } from './faults.ts'
 import { effectTools } from './effect-tools.ts'
@@ -7,18 +8,20 @@ import { builtInTools } from '../../../functions/runtime/built-in-tools.ts'
 import { readSettings } from '../../../functions/runtime/config.ts'
 import { startLocal } from '../../../functions/runtime/local/start.ts'
 import { openPorts } from '../../../functions/runtime/local/open-ports.ts'
+import { DATABASE } from '../../../functions/runtime/local/private-data.ts'
 
 // The program with tools that leave traces, a clock that is ahead, waits that are HURRY times shorter, and, where FAULT says so, a
 // kill at one durable step.
 const { FAULT, TRACE = '', EFFECTS = '', CLOCK_SHIFT_MS = '0', SLOW_MS, HURRY = '1' } = process.env
 const fault = FAULT === undefined ? undefined : (JSON.parse(FAULT) as Fault)
-const points = createFaultPoints(fault, TRACE)
 const system = createSystemClock()
 const clock = {
   now: () => system.now() + Number(CLOCK_SHIFT_MS),
   sleep: (milliseconds: number, signal?: AbortSignal) => system.sleep(milliseconds / Number(HURRY), signal),
 }
 const settings = readSettings()
+const database = settings.aws === undefined ? join(settings.dataFolder, DATABASE) : undefined
+const points = createFaultPoints(fault, TRACE, database)
 const tools = [
   ...builtInTools().values(),
   ...effectTools(EFFECTS, SLOW_MS === undefined ? undefined : Number(SLOW_MS)),

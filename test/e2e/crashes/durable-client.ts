@@ -15,14 +15,14 @@ export interface Knowledge {
   readonly session: string
   /** Every input that the client has handed in, or tries to: idempotency key → its text. */
   readonly inputs: Map<string, string>
-  /** Idempotency key → run, as answered. */
+  /** Idempotency key → run, as acknowledged. */
   readonly runs: Map<string, string>
   /** Stored events as they came, by id. */
   readonly events: Map<string, SentEvent>
   /** Run → id of the last stored event. */
   readonly last: Map<string, string>
-  /** Answered calls: call id → text, or whether it was allowed. */
-  readonly answers: Map<string, string | boolean>
+  /** Resolved calls: call id → text, or whether it was approved. */
+  readonly resolutions: Map<string, string | boolean>
   /** Runs that were told to stop while they went on, or were superseded. */
   readonly stopped: Set<string>
   /** Runs that failed, as was to be. */
@@ -36,20 +36,20 @@ export const newKnowledge = (session: string): Knowledge => ({
   runs: new Map(),
   events: new Map(),
   last: new Map(),
-  answers: new Map(),
+  resolutions: new Map(),
   stopped: new Set(),
   failed: new Set(),
   marks: new Set(),
 })
 
-/** A session's client: whatever was not answered is asked again in the same way, whatever was answered never is. */
+/** A session's client: requests without a response are repeated unchanged, others never. */
 export interface DurableClient {
   readonly client: Client
   readonly knows: Knowledge
   openSession(agent?: string): Promise<void>
-  /** Hands in an input and answers its run's id. `stream`: has read its events up to the end or a pause. */
+  /** Sends an input and returns its run's id. `stream`: reads its events up to the end or a pause. */
   submit(key: string, body: { readonly content: string } & object, stream: boolean): Promise<string>
-  /** Reads the run's events, answering whatever it waits for, until it has ended. Approvals are given unless `denies` is set. */
+  /** Reads the run's events, resolving its waiting calls, until it has ended. Approvals are given unless `denies` is set. */
   finish(run: string, denies?: boolean): Promise<RunBody>
   /** Goes on after a run that failed; returns the id of the new run. */
   goOn(key: string): Promise<string>
@@ -99,16 +99,16 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
     await read(await fetch(`${client.url}${base}/runs/${run}/events`, { headers }))
   }
 
-  async function answerOne(run: RunBody, denies: boolean): Promise<void> {
+  async function resolveOne(run: RunBody, denies: boolean): Promise<void> {
     const call = run.waiting[0]
     if (call === undefined) return
     const { mark } = JSON.parse(call.arguments) as { mark: string }
-    const answer = call.needs === 'approval' ? !denies : `result of ${mark}`
-    const result = typeof answer === 'boolean' ? { approve: answer } : { output: answer }
+    const resolution = call.needs === 'approval' ? !denies : `result of ${mark}`
+    const result = typeof resolution === 'boolean' ? { approve: resolution } : { output: resolution }
     const results = [{ tool_call_id: call.tool_call_id, message_id: call.message_id, ...result }]
     const path = `${base}/runs/${run.id}/tool-results`
     const { status, text } = await client.send('POST', path, { results }, { prefer: 'respond-async' })
-    if (status === 200 || status === 202) knows.answers.set(call.tool_call_id, answer)
+    if (status === 200 || status === 202) knows.resolutions.set(call.tool_call_id, resolution)
     // A run that was taken over three times without a new message ends, with whatever was open in it.
     else if (status !== 409 || (await readRun(run.id)).error?.code !== 'crashed_repeatedly')
       throw new Error(`POST ${path}: ${status} ${text}`)
@@ -140,7 +140,7 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
       for (;;) {
         const now = await readRun(run)
         if (ENDED.includes(now.status)) return now
-        if (now.waiting.length > 0) await answerOne(now, denies)
+        if (now.waiting.length > 0) await resolveOne(now, denies)
         else await follow(now.id)
       }
     },

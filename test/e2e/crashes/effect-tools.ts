@@ -10,7 +10,7 @@ const SLOW_MS = 400
 type Execute = (mark: string, context: ToolContext) => Promise<ToolOutput>
 
 /**
- * Tools whose every execution leaves a line in `file`, durably, before they answer: what was executed how often can be told
+ * Tools whose every execution leaves a line in `file`, durably, before they return: how often each was executed can be seen
  * after a crash. `mark` is the argument that names the call, `slowMs` how long `slow` takes.
  */
 export function effectTools(file: string, slowMs = SLOW_MS): Tool[] {

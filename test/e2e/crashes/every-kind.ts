@@ -30,6 +30,7 @@ const KNOWN_PLACES: ReadonlyMap<string, { readonly scenario: string; readonly fi
   ['log.repair', { scenario: 'parallel', first: 'tool.record' }],
   // It waits for a lease's length.
   ['deletion.finish', { scenario: 'deletion', first: 'deletion.markRemoved' }],
+  ['log.append', { scenario: 'many' }],
   ['log.steer', { scenario: 'steer' }],
 ])
 /** Of all kinds of steps, those that these scenarios need not take, and why. */

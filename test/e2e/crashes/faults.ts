@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import type { Ports } from '../../../functions/runtime/program.ts'
 import type { Tool } from '../../../functions/ports/tool.ts'
+import { waitUntilQuiet } from './quiet-database.ts'
 
 /** Kills the process at the n-th durable step of one session, or of one kind of them, just before or just after it. */
 export interface Fault {
@@ -20,7 +21,7 @@ const STEPS: { readonly [name in keyof StepPorts]: readonly (keyof StepPorts[nam
   sessions: ['create', 'update'],
   inbox: ['enqueue', 'resolve', 'cancel'],
   lease: ['start', 'take', 'claim', 'heartbeat', 'release'],
-  log: ['appendRound', 'completeCall', 'beginApproved', 'repair', 'steer', 'pause', 'endRun'],
+  log: ['appendRound', 'append', 'completeCall', 'beginApproved', 'repair', 'steer', 'pause', 'endRun'],
   janitor: ['clearDue', 'postpone'],
   deletion: ['tombstone', 'removeRows', 'markRemoved', 'finish'],
   outputs: ['put', 'removeAll'],
@@ -36,8 +37,11 @@ export interface FaultPoints {
   tool(tool: Tool): Tool
 }
 
-/** Ports and tools that kill this process where `fault` says; `trace`: a file that gets session and kind of each step. */
-export function createFaultPoints(fault: Fault | undefined, trace: string): FaultPoints {
+/**
+ * Ports and tools that kill this process where `fault` says. `trace`: a file that gets session and kind of each step.
+ * `database`: the SQLite file whose lock must be free when the process stands still.
+ */
+export function createFaultPoints(fault: Fault | undefined, trace: string, database?: string): FaultPoints {
   let count = 0
 
   function begin(session: string, kind: string): number {
@@ -52,6 +56,7 @@ export function createFaultPoints(fault: Fault | undefined, trace: string): Faul
     if (step !== fault?.step || when !== fault.when) return
     // Whoever is killed leaves nothing compiled for those that start after it. No step can come between: it takes no turn.
     flushCompileCache()
+    if (fault.stops === true && database !== undefined) waitUntilQuiet(database)
     process.kill(process.pid, fault.stops === true ? 'SIGSTOP' : 'SIGKILL')
   }
 
@@ -62,9 +67,9 @@ export function createFaultPoints(fault: Fault | undefined, trace: string): Faul
       wrapped[method] = async (...given: unknown[]): Promise<unknown> => {
         const of = given[0] as { readonly session: string } | { readonly key: { readonly session: string } }
         const step = begin('key' in of ? of.key.session : of.session, `${name}.${method}`)
-        const answer = await original(...given)
+        const result = await original(...given)
         kill(step, 'after')
-        return answer
+        return result
       }
     }
     return { ...port, ...wrapped }

@@ -5,26 +5,24 @@ import type { Client, Message, RunBody, SearchHit } from '../client.ts'
 import { eventually } from '../../eventually.ts'
 import { onceFound, type Backend, type Place } from '../backend.ts'
 import type { Knowledge } from './durable-client.ts'
+import { DELEGATE } from './scripted-model.ts'
 
 const ONCE = new Set(['record', 'guarded', 'slow', 'tardy', 'endless'])
 
-/** Of the calls of a round that are more, no row is stored: they go out with an error. */
-const MOST_CALLS = 64
-
 /** Where a session was, and the file of what its tools did. */
-interface Stage {
+interface Harness {
   readonly backend: Backend
   readonly place: Place
   readonly effects: string
 }
 
 /** What must hold of a session whose runs have ended, whatever happened on the way. */
-export async function expectWhole(client: Client, knows: Knowledge, stage: Stage): Promise<void> {
+export async function expectWhole(client: Client, knows: Knowledge, harness: Harness): Promise<void> {
   const { session } = knows
   const messages = await client.messages(session)
   const runs = await client.all<RunBody>(`/v1/sessions/${session}/runs?limit=100`)
-  const answered = await client.get<{ run: RunBody | null }>(`/v1/sessions/${session}`)
-  expect(['completed', 'failed', 'cancelled'], `${session}: its latest run`).toContain(answered.run?.status)
+  const details = await client.get<{ run: RunBody | null }>(`/v1/sessions/${session}`)
+  expect(['completed', 'failed', 'cancelled'], `${session}: its latest run`).toContain(details.run?.status)
   for (const run of runs) {
     const isEnded =
       ['completed', 'cancelled'].includes(run.status) ||
@@ -36,8 +34,9 @@ export async function expectWhole(client: Client, knows: Knowledge, stage: Stage
   const givenUp = new Set(runs.filter((run) => run.error?.code === 'crashed_repeatedly').map((run) => run.id))
   expectAcknowledged(knows, messages, givenUp)
   expectReplayable(session, messages, await client.chat(session))
-  expectEffects(session, messages, stage.effects)
-  await onceFound(stage.backend, () => expectFound(client, session, messages))
+  const completed = new Set(runs.filter((run) => run.status === 'completed').map((run) => run.id))
+  expectEffects(messages, { session, completed, file: harness.effects })
+  await onceFound(harness.backend, () => expectFound(client, session, messages))
 }
 
 /**
@@ -55,13 +54,13 @@ function expectAcknowledged(knows: Knowledge, messages: readonly Message[], give
     const found = messages.filter((message) => message.role === 'user' && textOf(message) === text)
     expect(found.length, `${session}: input ${key} in the log`).toBe(1)
   }
-  for (const [call, answer] of knows.answers) {
+  for (const [call, resolution] of knows.resolutions) {
     const row = messages.find((message) => message.role === 'tool' && message.tool_call_id === call)
-    if (typeof answer === 'string') expect(row && textOf(row), `${session}: answer of ${call}`).toBe(answer)
+    if (typeof resolution === 'string') expect(row && textOf(row), `${session}: resolution of ${call}`).toBe(resolution)
     else {
-      const ends = answer ? ['completed', 'interrupted'] : ['denied']
+      const ends = resolution ? ['completed', 'interrupted'] : ['denied']
       if (givenUp.has(row?.run_id ?? '')) ends.push('cancelled')
-      expect(ends, `${session}: call ${call}, ${answer ? 'allowed' : 'denied'}`).toContain(row?.status)
+      expect(ends, `${session}: call ${call}, ${resolution ? 'approved' : 'denied'}`).toContain(row?.status)
     }
   }
 }
@@ -73,14 +72,15 @@ export function expectReplayable(session: string, messages: readonly Message[], 
     const before = messages[index - 1]
     if (before !== undefined) expect(message.id > before.id, `${session}: ids rise`).toBe(true)
     if (message.role !== 'assistant') continue
-    expect(message.round, `${session}: rounds count up`).toBe(rounds.get(message.run_id) ?? 0)
-    rounds.set(message.run_id, message.round + 1)
+    const thread = `${message.run_id} ${message.parent_message_id ?? ''}`
+    expect(message.round, `${session}: rounds count up`).toBe(rounds.get(thread) ?? 0)
+    rounds.set(thread, message.round + 1)
     const rows = messages.filter((row) => row.assistant_message_id === message.id)
     const calls = (message.tool_calls ?? []).map((call) => call.id)
     expect(
       rows.map((row) => row.tool_call_id),
       `${session}: one result for each call`,
-    ).toStrictEqual(calls.slice(0, MOST_CALLS))
+    ).toStrictEqual(calls)
     for (const row of rows)
       expect(['running', 'waiting'], `${session}: call ${row.tool_call_id} has ended`).not.toContain(row.status)
   }
@@ -92,19 +92,34 @@ export function expectReplayable(session: string, messages: readonly Message[], 
   }
 }
 
-/** No call that must not run twice has; what is said to be completed has run; what may be run again was. */
-function expectEffects(session: string, messages: readonly Message[], effectsFile: string): void {
+/** What the tools of a session did, and its runs that were not ended from outside. */
+interface Effects {
+  readonly session: string
+  readonly completed: ReadonlySet<string>
+  readonly file: string
+}
+
+/**
+ * No call that must not run twice has; what is said to be completed has run; what may be run again was, unless its run was
+ * cancelled or given up.
+ */
+function expectEffects(messages: readonly Message[], { session, completed, file }: Effects): void {
   const times = new Map<string, number>()
-  for (const line of readFileSync(effectsFile, 'utf8').split('\n')) {
+  for (const line of readFileSync(file, 'utf8').split('\n')) {
     const [tool, of, , call] = line.split('\t')
     if (of === session) times.set(`${tool} ${call}`, (times.get(`${tool} ${call}`) ?? 0) + 1)
   }
   for (const row of messages) {
     if (row.role !== 'tool' || row.tool_name === 'client') continue
+    if (row.tool_name === DELEGATE) {
+      if (completed.has(row.run_id)) expect(row.status, `${session}: what a member did`).toBe('completed')
+      continue
+    }
     const name = `${row.tool_name} ${row.tool_call_id}`
     const executed = times.get(name) ?? 0
     if (ONCE.has(row.tool_name ?? '')) expect(executed, `${session}: executions of ${name}`).toBeLessThanOrEqual(1)
-    else expect(row.status, `${session}: ${name} may be executed again`).not.toBe('interrupted')
+    else if (completed.has(row.run_id))
+      expect(row.status, `${session}: ${name} may be executed again`).not.toBe('interrupted')
     if (row.status === 'denied') expect(executed, `${session}: executions of ${name}`).toBe(0)
     if (row.status === 'completed') expect(executed, `${session}: executions of ${name}`).toBeGreaterThan(0)
   }
@@ -112,26 +127,35 @@ function expectEffects(session: string, messages: readonly Message[], effectsFil
 
 async function expectFound(client: Client, session: string, messages: readonly Message[]): Promise<void> {
   // A search says that it is incomplete when its tenant's backlog takes longer than it waits: with clocks that are hurried, no time.
-  await eventually(async () => {
-    const hits = await client.all<SearchHit>(
-      `/v1/search?limit=50&role=tool_result&session=${session}&q=${encodeURIComponent('result of')}`,
-    )
+  // A connection that broke is not asked again: its program was killed.
+  const broken = await eventually(async () => {
+    let hits: readonly SearchHit[]
+    try {
+      hits = await client.all<SearchHit>(
+        `/v1/search?limit=50&role=tool_result&session=${session}&q=${encodeURIComponent('result of')}`,
+      )
+    } catch (error) {
+      if (error instanceof TypeError) return error
+      throw error
+    }
     const found = new Set(hits.map((hit) => hit.message_id))
     for (const message of messages)
-      if (message.role === 'tool' && message.status === 'completed')
+      if (message.role === 'tool' && message.status === 'completed' && message.tool_name !== DELEGATE)
         expect(found.has(message.id), `${session}: the search finds ${message.call}`).toBe(true)
+    return undefined
   })
+  if (broken !== undefined) throw broken
 }
 
 /** What must hold of a session that was deleted. */
-export async function expectGone(client: Client, knows: Knowledge, stage: Stage): Promise<void> {
+export async function expectGone(client: Client, knows: Knowledge, harness: Harness): Promise<void> {
   const { session } = knows
   expect((await client.send('GET', `/v1/sessions/${session}`)).status).toBe(404)
-  await onceFound(stage.backend, async () => {
+  await onceFound(harness.backend, async () => {
     const { data } = await client.get<{ data: SearchHit[] }>(`/v1/search?session=${session}&q=result`)
     expect(data, `${session}: nothing of it is found`).toStrictEqual([])
   })
-  const objects = (await stage.place.objects()).join('\n')
+  const objects = (await harness.place.objects()).join('\n')
   for (const { data: sent } of knows.events.values())
     if (sent.message !== undefined)
       expect(objects.includes(sent.message.id), `${session}: an object is left`).toBe(false)

@@ -18,7 +18,7 @@ const BENCHES = 2
 const LONGEST_LIFE_MS = 700
 /** Where the machine is busy, a program lives for up to so many times as long as it took to start: it would do nothing else. */
 const LONGEST_LIFE_OF_STARTS = 1.5
-const LONGEST_ANSWER_MS = 60
+const LONGEST_COMPLETION_MS = 60
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000)
 
 interface Series {
@@ -26,6 +26,14 @@ interface Series {
   readonly modelBaseUrl: string
   readonly seed: number
   readonly kills: number
+  /** Aborts with the error of a bench that has failed: the others end, too. */
+  readonly signal: AbortSignal
+}
+interface Count {
+  readonly kills: number
+  readonly sessions: number
+  /** Sessions of which a program was killed at least once. */
+  readonly hit: number
 }
 interface Client {
   readonly scenario: Scenario
@@ -41,17 +49,26 @@ export const randomKillsOn = (backend: Backend, kills: number) =>
     async () => {
       const random = randomNumbers(SEED)
       const model = await startOpenAiServer(async (request) => {
-        await sleep(random() * LONGEST_ANSWER_MS)
+        await sleep(random() * LONGEST_COMPLETION_MS)
         return scriptedModel(request)
       })
       try {
         const seeds = Array.from({ length: BENCHES }, (_, index) => SEED + index)
         console.log(`random kills with CRASH_SEED=${SEED}`)
-        const counts = await Promise.all(
-          seeds.map((seed) => killAtRandom({ backend, modelBaseUrl: model.baseUrl, seed, kills: kills / BENCHES })),
+        const failed = new AbortController()
+        const series = { backend, modelBaseUrl: model.baseUrl, kills: kills / BENCHES, signal: failed.signal }
+        const counts: Count[] = []
+        await Promise.all(
+          seeds.map(async (seed) => {
+            try {
+              counts.push(await killAtRandom({ ...series, seed }))
+            } catch (error) {
+              failed.abort(error)
+            }
+          }),
         )
-        const sum = (pick: (count: (typeof counts)[number]) => number): number =>
-          counts.reduce((total, count) => total + pick(count), 0)
+        failed.signal.throwIfAborted()
+        const sum = (pick: (count: Count) => number): number => counts.reduce((total, count) => total + pick(count), 0)
         console.log(
           `${sum((one) => one.kills)} kills, ${sum((one) => one.sessions)} sessions checked, ${sum((one) => one.hit)} of them killed at least once`,
         )
@@ -64,12 +81,7 @@ export const randomKillsOn = (backend: Backend, kills: number) =>
   )
 
 /** Keeps some sessions going while their program is killed again and again; checks each session that has got to its end. */
-async function killAtRandom({
-  backend,
-  modelBaseUrl,
-  seed,
-  kills,
-}: Series): Promise<{ kills: number; sessions: number; hit: number }> {
+async function killAtRandom({ backend, modelBaseUrl, seed, kills, signal }: Series): Promise<Count> {
   const random = randomNumbers(seed)
   const bench = await createCrashBench(modelBaseUrl, backend)
   const ended: Client[] = []
@@ -81,14 +93,19 @@ async function killAtRandom({
   }
   try {
     for (let kill = 0; kill <= kills; kill++) {
+      signal.throwIfAborted()
       while (kill < kills && clients.length < SESSIONS_AT_ONCE) clients.push(newClient())
       const begun = performance.now()
       const program = await bench.start()
       const startMs = performance.now() - begun
       const longestMs = Math.max(LONGEST_LIFE_MS * backend.slower, LONGEST_LIFE_OF_STARTS * startMs)
       const life = kill < kills ? sleep(random() * longestMs).then(() => program.kill()) : undefined
-      const done = await Promise.all(clients.map((client) => live(bench, program, client)))
-      await (life ?? program.kill())
+      let done: readonly boolean[]
+      try {
+        done = await Promise.all(clients.map((client) => live(bench, program, client)))
+      } finally {
+        await (life ?? program.kill())
+      }
       bench.letLeasesEnd()
       ended.push(...clients.filter((_, index) => done[index]))
       clients = clients.filter((_, index) => done[index] !== true)
@@ -100,7 +117,7 @@ async function killAtRandom({
   }
 }
 
-/** One session in one life of the program: answers whether it has got to its end and was checked. */
+/** One session in one life of the program: returns whether it has got to its end and was checked. */
 async function live(bench: CrashBench, program: RunningProgram, client: Client): Promise<boolean> {
   try {
     if (await driveUntilCrash(program, client.scenario, client.knows)) {

@@ -46,6 +46,7 @@ export const scenarios: readonly Scenario[] = [
   oneInput('approval', 'approve'),
   oneInput('denial', 'approve', { denies: true }),
   oneInput('last-round', 'long', { agent: 'brief' }),
+  oneInput('team', 'team', { agent: 'leader' }),
   oneInput('many', 'many', { stride: 23 }),
   oneInput('tool-time-out', 'tardy'),
   oneInput('model-error', 'flaky'),

@@ -2,7 +2,10 @@ import type { ChatRequest, OpenAiStep } from '../../model-server/openai-server.t
 
 type Call = readonly [tool: string, mark: string]
 
-/** What the model does after an input that begins with the word: one batch of calls after the other, then its answer. */
+/** The tool by which a leader gives a member a task. */
+export const DELEGATE = 'delegate_task_to_member'
+
+/** What the model does after an input that begins with the word: one batch of calls after the other, then its completion. */
 const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
   parallel: [
     [
@@ -44,6 +47,21 @@ const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
   refused: [[['record', 'z']]],
   hang: [[['endless', 'x']]],
   say: [],
+  // Two members at once, beside a call of the leader's own.
+  team: [
+    [
+      [DELEGATE, 'm0'],
+      ['record', 'o'],
+      [DELEGATE, 'm1'],
+    ],
+  ],
+  task: [
+    [
+      ['record', 'a'],
+      ['lookup', 'b'],
+    ],
+    [['record', 'c']],
+  ],
 }
 
 /** An input for this model: its first word chooses the plan, its last word stands in every mark, so that all can be told apart. */
@@ -56,7 +74,7 @@ export const marksOf = (word: keyof typeof PLANS & string, unique: string, tool?
   )
 
 /** What the model says at the end. */
-const answerText = (unique: string): string => `all done with ${unique}`
+const completionText = (unique: string): string => `all done with ${unique}`
 
 /** Inputs after which the model does what it is asked, though they begin with `refused`. */
 const forgiven = new Set<string>()
@@ -90,14 +108,18 @@ export function scriptedModel({ messages, tools = [], tool_choice }: ChatRequest
   if (refusal !== undefined) return refusal
   const mayCall = tools.length > 0 && tool_choice !== 'none'
   const batch = mayCall ? PLANS[word]?.[round] : undefined
-  if (batch === undefined) return { answer: { parts: [{ type: 'text', text: answerText(unique) }] } }
+  if (batch === undefined) return { completion: { parts: [{ type: 'text', text: completionText(unique) }] } }
   const calls = batch.map(([name, mark], place) => ({
     type: 'tool_call' as const,
     id: `call-${round}-${place}-${unique}`,
     name,
-    arguments: JSON.stringify({ mark: `${mark}-${unique}` }),
+    arguments: JSON.stringify(
+      name === DELEGATE
+        ? { member: 'member', task: inputText('task', `${unique}.${mark}`) }
+        : { mark: `${mark}-${unique}` },
+    ),
   }))
-  return { answer: { parts: [{ type: 'text', text: `round ${round}` }, ...calls] } }
+  return { completion: { parts: [{ type: 'text', text: `round ${round}` }, ...calls] } }
 }
 
 function contentOf(content: unknown): string {

@@ -15,7 +15,7 @@ export interface Placed {
 export interface Expectation extends Placed {
   /** Recorded messages from here on are not yet known. */
   readonly end: number
-  /** What becomes of calls that were never answered when an input follows: the API closes them, an import leaves them out. */
+  /** What happens to calls without a result when an input follows: the API closes them, an import leaves them out. */
   readonly unanswered: 'cancelled' | 'left out'
 }
 
@@ -58,12 +58,12 @@ function round(
   const text = plainText(message) ?? ''
   const calls = callsOf(message)
   const results = resultsOf(conversation, index)
-  const answered = calls.filter((call) => (results.get(call.id) ?? expectation.end) < expectation.end)
+  const withResults = calls.filter((call) => (results.get(call.id) ?? expectation.end) < expectation.end)
   const goesOn = conversation.messages
     .slice(0, expectation.end)
     .some((later, at) => at > index && later.role === 'user')
   const isClosed = goesOn && expectation.unanswered === 'cancelled'
-  if (calls.length === 0 || (answered.length === 0 && !isClosed))
+  if (calls.length === 0 || (withResults.length === 0 && !isClosed))
     return text === '' ? [] : [{ role: 'assistant', content: text }]
   const tool_calls = calls.map(({ id, function: { name, arguments: text } }) => ({
     id,
@@ -73,7 +73,9 @@ function round(
   return [
     { role: 'assistant', content: text === '' ? null : text, tool_calls },
     ...calls.map(({ id }): OpenAiMessage => {
-      const result = answered.some((call) => call.id === id) ? conversation.messages[results.get(id) ?? -1] : undefined
+      const result = withResults.some((call) => call.id === id)
+        ? conversation.messages[results.get(id) ?? -1]
+        : undefined
       const content =
         result === undefined
           ? isClosed

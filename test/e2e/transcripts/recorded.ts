@@ -88,7 +88,7 @@ export function resultsOf(conversation: Conversation, at: number): Map<string, n
   return results
 }
 
-/** Tool messages after the answer `at` that name no call of the conversation, as far as the next answer with calls. */
+/** Tool messages after the completion `at` that name no call of the conversation, as far as the next completion with calls. */
 export function strayResultsAfter({ messages }: Conversation, at: number): RecordedMessage[] {
   const ids = new Set(messages.flatMap((message) => callsOf(message).map((call) => call.id)))
   const end = messages.findIndex((message, index) => index > at && callsOf(message).length > 0)
@@ -97,7 +97,7 @@ export function strayResultsAfter({ messages }: Conversation, at: number): Recor
     .filter((message) => message.role === 'tool' && !ids.has(message.tool_call_id ?? ''))
 }
 
-/** Results beyond the first of the calls of answer `at`. */
+/** Results beyond the first of the calls of completion `at`. */
 export function furtherResultsOf(conversation: Conversation, at: number): RecordedMessage[] {
   const results = resultsOf(conversation, at)
   const further: RecordedMessage[] = []
@@ -117,7 +117,7 @@ export function shapesBeyondTheApi(conversation: Conversation): string[] {
   if (messages[first]?.role !== 'user') found.add('leading assistant')
   for (const [index, message] of messages.entries()) {
     if (message.role === 'system' && index >= Math.max(first, 1)) found.add('late system message')
-    if (message.role === 'assistant' && messages[index - 1]?.role === 'assistant') found.add('two answers in a row')
+    if (message.role === 'assistant' && messages[index - 1]?.role === 'assistant') found.add('two completions in a row')
     if (strayResultsAfter(conversation, index).length > 0) found.add('result without a call')
   }
   return [...found]
@@ -148,7 +148,7 @@ function addKinds(found: Set<string>, conversation: Conversation, index: number,
   if (message.role !== 'assistant') return
   const calls = callsOf(message)
   const results = resultsOf(conversation, index)
-  if (calls.length === 0 && text === '') found.add('empty answer')
+  if (calls.length === 0 && text === '') found.add('empty completion')
   if (calls.length > 0 && message.content === '') found.add('empty content beside calls')
   if (calls.length > 0 && (message.content === null || message.content === undefined))
     found.add('null content beside calls')

@@ -11,10 +11,10 @@ const END_OF_RECORD: OpenAiStep = {
   body: { error: { message: 'the record ends here', type: 'invalid_request_error' } },
 }
 
-/** Long texts in pieces of this many UTF-16 units: thousands of answers would otherwise be millions of frames. */
+/** Long texts in pieces of this many UTF-16 units: thousands of completions would otherwise be millions of frames. */
 const PIECE = 50
 
-/** What the model server is to answer, request after request, and how much of the record each request must know. */
+/** The model server's completions, request after request, and how much of the record each request must contain. */
 export interface ScriptedRequest {
   readonly step: OpenAiStep
   /** The recorded messages before this index are in the request. */
@@ -25,7 +25,7 @@ export interface ScriptedRequest {
 export function scriptOf({ messages }: Conversation): ScriptedRequest[] {
   const script: ScriptedRequest[] = []
   for (const [index, message] of messages.entries()) {
-    if (message.role === 'assistant') script.push({ step: { answer: answerOf(message) }, end: index })
+    if (message.role === 'assistant') script.push({ step: { completion: completionOf(message) }, end: index })
     const next = messages[index + 1]
     if (
       message.role !== 'assistant' &&
@@ -38,7 +38,7 @@ export function scriptOf({ messages }: Conversation): ScriptedRequest[] {
   return script
 }
 
-const answerOf = (message: RecordedMessage) => ({
+const completionOf = (message: RecordedMessage) => ({
   role: 'assistant' as const,
   content: plainText(message) ?? '',
   tool_calls: callsOf(message),
@@ -60,7 +60,7 @@ export async function driveThroughApi(client: Client, conversation: Conversation
   const refused = async (run: string, message: RecordedMessage): Promise<void> => {
     const results = [resultOf(message, message.tool_call_id ?? '')]
     const { status } = await client.send('POST', `/v1/sessions/${id}/runs/${run}/tool-results`, { results })
-    if (status !== 409) throw new Error(`${id}: a second result for a call was answered ${status}`)
+    if (status !== 409) throw new Error(`${id}: a second result for a call got ${status}`)
   }
   const tools = clientTools(conversation)
   for (const [index, message] of messages.entries()) {

@@ -26,7 +26,7 @@ export async function importConversation(ports: Ports, tenant: string, conversat
   await ports.sessions.create({ ...key, agent: id, metadata: {}, ...instructions })
   const at: Import = { ports, key, conversation, lease: undefined, round: 0, head: undefined }
   for (const [index, message] of messages.entries()) {
-    // Embedded storage answers at once: without this, nobody else would get a turn for seconds.
+    // Embedded storage never yields: without this, nothing else would get a turn for seconds.
     await nextTurn()
     if (message.role === 'user') await startRun(at, [{ type: 'text', text: plainText(message) ?? '' }])
     if (message.role === 'system' && index > 0) await startRun(at, [{ type: 'text', text: plainText(message) ?? '' }])
@@ -54,8 +54,8 @@ async function startRun(at: Import, parts?: readonly UserPart[]): Promise<Lease>
 
 async function endRun(at: Import, message?: AssistantMessage): Promise<void> {
   if (at.lease === undefined) return
-  const answer = message === undefined ? {} : { message }
-  await at.ports.log.endRun(at.lease, { outcome: 'completed', stopReason: 'answer', ...answer })
+  const completion = message === undefined ? {} : { message }
+  await at.ports.log.endRun(at.lease, { outcome: 'completed', stopReason: 'answer', ...completion })
   at.lease = undefined
 }
 
@@ -82,13 +82,13 @@ async function storeCompletion(at: Import, index: number, message: RecordedMessa
 }
 
 /**
- * A call that was never answered gets no row: an import knows nothing of it. A result whose call is not known gets one at a
+ * A call without a result gets no row: an import knows nothing of it. A result whose call is not known gets one at a
  * place that no call has (promises R2).
  */
 async function storeRound(at: Import, lease: Lease, index: number, assistant: AssistantMessage): Promise<void> {
   const { conversation } = at
   const results = resultsOf(conversation, index)
-  const answered = assistant.toolCalls.flatMap((call, sequence) => {
+  const rowsOfCalls = assistant.toolCalls.flatMap((call, sequence) => {
     const message = conversation.messages[results.get(call.id) ?? -1]
     return message === undefined ? [] : [{ call, sequence, message }]
   })
@@ -97,14 +97,14 @@ async function storeRound(at: Import, lease: Lease, index: number, assistant: As
     sequence: assistant.toolCalls.length + place,
     message,
   }))
-  const rows = [...answered, ...stray].map(({ call, sequence, message }) => {
+  const rows = [...rowsOfCalls, ...stray].map(({ call, sequence, message }) => {
     const row = openRow(at, lease, assistant, call, sequence)
     return { row, text: plainText(message) ?? '' }
   })
   await at.ports.log.appendRound(lease, { assistant, tools: rows.map(({ row }) => row) })
   for (const { row, text } of rows) {
-    const { parts, output, object } = fitContent({ messageId: row.id, attempt: '1' }, { text }, DEFAULT_POLICIES)
-    if (object !== undefined) await at.ports.outputs.put(at.key, object.name, object.bytes, object.mediaType)
+    const { parts, output, objects } = fitContent({ messageId: row.id, attempt: '1' }, { text }, DEFAULT_POLICIES)
+    for (const object of objects) await at.ports.outputs.put(at.key, object.name, object.bytes, object.mediaType)
     const completedAt = at.ports.clock.now()
     await at.ports.log.completeCall(lease, {
       ...{ messageId: row.id, status: 'completed', parts, output, completedAt, durationMs: 0 },

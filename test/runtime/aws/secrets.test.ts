@@ -1,17 +1,16 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
-import { createSecretModels } from '../../../functions/runtime/aws/secrets.ts'
+import { createSecretModels, openSecret } from '../../../functions/runtime/aws/secrets.ts'
 
 const SECRET = 'tooltrail-dev-models'
 const VALUE = 'sk-ant-never-to-be-seen'
 const REQUEST: ModelRequest = { messages: [], tools: [], toolChoice: 'auto', options: {} }
 
-/** Secrets Manager at the wire: answers with what `answer` is at the time. */
-let answer: { status: number; body: object }
+/** Secrets Manager at the wire: responds with the current `reply`. */
+let reply: { status: number; body: object }
 let reads: unknown[]
 let server: ReturnType<typeof createServer>
 let warnings: string[]
@@ -28,7 +27,7 @@ beforeEach(async () => {
     request.on('end', () => {
       reads.push(JSON.parse(body))
       const headers = { 'content-type': 'application/x-amz-json-1.1' }
-      response.writeHead(answer.status, headers).end(JSON.stringify(answer.body))
+      response.writeHead(reply.status, headers).end(JSON.stringify(reply.body))
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -39,17 +38,18 @@ afterEach(() => {
   server.close()
 })
 
-const holds = (text: string): void => void (answer = { status: 200, body: { Name: SECRET, SecretString: text } })
+const holds = (text: string): void => void (reply = { status: 200, body: { Name: SECRET, SecretString: text } })
+
+const config = () => ({
+  region: 'eu-central-1',
+  endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  maxAttempts: 1,
+})
 
 const open = () =>
   createSecretModels({
-    client: new SecretsManagerClient({
-      region: 'eu-central-1',
-      endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-      maxAttempts: 1,
-    }),
-    secret: SECRET,
+    secret: openSecret(config(), SECRET),
     bedrock: { region: 'eu-central-1', credentials: async () => ({ accessKeyId: 'role', secretAccessKey: 'role' }) },
     logger: { warn: (message, fields) => void warnings.push(JSON.stringify([message, fields])) },
     fetch: async (_url, init) => {
@@ -91,7 +91,7 @@ test('while the secret cannot be read, the last good keys are used', async () =>
   holds(JSON.stringify({ ANTHROPIC_API_KEY: VALUE }))
   const models = open()
   await ask(models)
-  answer = { status: 400, body: { __type: 'AccessDeniedException', message: 'no' } }
+  reply = { status: 400, body: { __type: 'AccessDeniedException', message: 'no' } }
   vi.setSystemTime(Date.now() + 301_000)
   await ask(models)
   expect(keys).toEqual([VALUE, VALUE])
@@ -113,6 +113,7 @@ test.each([
   ['is a list', JSON.stringify([VALUE]), 'JSON object'],
   ['has a setting that is no text', JSON.stringify({ ANTHROPIC_API_KEY: [VALUE] }), 'ANTHROPIC_API_KEY'],
   ['has a setting that there is not', JSON.stringify({ ANTROPIC_API_KEY: VALUE }), 'ANTROPIC_API_KEY'],
+  ['has headers that are none', JSON.stringify({ OTEL_EXPORTER_OTLP_HEADERS: VALUE }), 'OTEL_EXPORTER_OTLP_HEADERS'],
   ['has an address that is none', JSON.stringify({ MODEL_BASE_URL: VALUE }), 'MODEL_BASE_URL'],
 ])('a secret that %s is an error that names it and what is wrong, never its value', async (_, text, named) => {
   holds(text)
@@ -122,8 +123,15 @@ test.each([
   expect(error).not.toContain(VALUE)
 })
 
+test('headers of traces come from the secret, and are none where it holds none', async () => {
+  holds(JSON.stringify({ OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${VALUE}` }))
+  expect((await openSecret(config(), SECRET).read()).traceHeaders).toEqual({ 'x-api-key': VALUE })
+  holds('{}')
+  expect((await openSecret(config(), SECRET).read()).traceHeaders).toEqual({})
+})
+
 test('a secret that there is not is an error that names it', async () => {
-  answer = { status: 400, body: { __type: 'ResourceNotFoundException', message: "can't find it" } }
+  reply = { status: 400, body: { __type: 'ResourceNotFoundException', message: "can't find it" } }
   await expect(open().open('anthropic/claude-test')).rejects.toMatchObject({
     code: 'authentication',
     message: expect.stringContaining(`secret ${SECRET}`) as string,

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createStreamingHandler } from '../../../functions/runtime/lambda/streaming.ts'
 import type { StreamingHandler } from '../../../functions/runtime/lambda/streaming.ts'
 import { makeTool } from '../../agent/harness.ts'
-import { expectJson, openStage } from '../../http/stage.ts'
-import type { Stage } from '../../http/stage.ts'
+import { expectJson, openHttpHarness } from '../../http/harness.ts'
+import type { HttpHarness } from '../../http/harness.ts'
 import { eventOf, putLambdaGlobal, removeLambdaGlobal, streamed } from './lambda-global.ts'
 
 interface Message {
@@ -12,37 +12,44 @@ interface Message {
   readonly output?: { readonly url: string }
 }
 
-let stage: Stage
+let harness: HttpHarness
 let handler: StreamingHandler
 let messages: readonly Message[]
 beforeAll(async () => {
   putLambdaGlobal()
-  stage = await openStage({
+  harness = await openHttpHarness({
     script: [{ calls: [{ name: 'silent' }] }, { text: 'ok' }],
     tools: [makeTool('silent', async () => ({ text: '' }))],
     settings: { openAccess: false },
   })
-  const key = await stage.key({ scopes: ['admin'] })
+  const key = await harness.key({ scopes: ['admin'] })
   handler = createStreamingHandler(
     async (request) => {
       if (!request.headers.has('x-no-key')) request.headers.set('authorization', key.authorization)
-      return stage.program.app.fetch(request)
+      return harness.program.app.fetch(request)
     },
     (_context, work) => work(),
   )
-  await expectJson(stage, 201, 'POST', '/v1/sessions', { id: 's' }, key)
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' }, key)
   const said = { content: 'hi' }
-  ;({ messages } = await expectJson<{ messages: Message[] }>(stage, 200, 'POST', '/v1/sessions/s/messages', said, key))
+  ;({ messages } = await expectJson<{ messages: Message[] }>(
+    harness,
+    200,
+    'POST',
+    '/v1/sessions/s/messages',
+    said,
+    key,
+  ))
 })
 afterAll(async () => {
   removeLambdaGlobal()
-  await stage.close()
+  await harness.close()
 })
 
 /** Every path that the API describes, those beside it, and one that there is not. */
 const paths = (): string[] => {
   const ids = { session: 's', message: messages[0]?.id ?? '', run: 'none', deletion: 'none' }
-  const described = Object.keys(stage.document.paths).map((path) =>
+  const described = Object.keys(harness.document.paths).map((path) =>
     path.replaceAll(/\{(\w+)\}/g, (_, name: keyof typeof ids) => ids[name]),
   )
   return [...described, '/', '/docs', '/openapi.json', '/nowhere']

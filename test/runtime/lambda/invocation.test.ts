@@ -17,11 +17,13 @@ interface Seen {
   readonly hints: Hint[]
   readonly warnings: string[]
   flushed: number
+  /** How often spans were sent. */
+  sent: number
 }
 
 /** `begun`: an invocation whose time is nearly over is told so then, however fast this machine is. */
 function invoked({ ports, worker }: Harness, begun: Promise<void> = Promise.resolve()) {
-  const seen: Seen = { hints: [], warnings: [], flushed: 0 }
+  const seen: Seen = { hints: [], warnings: [], flushed: 0, sent: 0 }
   const logger = {
     begin: () => undefined,
     identify: () => undefined,
@@ -29,13 +31,20 @@ function invoked({ ports, worker }: Harness, begun: Promise<void> = Promise.reso
     warn: (message: string) => void seen.warnings.push(message),
     error: (message: string) => void seen.warnings.push(message),
   }
-  const queue = { send: async (hint: Hint) => void seen.hints.push(hint) }
+  const queue = {
+    // What is not awaited would be frozen with the function.
+    async send(hint: Hint) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      seen.hints.push(hint)
+    },
+  }
   const metrics = { flush: () => void seen.flushed++ }
+  const traces = Promise.resolve({ flush: async () => void seen.sent++ })
   const sleep = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
     milliseconds < A_SECOND ? begun : ports.clock.sleep(milliseconds, signal)
   return {
     seen,
-    loop: { ports: { clock: { ...ports.clock, sleep }, queue }, worker, logger, metrics, stopMarginMs: 1_000 },
+    loop: { ports: { clock: { ...ports.clock, sleep }, queue }, worker, logger, metrics, traces, stopMarginMs: 1_000 },
   }
 }
 
@@ -50,16 +59,34 @@ const A_SECOND = 1_000
 /** Resolves when `slow` executes, or a model was asked that calls `begin`. */
 const untilBegun = (): Promise<void> => new Promise((resolve) => (begin = resolve))
 
-test('an invocation ends when the run that it began has, though its answer was given before', async () => {
+test('an invocation ends when the run that it began has, though its response was sent before', async () => {
   harness = await openHarness({ script: [{ calls: [{ name: 'slow' }] }, { text: 'done' }], tools: [slow] })
   const { loop, seen } = invoked(harness)
   const { submit, events } = harness
   await invoke(loop, left(60_000), 0, () => submit('go'))
   expect(events.at(-1)?.type).toBe('run.completed')
-  expect([seen.hints, seen.flushed]).toEqual([[], 1])
+  expect([seen.hints, seen.flushed, seen.sent]).toEqual([[], 1, 1])
 })
 
-test('it ends so even when its answer failed', async () => {
+test('its spans are recorded from its beginning on, and are sent before it ends', async () => {
+  const steps: string[] = []
+  harness = await openHarness({ script: [{ text: 'done' }] })
+  const { loop } = invoked(harness)
+  const { submit, events } = harness
+  const begun = new Promise((resolve) => setTimeout(resolve, 50)).then(() => steps.push('recorded'))
+  const flush = async (): Promise<void> => {
+    steps.push(`sent after ${events.at(-1)?.type}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    steps.push('taken')
+  }
+  await invoke({ ...loop, traces: begun.then(() => ({ flush })) }, left(60_000), 0, async () => {
+    steps.push('worked')
+    await submit('go')
+  })
+  expect(steps).toEqual(['recorded', 'worked', 'sent after run.completed', 'taken'])
+})
+
+test('it ends so even if its response failed', async () => {
   harness = await openHarness({ script: [{ calls: [{ name: 'slow' }] }, { text: 'done' }], tools: [slow] })
   const { loop } = invoked(harness)
   const { submit, events } = harness
@@ -69,6 +96,30 @@ test('it ends so even when its answer failed', async () => {
   })
   await expect(failing).rejects.toThrow('the caller has left')
   expect(events.at(-1)?.type).toBe('run.completed')
+})
+
+test('an invocation does not end before a call that ignored its time limit has, so that nothing of it goes on in the next', async () => {
+  let end = (): void => undefined
+  const deaf = {
+    ...makeTool('deaf', async () => {
+      await new Promise<void>((resolve) => (end = resolve))
+      return { text: 'late' }
+    }),
+    timeoutMs: 20,
+  }
+  harness = await openHarness({ script: [{ calls: [{ name: 'deaf' }] }, { text: 'done' }], tools: [deaf] })
+  const { loop } = invoked(harness)
+  const { submit, settled } = harness
+  let isOver = false
+  let runId = ''
+  const invocation = invoke(loop, left(60_000), 0, async () => void (runId = await submit('go')))
+  void invocation.then(() => (isOver = true))
+  await expect.poll(() => runId).not.toBe('')
+  expect(await settled(runId)).toMatchObject({ status: 'completed' })
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(isOver).toBe(false)
+  end()
+  await invocation
 })
 
 test('a run that is still going near the end of the time is handed on, with one hop more', async () => {

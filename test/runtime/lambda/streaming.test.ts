@@ -31,7 +31,7 @@ test('status, headers and bytes go out as the app gave them', async () => {
   expect(new Uint8Array(body)).toEqual(bytes)
 })
 
-test('an answer without a body has its prelude, too', async () => {
+test('a response without a body has its prelude, too', async () => {
   const { prelude, body } = await call(eventOf('/v1/x'), async () => new Response(null, { status: 204 }))
   expect([prelude.statusCode, body.length]).toEqual([204, 0])
 })
@@ -56,7 +56,7 @@ test('the app sees method, query, headers and the very bytes of the body', async
   expect(seen).toEqual(['POST', '/v1/x', ['ä b', 'c'], 'a', 'text/a, text/b', sent])
 })
 
-test('a GET with a body is answered, without it', async () => {
+test('a GET with a body is served without it', async () => {
   const { prelude } = await call(eventOf('/healthz', { body: 'whatever' }), async (request) => {
     return new Response(null, { status: request.body === null ? 200 : 400 })
   })

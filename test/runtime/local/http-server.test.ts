@@ -14,7 +14,7 @@ afterEach(async () => {
 
 const HERE = { port: 0, host: '127.0.0.1' }
 
-/** A server whose answers begin at once and end when they are let go. */
+/** A server whose responses begin at once and end when they are released. */
 async function serveSlowly() {
   const asked = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()
@@ -33,9 +33,9 @@ async function serveSlowly() {
   return { ...server, asked: asked.promise, end: () => end.resolve() }
 }
 
-test('a server that is drained waits for the answers under way, which come whole, and takes no more connections', async () => {
+test('a server that is drained waits for the responses under way, which come whole, and accepts no more connections', async () => {
   const { url, drain, close, asked, end } = await serveSlowly()
-  const answer = fetch(url).then((response) => response.text())
+  const response = fetch(url).then((response) => response.text())
   await asked
   let isDrained = false
   const drained = drain().then(() => (isDrained = true))
@@ -43,7 +43,7 @@ test('a server that is drained waits for the answers under way, which come whole
   expect(isDrained).toBe(false)
   end()
   await drained
-  expect(await answer).toBe('the beginning and the end')
+  expect(await response).toBe('the beginning and the end')
   await close()
 })
 
@@ -56,11 +56,11 @@ test('it does not wait for connections that ask nothing, and closes them', async
   await Promise.all([once(silent, 'close'), close()])
 })
 
-test('a client that has left is not waited for, and an answer that takes too long can be cut', async () => {
+test('a client that has left is not waited for, and a response that takes too long can be cut', async () => {
   const { url, drain, close, asked } = await serveSlowly()
   const left = new AbortController()
-  const answers = [fetch(url, { signal: left.signal }), fetch(url)].map(async (answer) => (await answer).text())
-  const results = Promise.allSettled(answers)
+  const bodies = [fetch(url, { signal: left.signal }), fetch(url)].map(async (response) => (await response).text())
+  const results = Promise.allSettled(bodies)
   await asked
   await sleep(50)
   left.abort()

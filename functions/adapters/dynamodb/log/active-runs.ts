@@ -21,9 +21,9 @@ const activeKey = (keyId: string): ItemKey => ({
 })
 
 /**
- * What the write that accepts a run has to hold, beside the run, for its key's cap: the item that lists the runs of the key, as
- * it was read, with this one. So of runs that come at once no more than the cap are accepted. Nothing is written when a run ends:
- * who finds the list full looks up, strongly, which of its runs have. Throws `too_many_active_runs` when none has.
+ * What the write that accepts a run must also contain for its key's cap: the item that lists the runs of the key, as it was
+ * read, with this one added. So simultaneous runs never exceed the cap. Nothing is written when a run ends: whoever finds the
+ * list full checks with strong reads which of its runs have ended. Throws `too_many_active_runs` if none has.
  */
 export async function countActions(
   rows: SessionRows,

@@ -9,8 +9,8 @@ const DAY_MS = 86_400_000
 export const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000)
 
 /**
- * The session expires its days from now; nothing for one that never does. The sweeper finds the item by its index; where it
- * does not come to it, DynamoDB removes the item at `expires_at`, and the removal leads to the same deletion.
+ * The session expires its days from now; nothing for one that never does. The sweeper finds the item by its index. If it does
+ * not get to it, DynamoDB removes the item at `expires_at`, and the removal leads to the same deletion.
  */
 export function putExpiry(key: SessionKey, ttlDays: number | undefined, now: number): Action[] {
   if (ttlDays === undefined) return []

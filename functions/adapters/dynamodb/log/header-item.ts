@@ -1,13 +1,14 @@
+import { definedFields } from '../../../domain/defined-fields.ts'
 import { LeaseLost, TooltrailError } from '../../../domain/errors.ts'
 import { LEASE_MS, type Lease, type SessionHeader, type SessionKey } from '../../../domain/session.ts'
-import { flagAt, given, numberAt, textAt, type Item } from '../attributes.ts'
+import { flagAt, numberAt, textAt, type Item } from '../attributes.ts'
 import { absent, all, any, below, is, present, type Change, type Condition } from '../expressions.ts'
 import { placeAt, sessionOf, timeOfPlace } from '../keys.ts'
 
 /*
- * Beside the protocol's fields a header has: `due_shard` and `group`, `at` (the keys of the indexes), `started` (the last
- * run started: older ones are not queued), `ttl_days`, `runs` (started so far), `rounds` and token counts of the active run,
- * `owner_print` and `agent_print` for lists.
+ * In addition to the protocol's fields, a header has: `due_shard` and `group`, `at` (the keys of the indexes), `started` (the
+ * last run started: older ones are not queued), `ttl_days`, `runs` (started so far), `rounds` and token counts of the active
+ * run, `owner_print` and `agent_print` for lists.
  */
 
 /** The coordination state that an item holds. */
@@ -19,16 +20,17 @@ export function headerOf(item: Item): SessionHeader {
     status: textAt(item, 'status') === 'live' ? 'live' : 'deleted',
     generation: numberAt(item, 'gen') ?? 0,
     ...(owner === undefined || until === undefined ? {} : { lease: { owner, until } }),
-    ...given('activeRun', textAt(item, 'active_run')),
     paused: flagAt(item, 'paused'),
     waiting: numberAt(item, 'waiting') ?? 0,
     queued: numberAt(item, 'queued') ?? 0,
-    ...given('tail', textAt(item, 'tail')),
-    ...given('head', textAt(item, 'head')),
-    ...given('floor', textAt(item, 'floor')),
     ...(run === undefined ? {} : { cancel: { run, reason: reason === 'superseded' ? 'superseded' : 'user' } }),
     takeovers: numberAt(item, 'takeovers') ?? 0,
-    ...given('due', numberAt(item, 'due')),
+    ...definedFields({
+      activeRun: textAt(item, 'active_run'),
+      tail: textAt(item, 'tail'),
+      head: textAt(item, 'head'),
+      due: numberAt(item, 'due'),
+    }),
   }
 }
 

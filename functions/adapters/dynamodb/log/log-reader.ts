@@ -1,20 +1,22 @@
 import { isUlid } from '../../../domain/ids.ts'
 import type { Run } from '../../../domain/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import { createPage } from '../../../log/message-length.ts'
+import { createPage, messageLength, runLength } from '../../../log/message-length.ts'
 import type { LogReader, MessageQuery } from '../../../ports/log-reader.ts'
-import { textAt, type Item } from '../attributes.ts'
-import { all, between, is, type Condition } from '../expressions.ts'
+import { requiredText, textAt, type Item } from '../attributes.ts'
+import { all, between, is, startsWith, type Condition } from '../expressions.ts'
+import { contextOf } from './context-item.ts'
 import { isLive } from './header-item.ts'
-import { headerKey, messageKey, partitionOf, RUN_PREFIX, runKey } from '../keys.ts'
+import { contextKey, headerKey, messageKey, partitionOf, RUN_PREFIX, runKey, STEERING_PREFIX } from '../keys.ts'
 import { messageOf } from './message-item.ts'
 import { runOf, runStatusOf } from './run-item.ts'
+import { readNumbers } from './source-items.ts'
 import { createSessionRows, queuedRuns, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 
 /** Ids stand between these. */
 const LOWEST = '0'
 const HIGHEST = 'Z'.repeat(27)
-/** Sorts before everything that a key can go on with. */
+/** Sorts before everything that a key can continue with. */
 const LAST = '\u{10ffff}'
 
 /** Reads sessions' logs, on DynamoDB. A deleted session reads like one that never was. */
@@ -28,19 +30,28 @@ export function createDynamoLogReader(dependencies: DynamoDependencies): LogRead
       const [header, item] = await table.readMany([headerKey(key), messageKey(key, id)])
       return isLive(header) && item !== undefined ? messageOf(bodies, key, item) : undefined
     },
+    context: async (key) => {
+      const [header, item] = await table.readMany([headerKey(key), contextKey(key)])
+      return isLive(header) ? contextOf(rows, key, item) : {}
+    },
+    sources: (key, query) => readNumbers(rows, key, query),
     run: async (key, id) => {
       if (!isUlid(id)) return undefined
       const [header, item] = await table.readMany([headerKey(key), runKey(key, id)])
       return isLive(header) && item !== undefined ? runOf(bodies, key, item, header) : undefined
     },
     runs: (key, query) => readRuns(rows, key, query),
-    queued: async (key) => {
+    queued: async (key, limit = Infinity) => {
       const header = await table.read(headerKey(key))
       const runs: Run[] = []
       if (isLive(header))
-        for await (const item of queuedRuns(rows, key, header)) runs.push(await runOf(bodies, key, item, header))
+        for await (const item of queuedRuns(rows, key, header)) {
+          runs.push(await runOf(bodies, key, item, header))
+          if (runs.length >= limit) break
+        }
       return runs
     },
+    steering: (key, limit) => readSteering(rows, key, limit),
   }
 }
 
@@ -56,9 +67,9 @@ async function readMessages(
     ...(run === undefined || !isUlid(run) ? [] : [runKey(key, run)]),
   ])
   if (!isLive(header) || (run !== undefined && runItem === undefined)) return { messages: [], more: false }
-  const page = createPage(limit, query.mostCharacters)
-  const filtered = query.roles !== undefined || query.agent !== undefined
-  // A run's messages come after those that stood in the log when it started.
+  const page = createPage(messageLength, limit, query.mostCharacters)
+  const filtered = [query.roles, query.agent, query.parentToolCallId].some((filter) => filter !== undefined)
+  // A run's messages come after those that were in the log when it started.
   const after = later(query.after, runItem && textAt(runItem, 'since'))
   const range = {
     keys: all(is('pk', partitionOf(key)), idsBetween(after, query.before, runItem)),
@@ -69,16 +80,17 @@ async function readMessages(
   for await (const item of table.query(range)) {
     if (!isIn(after, query.before, textAt(item, 'sk') ?? '')) continue
     if (run !== undefined && textAt(item, 'run') !== run) {
-      // And they stand together: what is not of the run comes after them.
+      // And they are contiguous: messages of other runs come after them.
       if (query.order === 'ascending') break
       continue
     }
     if (query.roles !== undefined && !query.roles.some((role) => role === textAt(item, 'role'))) continue
     const message = await messageOf(bodies, key, item)
     if (query.agent !== undefined && message.agent !== query.agent) continue
-    if (!page.take(message)) return { messages: page.messages, more: true }
+    if (query.parentToolCallId !== undefined && message.parentToolCallId !== query.parentToolCallId) continue
+    if (!page.take(message)) return { messages: page.entries, more: true }
   }
-  return { messages: page.messages, more: false }
+  return { messages: page.entries, more: false }
 }
 
 const isIn = (after: string | undefined, before: string | undefined, id: string): boolean =>
@@ -87,7 +99,7 @@ const isIn = (after: string | undefined, before: string | undefined, id: string)
 const later = (left: string | undefined, right: string | undefined): string | undefined =>
   left === undefined || (right !== undefined && right > left) ? right : left
 
-/** At least the ids that are wanted; of a run no more than to where it ended. */
+/** At least the requested ids; for a run, no further than its end. */
 function idsBetween(after: string | undefined, before: string | undefined, run: Item | undefined): Condition {
   const last = (run && textAt(run, 'last')) ?? HIGHEST
   const from = after !== undefined && after > LOWEST ? after : LOWEST
@@ -95,21 +107,31 @@ function idsBetween(after: string | undefined, before: string | undefined, run: 
   return between('sk', from, to < from ? from : to)
 }
 
+async function readSteering({ table }: SessionRows, key: SessionKey, limit: number): Promise<string[]> {
+  if (!isLive(await table.read(headerKey(key)))) return []
+  const ids: string[] = []
+  const keys = all(is('pk', partitionOf(key)), startsWith('sk', STEERING_PREFIX))
+  for await (const item of table.query({ keys, pageSize: limit })) {
+    ids.push(requiredText(item, 'sk').slice(STEERING_PREFIX.length))
+    if (ids.length >= limit) break
+  }
+  return ids
+}
+
 async function readRuns(
   { table, bodies }: SessionRows,
   key: SessionKey,
-  { before, limit, status }: Parameters<LogReader['runs']>[1],
+  { before, limit, status, mostCharacters }: Parameters<LogReader['runs']>[1],
 ): ReturnType<LogReader['runs']> {
   const header = await table.read(headerKey(key))
   if (!isLive(header)) return { runs: [], more: false }
   const keys = all(is('pk', partitionOf(key)), between('sk', RUN_PREFIX, RUN_PREFIX + (before ?? LAST)))
-  const found: Run[] = []
+  const page = createPage(runLength, limit, mostCharacters)
   const filtered = status === undefined ? { pageSize: limit + 2 } : {}
   for await (const item of table.query({ keys, descending: true, ...filtered })) {
     if (textAt(item, 'sk') === RUN_PREFIX + (before ?? LAST)) continue
     if (status !== undefined && runStatusOf(item) !== status) continue
-    found.push(await runOf(bodies, key, item, header))
-    if (found.length > limit) break
+    if (!page.take(await runOf(bodies, key, item, header))) return { runs: page.entries, more: true }
   }
-  return { runs: found.slice(0, limit), more: found.length > limit }
+  return { runs: page.entries, more: false }
 }

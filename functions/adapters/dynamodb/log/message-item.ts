@@ -1,14 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import { historyDocuments } from '../../../search/documents.ts'
-import {
-  textOf,
-  type Message,
-  type Output,
-  type ToolMessage,
-  type ToolPart,
-  type ToolStatus,
-} from '../../../domain/message.ts'
+import { SHORTEST_CHUNK } from '../../../search/chunks.ts'
+import { historyDocuments, offloadedBytes, shownText } from '../../../search/documents.ts'
+import { type Message, type Output, type ToolMessage, type ToolPart, type ToolStatus } from '../../../domain/message.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
 import type { SessionKey } from '../../../domain/session.ts'
+import type { StoredSource } from '../../../domain/message.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from '../attributes.ts'
 import { joined, type Bodies, type Text, type TextFields } from './bodies.ts'
 import { absent, all, is, type Change, type Condition } from '../expressions.ts'
@@ -16,22 +12,27 @@ import { messageKey } from '../keys.ts'
 import type { Action } from '../table.ts'
 import { BYTES_AT_ONCE, bytesOf } from './write-limits.ts'
 
-/** What a call came to: written once, when it ends, so that it can be stored without reading the row. */
+/** The result of a call: written once, when it ends, so that it can be stored without reading the row. */
 interface Result {
   readonly parts: readonly ToolPart[]
   readonly output?: Output
+  readonly sources?: readonly StoredSource[]
   readonly completedAt?: number
   readonly durationMs?: number
 }
 
-/** What a row says once and for all; the rest are attributes, which conditions look at, and the result. */
+/** What never changes in a row; the rest are attributes, which conditions check, and the result. */
 type Fixed = Omit<Message, 'id' | 'status' | 'generation' | 'resolutionHash' | keyof Result>
 
-const RESULT_FIELDS = ['parts', 'output', 'completedAt', 'durationMs'] as const satisfies readonly (keyof Result)[]
-/** Fewer characters than a chunk of a result advances by, so that this many documents are never too few. */
-const SHORTEST_CHUNK = 2_500
+const RESULT_FIELDS = [
+  'parts',
+  'output',
+  'sources',
+  'completedAt',
+  'durationMs',
+] as const satisfies readonly (keyof Result)[]
 
-/** The texts of a new message, to be stored before `putMessage` is written. */
+/** The texts of a new message; store them before `putMessage` is written. */
 export function textsOfMessage(message: Message): Text[] {
   const { id } = message
   if (message.role !== 'tool') return [{ id, attribute: 'body', text: JSON.stringify({ ...message, id: undefined }) }]
@@ -42,12 +43,12 @@ export function textsOfMessage(message: Message): Text[] {
   return hasResult ? [body, textOfResult(id, message)] : [body]
 }
 
-/** The text of a result, to be stored before the change to the row is written. */
-export function textOfResult(id: string, { parts, output, completedAt, durationMs }: Result): Text {
+/** The text of a result; store it before the change to the row is written. */
+export function textOfResult(id: string, { parts, output, sources, completedAt, durationMs }: Result): Text {
   return {
     id,
     attribute: 'result',
-    text: JSON.stringify({ parts, output, completedAt, durationMs } satisfies Unset<Result>),
+    text: JSON.stringify({ parts, output, sources, completedAt, durationMs } satisfies Unset<Result>),
   }
 }
 type Unset<T> = { readonly [field in keyof T]: T[field] | undefined }
@@ -61,7 +62,7 @@ export function putMessage(key: SessionKey, message: Message, texts: readonly Te
     role: message.role,
     status: tool?.status,
     gen: tool?.generation,
-    answer_hash: tool?.resolutionHash,
+    resolution_hash: tool?.resolutionHash,
     rev: 1,
     documents: countDocuments(message),
     ...joined(texts),
@@ -85,7 +86,7 @@ export async function messageOf(bodies: Bodies, key: SessionKey, item: Item): Pr
   if (body === undefined) throw new Error(`message ${id} has no body`)
   const fixed = JSON.parse(body) as Fixed
   if (fixed.role !== 'tool') return { id, ...fixed } as Message
-  const resolutionHash = textAt(item, 'answer_hash')
+  const resolutionHash = textAt(item, 'resolution_hash')
   return {
     id,
     ...fixed,
@@ -107,7 +108,7 @@ export async function toolMessageOf(bodies: Bodies, key: SessionKey, item: Item)
 /** Of the 100 items of one write; the rest are the header, the run and the like. */
 const ROWS_AT_ONCE = 90
 
-/** As many of the calls, from the first, as one atomic write may change. */
+/** As many of the first calls as one atomic write may change. */
 export function batchOf(calls: readonly ToolMessage[]): readonly ToolMessage[] {
   let bytes = 0
   const end = calls.findIndex((call, place) => {
@@ -121,19 +122,19 @@ export function batchOf(calls: readonly ToolMessage[]): readonly ToolMessage[] {
 export const isSame = (left: Message, right: Message): boolean =>
   isDeepStrictEqual(left, JSON.parse(JSON.stringify(right)))
 
-/** How many documents of the history index a message has at most: kept in its row, so that they can be deleted without its texts. */
+/** The most history documents that a message can have: kept in its row, so that they can be deleted without its text. */
 function countDocuments(message: Message): number {
   const tool = message.role === 'tool' ? message : undefined
-  const content = { text: textOf(message.parts), call: tool?.call ?? '' }
+  const content = { text: shownText(message), call: tool?.call ?? '' }
   const shown = historyDocuments(message, { key: { tenant: '', session: '' } }, content).length
-  const offloaded = tool?.output?.object === undefined ? 0 : Math.ceil(tool.output.bytes / SHORTEST_CHUNK)
-  return shown + offloaded
+  return shown + (tool === undefined ? 0 : Math.ceil(offloadedBytes(tool) / SHORTEST_CHUNK))
 }
 
 /** How many more a result adds to those of its call. */
-export function documentsOfResult({ parts, output }: Result): number {
-  const [call, text] = ['', textOf(parts)]
+export function documentsOfResult({ parts, output, sources }: Result): number {
+  const result = { parts, ...definedFields({ output, sources }) }
+  const [call, text] = ['', shownText(result)]
   const message = { role: 'tool', parts, output, call } as unknown as ToolMessage
   const shown = historyDocuments(message, { key: { tenant: '', session: '' } }, { text, call }).length
-  return shown + (output?.object === undefined ? 0 : Math.ceil(output.bytes / SHORTEST_CHUNK))
+  return shown + Math.ceil(offloadedBytes(result) / SHORTEST_CHUNK)
 }

@@ -1,11 +1,13 @@
 import { LeaseLost, TooltrailError } from '../../../domain/errors.ts'
 import type { AssistantMessage, ToolMessage } from '../../../domain/message.ts'
 import type { Run } from '../../../domain/run.ts'
-import { callAtEnd } from '../../../domain/run-changes.ts'
-import type { Lease } from '../../../domain/session.ts'
-import type { RunEnd, RunLog } from '../../../ports/run-log.ts'
+import { callAtEnd, CLOSED_AT_END, endedRun, pausedRun, type RunEnd } from '../../../domain/run-changes.ts'
+import type { Lease, SessionKey } from '../../../domain/session.ts'
+import type { UsageAccount } from '../../../domain/usage-count.ts'
+import type { RunLog } from '../../../ports/run-log.ts'
 import { numberAt, textAt, type Item } from '../attributes.ts'
 import type { TextFields } from './bodies.ts'
+import { putContext } from './context-item.ts'
 import { above, all, is, present, together, type Change, type Condition } from '../expressions.ts'
 import { renewExpiry } from './expiry.ts'
 import { active, headIs, heldHeader, isHeld, isLive, mine, notCancelled, released } from './header-item.ts'
@@ -22,14 +24,16 @@ import {
   textsOfMessage,
   toolMessageOf,
 } from './message-item.ts'
-import { runOf, runStatusOf, textOfEnd } from './run-item.ts'
+import { decidedAs, runOf, runStatusOf, textOfEnd, textOfNotices } from './run-item.ts'
 import { openCalls, rowsOfRun, type SessionRows } from './session-rows.ts'
+import { putNumbers } from './source-items.ts'
 import type { Action } from '../table.ts'
-import { counted, counterNames, joinUsages, sumOf } from './usage-counters.ts'
+import { countedInRun, counterNames } from './usage-counters.ts'
+import { countUsage } from './usage-items.ts'
 
 type Ended = NonNullable<Awaited<ReturnType<RunLog['endRun']>>>
 
-/** Each attempt fails only when a client has written to this very session meanwhile. */
+/** An attempt fails only if a client has written to this session meanwhile. */
 const ATTEMPTS = 16
 
 /** The run and its session, both read strongly, of a holder. */
@@ -39,29 +43,41 @@ async function readHeld({ table }: SessionRows, lease: Lease): Promise<{ header:
   return { header, run }
 }
 
-/** Releases the lease with the run paused, as long as a call waits and no cancel has come in. */
+/** Releases the lease with the run paused if a call waits and no cancel has come in. */
 export async function pause(rows: SessionRows, lease: Lease): Promise<Run | undefined> {
   const { table, bodies, clock } = rows
   const read = await readHeld(rows, lease)
   const header = heldHeader(read.header, lease)
   if ((numberAt(header, 'waiting') ?? 0) === 0 || textAt(header, 'cancel_run') !== undefined) return undefined
-  const run = await runOf(bodies, lease, read.run, header)
+  const [before, calls] = await Promise.all([runOf(bodies, lease, read.run, header), openCalls(rows, lease, header)])
+  const waiting = calls.filter(({ status }) => status === 'waiting')
+  const run = pausedRun(before, waiting, textAt(header, 'head'))
+  const [notices = {}] = await bodies.store(lease, [textOfNotices(run.id, run.notices ?? [])])
   const refusal = await table.write([
     {
       update: headerKey(lease),
       when: all(mine(lease), above('waiting', 0), notCancelled),
-      change: together(released(lease), { set: { gen: lease.generation + 1, paused: true }, remove: ['due'] }),
+      change: together(released(lease), { set: { paused: true }, remove: ['due'] }),
     },
-    { update: runKey(lease, lease.runId), when: is('status', 'running'), change: { set: { status: 'paused' } } },
+    {
+      update: runKey(lease, lease.runId),
+      when: all(is('status', 'running'), decidedAs(read.run)),
+      change: { set: { status: 'paused', ...notices } },
+    },
     ...renewExpiry(lease, header, clock.now()),
   ])
-  if (refusal === undefined) return { ...run, status: 'paused' }
+  if (refusal === undefined) return run
   if (refusal[0] !== undefined && isHeld(refusal[0].item, lease)) return undefined
   throw new LeaseLost(lease.session, lease.generation)
 }
 
 /** Ends the run with its last message and whatever calls are open, and gives the lease back. */
-export async function endRun(rows: SessionRows, lease: Lease, end: RunEnd): Promise<Ended | undefined> {
+export async function endRun(
+  rows: SessionRows,
+  lease: Lease,
+  end: RunEnd,
+  account: UsageAccount = {},
+): Promise<Ended | undefined> {
   const { bodies, clock } = rows
   const now = clock.now()
   const texts = await bodies.store(lease, [
@@ -79,11 +95,16 @@ export async function endRun(rows: SessionRows, lease: Lease, end: RunEnd): Prom
     const isLast = batch.length === open.length
     const calls = batch.map((call) => callAtEnd(call, now))
     const actions = isLast
-      ? await endActions(rows, lease, end, { header, run, texts, now, calls: batch })
+      ? [
+          ...(await endActions(rows, lease, end, { header, run, texts, now, calls: batch })),
+          ...countUsage(lease, end.message, account),
+        ]
       : await closeActions(rows, lease, batch, now)
     if ((await rows.table.write(actions)) !== undefined) continue
     for (const call of calls) closed.set(call.id, call)
-    if (isLast) return endedRun(rows, lease, end, { header, run, now, closed: [...closed.values()] })
+    if (!isLast) continue
+    const before = await runOf(bodies, lease, run, header)
+    return { run: endedRun(before, end, now), closed: [...closed.values()], queued: isQueued(header) }
   }
   throw new TooltrailError('storage_failed', `session ${lease.session} kept changing at the end of a run`, {
     retryable: true,
@@ -96,33 +117,33 @@ function requireGreater(message: AssistantMessage | undefined, header: Item): vo
     throw new TooltrailError('storage_failed', `message id ${message.id} is not greater than the last, ${head}`)
 }
 
-const CLOSED_AT_END: readonly (string | undefined)[] = ['cancelled', 'interrupted']
-
-/** Closes calls; each only as it was read, for a client may answer one that waits at this very moment. */
-async function closeRows(
+/** Closes calls as `close` says; each only if unchanged since it was read, as a client may resolve a waiting one meanwhile. */
+export async function closeRows(
   { bodies }: SessionRows,
-  lease: Lease,
+  key: SessionKey,
   calls: readonly ToolMessage[],
-  now: number,
+  close: (call: ToolMessage) => ToolMessage,
 ): Promise<Action[]> {
-  const closed = calls.map((call) => callAtEnd(call, now))
+  const closed = calls.map(close)
   const texts = await bodies.store(
-    lease,
+    key,
     closed.map((call) => textOfResult(call.id, call)),
   )
-  return calls.map(({ id, status, generation }, place) => ({
-    update: messageKey(lease, id),
-    when: isCall(status, generation),
+  return closed.map((after, place) => ({
+    update: messageKey(key, after.id),
+    when: isCall(calls[place]?.status ?? after.status, after.generation),
     change: changeMessage({
-      set: { status: closed[place]?.status ?? 'cancelled', ...texts[place] },
-      add: { documents: documentsOfResult({ parts: closed[place]?.parts ?? [] }) },
+      set: { status: after.status, ...texts[place] },
+      add: { documents: documentsOfResult(after) },
     }),
   }))
 }
 
+const isQueued = (header: Item): boolean => (numberAt(header, 'queued') ?? 0) > 0
+
 const waitingIn = (calls: readonly ToolMessage[]): number => calls.filter(({ status }) => status === 'waiting').length
 
-/** More calls than one write takes: some are closed before, and the run is ended by a later write. */
+/** If there are more calls than one write takes, some are closed first and a later write ends the run. */
 async function closeActions(
   rows: SessionRows,
   lease: Lease,
@@ -130,7 +151,10 @@ async function closeActions(
   now: number,
 ): Promise<Action[]> {
   const change = { add: { waiting: -waitingIn(calls) } }
-  return [{ update: headerKey(lease), when: mine(lease), change }, ...(await closeRows(rows, lease, calls, now))]
+  return [
+    { update: headerKey(lease), when: mine(lease), change },
+    ...(await closeRows(rows, lease, calls, (call) => callAtEnd(call, now))),
+  ]
 }
 
 interface EndState {
@@ -163,23 +187,23 @@ async function endActions(rows: SessionRows, lease: Lease, end: RunEnd, state: E
       },
     },
     { update: detailsKey(lease), when: present('pk'), change: foldTotals(lease, counters) },
-    ...(message === undefined ? [] : [putMessage(lease, message, messageTexts)]),
-    ...(await closeRows(rows, lease, calls, now)),
+    ...(message === undefined ? [] : [putMessage(lease, message, messageTexts), ...putNumbers(lease, message)]),
+    ...(end.context === undefined ? [] : [await putContext(rows, lease, end.context)]),
+    ...(await closeRows(rows, lease, calls, (call) => callAtEnd(call, now))),
     ...renewExpiry(lease, header, now),
   ]
 }
 
-/** Rounds and tokens of the whole run, which its header has counted, with its last answer. */
+/** Rounds and tokens of the whole run: what its header has counted, plus its last completion. */
 function countersAtEnd(header: Item, { message }: RunEnd): Record<string, number> {
-  const added = message === undefined ? {} : counted(message.agent, message.usage)
+  const added = message === undefined ? {} : countedInRun(message)
   const sums: Record<string, number> = { rounds: numberAt(header, 'rounds') ?? 0 }
   for (const name of counterNames(header)) sums[name] = numberAt(header, name) ?? 0
   for (const [name, count] of Object.entries(added)) sums[name] = (sums[name] ?? 0) + count
-  if (message !== undefined && message.parentToolCallId === undefined) sums['rounds'] = (sums['rounds'] ?? 0) + 1
   return sums
 }
 
-/** The session's totals, once for each run: `folded` names the last, for whoever reads both items at different moments. */
+/** The session's totals, once for each run: `folded` names the last run, for readers that see both items at different times. */
 const foldTotals = (lease: Lease, counters: Readonly<Record<string, number>>): Change => ({
   set: { folded: lease.runId },
   add: counters,
@@ -190,7 +214,7 @@ const foldTotals = (lease: Lease, counters: Readonly<Record<string, number>>): C
  * appended calls that would never end.
  */
 function endCondition(lease: Lease, { outcome }: RunEnd, header: Item): Condition {
-  const queue = (numberAt(header, 'queued') ?? 0) > 0 ? above('queued', 0) : is('queued', 0)
+  const queue = isQueued(header) ? above('queued', 0) : is('queued', 0)
   const conditions = [mine(lease), queue, headIs(textAt(header, 'head'))]
   if (outcome !== 'cancelled') conditions.push(notCancelled)
   return all(...conditions)
@@ -198,42 +222,20 @@ function endCondition(lease: Lease, { outcome }: RunEnd, header: Item): Conditio
 
 /** The session is due exactly when inputs are queued. */
 function headerAtEnd(lease: Lease, { message }: RunEnd, header: Item, now: number): Change {
-  const isQueued = (numberAt(header, 'queued') ?? 0) > 0
+  const queued = isQueued(header)
   return together(released(lease), active(header, now), {
     set: {
       waiting: 0,
       paused: false,
       rounds: 0,
       ...(message === undefined ? {} : { head: message.id }),
-      ...(isQueued ? { due: now } : {}),
+      ...(queued ? { due: now } : {}),
     },
-    remove: [...['active_run', 'cancel_run', 'cancel_reason'], ...(isQueued ? [] : ['due']), ...counterNames(header)],
+    remove: [...['active_run', 'cancel_run', 'cancel_reason'], ...(queued ? [] : ['due']), ...counterNames(header)],
   })
 }
 
-async function endedRun(
-  { bodies }: SessionRows,
-  lease: Lease,
-  { message, outcome, stopReason, error }: RunEnd,
-  { header, run, now, closed }: { header: Item; run: Item; now: number; closed: readonly ToolMessage[] },
-): Promise<Ended> {
-  const before = await runOf(bodies, lease, run, header)
-  const result = message === undefined ? {} : { [message.agent]: message.usage ?? sumOf({}) }
-  const usageByAgent = joinUsages(before.usageByAgent, result)
-  const ended: Run = {
-    ...before,
-    ...(error === undefined ? {} : { error }),
-    status: outcome,
-    stopReason,
-    endedAt: now,
-    rounds: before.rounds + (message !== undefined && message.parentToolCallId === undefined ? 1 : 0),
-    usage: sumOf(usageByAgent),
-    usageByAgent,
-  }
-  return { run: ended, closed, queued: (numberAt(header, 'queued') ?? 0) > 0 }
-}
-
-/** The same end, when this holder stored it before; throws `LeaseLost` otherwise. */
+/** The same end, if this holder stored it before; throws `LeaseLost` otherwise. */
 async function endedBefore(
   rows: SessionRows,
   lease: Lease,
@@ -250,9 +252,9 @@ async function endedBefore(
   }
   const ended = await runOf(bodies, lease, run, undefined)
   const closedItems = (await rowsOfRun(rows, lease, run)).filter((item) =>
-    CLOSED_AT_END.includes(textAt(item, 'status')),
+    CLOSED_AT_END.some((status) => status === textAt(item, 'status')),
   )
   const calls = await Promise.all(closedItems.map((item) => toolMessageOf(bodies, lease, item)))
   const closed = calls.filter(({ completedAt }) => completedAt === ended.endedAt)
-  return { run: ended, closed, queued: (numberAt(header, 'queued') ?? 0) > 0 }
+  return { run: ended, closed, queued: isQueued(header) }
 }

@@ -6,34 +6,46 @@ import { isBlocked, isFree, type SessionHeader, type SessionKey } from '../../..
 import type { Cancelled, Enqueued, NewRun, RunInbox } from '../../../ports/run-inbox.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from '../attributes.ts'
 import { countActions } from './active-runs.ts'
+import { requireBudgetOf } from './budget.ts'
 import { resolveCalls } from './call-resolutions.ts'
 import { absent, all, any, below, is, present, together, type Change, type Condition } from '../expressions.ts'
 import { renewExpiry, seconds } from './expiry.ts'
 import { headerOf, isNotBlocked, live, liveHeader, notCancelled, woken } from './header-item.ts'
 import { claimKey, headerKey, runKey } from '../keys.ts'
 import { putMessage, textsOfMessage } from './message-item.ts'
-import { isQueued, putRun, runIdOf, runStatusOf, textOfEnd, textsOfRun } from './run-item.ts'
+import {
+  isQueued,
+  putRun,
+  putSteering,
+  removeSteering,
+  runIdOf,
+  runOf,
+  runStatusOf,
+  textOfEnd,
+  textsOfRun,
+} from './run-item.ts'
 import { headerAtStart, leaseAtStart } from './run-start.ts'
 import { createSessionRows, readResolvedRun, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 import type { Action } from '../table.ts'
 
 /** How long an idempotency key is remembered, in milliseconds. */
-const CLAIM_MS = 86_400_000
-/** Each attempt fails only when somebody else has written to this very session meanwhile. */
+export const CLAIM_MS = 86_400_000
+/** An attempt fails only if somebody else has written to this session meanwhile. */
 const ATTEMPTS = 64
 const LONGEST_WAIT_MS = 200
 
-/** What clients hand in, on DynamoDB. */
+/** Takes what clients send, on DynamoDB. */
 export function createDynamoRunInbox(dependencies: DynamoDependencies): RunInbox {
   const rows = createSessionRows(dependencies)
   return {
     enqueue: (key, run) => untilDecided(rows, key, () => enqueue(rows, key, run)),
+    join: (key, runId, idempotency) => untilDecided(rows, key, () => join(rows, key, runId, idempotency)),
     resolve: (key, runId, resolutions) => untilDecided(rows, key, () => resolveCalls(rows, key, runId, resolutions)),
     cancel: (key, runId) => untilDecided(rows, key, () => cancel(rows, key, runId)),
   }
 }
 
-/** Repeats work that answers undefined because the session changed between its read and its write. */
+/** Repeats work that returns undefined because the session changed between its read and its write. */
 async function untilDecided<Resolution>(
   { clock }: SessionRows,
   key: SessionKey,
@@ -58,11 +70,30 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
   if (known !== undefined) return { runId: known, repeated: true }
   const state = headerOf(header)
   await requireAcceptable(rows, key, state, newRun)
+  await requireBudgetOf(table, key.tenant, newRun, now)
   const run = acceptedRun(newRun, nextId(state.tail, now), now)
   const claimed = [...claimActions(key, newRun, run.id, now), ...(await countActions(rows, key, newRun, run.id))]
   return newRun.startAs !== undefined && isIdle(state)
     ? startAtOnce(rows, key, header, run, { owner: newRun.startAs, now, claimed })
     : putInQueue(rows, key, state, run, { now, claimed })
+}
+
+async function join(
+  { table, clock }: SessionRows,
+  key: SessionKey,
+  runId: string,
+  idempotency: NonNullable<NewRun['idempotency']>,
+): Promise<Pick<Enqueued, 'runId' | 'repeated'> | undefined> {
+  const now = clock.now()
+  const [header, claim] = await table.readMany([headerKey(key), claimKey(key, idempotency.keyHash)])
+  liveHeader(header, key)
+  const known = knownRun(claim, { idempotency }, now)
+  if (known !== undefined) return { runId: known, repeated: true }
+  const refusal = await table.write([
+    { check: headerKey(key), when: live },
+    ...claimActions(key, { idempotency }, runId, now),
+  ])
+  return refusal === undefined ? { runId, repeated: false } : undefined
 }
 
 const isIdle = (header: SessionHeader): boolean =>
@@ -124,6 +155,7 @@ async function putInQueue(
       change: together(woken(now), superseded, { set: { tail: run.id, ...superseded.set }, add: { queued: 1 } }),
     },
     putRun(key, run, texts),
+    ...putSteering(key, run),
     ...claimed,
   ])
   return refusal === undefined ? { runId: run.id, repeated: false } : undefined
@@ -141,7 +173,11 @@ function idleWhereAsked(header: SessionHeader, run: Run): Condition[] {
 }
 
 /** The run that was accepted before under this idempotency key. */
-function knownRun(claim: Item | undefined, { idempotency }: NewRun, now: number): string | undefined {
+function knownRun(
+  claim: Item | undefined,
+  { idempotency }: Pick<NewRun, 'idempotency'>,
+  now: number,
+): string | undefined {
   if (claim === undefined || idempotency === undefined || (numberAt(claim, 'until') ?? 0) < now) return undefined
   const run = requiredText(claim, 'run')
   if (textAt(claim, 'body_hash') !== idempotency.bodyHash)
@@ -149,7 +185,12 @@ function knownRun(claim: Item | undefined, { idempotency }: NewRun, now: number)
   return run
 }
 
-function claimActions(key: SessionKey, { idempotency }: NewRun, run: string, now: number): Action[] {
+function claimActions(
+  key: SessionKey,
+  { idempotency }: Pick<NewRun, 'idempotency'>,
+  run: string,
+  now: number,
+): Action[] {
   if (idempotency === undefined) return []
   const until = now + CLAIM_MS
   const fields = { body_hash: idempotency.bodyHash, run, until, expires_at: seconds(until) }
@@ -190,6 +231,7 @@ async function cancel(rows: SessionRows, key: SessionKey, runId: string): Promis
     const refusal = await table.write([
       { update: headerKey(key), when: all(live, present('tail')), change: { add: { queued: -1 } } },
       { update: runKey(key, id), when: isQueued, change: ended },
+      ...removeSteering(key, await runOf(bodies, key, run, undefined)),
     ])
     return refusal === undefined ? { state: 'cancelled' } : undefined
   }

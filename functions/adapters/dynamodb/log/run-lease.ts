@@ -1,7 +1,7 @@
 import { LeaseLost } from '../../../domain/errors.ts'
 import { nextId } from '../../../domain/ids.ts'
 import type { ToolMessage } from '../../../domain/message.ts'
-import { messageOfInput, startedRun } from '../../../domain/run-changes.ts'
+import { messageOfInput, resumedRun, startedRun } from '../../../domain/run-changes.ts'
 import { isBlocked, isFree, LEASE_MS, type Lease, type SessionHeader } from '../../../domain/session.ts'
 import type { RunLease, Started } from '../../../ports/run-lease.ts'
 import { textAt, type Item } from '../attributes.ts'
@@ -21,7 +21,7 @@ import {
 } from './header-item.ts'
 import { headerKey, messageKey, runKey } from '../keys.ts'
 import { changeMessage, putMessage, textsOfMessage } from './message-item.ts'
-import { isQueued, runOf, startedChange } from './run-item.ts'
+import { decidedAs, isQueued, removeSteering, runOf, startedChange, textOfNotices } from './run-item.ts'
 import { headerAtStart, landedLease, landedStart, leaseAtStart } from './run-start.ts'
 import { createSessionRows, openCalls, queuedRuns, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 
@@ -35,6 +35,10 @@ export function createDynamoRunLease(dependencies: DynamoDependencies): RunLease
   return {
     look: async (key) => {
       const header = await rows.table.read(headerKey(key))
+      return header && headerOf(header)
+    },
+    glance: async (key) => {
+      const header = await rows.table.glance(headerKey(key))
       return header && headerOf(header)
     },
     start: (seen, owner) => start(rows, seen, owner),
@@ -68,6 +72,7 @@ async function start(rows: SessionRows, seen: SessionHeader, owner: string): Pro
       change: together(headerAtStart(header, change), { add: { queued: -1 } }),
     },
     { update: runKey(key, run.id), when: isQueued, change: startedChange(now, state.head) },
+    ...removeSteering(key, run),
     ...(message === undefined ? [] : [putMessage(key, message, texts)]),
     ...renewExpiry(key, header, now),
   ])
@@ -76,7 +81,7 @@ async function start(rows: SessionRows, seen: SessionHeader, owner: string): Pro
   return startedBefore(rows, key, await table.read(headerKey(key)), owner)
 }
 
-/** What this owner has started already, for the answer of the store may have been lost. */
+/** What this owner has already started, because the store's response may have been lost. */
 async function startedBefore(
   rows: SessionRows,
   key: { readonly tenant: string; readonly session: string },
@@ -89,12 +94,16 @@ async function startedBefore(
 }
 
 async function take(rows: SessionRows, seen: SessionHeader, owner: string): Promise<Lease | undefined> {
-  const { table, clock } = rows
+  const { table, bodies, clock } = rows
   const now = clock.now()
   const { activeRun } = seen
   const key = { tenant: seen.tenant, session: seen.session }
   if (activeRun === undefined) return undefined
-  if (isFree(seen, now) && !isBlocked(seen)) {
+  const [header, item] =
+    isFree(seen, now) && !isBlocked(seen) ? await table.readMany([headerKey(key), runKey(key, activeRun)]) : []
+  if (item !== undefined) {
+    const { notices = [] } = resumedRun(await runOf(bodies, key, item, header), header && textAt(header, 'head'))
+    const [text = {}] = await bodies.store(key, [textOfNotices(activeRun, notices)])
     const change = together(
       leased(seen.generation, owner, now),
       seen.lease === undefined ? {} : { add: { takeovers: 1 } },
@@ -107,8 +116,8 @@ async function take(rows: SessionRows, seen: SessionHeader, owner: string): Prom
       },
       {
         update: runKey(key, activeRun),
-        when: any(is('status', 'running'), is('status', 'paused')),
-        change: { set: { status: 'running' } },
+        when: all(any(is('status', 'running'), is('status', 'paused')), decidedAs(item)),
+        change: { set: { status: 'running', ...text } },
       },
     ])
     if (refusal === undefined)
@@ -135,7 +144,7 @@ async function claim(rows: SessionRows, lease: Lease): ReturnType<RunLease['clai
     open,
   })
   if (running.length === 0) return result(before, seen)
-  // Refused where the call has ended meanwhile, or a later holder was faster: the reads below tell which.
+  // Refused if the call has ended meanwhile or a later holder was faster: the reads below show which.
   await Promise.all(
     running.map(({ id }) =>
       table.update(
@@ -159,12 +168,12 @@ async function heartbeat({ table }: SessionRows, lease: Lease, until: number): P
   const updated = await table.update(headerKey(lease), all(mine(lease), below('lease_until', until)), {
     set: { lease_until: until, ...(movesDue ? { due: until } : {}) },
   })
-  // Refused although it is mine: a later heartbeat was faster, and the lease lasts longer than asked.
+  // Refused although it is mine: a later heartbeat was faster, and the lease lasts longer than requested.
   if (!updated.done && !isHeld(updated.item, lease)) throw new LeaseLost(lease.session, lease.generation)
 }
 
 async function release({ table, clock }: SessionRows, lease: Lease): Promise<void> {
-  const change = together(released(lease), { set: { gen: lease.generation + 1, due: clock.now() } })
+  const change = together(released(lease), { set: { due: clock.now() } })
   const refusal = await table.write([{ update: headerKey(lease), when: mine(lease), change }])
   if (refusal !== undefined) throw new LeaseLost(lease.session, lease.generation)
 }

@@ -1,10 +1,12 @@
 import { LeaseLost, TooltrailError } from '../../../domain/errors.ts'
-import { isLeaders, STATUS_TEXT, type Message, type ToolMessage, type UserMessage } from '../../../domain/message.ts'
-import { messageOfInput } from '../../../domain/run-changes.ts'
+import { isLeaders, type Message, type ToolMessage, type UserMessage } from '../../../domain/message.ts'
+import { interruptedCall, messageOfInput } from '../../../domain/run-changes.ts'
 import type { Lease } from '../../../domain/session.ts'
+import type { UsageAccount } from '../../../domain/usage-count.ts'
 import type { CallResult, Round, RunLog } from '../../../ports/run-log.ts'
 import { numberAt, textAt } from '../attributes.ts'
 import { all, is } from '../expressions.ts'
+import { recordDecision } from './context-item.ts'
 import { headBelow, heldHeader, isHeld, mine } from './header-item.ts'
 import { headerKey, messageKey, runKey } from '../keys.ts'
 import {
@@ -19,33 +21,40 @@ import {
   textsOfMessage,
   toolMessageOf,
 } from './message-item.ts'
-import { endRun, pause } from './run-endings.ts'
-import { isQueued, runOf, runStatusOf } from './run-item.ts'
+import { closeRows, endRun, pause } from './run-endings.ts'
+import { isQueued, removeSteering, runOf, runStatusOf } from './run-item.ts'
 import { namesOf } from './bodies.ts'
+import { putNumbers } from './source-items.ts'
+import type { Action } from '../table.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
-import { counted } from './usage-counters.ts'
+import { countedInRun } from './usage-counters.ts'
+import { countUsage } from './usage-items.ts'
 
 /** Extends one session's log, on DynamoDB. */
 export function createDynamoRunLog(dependencies: DynamoDependencies): RunLog {
   const rows = createSessionRows(dependencies)
   return {
-    appendRound: (lease, round) => appendRound(rows, lease, round),
+    appendRound: (lease, round, account) => appendRound(rows, lease, round, account),
+    append: (lease, messages) => append(rows, lease, messages),
     completeCall: (lease, result) => completeCall(rows, lease, result),
     beginApproved: (lease, messageId) => beginApproved(rows, lease, messageId),
     repair: (lease, messageIds) => repair(rows, lease, messageIds),
     steer: (lease, queuedRunId, messageId) => steer(rows, lease, queuedRunId, messageId),
+    recordDecision: (lease, decision) => recordDecision(rows, lease, decision),
     pause: (lease) => pause(rows, lease),
-    endRun: (lease, end) => endRun(rows, lease, end),
+    endRun: (lease, end, account) => endRun(rows, lease, end, account),
   }
 }
 
-async function appendRound(rows: SessionRows, lease: Lease, { assistant, tools }: Round): Promise<void> {
-  const { table, bodies } = rows
+async function appendRound(
+  rows: SessionRows,
+  lease: Lease,
+  { assistant, tools }: Round,
+  account: UsageAccount = {},
+): Promise<void> {
+  const { table } = rows
   const messages: readonly Message[] = [assistant, ...tools]
-  const texts = messages.map(textsOfMessage)
-  const stored = await bodies.store(lease, texts.flat())
-  const isLeader = isLeaders(assistant)
-  const puts = messages.map((message, place) => putMessage(lease, message, stored.splice(0, texts[place]?.length ?? 0)))
+  const puts = await putsOf(rows, lease, messages)
   const refusal = await table.write([
     {
       update: headerKey(lease),
@@ -53,23 +62,49 @@ async function appendRound(rows: SessionRows, lease: Lease, { assistant, tools }
       change: {
         set: {
           head: messages.at(-1)?.id,
-          floor: isLeader ? assistant.id : undefined,
+          floor: isLeaders(assistant) ? assistant.id : undefined,
           takeovers: 0,
         },
         add: {
           waiting: tools.filter(({ status }) => status === 'waiting').length,
-          rounds: isLeader ? 1 : 0,
-          ...counted(assistant.agent, assistant.usage),
+          ...countedInRun(assistant),
         },
       },
     },
     ...puts,
+    ...putNumbers(lease, assistant),
+    ...countUsage(lease, assistant, account),
   ])
-  if (refusal === undefined) return
-  const [header, item] = await table.readMany([headerKey(lease), messageKey(lease, assistant.id)])
+  if (refusal !== undefined) await requireStored(rows, lease, assistant)
+}
+
+async function append(rows: SessionRows, lease: Lease, messages: readonly Message[]): Promise<void> {
+  const [first] = messages
+  if (first === undefined) return
+  const refusal = await rows.table.write([
+    {
+      update: headerKey(lease),
+      when: all(mine(lease), headBelow(first.id)),
+      change: { set: { head: messages.at(-1)?.id, takeovers: 0 } },
+    },
+    ...(await putsOf(rows, lease, messages)),
+  ])
+  if (refusal !== undefined) await requireStored(rows, lease, first)
+}
+
+/** Puts of new messages, whose texts are stored. */
+async function putsOf({ bodies }: SessionRows, lease: Lease, messages: readonly Message[]): Promise<Action[]> {
+  const texts = messages.map(textsOfMessage)
+  const stored = await bodies.store(lease, texts.flat())
+  return messages.map((message, place) => putMessage(lease, message, stored.splice(0, texts[place]?.length ?? 0)))
+}
+
+/** After a refused write: passes if an earlier attempt stored this message. Throws `LeaseLost` or `storage_failed`. */
+async function requireStored({ table, bodies }: SessionRows, lease: Lease, message: Message): Promise<void> {
+  const [header, item] = await table.readMany([headerKey(lease), messageKey(lease, message.id)])
   heldHeader(header, lease)
-  const same = item !== undefined && isSame(await messageOf(bodies, lease, item), assistant)
-  if (!same) throw new TooltrailError('storage_failed', `message id ${assistant.id} is not greater than the log's last`)
+  const same = item !== undefined && isSame(await messageOf(bodies, lease, item), message)
+  if (!same) throw new TooltrailError('storage_failed', `message id ${message.id} is not greater than the log's last`)
 }
 
 async function completeCall(rows: SessionRows, lease: Lease, result: CallResult): Promise<ToolMessage> {
@@ -82,7 +117,7 @@ async function completeCall(rows: SessionRows, lease: Lease, result: CallResult)
     changeMessage({ set: { status, ...text }, add: { documents: documentsOfResult(result) } }),
   )
   if (updated.done) return toolMessageOf(bodies, lease, updated.item)
-  // The answer of an earlier attempt may have been lost: then the row says just this.
+  // The response to an earlier attempt may have been lost: then the row says exactly this.
   const { item } = updated
   const isMine = item !== undefined && textAt(item, 'status') === status && numberAt(item, 'gen') === lease.generation
   if (isMine && Object.entries(text).every(([name, value]) => textAt(item, name) === value))
@@ -114,13 +149,16 @@ async function repair(rows: SessionRows, lease: Lease, messageIds: readonly stri
   const running = before.filter(({ status }) => status === 'running')
   for (let rest: readonly ToolMessage[] = running; rest.length > 0;) {
     const batch = batchOf(rest)
-    await interrupt(rows, lease, batch, completedAt)
+    const actions = await closeRows(rows, lease, batch, (call) => interruptedCall(call, completedAt))
+    const refusal = await rows.table.write([{ check: headerKey(lease), when: mine(lease) }, ...actions])
+    // Only this holder ends calls that it has claimed, and it does not do so while it repairs.
+    if (refusal !== undefined) throw new LeaseLost(lease.session, lease.generation)
     rest = rest.slice(batch.length)
   }
   return running.length === 0 ? before : readCalls(rows, lease, messageIds)
 }
 
-/** The header and the calls of these ids; throws `LeaseLost` where one is another holder's. */
+/** The header and the calls of these ids; throws `LeaseLost` if one is another holder's. */
 async function readCalls(
   { table, bodies }: SessionRows,
   lease: Lease,
@@ -138,32 +176,6 @@ async function readCalls(
       return call
     }),
   )
-}
-
-async function interrupt(
-  { table, bodies }: SessionRows,
-  lease: Lease,
-  calls: readonly ToolMessage[],
-  completedAt: number,
-): Promise<void> {
-  const parts = [{ type: 'text', text: STATUS_TEXT.interrupted }] as const
-  const texts = await bodies.store(
-    lease,
-    calls.map(({ id }) => textOfResult(id, { parts, completedAt })),
-  )
-  const refusal = await table.write([
-    { check: headerKey(lease), when: mine(lease) },
-    ...calls.map(({ id }, place) => ({
-      update: messageKey(lease, id),
-      when: isCall('running', lease.generation),
-      change: changeMessage({
-        set: { status: 'interrupted', ...texts[place] },
-        add: { documents: documentsOfResult({ parts }) },
-      }),
-    })),
-  ])
-  // Only this holder ends calls that it has claimed, and it does not do so while it repairs.
-  if (refusal !== undefined) throw new LeaseLost(lease.session, lease.generation)
 }
 
 async function steer(
@@ -201,6 +213,7 @@ async function steer(
       change: { set: { status: 'merged', merged_into: lease.runId }, remove: namesOf('input') },
     },
     putMessage(lease, message, texts),
+    ...removeSteering(lease, queued),
   ])
   if (refusal === undefined) return message
   if (refusal[0] !== undefined && !isHeld(refusal[0].item, lease)) throw new LeaseLost(lease.session, lease.generation)

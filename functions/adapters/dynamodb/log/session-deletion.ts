@@ -24,7 +24,7 @@ export function createDynamoSessionDeletion(dependencies: DynamoDependencies): S
     removeRows: (key, limit) => removeRows(rows, key, limit),
     markRemoved: async (key, outputs) => {
       const change = { set: { removed: true, due: clock.now() + LEASE_MS }, add: { gone_outputs: outputs } }
-      // An atomic write, although of one item: it is told from its own repetition.
+      // An atomic write, although of one item, so that a repetition is recognized as such.
       await table.write([{ update: headerKey(key), when: is('status', 'deleted'), change }])
     },
     finish: async (key) => {
@@ -72,7 +72,7 @@ const FORGOTTEN = [
   ...['agent_print', 'ttl_days'],
 ]
 
-/** What is removed together goes in one write, with its counts, so that nothing is counted twice whoever else removes. */
+/** Rows are removed in one write with their counts, so that nothing is counted twice, whoever else removes rows. */
 async function removeRows(rows: SessionRows, key: SessionKey, limit: number): Promise<{ more: boolean }> {
   const { table } = rows
   const header = await table.read(headerKey(key))
@@ -94,7 +94,7 @@ async function removeRows(rows: SessionRows, key: SessionKey, limit: number): Pr
   return { more: (await someRows(rows, key, 1)).length > 0 }
 }
 
-/** Rows other than the tombstone: up to `count`, and as many as one atomic write may remove; at least one where there is any. */
+/** Rows other than the tombstone: up to `count`, and as many as one atomic write may remove; at least one if there are any. */
 async function someRows({ table }: SessionRows, key: SessionKey, count: number): Promise<Item[]> {
   const found: Item[] = []
   let bytes = 0

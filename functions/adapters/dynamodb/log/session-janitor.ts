@@ -7,7 +7,7 @@ import { isLive, live, notCancelled } from './header-item.ts'
 import { DUE_INDEX, headerKey, sessionOf, shardsOf } from '../keys.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 
-/** Pages that a look for expired sessions reads of each shard at the most, where many of them cannot be deleted now. */
+/** At most this many pages of each shard are read for expired sessions, if many of them cannot be deleted now. */
 const EXPIRED_PAGES = 10
 
 /** What runs by the clock, on DynamoDB. */
@@ -28,7 +28,7 @@ export function createDynamoSessionJanitor(dependencies: DynamoDependencies): Se
 const inShards = <Found>(kind: 'due' | 'expiry', read: (shard: string) => Promise<Found>): Promise<Found[]> =>
   Promise.all(shardsOf(kind).map(read))
 
-/** Of a shard, oldest first. The index may be behind: whoever acts on it looks at the table. */
+/** Of a shard, oldest first. The index may be behind: whoever acts on it checks the table. */
 async function* dueOf(
   { table }: SessionRows,
   shard: string,
@@ -49,7 +49,7 @@ async function oldest(rows: SessionRows, shard: string, now: number, limit: numb
   return found
 }
 
-/** Those that are live and have no work: the others are not deleted under it, and do not hide those behind them. */
+/** Those that are live and have no work. The others are not deleted while they work, and do not hide those behind them. */
 async function oldestExpired(rows: SessionRows, shard: string, now: number, limit: number): Promise<DueSession[]> {
   const found: DueSession[] = []
   let page: DueSession[] = []

@@ -8,11 +8,11 @@ import type { SessionRows } from './session-rows.ts'
 
 /** Sessions read at a time. */
 const BATCH = 50
-/** Sessions read for one page at the most, where only they themselves tell whether they match. */
+/** At most this many sessions are read for one page, if only they themselves show whether they match. */
 const MOST_READ = 500
-/** Entries of an index looked at for one page at the most: some 100 read units. */
+/** At most this many entries of an index are read for one page: some 100 read units. */
 const MOST_LOOKED_AT = 5_000
-/** Entries of an index asked for at a time where many may not match. */
+/** Entries of an index read at a time if many may not match. */
 const ENTRIES = 500
 
 /**
@@ -91,7 +91,7 @@ async function* newestFirst(lists: readonly AsyncGenerator<Item>[]): AsyncGenera
 
 const isNewer = (left: Item, right: Item): boolean => requiredText(left, 'at') > requiredText(right, 'at')
 
-/** What an index entry tells of a session. Only the session itself tells how its latest run ended. */
+/** What an index entry shows of a session. Only the session itself shows how its latest run ended. */
 function mayMatch(entry: Item, { agent, runStatus }: SessionFilter): boolean {
   if (agent !== undefined && textAt(entry, 'agent_print') !== printOf(agent)) return false
   const isActive = textAt(entry, 'active_run') !== undefined
@@ -106,7 +106,7 @@ const matches = (session: Session, filter: SessionFilter): boolean =>
   (filter.agent === undefined || session.agent === filter.agent) &&
   (filter.runStatus === undefined || session.run?.status === filter.runStatus)
 
-/** Cursors say where the page before ended, so that they hold whatever comes and goes. */
+/** Cursors say where the previous page ended, so they stay valid whatever is added or removed. */
 function placeOf(cursor: string): string {
   const at = Buffer.from(cursor, 'base64url').toString()
   if (!/^\d{15}#[^#]+$/su.test(at))

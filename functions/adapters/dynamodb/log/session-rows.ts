@@ -31,12 +31,12 @@ export function createSessionRows({ client, tableName, outputs, clock }: DynamoD
   return { table: createTable({ client, tableName, clock }), bodies: createBodies({ outputs }), clock }
 }
 
-/** Runs asked for at a time: nearly always the first is the one. */
+/** Runs read at a time: nearly always the first is the one. */
 const FEW = 8
 
 /**
- * Queued runs of the session of this header, lowest first. The reader stops where it has enough: a queue may be long, and its
- * inputs stand in it whole.
+ * Queued runs of the session of this header, lowest first. The reader stops when it has enough: a queue may be long, and it
+ * holds its inputs whole.
  */
 export async function* queuedRuns(
   { table }: SessionRows,
@@ -51,7 +51,7 @@ export async function* queuedRuns(
     if (textAt(item, 'sk') !== HEADER && runStatusOf(item) === 'queued') yield item
 }
 
-/** Everything that a run has in the log, in order. */
+/** All messages of a run, in order. */
 export async function rowsOfRun({ table }: SessionRows, key: SessionKey, run: Item): Promise<Item[]> {
   const rows: Item[] = []
   const id = runIdOf(run)
@@ -63,7 +63,7 @@ export async function rowsOfRun({ table }: SessionRows, key: SessionKey, run: It
   return rows
 }
 
-/** The active run's calls that have not ended, in order: all of them stand after its latest leader's answer. */
+/** The active run's calls that have not ended, in order: all of them come after its leader's latest completion. */
 export async function openCalls({ table, bodies }: SessionRows, key: SessionKey, header: Item): Promise<ToolMessage[]> {
   const floor = textAt(header, 'floor')
   if (floor === undefined) return []

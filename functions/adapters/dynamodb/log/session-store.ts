@@ -1,18 +1,34 @@
+import { definedFields } from '../../../domain/defined-fields.ts'
 import { TooltrailError } from '../../../domain/errors.ts'
-import type { Session, SessionKey, SessionTotals } from '../../../domain/session.ts'
+import { NO_TOTALS, type Session, type SessionKey, type SessionTotals } from '../../../domain/session.ts'
+import { joinUsages, sumOf } from '../../../domain/usage.ts'
 import type { NewSession, SessionChange, SessionStore } from '../../../ports/session-store.ts'
-import { given, numberAt, textAt, toItem, type Item } from '../attributes.ts'
+import { numberAt, textAt, toItem, type Item } from '../attributes.ts'
 import { absent, all, any, below, is, together, type Change } from '../expressions.ts'
 import { putExpiry } from './expiry.ts'
+import { summariesByHand, summaryOf } from './context-item.ts'
 import { active, isLive, live, liveHeader, updatedAt } from './header-item.ts'
-import { detailsKey, headerKey, ownerGroup, placeAt, printOf, runKey, sessionsGroup, shardOf } from '../keys.ts'
+import {
+  contextKey,
+  detailsKey,
+  headerKey,
+  ownerGroup,
+  placeAt,
+  printOf,
+  runKey,
+  sessionsGroup,
+  shardOf,
+} from '../keys.ts'
 import { runIdOf, runStatusOf } from './run-item.ts'
 import { listSessions } from './session-list.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
-import { joinUsages, sumOf, usageOf } from './usage-counters.ts'
+import { usageOf } from './usage-counters.ts'
 
 /** What people say about a session, as the details keep it. */
-type Details = Pick<Session, 'agent' | 'owner' | 'title' | 'instructions' | 'metadata' | 'ownerBound' | 'createdAt'>
+type Details = Pick<
+  Session,
+  'agent' | 'owner' | 'user' | 'title' | 'instructions' | 'metadata' | 'ownerBound' | 'forkedFrom' | 'createdAt'
+>
 
 const ATTEMPTS = 16
 
@@ -34,6 +50,7 @@ export function createDynamoSessionStore(dependencies: DynamoDependencies): Sess
       if (session === undefined) throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
       return session
     },
+    ...summariesByHand(rows),
     bindToOwner: (key) => rewrite(rows, key, (details) => ({ ...details, ownerBound: true })),
   }
 }
@@ -63,19 +80,19 @@ async function create(rows: SessionRows, session: NewSession): Promise<Session> 
   ])
   if (refusal !== undefined)
     throw new TooltrailError('session_exists', `session ${key.session} exists, or was deleted less than 30 days ago`)
-  return { ...key, ...details, updatedAt: now, totals: { runs: 0, rounds: 0, usage: sumOf({}), byAgent: {} } }
+  return { ...key, ...details, updatedAt: now, totals: NO_TOTALS }
 }
 
 /** Names the object of details that are too large for their item. */
 const DETAILS_ID = '0'.repeat(26)
 
-/** What lists filter by, and who may ask for a deletion. */
+/** What lists filter by, and who may request a deletion. */
 const printsOf = ({ agent, owner }: Details) => ({
   agent_print: printOf(agent),
   owner_print: owner === undefined ? undefined : printOf(owner),
 })
 
-/** Writes what people say about a session anew, and `moved` in its header. */
+/** Rewrites what people say about a session, and `moved` in its header. */
 async function rewrite(
   rows: SessionRows,
   key: SessionKey,
@@ -104,15 +121,18 @@ async function rewrite(
 }
 
 function changed(details: Details, change: SessionChange): Details {
-  const { title, instructions, ...rest } = details
+  const { user, title, instructions, ...rest } = details
   const after = <Value>(to: Value | null | undefined, before: Value | undefined): Value | undefined =>
     to === undefined ? before : (to ?? undefined)
   return {
     ...rest,
     agent: change.agent ?? details.agent,
     metadata: change.metadata ?? details.metadata,
-    ...given('title', after(change.title, title)),
-    ...given('instructions', after(change.instructions, instructions)),
+    ...definedFields({
+      user: after(change.user, user),
+      title: after(change.title, title),
+      instructions: after(change.instructions, instructions),
+    }),
   }
 }
 
@@ -125,18 +145,19 @@ async function detailsOf({ bodies }: SessionRows, key: SessionKey, item: Item | 
 /** Live sessions of these keys, in their order, each as of now. */
 async function readSessions(rows: SessionRows, keys: readonly SessionKey[]): Promise<Session[]> {
   const { table } = rows
-  const items = await table.readMany(keys.flatMap((key) => [headerKey(key), detailsKey(key)]))
+  const items = await table.readMany(keys.flatMap((key) => [headerKey(key), detailsKey(key), contextKey(key)]))
   const found = keys.flatMap((key, place) => {
-    const [header, details] = [items[place * 2], items[place * 2 + 1]]
-    return isLive(header) ? [{ key, header, details }] : []
+    const [header, details, context] = items.slice(place * 3, place * 3 + 3)
+    return isLive(header) ? [{ key, header, details, context }] : []
   })
   const tails = await readLatestRuns(
     rows,
     found.map(({ key, header }) => ({ key, id: textAt(header, 'tail') })),
   )
   return Promise.all(
-    found.map(async ({ key, header, details }, place) => {
+    found.map(async ({ key, header, details, context }, place) => {
       const run = tails[place]
+      const summary = await summaryOf(rows, key, context)
       return {
         tenant: key.tenant,
         session: key.session,
@@ -144,6 +165,7 @@ async function readSessions(rows: SessionRows, keys: readonly SessionKey[]): Pro
         updatedAt: updatedAt(header),
         ...(run === undefined ? {} : { run: { id: runIdOf(run), status: runStatusOf(run) } }),
         totals: totalsOf(header, details ?? {}),
+        ...(summary === undefined ? {} : { summary }),
       }
     }),
   )

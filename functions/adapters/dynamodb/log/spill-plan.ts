@@ -8,7 +8,7 @@ export interface PlannedText {
 
 /**
  * Bytes of all texts of one atomic write. DynamoDB takes 4 MB, and counts rows that are changed with what they hold already:
- * a round's calls, and then their answers.
+ * a round's calls, and then their results.
  */
 export const WRITE_LIMIT = 1_500_000
 

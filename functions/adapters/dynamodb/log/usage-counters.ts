@@ -1,9 +1,10 @@
-import { addUsage, NO_USAGE, type Usage } from '../../../domain/usage.ts'
+import { isLeaders, type AssistantMessage } from '../../../domain/message.ts'
+import { NO_USAGE, type Usage } from '../../../domain/usage.ts'
 import { numberAt, type Item } from '../attributes.ts'
 
 /**
  * Token counts by agent as attributes of their own, so that they can be added to without being read. An agent's name is JSON
- * text, for it may hold any character.
+ * text, because it may hold any character.
  */
 const FIELDS = [
   'inputTokens',
@@ -13,21 +14,25 @@ const FIELDS = [
   'reasoningTokens',
   'totalTokens',
 ] as const satisfies readonly (keyof Usage)[]
-/** Counts the answers of an agent, so that it is known even where its provider tells no tokens. */
-const ANSWERS = 'u:'
+/** Counts the completions of an agent, so that it is known even if its provider reports no tokens. */
+const COMPLETIONS = 'u:'
 const COUNTER = /^u([0-5]?):(".*")$/su
 
-type UsageByAgent = Readonly<Record<string, Usage>>
-
-/** What one answer adds. */
+/** What one completion adds to an agent's tokens. */
 export function counted(agent: string, usage: Usage = NO_USAGE): Record<string, number> {
   const quoted = JSON.stringify(agent)
   const tokens = FIELDS.flatMap((field, place): [string, number][] => {
     const count = usage[field]
     return count === null ? [] : [[`u${place}:${quoted}`, count]]
   })
-  return { [`${ANSWERS}${quoted}`]: 1, ...Object.fromEntries(tokens) }
+  return { [`${COMPLETIONS}${quoted}`]: 1, ...Object.fromEntries(tokens) }
 }
+
+/** What one completion adds to its run; a leader's is a round. */
+export const countedInRun = (message: AssistantMessage): Record<string, number> => ({
+  rounds: isLeaders(message) ? 1 : 0,
+  ...counted(message.agent, message.usage),
+})
 
 /** The names of an item's counters. */
 export const counterNames = (item: Item): string[] => Object.keys(item).filter((name) => COUNTER.test(name))
@@ -43,14 +48,4 @@ export function usageOf(item: Item): Record<string, Usage> {
     byAgent.set(agent, field === undefined ? before : { ...before, [field]: numberAt(item, name) ?? null })
   }
   return Object.fromEntries(byAgent)
-}
-
-/** The sum over all agents. */
-export const sumOf = (usages: UsageByAgent): Usage => Object.values(usages).reduce(addUsage, NO_USAGE)
-
-/** The sums of both, agent by agent. */
-export function joinUsages(left: UsageByAgent, right: UsageByAgent): Record<string, Usage> {
-  const joined = new Map(Object.entries(left))
-  for (const [agent, usage] of Object.entries(right)) joined.set(agent, addUsage(joined.get(agent) ?? NO_USAGE, usage))
-  return Object.fromEntries(joined)
 }

@@ -11,8 +11,8 @@ export interface StreamPoller {
 }
 
 /**
- * Between two looks, when the last one found nothing: the wait doubles. With the second after which OpenSearch shows what it was
- * given, a change is found within two.
+ * The wait between two polls after one that found nothing; it doubles. OpenSearch shows what it gets after a second, so a
+ * change is found within two.
  */
 const FIRST_IDLE_MS = 200
 const LONGEST_IDLE_MS = 800
@@ -20,13 +20,13 @@ const LONGEST_IDLE_MS = 800
 const FIRST_ERROR_MS = 1_000
 const LONGEST_ERROR_MS = 10_000
 /**
- * Shards change every few hours, and AWS takes ten of these requests a second for a whole account. What follows a shard that
- * ends is looked for at once.
+ * Shards change every few hours, and AWS takes ten of these requests a second for a whole account. The successors of a shard
+ * that ends are looked up at once.
  */
 const LIST_EVERY_MS = 10_000
 
 /**
- * Polls the stream of a table, for a machine without Lambda, from where any process has left it. Shards are read side by side,
+ * Polls the stream of a table, for a machine without Lambda, from the kept positions on. Shards are read side by side,
  * each after its parent. Several processes each read all of it: indexing twice does no harm.
  */
 export function startStreamPoller(dependencies: ShardDependencies): StreamPoller {
@@ -66,11 +66,11 @@ export function startStreamPoller(dependencies: ShardDependencies): StreamPoller
 interface Stream {
   arn: string | undefined
   readonly shards: Map<string, ShardReader>
-  /** Undefined: to be listed before anything else. */
+  /** Undefined: list the shards before anything else. */
   listedAt: number | undefined
 }
 
-/** Reads what is there now; answers how many records it handed on or will have to hand on again. */
+/** Reads what is there now; returns how many records it handed on or has to hand on again. */
 async function pollOnce(dependencies: ShardDependencies, stream: Stream): Promise<number> {
   const { clock } = dependencies
   if (stream.listedAt === undefined || clock.now() - stream.listedAt >= LIST_EVERY_MS) await list(dependencies, stream)
@@ -91,7 +91,7 @@ async function pollOnce(dependencies: ShardDependencies, stream: Stream): Promis
   return count
 }
 
-/** Finds the table's stream and its shards. A table that was made anew under its name has another stream. */
+/** Finds the table's stream and its shards. A table that was recreated under its name has another stream. */
 async function list({ client, tableName, clock, positions, logger }: ShardDependencies, stream: Stream): Promise<void> {
   const { Streams = [] } = await client.send(new ListStreamsCommand({ TableName: tableName }))
   const arn = Streams.toSorted((left, right) => ((left.StreamLabel ?? '') < (right.StreamLabel ?? '') ? -1 : 1)).at(

@@ -6,11 +6,15 @@ import {
 } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 
-/** How far whoever reads the table's stream has got in each shard, so that the next does not begin anew. */
+/**
+ * How far the table's stream has been read in each shard. Reading records twice is harmless. But without positions, every
+ * restart would read up to a day of records again before it indexes anything new, and the warning about records that expired
+ * unread would be lost.
+ */
 export interface StreamPositions {
-  /** The last record that was handled with all before it; undefined: none. */
+  /** The last record that was handled together with all before it; undefined if none was. */
   read(shard: string): Promise<string | undefined>
-  /** Whether positions are kept, and none in these shards: all that were read are gone from the stream. */
+  /** Whether positions are kept, but none for these shards: all shards that were read are gone from the stream. */
   areAllBehind(shards: readonly string[]): Promise<boolean>
   /** Keeps a position unless a later one is kept. */
   keep(shard: string, sequence: string): Promise<void>

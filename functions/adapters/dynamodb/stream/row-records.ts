@@ -5,7 +5,7 @@ import type { MessageRow, RowRecords } from '../../../ports/message-rows.ts'
 import type { OutputStore } from '../../../ports/output-store.ts'
 import { numberAt, requiredText, textAt, type Item } from '../attributes.ts'
 import { createBodies, type Bodies } from '../log/bodies.ts'
-import { EXPIRY, partitionOf, sessionOf } from '../keys.ts'
+import { EXPIRY, sessionOf } from '../keys.ts'
 import { messageOf } from '../log/message-item.ts'
 
 /** A record of the table's stream, as a Lambda function and as the streams' own client get it. */
@@ -13,6 +13,8 @@ export interface StreamRecord {
   readonly dynamodb?:
     | {
         readonly SequenceNumber?: string | undefined
+        /** In seconds since 1970 if it is a number. */
+        readonly ApproximateCreationDateTime?: number | Date | undefined
         readonly Keys?: Item | undefined
         readonly NewImage?: Item | undefined
         readonly OldImage?: Item | undefined
@@ -25,6 +27,10 @@ export function createDynamoRowRecords({ outputs }: { readonly outputs: OutputSt
   const bodies = createBodies({ outputs })
   return {
     sequence: ({ dynamodb }) => dynamodb?.SequenceNumber ?? '',
+    at({ dynamodb }) {
+      const made = dynamodb?.ApproximateCreationDateTime
+      return typeof made === 'number' ? made * 1_000 : made?.getTime()
+    },
     change({ dynamodb }) {
       const { NewImage: now, OldImage: before } = dynamodb ?? {}
       if (now !== undefined) return isMessage(now) ? { stored: rowOf(bodies, now) } : undefined
@@ -36,17 +42,13 @@ export function createDynamoRowRecords({ outputs }: { readonly outputs: OutputSt
   }
 }
 
-/** The session whose expiry this record says was removed, by DynamoDB at its time or by a deletion; undefined for all others. */
+/** The session whose expiry item was removed, by DynamoDB at its time or by a deletion; undefined for all other records. */
 export function expiryRemoved({ dynamodb }: StreamRecord): SessionKey | undefined {
   const { NewImage: now, OldImage: before } = dynamodb ?? {}
   return now === undefined && before !== undefined && textAt(before, 'sk') === EXPIRY ? sessionOf(before) : undefined
 }
 
-/** Whether the record tells of a row of this session. */
-export const isOfSession = ({ dynamodb }: StreamRecord, key: SessionKey): boolean =>
-  textAt(dynamodb?.Keys ?? {}, 'pk') === partitionOf(key)
-
-/** Whether the item is a message: no other has a role, and an id where others have a name. */
+/** Whether the item is a message: no other item has a role, and an id where others have a name. */
 export const isMessage = (item: Item): boolean => isUlid(textAt(item, 'sk') ?? '') && textAt(item, 'role') !== undefined
 
 /** The message row that an item is. */

@@ -24,7 +24,7 @@ export interface ShardDependencies {
 /** How far one shard is read. */
 export interface ShardReader {
   readonly parent: string | undefined
-  /** Where an iterator that is to be made begins; undefined: at the kept position. */
+  /** Where the next iterator begins; undefined: at the kept position. */
   place: Place | undefined
   iterator: string | undefined
   ended: boolean
@@ -41,16 +41,16 @@ interface Address {
 }
 
 const AFTER_FAILURE_MS = 1_000
-/** What a process that was killed has handled since comes to the next once more, which does no harm. */
+/** What a killed process handled after its last kept position is handled again by the next, which does no harm. */
 const KEEP_EVERY_MS = 2_000
 /** Records of one batch, as for the function on AWS. */
 const BATCH = 100
 
-/** Nothing can bring the records back that a stream has dropped, but the table has what they were about. */
+/** Records that a stream has dropped cannot be read again, but the table holds what they were about. */
 export const FORGOTTEN =
-  'the stream has dropped records of which nobody knows whether they were handled: `npm run rebuild` makes the history index whole'
+  'the stream has dropped records that may not have been handled: `npm run rebuild` makes the history index whole'
 
-/** A shard of which nothing was read yet. */
+/** A shard that has not been read yet. */
 export const newShard = (parent: string | undefined): ShardReader => ({
   parent,
   place: undefined,
@@ -60,7 +60,7 @@ export const newShard = (parent: string | undefined): ShardReader => ({
   keptAt: 0,
 })
 
-/** Hands on what comes next in a shard; answers how many records that were. */
+/** Hands on what comes next in a shard; returns how many records it handed on. */
 export async function readShard(
   dependencies: ShardDependencies,
   address: Address,
@@ -84,7 +84,7 @@ export async function readShard(
   return records.length
 }
 
-/** Undefined: the next look begins anew, from the place that is known. */
+/** Undefined: the next poll begins again at the known place. */
 async function nextPage(dependencies: ShardDependencies, address: Address, shard: ShardReader) {
   const { client } = dependencies
   shard.iterator ??= await begin(dependencies, address, shard)
@@ -100,7 +100,7 @@ async function nextPage(dependencies: ShardDependencies, address: Address, shard
   }
 }
 
-/** An iterator at the shard's place; at the oldest record when the stream holds that place no more. */
+/** An iterator at the shard's place; at the oldest record if the stream no longer holds that place. */
 async function begin(
   dependencies: ShardDependencies,
   address: Address,
@@ -119,7 +119,7 @@ async function begin(
   }
 }
 
-/** Records are kept for 24 hours. Those between the place and the oldest are lost to this reader, which must not go unsaid. */
+/** Records are kept for 24 hours. Those between the place and the oldest are lost to this reader, which must be logged. */
 function beginWithOldest({ logger, tableName }: ShardDependencies, { ShardId }: Address, shard: ShardReader): 'oldest' {
   logger.warn(FORGOTTEN, { table: tableName, shard: ShardId })
   shard.place = 'oldest'

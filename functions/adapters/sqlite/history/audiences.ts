@@ -42,7 +42,7 @@ interface AudienceRow {
 
 const SELECT_AUDIENCE = 'SELECT id, owner, documents FROM historyAudiences WHERE tenant = ? AND kind = ? AND name = ?'
 
-/** Whom a scope means; undefined when there is nothing that it may see. */
+/** The audience of a scope; undefined if there is nothing that it may see. */
 export function findAudience(database: Database, scope: HistoryScope): Audience | undefined {
   const sql = 'SELECT id, documents, lastDocument FROM historyTenants WHERE tenant = ?'
   const tenant = readOne<TenantRow>(database, sql, scope.tenant)
@@ -71,12 +71,12 @@ export interface SessionRows {
   readonly owner: number | undefined
 }
 
-/** The tenant's number; undefined where nothing of it was ever indexed. */
+/** The tenant's number; undefined if nothing of it was ever indexed. */
 function findTenant(database: Database, tenant: string): number | undefined {
   return readOne<{ id: number }>(database, 'SELECT id FROM historyTenants WHERE tenant = ?', tenant)?.id
 }
 
-/** Inside a transaction: the session's rows, made where they are missing. */
+/** Inside a transaction: the session's rows, created if they are missing. */
 export function sessionRows(
   database: Database,
   document: Pick<HistoryDocument, keyof SessionKey | 'owner'>,
@@ -103,7 +103,7 @@ function findRow(database: Database, tenant: number, kind: 'owner' | 'session', 
   return readOne<AudienceRow>(database, SELECT_AUDIENCE, tenant, kind, name)
 }
 
-/** The session's rows; undefined where nothing of it is indexed. */
+/** The session's rows; undefined if nothing of it is indexed. */
 export function findSessionRows(database: Database, { tenant, session }: SessionKey): SessionRows | undefined {
   const number = findTenant(database, tenant)
   if (number === undefined) return undefined
@@ -116,14 +116,14 @@ export function findSessionRows(database: Database, { tenant, session }: Session
  * as a segment of its own then, which costs more than all else.
  */
 
-/** Inside a transaction: answers the first of so many ids of documents, greater than all of the tenant's before. */
+/** Inside a transaction: returns the first of so many ids of documents, greater than all of the tenant's before. */
 export function reserveDocuments(database: Database, tenant: number, count: number): number {
   const last = idOf(readOne(database, 'SELECT lastDocument AS id FROM historyTenants WHERE id = ?', tenant))
   write(database, 'UPDATE historyTenants SET lastDocument = ? WHERE id = ?', last + count, tenant)
   return rangeOf(tenant).first + last + 1
 }
 
-/** Inside a transaction: answers the first of so many ids of words. */
+/** Inside a transaction: returns the first of so many ids of words. */
 export function reserveWords(database: Database, rows: SessionRows, count: number): number {
   const last = lastWord(database, rows)
   const { first } = rangeOf(rows.tenant)

@@ -22,7 +22,7 @@ export interface HistoryCursor {
   readonly head: readonly string[]
   /** How many of them were shown. */
   readonly shown: number
-  /** The newest messages of the scope when the first page was read: what is newer is no part of the pages. */
+  /** The newest messages of the scope when the first page was read: newer messages are not part of the pages. */
   readonly newest: readonly Anchor[]
   /** The last messages that were looked at beyond the best; none before. */
   readonly passed: readonly Anchor[]
@@ -51,7 +51,7 @@ export function writeCursor(query: HistoryQuery, cursor: HistoryCursor): string 
   return encodeCursor(query, [head.join(''), shown, pairs(newest), pairs(passed), passedId, stage, stretched])
 }
 
-/** Reads a cursor. Throws `invalid_query` for what is no cursor, or one of another query. */
+/** Reads a cursor. Throws `invalid_query` for an invalid cursor, or one of another query. */
 export function readCursor(query: HistoryQuery, text: string): HistoryCursor {
   const [prints, shown, newest, passed, passedId, stage, stretched] = decodeCursor(query, text, Place)
   const head = Array.from({ length: Math.floor(prints.length / PRINT) }, (_, place) =>

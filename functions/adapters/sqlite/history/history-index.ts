@@ -16,7 +16,7 @@ interface Dependencies {
   readonly clock: Pick<Clock, 'sleep'>
 }
 
-/** A search waits so long for what its tenant has just written to be indexed; then it says that it went without. */
+/** A search waits this long until its tenant's latest writes are indexed; then it goes on without them and says so. */
 const WAIT_MS = 5_000
 
 /**

@@ -12,7 +12,7 @@ export type Stage = (typeof STAGES)[number]
 const NEAR_WORDS = 10
 /** Documents that the widest way may look at. */
 const MAX_ANY = 4_000
-/** Parts that the widest way looks at however common they are, where nothing else was found. */
+/** Parts that the widest way tries, however common they are, if nothing else was found. */
 export const MIN_ANY = 3
 
 /** A query as it is matched: its words, within what it may see. */
@@ -23,7 +23,7 @@ export interface Matching {
 }
 
 /**
- * The match expression of a query: `all` terms, all that carry `content`, or `any` of the rarest. Undefined where it would be
+ * The match expression of a query: `all` terms, all that carry `content`, or `any` of the rarest. Undefined if it would be
  * the same as a stricter one.
  */
 export function matchExpression(matching: Matching, stage: Stage): string | undefined {

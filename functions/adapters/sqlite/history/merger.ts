@@ -5,7 +5,7 @@ import { createHistoryTables } from './tables.ts'
 export interface HistoryMerger {
   /** Indexes what was marked before, of this tenant or of all. Rejects when the tables cannot be written. */
   merge(tenant: string | undefined): Promise<void>
-  /** Indexes nothing more; resolves when nothing is under way. What is left stays marked. */
+  /** Stops indexing; resolves when nothing is in progress. What is left stays marked. */
   close(): Promise<void>
 }
 

@@ -41,7 +41,7 @@ const COVERED = 0.75
 const ENOUGH = 40
 /** Documents that are looked through for one page, at most, beyond the best. */
 const MAX_SCANNED = 2_000
-/** Messages that name a place in a cursor: one that stands where it stood is enough. */
+/** Messages that name a place in a cursor: one that has not moved is enough. */
 const ANCHORS = 3
 /** Documents in which the newest messages are looked for. */
 const NEWEST = 12
@@ -122,8 +122,8 @@ function unrankedPage(search: Search, cursor: HistoryCursor): HistoryPage {
 }
 
 /**
- * Goes through the matching documents, newest first, event by event (an event's documents stand together, for they are written
- * together), and keeps what `judge` makes a hit of. `next`: where to go on; undefined at the end.
+ * Goes through the matching documents, newest first, event by event (an event's documents are contiguous, because they are
+ * written together), and keeps what `judge` makes a hit of. `next`: where to go on; undefined at the end.
  */
 function scan(
   search: Search,
@@ -160,7 +160,7 @@ function scan(
   return { events, next: next() }
 }
 
-/** Where the scan goes on: within the range, and among messages with smaller ids where nothing stands as it stood. */
+/** Where the scan goes on: within the range, and among messages with smaller ids if all of them have moved. */
 function placeIn({ database, audience }: Search, cursor: HistoryCursor): { range: IdRange; older: string } {
   const { range } = audience
   const standing = (anchors: readonly Anchor[]): IdRange[] =>

@@ -10,24 +10,24 @@ const MOST_WRITES = 256
 
 /**
  * Keeps the full-text tables in step with the log. A write of the log marks its messages in its own transaction; they are
- * indexed many at once, which is cheap, where one at a time is dear: when nothing was written for a moment, when many wait, and
- * always before a search reads.
+ * indexed in batches, which is much cheaper than one by one: when nothing was written for a moment, when many wait, and always
+ * before a search reads.
  */
 export interface HistoryProjection {
-  /** To be called after every write of messages. Nothing is lost when indexing fails later: the marks stay. */
+  /** Call after every write of messages. Nothing is lost when indexing fails later: the marks stay. */
   written(): void
   /** Indexes what was written before, by any process, of this tenant or of all. Rejects when the tables cannot be written. */
   merge(tenant?: string): Promise<void>
-  /** Inside the caller's transaction: removes what the tables have of these messages; answers how many documents. */
+  /** Inside the caller's transaction: removes what the tables have of these messages; returns how many documents. */
   remove(key: SessionKey, messageIds: readonly string[]): number
-  /** The same for so many documents of one message; answers whether it has more. */
+  /** The same for so many documents of one message; returns whether it has more. */
   removeSome(key: SessionKey, messageId: string, limit: number): Removed
 }
 
 interface Dependencies {
   readonly database: Database
   readonly merger: HistoryMerger
-  /** Is told why nothing could be indexed while nobody waited for it. */
+  /** Gets the reason why nothing could be indexed while nobody waited for it. */
   readonly report: (error: unknown) => void
 }
 

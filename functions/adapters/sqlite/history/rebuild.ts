@@ -12,13 +12,13 @@ interface Dependencies {
 
 interface Rebuilt {
   readonly messages: number
-  /** Messages whose documents were removed, for the log has them no longer. */
+  /** Messages whose documents were removed because the log no longer has them. */
   readonly removed: number
 }
 
 /**
- * Makes the history index again from the log, some messages at a time: safe while the program writes, and every search meanwhile
- * is answered. Documents without a message are removed.
+ * Rebuilds the history index from the log, some messages at a time. It is safe while the program writes, and searches go on
+ * working meanwhile. Documents without a message are removed.
  */
 export async function rebuildSqliteHistory(dependencies: Dependencies): Promise<Rebuilt> {
   const { database, history } = dependencies
@@ -33,7 +33,7 @@ export async function rebuildSqliteHistory(dependencies: Dependencies): Promise<
   }
 }
 
-/** Inside a transaction: marks the next messages by number, and answers them. */
+/** Inside a transaction: marks the next messages by number, and returns them. */
 function markAfter(database: Database, number: number): number[] {
   const sql = `SELECT m.number FROM messages m JOIN sessions s ON s.number = m.session
     WHERE m.number > ? AND s.live = 1 ORDER BY m.number LIMIT ?`

@@ -4,16 +4,16 @@
  * by, so that filters are part of the match. `historyVocabulary` knows the words: `historyWordParts` finds them by any three
  * letters.
  *
- * Nothing that one tenant, owner or session has stored may show in what another is answered, so each has statistics and words
- * of its own. Ids of documents and of words are within the range of their tenant (`audiences.ts`): a match that is held to the
+ * Nothing that one tenant, owner or session has stored may show in the results of another, so each has statistics and words of
+ * its own. Ids of documents and of words are within the range of their tenant (`audiences.ts`): a match within the
  * range never reads what others have. `historyAudiences` has a row for each owner and each session, `historyWordUses` the words
  * of each: a session's count once, an owner's and the tenant's as often as sessions have them, so that words are forgotten with
  * their session at a cost in proportion to it. `print` names a message in cursors.
  *
  * `historyMarks` has the messages, by number, of which the tables do not say what the log says (`projection.ts`). Triggers mark
- * them in the transaction that writes the message, so that none can be forgotten. A claim changes nothing that is searched. Of a
- * message that has more documents than one transaction takes, the mark says how far it is indexed: the id of its first document,
- * how many are stored and how many there will be. Nothing once the message has changed.
+ * them in the transaction that writes the message, so that none can be forgotten. A claim changes nothing that is searched. If
+ * a message has more documents than one transaction takes, the mark says how far it is indexed: the id of its first document,
+ * how many are stored and how many there will be. This is dropped when the message changes.
  */
 export const HISTORY_SCHEMA = `
 CREATE TABLE historyTenants (

@@ -27,7 +27,7 @@ export function scopeTokens(document: HistoryDocument): string[] {
   ]
 }
 
-/** What a match is held to, within its tenant's range: expressions that must match, and one that must not. */
+/** The bounds of a match within its tenant's range: expressions that must match, and one that must not. */
 export interface Bounds {
   readonly must: readonly string[]
   readonly not: string | undefined
@@ -60,7 +60,7 @@ export function boundsOf(scope: HistoryScope, filters: HistoryFilters): Bounds {
   }
 }
 
-/** An expression held to bounds; without one, what admits everything of the tenant within them. */
+/** An expression within bounds; without an expression, everything of the tenant within them. */
 export function within(expression: string | undefined, tenant: string, { must, not }: Bounds): string {
   const all = [...(expression === undefined ? [] : [expression]), ...must]
   const joined = all.length === 0 ? quote(tenantToken(tenant)) : all.join(' AND ')

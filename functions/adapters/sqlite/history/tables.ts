@@ -25,20 +25,20 @@ export interface HistoryTables {
   /** Runs `work`, which puts documents; what they share with each other is written once, at its end. */
   put<Result>(work: (batch: HistoryBatch) => Result): Result
   /**
-   * Removes so many of the message's documents, and with the last of its session the session's words; answers how many
+   * Removes so many of the message's documents, and with the last of its session the session's words; returns how many
    * documents there were to remove, and whether there is more to do.
    */
   removeSome(key: SessionKey, messageId: string, limit: number): Removed
-  /** Removes what the tables have of the message; answers how many documents. */
+  /** Removes what the tables have of the message; returns how many documents. */
   remove(key: SessionKey, messageId: string): number
 }
 
 export interface HistoryBatch {
-  /** Puts these documents in the place of all that the tables have of the message. */
+  /** Replaces all documents of the message with these. */
   replace(key: SessionKey, messageId: string, documents: readonly HistoryDocument[]): void
-  /** Puts some of these documents, which get the ids from `first` on, in the place of as many of those that were there before. */
+  /** Replaces as many of the former documents with some of these, which get the ids from `first` on. */
   replaceSome(key: SessionKey, messageId: string, documents: readonly HistoryDocument[], part: Part): void
-  /** Answers the first of so many ids of documents, all greater than the tenant's before, which nobody else gets. */
+  /** Returns the first of so many ids of documents, all greater than the tenant's before, which nobody else gets. */
   reserve(document: HistoryDocument, count: number): number
 }
 
@@ -47,11 +47,11 @@ export interface Removed {
   readonly more: boolean
 }
 
-/** Documents from `start` to before `end`; `first` is the id of the first of all. */
+/** Where documents go: the first of them is the message's `start`th, whose first has the id `first`; `last`: it has no more. */
 interface Part {
   readonly first: number
   readonly start: number
-  readonly end: number
+  readonly last: boolean
 }
 
 /** Writes the full-text tables. */
@@ -98,7 +98,7 @@ function createBatch(database: Database, vocabulary: VocabularyWriter): HistoryB
   const replaceSome: HistoryBatch['replaceSome'] = (key, messageId, documents, part) => {
     const [document] = documents
     if (document !== undefined) return putSome(database, gather(document), { key, messageId, documents }, part)
-    // Whether anything of its session is left must be known.
+    // We must know whether anything of its session is left.
     end()
     removeSome(database, vocabulary, { key, messageId, limit: ALL })
   }
@@ -109,7 +109,7 @@ function createBatch(database: Database, vocabulary: VocabularyWriter): HistoryB
     replace(key, messageId, documents) {
       const [document] = documents
       const first = document === undefined ? 0 : reserve(document, documents.length)
-      replaceSome(key, messageId, documents, { first, start: 0, end: documents.length })
+      replaceSome(key, messageId, documents, { first, start: 0, last: true })
     },
   }
 }
@@ -144,20 +144,18 @@ function putSome(
   database: Database,
   gathered: Gathered,
   { key, messageId, documents }: Put,
-  { first, start, end }: Part,
+  { first, start, last }: Part,
 ): void {
   const { rows, words } = gathered
   const known = findMessage(database, rows, key, messageId)
-  const whole = end >= documents.length
-  const limit = whole ? ALL : end - start
+  const limit = last ? ALL : documents.length
   if (known !== undefined) gathered.documents -= removeDocuments(database, known, { below: first, limit })
-  const added = documents.slice(start, end)
-  const [document] = added
+  const [document] = documents
   if (document === undefined) return
   const id = known ?? insertMessage(database, rows, document)
-  if (known !== undefined && whole) updateMessage(database, known, document)
-  for (const [place, one] of added.entries()) insertDocument(database, id, first + start + place, one, words)
-  gathered.documents += added.length
+  if (known !== undefined && last) updateMessage(database, known, document)
+  for (const [place, one] of documents.entries()) insertDocument(database, id, first + start + place, one, words)
+  gathered.documents += documents.length
 }
 
 function findMessage(
@@ -230,7 +228,7 @@ function insertDocument(
   for (const list of [tool, call, body, extra]) for (const word of list) words.add(word)
 }
 
-/** Removes the oldest documents of a message, of those with ids below; answers how many. */
+/** Removes the oldest documents of a message, of those with ids below; returns how many. */
 function removeDocuments(
   database: Database,
   message: number,

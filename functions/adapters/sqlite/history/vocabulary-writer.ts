@@ -14,7 +14,7 @@ const isKnowable = (word: string): boolean => word.length >= SHORTEST && word.le
 export interface VocabularyWriter {
   /** Words that stand in documents of the session. */
   add(rows: SessionRows, words: Iterable<string>): void
-  /** Forgets so many words of a session that has no documents any more, where no other has them; answers whether it has more. */
+  /** Forgets so many words of a session without documents, unless another session has them; returns whether it has more. */
   forget(rows: SessionRows, limit: number): boolean
 }
 
@@ -64,7 +64,10 @@ function createKnownWords(database: Database) {
   }
 }
 
-/** Answers the tenant's last word. */
+/**
+ * Returns the tenant's last word. Each table is written in one statement, in the order of its keys: a statement for each word
+ * costs more than all else.
+ */
 function addWords(database: Database, rows: SessionRows, words: readonly string[]): number {
   const first = reserveWords(database, rows, words.length)
   const fresh = readAll<{ word: string; id: number | null }>(
@@ -72,26 +75,52 @@ function addWords(database: Database, rows: SessionRows, words: readonly string[
     `SELECT w.value AS word, v.id FROM json_each(?) w
      LEFT JOIN historyVocabulary v ON v.tenant = ? AND v.word = w.value
      WHERE NOT EXISTS (SELECT 1 FROM historyWordUses u WHERE u.audience = ? AND u.word = v.id)`,
-    JSON.stringify(words),
+    JSON.stringify(words.toSorted()),
     rows.tenant,
     rows.session,
   )
-  for (const [place, { word, id: before }] of fresh.entries()) {
-    const id = before ?? first + place
-    if (before === null) insertWord(database, rows, id, word)
-    else write(database, 'UPDATE historyVocabulary SET uses = uses + 1 WHERE id = ?', id)
-    write(database, 'INSERT INTO historyWordUses (audience, word, uses) VALUES (?, ?, 1)', rows.session, id)
-    if (rows.owner === undefined) continue
-    const used = 'UPDATE historyWordUses SET uses = uses + 1 WHERE audience = ? AND word = ?'
-    if (write(database, used, rows.owner, id) > 0) continue
-    write(database, 'INSERT INTO historyWordUses (audience, word, uses) VALUES (?, ?, 1)', rows.owner, id)
-  }
+  const added = fresh.flatMap(({ word, id }, place) => (id === null ? [{ id: first + place, word }] : []))
+  const before = fresh.flatMap(({ id }) => (id === null ? [] : [id])).toSorted((left, right) => left - right)
+  const all = [...before, ...added.map(({ id }) => id)]
+  countWords(database, before)
+  useWords(database, rows.session, all)
+  if (rows.owner !== undefined) useWords(database, rows.owner, all)
+  insertWords(database, rows, added)
   return first + words.length - 1
 }
 
-function insertWord(database: Database, { tenant }: SessionRows, id: number, word: string): void {
-  write(database, 'INSERT INTO historyVocabulary (id, tenant, word, uses) VALUES (?, ?, ?, 1)', id, tenant, word)
-  write(database, 'INSERT INTO historyWordParts (rowid, word) VALUES (?, ?)', id, word)
+function countWords(database: Database, ids: readonly number[]): void {
+  if (ids.length === 0) return
+  const sql = 'UPDATE historyVocabulary SET uses = uses + 1 WHERE id IN (SELECT value FROM json_each(?))'
+  write(database, sql, JSON.stringify(ids))
+}
+
+/** One session more of the audience has these words. */
+function useWords(database: Database, audience: number, ids: readonly number[]): void {
+  if (ids.length === 0) return
+  const missing = 'INSERT OR IGNORE INTO historyWordUses (audience, word, uses) SELECT ?, value, 0 FROM json_each(?)'
+  write(database, missing, audience, JSON.stringify(ids))
+  const one = `UPDATE historyWordUses SET uses = uses + 1
+    WHERE audience = ? AND word IN (SELECT value FROM json_each(?))`
+  write(database, one, audience, JSON.stringify(ids))
+}
+
+function insertWords(
+  database: Database,
+  { tenant }: SessionRows,
+  words: readonly { readonly id: number; readonly word: string }[],
+): void {
+  if (words.length === 0) return
+  const list = JSON.stringify(words)
+  write(
+    database,
+    `INSERT INTO historyVocabulary (id, tenant, word, uses)
+     SELECT value ->> 'id', ?, value ->> 'word', 1 FROM json_each(?)`,
+    tenant,
+    list,
+  )
+  const parts = "INSERT INTO historyWordParts (rowid, word) SELECT value ->> 'id', value ->> 'word' FROM json_each(?)"
+  write(database, parts, list)
 }
 
 function forgetWords(database: Database, { session, owner }: SessionRows, limit: number): boolean {
@@ -112,7 +141,7 @@ function forgetWords(database: Database, { session, owner }: SessionRows, limit:
     const left = readOne<{ uses: number; word: string }>(database, sql, word)
     if (left === undefined || left.uses > 0) continue
     write(database, 'DELETE FROM historyVocabulary WHERE id = ?', word)
-    // This table keeps no contents: it must be told what it had.
+    // This table keeps no content: the delete must say what it had.
     const remove = "INSERT INTO historyWordParts (historyWordParts, rowid, word) VALUES ('delete', ?, ?)"
     write(database, remove, word, left.word)
   }

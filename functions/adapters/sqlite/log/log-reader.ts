@@ -1,11 +1,13 @@
 import type { SessionKey } from '../../../domain/session.ts'
-import { createPage } from '../../../log/message-length.ts'
+import { createPage, messageLength, runLength } from '../../../log/message-length.ts'
 import type { LogReader, MessageQuery } from '../../../ports/log-reader.ts'
 import { roleCode, runStatusCode } from './codes.ts'
-import { readAll, readEach, snapshot, type Database } from '../database.ts'
+import { findContext } from './contexts.ts'
+import { readEach, snapshot, type Database } from '../database.ts'
 import { toColumn } from '../exact-text.ts'
 import { findMessage, messageOf, SELECT_MESSAGES, type MessageRow } from './message-rows.ts'
-import { findRun, queuedRuns, runOf, SELECT_RUNS, type RunRow } from './run-rows.ts'
+import { findRun, queuedRuns, runOf, SELECT_RUNS, steeringRuns, type RunRow } from './run-rows.ts'
+import { readNumbers } from './source-rows.ts'
 import { findLiveSession } from './session-rows.ts'
 
 type Value = string | number
@@ -15,7 +17,7 @@ const AFTER_ALL_IDS = '~'
 
 /** Reads sessions' logs, on SQLite. A deleted session reads like one that never was. */
 export function createSqliteLogReader({ database }: { database: Database }): LogReader {
-  /** Reads the session of this number, or answers `absent` when there is no such session. */
+  /** Reads the session of this number, or returns `absent` if there is no such session. */
   const read = async <Result>(key: SessionKey, absent: Result, work: (session: number) => Result): Promise<Result> =>
     snapshot(database, () => {
       const row = findLiveSession(database, key)
@@ -24,10 +26,14 @@ export function createSqliteLogReader({ database }: { database: Database }): Log
   return {
     messages: (key, query) =>
       read(key, { messages: [], more: false }, (session) => readMessages(database, session, query)),
+    context: (key) => read(key, {}, (session) => findContext(database, session)),
+    sources: (key, query) =>
+      read(key, { numbered: [], more: false }, (session) => readNumbers(database, session, query)),
     message: (key, id) => read(key, undefined, (session) => findMessage(database, session, id)),
     run: (key, id) => read(key, undefined, (session) => findRun(database, session, id)?.run),
     runs: (key, query) => read(key, { runs: [], more: false }, (session) => readRuns(database, session, query)),
-    queued: (key) => read(key, [], (session) => queuedRuns(database, session, -1).map(({ run }) => run)),
+    queued: (key, limit = -1) => read(key, [], (session) => queuedRuns(database, session, limit).map(({ run }) => run)),
+    steering: (key, limit) => read(key, [], (session) => steeringRuns(database, session, limit)),
   }
 }
 
@@ -44,26 +50,29 @@ function readMessages(
   if (query.after !== undefined) conditions.push(['m.id > ?', [query.after]])
   if (query.before !== undefined) conditions.push(['m.id < ?', [query.before]])
   if (query.agent !== undefined) conditions.push(['m.agent = ?', [toColumn(query.agent)]])
+  if (query.parentToolCallId !== undefined) conditions.push(['m.parent = ?', [toColumn(query.parentToolCallId)]])
   if (query.roles !== undefined)
     conditions.push([`m.role IN (${query.roles.map(() => '?').join(', ')})`, query.roles.map(roleCode)])
   const sql = `${SELECT_MESSAGES} WHERE ${conditions.map(([condition]) => condition).join(' AND ')}
     ORDER BY ${run === undefined ? 'm.id' : 'm.number'} ${query.order === 'ascending' ? 'ASC' : 'DESC'} LIMIT ?`
   const values = conditions.flatMap(([, bound]) => bound)
-  const page = createPage(query.limit, query.mostCharacters)
-  // One at a time: what lies beyond the page's end is not held in memory.
+  const page = createPage(messageLength, query.limit, query.mostCharacters)
+  // One at a time: what comes after the page's end is not held in memory.
   for (const row of readEach<MessageRow>(database, sql, ...values, query.limit + 1))
-    if (!page.take(messageOf(row))) return { messages: page.messages, more: true }
-  return { messages: page.messages, more: false }
+    if (!page.take(messageOf(row))) return { messages: page.entries, more: true }
+  return { messages: page.entries, more: false }
 }
 
 function readRuns(
   database: Database,
   session: number,
-  { before, limit, status }: Parameters<LogReader['runs']>[1],
+  { before, limit, status, mostCharacters }: Parameters<LogReader['runs']>[1],
 ): Awaited<ReturnType<LogReader['runs']>> {
   const sql = `${SELECT_RUNS} WHERE r.session = ?1 AND r.id < ?2 AND (?3 IS NULL OR r.status = ?3)
     ORDER BY r.id DESC LIMIT ?4`
   const code = status === undefined ? null : runStatusCode(status)
-  const rows = readAll<RunRow>(database, sql, session, before ?? AFTER_ALL_IDS, code, limit + 1)
-  return { runs: rows.slice(0, limit).map((row) => runOf(row).run), more: rows.length > limit }
+  const page = createPage(runLength, limit, mostCharacters)
+  for (const row of readEach<RunRow>(database, sql, session, before ?? AFTER_ALL_IDS, code, limit + 1))
+    if (!page.take(runOf(row).run)) return { runs: page.entries, more: true }
+  return { runs: page.entries, more: false }
 }

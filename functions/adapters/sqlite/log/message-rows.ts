@@ -1,10 +1,12 @@
 import type { Message, ToolMessage } from '../../../domain/message.ts'
+import { CLOSED_AT_END } from '../../../domain/run-changes.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { roleCode, roleOf, toolStatusCode, toolStatusOf } from './codes.ts'
 import { fromColumn, toColumn } from '../exact-text.ts'
 import { readAll, readOne, write, type Database } from '../database.ts'
 import { decodeBody, encodeBody } from './message-codec.ts'
 import { pack, unpack } from './packed-text.ts'
+import { insertNumbers } from './source-rows.ts'
 
 export interface MessageRow {
   readonly id: string
@@ -36,7 +38,7 @@ export function insertMessage(database: Database, session: number, run: number, 
   const tool = message.role === 'tool' ? message : undefined
   write(
     database,
-    'INSERT INTO messages (session, id, run, role, agent, status, generation, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO messages (session, id, run, role, agent, status, generation, parent, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
     session,
     message.id,
     run,
@@ -44,11 +46,13 @@ export function insertMessage(database: Database, session: number, run: number, 
     toColumn(message.agent),
     tool === undefined ? null : toolStatusCode(tool.status),
     tool === undefined ? null : tool.generation,
+    message.parentToolCallId === undefined ? null : toColumn(message.parentToolCallId),
     pack(encodeBody(message)),
   )
+  if (message.role === 'assistant') insertNumbers(database, session, message.numbered ?? [])
 }
 
-/** Puts a tool message in the place of its former state. */
+/** Replaces a tool message's former state. */
 export function updateToolMessage(database: Database, session: number, message: ToolMessage): void {
   write(
     database,
@@ -97,15 +101,16 @@ export function openCalls(database: Database, run: number): ToolMessage[] {
   return toolMessages(readAll<MessageRow>(database, sql, run))
 }
 
-/** The run's calls of this call id, latest first: ids may come again in a later round. */
-export function callsOfId(database: Database, run: number, toolCallId: string): ToolMessage[] {
-  const sql = `${SELECT_MESSAGES} WHERE m.run = ? AND m.role = ${roleCode('tool')} ORDER BY m.number DESC`
-  return toolMessages(readAll<MessageRow>(database, sql, run)).filter((call) => call.toolCallId === toolCallId)
+/** The run's calls, in order. */
+export function callsOfRun(database: Database, run: number): ToolMessage[] {
+  const sql = `${SELECT_MESSAGES} WHERE m.run = ? AND m.role = ${roleCode('tool')} ORDER BY m.number`
+  return toolMessages(readAll<MessageRow>(database, sql, run))
 }
 
-/** The run's calls that were cancelled at this time, in order. */
+/** The run's calls that its end at this time closed, in order. */
 export function callsClosedAt(database: Database, run: number, completedAt: number): ToolMessage[] {
-  const sql = `${SELECT_MESSAGES} WHERE m.run = ? AND m.status IN (${toolStatusCode('cancelled')}, ${toolStatusCode('interrupted')}) ORDER BY m.number`
+  const codes = CLOSED_AT_END.map(toolStatusCode).join(', ')
+  const sql = `${SELECT_MESSAGES} WHERE m.run = ? AND m.status IN (${codes}) ORDER BY m.number`
   const calls = toolMessages(readAll<MessageRow>(database, sql, run))
   return calls.filter((call) => call.completedAt === completedAt)
 }

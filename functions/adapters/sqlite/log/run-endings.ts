@@ -1,20 +1,22 @@
 import { LeaseLost, TooltrailError } from '../../../domain/errors.ts'
 import type { ToolMessage } from '../../../domain/message.ts'
 import type { Run } from '../../../domain/run.ts'
-import { callAtEnd } from '../../../domain/run-changes.ts'
+import { callAtEnd, endedRun, pausedRun, type RunEnd } from '../../../domain/run-changes.ts'
 import type { Lease } from '../../../domain/session.ts'
-import type { RunEnd } from '../../../ports/run-log.ts'
+import type { UsageAccount } from '../../../domain/usage-count.ts'
 import { transaction, type Database } from '../database.ts'
 import { writeLog, type LogDependencies } from './write.ts'
+import { saveContext } from './contexts.ts'
 import { isSameMessage } from './message-codec.ts'
 import { callsClosedAt, findMessage, insertMessage, openCalls, updateToolMessage } from './message-rows.ts'
 import { findRun, saveRun } from './run-rows.ts'
-import { active, alive, heldSession, isHeld, released, withFinalMessage, withRun } from './session-changes.ts'
+import { active, alive, counting, heldSession, isHeld, released, withRun } from './session-changes.ts'
 import { findLiveSession, saveSession, type SessionRow } from './session-rows.ts'
+import { countUsage } from './usage-rows.ts'
 
 type Ended = { run: Run; closed: readonly ToolMessage[]; queued: boolean }
 
-/** Releases the lease with the run paused, as long as a call waits and no cancel has come in. */
+/** Releases the lease with the run paused if a call waits and no cancel has come in. */
 export function pause({ database, clock }: LogDependencies, lease: Lease): Run | undefined {
   const now = clock.now()
   return transaction(database, () => {
@@ -22,31 +24,34 @@ export function pause({ database, clock }: LogDependencies, lease: Lease): Run |
     if (row.waiting === 0 || row.cancelRun !== null) return undefined
     const stored = findRun(database, row.number, lease.runId)
     if (stored === undefined) throw new LeaseLost(lease.session, lease.generation)
-    const { run } = saveRun(database, stored, { ...stored.run, status: 'paused' })
+    const waiting = openCalls(database, stored.number).filter(({ status }) => status === 'waiting')
+    const { run } = saveRun(database, stored, pausedRun(stored.run, waiting, row.head ?? undefined))
     saveSession(database, row, withRun(alive({ ...released(row), paused: 1, due: null }, now), run))
     return run
   })
 }
 
 /** Ends the run with its last message and whatever calls are open, and gives the lease back. */
-export function endRun(dependencies: LogDependencies, lease: Lease, end: RunEnd): Promise<Ended | undefined> {
+export function endRun(
+  dependencies: LogDependencies,
+  lease: Lease,
+  end: RunEnd,
+  account: UsageAccount = {},
+): Promise<Ended | undefined> {
   const { database, clock } = dependencies
   const now = clock.now()
   return writeLog(dependencies, () => {
     const row = findLiveSession(database, lease)
     if (!isHeld(row, lease)) return endedBefore(database, row, lease, end)
     if (row.cancelRun !== null && end.outcome !== 'cancelled') return undefined
-    return storeEnd(database, row, lease, end, now)
+    const ended = storeEnd(database, row, lease, end, now)
+    countUsage(database, lease, end.message, account)
+    return ended
   })
 }
 
-function storeEnd(
-  database: Database,
-  row: SessionRow,
-  lease: Lease,
-  { message, outcome, stopReason, error }: RunEnd,
-  now: number,
-): Ended {
+function storeEnd(database: Database, row: SessionRow, lease: Lease, end: RunEnd, now: number): Ended {
+  const { message } = end
   const stored = findRun(database, row.number, lease.runId)
   if (stored === undefined) throw new LeaseLost(lease.session, lease.generation)
   if (message !== undefined) {
@@ -56,11 +61,9 @@ function storeEnd(
   }
   const closed = openCalls(database, stored.number).map((call) => callAtEnd(call, now))
   for (const call of closed) updateToolMessage(database, row.number, call)
-  const answered = message === undefined ? { row, run: stored.run } : withFinalMessage(row, stored.run, message)
-  const failure = error === undefined ? {} : { error }
-  const { run } = saveRun(database, stored, { ...answered.run, ...failure, status: outcome, stopReason, endedAt: now })
+  const { run } = saveRun(database, stored, endedRun(stored.run, end, now))
   const over: SessionRow = {
-    ...released(answered.row),
+    ...released(message === undefined ? row : counting(row, message)),
     activeRun: null,
     paused: 0,
     waiting: 0,
@@ -70,11 +73,12 @@ function storeEnd(
     due: row.queued > 0 ? now : null,
   }
   saveSession(database, row, withRun(active(alive(over, now), now), run))
+  if (end.context !== undefined) saveContext(database, row.number, end.context)
   return { run, closed, queued: row.queued > 0 }
 }
 
 /**
- * The same end, when this holder stored it before: its message is there, or, without one, nobody has held the lease since.
+ * The same end, if this holder stored it before: its message is there, or, without one, nobody has held the lease since.
  * Throws `LeaseLost` otherwise.
  */
 function endedBefore(database: Database, row: SessionRow | undefined, lease: Lease, end: RunEnd): Ended {

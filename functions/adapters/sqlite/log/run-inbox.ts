@@ -12,15 +12,17 @@ import { insertMessage } from './message-rows.ts'
 import { insertRun, resolvedRun, saveRun } from './run-rows.ts'
 import { atStart, withRun, woken } from './session-changes.ts'
 import { headerOf, liveSession, saveSession, type SessionRow } from './session-rows.ts'
+import { requireBudgetOf } from './usage-rows.ts'
 
 /** How long an idempotency key is remembered, in milliseconds. */
-const CLAIM_MS = 86_400_000
+export const CLAIM_MS = 86_400_000
 
-/** What clients hand in, on SQLite. */
+/** Takes what clients send, on SQLite. */
 export function createSqliteRunInbox(dependencies: LogDependencies): RunInbox {
   const { database, clock } = dependencies
   return {
     enqueue: (key, run) => enqueue(dependencies, key, run),
+    join: async (key, runId, idempotency) => join(database, key, runId, idempotency, clock.now()),
     resolve: (key, runId, resolutions) => resolveCalls(dependencies, key, runId, resolutions),
     cancel: async (key, runId) => cancel(database, key, runId, clock.now()),
   }
@@ -35,12 +37,28 @@ function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: NewRun)
     if (known !== undefined) return { runId: known, repeated: true }
     requireAcceptable(database, row, newRun)
     requireRoomFor(database, newRun)
+    requireBudgetOf(database, key, newRun, now)
     const run = acceptedRun(newRun, nextId(row.tail ?? undefined, now), now)
     rememberClaim(database, row, newRun, run.id, now)
     const accepted: SessionRow = { ...row, tail: run.id, run: run.id, runStatus: runStatusCode(run.status) }
     return newRun.startAs !== undefined && isIdle(row)
       ? startAtOnce(database, row, accepted, run, { owner: newRun.startAs, now })
       : putInQueue(database, row, accepted, run, now)
+  })
+}
+
+function join(
+  database: Database,
+  key: SessionKey,
+  runId: string,
+  idempotency: NonNullable<NewRun['idempotency']>,
+  now: number,
+): Pick<Enqueued, 'runId' | 'repeated'> {
+  return transaction(database, () => {
+    const row = liveSession(database, key)
+    const known = knownRun(database, row, { idempotency }, now)
+    if (known === undefined) rememberClaim(database, row, { idempotency }, runId, now)
+    return { runId: known ?? runId, repeated: known !== undefined }
   })
 }
 
@@ -72,7 +90,12 @@ function putInQueue(database: Database, before: SessionRow, accepted: SessionRow
 }
 
 /** The run that was accepted before under this idempotency key. */
-function knownRun(database: Database, row: SessionRow, { idempotency }: NewRun, now: number): string | undefined {
+function knownRun(
+  database: Database,
+  row: SessionRow,
+  { idempotency }: Pick<NewRun, 'idempotency'>,
+  now: number,
+): string | undefined {
   if (idempotency === undefined) return undefined
   const claim = readOne<{ bodyHash: string; run: string }>(
     database,
@@ -86,8 +109,13 @@ function knownRun(database: Database, row: SessionRow, { idempotency }: NewRun, 
   return claim?.run
 }
 
-function rememberClaim(database: Database, row: SessionRow, newRun: NewRun, runId: string, now: number): void {
-  const { idempotency } = newRun
+function rememberClaim(
+  database: Database,
+  row: SessionRow,
+  { idempotency }: Pick<NewRun, 'idempotency'>,
+  runId: string,
+  now: number,
+): void {
   if (idempotency === undefined) return
   write(database, 'DELETE FROM claims WHERE session = ? AND until < ?', row.number, now)
   write(

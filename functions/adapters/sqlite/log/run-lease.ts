@@ -1,5 +1,6 @@
 import { isBlocked, isFree, type Lease, type SessionHeader, type SessionKey } from '../../../domain/session.ts'
 import { LeaseLost } from '../../../domain/errors.ts'
+import { resumedRun } from '../../../domain/run-changes.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { RunLease, Started } from '../../../ports/run-lease.ts'
 import { reading, transaction, write, type Database } from '../database.ts'
@@ -17,6 +18,7 @@ export function createSqliteRunLease(dependencies: LogDependencies): RunLease {
   const { database, clock } = dependencies
   return {
     look: async (key) => look(database, key),
+    glance: async (key) => look(database, key),
     start: (seen, owner) => start(dependencies, seen, owner),
     take: async (seen, owner) => take(database, clock, seen, owner),
     claim: async (lease) => claim(database, lease),
@@ -50,7 +52,7 @@ function start(dependencies: LogDependencies, seen: SessionHeader, owner: string
   })
 }
 
-/** Whether this owner, a nonce of one attempt, got the lease from the header that it had seen: the answer was lost. */
+/** Whether this owner, a nonce of one attempt, got the lease from the header that it had seen: the response was lost. */
 const isOwnedSince = (row: SessionRow, seen: SessionHeader, owner: string): boolean =>
   row.leaseOwner === owner && row.generation === seen.generation + 1
 
@@ -73,7 +75,7 @@ function take(database: Database, clock: Clock, seen: SessionHeader, owner: stri
     if (!isFree(header, now) || isBlocked(header)) return undefined
     const stored = findRun(database, row.number, row.activeRun)
     if (stored === undefined) throw new Error(`run ${row.activeRun} is active and has no row`)
-    const { run } = saveRun(database, stored, { ...stored.run, status: 'running' })
+    const { run } = saveRun(database, stored, resumedRun(stored.run, row.head ?? undefined))
     const takeovers = header.lease === undefined ? row.takeovers : row.takeovers + 1
     const next = withRun({ ...leased(row, owner, now), paused: 0, takeovers }, run)
     saveSession(database, row, next)

@@ -1,48 +1,75 @@
 import { LeaseLost, TooltrailError } from '../../../domain/errors.ts'
-import { isLeaders, type ToolMessage, type UserMessage } from '../../../domain/message.ts'
-import { interruptedCall, messageOfInput } from '../../../domain/run-changes.ts'
+import type { Message, ToolMessage, UserMessage } from '../../../domain/message.ts'
+import { interruptedCall, messageOfInput, withCompletion } from '../../../domain/run-changes.ts'
 import type { Lease } from '../../../domain/session.ts'
+import type { UsageAccount } from '../../../domain/usage-count.ts'
 import type { CallResult, Round, RunLog } from '../../../ports/run-log.ts'
 import type { Database } from '../database.ts'
 import { writeLog, type LogDependencies } from './write.ts'
+import { recordDecision } from './contexts.ts'
 import { isSameMessage } from './message-codec.ts'
 import { findLiveCall, findMessage, findToolMessage, insertMessage, updateToolMessage } from './message-rows.ts'
 import { endRun, pause } from './run-endings.ts'
 import { findRun, saveRun, type StoredRun } from './run-rows.ts'
-import { heldSession, withFinalMessage, withRun } from './session-changes.ts'
+import { counting, heldSession, withRun } from './session-changes.ts'
 import { saveSession, type SessionRow } from './session-rows.ts'
+import { countUsage } from './usage-rows.ts'
 
 /** Extends one session's log, on SQLite. */
 export function createSqliteRunLog(dependencies: LogDependencies): RunLog {
+  const { database } = dependencies
   return {
-    appendRound: (lease, round) => appendRound(dependencies, lease, round),
+    appendRound: (lease, round, account) => appendRound(dependencies, lease, round, account),
+    append: (lease, messages) => append(dependencies, lease, messages),
     completeCall: (lease, result) => completeCall(dependencies, lease, result),
     beginApproved: (lease, messageId) => beginApproved(dependencies, lease, messageId),
     repair: (lease, messageIds) => repair(dependencies, lease, messageIds),
     steer: (lease, queuedRunId, messageId) => steer(dependencies, lease, queuedRunId, messageId),
+    recordDecision: async (lease, decision) => recordDecision(database, lease, decision),
     pause: async (lease) => pause(dependencies, lease),
-    endRun: (lease, end) => endRun(dependencies, lease, end),
+    endRun: (lease, end, account) => endRun(dependencies, lease, end, account),
   }
 }
 
-function appendRound(dependencies: LogDependencies, lease: Lease, round: Round): Promise<void> {
+function appendRound(
+  dependencies: LogDependencies,
+  lease: Lease,
+  round: Round,
+  account: UsageAccount = {},
+): Promise<void> {
   const { database } = dependencies
   return writeLog(dependencies, () => {
     const row = heldSession(database, lease)
     if (isStored(database, row, round)) return
     const stored = runOfLease(database, row, lease)
-    let head = row.head
-    for (const message of [round.assistant, ...round.tools]) {
-      requireGreater(message.id, head)
-      insertMessage(database, row.number, stored.number, message)
-      head = message.id
-    }
+    const head = insertAfter(database, row, stored, [round.assistant, ...round.tools])
     const waiting = row.waiting + round.tools.filter(({ status }) => status === 'waiting').length
-    const floor = isLeaders(round.assistant) ? round.assistant.id : row.floor
-    const next = withFinalMessage({ ...row, head, waiting, floor, takeovers: 0 }, stored.run, round.assistant)
-    saveRun(database, stored, next.run)
-    saveSession(database, row, next.row)
+    saveRun(database, stored, withCompletion(stored.run, round.assistant))
+    saveSession(database, row, counting({ ...row, head, waiting, takeovers: 0 }, round.assistant))
+    countUsage(database, lease, round.assistant, account)
   })
+}
+
+function append(dependencies: LogDependencies, lease: Lease, messages: readonly Message[]): Promise<void> {
+  const { database } = dependencies
+  return writeLog(dependencies, () => {
+    const row = heldSession(database, lease)
+    const [first] = messages
+    if (first === undefined || isSameMessage(findMessage(database, row.number, first.id), first)) return
+    const head = insertAfter(database, row, runOfLease(database, row, lease), messages)
+    saveSession(database, row, { ...row, head, takeovers: 0 })
+  })
+}
+
+/** Adds messages after all others of the session; returns the id of the last. */
+function insertAfter(database: Database, row: SessionRow, run: StoredRun, messages: readonly Message[]): string | null {
+  let { head } = row
+  for (const message of messages) {
+    requireGreater(message.id, head)
+    insertMessage(database, row.number, run.number, message)
+    head = message.id
+  }
+  return head
 }
 
 /** Whether this very round is in the log; throws when its id is taken by another message. */
@@ -76,7 +103,7 @@ function completeCall(
 ): Promise<ToolMessage> {
   const { database } = dependencies
   return writeLog(dependencies, () => {
-    // Does not ask who holds the lease, so that parallel calls need not wait for each other: the row's own generation tells.
+    // Does not check who holds the lease, so that parallel calls need not wait for each other: the row's generation shows it.
     const found = findLiveCall(database, lease, messageId)
     if (found?.call.generation !== lease.generation) throw new LeaseLost(lease.session, lease.generation)
     const { session, call } = found

@@ -33,7 +33,7 @@ export function runOf(row: RunRow): StoredRun {
   return { number: row.number, run: { ...(JSON.parse(row.body) as object), ...columns, ...request } as Run }
 }
 
-/** Adds a run; answers it with its number. */
+/** Adds a run; returns it with its number. */
 export function insertRun(database: Database, session: number, run: Run): StoredRun {
   const row = readOne<{ number: number }>(
     database,
@@ -50,7 +50,7 @@ export function insertRun(database: Database, session: number, run: Run): Stored
   return { number: row.number, run }
 }
 
-/** Puts a run in the place of its former state. */
+/** Replaces a run's former state. */
 export function saveRun(database: Database, before: StoredRun, run: Run): StoredRun {
   if (before.run.status === run.status)
     write(database, 'UPDATE runs SET body = ? WHERE number = ?', bodyOf(run), before.number)
@@ -84,6 +84,13 @@ export function queuedRuns(database: Database, session: number, limit: number): 
   const sql = `${SELECT_RUNS} WHERE r.session = ? AND r.status = 0 ORDER BY r.id LIMIT ?`
   return readAll<RunRow>(database, sql, session, limit).map(runOf)
 }
+
+/** As the index `runs_steering` has it. */
+const STEERING = `SELECT id FROM runs WHERE session = ? AND status = 0 AND body ->> 'onBusy' = 'steer' ORDER BY id LIMIT ?`
+
+/** Ids of queued runs that steer, in the order in which they were accepted. */
+export const steeringRuns = (database: Database, session: number, limit: number): string[] =>
+  readAll<{ readonly id: string }>(database, STEERING, session, limit).map(({ id }) => id)
 
 function bodyOf(run: Run): string {
   const elsewhere = { id: undefined, status: undefined, keyId: undefined, input: undefined, clientTools: undefined }

@@ -19,7 +19,6 @@ CREATE TABLE sessions (
   queued INTEGER NOT NULL DEFAULT 0,
   tail TEXT,
   head TEXT,
-  floor TEXT,
   cancelRun TEXT,
   cancelReason TEXT,
   takeovers INTEGER NOT NULL DEFAULT 0,
@@ -111,4 +110,35 @@ CREATE TABLE api_keys (
 
 -- When the next request of a key with a cap would be due, in microseconds since 1970.
 CREATE TABLE request_rates (key TEXT PRIMARY KEY, due INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`
+
+/** Queued runs that steer are found without their session's whole queue. */
+export const STEERING_SCHEMA = `
+CREATE INDEX runs_steering ON runs (session, id) WHERE status = 0 AND body ->> 'onBusy' = 'steer';
+`
+
+/** What policies decide for a session's requests, and the result of a request under an idempotency key if it is not a run. */
+export const CONTEXT_SCHEMA = `
+CREATE TABLE contexts (
+  session INTEGER PRIMARY KEY,
+  body NOT NULL
+);
+ALTER TABLE claims ADD COLUMN result TEXT;
+`
+
+/** Numbers of sources by the result that has them; `message`: the result's. */
+export const SOURCES_SCHEMA = `
+CREATE TABLE sources (
+  session INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  message TEXT NOT NULL,
+  PRIMARY KEY (session, number)
+) WITHOUT ROWID;
+`
+
+/** Members' messages are found by the delegate call that they work for. */
+export const TEAM_SCHEMA = `
+ALTER TABLE messages ADD COLUMN parent TEXT;
+CREATE INDEX messages_of_member ON messages (session, parent, id) WHERE parent IS NOT NULL;
 `

@@ -1,10 +1,9 @@
 import { LeaseLost } from '../../../domain/errors.ts'
 import { nextId } from '../../../domain/ids.ts'
-import type { Message } from '../../../domain/message.ts'
+import type { AssistantMessage } from '../../../domain/message.ts'
 import type { Run } from '../../../domain/run.ts'
-import { messageOfInput, startedRun } from '../../../domain/run-changes.ts'
+import { messageOfInput, startedRun, withCompletion } from '../../../domain/run-changes.ts'
 import { LEASE_MS, type Lease } from '../../../domain/session.ts'
-import { addUsage, NO_USAGE, type Usage } from '../../../domain/usage.ts'
 import type { Started } from '../../../ports/run-lease.ts'
 import { runStatusCode } from './codes.ts'
 import type { Database } from '../database.ts'
@@ -17,7 +16,7 @@ export function isHeld(row: SessionRow | undefined, lease: Lease): row is Sessio
   return row?.live === 1 && row.generation === lease.generation && row.activeRun === lease.runId
 }
 
-/** The row of the session that this lease holds; throws `LeaseLost` when it does not. */
+/** The row of the session that this lease holds; throws `LeaseLost` if it does not. */
 export function heldSession(database: Database, lease: Lease): SessionRow {
   const row = findSession(database, lease)
   if (!isHeld(row, lease)) throw new LeaseLost(lease.session, lease.generation)
@@ -71,34 +70,11 @@ export const active = (row: SessionRow, now: number): SessionRow => ({
 export const withRun = (row: SessionRow, run: Run): SessionRow =>
   row.run === run.id ? { ...row, runStatus: runStatusCode(run.status) } : row
 
-/** Adds one stored answer to the run and to the session's totals; a leader's counts as a round. */
-export function withFinalMessage(row: SessionRow, run: Run, message: Message): { row: SessionRow; run: Run } {
-  if (message.role !== 'assistant') return { row, run }
-  const rounds = message.parentToolCallId === undefined ? 1 : 0
-  const { agent, usage = NO_USAGE } = message
-  const totals = totalsOf(row)
-  return {
-    run: {
-      ...run,
-      rounds: run.rounds + rounds,
-      usage: addUsage(run.usage, usage),
-      usageByAgent: withUsage(run.usageByAgent, agent, usage),
-    },
-    row: {
-      ...row,
-      totals: encodeTotals({
-        runs: totals.runs,
-        rounds: totals.rounds + rounds,
-        usage: addUsage(totals.usage, usage),
-        byAgent: withUsage(totals.byAgent, agent, usage),
-      }),
-    },
-  }
-}
-
-function withUsage(usages: Readonly<Record<string, Usage>>, agent: string, usage: Usage): Record<string, Usage> {
-  const before = Object.hasOwn(usages, agent) ? usages[agent] : undefined
-  return { ...usages, [agent]: addUsage(before ?? NO_USAGE, usage) }
+/** The session's totals count one more completion. */
+export function counting(row: SessionRow, message: AssistantMessage): SessionRow {
+  const { byAgent, ...totals } = totalsOf(row)
+  const { usageByAgent, ...counted } = withCompletion({ ...totals, usageByAgent: byAgent }, message)
+  return { ...row, totals: encodeTotals({ ...counted, byAgent: usageByAgent }) }
 }
 
 /** A session and its run at the start of that run. The caller stores both, and the message. */
@@ -115,7 +91,6 @@ export function atStart(
     activeRun: run.id,
     paused: 0,
     head: message?.id ?? row.head,
-    floor: null,
     takeovers: 0,
     cancelRun: null,
     cancelReason: null,

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
-import { LEASE_MS, type SessionKey } from '../../../domain/session.ts'
+import { LEASE_MS, NO_TOTALS, type SessionKey } from '../../../domain/session.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { DeletionState, SessionDeletion } from '../../../ports/session-deletion.ts'
 import { readAll, readOne, snapshot, transaction, write, type Database } from '../database.ts'
 import type { HistoryProjection } from '../history/projection.ts'
 import { toColumn } from '../exact-text.ts'
-import { encodeTotals, findLiveSession, findSession, NO_TOTALS, saveSession, type SessionRow } from './session-rows.ts'
+import { encodeTotals, findLiveSession, findSession, saveSession, type SessionRow } from './session-rows.ts'
 
 const TOMBSTONE_MS = 30 * 86_400_000
 /** Old tombstones removed whenever a new one is made, so that they do not pile up. */
 const FORGOTTEN_AT_ONCE = 10
-/** Documents, some KB each, that one transaction removes: a long output has very many. */
-const DOCUMENTS_AT_ONCE = 64
+/** Documents, some KB each, that one transaction removes, which takes some 10 ms: a long output has very many. */
+const DOCUMENTS_AT_ONCE = 16
 
 interface Dependencies {
   readonly database: Database
@@ -88,6 +88,8 @@ function removeRows(database: Database, history: HistoryProjection, key: Session
     const runs = messages < limit ? removeRuns(database, row.number, limit - messages) : 0
     if (messages + runs >= limit) return { more: true }
     write(database, 'DELETE FROM claims WHERE session = ?', row.number)
+    write(database, 'DELETE FROM contexts WHERE session = ?', row.number)
+    write(database, 'DELETE FROM sources WHERE session = ?', row.number)
     write(database, 'DELETE FROM details WHERE session = ?', row.number)
     return { more: false }
   })

@@ -1,5 +1,4 @@
 import type { SessionHeader, SessionKey, SessionTotals } from '../../../domain/session.ts'
-import { NO_USAGE } from '../../../domain/usage.ts'
 import { TooltrailError } from '../../../domain/errors.ts'
 import { readOne, write, type Database } from '../database.ts'
 
@@ -16,7 +15,6 @@ export interface SessionRow extends SessionKey {
   readonly queued: number
   readonly tail: string | null
   readonly head: string | null
-  readonly floor: string | null
   readonly cancelRun: string | null
   readonly cancelReason: 'user' | 'superseded' | null
   readonly takeovers: number
@@ -74,15 +72,11 @@ export function headerOf(row: SessionRow): SessionHeader {
     queued: row.queued,
     ...(row.tail === null ? {} : { tail: row.tail }),
     ...(row.head === null ? {} : { head: row.head }),
-    ...(row.floor === null ? {} : { floor: row.floor }),
     ...(row.cancelRun === null ? {} : { cancel: { run: row.cancelRun, reason: row.cancelReason ?? 'user' } }),
     takeovers: row.takeovers,
     ...(row.due === null ? {} : { due: row.due }),
   }
 }
-
-/** Running totals of a session that has not run yet. */
-export const NO_TOTALS: SessionTotals = { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} }
 
 /** Totals as a row keeps them. */
 export const encodeTotals = (totals: SessionTotals): string => JSON.stringify(totals)

@@ -1,8 +1,11 @@
+import type { SessionContext } from '../../../domain/context.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
 import { TooltrailError } from '../../../domain/errors.ts'
-import type { Session, SessionKey } from '../../../domain/session.ts'
+import { NO_TOTALS, type Session, type SessionKey } from '../../../domain/session.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { NewSession, SessionChange, SessionFilter, SessionStore } from '../../../ports/session-store.ts'
 import { runStatusCode, runStatusOf } from './codes.ts'
+import { findContext, summariesByHand } from './contexts.ts'
 import { readAll, readOne, snapshot, transaction, write, type Database } from '../database.ts'
 import { fromColumn, toColumn } from '../exact-text.ts'
 import { active } from './session-changes.ts'
@@ -11,7 +14,6 @@ import {
   findLiveSession,
   findSession,
   liveSession,
-  NO_TOTALS,
   saveSession,
   totalsOf,
   type SessionRow,
@@ -20,7 +22,7 @@ import {
 const DAY_MS = 86_400_000
 
 /** What people say about a session, as a row of `details` keeps it. */
-type Details = Pick<Session, 'title' | 'instructions' | 'metadata' | 'ownerBound'>
+type Details = Pick<Session, 'user' | 'title' | 'instructions' | 'metadata' | 'ownerBound' | 'forkedFrom'>
 interface Listed extends SessionRow {
   readonly details: string
 }
@@ -32,6 +34,7 @@ export function createSqliteSessionStore({ database, clock }: { database: Databa
     read: async (key) => read(database, key),
     list: async (filter) => list(database, filter),
     update: async (key, change) => update(database, key, change, clock.now()),
+    ...summariesByHand(database, () => clock.now()),
     bindToOwner: async (key) => bindToOwner(database, key),
   }
 }
@@ -54,13 +57,13 @@ function create(database: Database, session: NewSession, now: number): Session {
     if (row === undefined) throw new Error(`session ${id} was not inserted`)
     const details = detailsOf(session)
     write(database, 'INSERT INTO details (session, body) VALUES (?, ?)', row.number, JSON.stringify(details))
-    return sessionOf(row, details)
+    return sessionOf(row, details, {})
   })
 }
 
-/** Removes a tombstone that has had its time and whose deletion is finished; throws `session_exists` otherwise. */
+/** Removes a tombstone that is old enough and whose deletion is finished; throws `session_exists` otherwise. */
 function makeRoom(database: Database, before: SessionRow, now: number): void {
-  // In the same words: whether it lives is nothing for who may not see it.
+  // In the same words: whoever may not see the session must not learn whether it lives.
   if (before.live === 1 || before.due !== null || (before.expiresAt ?? now) > now)
     throw new TooltrailError('session_exists', `session ${before.session} exists, or was deleted less than 30 days ago`)
   write(database, 'DELETE FROM deletions WHERE session = ?', before.number)
@@ -70,7 +73,7 @@ function makeRoom(database: Database, before: SessionRow, now: number): void {
 function read(database: Database, key: SessionKey): Session | undefined {
   return snapshot(database, () => {
     const row = findLiveSession(database, key)
-    return row && sessionOf(row, readDetails(database, row))
+    return row && sessionOf(row, readDetails(database, row), findContext(database, row.number))
   })
 }
 
@@ -81,13 +84,15 @@ function update(database: Database, key: SessionKey, change: SessionChange, now:
     saveSession(database, row, next)
     const before = readDetails(database, row)
     const details = detailsOf({
+      user: change.user === undefined ? before.user : change.user,
       title: change.title === undefined ? before.title : change.title,
       instructions: change.instructions === undefined ? before.instructions : change.instructions,
       metadata: change.metadata ?? before.metadata,
       ownerBound: before.ownerBound,
+      forkedFrom: before.forkedFrom,
     })
     writeDetails(database, row, details)
-    return sessionOf(next, details)
+    return sessionOf(next, details, findContext(database, row.number))
   })
 }
 
@@ -112,16 +117,20 @@ function list(database: Database, filter: SessionFilter): Awaited<ReturnType<Ses
   if (after !== undefined) require('(s.updatedAt, s.session) < (?, ?)', ...after)
   const sql = `SELECT s.*, d.body AS details FROM sessions s JOIN details d ON d.session = s.number
     WHERE ${conditions.join(' AND ')} ORDER BY s.updatedAt DESC, s.session DESC LIMIT ?`
-  const rows = snapshot(database, () => readAll<Listed>(database, sql, ...values, filter.limit + 1))
-  const page = rows.slice(0, filter.limit)
-  const last = rows.length > filter.limit ? page.at(-1) : undefined
-  return {
-    sessions: page.map((row) => sessionOf(row, JSON.parse(row.details) as Details)),
-    ...(last === undefined ? {} : { next: cursorOf(last) }),
-  }
+  return snapshot(database, () => {
+    const rows = readAll<Listed>(database, sql, ...values, filter.limit + 1)
+    const page = rows.slice(0, filter.limit)
+    const last = rows.length > filter.limit ? page.at(-1) : undefined
+    return {
+      sessions: page.map((row) =>
+        sessionOf(row, JSON.parse(row.details) as Details, findContext(database, row.number)),
+      ),
+      ...(last === undefined ? {} : { next: cursorOf(last) }),
+    }
+  })
 }
 
-/** Cursors say where the page before ended, so that they hold whatever comes and goes. */
+/** Cursors say where the previous page ended, so they stay valid whatever is added or removed. */
 const cursorOf = ({ updatedAt, session }: SessionRow): string =>
   Buffer.from(`${updatedAt}:${session}`).toString('base64url')
 
@@ -143,20 +152,23 @@ function readDetails(database: Database, row: SessionRow): Details {
 }
 
 function detailsOf(given: {
+  readonly user?: string | null | undefined
   readonly title?: string | null | undefined
   readonly instructions?: string | null | undefined
   readonly metadata: Session['metadata']
   readonly ownerBound?: true | undefined
+  readonly forkedFrom?: Session['forkedFrom'] | undefined
 }): Details {
   return {
+    ...(typeof given.user === 'string' ? { user: given.user } : {}),
     ...(typeof given.title === 'string' ? { title: given.title } : {}),
     ...(typeof given.instructions === 'string' ? { instructions: given.instructions } : {}),
     metadata: given.metadata,
-    ...(given.ownerBound === undefined ? {} : { ownerBound: given.ownerBound }),
+    ...definedFields({ ownerBound: given.ownerBound, forkedFrom: given.forkedFrom }),
   }
 }
 
-function sessionOf(row: SessionRow, details: Details): Session {
+function sessionOf(row: SessionRow, details: Details, { summary }: SessionContext): Session {
   return {
     tenant: row.tenant,
     session: row.session,
@@ -167,5 +179,6 @@ function sessionOf(row: SessionRow, details: Details): Session {
     updatedAt: row.updatedAt,
     ...(row.run === null || row.runStatus === null ? {} : { run: { id: row.run, status: runStatusOf(row.runStatus) } }),
     totals: totalsOf(row),
+    ...(summary === undefined ? {} : { summary }),
   }
 }

@@ -11,7 +11,7 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown }
 const waiting = new WeakMap<Database, Part[]>()
 
 /**
- * As `transaction`, in one commit with all others that are asked for before this turn of the event loop is over: results of
+ * Like `transaction`, in one commit with all others that are requested before this turn of the event loop is over: results of
  * calls that ended together, rounds of different sessions. Each is all or nothing by itself; none waits for a later turn.
  */
 export function sharedTransaction<T>(database: Database, work: () => T): Promise<T> {

@@ -1,23 +1,20 @@
 import type { z } from '@hono/zod-openapi'
 import type { RunEvent } from '../../../domain/events.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
-import { messageResource } from './message.ts'
+import { messageResource, parentFields } from './message.ts'
 import { runResource } from './run.ts'
 import type { WaitingCall } from './run.ts'
 import type { RunEventSchema } from '../schemas/event.ts'
 
 export type RunEventResource = z.input<typeof RunEventSchema>
 
-/** An event as the API shows it. `waiting`: the calls of a `run.paused`, with their arguments. */
-export function eventResource(
-  session: string,
-  event: RunEvent,
-  waiting: readonly WaitingCall[] = [],
-): RunEventResource {
+/** An event as the API shows it. `calls`: those of a `run.paused`, or that of a tool message, with their arguments. */
+export function eventResource(session: string, event: RunEvent, calls: readonly WaitingCall[] = []): RunEventResource {
   const base = {
     session_id: session,
     run_id: event.runId,
-    ...definedFields({ agent: event.agent, parent_tool_call_id: event.parentToolCallId }),
+    ...definedFields({ agent: event.agent }),
+    ...parentFields(event),
   }
   switch (event.type) {
     case 'run.queued':
@@ -26,15 +23,17 @@ export function eventResource(
     case 'run.completed':
     case 'run.failed':
     case 'run.cancelled':
-      return { type: event.type, ...base, run: runResource(session, { run: event.run, waiting }) }
+      return { type: event.type, ...base, run: runResource(session, { run: event.run, waiting: calls }) }
     case 'run.started': {
       const message = event.message === undefined ? undefined : messageResource(session, event.message)
-      const run = runResource(session, { run: event.run, waiting })
+      const run = runResource(session, { run: event.run, waiting: [] })
       return { type: event.type, ...base, run, ...definedFields({ message }) }
     }
-    case 'message.completed':
     case 'tool_call.started':
     case 'tool_call.completed':
+      return { type: event.type, ...base, message: messageResource(session, event.message, calls[0]) }
+    case 'message.completed':
+    case 'message.steered':
       return { type: event.type, ...base, message: messageResource(session, event.message) }
     case 'text.delta':
     case 'reasoning.delta':

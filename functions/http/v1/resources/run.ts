@@ -1,22 +1,24 @@
 import type { z } from '@hono/zod-openapi'
+import { isLeaders, MOST_CALLS } from '../../../domain/message.ts'
 import type { ToolMessage } from '../../../domain/message.ts'
 import { isEnded } from '../../../domain/run.ts'
 import type { Run } from '../../../domain/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
+import { parentFields } from './message.ts'
 import type { RunSchema } from '../schemas/run.ts'
 import { timeText } from '../time-text.ts'
+import { findArguments } from './call-arguments.ts'
+import { mediaFields } from './message.ts'
 import { usageResource } from './usage.ts'
 
 export type RunResource = z.input<typeof RunSchema>
 
 /** A steering input can be merged into a run that was itself merged; longer chains do not happen. */
 const LONGEST_CHAIN = 8
-/** A round has at most 64 calls. */
-const MOST_WAITING = 64
 
-/** A run and its calls that wait for an answer. */
+/** A run and its calls that wait for a result or a decision. */
 export interface RunView {
   readonly run: Run
   readonly waiting: readonly WaitingCall[]
@@ -35,46 +37,64 @@ export async function findRun(reader: LogReader, key: SessionKey, id: string): P
   return run
 }
 
-/** The run with what it waits for; undefined when there is none. */
+/** The run with what it waits for; undefined if there is no such run. */
 export async function viewRun(reader: LogReader, key: SessionKey, id: string): Promise<RunView | undefined> {
   const run = await findRun(reader, key, id)
   return run === undefined ? undefined : { run, waiting: await waitingCalls(reader, key, run) }
 }
 
-/** The open calls of an active run that someone else must answer, in the order in which they were asked for. */
+/** The open calls of an active run that someone else must resolve, in the order in which the model made them. */
 export async function waitingCalls(reader: LogReader, key: SessionKey, run: Run): Promise<WaitingCall[]> {
   if (isEnded(run.status) || run.status === 'queued') return []
-  const { messages } = await reader.messages(key, {
-    run: run.id,
-    roles: ['tool'],
-    order: 'descending',
-    limit: MOST_WAITING,
-  })
-  const waiting = messages.filter((message) => message.role === 'tool' && message.status === 'waiting')
-  return withArguments(reader, key, waiting.toReversed() as ToolMessage[])
+  return withArguments(reader, key, await waitingRows(reader, key, run))
 }
 
-/** Calls together with the arguments that their assistant messages hold. */
+/** The calls that wait: they stand after the leader's last completion, whoever of its team made them. */
+async function waitingRows(reader: LogReader, key: SessionKey, run: Run): Promise<ToolMessage[]> {
+  const waiting: ToolMessage[] = []
+  for (let before: string | undefined; ;) {
+    const query = { run: run.id, roles: ['tool', 'assistant'], order: 'descending', limit: MOST_CALLS } as const
+    const { messages, more } = await reader.messages(key, before === undefined ? query : { ...query, before })
+    for (const one of messages) {
+      if (one.role === 'assistant' && isLeaders(one)) return waiting
+      if (one.role === 'tool' && one.status === 'waiting') waiting.unshift(one)
+    }
+    before = messages.at(-1)?.id
+    if (!more || before === undefined) return waiting
+  }
+}
+
+/** Calls with the arguments from their assistant messages. */
 export async function withArguments(
   reader: LogReader,
   key: SessionKey,
   calls: readonly ToolMessage[],
 ): Promise<WaitingCall[]> {
-  const ids = [...new Set(calls.map((call) => call.assistantMessageId))]
-  const askers = new Map(await Promise.all(ids.map(async (id) => [id, await reader.message(key, id)] as const)))
-  return calls.map((message) => {
-    const asker = askers.get(message.assistantMessageId)
-    const call = asker?.role === 'assistant' ? asker.toolCalls.find(({ id }) => id === message.toolCallId) : undefined
-    return { message, arguments: call?.arguments ?? '' }
-  })
+  const argumentsOf = findArguments(reader, key)
+  return Promise.all(calls.map(async (message) => ({ message, arguments: await argumentsOf(message) })))
 }
 
 /** Whether nothing more happens in the run until somebody acts. */
 export const isSettled = ({ run, waiting }: RunView): boolean =>
   isEnded(run.status) || (run.status === 'paused' && waiting.length > 0)
 
+/** A run as it is read: with its input, if that has not become a message, or never will. */
+export function readRunResource(session: string, view: RunView, id?: string): RunResource {
+  return { ...runResource(session, view, id), ...definedFields({ input: inputResource(view.run) }) }
+}
+
+function inputResource({ input }: Run): RunResource['input'] {
+  if (input === undefined) return undefined
+  const { parts, user, metadata } = input
+  const said = parts.filter((part) => part.type !== 'note')
+  const shown = said.map((part) => (part.type === 'text' ? { type: part.type, text: part.text } : mediaFields(part)))
+  return { parts: shown, ...definedFields({ user, metadata }) }
+}
+
 /** A run as the API shows it. `id`: the one asked for, which a merged run keeps. */
 export function runResource(session: string, { run, waiting }: RunView, id: string = run.id): RunResource {
+  const entries = Object.entries(run.usageByAgent).map(([agent, sum]) => [agent, usageResource(sum)] as const)
+  const byAgent = Object.fromEntries(entries)
   return {
     object: 'run',
     id,
@@ -87,8 +107,8 @@ export function runResource(session: string, { run, waiting }: RunView, id: stri
       ended_at: run.endedAt === undefined ? undefined : timeText(run.endedAt),
     }),
     rounds: run.rounds,
-    usage: usageResource(run.usage),
-    ...definedFields({ stop_reason: run.stopReason }),
+    usage: { ...usageResource(run.usage), by_agent: byAgent },
+    ...definedFields({ stop_reason: run.stopReason, source: run.source }),
     error:
       run.error === undefined
         ? null
@@ -99,6 +119,8 @@ export function runResource(session: string, { run, waiting }: RunView, id: stri
       tool_name: message.toolName,
       arguments: text,
       needs: message.needs ?? 'result',
+      agent: message.agent,
+      ...parentFields(message),
     })),
   }
 }

@@ -1,6 +1,7 @@
 import type { z } from '@hono/zod-openapi'
 import { HISTORY_LABELS } from '../../../domain/history.ts'
 import type { HistoryEntry } from '../../../domain/history.ts'
+import { pointerTo } from '../../../domain/message.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { statusResource } from './message.ts'
 import type { SearchHitSchema } from '../schemas/search.ts'
@@ -20,7 +21,7 @@ export function searchHitResource(entry: HistoryEntry): z.input<typeof SearchHit
       tool_name: entry.toolName,
       tool_call_id: entry.toolCallId,
       status: entry.status === undefined ? undefined : statusResource(entry.status),
-      pointer: isToolEvent ? `output:${entry.messageId}` : undefined,
+      pointer: isToolEvent ? pointerTo(entry.messageId) : undefined,
     }),
     agent: entry.agent,
     ...definedFields({ owner: entry.owner }),

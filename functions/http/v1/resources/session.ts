@@ -6,6 +6,7 @@ import type { DeletionState } from '../../../ports/session-deletion.ts'
 import type { DeletionSchema, SessionSchema } from '../schemas/session.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { timeText } from '../time-text.ts'
+import { summaryResource } from './context.ts'
 import { usageResource } from './usage.ts'
 import { findRun } from './run.ts'
 
@@ -22,15 +23,21 @@ export async function sessionResource(reader: LogReader, session: Session): Prom
     id: session.session,
     agent: session.agent,
     owner: session.owner ?? null,
+    ...definedFields({ user: session.user }),
     title: session.title ?? null,
     ...definedFields({ instructions: session.instructions }),
     metadata: session.metadata,
+    ...definedFields({ forked_from: forkResource(session.forkedFrom) }),
     created_at: timeText(session.createdAt),
     updated_at: timeText(session.updatedAt),
     run: await latestRun(reader, session),
+    ...definedFields({ summary: session.summary === undefined ? undefined : summaryResource(session.summary) }),
     usage: { ...usage, runs: totals.runs, rounds: totals.rounds, by_agent: Object.fromEntries(byAgent) },
   }
 }
+
+const forkResource = (from: Session['forkedFrom']): SessionResource['forked_from'] =>
+  from && { session_id: from.session, message_id: from.messageId }
 
 /** What has been deleted so far. */
 export function deletionResource(key: SessionKey, state: DeletionState): DeletionResource {

@@ -1,13 +1,13 @@
 import { z } from '@hono/zod-openapi'
 import { MessageSchema } from './message.ts'
 import { RunSchema } from './run.ts'
-import { sessionId, ulid } from './fields.ts'
+import { parentNames, sessionId, ulid } from './fields.ts'
 
 const base = {
   session_id: sessionId,
   run_id: ulid,
   agent: z.string().optional(),
-  parent_tool_call_id: z.string().optional(),
+  ...parentNames,
 }
 const round = z.number().int()
 
@@ -39,7 +39,7 @@ export const RunEventSchema = z
       arguments: z.string(),
     }),
     z.object({
-      type: z.enum(['message.completed', 'tool_call.started', 'tool_call.completed']),
+      type: z.enum(['message.completed', 'message.steered', 'tool_call.started', 'tool_call.completed']),
       ...base,
       message: MessageSchema,
     }),
@@ -57,7 +57,7 @@ export const RunEventSchema = z
 /** One server-sent event, its fields as an event source reads them. */
 export const ServerSentEventSchema = z
   .object({
-    id: z.string().optional().openapi({ description: 'Only on what is stored: goes into `Last-Event-ID`.' }),
+    id: z.string().optional().openapi({ description: 'Only for what is stored: goes into `Last-Event-ID`.' }),
     event: z.string().openapi({ description: 'The `type` of its data.', example: 'run.completed' }),
     data: z.string().openapi({ description: 'A `RunEvent` as JSON on one line.' }),
   })

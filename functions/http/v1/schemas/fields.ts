@@ -1,11 +1,10 @@
 import { z } from '@hono/zod-openapi'
+import { SESSION_PATTERN, ULID_PATTERN } from '../../../domain/ids.ts'
 import type { JsonObject } from '../../../domain/json.ts'
 
 /** Bytes of JSON text. */
 const METADATA_LIMIT = 16 * 1024
 
-const SESSION_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
-export const ULID_PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 const EXAMPLE_ULID = '01JD2Q8N4T6W8Y0A2C4E6G8J0K'
 
 export const sessionId = z
@@ -13,7 +12,12 @@ export const sessionId = z
   .regex(SESSION_PATTERN, 'must be 1–128 of A-Z a-z 0-9 . _ : - and start with a letter or digit')
   .openapi({ example: 'support-7' })
 export const ulid = z.string().regex(ULID_PATTERN, 'must be a ULID').openapi({ example: EXAMPLE_ULID })
-/** Who owns a session, or who speaks in it. */
+/** Name the delegate call that a team member works for. */
+export const parentNames = {
+  parent_tool_call_id: z.string().optional(),
+  parent_message_id: ulid.optional().openapi({ description: 'Of the delegate call: ids of calls may repeat.' }),
+}
+/** Who owns a session, or who writes in it. */
 export const person = z.string().min(1).max(256).openapi({ example: 'user-7' })
 export const agentName = z.string().min(1).max(128).openapi({ example: 'default' })
 export const time = z.string().openapi({ format: 'date-time', example: '2026-11-21T09:30:00.000Z' })

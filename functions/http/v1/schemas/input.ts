@@ -1,13 +1,14 @@
 import { z } from '@hono/zod-openapi'
 import type { Json } from '../../../domain/json.ts'
+import { MOST_SOURCES } from '../../../domain/source.ts'
 import { schemaFault } from '../../../log/argument-schema.ts'
 import { jsonObject, metadata, person, ulid } from './fields.ts'
 
 const MOST_PARTS = 64
 const MOST_TOOLS = 128
-const MOST_ANSWERS = 64
+const MOST_RESULTS = 64
 const MEDIA_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}$/
-/** What providers refuse as an image would fail the run, and every later one that is sent it again. */
+/** An image that providers refuse would fail the run, and every later run that sends it again. */
 const IMAGE_TYPE = /^[Ii][Mm][Aa][Gg][Ee]\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}$/
 /** No control characters, no folders. */
 // eslint-disable-next-line no-control-regex
@@ -63,6 +64,10 @@ const clientTool = z
       description: 'JSON Schema of the arguments.',
       example: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
     }),
+    strict: z.boolean().optional().openapi({
+      description:
+        'Calls whose arguments are not JSON or do not fit `parameters` get an error result at once, and do not wait for you. Default: false.',
+    }),
   })
   .openapi('ClientTool', { description: 'A tool that you execute: its calls wait for your tool result.' })
 
@@ -87,7 +92,26 @@ const messageId = ulid.optional().openapi({
   description:
     'Of the call, as `waiting` gives it. May be left out while no other call of the run that waits, or has waited, has the same `tool_call_id`: models use ids again.',
 })
-const toolAnswer = z.union(
+/** Checked in the handler, which refuses with 422. */
+const sources = z
+  .custom<Json>((value) => value !== undefined)
+  .optional()
+  .openapi({
+    type: 'array',
+    maxItems: MOST_SOURCES,
+    description: 'Where the output comes from: numbered for the model, which can cite it.',
+    items: {
+      type: 'object',
+      required: ['title'],
+      properties: {
+        title: { type: 'string', minLength: 1, maxLength: 2_000 },
+        url: { type: 'string', format: 'uri', description: 'http or https.' },
+        text: { type: 'string' },
+        id: { type: 'string', maxLength: 1_000 },
+      },
+    },
+  })
+const callResolution = z.union(
   [
     z.strictObject({
       tool_call_id: toolCallId,
@@ -98,6 +122,7 @@ const toolAnswer = z.union(
           description: 'Text, a list of parts, or any other JSON value.',
           type: ['string', 'array', 'object', 'number', 'boolean', 'null'],
         }),
+      sources,
     }),
     z.strictObject({ tool_call_id: toolCallId, message_id: messageId, error: z.string() }),
     z.strictObject({ tool_call_id: toolCallId, message_id: messageId, approve: z.boolean() }),
@@ -108,9 +133,9 @@ const toolAnswer = z.union(
 export const toolResults = z
   .strictObject({
     results: z
-      .array(toolAnswer)
+      .array(callResolution)
       .min(1)
-      .max(MOST_ANSWERS)
+      .max(MOST_RESULTS)
       .openapi({ description: 'At most one for each call.', uniqueItems: true }),
   })
   .openapi('ToolResults', { example: { results: [{ tool_call_id: 'call_1', output: '18 °C' }] } })

@@ -1,21 +1,34 @@
 import { z } from '@hono/zod-openapi'
 import type { OpenAiMessage } from '../../../log/openai-format.ts'
-import { isObject, jsonObject, page, pageLimit, sessionId, time, ulid, ULID_PATTERN, UsageSchema } from './fields.ts'
+import { ULID_PATTERN } from '../../../domain/ids.ts'
+import { isObject, jsonObject, page, parentNames, pageLimit, sessionId, time, ulid, UsageSchema } from './fields.ts'
+
+const textPart = z.object({ type: z.literal('text'), text: z.string() })
+const mediaPart = z.object({
+  type: z.enum(['image', 'file']),
+  id: z.string(),
+  media_type: z.string(),
+  filename: z.string().optional(),
+  bytes: z.number().int(),
+})
+
+/** What somebody said, before it is a message: its images and files have no address yet. */
+export const InputSchema = z.object({
+  parts: z.array(z.discriminatedUnion('type', [textPart, mediaPart])),
+  user: z.string().optional(),
+  metadata: jsonObject.optional(),
+})
 
 const partSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), text: z.string() }),
+  textPart,
   z.object({ type: z.literal('reasoning'), text: z.string() }),
   z
     .object({ type: z.literal('tool_call'), id: z.string() })
     .openapi({ description: "A call's place between the other parts." }),
-  z.object({
-    type: z.enum(['image', 'file']),
-    id: z.string(),
-    media_type: z.string(),
-    filename: z.string().optional(),
-    bytes: z.number().int(),
-    url: z.string(),
-  }),
+  mediaPart.extend({ url: z.string() }),
+  z
+    .object({ type: z.literal('data'), data: z.unknown() })
+    .openapi({ description: 'What a tool returned beside its text, for programs; no model sees it.' }),
   z.object({ type: z.literal('error'), code: z.string(), text: z.string() }),
 ])
 
@@ -34,6 +47,18 @@ const OutputSchema = z
   })
   .openapi('Output')
 
+const SourceOfMessage = z.object({
+  number: z.number().int().optional().openapi({
+    description: 'As in `[source7]`. Left out in events, and until a completion has followed the result.',
+  }),
+  title: z.string(),
+  url: z.string().optional(),
+  cited: z
+    .boolean()
+    .nullable()
+    .openapi({ description: 'Null until its run has completed, and under the policy `keep`.' }),
+})
+
 export const MessageSchema = z
   .object({
     object: z.literal('message'),
@@ -41,10 +66,13 @@ export const MessageSchema = z
     session_id: sessionId,
     run_id: ulid,
     agent: z.string(),
-    parent_tool_call_id: z.string().optional(),
+    ...parentNames,
     role: z.enum(['user', 'assistant', 'tool']),
     round: z.number().int(),
     created_at: time,
+    recorded_at: time
+      .optional()
+      .openapi({ description: 'Of imported messages: when they came in. `created_at` is what their source says.' }),
     user: z.string().optional(),
     metadata: jsonObject.optional(),
     parts: z.array(partSchema),
@@ -59,11 +87,13 @@ export const MessageSchema = z
     tool_name: z.string().optional(),
     assistant_message_id: ulid.optional(),
     call: z.string().optional().openapi({ example: 'shell(cmd="git status")' }),
+    arguments: z.string().optional().openapi({ description: 'Of the call: the raw string as the model sent it.' }),
     sequence: z.number().int().optional(),
     status: toolStatus.optional(),
     completed_at: time.optional(),
     duration_ms: z.number().optional(),
     output: OutputSchema.optional(),
+    sources: z.array(SourceOfMessage).optional(),
   })
   .openapi('Message', {
     description: 'One entry of the log. The fields from `tool_call_id` on are those of tool messages.',
@@ -80,7 +110,8 @@ export const MessageSchema = z
     },
   })
 
-const chatMessage = z.custom<OpenAiMessage>(isObject).openapi('ChatMessage', {
+/** A Chat Completions message. */
+export const ChatMessageSchema = z.custom<OpenAiMessage>(isObject).openapi('ChatMessage', {
   type: 'object',
   properties: { role: { type: 'string', enum: ['system', 'user', 'assistant', 'tool'] } },
   required: ['role'],
@@ -89,10 +120,12 @@ const chatMessage = z.custom<OpenAiMessage>(isObject).openapi('ChatMessage', {
 })
 
 export const MessagePageSchema = page('MessagePage', MessageSchema)
-export const ChatMessagePageSchema = page('ChatMessagePage', chatMessage)
+export const ChatMessagePageSchema = page('ChatMessagePage', ChatMessageSchema)
 
 const CURSOR = new RegExp(`^(?:older_)?${ULID_PATTERN.source.slice(1, -1)}(?:_[0-9]{1,6})?$`)
 const roles = /^(?:user|assistant|tool)(?:,(?:user|assistant|tool)){0,2}$/
+
+export type MessageQuery = z.output<typeof messageQuery>
 
 export const messageQuery = z.strictObject({
   after: z
@@ -110,6 +143,12 @@ export const messageQuery = z.strictObject({
     .openapi({ example: 'user,assistant' }),
   run: ulid.optional(),
   agent: z.string().min(1).max(128).optional(),
+  parent_tool_call_id: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .openapi({ description: 'Messages of team members that work for a delegate call with this id.' }),
   format: z.enum(['native', 'openai']).default('native').openapi({
     description:
       '`openai`: the conversation as Chat Completions messages, in order and whole: of the other parameters only `limit` and `after` apply.',

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
-import { MessageSchema } from './message.ts'
-import { page, pageLimit, sessionId, time, ulid, UsageSchema } from './fields.ts'
+import { InputSchema, MessageSchema } from './message.ts'
+import { parentNames, page, pageLimit, sessionId, time, ulid, UsageSchema } from './fields.ts'
 
 export const runStatus = z.enum(['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'])
 
@@ -10,6 +10,8 @@ const waitingCall = z.object({
   tool_name: z.string(),
   arguments: z.string().openapi({ description: 'The raw string as the model sent it.' }),
   needs: z.enum(['result', 'approval']),
+  agent: z.string().openapi({ description: 'Whose call it is: the agent of the run, or a member of its team.' }),
+  ...parentNames,
 })
 
 export const RunSchema = z
@@ -23,14 +25,18 @@ export const RunSchema = z
     started_at: time.optional(),
     ended_at: time.optional(),
     rounds: z.number().int(),
-    usage: UsageSchema,
+    usage: UsageSchema.extend({ by_agent: z.record(z.string(), UsageSchema) }),
     stop_reason: z.string().optional().openapi({ example: 'answer' }),
+    source: z.string().optional().openapi({ description: 'Of an imported turn: where it comes from.' }),
     error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),
     waiting: z.array(waitingCall).openapi({ description: 'Calls that wait for a tool result or a decision.' }),
+    input: InputSchema.optional().openapi({
+      description: 'Where runs are read: the input of one that is queued, or was cancelled before it started.',
+    }),
     messages: z
       .array(MessageSchema)
       .optional()
-      .openapi({ description: 'Only where the request waited: the new messages of the run, in order.' }),
+      .openapi({ description: 'Only if the request waited: the new messages of the run, in order.' }),
   })
   .openapi('Run', {
     example: {
@@ -50,6 +56,7 @@ export const RunSchema = z
         output_tokens: 64,
         reasoning_tokens: null,
         total_tokens: 576,
+        by_agent: {},
       },
       stop_reason: 'answer',
       error: null,

@@ -22,7 +22,7 @@ export const SearchHitSchema = z
     owner: z.string().optional(),
     created_at: time,
     score: z.number(),
-    snippet: z.string().openapi({ description: 'At most 300 characters; what matched stands between « and ».' }),
+    snippet: z.string().openapi({ description: 'At most 300 characters; what matched is between « and ».' }),
     before: neighbour.nullable(),
     after: neighbour.nullable(),
   })
@@ -50,7 +50,7 @@ export const SearchHitSchema = z
 
 export const SearchPageSchema = page('SearchPage', SearchHitSchema, {
   incomplete: z.literal(true).optional().openapi({
-    description: 'Something written before could not be indexed in time and is not among the hits: search again.',
+    description: 'Something written before could not be indexed in time and is missing from the hits: search again.',
   }),
 })
 

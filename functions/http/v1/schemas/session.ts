@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { agentName, metadata, page, pageLimit, person, sessionId, time, ulid, UsageSchema } from './fields.ts'
+import { SummarySchema } from './context.ts'
 import { runStatus } from './run.ts'
 
 const title = z.string().max(500)
@@ -33,6 +34,7 @@ export const SessionSchema = z
     id: sessionId,
     agent: z.string(),
     owner: z.string().nullable(),
+    user: z.string().optional().openapi({ description: 'The `user` of inputs that name none.' }),
     title: z.string().nullable(),
     instructions: z.string().optional().openapi({ description: "Replaces the agent's own for this session." }),
     metadata,
@@ -44,6 +46,8 @@ export const SessionSchema = z
       rounds: z.number().int(),
       by_agent: z.record(z.string(), UsageSchema),
     }),
+    summary: SummarySchema.optional(),
+    forked_from: z.object({ session_id: sessionId, message_id: ulid }).optional(),
   })
   .openapi('Session', { example: EXAMPLE_SESSION })
 
@@ -54,6 +58,7 @@ export const newSession = z
     id: sessionId.optional().openapi({ description: 'Your own id; left out, one is made.' }),
     agent: agentName.optional(),
     owner: person.optional(),
+    user: person.optional().openapi({ description: 'The `user` of inputs that name none.' }),
     title: title.optional(),
     instructions: instructions.optional(),
     metadata: metadata.optional(),
@@ -62,6 +67,7 @@ export const newSession = z
 
 export const sessionChange = z
   .strictObject({
+    user: person.nullable().optional(),
     title: title.nullable().optional(),
     metadata: metadata.optional(),
     agent: agentName.optional(),

@@ -1,0 +1,121 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep, setImmediate as nextTurn } from 'node:timers/promises'
+import { openDatabase, transaction } from '../functions/adapters/sqlite/database.ts'
+import { insertMessage } from '../functions/adapters/sqlite/log/message-rows.ts'
+import { insertRun } from '../functions/adapters/sqlite/log/run-rows.ts'
+import { findSession } from '../functions/adapters/sqlite/log/session-rows.ts'
+import { continueDeletion } from '../functions/agent/serving/delete-session.ts'
+import { nextId, nextIds } from '../functions/domain/ids.ts'
+import { acceptedRun } from '../functions/domain/run-changes.ts'
+import type { SessionKey } from '../functions/domain/session.ts'
+import { openLocalPorts } from '../functions/runtime/local/ports.ts'
+import { words } from './made/words.ts'
+import { printTable, quantile } from './report.ts'
+
+/**
+ * Deleting a session of 50,000 messages on SQLite, beside one of 5,000 in the same file (other sizes: on the command line): what a
+ * message costs, and for how long the event loop stands still at a time (aim: at most 50 ms). The processor time of a turn is its own,
+ * where a machine that others use makes it wait as well.
+ */
+const SIZES = (process.argv[2] ?? '5000,50000').split(',').map(Number)
+const IDLE_MS = 5_000
+const BATCH = 1_000
+
+const folder = await mkdtemp(join(tmpdir(), 'tooltrail-bench-deletion-'))
+const ports = openLocalPorts({ dataFolder: folder, logLevel: 'silent', modelSettings: {} })
+const database = openDatabase(join(folder, 'tooltrail.db'))
+
+async function fill(key: SessionKey, messages: number): Promise<void> {
+  await ports.sessions.create({ ...key, agent: 'default', metadata: {} })
+  const session = findSession(database, key)?.number ?? 0
+  const now = Date.now()
+  const accepted = acceptedRun(
+    { agent: 'default', trigger: 'input', onBusy: 'queue', clientTools: [] },
+    nextId(undefined, now),
+    now,
+  )
+  const { number, run } = insertRun(database, session, { ...accepted, status: 'completed' })
+  const ids = nextIds(undefined, now, messages)
+  for (let from = 0; from < messages; from += BATCH)
+    transaction(database, () => {
+      for (const [place, id] of ids.slice(from, from + BATCH).entries()) {
+        const text = words(120, from + place)
+        const common = { id, runId: run.id, agent: 'default', round: 0, createdAt: now }
+        insertMessage(database, session, number, {
+          ...common,
+          role: 'user',
+          parts: [{ type: 'text', text: `${text} ${id}` }],
+        })
+      }
+    })
+  const scope = { tenant: key.tenant }
+  while ((await ports.index.search({ scope, text: 'zzz', filters: {}, limit: 1 })).incomplete === true);
+}
+
+interface Turns {
+  readonly elapsed: number[]
+  readonly used: number[]
+}
+
+/** Milliseconds of each turn of the event loop while `work` goes on: as they pass, and of the processor. */
+async function turnsDuring(work: Promise<unknown>): Promise<Turns> {
+  const turns: Turns = { elapsed: [], used: [] }
+  let over = false
+  void work.finally(() => (over = true)).catch(() => undefined)
+  for (let [last, lastUsed] = [performance.now(), threadTime()]; !over;) {
+    await nextTurn()
+    const [now, used] = [performance.now(), threadTime()]
+    turns.elapsed.push(now - last)
+    turns.used.push(used - lastUsed)
+    ;[last, lastUsed] = [now, used]
+  }
+  await work
+  return turns
+}
+
+function threadTime(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
+}
+
+const most = (times: readonly number[]): number => times.reduce((longest, time) => Math.max(longest, time), 0)
+const figures = ({ elapsed, used }: Turns): number[] => [
+  quantile(elapsed, 0.99),
+  most(elapsed),
+  quantile(used, 0.99),
+  most(used),
+]
+
+const reference = await turnsDuring(sleep(IDLE_MS))
+const rows: (string | number)[][] = [['none: the machine', '', '', ...figures(reference)]]
+for (const size of SIZES) {
+  const key = { tenant: 'default', session: `of-${size}` }
+  await fill(key, size)
+}
+for (const size of SIZES) {
+  const key = { tenant: 'default', session: `of-${size}` }
+  await ports.deletion.tombstone(key)
+  const begun = performance.now()
+  const turns = await turnsDuring(continueDeletion(ports, key, Infinity))
+  const seconds = (performance.now() - begun) / 1_000
+  const { messages = 0 } = (await ports.deletion.state(key)) ?? {}
+  rows.push([messages, seconds.toFixed(1), (seconds * 1_000) / size, ...figures(turns)])
+}
+printTable(
+  'Deleting a session on SQLite',
+  [
+    'messages',
+    'seconds',
+    'ms a message',
+    'event loop p99, ms',
+    'at most, ms',
+    'of the processor p99, ms',
+    'at most, ms',
+  ],
+  rows,
+)
+database.close()
+await ports.close()
+await rm(folder, { recursive: true, force: true })

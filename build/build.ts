@@ -1,0 +1,21 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { argv } from 'node:process'
+import { buildClient } from './client.ts'
+import { clientTypes } from './client-types.ts'
+import { agentsSchema } from './agents-schema.ts'
+import { describedApi } from './described-api.ts'
+import { buildPage } from './page.ts'
+
+/**
+ * `npm run build`: writes what is made from sources and committed, or writes it below the folder that is given. A test
+ * says when what is committed is not what the sources make.
+ */
+const to = resolve(argv[2] ?? join(import.meta.dirname, '..'))
+const types = join(to, 'functions/client/api-types.ts')
+mkdirSync(dirname(types), { recursive: true })
+writeFileSync(types, clientTypes(await describedApi()))
+rmSync(join(to, 'built'), { recursive: true, force: true })
+buildClient(join(to, 'built/client'))
+writeFileSync(join(to, 'built/agents.schema.json'), agentsSchema())
+await buildPage(join(to, 'built/page'))

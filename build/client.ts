@@ -1,0 +1,19 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+/** The client as JavaScript with declarations: Node runs no TypeScript that lies in `node_modules`. */
+export function buildClient(folder: string): void {
+  const words = ['--project', 'build/client.tsconfig.json', '--outDir', folder]
+  execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), ...words], {
+    cwd: ROOT,
+    stdio: 'inherit',
+  })
+  // The compiler rewrites the imports of code, but not those of declarations.
+  for (const name of readdirSync(folder).filter((file) => file.endsWith('.d.ts'))) {
+    const text = readFileSync(join(folder, name), 'utf8')
+    writeFileSync(join(folder, name), text.replaceAll(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'"))
+  }
+}

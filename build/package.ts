@@ -1,0 +1,28 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, globSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { argv } from 'node:process'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+/**
+ * `npm pack` runs this before and, with `clean`, after it: the package holds the program as JavaScript, because Node runs no
+ * TypeScript that lies in `node_modules`. In between, each compiled file lies beside its source.
+ */
+if (argv[2] === 'clean')
+  for (const source of globSync('functions/**/*.ts', { cwd: ROOT }))
+    rmSync(join(ROOT, source.replace(/ts$/, 'js')), { force: true })
+else {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-package-'))
+  try {
+    const words = ['--project', 'build/program.tsconfig.json', '--outDir', folder]
+    execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), ...words], {
+      cwd: ROOT,
+      stdio: 'inherit',
+    })
+    cpSync(join(folder, 'functions'), join(ROOT, 'functions'), { recursive: true })
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}

@@ -1,0 +1,17 @@
+import { resolve } from 'node:path'
+import { build } from 'vite'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+/** The page: `index.html`, and its script and style under names that change with what they hold. */
+export async function buildPage(folder: string): Promise<void> {
+  await build({
+    configFile: false,
+    envFile: false,
+    root: resolve(ROOT, 'page'),
+    base: './',
+    logLevel: 'error',
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+    build: { outDir: folder, emptyOutDir: true, target: 'es2023', modulePreload: false, assetsInlineLimit: 0 },
+  })
+}

@@ -1,0 +1,2 @@
+// Written by `npm run build` from the API's description. Change the routes' schemas, then run it again.
+export {};

@@ -1,0 +1,81 @@
+import { followEvents } from './follow.js';
+import { problemOf } from './problem.js';
+/** Requests of which the API must know that they are one, however often they are sent. */
+const newKey = () => globalThis.crypto.randomUUID();
+const ASYNC = { prefer: 'respond-async' };
+const pathOf = (session) => `/v1/sessions/${encodeURIComponent(session)}`;
+/**
+ * A client of the API that needs nothing but `fetch`. Every refusal is thrown as an `ApiProblem`. `streamMessage`,
+ * `streamContinue` and `follow` reconnect by themselves and end with the event that ends or pauses the run.
+ */
+export function createClient(options) {
+    const send = sender(options);
+    const json = async (method, path, call = {}) => (await (await send(method, path, call)).json());
+    return { ...sessionRequests(json), ...logRequests(send, json), ...runRequests(send, json), ...queries(json) };
+}
+const sessionRequests = (json) => ({
+    createSession: (body, rest = {}) => json('POST', '/v1/sessions', { body, ...rest }),
+    listSessions: (query = {}, rest = {}) => json('GET', '/v1/sessions', { query, ...rest }),
+    readSession: (session, rest = {}) => json('GET', pathOf(session), rest),
+    changeSession: (session, body) => json('PATCH', pathOf(session), { body }),
+    deleteSession: (session) => json('DELETE', pathOf(session)),
+});
+const logRequests = (send, json) => ({
+    listMessages: (session, query = {}, rest = {}) => json('GET', `${pathOf(session)}/messages`, { query, ...rest }),
+    /** A tool result, or with `part` an image or file: whole, or a range of its bytes with both ends included. */
+    readOutput: (session, message, { part, range, signal } = {}) => send('GET', `${pathOf(session)}/messages/${message}/output`, {
+        query: { part },
+        headers: range === undefined ? {} : { range: `bytes=${range[0]}-${range[1]}` },
+        signal,
+    }),
+});
+const queries = (json) => ({
+    readContext: (session, rest = {}) => json('GET', `${pathOf(session)}/context`, rest),
+    consolidate: (session) => json('POST', `${pathOf(session)}/consolidate`),
+    search: (query, rest = {}) => json('GET', '/v1/search', { query, ...rest }),
+    readUsage: (query = {}, rest = {}) => json('GET', '/v1/usage', { query, ...rest }),
+});
+function runRequests(send, json) {
+    const runPath = (session, run) => `${pathOf(session)}/runs/${run}`;
+    const events = (session, run, after, signal) => send('GET', `${runPath(session, run)}/events`, {
+        headers: after === undefined ? {} : { 'last-event-id': after },
+        signal,
+    });
+    /** Posts and follows what comes of it; a repetition after a lost connection carries the same key. */
+    function streamOf(session, path, body, follow) {
+        const headers = { accept: 'text/event-stream', 'idempotency-key': newKey() };
+        return followEvents(({ run, after }, signal) => run === undefined ? send('POST', path, { body, headers, signal }) : events(session, run, after, signal), follow);
+    }
+    return {
+        /** Responds as soon as the input is durable. */
+        sendMessage: (session, body) => json('POST', `${pathOf(session)}/messages`, { body, headers: { ...ASYNC, 'idempotency-key': newKey() } }),
+        streamMessage: (session, body, follow = {}) => streamOf(session, `${pathOf(session)}/messages`, body, follow),
+        streamContinue: (session, follow = {}) => streamOf(session, `${pathOf(session)}/continue`, undefined, follow),
+        sendToolResults: (session, run, body) => json('POST', `${runPath(session, run)}/tool-results`, { body, headers: ASYNC }),
+        listRuns: (session, query = {}, rest = {}) => json('GET', `${pathOf(session)}/runs`, { query, ...rest }),
+        readRun: (session, run, rest = {}) => json('GET', runPath(session, run), rest),
+        cancelRun: (session, run) => json('POST', `${runPath(session, run)}/cancel`),
+        follow: (session, run, follow = {}) => followEvents((at, signal) => events(session, run, at.after, signal), { ...follow, run }),
+    };
+}
+function sender({ url, key, fetch = globalThis.fetch }) {
+    const base = url.replace(/\/+$/, '');
+    return async (method, path, { query = {}, body, headers, signal }) => {
+        const secret = typeof key === 'function' ? key() : key;
+        const given = Object.entries(query).flatMap(([name, value]) => value === undefined ? [] : [[name, String(value)]]);
+        const search = given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
+        const response = await fetch(`${base}${path}${search}`, {
+            method,
+            headers: {
+                ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+                ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
+                ...headers,
+            },
+            ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+            ...(signal === undefined ? {} : { signal }),
+        });
+        if (!response.ok)
+            throw await problemOf(response);
+        return response;
+    };
+}

@@ -1,0 +1,77 @@
+import { ApiProblem } from './problem.js';
+import { sentEvents } from './sse.js';
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 5_000;
+const ENDS = ['run.completed', 'run.failed', 'run.cancelled'];
+/**
+ * A run's events, each stored one once, to its end or to the pause that goes on: earlier pauses are told in their places, too.
+ * A connection that breaks is opened again with the last id, for as long as `signal` does not abort. Deltas that the new connection repeats are preceded by a
+ * `round.restarted`. Throws an `ApiProblem` when the API refuses for good.
+ */
+export async function* followEvents(open, options) {
+    const { signal, onLost } = options;
+    const seen = new Set();
+    let { run, after } = options;
+    let streaming;
+    let failures = 0;
+    let isPaused = false;
+    const gone = () => signal?.aborted === true;
+    while (!gone()) {
+        let reason = 'the stream ended before the run did';
+        try {
+            const response = await open({ run, after }, signal);
+            for await (const { id, data } of sentEvents(response.body ?? new ReadableStream())) {
+                failures = 0;
+                const event = JSON.parse(data);
+                run = event.run_id;
+                isPaused = event.type === 'run.paused';
+                if (id !== undefined) {
+                    after = id;
+                    if (seen.has(id))
+                        continue;
+                    seen.add(id);
+                    streaming = undefined;
+                }
+                else if (event.type.endsWith('.delta'))
+                    streaming = event;
+                yield { event, ...(id === undefined ? {} : { id }) };
+                if (ENDS.includes(event.type))
+                    return;
+            }
+            if (isPaused)
+                return;
+        }
+        catch (error) {
+            if (isFinal(error))
+                throw error;
+            reason = error;
+        }
+        if (gone())
+            return;
+        if (streaming !== undefined && 'round' in streaming) {
+            const { session_id, run_id, round } = streaming;
+            yield { event: { type: 'round.restarted', session_id, run_id, round, reason: 'connection lost' } };
+            streaming = undefined;
+        }
+        onLost?.(reason);
+        await pause(waitOf(reason, failures++), signal);
+    }
+}
+/** Trying again would not help. */
+const isFinal = (error) => error instanceof ApiProblem && error.status < 500 && error.status !== 408 && error.status !== 429;
+function waitOf(reason, failures) {
+    const asked = reason instanceof ApiProblem ? (reason.retryAfterMs ?? 0) : 0;
+    return Math.max(asked, Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10)));
+}
+/** Resolves early when the signal aborts. */
+function pause(ms, signal) {
+    return new Promise((resolve) => {
+        const done = () => {
+            clearTimeout(timer);
+            signal?.removeEventListener('abort', done);
+            resolve();
+        };
+        const timer = setTimeout(done, ms);
+        signal?.addEventListener('abort', done);
+    });
+}

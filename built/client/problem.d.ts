@@ -1,0 +1,13 @@
+import type { Problem } from './api-types.js';
+/** A refusal of the API, or a response that is none of its own: then `problem` says so in the same shape. */
+export declare class ApiProblem extends Error {
+    readonly status: number;
+    /** The last part of the problem's `type`, such as `session_not_found`. */
+    readonly code: string;
+    readonly problem: Problem;
+    /** Milliseconds after which to try again, if the response said so. */
+    readonly retryAfterMs: number | undefined;
+    constructor(problem: Problem, retryAfterMs: number | undefined);
+}
+/** Reads what a response that is not `ok` says. */
+export declare function problemOf(response: Response): Promise<ApiProblem>;

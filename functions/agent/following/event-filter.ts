@@ -1,0 +1,59 @@
+import type { RunEvent } from '../../domain/events.ts'
+import type { ParentNames } from '../../domain/message.ts'
+
+/** The characters of a ULID, with which an event's id begins. */
+const ULID = 26
+
+/** What follows in the id of an event that tells of a run and not of a message: there are few. */
+const OF_RUN = /^:(?:run|context|warning)/
+
+/** Tells events that a consumer has had, or that are stale because their round is stored, from new ones. */
+export interface EventFilter {
+  isNew(event: RunEvent): boolean
+  /** Whether the consumer has had the beginning of this round, and not its end. */
+  isStreaming(round: RoundNames): boolean
+  /** Nothing is kept any more of messages up to this one: the consumer has had all of them. */
+  forget(through: string | undefined): void
+}
+
+/** A round of the leader or of a member. */
+type RoundNames = ParentNames & { readonly round: number }
+
+/** The filter of a consumer that has had nothing yet. */
+export function createEventFilter(): EventFilter {
+  const known = new Set<string>()
+  let passed = ''
+  /** The last rounds of each thread, by its delegate call. */
+  const stored = new Map<string, number>()
+  const started = new Map<string, number>()
+  const threadOf = ({ parentMessageId = '' }: ParentNames): string => parentMessageId
+  /** Its delegate call, and with it all that came of it, is passed. */
+  const isOver = (thread: string): boolean => thread !== '' && thread <= passed
+  const last = (rounds: ReadonlyMap<string, number>, event: ParentNames): number => rounds.get(threadOf(event)) ?? -1
+  return {
+    isStreaming: (event) => event.round > last(stored, event) && event.round <= last(started, event),
+    isNew(event) {
+      if ('id' in event) {
+        if (known.has(event.id) || ('message' in event && event.id.slice(0, ULID) <= passed)) return false
+        known.add(event.id)
+        if (event.type === 'message.completed')
+          stored.set(threadOf(event), Math.max(last(stored, event), event.message.round))
+        return true
+      }
+      if (!('round' in event)) return true
+      if (isOver(threadOf(event))) return false
+      if (event.round <= last(stored, event)) return false
+      if (event.type !== 'round.started') return true
+      if (event.round <= last(started, event)) return false
+      started.set(threadOf(event), event.round)
+      return true
+    },
+    forget(through) {
+      if (through === undefined) return
+      passed = through
+      for (const id of known) if (!OF_RUN.test(id.slice(ULID)) && id.slice(0, ULID) <= passed) known.delete(id)
+      for (const rounds of [stored, started])
+        for (const thread of rounds.keys()) if (isOver(thread)) rounds.delete(thread)
+    },
+  }
+}

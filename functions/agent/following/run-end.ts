@@ -1,0 +1,42 @@
+import { isTerminal } from '../../domain/events.ts'
+import { isEnded } from '../../domain/run.ts'
+import { isBlocked } from '../../domain/session.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import { currentRun } from './event-feed.ts'
+import type { FollowDependencies } from './event-feed.ts'
+import { glanceAt } from './glances.ts'
+
+/** How long nothing is asked at all; a glance that sees a change, or an event of this process, comes before. */
+const PATIENCE_MS = 60_000
+
+/**
+ * Resolves when the run has ended or waits for somebody, wherever it is executed, and when `signal` aborts. Asks for no more than a
+ * glance at the header each second while the run is under way.
+ */
+export async function untilSettled(
+  { reader, lease, bus }: FollowDependencies,
+  key: SessionKey,
+  runId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const subscription = bus.subscribe(key)
+  const glances = glanceAt(lease, key, { of: 'ends', wake: subscription.wake })
+  signal.addEventListener('abort', subscription.close)
+  try {
+    while (!signal.aborted) {
+      const seen = await glances.seen()
+      const run = await currentRun(reader, key, runId)
+      if (isEnded(run.status)) return
+      const header = run.status === 'paused' ? await lease.look(key) : undefined
+      if (header !== undefined && isBlocked(header)) return
+      for (let isOver = false; !isOver && !signal.aborted && glances.since(seen) !== 'change';) {
+        const { events, gap } = await subscription.next(PATIENCE_MS)
+        isOver = gap || events.some((event) => event.runId === run.id && isTerminal(event))
+      }
+    }
+  } finally {
+    signal.removeEventListener('abort', subscription.close)
+    subscription.close()
+    glances.close()
+  }
+}

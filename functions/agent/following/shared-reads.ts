@@ -1,0 +1,56 @@
+import type { SessionKey } from '../../domain/session.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
+
+/** A read that is under way, by its place in the order of all. */
+interface Read {
+  readonly begun: number
+  readonly result: Promise<{ readonly value: unknown; readonly ended: number }>
+}
+
+interface Reads {
+  order: number
+  readonly underWay: Map<string, Read>
+}
+
+const ofReader = new WeakMap<LogReader, Reads>()
+
+/** A reader of which those that read the same at the same time read it once. */
+export interface SharedReader {
+  readonly reader: LogReader
+  /** What is read from now on is as new as this moment. */
+  begin(): void
+}
+
+/** Runs and messages as one consumer reads them: each read sees what was stored at `begin` and before its own last read, or later. */
+export function sharedReader(reader: LogReader): SharedReader {
+  const reads = ofReader.get(reader) ?? { order: 0, underWay: new Map<string, Read>() }
+  ofReader.set(reader, reads)
+  let since = reads.order
+
+  async function read<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    let one = reads.underWay.get(name)
+    if (one === undefined || one.begun <= since) {
+      const result = work().then((value) => ({ value, ended: reads.order }))
+      const mine: Read = { begun: ++reads.order, result }
+      reads.underWay.set(name, (one = mine))
+      const forget = (): void => {
+        if (reads.underWay.get(name) === mine) reads.underWay.delete(name)
+      }
+      result.then(forget, forget)
+    }
+    const { value, ended } = await one.result
+    since = ended
+    return value as Result
+  }
+
+  const named = (kind: string, key: SessionKey, what: unknown): string =>
+    JSON.stringify([kind, key.tenant, key.session, what])
+  return {
+    begin: () => void (since = reads.order),
+    reader: {
+      ...reader,
+      run: (key, id) => read(named('run', key, id), () => reader.run(key, id)),
+      messages: (key, query) => read(named('messages', key, query), () => reader.messages(key, query)),
+    },
+  }
+}

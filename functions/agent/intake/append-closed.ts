@@ -1,0 +1,76 @@
+import type { ClosedMessage } from '../../domain/closed-message.ts'
+import { TooltrailError } from '../../domain/errors.ts'
+import type { Appended, AppendOptions } from '../../domain/imported.ts'
+import { keyOf } from '../../domain/session.ts'
+import type { Session } from '../../domain/session.ts'
+import { createClosedTurns, isInput, type PlacedMessage } from './closed-turns.ts'
+import { goOn, newState, writeStep, type AppendDependencies } from './import-step.ts'
+
+/** A step: what one transaction of DynamoDB holds with room to spare. */
+const MOST_ROWS = 80
+const MOST_CHARACTERS = 1_000_000
+
+/**
+ * Appends closed messages in steps, each one atomic write. Whatever stops it leaves a beginning of the messages in the log, and
+ * with a name, how many they are: a repetition skips them. Rejects with `session_busy` when anybody works on the session.
+ */
+export async function appendClosed(
+  dependencies: AppendDependencies,
+  session: Session,
+  messages: AsyncIterable<ClosedMessage> | Iterable<ClosedMessage>,
+  { name, from = 0, source }: AppendOptions,
+): Promise<Appended> {
+  const { imports } = dependencies
+  const key = keyOf(session)
+  let progress = name && (await imports.progress(key, name))
+  const stored = progress?.messages ?? 0
+  if (from > stored)
+    throw new TooltrailError('import_gap', `${stored} messages of this source are here: \`from\` may not be ${from}`)
+  const turns = createClosedTurns()
+  const writer = { dependencies, session, source, state: newState() }
+  const done: { first?: string; last?: string; messages: number } = { messages: 0 }
+  let waiting: PlacedMessage[] = []
+  let characters = 0
+
+  const flush = async (count: number): Promise<void> => {
+    const batch = waiting.slice(0, count)
+    waiting = waiting.slice(count)
+    characters = 0
+    if (batch.length === 0) return
+    const written = await writeStep(writer, batch, name, progress)
+    progress = name === undefined ? undefined : written
+    done.messages += batch.length
+    done.first ??= written.firstOfStep
+    done.last = written.last
+  }
+
+  let place = from
+  let skipped: PlacedMessage | undefined
+  for await (const message of messages) {
+    const placed = turns.place(message)
+    if (++place <= stored) {
+      skipped = placed
+      continue
+    }
+    if (place === stored + 1 && progress !== undefined && (skipped !== undefined || !isInput(message)))
+      await goOn(writer, skipped?.turn ?? placed.turn, progress)
+    if (waiting.length >= MOST_ROWS || characters > MOST_CHARACTERS) await flush(wholeRounds(waiting))
+    waiting.push(placed)
+    characters += lengthOf(message)
+  }
+  while (waiting.length > 0) await flush(waiting.length > MOST_ROWS ? wholeRounds(waiting) : waiting.length)
+  return { ...done, ...(progress === undefined ? {} : { progress }) }
+}
+
+/** How many of the first messages end with a whole round, where one begins among them. */
+function wholeRounds(waiting: readonly PlacedMessage[]): number {
+  const last = waiting.findLastIndex(({ message }) => message.role !== 'tool')
+  return last > 0 ? last : waiting.length
+}
+
+function lengthOf(message: ClosedMessage): number {
+  const parts = message.parts.reduce((sum, part) => sum + ('text' in part ? part.text.length : 0), 0)
+  const calls =
+    message.role === 'assistant' ? message.toolCalls.reduce((sum, { arguments: text }) => sum + text.length, 0) : 0
+  return parts + calls
+}

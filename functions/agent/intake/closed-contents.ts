@@ -1,0 +1,117 @@
+import type { Policies } from '../../domain/agent.ts'
+import type { ClosedMedia, ClosedMessage, ClosedPart, ClosedToolMessage } from '../../domain/closed-message.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { textOf } from '../../domain/message.ts'
+import type { MediaPart, Message, TextPart, ToolMessage } from '../../domain/message.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import { callText } from '../../log/call-text.ts'
+import { fitContent } from '../../log/fit-content.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
+import { storeMedia } from '../media.ts'
+import { mediaNote } from './incoming.ts'
+
+export interface ContentDependencies {
+  readonly outputs: OutputStore
+  readonly clock: Clock
+}
+
+interface Place {
+  readonly dependencies: ContentDependencies
+  readonly key: SessionKey
+  readonly policies: Pick<Policies, 'offloadBytes' | 'previewChars'>
+}
+
+/** What a message gets when it is stored here. */
+interface Own {
+  readonly id: string
+  readonly runId: string
+  readonly round: number
+  readonly recordedAt: number
+  /** Of the session, for messages that name none. */
+  readonly agent: string
+  readonly assistantMessageId: string | undefined
+}
+
+/** A closed message as the log keeps it; its media and a large output are in the output store when this resolves. */
+export async function storedMessage(place: Place, message: ClosedMessage, own: Own): Promise<Message> {
+  const { id, runId, round, recordedAt } = own
+  const base = {
+    id,
+    runId,
+    round,
+    recordedAt,
+    agent: message.agent ?? own.agent,
+    createdAt: message.createdAt ?? recordedAt,
+    ...definedFields({ parentToolCallId: message.parentToolCallId }),
+  }
+  switch (message.role) {
+    case 'user': {
+      const { parts, media } = await withStored(place, message.parts)
+      const note = media.length === 0 ? [] : [{ type: 'note', text: mediaNote(media) } as const]
+      const { user, metadata } = message
+      return { ...base, role: 'user', parts: [...parts, ...note], ...definedFields({ user, metadata }) }
+    }
+    case 'assistant': {
+      const { parts, toolCalls, model, finishReason, usage } = message
+      return { ...base, role: 'assistant', parts, toolCalls, ...definedFields({ model, finishReason, usage }) }
+    }
+    case 'tool':
+      return toolMessage(place, message, { ...base, assistantMessageId: own.assistantMessageId ?? '' })
+  }
+}
+
+async function toolMessage(
+  place: Place,
+  message: ClosedToolMessage,
+  base: Pick<ToolMessage, 'id' | 'runId' | 'round' | 'agent' | 'createdAt' | 'assistantMessageId'>,
+): Promise<ToolMessage> {
+  const { of, sequence, status, mediaType, sources = [], completedAt, durationMs } = message
+  const call = of.toolCalls[sequence]
+  if (call === undefined) throw new Error(`no call ${sequence} in the message of a result`)
+  const stored = await withStored(place, message.parts)
+  const text = textOf(stored.parts)
+  const fitted =
+    mediaType === undefined
+      ? undefined
+      : fitContent(
+          { messageId: base.id, attempt: 'imported' },
+          { text, mediaType, media: stored.media, sources },
+          place.policies,
+        )
+  for (const { name, bytes, mediaType: type } of fitted?.objects ?? [])
+    await place.dependencies.outputs.put(place.key, name, bytes, type)
+  return {
+    ...base,
+    role: 'tool',
+    toolCallId: call.id,
+    toolName: call.name,
+    call: callText(call),
+    sequence,
+    status,
+    parts: fitted?.output.object === undefined ? stored.parts : fitted.parts,
+    generation: 0,
+    ...definedFields({ output: fitted?.output, sources: fitted?.sources, completedAt, durationMs }),
+  }
+}
+
+async function withStored(
+  { dependencies, key }: Place,
+  parts: readonly ClosedPart[],
+): Promise<{ readonly parts: (TextPart | MediaPart)[]; readonly media: readonly MediaPart[] }> {
+  const given = parts.filter((part) => part.type !== 'text')
+  const media = await storeMedia(dependencies, key, given.map(asUpload))
+  const rest = [...media]
+  const stored = parts.flatMap((part): (TextPart | MediaPart)[] => (part.type === 'text' ? [part] : rest.splice(0, 1)))
+  return { media, parts: stored }
+}
+
+/** Images that providers take. What says that it is one and has no image's first bytes is a file: they would refuse it. */
+const SENT_IMAGES = /^image\/(?:png|jpe?g|gif|webp)$/u
+
+const asUpload = ({ mediaType, data, filename, type }: ClosedMedia) => ({
+  type,
+  mediaType: SENT_IMAGES.test(mediaType) ? 'application/octet-stream' : mediaType,
+  data,
+  ...definedFields({ filename }),
+})

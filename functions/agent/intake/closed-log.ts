@@ -1,0 +1,166 @@
+import type { ClosedMedia, ClosedMessage, ClosedPart, ClosedToolMessage } from '../../domain/closed-message.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { OPEN_STATUSES, STATUS_TEXT } from '../../domain/message.ts'
+import type { Message, Part, ToolMessage } from '../../domain/message.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import type { Source } from '../../domain/source.ts'
+import { createOpenRounds, type OpenRounds } from '../../log/import/open-rounds.ts'
+import { outputText } from '../../log/output-text.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
+
+interface Dependencies {
+  readonly reader: LogReader
+  readonly outputs: OutputStore
+}
+
+/** Messages read at a time, and characters of them. */
+const PAGE = 100
+const PAGE_CHARACTERS = 512 * 1024
+
+/** The messages of a log from its first up to and with `through`, in order; a page of them is in memory. */
+export async function* messagesThrough(
+  { reader }: Pick<Dependencies, 'reader'>,
+  key: SessionKey,
+  through: string,
+): AsyncGenerator<Message> {
+  for (let after: string | undefined; ;) {
+    const page = await reader.messages(key, {
+      order: 'ascending',
+      limit: PAGE,
+      mostCharacters: PAGE_CHARACTERS,
+      ...definedFields({ after }),
+    })
+    for (const message of page.messages) {
+      if (message.id > through) return
+      yield message
+    }
+    after = page.messages.at(-1)?.id
+    if (!page.more || after === undefined) return
+  }
+}
+
+/** The id of a log's last message; undefined for an empty log. */
+export async function lastMessageId(
+  { reader }: Pick<Dependencies, 'reader'>,
+  key: SessionKey,
+): Promise<string | undefined> {
+  const { messages } = await reader.messages(key, { order: 'descending', limit: 1 })
+  return messages[0]?.id
+}
+
+/** The whole text of a tool message's output, also of an offloaded one; undefined for a call that has none. */
+export async function wholeOutput(
+  dependencies: Pick<Dependencies, 'outputs'>,
+  key: SessionKey,
+  { output }: Pick<ToolMessage, 'output'>,
+): Promise<string | undefined> {
+  const object = output?.object
+  if (output === undefined || object === undefined) return undefined
+  let text = ''
+  for await (const piece of outputText((range) => dependencies.outputs.read(key, object, range), output)) text += piece
+  return text
+}
+
+/** The sources of a tool message with their texts whole; undefined where it has none. */
+export async function wholeSources(
+  dependencies: Pick<Dependencies, 'outputs'>,
+  key: SessionKey,
+  { sources }: ToolMessage,
+): Promise<Source[] | undefined> {
+  if (sources === undefined || sources.length === 0) return undefined
+  return Promise.all(
+    sources.map(async ({ output, ...source }) => {
+      const text = await wholeOutput(dependencies, key, definedFields({ output }))
+      return text === undefined ? source : { ...source, text }
+    }),
+  )
+}
+
+/** A log, up to and with `through`, as closed messages with their contents. */
+export async function* closedLog(
+  dependencies: Dependencies,
+  key: SessionKey,
+  through: string,
+): AsyncGenerator<ClosedMessage> {
+  const rounds = createOpenRounds()
+  for await (const message of messagesThrough(dependencies, key, through)) {
+    if (message.role === 'tool') {
+      const closed = await toolOf(dependencies, key, message, rounds)
+      if (closed !== undefined) yield closed
+      continue
+    }
+    const spoken = await spokenOf(dependencies, key, message)
+    yield* rounds.closedBy(spoken)
+    yield spoken
+  }
+  yield* rounds.end()
+}
+
+const baseOf = ({ agent, parentToolCallId, round, createdAt, runId }: Message) => ({
+  agent,
+  round,
+  createdAt,
+  run: runId,
+  ...definedFields({ parentToolCallId }),
+})
+
+async function spokenOf(
+  dependencies: Dependencies,
+  key: SessionKey,
+  message: Exclude<Message, ToolMessage>,
+): Promise<Exclude<ClosedMessage, ClosedToolMessage>> {
+  if (message.role === 'user') {
+    const { user, metadata } = message
+    const parts = await withBytes(dependencies, key, message.parts)
+    return { ...baseOf(message), role: 'user', parts, ...definedFields({ user, metadata }) }
+  }
+  const { parts, toolCalls, model, finishReason, usage } = message
+  return { ...baseOf(message), role: 'assistant', parts, toolCalls, ...definedFields({ model, finishReason, usage }) }
+}
+
+/** A result without its call is left out, as it is of every request (promises R2). */
+async function toolOf(
+  dependencies: Dependencies,
+  key: SessionKey,
+  message: ToolMessage,
+  rounds: OpenRounds,
+): Promise<ClosedToolMessage | undefined> {
+  const found = rounds.take(
+    message.parentToolCallId,
+    ({ of, sequence }) => sequence === message.sequence && of.toolCalls[sequence]?.id === message.toolCallId,
+  )
+  if (found === undefined) return undefined
+  if (OPEN_STATUSES.includes(message.status))
+    return {
+      ...baseOf(message),
+      ...found,
+      role: 'tool',
+      status: 'interrupted',
+      parts: [{ type: 'text', text: STATUS_TEXT.interrupted }],
+    }
+  const whole = await wholeOutput(dependencies, key, message)
+  const sources = await wholeSources(dependencies, key, message)
+  const media = await withBytes(dependencies, key, message.parts)
+  const { status, output, completedAt, durationMs } = message
+  return {
+    ...baseOf(message),
+    ...found,
+    role: 'tool',
+    status,
+    parts:
+      whole === undefined ? media : [{ type: 'text', text: whole }, ...media.filter(({ type }) => type !== 'text')],
+    ...definedFields({ mediaType: output?.mediaType, completedAt, durationMs, sources }),
+  }
+}
+
+async function withBytes({ outputs }: Dependencies, key: SessionKey, parts: readonly Part[]): Promise<ClosedPart[]> {
+  const found = parts.map(async (part): Promise<ClosedPart[]> => {
+    if (part.type === 'text') return [part]
+    if (part.type !== 'image' && part.type !== 'file') return []
+    const { type, mediaType, filename, id } = part
+    const media: ClosedMedia = { type, mediaType, data: await outputs.read(key, id), ...definedFields({ filename }) }
+    return [media]
+  })
+  return (await Promise.all(found)).flat()
+}

@@ -1,0 +1,18 @@
+import { createHash } from 'node:crypto'
+import type { Session, SessionKey } from '../../domain/session.ts'
+import { appendClosed } from './append-closed.ts'
+import { closedLog } from './closed-log.ts'
+import type { AppendDependencies } from './import-step.ts'
+
+/** Copies a log with its outputs, up to and with `through`, into a new session; returns how many messages this call copied. */
+export async function copyLog(
+  dependencies: AppendDependencies,
+  from: SessionKey,
+  through: string,
+  to: Session,
+): Promise<number> {
+  const bodyHash = createHash('sha256').update(`${from.session}\n${through}`).digest('hex')
+  const name = { keyHash: 'fork', bodyHash, forGood: true }
+  const { messages } = await appendClosed(dependencies, to, closedLog(dependencies, from, through), { name })
+  return messages
+}

@@ -1,0 +1,185 @@
+import { DEFAULT_CONSOLIDATION } from '../../domain/agent.ts'
+import type { Agent } from '../../domain/agent.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import type { Summary } from '../../domain/context.ts'
+import { TooltrailError } from '../../domain/errors.ts'
+import { OPEN_STATUSES } from '../../domain/message.ts'
+import type { Message, Part, UserMessage } from '../../domain/message.ts'
+import type { ClientTool } from '../../domain/run.ts'
+import { keyOf } from '../../domain/session.ts'
+import type { Session, SessionHeader, SessionKey } from '../../domain/session.ts'
+import { contextTokensOf, roomOf } from '../../log/context-sizes.ts'
+import { hasSources, highestOf, numberSources, recordedNumbers } from '../../log/sources.ts'
+import type { SourceNumbers } from '../../log/sources.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
+import { countOlder, loadContext, sizeRequest } from '../loop/context.ts'
+import { declaredTools } from '../loop/model-request.ts'
+import type { LoopDependencies } from '../loop/run-state.ts'
+import { summarise, SummaryFailed } from '../loop/summarise.ts'
+import { limitTime } from '../time-limit.ts'
+import { agentOf } from './accept-run.ts'
+import type { NextRequest, Submission } from './agent-service.ts'
+
+/** Stands for the run that a next input would start. */
+const NEXT_RUN = 'next'
+/** Greater than every id. */
+const NEXT_ID = 'Z'.repeat(26)
+/** How long a summary by hand may take, in milliseconds. */
+const SUMMARY_MS = 600_000
+
+/**
+ * The next request of the session's active run, or of the run that a next input would start, without that input. Calls that
+ * wait have a text that says so. Nothing is written. Rejects with `agent_not_found`, and, for a given run, with
+ * `run_not_found` and `run_not_active`.
+ */
+export async function nextRequest(
+  dependencies: LoopDependencies,
+  session: Session,
+  wanted: string | undefined,
+): Promise<NextRequest> {
+  const { reader, lease, tools } = dependencies
+  const key = keyOf(session)
+  const header = await lease.look(key)
+  const { agent, clientTools, run } = await speaker(dependencies, session, header, wanted)
+  const loaded = await loadContext(reader, key, run ?? NEXT_RUN, roomOf(agent))
+  const messages = loaded.messages.map(withoutResult)
+  if (run === undefined) messages.push(nextInput(agent))
+  const context = { ...loaded, messages }
+  const sized = await sizeRequest({
+    session,
+    thread: { runId: run ?? NEXT_RUN, agent, messages },
+    tools: declaredTools(
+      await tools.open(
+        agent,
+        run === undefined ? undefined : { ...key, runId: run, as: 'looks', absent: () => undefined },
+      ),
+      clientTools,
+    ),
+    toolChoice: 'auto',
+    context,
+    numbers: await nextNumbers(reader, key, messages),
+    head: header?.head ?? '',
+    older: () => countOlder(reader, key, loaded),
+  })
+  const { request, tokens, decision = loaded.decided } = sized
+  return {
+    agent,
+    request: run === undefined ? { ...request, messages: request.messages.slice(0, -1) } : request,
+    estimatedTokens: tokens,
+    contextTokens: contextTokensOf(agent),
+    ...(decision.summary === undefined ? {} : { summary: decision.summary }),
+    mediaOf: new Map(loaded.messages.flatMap(({ id, parts }) => mediaIds(parts).map((media) => [media, id]))),
+    omitted: decision.cut === undefined ? 0 : decision.cut.messages - decision.cut.kept.length,
+  }
+}
+
+const mediaIds = (parts: readonly Part[]): string[] =>
+  parts.flatMap((part) => (part.type === 'image' || part.type === 'file' ? [part.id] : []))
+
+/** Whose request is the next, and of which active run. */
+async function speaker(
+  dependencies: LoopDependencies,
+  session: Session,
+  header: SessionHeader | undefined,
+  wanted: string | undefined,
+): Promise<{ readonly agent: Agent; readonly clientTools: readonly ClientTool[]; readonly run?: string }> {
+  const key = keyOf(session)
+  const id = wanted ?? header?.activeRun
+  const run = id === undefined ? undefined : await dependencies.reader.run(key, id)
+  if (wanted !== undefined && run === undefined)
+    throw new TooltrailError('run_not_found', `session ${session.session} has no run ${wanted}`)
+  if (wanted !== undefined && wanted !== header?.activeRun)
+    throw new TooltrailError('run_not_active', `run ${wanted} is not active: it has no next request`)
+  if (run === undefined) return { agent: agentOf(dependencies, session), clientTools: [] }
+  const agent = agentOf(dependencies, { ...session, agent: run.agent })
+  return { agent, clientTools: run.clientTools, run: run.id }
+}
+
+/** Numbers that the next request would give to sources. */
+async function nextNumbers(reader: LogReader, key: SessionKey, messages: readonly Message[]): Promise<SourceNumbers> {
+  const known = recordedNumbers(messages)
+  if (!messages.some((message) => hasSources(message) && !known.has(message.id))) return new Map()
+  const { numbered } = await reader.sources(key, { order: 'descending', limit: 1 })
+  const next = numberSources(messages, known, highestOf(numbered))
+  return new Map(next.map(({ message, from }) => [message, from]))
+}
+
+/** An open call with a text in place of its result. */
+function withoutResult(message: Message): Message {
+  if (message.role !== 'tool' || !OPEN_STATUSES.includes(message.status)) return message
+  const text = message.status === 'waiting' ? '[waiting for an answer]' : '[running]'
+  return { ...message, status: 'completed', parts: [{ type: 'text', text }] }
+}
+
+const nextInput = ({ name }: Agent): UserMessage => ({
+  id: NEXT_ID,
+  runId: NEXT_RUN,
+  agent: name,
+  role: 'user',
+  round: 0,
+  createdAt: 0,
+  parts: [],
+})
+
+/**
+ * Summarises the older part of a session that nobody works on, whatever its threshold; the newest messages stay. Rejects with
+ * `session_busy`, `nothing_to_consolidate`, `summary_failed` (then nothing has changed but the usage), `idempotency_conflict`.
+ */
+export async function consolidateByHand(
+  dependencies: LoopDependencies,
+  session: Session,
+  { idempotency, keyId, signal, limitMs = SUMMARY_MS }: ByHand,
+): Promise<Summary> {
+  const { lease, reader, sessions, logger } = dependencies
+  const key = keyOf(session)
+  const agent = agentOf(dependencies, session)
+  const known = idempotency && (await sessions.summaryUnder(key, idempotency))
+  if (known !== undefined) return known
+  const seen = await lease.look(key)
+  if (seen === undefined || seen.activeRun !== undefined || seen.queued > 0) throw busy(key)
+  const { summary: former, citations, media } = await reader.context(key)
+  const policy = agent.policies.consolidation === false ? DEFAULT_CONSOLIDATION : agent.policies.consolidation
+  const keeper = { expect: () => () => undefined }
+  const late = (): Error => new Error(`it took longer than ${limitMs / 1_000} s`)
+  const limit = limitTime(signal ?? new AbortController().signal, limitMs, late)
+  const work = { agent, policy, former, before: undefined, signal: limit.signal }
+  const from = former === undefined ? {} : { from: former.through }
+  const account = definedFields({ owner: session.owner, keyId })
+  try {
+    const made = await summarise({ ...dependencies, keeper }, key, work)
+    if (made === undefined)
+      throw new TooltrailError('nothing_to_consolidate', `session ${key.session} has nothing older to summarise`)
+    const { summary } = made
+    const decided = { at: seen.head ?? '', scale: { weight: 0, tokens: 0, rate: 1 } }
+    const claim = idempotency === undefined ? {} : { idempotency }
+    const record = {
+      work: summary,
+      account,
+      context: { ...definedFields({ citations, media }), summary, decided },
+      ...from,
+      ...claim,
+    }
+    if (await sessions.recordSummary(seen, record)) return summary
+    const other = idempotency && (await sessions.summaryUnder(key, idempotency))
+    if (other === undefined) throw busy(key)
+    return other
+  } catch (error) {
+    if (!(error instanceof SummaryFailed) && !limit.signal.aborted) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    logger.warn('a summary by hand failed', { ...key, error: reason })
+    if (error instanceof SummaryFailed) await sessions.recordSummary(seen, { work: error.work, account, ...from })
+    const text = `the older messages could not be summarised, and stay: ${reason}`
+    throw new TooltrailError('summary_failed', text, { retryable: true, cause: error })
+  } finally {
+    limit.end()
+  }
+}
+
+/** `signal`: nobody waits for the summary any more. `limitMs`: how long it may take. */
+interface ByHand extends Pick<Submission, 'idempotency' | 'keyId'> {
+  readonly signal?: AbortSignal
+  readonly limitMs?: number
+}
+
+const busy = ({ session }: SessionKey): TooltrailError =>
+  new TooltrailError('session_busy', `session ${session} has a run that has not ended`, { retryable: true })

@@ -1,0 +1,99 @@
+import type { Consolidation } from '../../domain/agent.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { isLeaders } from '../../domain/message.ts'
+import type { RunNotice } from '../../domain/run.ts'
+import { isDue, isNearlyFull } from '../../log/consolidation.ts'
+import { isConversational } from '../../log/request-context.ts'
+import { scaleOf } from '../../log/request-size.ts'
+import { CutOff } from './completion.ts'
+import { countOlder } from './context.ts'
+import { recordDecision } from './decision.ts'
+import { accountOf } from './run-state.ts'
+import type { RunState } from './run-state.ts'
+import type { Summarised } from './summarise.ts'
+import { roundsOf } from './thread.ts'
+
+/**
+ * Before the first request of a run with an input: warns when the conversation is nearly too long, and summarises its older
+ * part when it is. The summary counts from the moment that it is stored, in one write with what it took; a summary that
+ * cannot be made changes nothing, and the turn goes on. Returns false when it was cut off: somebody else begins again.
+ */
+export async function consolidateIfDue(state: RunState, signal: AbortSignal): Promise<boolean> {
+  const { leader, held } = state
+  const { consolidation } = leader.agent.policies
+  if (consolidation === false || held.run.trigger !== 'input' || roundsOf(leader) > 0) return true
+  const count = await conversationalMessages(state)
+  const after = state.head ?? ''
+  if (isNearlyFull(consolidation, count) && held.origin === 'started') {
+    const notice = { type: 'context.nearly_full', messages: count, threshold: consolidation.threshold, after } as const
+    await recordDecision(state, { notices: [notice] })
+  }
+  if (!isDue(consolidation, count)) return true
+  try {
+    await consolidate(state, consolidation, signal)
+  } catch (failed) {
+    const error: unknown = signal.aborted ? signal.reason : failed
+    const { SummaryFailed } = await import('./summarise.ts')
+    const isCutOff = error instanceof CutOff
+    if (isCutOff && !(error.why === 'out_of_time' && held.origin === 'resumed')) return false
+    if (!isCutOff && !(error instanceof SummaryFailed)) throw error
+    const detail = `the older messages could not be summarised, and stay: ${error.message}`
+    const notice: RunNotice = { type: 'warning', code: 'summary_failed', detail, after }
+    const cost = error instanceof SummaryFailed ? { work: error.work, account: accountOf(state) } : {}
+    await recordDecision(state, { notices: [notice], ...cost })
+  }
+  return true
+}
+
+async function consolidate(state: RunState, policy: Consolidation, signal: AbortSignal): Promise<void> {
+  const { leader, held, context, store, ports, keeper } = state
+  const before = inputOf(state)
+  const work = { agent: leader.agent, policy, former: context.decided.summary, before, signal }
+  const dependencies = { reader: store.reader, models: ports.models, clock: ports.clock, keeper }
+  // Few runs come to this.
+  const { summarise } = await import('./summarise.ts')
+  const made = await summarise(dependencies, held.lease, work)
+  if (made === undefined) return
+  const { through } = made.summary
+  const notice = { type: 'context.consolidated', through, messages: made.messages, after: state.head ?? '' } as const
+  const cost = { work: made.summary, account: accountOf(state) }
+  await recordDecision(state, { context: afterSummary(state, made), notices: [notice], ...cost })
+}
+
+/** A cut that stands after the summary goes on to hold; another one has nothing left to leave out. */
+function afterSummary(state: RunState, { summary, after }: Summarised): RunState['context']['decided'] {
+  const { decided, isWhole } = state.context
+  const { policies } = state.leader.agent
+  const { messages } = state.leader
+  const measured = { messages, context: decided, currentRun: state.held.run.id, replay: policies.replay }
+  const { rate } = scaleOf({ ...measured, declarations: 0, isWhole })
+  const begun = {
+    ...definedFields({ citations: decided.citations, media: decided.media }),
+    summary,
+    decided: { at: state.head ?? '', scale: { weight: 0, tokens: 0, rate } },
+  }
+  const { cut } = decided
+  if (cut === undefined || cut.from <= summary.through) return begun
+  const left = messages.filter(({ id }) => id >= cut.from && id < (inputOf(state) ?? ''))
+  const conversational = after.conversational - left.filter(isConversational).length
+  return { ...begun, cut: { ...cut, messages: after.messages - left.filter(isLeaders).length, conversational } }
+}
+
+/** Conversational messages after the last summary, without the new input. */
+async function conversationalMessages(state: RunState): Promise<number> {
+  const { leader, held, context, store } = state
+  const { cut, summary } = context.decided
+  const from = cut?.from ?? ''
+  const through = summary?.through ?? ''
+  const isLoaded = leader.messages.filter(
+    (message) =>
+      message.id >= from && message.id > through && message.runId !== held.run.id && isConversational(message),
+  ).length
+  if (cut !== undefined && cut.from > through) return isLoaded + cut.conversational
+  const loaded = { messages: leader.messages, decided: context.decided, isWhole: context.isWhole }
+  return isLoaded + (await countOlder(store.reader, held.lease, loaded)).conversational
+}
+
+/** The first message of the turn that has just begun. */
+const inputOf = ({ leader, held }: RunState): string | undefined =>
+  leader.messages.find(({ runId }) => runId === held.run.id)?.id

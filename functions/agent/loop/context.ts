@@ -1,0 +1,225 @@
+import type { Cut, Scale, SessionContext } from '../../domain/context.ts'
+import { isLeaders } from '../../domain/message.ts'
+import type { Message } from '../../domain/message.ts'
+import type { ModelRequest, ToolDeclaration } from '../../domain/model-request.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import { cutAfterRefusal, cutToFit } from '../../log/context-cut.ts'
+import type { Older } from '../../log/context-cut.ts'
+import { roomOf } from '../../log/context-sizes.ts'
+import { createContextWindow } from '../../log/context-window.ts'
+import type { LoadedLog } from '../../log/context-window.ts'
+import { movedMedia } from '../../log/media-window.ts'
+import { isConversational } from '../../log/request-context.ts'
+import { scaleOf, tokensOf } from '../../log/request-size.ts'
+import type { Measured } from '../../log/request-size.ts'
+import { weighDeclarations, weighMessages } from '../../log/token-weight.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
+import { recordDecision } from './decision.ts'
+import { buildRequest, mediaFromOf } from './model-request.ts'
+import type { RequestOf } from './model-request.ts'
+import type { RunState } from './run-state.ts'
+import { giveNumbers } from './source-numbers.ts'
+import { conversationOf, memberNames } from './thread.ts'
+import type { Thread } from './thread.ts'
+
+/** Messages read at a time at the most. */
+const PAGE = 500
+const PAGE_CHARACTERS = 4_000_000
+/** Of what fits: what is estimated may be some per cent short. */
+const FULL = 0.95
+
+/** What a request is made of: the log as far as it fits, and what was decided about the rest. */
+export interface LoadedContext extends LoadedLog {
+  readonly decided: SessionContext
+}
+
+/**
+ * What a run needs of the log, ids ascending: the run itself, and as much of what was before it as goes out. Read backwards
+ * from the newest message, each page as long as what still fits: the cost is bounded by the run and the context, not by the
+ * session's length (promises R7). `room`: tokens.
+ */
+export async function loadContext(
+  reader: LogReader,
+  key: SessionKey,
+  run: string,
+  room: number,
+): Promise<LoadedContext> {
+  const decided = await reader.context(key)
+  const window = createContextWindow(run, room, decided)
+  let loaded: LoadedLog
+  for (let before: string | undefined; ;) {
+    const limit = Math.min(PAGE, window.wanted())
+    const from = before === undefined ? {} : { before }
+    const page = await reader.messages(key, { order: 'descending', limit, ...from })
+    const enough = window.add(page.messages)
+    before = page.messages.at(-1)?.id
+    loaded = window.loaded(!page.more)
+    if (enough || !page.more || before === undefined) break
+  }
+  const known = new Set(loaded.messages.map(({ id }) => id))
+  const missing = (decided.cut?.kept ?? []).filter((id) => !known.has(id))
+  const kept = await Promise.all(missing.map((id) => reader.message(key, id)))
+  return { ...loaded, messages: [...kept.filter((one) => one !== undefined), ...loaded.messages], decided }
+}
+
+/** A request, and how many tokens it is thought to have. */
+export interface SizedRequest {
+  readonly request: ModelRequest
+  readonly tokens: number
+  /** Set when it only fits after a cut that is still to be recorded. */
+  readonly decision?: SessionContext
+}
+
+/** What a request is made of; `older` counts what is not loaded, and is asked only where that is missing. */
+export interface Requested extends Omit<RequestOf, 'context'> {
+  readonly context: LoadedContext
+  /** The log's last message. */
+  readonly head: string
+  older(): Promise<Older>
+}
+
+/** The next request of a thread as it fits the context of its model. Nothing is written. */
+export async function sizeRequest(of: Requested): Promise<SizedRequest> {
+  const room = roomOf(of.thread.agent)
+  const { images } = of.thread.agent.policies
+  const media = images === 'note' ? undefined : movedMedia(of.context.messages, images.reattach, of.context.decided)
+  const next = media === undefined ? of : withMedia(of, media)
+  const whole = { ...measure(next), ...(next === of ? {} : { decision: next.context.decided }) }
+  if (whole.tokens <= room * FULL && of.context.isWhole) return whole
+  return withCut(next, whole, cutToFit(whole.of, whole.scale, room, await of.older())) ?? whole
+}
+
+/** The same after images have left the window of those that go out. */
+function withMedia(of: Requested, media: NonNullable<SessionContext['media']>): Requested {
+  const { scale } = measure(of)
+  const before = { ...of.context.decided, media }
+  const { weight } = measure({ ...of, context: { ...of.context, decided: before } })
+  const decided = { at: of.head, scale: { weight, tokens: tokensOf(scale, weight), rate: scale.rate } }
+  return { ...of, context: { ...of.context, decided: { ...before, decided } } }
+}
+
+/** The same request with at most two thirds of its tokens; undefined when nothing can leave it. */
+async function reduceRequest(of: Requested, refused: SizedRequest): Promise<SizedRequest | undefined> {
+  const whole = measure(of)
+  return withCut(of, whole, cutAfterRefusal(whole.of, whole.scale, refused.tokens, await of.older()))
+}
+
+function withCut(of: Requested, { scale }: Weighed, cut: Cut | undefined): SizedRequest | undefined {
+  if (cut === undefined) return undefined
+  const context = { ...of.context, decided: { ...of.context.decided, cut }, isWhole: true }
+  const { request, weight } = measure({ ...of, context })
+  const tokens = tokensOf(scale, weight)
+  const decided = { at: of.head, scale: { weight, tokens, rate: scale.rate } }
+  return { request, tokens, decision: { ...context.decided, decided } }
+}
+
+interface Weighed extends SizedRequest {
+  readonly of: Measured
+  readonly weight: number
+  readonly scale: Scale
+}
+
+function measure(of: Requested): Weighed {
+  const { messages, decided, isWhole } = of.context
+  const { agent, runId } = of.thread
+  const request = buildRequest({ ...of, context: decided })
+  const declarations = weighDeclarations(request.instructions, request.tools)
+  const measured = {
+    messages,
+    context: decided,
+    currentRun: runId,
+    replay: agent.policies.replay,
+    numbers: of.numbers,
+    ...mediaFromOf(agent, decided),
+    declarations,
+    isWhole,
+  }
+  const weight = declarations + weighMessages(request.messages)
+  const scale = scaleOf(measured)
+  return { request, tokens: tokensOf(scale, weight), of: measured, weight, scale }
+}
+
+/** What stands in the log before what is loaded, and after the last summary. Reads it page by page. */
+export async function countOlder(
+  reader: LogReader,
+  key: SessionKey,
+  { messages, decided, isWhole }: LoadedContext,
+): Promise<Older> {
+  const count = { messages: 0, conversational: 0 }
+  const first = messages[0]?.id
+  if (isWhole || first === undefined) return count
+  for await (const message of readBack(reader, key, { before: first, after: decided.summary?.through })) {
+    if (!isLeaders(message)) continue
+    count.messages++
+    if (isConversational(message)) count.conversational++
+  }
+  return count
+}
+
+/** The log's messages between two ids, the newest first; read as they are asked for. */
+export async function* readBack(
+  reader: LogReader,
+  key: SessionKey,
+  { before, after }: { readonly before: string | undefined; readonly after: string | undefined },
+): AsyncGenerator<Message> {
+  for (let next = before; ;) {
+    const page = await reader.messages(key, {
+      order: 'descending',
+      limit: PAGE,
+      mostCharacters: PAGE_CHARACTERS,
+      ...(next === undefined ? {} : { before: next }),
+      ...(after === undefined ? {} : { after }),
+    })
+    yield* page.messages
+    next = page.messages.at(-1)?.id
+    if (!page.more || next === undefined) return
+  }
+}
+
+/** The next request of a thread within its context. A cut that it needs is durable when this resolves. */
+export async function fittingRequest(state: RunState, asked: Asked): Promise<SizedRequest> {
+  const sized = await sizeRequest(await requested(state, asked))
+  if (sized.decision !== undefined) await recordDecision(state, { context: sized.decision, notices: [] }, asked.thread)
+  return sized
+}
+
+/**
+ * The request again after the provider found it too long: at most two thirds of it, recorded, and people are told. Undefined
+ * when nothing can leave it.
+ */
+export async function reducedRequest(
+  state: RunState,
+  asked: Asked,
+  refused: SizedRequest,
+): Promise<SizedRequest | undefined> {
+  const smaller = await reduceRequest(await requested(state, asked), refused)
+  if (smaller?.decision === undefined) return undefined
+  const detail = `the model found a request of about ${refused.tokens} tokens too long: older messages were left out, about ${smaller.tokens} tokens stay`
+  const told = { type: 'warning', code: 'context_reduced', detail, after: state.head ?? '' } as const
+  const notice = { ...told, ...memberNames(asked.thread) }
+  await recordDecision(state, { context: smaller.decision, notices: [notice] }, asked.thread)
+  return smaller
+}
+
+interface Asked {
+  readonly thread: Thread
+  readonly tools: readonly ToolDeclaration[]
+  readonly toolChoice: ModelRequest['toolChoice']
+}
+
+/** A member's request knows nothing of the session: neither its instructions, nor what was decided for its leader. */
+async function requested(state: RunState, { thread, tools, toolChoice }: Asked): Promise<Requested> {
+  const numbers = await giveNumbers(state, thread)
+  const { store, held, session, context, head = '' } = state
+  const messages = conversationOf(thread)
+  const { decided, isWhole } = isLeaders(thread) ? context : { decided: decidedFor(state, thread), isWhole: true }
+  const loaded = { messages, decided, isWhole }
+  const older = (): Promise<Older> => countOlder(store.reader, held.lease, loaded)
+  const { runId, agent } = thread
+  const own = { session: isLeaders(thread) ? session : {}, thread: { runId, agent, messages } }
+  return { ...own, tools, toolChoice, context: loaded, numbers, head, older }
+}
+
+/** What was decided for a member's requests. */
+const decidedFor = ({ context }: RunState, { parentMessageId = '' }: Thread): SessionContext =>
+  context.decided.members?.[parentMessageId] ?? {}

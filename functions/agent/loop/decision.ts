@@ -1,0 +1,46 @@
+import type { SessionContext } from '../../domain/context.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { isLeaders } from '../../domain/message.ts'
+import { noticeEvents } from '../../log/run-events.ts'
+import type { Decision } from '../../ports/run-log.ts'
+import type { RunState } from './run-state.ts'
+import { threadsOf } from './thread.ts'
+import type { Thread } from './thread.ts'
+
+/** Records what a policy has decided, one decision after the other, and tells whoever follows the run. */
+export async function recordDecision(
+  state: RunState,
+  decision: Omit<Decision, 'number'>,
+  thread: Thread = state.leader,
+): Promise<void> {
+  const { context } = state
+  const record = async (): Promise<void> => {
+    const decided = decision.context && withDecision(state, thread, decision.context)
+    const recorded = { ...decision, number: context.number, ...definedFields({ context: decided }) }
+    await state.store.log.recordDecision(state.held.lease, recorded)
+    context.number++
+    if (decided !== undefined) {
+      const { cut, summary } = context.decided
+      // What a new summary or cut leaves is loaded.
+      const isWhole = context.isWhole || decided.cut !== cut || decided.summary !== summary
+      Object.assign(context, { decided, isWhole })
+    }
+    const before = context.notices.length
+    context.notices.push(...decision.notices)
+    for (const event of noticeEvents(state.held.run, context.notices, before)) state.emit(event)
+  }
+  const recorded = context.recorded.then(record)
+  context.recorded = recorded.catch(() => undefined)
+  await recorded
+}
+
+/** What holds for the session once this is decided for a thread's requests; of members that have ended, nothing is kept. */
+function withDecision(state: RunState, thread: Thread, of: SessionContext): SessionContext {
+  const { cut, decided, members: _members, ...rest } = of
+  if (isLeaders(thread)) return { ...rest, ...definedFields({ cut, decided }) }
+  const open = [...threadsOf(state.leader)].flatMap(({ parentMessageId: id = '' }) => {
+    const known = id === thread.parentMessageId ? definedFields({ cut, decided }) : state.context.decided.members?.[id]
+    return known === undefined ? [] : [[id, known] as const]
+  })
+  return { ...state.context.decided, members: Object.fromEntries(open) }
+}

@@ -1,0 +1,158 @@
+import { definedFields } from '../../domain/defined-fields.ts'
+import { LeaseLost, TooltrailError } from '../../domain/errors.ts'
+import type { RunEvent } from '../../domain/events.ts'
+import type { ToolMessage } from '../../domain/message.ts'
+import type { Lease, SessionHeader } from '../../domain/session.ts'
+import type { FittedContent } from '../../log/fit-content.ts'
+import { callCompleted } from '../../log/run-events.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
+import type { RunLease } from '../../ports/run-lease.ts'
+import type { RunLog } from '../../ports/run-log.ts'
+import type { SessionStore } from '../../ports/session-store.ts'
+import { raceAbort, withinTime } from '../time-limit.ts'
+import type { LeaseKeeper } from './lease-keeper.ts'
+
+/** Milliseconds that a store has for one attempt, body included. It is asked again after that. */
+const ATTEMPT_MS = 10_000
+const FIRST_WAIT_MS = 50
+const LONGEST_WAIT_MS = 2_000
+
+/** What a loop needs of the store, for as long as it holds its lease. */
+export interface HeldStore {
+  readonly log: RunLog
+  readonly reader: LogReader
+  readonly outputs: OutputStore
+  readonly sessions: Pick<SessionStore, 'read'>
+  readonly lease: Pick<RunLease, 'release'>
+}
+
+export interface InsistentStore extends HeldStore {
+  /** The header as it is now; rejects with the reason when the work must stop. */
+  look(): Promise<SessionHeader>
+}
+
+interface Dependencies {
+  readonly keeper: Pick<LeaseKeeper, 'signal' | 'lost' | 'until' | 'expect' | 'giveUp' | 'poll'>
+  readonly clock: Clock
+}
+
+/**
+ * The store as a holder uses it: an operation that fails for a while, or does not come back, is repeated until it has come
+ * through or the lease ends. All of them are safe to repeat. When the lease's end comes first, nobody knows what was stored: the
+ * lease is let go (`LeaseLost`), and who takes it next reads the log. Errors that are for good come through at once.
+ */
+export function insistentStore(store: HeldStore, dependencies: Dependencies): InsistentStore {
+  const { keeper } = dependencies
+  const insist = <Result>(signal: AbortSignal, operation: () => Promise<Result>): Promise<Result> =>
+    insistOn(operation, dependencies, { signal, isForGood })
+  const patient = <Port extends object>(port: Port, signal: AbortSignal): Port =>
+    new Proxy(port, {
+      get: (target, name): unknown => {
+        const method: unknown = Reflect.get(target, name)
+        if (typeof method !== 'function') return method
+        return (...words: unknown[]) => insist(signal, () => Reflect.apply(method, target, words) as Promise<unknown>)
+      },
+    })
+  return {
+    // A cancel waits for a write that is under way, so that what was produced is kept.
+    log: {
+      ...patient(store.log, keeper.lost),
+      completeCall: (lease, result) =>
+        insistOn(() => store.log.completeCall(lease, result), dependencies, { signal: keeper.lost, isForGood: isLost }),
+    },
+    reader: patient(store.reader, keeper.signal),
+    outputs: {
+      ...patient(store.outputs, keeper.signal),
+      put: (key, name, bytes, mediaType) =>
+        insistOn(() => store.outputs.put(key, name, bytes, mediaType), dependencies, {
+          signal: keeper.lost,
+          isForGood: isLost,
+        }),
+    },
+    sessions: { read: (key) => insist(keeper.signal, () => store.sessions.read(key)) },
+    lease: { release: (lease) => insist(keeper.lost, () => store.lease.release(lease)) },
+    look: () => insist(keeper.signal, () => keeper.poll()),
+  }
+}
+
+const isLost = (error: unknown): boolean => error instanceof LeaseLost
+
+const isForGood = (error: unknown): boolean => error instanceof TooltrailError && !error.retryable
+
+async function insistOn<Result>(
+  operation: () => Promise<Result>,
+  { keeper, clock }: Dependencies,
+  { signal, isForGood: ends }: { readonly signal: AbortSignal; readonly isForGood: (error: unknown) => boolean },
+): Promise<Result> {
+  let until = Infinity
+  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+    const met = keeper.expect(ATTEMPT_MS)
+    try {
+      return await raceAbort(withinTime(ATTEMPT_MS, 'the store', operation), signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (ends(error)) throw error
+      until = Math.min(until, keeper.until())
+      if (clock.now() + wait >= until) throw keeper.giveUp(error)
+    } finally {
+      met()
+    }
+    await clock.sleep(wait, signal)
+  }
+}
+
+export interface ResultWriter {
+  /** Aborts as soon as a write has failed: then nothing that builds on the results may be stored. */
+  readonly signal: AbortSignal
+  /** Begins to store a call's result (its object first); the model may meanwhile be asked with it. */
+  write(result: {
+    readonly row: ToolMessage
+    readonly status: 'completed' | 'error'
+    readonly content: FittedContent
+    readonly completedAt: number
+    readonly durationMs: number
+  }): void
+  /** Resolves when every write so far is durable; rejects with the first failure. */
+  settled(): Promise<void>
+}
+
+/** Stores tool results beside the loop, each as soon as its tool has ended; `tool_call.completed` follows its write. */
+export function createResultWriter(
+  { log, outputs }: Pick<HeldStore, 'log' | 'outputs'>,
+  lease: Lease,
+  emit: (event: RunEvent) => void,
+): ResultWriter {
+  const failed = new AbortController()
+  const pending = new Set<Promise<void>>()
+
+  async function store(result: Parameters<ResultWriter['write']>[0]): Promise<void> {
+    const { row, content } = result
+    for (const { name, bytes, mediaType } of content.objects) await outputs.put(lease, name, bytes, mediaType)
+    const message = await log.completeCall(lease, {
+      messageId: row.id,
+      status: result.status,
+      parts: content.parts,
+      output: content.output,
+      ...definedFields({ sources: content.sources }),
+      completedAt: result.completedAt,
+      durationMs: result.durationMs,
+    })
+    emit(callCompleted(message))
+  }
+
+  return {
+    signal: failed.signal,
+    write(result) {
+      const storing = store(result).catch((error: unknown) => failed.abort(error))
+      pending.add(storing)
+      // Threads wait for one another's results; what was begun meanwhile is for the next to wait for.
+      void storing.then(() => pending.delete(storing))
+    },
+    async settled() {
+      await Promise.all(pending)
+      failed.signal.throwIfAborted()
+    },
+  }
+}

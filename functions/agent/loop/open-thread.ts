@@ -1,0 +1,96 @@
+import { DEFAULT_POLICIES } from '../../domain/agent.ts'
+import type { Agent } from '../../domain/agent.ts'
+import { isLeaders } from '../../domain/message.ts'
+import type { Message } from '../../domain/message.ts'
+import { keyOf } from '../../domain/session.ts'
+import { ModelError } from '../../ports/model.ts'
+import { raceAbort, TimedOut, withinTime } from '../time-limit.ts'
+import { recordDecision } from './decision.ts'
+import type { RunState } from './run-state.ts'
+import { createMember, memberNames, openCalls, remember } from './thread.ts'
+import type { Thread } from './thread.ts'
+
+/** Milliseconds that it may take to open a model, or an agent's tools. */
+const OPEN_MS = 30_000
+
+/**
+ * Opens the thread's tools: those of its agent, and the one that gives tasks to its members. Returns why others are absent. Members
+ * of one agent share what its servers have when the first of them begins.
+ */
+export async function openTools(state: RunState, thread: Thread): Promise<readonly string[]> {
+  const { ports, held } = state
+  const absent: string[] = []
+  const as = isLeaders(thread) && held.origin === 'started' ? 'begins' : 'continues'
+  const opening = {
+    ...keyOf(held.lease),
+    runId: thread.runId,
+    as,
+    absent: (why: string) => void absent.push(why),
+  } as const
+  const opened = await inTime(state, 'the registry of tools', () => ports.tools.open(thread.agent, opening))
+  const members = (thread.agent.members ?? []).flatMap((name) => ports.agents.get(name) ?? [])
+  const tool = members.length === 0 ? undefined : (await import('./delegate-tool.ts')).delegateTool(members)
+  thread.tools = tool === undefined ? opened : new Map([...opened, [tool.name, tool]])
+  return absent
+}
+
+/** Tells the run's followers why tools of a thread are absent. */
+export async function tellAbsent(state: RunState, thread: Thread, absent: readonly string[]): Promise<void> {
+  const told = { type: 'warning', code: 'mcp_unavailable', after: state.head ?? '', ...memberNames(thread) } as const
+  const notices = absent.map((detail) => ({ ...told, detail }))
+  if (notices.length > 0) await recordDecision(state, { notices })
+}
+
+/** Opens the thread's model unless it is open. Rejects with `ModelError` where that cannot be done. */
+export async function openModel(state: RunState, thread: Thread): Promise<void> {
+  const { ports } = state
+  const { name, model } = thread.agent
+  if (thread.model !== undefined) return
+  if (!ports.agents.has(name))
+    throw new ModelError('invalid_request', `agent ${name} is not configured`, { retryable: false })
+  try {
+    thread.model = await inTime(state, `opening model ${model}`, () => ports.models.open(model))
+  } catch (error) {
+    if (error instanceof TimedOut) throw new ModelError('timeout', error.message, { retryable: true, cause: error })
+    throw error
+  }
+}
+
+async function inTime<Result>(state: RunState, who: string, open: () => Promise<Result>): Promise<Result> {
+  const met = state.keeper.expect(OPEN_MS)
+  try {
+    return await raceAbort(withinTime(OPEN_MS, who, open), state.signal)
+  } finally {
+    met()
+  }
+}
+
+/**
+ * Opens the members that were at work when the run was left, from their part of the log: each that has its task, and whose
+ * delegate call has not ended. `found`: the run's messages.
+ */
+export async function openMembers(state: RunState, thread: Thread, found: readonly Message[]): Promise<void> {
+  for (const call of openCalls(thread)) {
+    const own = found.filter(({ parentMessageId }) => parentMessageId === call.id)
+    const [task] = own
+    if (task === undefined) continue
+    const member = createMember(thread, call, agentNamed(state, task.agent))
+    member.isWhole = true
+    remember(member, own)
+    await tellAbsent(state, member, await openTools(state, member))
+    await openMembers(state, member, found)
+  }
+}
+
+/** The agent of this name; one that can do nothing in place of one that is gone. */
+export const agentNamed = ({ ports }: Pick<RunState, 'ports'>, name: string): Agent =>
+  ports.agents.get(name) ?? absentAgent(name)
+
+/** Stands for an agent that is not configured any more. */
+export const absentAgent = (name: string): Agent => ({
+  name,
+  model: '',
+  modelOptions: {},
+  tools: [],
+  policies: DEFAULT_POLICIES,
+})

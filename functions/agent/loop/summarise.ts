@@ -1,0 +1,127 @@
+import type { Agent, Consolidation } from '../../domain/agent.ts'
+import type { Summary, SummaryWork } from '../../domain/context.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import { addUsage, NO_USAGE } from '../../domain/usage.ts'
+import { createCollector, summaryRequestText } from '../../log/consolidation.ts'
+import type { Consolidated } from '../../log/consolidation.ts'
+import { roomOf } from '../../log/context-sizes.ts'
+import { textOf } from '../../domain/message.ts'
+import { SUMMARY_PROMPT } from '../../log/summary-prompt.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
+import type { Models } from '../../ports/model.ts'
+import { raceAbort } from '../time-limit.ts'
+import { CompletionFailed, requestCompletion } from './completion.ts'
+import { readBack } from './context.ts'
+import type { LeaseKeeper } from './lease-keeper.ts'
+
+/** Of a request for a summary, the share that its material may take: prompt, former summary and completion need room, too. */
+const MATERIAL = 0.6
+
+/** No summary came of it; what was tried has taken this. */
+export class SummaryFailed extends Error {
+  readonly work: SummaryWork
+  constructor(cause: unknown, work: SummaryWork) {
+    super(reasonOf(cause), { cause })
+    this.name = 'SummaryFailed'
+    this.work = work
+  }
+}
+
+function reasonOf(cause: unknown): string {
+  const reason = cause instanceof CompletionFailed ? cause.cause : cause
+  return reason instanceof Error ? reason.message : String(reason)
+}
+
+interface Dependencies {
+  readonly reader: LogReader
+  readonly models: Models
+  readonly clock: Clock
+  readonly keeper: Pick<LeaseKeeper, 'expect'>
+}
+
+interface Work {
+  readonly agent: Agent
+  readonly policy: Consolidation
+  /** The summary so far. */
+  readonly former: Summary | undefined
+  /** The first message that is not looked at: the new input; left out: none. */
+  readonly before: string | undefined
+  readonly signal: AbortSignal
+}
+
+/** The new summary, and what stands after it. */
+export interface Summarised {
+  readonly summary: Summary
+  /** Conversational messages that it took up. */
+  readonly messages: number
+  readonly after: Consolidated['after']
+}
+
+/**
+ * Summarises the conversation up to the newest messages, which stay. Undefined when there is nothing else. Nothing is stored.
+ * Rejects with `SummaryFailed`, also when the signal aborts while the model is asked; before that, with the signal's reason.
+ */
+export async function summarise(
+  dependencies: Dependencies,
+  key: SessionKey,
+  work: Work,
+): Promise<Summarised | undefined> {
+  const { agent, policy, former, before } = work
+  const model = policy.model ?? agent.model
+  const options = model === agent.model ? agent.modelOptions : {}
+  const collector = createCollector(policy, Math.floor(roomOf({ ...agent, model }) * MATERIAL))
+  const after = former?.through
+  for await (const message of readBack(dependencies.reader, key, { before, after })) {
+    work.signal.throwIfAborted()
+    collector.add(message)
+  }
+  const found = collector.collected()
+  if (found === undefined) return undefined
+  const made = await askInParts(dependencies, work, found.parts, { name: model, options })
+  const summary: Summary = {
+    ...made,
+    through: found.through,
+    messages: (former?.messages ?? 0) + found.messages,
+    createdAt: dependencies.clock.now(),
+  }
+  return { summary, messages: found.messages, after: found.after }
+}
+
+/** Each part is folded into the summary of those before it. */
+async function askInParts(
+  { models, clock, keeper }: Dependencies,
+  { policy, former, signal }: Work,
+  parts: readonly string[],
+  { name, options }: { readonly name: string; readonly options: Agent['modelOptions'] },
+): Promise<Pick<Summary, 'text' | 'usage' | 'model'>> {
+  let usage = NO_USAGE
+  let made = { text: former?.text, model: name }
+  try {
+    const model = await raceAbort(models.open(name), signal)
+    for (const part of parts) {
+      const text = summaryRequestText(part, made.text)
+      const request = {
+        instructions: policy.instructions ?? SUMMARY_PROMPT,
+        messages: [{ role: 'user', parts: [{ type: 'text', text }] }],
+        tools: [],
+        toolChoice: 'none',
+        options,
+      } as const
+      const target = { model, clock, keeper, at: { runId: '', round: 0 }, emit: () => undefined }
+      const completion = await requestCompletion(target, request, signal)
+      usage = addUsage(usage, completion.usage)
+      const summary = textOf(completion.parts).trim()
+      made = { ...made, model: completion.model }
+      if (summary === '') throw new Error('the model gave an empty summary')
+      made = { text: summary, model: completion.model }
+    }
+  } catch (error) {
+    throw new SummaryFailed(signal.aborted ? signal.reason : error, {
+      usage,
+      model: made.model,
+      createdAt: clock.now(),
+    })
+  }
+  return { text: made.text ?? '', model: made.model, usage }
+}

@@ -1,0 +1,101 @@
+import { TooltrailError } from '../domain/errors.ts'
+import { nextId } from '../domain/ids.ts'
+import type { MediaPart } from '../domain/message.ts'
+import type { RequestMedia, RequestMessage, RequestText } from '../domain/model-request.ts'
+import type { SessionKey } from '../domain/session.ts'
+import { idOfContent } from '../log/content-id.ts'
+import { goneText } from '../log/tool-result-text.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { OutputStore } from '../ports/output-store.ts'
+import type { IncomingMedia } from '../ports/tool.ts'
+
+interface Dependencies {
+  readonly outputs: OutputStore
+  readonly clock: Clock
+}
+
+/** Bytes of one image or file that a tool returns. */
+const MOST_BYTES = 20_000_000
+
+/**
+ * Stores the bytes of an input's media, type sniffed, and returns parts that point to them: no bytes ever stand in a row
+ * (promises O4). Each has a name of its own, so that those of an input that is refused can be removed.
+ */
+export async function storeMedia(
+  { outputs, clock }: Dependencies,
+  key: SessionKey,
+  media: readonly IncomingMedia[],
+): Promise<MediaPart[]> {
+  let id: string | undefined
+  const stored: MediaPart[] = []
+  for (const one of media) {
+    id = nextId(id, clock.now())
+    stored.push(await storeOne(outputs, key, id, one))
+  }
+  return stored
+}
+
+/**
+ * The same for media of a tool's result, stored once by content within a session. What is too large is left out; `leftOut`
+ * says so to the model.
+ */
+export async function storeToolMedia(
+  outputs: Pick<OutputStore, 'put'>,
+  key: SessionKey,
+  media: readonly IncomingMedia[],
+): Promise<{ readonly stored: MediaPart[]; readonly leftOut: string[] }> {
+  const stored: MediaPart[] = []
+  const leftOut: string[] = []
+  for (const one of media) {
+    if (one.data.length > MOST_BYTES)
+      leftOut.push(`[${one.filename ?? one.type} was left out: it has more than ${MOST_BYTES / 1_000_000} MB]`)
+    else stored.push(await storeOne(outputs, key, idOfContent(one.data), one))
+  }
+  return { stored, leftOut }
+}
+
+async function storeOne(
+  outputs: Pick<OutputStore, 'put'>,
+  key: SessionKey,
+  id: string,
+  { data, filename, mediaType: declared }: IncomingMedia,
+): Promise<MediaPart> {
+  // Large, and few contents have media: loaded when one does.
+  const { fileTypeFromBuffer } = await import('file-type')
+  // An image that is none would fail each request that carries it.
+  const unknown = declared.startsWith('image/') ? 'application/octet-stream' : declared
+  const mediaType = (await fileTypeFromBuffer(data))?.mime ?? unknown
+  await outputs.put(key, id, data, mediaType)
+  const type = mediaType.startsWith('image/') ? 'image' : 'file'
+  return { type, id, mediaType, ...(filename === undefined ? {} : { filename }), bytes: data.length }
+}
+
+/** The messages with the bytes of their media, read from the output store; a note stands for what is `missing` there. */
+export async function attachMedia(
+  messages: readonly RequestMessage[],
+  key: SessionKey,
+  outputs: Pick<OutputStore, 'read'>,
+): Promise<{ readonly messages: readonly RequestMessage[]; readonly missing: readonly RequestMedia[] }> {
+  const missing: RequestMedia[] = []
+  if (!messages.some(hasMedia)) return { messages, missing }
+  const attach = async (part: RequestText | RequestMedia): Promise<RequestText | RequestMedia> => {
+    if (part.type === 'text') return part
+    try {
+      return { ...part, data: await outputs.read(key, part.id) }
+    } catch (error) {
+      if (!(error instanceof TooltrailError) || error.code !== 'output_not_found') throw error
+      missing.push(part)
+      return { type: 'text', text: goneText(part) }
+    }
+  }
+  const attached = await Promise.all(
+    messages.map(async (message): Promise<RequestMessage> => {
+      if (message.role === 'assistant') return message
+      return { ...message, parts: await Promise.all(message.parts.map(attach)) }
+    }),
+  )
+  return { messages: attached, missing }
+}
+
+const hasMedia = (message: RequestMessage): boolean =>
+  message.parts.some((part) => part.type === 'image' || part.type === 'file')

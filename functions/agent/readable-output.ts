@@ -1,0 +1,69 @@
+import { definedFields } from '../domain/defined-fields.ts'
+import type { HistoryScope } from '../domain/history.ts'
+import { isUlid } from '../domain/ids.ts'
+import { textOf } from '../domain/message.ts'
+import type { ToolMessage } from '../domain/message.ts'
+import type { SessionKey } from '../domain/session.ts'
+import { outputText } from '../log/output-text.ts'
+import type { HistoryIndex } from '../ports/history-index.ts'
+import type { LogReader } from '../ports/log-reader.ts'
+import type { OutputStore } from '../ports/output-store.ts'
+
+interface Dependencies {
+  readonly reader: LogReader
+  readonly outputs: OutputStore
+  readonly index: HistoryIndex
+}
+
+/** Where a reader may look for outputs. */
+export interface OutputPlaces {
+  readonly tenant: string
+  /** A session that may be read whatever the scope says. */
+  readonly own?: SessionKey
+  /** Asked for outputs of other sessions. */
+  scope(): Promise<HistoryScope>
+}
+
+/** A tool result that can be read, however long it is. */
+export interface FoundOutput {
+  readonly session: string
+  readonly message: ToolMessage
+  readonly pieces: AsyncIterable<string>
+}
+
+/** What stands behind a pointer in these places; undefined if there is nothing. */
+export async function readableOutput(
+  { reader, outputs, index }: Dependencies,
+  pointer: string,
+  { tenant, own, scope }: OutputPlaces,
+): Promise<FoundOutput | undefined> {
+  const [, id = '', place] = POINTER.exec(pointer) ?? []
+  if (!isUlid(id)) return undefined
+  const near = own === undefined ? undefined : await reader.message(own, id)
+  const session = near === undefined ? await index.locate(await scope(), id) : own?.session
+  if (session === undefined) return undefined
+  const key = { tenant, session }
+  const message = near ?? (await reader.message(key, id))
+  if (message?.role !== 'tool') return undefined
+  const content = place === undefined ? message : sourceAt(message, Number(place))
+  return content && { session, message, pieces: piecesOf(outputs, key, content) }
+}
+
+/** `output:<message id>`, and for the text of one of its sources the place of that, from 1. */
+const POINTER = /^output:([0-9A-Z]{26})(?:\.([1-9][0-9]{0,2}))?$/
+
+type Content = Pick<ToolMessage, 'output' | 'parts'>
+
+/** The text of a result's source at this place; undefined if there is none. */
+function sourceAt({ sources = [] }: ToolMessage, place: number): Content | undefined {
+  const source = sources[place - 1]
+  if (source?.text === undefined) return undefined
+  return { parts: [{ type: 'text', text: source.text }], ...definedFields({ output: source.output }) }
+}
+
+/** The text of a tool result, read back from the output store when it was offloaded. */
+async function* piecesOf(outputs: OutputStore, key: SessionKey, { output, parts }: Content): AsyncGenerator<string> {
+  const object = output?.object
+  if (output === undefined || object === undefined) yield textOf(parts)
+  else yield* outputText((range) => outputs.read(key, object, range), output)
+}

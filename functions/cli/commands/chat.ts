@@ -1,0 +1,142 @@
+import { isCancel, text } from '@clack/prompts'
+import type { Client } from '../../client/client.ts'
+import type { FollowedEvent } from '../../client/follow.ts'
+import type { Run, RunEvent } from '../../client/api-types.ts'
+import { Failed, INTERRUPTED, NEEDS_A_PERSON } from '../failed.ts'
+import { createRunPrinter } from '../run-printer.ts'
+import { isInteractive, note, oneLine, onErrors, printJson } from '../terminal.ts'
+import { askAboutCalls } from '../waiting-calls.ts'
+
+export interface ChatOptions {
+  readonly session?: string
+  /** Goes on with the session that was used last. */
+  readonly continue?: boolean
+  readonly agent?: string
+  readonly owner?: string
+  /** Each event as a line of JSON. */
+  readonly json?: boolean
+}
+
+/** One input, followed to its run's end. */
+export async function say(client: Client, input: string, options: ChatOptions): Promise<void> {
+  const session = await sessionFor(client, options)
+  const end = await turn(client, session, input, options)
+  if (end.status === 'paused')
+    throw new Failed(
+      `The run waits for ${waitsFor(end)}. Go on in: tooltrail chat --session ${session}`,
+      NEEDS_A_PERSON,
+    )
+  if (end.status !== 'completed') throw new Failed(`The run ended as ${end.status}. See: tooltrail show ${session}`)
+}
+
+/** Inputs from a terminal, one after the other, until the person leaves. */
+export async function converse(client: Client, options: ChatOptions): Promise<void> {
+  const session = await sessionFor(client, options)
+  note(onErrors('dim', `session ${session} · Ctrl-C stops a run, twice or Ctrl-D leaves\n`))
+  const paused = await activeRun(client, session)
+  if (paused !== undefined) await finish(client, session, paused, { ids: new Set() }, options)
+  for (;;) {
+    const input = await text({ message: 'You', output: process.stderr })
+    if (isCancel(input)) break
+    if (input === undefined || input.trim() === '') continue
+    await turn(client, session, input, options)
+  }
+  note(onErrors('dim', `Go on later with: tooltrail chat --session ${session}\n`))
+}
+
+/** The run that a session still has: paused, or at work. */
+async function activeRun(client: Client, session: string): Promise<Run | undefined> {
+  const { run } = await client.readSession(session)
+  const latest = run === null ? undefined : await client.readRun(session, run.id)
+  return latest === undefined || isOver(latest) ? undefined : latest
+}
+
+/** What of a run has been shown, over all of its pauses. */
+interface Shown {
+  readonly ids: Set<string>
+  last?: string
+}
+
+async function turn(client: Client, session: string, input: string, options: ChatOptions): Promise<Run> {
+  const shown: Shown = { ids: new Set() }
+  const open: Open = (signal) => client.streamMessage(session, { content: input }, { signal })
+  return finish(client, session, await watch(client, session, open, shown, options), shown, options)
+}
+
+/** Goes on with a run until it has ended, or waits for somebody who is not here. */
+async function finish(client: Client, session: string, run: Run, shown: Shown, options: ChatOptions): Promise<Run> {
+  let now = run
+  while (!isOver(now)) {
+    if (now.status === 'paused' && now.waiting.length > 0) {
+      const results = isInteractive() ? await askAboutCalls(now.waiting) : undefined
+      if (results === undefined) return now
+      await client.sendToolResults(session, now.id, results)
+    }
+    const { id } = now
+    const after = shown.last === undefined ? {} : { after: shown.last }
+    now = await watch(client, session, (signal) => client.follow(session, id, { signal, ...after }), shown, options)
+  }
+  return now
+}
+
+const isOver = ({ status }: Run): boolean => ['completed', 'failed', 'cancelled'].includes(status)
+
+type Open = (signal: AbortSignal) => AsyncIterable<FollowedEvent>
+
+/** Shows events to the last one. Ctrl-C cancels the run, and once more leaves it to itself. */
+async function watch(client: Client, session: string, open: Open, shown: Shown, options: ChatOptions): Promise<Run> {
+  const leave = new AbortController()
+  const printer = createRunPrinter()
+  let run: string | undefined
+  let last: RunEvent | undefined
+  let interrupts = 0
+  const interrupt = (): void => {
+    if (interrupts++ > 0 || run === undefined) return leave.abort()
+    note(onErrors('dim', '\nstopping the run …\n'))
+    client.cancelRun(session, run).catch((error: unknown) => {
+      note(`The run could not be stopped: ${oneLine(String(error), 200)}\n`)
+      leave.abort()
+    })
+  }
+  process.on('SIGINT', interrupt)
+  try {
+    for await (const { id, event } of open(leave.signal)) {
+      run = event.run_id
+      if (id === undefined || !shown.ids.has(id)) {
+        if (options.json === true) printJson(event)
+        else printer.show(event)
+      }
+      if (id !== undefined) shown.ids.add((shown.last = id))
+      last = event
+    }
+  } finally {
+    process.off('SIGINT', interrupt)
+  }
+  if (last !== undefined && 'run' in last && LAST.includes(last.type)) return last.run
+  const left = run === undefined ? 'Left before the input was accepted.' : `Left: run ${run} goes on by itself.`
+  throw new Failed(left, INTERRUPTED)
+}
+
+const LAST: readonly string[] = ['run.paused', 'run.completed', 'run.failed', 'run.cancelled']
+
+async function sessionFor(client: Client, { session, continue: goesOn, agent, owner }: ChatOptions): Promise<string> {
+  if (session !== undefined) return (await client.readSession(session)).id
+  if (goesOn === true) {
+    const { data } = await client.listSessions({ limit: 1, ...(owner === undefined ? {} : { owner }) })
+    if (data[0] === undefined) throw new Failed('There is no session to go on with. Begin one: tooltrail chat')
+    return data[0].id
+  }
+  const made = await client.createSession({
+    ...(agent === undefined ? {} : { agent }),
+    ...(owner === undefined ? {} : { owner }),
+  })
+  return made.id
+}
+
+const waitsFor = ({ waiting }: Run): string =>
+  waiting
+    .map(
+      ({ tool_name, needs }) =>
+        `${needs === 'approval' ? 'an approval of' : 'the result of'} ${oneLine(tool_name, 60)}`,
+    )
+    .join(', ')

@@ -1,0 +1,32 @@
+import type { Client } from '../../client/client.ts'
+import { harmless, oneLine, onOutput, print, printJson } from '../terminal.ts'
+
+const BAR = 30
+
+/** Shows what the next request of a session would hold. */
+export async function showContext(
+  client: Client,
+  session: string,
+  { json = false }: { readonly json?: boolean },
+): Promise<void> {
+  const context = await client.readContext(session)
+  if (json) return printJson(context)
+  const { estimated_tokens: estimated, context_tokens: most, summary, omitted } = context
+  const full = Math.min(BAR, Math.round((BAR * estimated) / most))
+  print(`agent    ${harmless(context.agent)}\nmodel    ${harmless(context.model)}\n`)
+  print(`tokens   ${'█'.repeat(full)}${'░'.repeat(BAR - full)} about ${estimated} of ${most}\n`)
+  print(`tools    ${context.tools.map(harmless).join(', ') || 'none'}\n`)
+  if (summary !== null) print(`summary  of ${summary.messages} messages: ${oneLine(summary.text, 300)}\n`)
+  if (omitted.messages > 0) print(`left out ${omitted.messages} messages that no longer fit; search finds them\n`)
+  if (context.instructions !== null) print(`\n${onOutput('bold', 'system')}\n${harmless(context.instructions)}\n`)
+  for (const message of context.messages)
+    print(`\n${onOutput('bold', message.role)}\n${harmless(contentOf(message))}\n`)
+}
+
+/** The text of a Chat Completions message, and its calls. */
+function contentOf(message: object): string {
+  const { content, tool_calls: calls } = message as { content?: unknown; tool_calls?: unknown }
+  const text =
+    typeof content === 'string' ? content : content === null || content === undefined ? '' : JSON.stringify(content)
+  return [text, calls === undefined ? '' : JSON.stringify(calls)].filter((part) => part !== '').join('\n')
+}

@@ -1,0 +1,46 @@
+import { newKeySecret } from '../access/key-secret.ts'
+import { createClient } from '../client/client.ts'
+import type { Client } from '../client/client.ts'
+import { readSettings } from '../runtime/config.ts'
+
+/** Where a command finds the sessions. */
+export interface ConnectionOptions {
+  /** Address of a program that runs; absent: the data folder of this machine. */
+  readonly url?: string
+  readonly key?: string
+  /** Of the data folder. */
+  readonly tenant: string
+}
+
+export interface Connection {
+  readonly client: Client
+  readonly url: string
+  readonly key: string | undefined
+  /** Ends a program that was started for this command. */
+  close(): Promise<void>
+}
+
+/**
+ * Connects to the program at `url`. Without one the command brings the program itself, on the folder that `npm start` uses too
+ * and on a free port that only it knows the key of: whoever may read the folder needs no key.
+ */
+async function connect({ url, key, tenant }: ConnectionOptions): Promise<Connection> {
+  if (url !== undefined) return { client: createClient({ url, key }), url, key, close: () => Promise.resolve() }
+  const { startForCommand } = await import('../runtime/local/start-for-command.ts')
+  const secret = newKeySecret()
+  const server = await startForCommand(readSettings(), { secret, tenant })
+  return { client: createClient({ url: server.url, key: secret }), url: server.url, key: secret, close: server.close }
+}
+
+/** Runs `work` with a connection that is closed afterwards. */
+export async function whileConnected<Result>(
+  options: ConnectionOptions,
+  work: (connection: Connection) => Promise<Result>,
+): Promise<Result> {
+  const connection = await connect(options)
+  try {
+    return await work(connection)
+  } finally {
+    await connection.close()
+  }
+}

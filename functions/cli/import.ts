@@ -1,0 +1,64 @@
+import { parseArgs } from 'node:util'
+import { runCommand, UsageError } from '../runtime/command.ts'
+import { readSessionFolders } from '../runtime/config.ts'
+import { importFiles, type ImportOrder } from './import/import-files.ts'
+import { KINDS, type Kind } from './import/sessions-of-file.ts'
+import { NotRunning } from './import/upload.ts'
+
+const USAGE = `Imports conversations from the session files of other programs into the running one. Again: only what is new.
+
+  npm run import -- <kind> [PATH…] [--dry-run] [--owner <owner>] [--url <address>] [--key <API key>]
+
+Kinds: ${KINDS.join(', ')}. Without a PATH, claude-code and codex are looked for where they keep their files.
+--dry-run counts and stores nothing. Damaged lines are told as FILE:LINE: reason, and left out.
+`
+
+await runCommand(USAGE, async ({ words }) => {
+  const order = readOrder(words)
+  const isTerminal = process.stderr.isTTY
+  try {
+    const counts = await importFiles(order, {
+      fault: (line) => process.stderr.write(`${isTerminal ? '\r\u001b[K' : ''}${printable(line)}\n`),
+      progress: isTerminal ? (line) => process.stderr.write(`\r\u001b[K${line}`) : undefined,
+      now: () => Date.now(),
+    })
+    if (counts.files === 0 || (counts.messages === 0 && counts.unreadable === counts.files))
+      process.exitCode = counts.unreadable > 0 ? 1 : 0
+    const what = order.dryRun ? 'would be taken (what is there already is not counted out)' : 'are new'
+    return `${counts.files} files read: ${counts.messages} messages in ${counts.sessions} sessions ${what}\n`
+  } catch (error) {
+    if (!(error instanceof NotRunning)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = 3
+    return ''
+  }
+})
+
+/** File names and texts of files may hold anything, a terminal must not obey them. */
+function printable(line: string): string {
+  // eslint-disable-next-line no-control-regex
+  return line.replaceAll(/[\u0000-\u001f\u007f-\u009f]/gu, '?')
+}
+
+function readOrder(words: readonly string[]): ImportOrder {
+  const [kind, ...places] = parse(words).positionals
+  if (!isKind(kind)) throw new UsageError(`name the kind of the files: ${KINDS.join(', ')}`)
+  const { url = 'http://127.0.0.1:3000', key, owner, 'dry-run': dryRun = false } = parse(words).values
+  if (!URL.canParse(url)) throw new UsageError('name the address of the API: --url https://…')
+  const target = { url: url.replace(/\/$/, ''), key }
+  return { kind, places, dryRun, owner, target, folders: readSessionFolders() }
+}
+
+function isKind(word: string | undefined): word is Kind {
+  return KINDS.some((kind) => kind === word)
+}
+
+function parse(words: readonly string[]) {
+  const text = { type: 'string' } as const
+  const options = { url: text, key: text, owner: text, 'dry-run': { type: 'boolean' } } as const
+  try {
+    return parseArgs({ args: [...words], options, strict: true, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError((error as Error).message, { cause: error })
+  }
+}

@@ -1,0 +1,82 @@
+import { findFiles, usualPlaces, type FoundFile, type SessionFolders } from './find-files.ts'
+import { createProgress } from './progress.ts'
+import { ENDINGS, sessionsOfFile, type Kind } from './sessions-of-file.ts'
+import { NotRunning, Refused, upload, type Target } from './upload.ts'
+
+export interface ImportOrder {
+  readonly kind: Kind
+  /** Empty: where the program of this kind keeps its files. */
+  readonly places: readonly string[]
+  readonly dryRun: boolean
+  readonly owner?: string | undefined
+  readonly target: Target
+  readonly folders: SessionFolders
+}
+
+/** Where the command writes. */
+export interface Terminal {
+  /** Faults, one a line. */
+  fault(line: string): void
+  /** A line that the next one replaces; undefined: nobody is looking. */
+  readonly progress: ((line: string) => void) | undefined
+  now(): number
+}
+
+export interface ImportCounts {
+  files: number
+  sessions: number
+  messages: number
+  /** Files of which nothing could be taken. */
+  unreadable: number
+}
+
+/** A file that was changed less than this ago, in milliseconds, may still be written to. */
+const LIVE_MS = 3_600_000
+
+/**
+ * Imports session files, one after another, each as far as it has not been imported before. What is damaged is told with its
+ * file and line, and left out. Rejects with `NotRunning`.
+ */
+export async function importFiles(order: ImportOrder, terminal: Terminal): Promise<ImportCounts> {
+  const places = order.places.length > 0 ? order.places : usualPlaces(order.kind, order.folders)
+  const found = await findFiles(places, ENDINGS[order.kind])
+  for (const { path, reason } of found.faults) terminal.fault(`${path}: ${reason}`)
+  const files = found.files.filter(
+    ({ path }) => order.kind !== 'claude-code' || !/(?:^|\/)agent-[^/]*\.jsonl$/u.test(path),
+  )
+  const counts: ImportCounts = { files: 0, sessions: 0, messages: 0, unreadable: found.faults.length }
+  const progress = createProgress(terminal, files)
+  for (const file of files) {
+    await importFile(order, file, terminal, counts)
+    progress.done(file, counts.messages)
+  }
+  progress.end()
+  return counts
+}
+
+async function importFile(
+  order: ImportOrder,
+  file: FoundFile,
+  terminal: Terminal,
+  counts: ImportCounts,
+): Promise<void> {
+  try {
+    const isLive = terminal.now() - file.changedAt < LIVE_MS
+    const { sessions, faults } = await sessionsOfFile(order.kind, file.path, isLive)
+    for (const { line, reason } of faults) terminal.fault(`${file.path}:${line}: ${reason}`)
+    counts.files++
+    if (sessions.length === 0 && faults.length > 0) counts.unreadable++
+    for (const session of sessions) {
+      const source = `${order.kind}:${file.path}`.slice(0, 1_024)
+      const { dryRun, target, owner } = order
+      const added = dryRun ? session.stored : await upload(target, source, session, owner)
+      counts.messages += added
+      if (added > 0) counts.sessions++
+    }
+  } catch (error) {
+    if (error instanceof NotRunning || !(error instanceof Error)) throw error
+    if (!(error instanceof Refused) && !('code' in error)) throw error
+    terminal.fault(`${file.path}: ${error.message}`)
+    counts.unreadable++
+  }
+}

@@ -1,0 +1,35 @@
+import type { FoundFile } from './find-files.ts'
+
+interface Terminal {
+  readonly progress: ((line: string) => void) | undefined
+  now(): number
+}
+
+/** Milliseconds between two lines. */
+const STEP_MS = 200
+
+/** Tells how far an import has come, how fast it goes, and how long the rest takes at this speed. */
+export function createProgress(terminal: Terminal, files: readonly FoundFile[]) {
+  const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
+  const begun = terminal.now()
+  let [done, bytes, told] = [0, 0, 0]
+  return {
+    done(file: FoundFile, messages: number): void {
+      done++
+      bytes += file.bytes
+      const now = terminal.now()
+      if (terminal.progress === undefined || now - told < STEP_MS) return
+      told = now
+      const rate = bytes / Math.max(1, now - begun)
+      const left = Math.ceil((total - bytes) / Math.max(rate, 1e-9) / 1_000)
+      const speed = `${(rate / 1_000).toFixed(1)} MB/s`
+      terminal.progress(`${done} of ${files.length} files, ${messages} messages, ${speed}, ${timeText(left)} left`)
+    },
+    end(): void {
+      terminal.progress?.('')
+    },
+  }
+}
+
+const timeText = (seconds: number): string =>
+  seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`

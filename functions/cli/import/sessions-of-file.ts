@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto'
+import { basename, dirname, join } from 'node:path'
+import { ImportRefused } from '../../domain/closed-message.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import { createNativeImport } from '../../log/import/native.ts'
+import { createOpenAiImport } from '../../log/import/openai.ts'
+import { readAiSdk } from '../../log/session-files/ai-sdk.ts'
+import { readClaudeCode } from '../../log/session-files/claude-code.ts'
+import { readCodex } from '../../log/session-files/codex.ts'
+import { isRecord, textIn } from '../../log/session-files/transcript.ts'
+import type { Fault, FileLine, FileMessage, Transcript } from '../../log/session-files/transcript.ts'
+import { readLines } from './file-lines.ts'
+
+export const KINDS = ['claude-code', 'codex', 'openai', 'ai-sdk', 'native'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** The endings of the files of each kind. */
+export const ENDINGS: { readonly [kind in Kind]: readonly string[] } = {
+  'claude-code': ['.jsonl'],
+  codex: ['.jsonl'],
+  openai: ['.jsonl', '.json'],
+  'ai-sdk': ['.jsonl', '.json'],
+  native: ['.jsonl', '.ndjson'],
+}
+
+/** A conversation of a file, as it goes into a session. */
+export interface FileSession {
+  readonly id: string
+  readonly format: 'native' | 'openai'
+  readonly title?: string
+  readonly instructions?: string
+  readonly metadata: JsonObject
+  /** How many messages it stores, with the results that calls without one get. */
+  readonly stored: number
+  readonly messages: readonly (FileMessage & { readonly place: number; readonly beginsTurn: boolean })[]
+}
+
+export interface FileContent {
+  readonly sessions: readonly FileSession[]
+  readonly faults: readonly Fault[]
+}
+
+/** The conversations of a session file. `isLive`: it may still be written to, so a call at its end is not taken yet. */
+export async function sessionsOfFile(kind: Kind, path: string, isLive: boolean): Promise<FileContent> {
+  const { lines, faults } = kind === 'openai' || kind === 'ai-sdk' ? await readDocument(path) : await readLines(path)
+  const format = kind === 'openai' ? 'openai' : 'native'
+  const read = await transcriptsOf(kind, path, lines)
+  const sessions = read.map((one, place) => {
+    const { messages, stored, refused } = countStored(format, isLive ? withoutOpenEnd(one.messages) : one.messages)
+    faults.push(...one.faults, ...refused)
+    const id = `${kind}-${nameOf(kind, one, path)}${place === 0 ? '' : `-${place + 1}`}`
+    const { title, metadata, instructions } = one
+    const source = { source: kind, file: path, ...metadata }
+    return {
+      id: id.slice(0, 128),
+      format,
+      metadata: source,
+      messages,
+      stored,
+      ...pick({ title, instructions }),
+    } as const
+  })
+  return { sessions: sessions.filter((one) => one.messages.length > 0), faults }
+}
+
+type Read = Transcript & { readonly instructions?: string }
+
+const pick = (fields: { title: string | undefined; instructions: string | undefined }) => ({
+  ...(fields.title === undefined ? {} : { title: fields.title }),
+  ...(fields.instructions === undefined ? {} : { instructions: fields.instructions }),
+})
+
+async function transcriptsOf(kind: Kind, path: string, lines: readonly FileLine[]): Promise<Read[]> {
+  switch (kind) {
+    case 'claude-code': {
+      const agents = await readAgents(path, lines)
+      return [readClaudeCode(lines, (agent) => agents.get(agent))]
+    }
+    case 'codex':
+      return [readCodex(lines)]
+    case 'ai-sdk':
+      return [readAiSdk(lines)]
+    case 'openai':
+      return conversations(lines)
+    case 'native': {
+      const [first] = lines
+      const session = isRecord(first?.value) && first.value['object'] === 'session' ? first.value : undefined
+      const messages = lines.slice(session === undefined ? 0 : 1).flatMap(asMessage)
+      const id = session && textIn(session, 'id')
+      const instructions = session && textIn(session, 'instructions')
+      const title = session && textIn(session, 'title')
+      return [
+        { id, title, metadata: {}, messages, faults: [], ...(instructions === undefined ? {} : { instructions }) },
+      ]
+    }
+  }
+}
+
+const asMessage = ({ line, value }: FileLine): FileMessage[] =>
+  isRecord(value) ? [{ line, value: value as JsonObject }] : []
+
+/** A file of chat messages, or of conversations with `messages`, one a line. */
+function conversations(lines: readonly FileLine[]): Read[] {
+  const grouped = lines.map(({ line, value }) =>
+    isRecord(value) && Array.isArray(value['messages'])
+      ? value['messages'].map((one) => ({ line, value: one as unknown }))
+      : undefined,
+  )
+  const whole = grouped.flatMap((group, place) => (group === undefined ? lines.slice(place, place + 1) : []))
+  const all = [...grouped.filter((group) => group !== undefined), ...(whole.length > 0 ? [whole] : [])]
+  return all.map((group) => {
+    const isSystem = ({ value }: FileLine): boolean =>
+      isRecord(value) && (value['role'] === 'system' || value['role'] === 'developer')
+    const [first] = group
+    const said =
+      first !== undefined && isSystem(first) && isRecord(first.value) ? textIn(first.value, 'content') : undefined
+    const messages = group.slice(said === undefined ? 0 : 1).flatMap(asMessage)
+    return {
+      id: undefined,
+      title: undefined,
+      metadata: {},
+      messages,
+      faults: [],
+      ...(said === undefined ? {} : { instructions: said }),
+    }
+  })
+}
+
+/** A JSON document counts as one line for each of its entries. */
+async function readDocument(path: string): Promise<{ lines: FileLine[]; faults: Fault[] }> {
+  const read = await readLines(path)
+  const [first] = read.lines
+  if (read.lines.length === 1 && Array.isArray(first?.value))
+    return { lines: first.value.map((value: unknown) => ({ line: 1, value })), faults: read.faults }
+  if (read.lines.length > 0 || !path.endsWith('.json')) return read
+  return wholeDocument(path)
+}
+
+async function wholeDocument(path: string): Promise<{ lines: FileLine[]; faults: Fault[] }> {
+  const { readFile } = await import('node:fs/promises')
+  try {
+    const value: unknown = JSON.parse(await readFile(path, 'utf8'))
+    const values: unknown[] = Array.isArray(value) ? value : [value]
+    return { lines: values.map((one) => ({ line: 1, value: one })), faults: [] }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return { lines: [], faults: [{ line: 1, reason: 'is not JSON' }] }
+  }
+}
+
+/** The files of the sub-agents that a file names: beside it in older versions, in its folder in newer ones. */
+async function readAgents(path: string, lines: readonly FileLine[]): Promise<Map<string, readonly FileLine[]>> {
+  const agents = new Map<string, readonly FileLine[]>()
+  for (const { value } of lines) {
+    const result = isRecord(value) ? value['toolUseResult'] : undefined
+    const agent = isRecord(result) ? textIn(result, 'agentId') : undefined
+    if (agent === undefined || agents.has(agent) || !/^[A-Za-z0-9_-]{1,64}$/u.test(agent)) continue
+    const folder = path.replace(/\.jsonl$/u, '')
+    const places = [join(folder, 'subagents', `agent-${agent}.jsonl`), join(dirname(path), `agent-${agent}.jsonl`)]
+    for (const place of places) {
+      const read = await readLines(place).catch(() => undefined)
+      if (read !== undefined) agents.set(agent, read.lines)
+    }
+  }
+  return agents
+}
+
+function nameOf(kind: Kind, { id }: Transcript, path: string): string {
+  const own = kind === 'claude-code' ? basename(path, '.jsonl') : id
+  if (own !== undefined && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,100}$/u.test(own)) return own
+  return createHash('sha256').update(path).digest('hex').slice(0, 16)
+}
+
+/** Without a completion at the end whose calls have no result yet: the next run takes it. */
+function withoutOpenEnd(messages: readonly FileMessage[]): readonly FileMessage[] {
+  const last = messages.findLastIndex(
+    ({ value }) => value['role'] === 'assistant' && value['parent_tool_call_id'] === undefined,
+  )
+  const calls = last === -1 ? undefined : messages[last]?.value['tool_calls']
+  if (!Array.isArray(calls)) return messages
+  const results = messages
+    .slice(last)
+    .filter(({ value }) => value['role'] === 'tool' && value['parent_tool_call_id'] === undefined)
+  return results.length < calls.length ? messages.slice(0, last) : messages
+}
+
+/** What the server will store of each message; what it would refuse is left out and told. */
+function countStored(
+  format: FileSession['format'],
+  messages: readonly FileMessage[],
+): { readonly messages: FileSession['messages']; readonly stored: number; readonly refused: readonly Fault[] } {
+  const reader = format === 'openai' ? createOpenAiImport() : createNativeImport()
+  const taken: FileSession['messages'][number][] = []
+  const refused: Fault[] = []
+  let stored = 0
+  for (const message of messages) {
+    try {
+      const closed = reader.take(message.value, 'message')
+      const { role, parent_tool_call_id: member } = message.value
+      // Itself comes last, behind the results that it leaves open.
+      taken.push({ ...message, place: stored + closed.length - 1, beginsTurn: role === 'user' && member === undefined })
+      stored += closed.length
+    } catch (error) {
+      if (!(error instanceof ImportRefused)) throw error
+      refused.push({ line: message.line, reason: error.message.slice(0, 300) })
+    }
+  }
+  return { messages: taken, stored: stored + reader.end().length, refused }
+}

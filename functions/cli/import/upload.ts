@@ -1,0 +1,108 @@
+import type { FileSession } from './sessions-of-file.ts'
+
+export interface Target {
+  /** Without a slash at the end. */
+  readonly url: string
+  readonly key?: string | undefined
+}
+
+/** The program is not running, or does not respond. */
+export class NotRunning extends Error {
+  override readonly name = 'NotRunning'
+}
+
+/** The program refused something; the message says what. */
+export class Refused extends Error {
+  override readonly name = 'Refused'
+}
+
+/** Characters of lines that are made at a time. */
+const PIECE = 256 * 1024
+
+/**
+ * Brings a conversation into its session: what is there already is skipped, whatever the last import left. Returns how many
+ * messages are new.
+ */
+export async function upload(target: Target, source: string, session: FileSession, owner?: string): Promise<number> {
+  await create(target, session, owner)
+  const total = await post(
+    target,
+    session.id,
+    JSON.stringify({ format: session.format, source, from: 0, messages: [] }),
+    'application/json',
+  )
+  if (total.total >= session.stored) return 0
+  const first = session.messages.findLastIndex(({ beginsTurn, place }) => beginsTurn && place <= total.total)
+  const messages = session.messages.slice(Math.max(first, 0))
+  const from = first < 0 ? 0 : (messages[0]?.place ?? 0)
+  const query = new URLSearchParams({ format: session.format, source, from: String(from) })
+  return (await post(target, session.id, linesOf(messages), 'application/x-ndjson', `?${query.toString()}`)).messages
+}
+
+async function create(
+  target: Target,
+  { id, title, instructions, metadata }: FileSession,
+  owner?: string,
+): Promise<void> {
+  const body = JSON.stringify({ id, title, instructions, metadata, owner })
+  const response = await request(target, '/v1/sessions', {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json' },
+  })
+  if (!response.ok && response.status !== 409) throw await refusalOf(response)
+  await response.body?.cancel()
+}
+
+interface Imported {
+  readonly messages: number
+  readonly total: number
+}
+
+async function post(
+  target: Target,
+  session: string,
+  body: string | ReadableStream<Uint8Array>,
+  type: string,
+  query = '',
+): Promise<Imported> {
+  const init = { method: 'POST', body, headers: { 'content-type': type }, duplex: 'half' } as const
+  const response = await request(target, `/v1/sessions/${session}/import${query}`, init)
+  if (!response.ok) throw await refusalOf(response)
+  return (await response.json()) as Imported
+}
+
+async function request(target: Target, path: string, init: RequestInit & { duplex?: 'half' }): Promise<Response> {
+  const authorization = target.key === undefined ? {} : { authorization: `Bearer ${target.key}` }
+  try {
+    return await fetch(target.url + path, { ...init, headers: { ...init.headers, ...authorization } })
+  } catch (cause) {
+    throw new NotRunning(
+      `nothing responds at ${target.url}: start the program with npm start, or name its address with --url`,
+      { cause },
+    )
+  }
+}
+
+async function refusalOf(response: Response): Promise<Refused> {
+  const text = await response.text()
+  try {
+    const problem = JSON.parse(text) as { readonly detail?: string }
+    return new Refused(problem.detail ?? text.slice(0, 300))
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return new Refused(`${response.status} ${text.slice(0, 300)}`)
+  }
+}
+
+function linesOf(messages: FileSession['messages']): ReadableStream<Uint8Array> {
+  let at = 0
+  return new ReadableStream({
+    pull(controller) {
+      let text = ''
+      while (at < messages.length && text.length < PIECE) text += `${JSON.stringify(messages[at++]?.value)}\n`
+      if (text === '') controller.close()
+      else controller.enqueue(Buffer.from(text))
+    },
+  })
+}

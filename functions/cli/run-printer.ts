@@ -1,0 +1,74 @@
+import type { Message, RunEvent } from '../client/api-types.ts'
+import { harmless, note, oneLine, onErrors, print } from './terminal.ts'
+
+const CALL_WIDTH = 100
+const RESULT_WIDTH = 160
+
+export interface RunPrinter {
+  show(event: RunEvent): void
+}
+
+/**
+ * Shows a run as it happens: the model's text on standard output, everything else beside it. The text of a round that begins
+ * again is shown again, under a line that says so.
+ */
+export function createRunPrinter(): RunPrinter {
+  let atLineStart = true
+  const text = (piece: string): void => {
+    print(piece)
+    atLineStart = piece.endsWith('\n')
+  }
+  const line = (words: string): void => {
+    if (!atLineStart) text('\n')
+    note(`${words}\n`)
+  }
+  return {
+    show(event) {
+      const member = 'parent_tool_call_id' in event && event.parent_tool_call_id !== undefined
+      const indent = member ? `  [${oneLine(event.agent ?? 'member', 30)}] ` : ''
+      switch (event.type) {
+        case 'text.delta':
+          if (!member && event.text !== '') text(harmless(event.text))
+          return
+        case 'message.completed':
+          if (!atLineStart && !member) text('\n')
+          for (const part of event.message.parts)
+            if (part.type === 'error') line(onErrors('red', `${indent}${part.code}: ${harmless(part.text)}`))
+          return
+        case 'tool_call.started':
+          return line(onErrors('cyan', `${indent}→ ${callOf(event.message)}`))
+        case 'tool_call.completed':
+          return line(onErrors('dim', `${indent}← ${resultOf(event.message)}`))
+        case 'round.restarted':
+          return line(onErrors('yellow', `${indent}this round begins again (${oneLine(event.reason, 80)})`))
+        case 'warning':
+          return line(onErrors('yellow', `${event.code}: ${oneLine(event.detail, RESULT_WIDTH)}`))
+        case 'context.nearly_full':
+          return line(
+            onErrors('yellow', `the context is nearly full: ${event.messages} of ${event.threshold} messages`),
+          )
+        case 'context.consolidated':
+          return line(onErrors('yellow', `${event.messages} earlier messages were summarised`))
+        case 'run.queued':
+          return line(onErrors('dim', 'another run is active: this one waits for it'))
+        case 'run.cancelled':
+          return line(onErrors('yellow', 'cancelled'))
+        case 'run.failed': {
+          const { code, message } = event.run.error ?? { code: 'failed', message: 'the run failed' }
+          return line(onErrors('red', `${code}: ${oneLine(message, 400)}`))
+        }
+        default:
+      }
+    },
+  }
+}
+
+/** `name(key=value)` as the log has it. */
+export const callOf = (message: Message): string => oneLine(message.call ?? message.tool_name ?? 'a call', CALL_WIDTH)
+
+/** State, duration and beginning of a tool result. */
+function resultOf(message: Message): string {
+  const text = message.parts.map((part) => ('text' in part ? part.text : `[${part.type}]`)).join(' ')
+  const time = message.duration_ms === undefined ? '' : ` ${message.duration_ms} ms`
+  return `${message.tool_name ?? 'tool'} ${message.status ?? ''}${time}: ${oneLine(text, RESULT_WIDTH)}`
+}

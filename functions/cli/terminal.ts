@@ -1,0 +1,53 @@
+import { styleText } from 'node:util'
+
+/** What a terminal would take for a command: control characters but line breaks and tabs, and what turns letters round. */
+const CONTROL = /(?![\n\t])[\p{Cc}\p{Bidi_Control}]/gu
+
+/** Text of models, tools and people as a terminal may show it: it can neither move the cursor nor change the order of letters. */
+export const harmless = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll(CONTROL, '�')
+
+/** The same on one line of at most `most` characters. */
+export function oneLine(text: string, most: number): string {
+  const line = harmless(text).replaceAll(/\s+/gu, ' ').trim()
+  return line.length <= most ? line : `${line.slice(0, most - 1)}…`
+}
+
+type Style = Parameters<typeof styleText>[0]
+
+/** Styled where the stream shows styles (a terminal, and no NO_COLOR). */
+const styled = (stream: NodeJS.WriteStream) => (style: Style, text: string) =>
+  styleText(style, text, { stream, validateStream: true })
+
+export const onOutput = styled(process.stdout)
+export const onErrors = styled(process.stderr)
+
+/** Whether a person is there to be asked. */
+export const isInteractive = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true
+
+export const print = (text: string): void => void process.stdout.write(text)
+/** What a person may want to see beside the output that a program reads. */
+export const note = (text: string): void => void process.stderr.write(text)
+export const printJson = (value: unknown): void => print(`${JSON.stringify(value)}\n`)
+
+/** Rows with their columns below each other; the last one may be of any width. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
+  const line = (row: readonly string[]): string =>
+    row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  ')
+  return rows.map((row) => `${line(row).trimEnd()}\n`).join('')
+}
+
+/** A time of the API as a person reads it here: local, to the second. */
+export const localTime = (time: string): string => {
+  const date = new Date(time)
+  const two = (number: number): string => String(number).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
+}
+
+/** All that comes in on standard input; empty when a person sits there. */
+export async function pipedInput(): Promise<string> {
+  if (process.stdin.isTTY === true) return ''
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}

@@ -1,0 +1,205 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { ApiProblem } from '../client/problem.ts'
+import { tellable } from '../runtime/command.ts'
+import { VERSION } from '../runtime/version.ts'
+import { causeOf } from './commands/doctor.ts'
+import type { SearchOptions } from './commands/search.ts'
+import type { SessionsOptions } from './commands/sessions.ts'
+import type { ShowOptions } from './commands/show.ts'
+import type { TailOptions } from './commands/tail.ts'
+import { whileConnected } from './connect.ts'
+import type { Connection, ConnectionOptions } from './connect.ts'
+import { Failed } from './failed.ts'
+import { isInteractive, oneLine, pipedInput } from './terminal.ts'
+
+const program = new Command('tooltrail')
+  .description(
+    'Agents that never forget what they did. Works on the data folder of this machine, or with --url on any address.',
+  )
+  .version(VERSION)
+  .addOption(
+    new Option('--url <address>', 'where a program runs; without it: this machine')
+      .env('TOOLTRAIL_URL')
+      .argParser(address),
+  )
+  .addOption(new Option('--key <key>', 'API key for --url').env('TOOLTRAIL_KEY'))
+  .option('--tenant <tenant>', 'of the data folder of this machine', 'default')
+  .showHelpAfterError('Run with --help to see what there is.')
+  .configureHelp({ showGlobalOptions: true })
+  .addHelpText(
+    'after',
+    '\nExit codes: 0 done, 1 failed, 2 needs attention (doctor, status --env), 3 a run waits for a person, 130 interrupted.',
+  )
+
+/** Where the command was told to look; an empty variable counts as not set. */
+function place(): ConnectionOptions {
+  const { url = '', key = '', tenant } = program.opts<ConnectionOptions>()
+  return { tenant, ...(url === '' ? {} : { url }), ...(key === '' ? {} : { key }) }
+}
+
+const on = (work: (connection: Connection) => Promise<void>): Promise<void> => whileConnected(place(), work)
+
+program
+  .command('start')
+  .description('start the program (PORT, HOST and the other settings come from the environment)')
+  .action(async () => (await import('../runtime/local/run.ts')).runProgram())
+
+program
+  .command('chat [text...]')
+  .description('talk with an agent; with a text, or input from a pipe, once')
+  .option('-p, --print <text>', 'one input: the response goes to standard output')
+  .option('--json', 'each event as a line of JSON')
+  .option('--session <id>', 'go on with this session')
+  .option('--continue', 'go on with the session that was used last')
+  .option('--agent <name>', 'agent of a new session')
+  .option('--owner <owner>', 'owner of a new session')
+  .action(async (words: string[], { print, ...options }: { print?: string }) => {
+    const piped = await pipedInput()
+    const input = [print, words.join(' '), piped]
+      .filter((text) => text !== undefined && text.trim() !== '')
+      .join('\n\n')
+    const { converse, say } = await import('./commands/chat.ts')
+    if (input === '' && !isInteractive()) throw new Failed('There is no input. Give a text: tooltrail chat -p "…"')
+    await on(({ client }) => (input === '' ? converse(client, options) : say(client, input, options)))
+  })
+
+program
+  .command('search <query...>')
+  .description('find messages, tool calls and tool results')
+  .addOption(new Option('--role <role>', 'of what is found').choices(['user', 'assistant', 'tool_call', 'tool_result']))
+  .option('--tool <name>', 'name of the tool')
+  .option('--session <id>', 'only in this session')
+  .option('--agent <name>', 'only of this agent')
+  .option('--since <time>', 'a date or a time')
+  .option('--until <time>', 'a date or a time')
+  .option('--limit <n>', 'most hits', count)
+  .option('--json', 'each hit as a line of JSON')
+  .action(async (words: string[], options: SearchOptions) => {
+    const { search } = await import('./commands/search.ts')
+    await on(({ client }) => search(client, words.join(' '), options))
+  })
+
+program
+  .command('sessions')
+  .description('list sessions, the last used first')
+  .option('--owner <owner>', 'only of this owner')
+  .option('--agent <name>', 'only of this agent')
+  .option('--run-status <status>', 'only with a latest run in this state')
+  .option('--limit <n>', 'most sessions', count)
+  .option('--json', 'each session as a line of JSON')
+  .action(
+    async ({ runStatus: run_status, ...options }: SessionsOptions & { runStatus?: SessionsOptions['run_status'] }) => {
+      const { listSessions } = await import('./commands/sessions.ts')
+      await on(({ client }) =>
+        listSessions(client, { ...options, ...(run_status === undefined ? {} : { run_status }) }),
+      )
+    },
+  )
+
+program
+  .command('show <session>')
+  .description('show the messages of a session')
+  .option('--limit <n>', 'only the newest', count)
+  .option('--json', 'each message as a line of JSON')
+  .action(async (session: string, options: ShowOptions) => {
+    const { show } = await import('./commands/show.ts')
+    await on(({ client }) => show(client, session, options))
+  })
+
+program
+  .command('tail <session>')
+  .description('show the newest messages of a session, and its runs as they happen')
+  .option('--limit <n>', 'messages to show first', count, 10)
+  .option('--json', 'messages and events as lines of JSON')
+  .action(async (session: string, options: TailOptions) => {
+    const { tail } = await import('./commands/tail.ts')
+    const left = new AbortController()
+    process.once('SIGINT', () => left.abort())
+    await on(({ client }) => tail(client, session, options, left.signal))
+  })
+
+program
+  .command('context <session>')
+  .description('show what the next request to the model would hold')
+  .option('--json', 'as JSON')
+  .action(async (session: string, options: { readonly json?: boolean }) => {
+    const { showContext } = await import('./commands/context.ts')
+    await on(({ client }) => showContext(client, session, options))
+  })
+
+program
+  .command('doctor')
+  .description('look for what keeps Tooltrail from working')
+  .action(async () => {
+    const { doctor } = await import('./commands/doctor.ts')
+    await doctor(place())
+  })
+
+program
+  .command('status')
+  .description('show what a program is doing; with --env a deployed environment on one screen')
+  .allowUnknownOption()
+  .option('--env <environment>', 'a deployed environment')
+  .option('--count', 'with --env: count the documents of the log, which reads the whole table')
+  .option('--json', 'as JSON')
+  .action(async ({ env, count: counts, ...options }: { env?: string; count?: boolean; json?: boolean }) => {
+    if (env !== undefined)
+      return own(() => import('./status.ts'), ['--env', env, ...(counts === true ? ['--count'] : [])])
+    const { showStatus } = await import('./commands/status.ts')
+    await on((connection) => showStatus(connection, options))
+  })
+
+const OWN = {
+  keys: { description: 'make, list and revoke API keys', load: () => import('./keys.ts') },
+  import: {
+    description: 'bring the sessions of other programs, such as claude-code and codex',
+    load: () => import('./import.ts'),
+  },
+  rebuild: { description: 'rebuild the history index from the log', load: () => import('./rebuild.ts') },
+  redrive: { description: 'try again what a deployed environment has put aside', load: () => import('./redrive.ts') },
+  smoke: { description: 'try a program that runs somewhere, step by step', load: () => import('./smoke.ts') },
+}
+/** They read their own words, as their npm scripts do; here they are listed only. */
+for (const [name, { description }] of Object.entries(OWN))
+  program.command(`${name} [words...]`).description(description)
+
+/** Runs a command that reads its own words. */
+async function own(load: () => Promise<unknown>, words: readonly string[]): Promise<void> {
+  process.argv.splice(2, process.argv.length, ...words)
+  await load()
+}
+
+function count(text: string): number {
+  const number = Number(text)
+  if (Number.isSafeInteger(number) && number > 0) return number
+  throw new InvalidArgumentError('It must be a whole number above 0.')
+}
+
+function address(text: string): string {
+  if (text === '' || (URL.canParse(text) && /^https?:/.test(text))) return text
+  throw new InvalidArgumentError('It must be an address such as https://api.example.com')
+}
+
+const [first = '', ...words] = process.argv.slice(2)
+try {
+  const command = new Map(Object.entries(OWN)).get(first)
+  if (command !== undefined) await own(command.load, words)
+  else await program.parseAsync()
+} catch (error) {
+  const line = lineOf(error)
+  if (line === undefined) throw error
+  process.stderr.write(`${line}\n`)
+  process.exitCode = error instanceof Failed ? error.exitCode : 1
+}
+
+/** The line for an error that somebody can do something about, with what to do; undefined for any other. */
+function lineOf(error: unknown): string | undefined {
+  if (error instanceof Failed) return error.message
+  if (error instanceof ApiProblem) {
+    const next = error.status === 401 ? ' Give a key with --key or TOOLTRAIL_KEY.' : ''
+    return oneLine(error.message, 1_000) + next
+  }
+  if (error instanceof TypeError && error.message === 'fetch failed')
+    return `Nothing responds at ${place().url ?? 'the program'} (${causeOf(error)}). Start it: tooltrail start`
+  return tellable(error)
+}

@@ -1,0 +1,693 @@
+// Written by `npm run build` from the API's description. Change the routes' schemas, then run it again.
+
+/** Any JSON value. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
+
+/** A message of the Chat Completions API, as an OpenAI-compatible server is sent it. */
+export type ChatMessage = {
+  readonly role: "system" | "user" | "assistant" | "tool"
+}
+
+export type ChatMessagePage = {
+  readonly object: "list"
+  readonly data: readonly (ChatMessage)[]
+  /** Goes into `after` of the next request; null on the last page. */
+  readonly next: string | null
+  readonly has_more: boolean
+}
+
+/** A tool that you execute: its calls wait for your tool result. */
+export type ClientTool = {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of the arguments. */
+  readonly parameters: { readonly [name: string]: Json }
+  /** Calls whose arguments are not JSON or do not fit `parameters` get an error result at once, and do not wait for you. Default: false. */
+  readonly strict?: boolean
+}
+
+/** What the next request to the model would hold. */
+export type Context = {
+  readonly object: "context"
+  readonly agent: string
+  readonly model: string
+  readonly instructions: string | null
+  readonly messages: readonly (ChatMessage)[]
+  /** Names of the tools that are declared. */
+  readonly tools: readonly (string)[]
+  readonly estimated_tokens: number
+  readonly context_tokens: number
+  readonly summary: Summary | null
+  /** What was left out of the request because it no longer fits; it stays in the log. */
+  readonly omitted: {
+    readonly messages: number
+  }
+}
+
+/** What has been deleted of a session so far. */
+export type Deletion = {
+  readonly object: "deletion"
+  readonly id: string
+  readonly session_id: string
+  readonly status: "running" | "completed"
+  readonly deleted: {
+    readonly messages: number
+    readonly runs: number
+    readonly outputs: number
+    readonly documents: number
+  }
+}
+
+export type Health = {
+  readonly status: "ok" | "failing"
+  readonly version: string
+  readonly storage: "ok" | "failing"
+}
+
+export type Import = {
+  readonly object: "import"
+  /** Stored by this import; under an `Idempotency-Key`, also by the repetitions before. */
+  readonly messages: number
+  readonly first: string | null
+  readonly last: string | null
+  /** With `from`: messages of this source that are here now. */
+  readonly total?: number
+}
+
+/** One entry of the log. The fields from `tool_call_id` on are those of tool messages. */
+export type Message = {
+  readonly object: "message"
+  readonly id: string
+  readonly session_id: string
+  readonly run_id: string
+  readonly agent: string
+  readonly parent_tool_call_id?: string
+  /** Of the delegate call: ids of calls may repeat. */
+  readonly parent_message_id?: string
+  readonly role: "user" | "assistant" | "tool"
+  readonly round: number
+  readonly created_at: string
+  /** Of imported messages: when they came in. `created_at` is what their source says. */
+  readonly recorded_at?: string
+  readonly user?: string
+  readonly metadata?: { readonly [name: string]: Json }
+  readonly parts: readonly ({
+    readonly type: "text"
+    readonly text: string
+  } | {
+    readonly type: "reasoning"
+    readonly text: string
+  } | {
+    readonly type: "tool_call"
+    readonly id: string
+  } | {
+    readonly type: "image" | "file"
+    readonly id: string
+    readonly media_type: string
+    readonly filename?: string
+    readonly bytes: number
+    readonly url: string
+  } | {
+    readonly type: "data"
+    readonly data?: Json
+  } | {
+    readonly type: "error"
+    readonly code: string
+    readonly text: string
+  })[]
+  /** Of assistant messages; `arguments` is the raw string as the model sent it. */
+  readonly tool_calls?: readonly ({
+    readonly id: string
+    readonly name: string
+    readonly arguments: string
+  })[]
+  readonly model?: string
+  readonly finish_reason?: string
+  readonly usage?: Usage
+  readonly tool_call_id?: string
+  readonly tool_name?: string
+  readonly assistant_message_id?: string
+  readonly call?: string
+  /** Of the call: the raw string as the model sent it. */
+  readonly arguments?: string
+  readonly sequence?: number
+  readonly status?: "running" | "waiting" | "completed" | "error" | "interrupted" | "cancelled" | "denied"
+  readonly completed_at?: string
+  readonly duration_ms?: number
+  readonly output?: Output
+  readonly sources?: readonly ({
+    /** As in `[source7]`. Left out in events, and until a completion has followed the result. */
+    readonly number?: number
+    readonly title: string
+    readonly url?: string
+    /** Null until its run has completed, and under the policy `keep`. */
+    readonly cited: boolean | null
+  })[]
+}
+
+export type MessagePage = {
+  readonly object: "list"
+  readonly data: readonly (Message)[]
+  /** Goes into `after` of the next request; null on the last page. */
+  readonly next: string | null
+  readonly has_more: boolean
+}
+
+export type NewFork = {
+  /** The last message to copy: an input, or the last of a run that has ended. Default: of the newest such run. */
+  readonly through?: string
+  readonly id?: string
+  readonly title?: string
+}
+
+/** Turns that were executed elsewhere, in their order. Times are ISO 8601 with a zone, in `created_at`. */
+export type NewImport = {
+  readonly format: "native" | "openai"
+  readonly messages: readonly ({ readonly [name: string]: Json })[]
+  readonly source?: string
+  /** How many messages of this `source` come before these. Those that are here already are skipped. */
+  readonly from?: number
+}
+
+export type NewMessage = {
+  readonly content: string | (readonly ({
+    readonly type: "text"
+    readonly text: string
+  } | {
+    readonly type: "image"
+    readonly media_type: string
+    readonly filename?: string
+    readonly data: string
+  } | {
+    readonly type: "file"
+    readonly media_type: string
+    readonly filename?: string
+    readonly data: string
+  })[])
+  readonly user?: string
+  readonly metadata?: { readonly [name: string]: Json }
+  /** Each has a name of its own. */
+  readonly tools?: readonly (ClientTool)[]
+  /** What to do while a run is active; left out: the agent's policy. */
+  readonly on_busy?: "queue" | "reject" | "steer"
+}
+
+export type NewSession = {
+  /** Your own id; left out, one is made. */
+  readonly id?: string
+  readonly agent?: string
+  readonly owner?: string
+  /** The `user` of inputs that name none. */
+  readonly user?: string
+  readonly title?: string
+  readonly instructions?: string
+  readonly metadata?: { readonly [name: string]: Json }
+}
+
+export type Output = {
+  readonly pointer: string
+  readonly bytes: number
+  readonly lines: number
+  readonly sha256: string
+  readonly media_type: string
+  /** The message keeps a preview; `url` has the whole. */
+  readonly offloaded: boolean
+  readonly url: string
+}
+
+/** What went wrong (RFC 9457). */
+export type Problem = {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly instance: string
+  readonly request_id: string
+  readonly errors?: readonly ({
+    readonly path: string
+    readonly message: string
+  })[]
+}
+
+export type Run = {
+  readonly object: "run"
+  readonly id: string
+  readonly session_id: string
+  readonly agent: string
+  readonly status: "queued" | "running" | "paused" | "completed" | "failed" | "cancelled"
+  readonly created_at: string
+  readonly started_at?: string
+  readonly ended_at?: string
+  readonly rounds: number
+  /** Tokens; null where the provider did not say. */
+  readonly usage: Usage & {
+    readonly by_agent: { readonly [name: string]: Usage }
+  }
+  readonly stop_reason?: string
+  /** Of an imported turn: where it comes from. */
+  readonly source?: string
+  readonly error: {
+    readonly code: string
+    readonly message: string
+    readonly retryable: boolean
+  } | null
+  /** Calls that wait for a tool result or a decision. */
+  readonly waiting: readonly ({
+    /** Of the call. Send it back with the `tool_call_id`: models use ids again. */
+    readonly message_id: string
+    readonly tool_call_id: string
+    readonly tool_name: string
+    /** The raw string as the model sent it. */
+    readonly arguments: string
+    readonly needs: "result" | "approval"
+    /** Whose call it is: the agent of the run, or a member of its team. */
+    readonly agent: string
+    readonly parent_tool_call_id?: string
+    /** Of the delegate call: ids of calls may repeat. */
+    readonly parent_message_id?: string
+  })[]
+  /** Where runs are read: the input of one that is queued, or was cancelled before it started. */
+  readonly input?: {
+    readonly parts: readonly ({
+      readonly type: "text"
+      readonly text: string
+    } | {
+      readonly type: "image" | "file"
+      readonly id: string
+      readonly media_type: string
+      readonly filename?: string
+      readonly bytes: number
+    })[]
+    readonly user?: string
+    readonly metadata?: { readonly [name: string]: Json }
+  }
+  /** Only if the request waited: the new messages of the run, in order. */
+  readonly messages?: readonly (Message)[]
+}
+
+/** The `data` of each server-sent event, on one line. */
+export type RunEvent = {
+  readonly type: "run.queued" | "run.resumed" | "run.paused" | "run.completed" | "run.failed" | "run.cancelled"
+  readonly session_id: string
+  readonly run_id: string
+  readonly agent?: string
+  readonly parent_tool_call_id?: string
+  /** Of the delegate call: ids of calls may repeat. */
+  readonly parent_message_id?: string
+  readonly run: Run
+} | {
+  readonly type: "run.started"
+  readonly session_id: string
+  readonly run_id: string
+  readonly agent?: string
+  readonly parent_tool_call_id?: string
+  /** Of the delegate call: ids of calls may repeat. */
+  readonly parent_message_id?: string
+  readonly run: Run
+  readonly message?: Message
+} | {
+  readonly type: "round.started"
+  readonly session_id: string
+  readonly run_id: string
+  readonly agent?: string
+  readonly parent_tool_call_id?: string
+  /** Of the delegate call: ids of calls may repeat. */
+  readonly parent_message_id?: string
+  readonly round: number
+} | {
+  readonly type: "round.restarted"
+  readonly session_id: string
+  readonly run_id: string
+  readonly agent?: string
+  readonly parent_tool_call_id?: string
+  /** Of the delegate call: ids of calls may repeat. */
+  readonly parent_message_id?: string
+  readonly round: number
+  readonly reason: string
+} | {
+  readonly type: "text.delta" | "reasoning.delta"
+  readonly session_id: string
+  readonly run_id: string
+  readonly agent?: string
+  readonly parent_tool_call_id?: string
+  /** Of the delegate call: ids of calls may repeat. */
+  readonly parent_message_id?: string
+  readonly round: number
+  readonly part: number
+  readonly text: string
+} | {
+  readonly type: "tool_call.delta"
+  readonly session_id: string
+  readonly run_id: string
+  readonly agent?: string
+  readonly parent_tool_call_id?: string
+  /** Of the delegate call: ids of calls may repeat. */
+  readonly parent_message_id?: string
+  readonly round: number
+  readonly sequence: number
+  readonly tool_call_id: string
+  readonly tool_name: string
+  readonly arguments: string
+} | {
+  readonly type: "message.completed" | "message.steered" | "tool_call.started" | "tool_call.completed"
+  readonly session_id: string
+  readonly run_id: string
+  readonly agent?: string
+  readonly parent_tool_call_id?: string
+  /** Of the delegate call: ids of calls may repeat. */
+  readonly parent_message_id?: string
+  readonly message: Message
+} | {
+  readonly type: "context.nearly_full"
+  readonly session_id: string
+  readonly run_id: string
+  readonly agent?: string
+  readonly parent_tool_call_id?: string
+  /** Of the delegate call: ids of calls may repeat. */
+  readonly parent_message_id?: string
+  readonly messages: number
+  readonly threshold: number
+} | {
+  readonly type: "context.consolidated"
+  readonly session_id: string
+  readonly run_id: string
+  readonly agent?: string
+  readonly parent_tool_call_id?: string
+  /** Of the delegate call: ids of calls may repeat. */
+  readonly parent_message_id?: string
+  readonly through: string
+  readonly messages: number
+} | {
+  readonly type: "warning"
+  readonly session_id: string
+  readonly run_id: string
+  readonly agent?: string
+  readonly parent_tool_call_id?: string
+  /** Of the delegate call: ids of calls may repeat. */
+  readonly parent_message_id?: string
+  readonly code: string
+  readonly detail: string
+}
+
+export type RunPage = {
+  readonly object: "list"
+  readonly data: readonly (Run)[]
+  /** Goes into `after` of the next request; null on the last page. */
+  readonly next: string | null
+  readonly has_more: boolean
+}
+
+export type SearchHit = {
+  readonly object: "search_hit"
+  readonly session_id: string
+  readonly message_id: string
+  readonly run_id: string
+  readonly role: "user" | "assistant" | "tool_call" | "tool_result"
+  readonly label: "USER" | "ASSISTANT" | "TOOL CALL" | "TOOL RESULT"
+  readonly tool_name?: string
+  readonly tool_call_id?: string
+  readonly status?: "running" | "waiting" | "completed" | "error" | "interrupted" | "cancelled" | "denied"
+  readonly pointer?: string
+  readonly agent: string
+  readonly owner?: string
+  readonly created_at: string
+  readonly score: number
+  /** At most 300 characters; what matched is between « and ». */
+  readonly snippet: string
+  readonly before: {
+    readonly label: "USER" | "ASSISTANT" | "TOOL CALL" | "TOOL RESULT"
+    readonly text: string
+  } | null
+  readonly after: {
+    readonly label: "USER" | "ASSISTANT" | "TOOL CALL" | "TOOL RESULT"
+    readonly text: string
+  } | null
+}
+
+export type SearchPage = {
+  readonly object: "list"
+  readonly data: readonly (SearchHit)[]
+  /** Goes into `after` of the next request; null on the last page. */
+  readonly next: string | null
+  readonly has_more: boolean
+  /** Something written before could not be indexed in time and is missing from the hits: search again. */
+  readonly incomplete?: true
+}
+
+export type ServerSentEvent = {
+  /** Only for what is stored: goes into `Last-Event-ID`. */
+  readonly id?: string
+  /** The `type` of its data. */
+  readonly event: string
+  /** A `RunEvent` as JSON on one line. */
+  readonly data: string
+}
+
+export type Session = {
+  readonly object: "session"
+  readonly id: string
+  readonly agent: string
+  readonly owner: string | null
+  /** The `user` of inputs that name none. */
+  readonly user?: string
+  readonly title: string | null
+  /** Replaces the agent's own for this session. */
+  readonly instructions?: string
+  readonly metadata: { readonly [name: string]: Json }
+  readonly created_at: string
+  readonly updated_at: string
+  /** The latest run. */
+  readonly run: {
+    readonly id: string
+    readonly status: "queued" | "running" | "paused" | "completed" | "failed" | "cancelled"
+  } | null
+  readonly usage: {
+    readonly input_tokens: number | null
+    readonly cached_input_tokens: number | null
+    readonly cache_write_tokens: number | null
+    readonly output_tokens: number | null
+    readonly reasoning_tokens: number | null
+    readonly total_tokens: number | null
+    readonly runs: number
+    readonly rounds: number
+    readonly by_agent: { readonly [name: string]: Usage }
+  }
+  readonly summary?: Summary
+  readonly forked_from?: {
+    readonly session_id: string
+    readonly message_id: string
+  }
+}
+
+/** A field left out stays; null removes it; metadata is replaced whole. */
+export type SessionChange = {
+  readonly user?: string | null
+  readonly title?: string | null
+  readonly metadata?: { readonly [name: string]: Json }
+  readonly agent?: string
+  readonly instructions?: string | null
+}
+
+export type SessionPage = {
+  readonly object: "list"
+  readonly data: readonly (Session)[]
+  /** Goes into `after` of the next request; null on the last page. */
+  readonly next: string | null
+  readonly has_more: boolean
+}
+
+/** Where something in a tool result comes from. */
+export type Source = {
+  readonly object: "source"
+  /** As in `[source7]`; it never changes. */
+  readonly number: number
+  readonly title: string
+  readonly url?: string
+  /** Of a large text a preview, with the pointer to the whole. */
+  readonly text?: string
+  /** The tool's own name for it. */
+  readonly id?: string
+  /** Null until its run has completed, and under the policy `keep`. */
+  readonly cited: boolean | null
+  /** The tool result that has it. */
+  readonly message_id: string
+  readonly run_id: string
+}
+
+export type SourcePage = {
+  readonly object: "list"
+  readonly data: readonly (Source)[]
+  /** Goes into `after` of the next request; null on the last page. */
+  readonly next: string | null
+  readonly has_more: boolean
+}
+
+/** Replaces the older conversation in requests. The messages stay in the log. */
+export type Summary = {
+  readonly object: "summary"
+  readonly text: string
+  /** The last message that it replaces. */
+  readonly through: string
+  /** Inputs and completions that it replaces. */
+  readonly messages: number
+  readonly created_at: string
+  readonly usage: Usage
+  readonly model: string
+}
+
+export type ToolResults = {
+  /** At most one for each call. */
+  readonly results: readonly ({
+    readonly tool_call_id: string
+    /** Of the call, as `waiting` gives it. May be left out while no other call of the run that waits, or has waited, has the same `tool_call_id`: models use ids again. */
+    readonly message_id?: string
+    /** Text, a list of parts, or any other JSON value. */
+    readonly output: string | readonly Json[] | { readonly [name: string]: Json } | number | boolean | null
+    /** Where the output comes from: numbered for the model, which can cite it. */
+    readonly sources?: readonly ({
+      readonly title: string
+      /** http or https. */
+      readonly url?: string
+      readonly text?: string
+      readonly id?: string
+    })[]
+  } | {
+    readonly tool_call_id: string
+    /** Of the call, as `waiting` gives it. May be left out while no other call of the run that waits, or has waited, has the same `tool_call_id`: models use ids again. */
+    readonly message_id?: string
+    readonly error: string
+  } | {
+    readonly tool_call_id: string
+    /** Of the call, as `waiting` gives it. May be left out while no other call of the run that waits, or has waited, has the same `tool_call_id`: models use ids again. */
+    readonly message_id?: string
+    readonly approve: boolean
+  })[]
+}
+
+/** Tokens; null where the provider did not say. */
+export type Usage = {
+  readonly input_tokens: number | null
+  readonly cached_input_tokens: number | null
+  readonly cache_write_tokens: number | null
+  readonly output_tokens: number | null
+  readonly reasoning_tokens: number | null
+  readonly total_tokens: number | null
+  /** The provider's own usage object, as sent. */
+  readonly provider?: { readonly [name: string]: Json }
+}
+
+export type UsageEntry = {
+  readonly object: "usage"
+  readonly by: "day" | "agent" | "owner" | "session" | "model"
+  /** The day, agent, owner, session or model; null: no owner. */
+  readonly key: string | null
+  readonly completions: number
+  readonly usage: {
+    readonly input_tokens: number | null
+    readonly cached_input_tokens: number | null
+    readonly cache_write_tokens: number | null
+    readonly output_tokens: number | null
+    readonly reasoning_tokens: number | null
+    readonly total_tokens: number | null
+  }
+  /** At list prices, for the tokens whose price is known; left out if none is. */
+  readonly cost_usd?: number
+  /** Models whose tokens have no known price and are not in `cost_usd`; left out if there are none. */
+  readonly unpriced_models?: readonly (string)[]
+}
+
+export type UsagePage = {
+  readonly object: "list"
+  readonly data: readonly (UsageEntry)[]
+  /** Goes into `after` of the next request; null on the last page. */
+  readonly next: string | null
+  readonly has_more: boolean
+}
+
+/** The query parameters of each operation. */
+export interface Queries {
+  readonly exportSession: {
+    /** `native`: the session, then a Message a line; `openai`: a Chat Completions message a line; `markdown`: a page to read. */
+    readonly format?: "native" | "openai" | "markdown" | undefined
+    /** Of `native`: whether images, files and large outputs are in the lines, or only named. */
+    readonly outputs?: "inline" | "pointer" | undefined
+  }
+  readonly importMessages: {
+    /** Of lines (`application/x-ndjson`); default: native. */
+    readonly format?: "native" | "openai" | undefined
+    /** Of lines: where they come from. */
+    readonly source?: string | undefined
+    /** Of lines. How many messages of this `source` come before these. Those that are here already are skipped. */
+    readonly from?: number | undefined
+  }
+  readonly listMessages: {
+    /** Messages after this id, or the page that follows the one whose `next` this is. */
+    readonly after?: string | undefined
+    /** Messages before this id. */
+    readonly before?: string | undefined
+    readonly order?: "asc" | "desc" | undefined
+    readonly limit?: number | undefined
+    readonly roles?: string | undefined
+    readonly run?: string | undefined
+    readonly agent?: string | undefined
+    /** Messages of team members that work for a delegate call with this id. */
+    readonly parent_tool_call_id?: string | undefined
+    /** `openai`: the conversation as Chat Completions messages, in order and whole: of the other parameters only `limit` and `after` apply. */
+    readonly format?: "native" | "openai" | undefined
+  }
+  readonly listRuns: {
+    readonly status?: "queued" | "running" | "paused" | "completed" | "failed" | "cancelled" | undefined
+    readonly limit?: number | undefined
+    /** Runs older than this one. */
+    readonly after?: string | undefined
+  }
+  readonly listSessions: {
+    readonly owner?: string | undefined
+    readonly agent?: string | undefined
+    readonly run_status?: "queued" | "running" | "paused" | "completed" | "failed" | "cancelled" | undefined
+    readonly limit?: number | undefined
+    readonly after?: string | undefined
+  }
+  readonly listSources: {
+    /** Sources with a greater number. */
+    readonly after?: number | undefined
+    readonly limit?: number | undefined
+    /** Only those that were cited, or were not. */
+    readonly cited?: "true" | "false" | undefined
+  }
+  readonly readContext: {
+    /** Only if this run is active. */
+    readonly run?: string | undefined
+  }
+  readonly readOutput: {
+    /** The id of an image or file part. */
+    readonly part?: string | undefined
+    /** Asks for a redirect to the store of large contents, for downloads that need not pass through here. The link lives five minutes and needs no key: treat it as one. Without such a store, or for small content, this has no effect. */
+    readonly via?: "link" | undefined
+  }
+  readonly readUsage: {
+    readonly by?: "day" | "agent" | "owner" | "session" | "model" | undefined
+    /** First day (UTC); left out: 29 days before `to`. */
+    readonly from?: string | undefined
+    /** Last day (UTC), included; left out: today. */
+    readonly to?: string | undefined
+    readonly limit?: number | undefined
+    readonly after?: string | undefined
+  }
+  readonly searchHistory: {
+    /** Any text; nothing in it is syntax. */
+    readonly q: string
+    readonly role?: "user" | "assistant" | "tool_call" | "tool_result" | undefined
+    readonly tool?: string | undefined
+    readonly status?: "running" | "waiting" | "completed" | "error" | "interrupted" | "cancelled" | "denied" | undefined
+    readonly session?: string | undefined
+    readonly owner?: string | undefined
+    readonly agent?: string | undefined
+    /** Entries from this date or time on. */
+    readonly since?: string | undefined
+    /** Entries up to this time, or this date: the whole day. */
+    readonly until?: string | undefined
+    readonly limit?: number | undefined
+    readonly after?: string | undefined
+  }
+}

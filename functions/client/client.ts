@@ -1,0 +1,154 @@
+import type {
+  Context,
+  Deletion,
+  MessagePage,
+  NewMessage,
+  NewSession,
+  Queries,
+  Run,
+  RunPage,
+  SearchPage,
+  Session,
+  SessionChange,
+  SessionPage,
+  Summary,
+  ToolResults,
+  UsagePage,
+} from './api-types.ts'
+import { followEvents } from './follow.ts'
+import type { FollowedEvent, FollowOptions } from './follow.ts'
+import { problemOf } from './problem.ts'
+
+export interface ClientOptions {
+  /** Where the API is, such as `http://127.0.0.1:3000`: what precedes `/v1`. */
+  readonly url: string
+  /** An API key, `tt_…`; asked for at each request. */
+  readonly key?: string | (() => string | undefined) | undefined
+  /** @default - the global one */
+  readonly fetch?: typeof globalThis.fetch
+}
+
+type Query = { readonly [name: string]: string | number | boolean | undefined }
+interface Call {
+  readonly query?: object | undefined
+  readonly body?: unknown
+  readonly headers?: { readonly [name: string]: string }
+  readonly signal?: AbortSignal | undefined
+}
+type Events = AsyncGenerator<FollowedEvent, void, undefined>
+export interface Options {
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Requests of which the API must know that they are one, however often they are sent. */
+const newKey = (): string => globalThis.crypto.randomUUID()
+const ASYNC = { prefer: 'respond-async' }
+const pathOf = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`
+
+/**
+ * A client of the API that needs nothing but `fetch`. Every refusal is thrown as an `ApiProblem`. `streamMessage`,
+ * `streamContinue` and `follow` reconnect by themselves and end with the event that ends or pauses the run.
+ */
+export function createClient(options: ClientOptions) {
+  const send = sender(options)
+  const json: Json = async <Result>(method: string, path: string, call: Call = {}) =>
+    (await (await send(method, path, call)).json()) as Result
+  return { ...sessionRequests(json), ...logRequests(send, json), ...runRequests(send, json), ...queries(json) }
+}
+
+export type Client = ReturnType<typeof createClient>
+
+type Send = (method: string, path: string, call: Call) => Promise<Response>
+type Json = <Result>(method: string, path: string, call?: Call) => Promise<Result>
+
+const sessionRequests = (json: Json) => ({
+  createSession: (body: NewSession, rest: Options = {}) => json<Session>('POST', '/v1/sessions', { body, ...rest }),
+  listSessions: (query: Queries['listSessions'] = {}, rest: Options = {}) =>
+    json<SessionPage>('GET', '/v1/sessions', { query, ...rest }),
+  readSession: (session: string, rest: Options = {}) => json<Session>('GET', pathOf(session), rest),
+  changeSession: (session: string, body: SessionChange) => json<Session>('PATCH', pathOf(session), { body }),
+  deleteSession: (session: string) => json<Deletion>('DELETE', pathOf(session)),
+})
+
+const logRequests = (send: Send, json: Json) => ({
+  listMessages: (session: string, query: Omit<Queries['listMessages'], 'format'> = {}, rest: Options = {}) =>
+    json<MessagePage>('GET', `${pathOf(session)}/messages`, { query, ...rest }),
+  /** A tool result, or with `part` an image or file: whole, or a range of its bytes with both ends included. */
+  readOutput: (
+    session: string,
+    message: string,
+    { part, range, signal }: { part?: string; range?: readonly [number, number] } & Options = {},
+  ) =>
+    send('GET', `${pathOf(session)}/messages/${message}/output`, {
+      query: { part },
+      headers: range === undefined ? {} : { range: `bytes=${range[0]}-${range[1]}` },
+      signal,
+    }),
+})
+
+const queries = (json: Json) => ({
+  readContext: (session: string, rest: Options = {}) => json<Context>('GET', `${pathOf(session)}/context`, rest),
+  consolidate: (session: string) => json<Summary>('POST', `${pathOf(session)}/consolidate`),
+  search: (query: Queries['searchHistory'], rest: Options = {}) =>
+    json<SearchPage>('GET', '/v1/search', { query, ...rest }),
+  readUsage: (query: Queries['readUsage'] = {}, rest: Options = {}) =>
+    json<UsagePage>('GET', '/v1/usage', { query, ...rest }),
+})
+
+function runRequests(send: Send, json: Json) {
+  const runPath = (session: string, run: string): string => `${pathOf(session)}/runs/${run}`
+  const events = (session: string, run: string, after: string | undefined, signal: AbortSignal | undefined) =>
+    send('GET', `${runPath(session, run)}/events`, {
+      headers: after === undefined ? {} : { 'last-event-id': after },
+      signal,
+    })
+  /** Posts and follows what comes of it; a repetition after a lost connection carries the same key. */
+  function streamOf(session: string, path: string, body: unknown, follow: FollowOptions): Events {
+    const headers = { accept: 'text/event-stream', 'idempotency-key': newKey() }
+    return followEvents(
+      ({ run, after }, signal) =>
+        run === undefined ? send('POST', path, { body, headers, signal }) : events(session, run, after, signal),
+      follow,
+    )
+  }
+  return {
+    /** Responds as soon as the input is durable. */
+    sendMessage: (session: string, body: NewMessage) =>
+      json<Run>('POST', `${pathOf(session)}/messages`, { body, headers: { ...ASYNC, 'idempotency-key': newKey() } }),
+    streamMessage: (session: string, body: NewMessage, follow: FollowOptions = {}): Events =>
+      streamOf(session, `${pathOf(session)}/messages`, body, follow),
+    streamContinue: (session: string, follow: FollowOptions = {}): Events =>
+      streamOf(session, `${pathOf(session)}/continue`, undefined, follow),
+    sendToolResults: (session: string, run: string, body: ToolResults) =>
+      json<Run>('POST', `${runPath(session, run)}/tool-results`, { body, headers: ASYNC }),
+    listRuns: (session: string, query: Queries['listRuns'] = {}, rest: Options = {}) =>
+      json<RunPage>('GET', `${pathOf(session)}/runs`, { query, ...rest }),
+    readRun: (session: string, run: string, rest: Options = {}) => json<Run>('GET', runPath(session, run), rest),
+    cancelRun: (session: string, run: string) => json<Run>('POST', `${runPath(session, run)}/cancel`),
+    follow: (session: string, run: string, follow: FollowOptions = {}): Events =>
+      followEvents((at, signal) => events(session, run, at.after, signal), { ...follow, run }),
+  }
+}
+
+function sender({ url, key, fetch = globalThis.fetch }: ClientOptions): Send {
+  const base = url.replace(/\/+$/, '')
+  return async (method, path, { query = {}, body, headers, signal }) => {
+    const secret = typeof key === 'function' ? key() : key
+    const given = Object.entries(query as Query).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name, String(value)]],
+    )
+    const search = given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
+    const response = await fetch(`${base}${path}${search}`, {
+      method,
+      headers: {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+    if (!response.ok) throw await problemOf(response)
+    return response
+  }
+}

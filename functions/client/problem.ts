@@ -1,0 +1,39 @@
+import type { Problem } from './api-types.ts'
+
+/** A refusal of the API, or a response that is none of its own: then `problem` says so in the same shape. */
+export class ApiProblem extends Error {
+  readonly status: number
+  /** The last part of the problem's `type`, such as `session_not_found`. */
+  readonly code: string
+  readonly problem: Problem
+  /** Milliseconds after which to try again, if the response said so. */
+  readonly retryAfterMs: number | undefined
+
+  constructor(problem: Problem, retryAfterMs: number | undefined) {
+    super(problem.detail)
+    this.name = 'ApiProblem'
+    this.status = problem.status
+    this.code = problem.type.split(':').at(-1) ?? 'unknown'
+    this.problem = problem
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** Reads what a response that is not `ok` says. */
+export async function problemOf(response: Response): Promise<ApiProblem> {
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  const text = await response.text()
+  const type = response.headers.get('content-type') ?? ''
+  const problem = type.startsWith('application/problem+json') ? (JSON.parse(text) as Problem) : foreign(response, text)
+  return new ApiProblem(problem, Number.isFinite(seconds) ? seconds * 1000 : undefined)
+}
+
+/** Something between the client and the API has responded. */
+const foreign = (response: Response, text: string): Problem => ({
+  type: 'urn:tooltrail:problem:unexpected_response',
+  title: response.statusText,
+  status: response.status,
+  detail: `the response is not one of Tooltrail: ${response.status} ${text.slice(0, 200)}`,
+  instance: URL.canParse(response.url) ? new URL(response.url).pathname : '',
+  request_id: response.headers.get('x-request-id') ?? '',
+})

@@ -1,0 +1,48 @@
+import { TooltrailError } from './errors.ts'
+
+/** What may be used on a day (UTC). Left out: no limit. */
+export interface Budget {
+  /** Tokens of runs that one key hands in. */
+  readonly keyTokens?: number
+  /** Tokens, and US dollars at list prices, of all runs of one tenant. */
+  readonly tenantTokens?: number
+  readonly tenantDollars?: number
+}
+
+/** What has been used on a day so far. */
+export type Spent = { readonly [name in keyof Budget]-?: number }
+
+const DAY_MS = 86_400_000
+
+/**
+ * Refuses a new run when something that the budget limits is used up, with `key_tokens_used_up` or `tenant_budget_used_up`,
+ * until the day (UTC) is over.
+ */
+export function requireBudget(spent: Spent, budget: Budget, now: number): void {
+  const retryAfterSeconds = Math.ceil((DAY_MS - (now % DAY_MS)) / 1_000)
+  const until = { retryable: true, retryAfterSeconds }
+  if (isUsedUp(spent.keyTokens, budget.keyTokens))
+    throw new TooltrailError(
+      'key_tokens_used_up',
+      `this key may use ${budget.keyTokens} tokens a day (UTC) and has used ${spent.keyTokens}`,
+      until,
+    )
+  if (isUsedUp(spent.tenantTokens, budget.tenantTokens))
+    throw new TooltrailError(
+      'tenant_budget_used_up',
+      `this tenant may use ${budget.tenantTokens} tokens a day (UTC) and has used ${spent.tenantTokens}`,
+      until,
+    )
+  if (isUsedUp(spent.tenantDollars, budget.tenantDollars))
+    throw new TooltrailError(
+      'tenant_budget_used_up',
+      `this tenant may spend $${budget.tenantDollars} a day (UTC) and has spent $${spent.tenantDollars.toFixed(2)}`,
+      until,
+    )
+}
+
+const isUsedUp = (spent: number, most: number | undefined): boolean => most !== undefined && spent >= most
+
+/** Whether the budget limits what a tenant uses. */
+export const limitsTenant = ({ tenantTokens, tenantDollars }: Budget): boolean =>
+  tenantTokens !== undefined || tenantDollars !== undefined

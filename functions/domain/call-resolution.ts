@@ -1,0 +1,88 @@
+import { definedFields } from './defined-fields.ts'
+import { TooltrailError } from './errors.ts'
+import { STATUS_TEXT } from './message.ts'
+import type { Output, ToolMessage, ToolPart } from './message.ts'
+import type { StoredSource } from './message.ts'
+
+/** What somebody gave to a waiting call, as it is stored. `hash` tells it from a different one. */
+export type Resolution =
+  | {
+      readonly toolCallId: string
+      /** Id of the call's row. Default: the run's latest waiting call with this call id, else the latest call with it. */
+      readonly messageId?: string
+      readonly kind: 'result'
+      readonly status: 'completed' | 'error'
+      readonly parts: readonly ToolPart[]
+      readonly output?: Output
+      readonly sources?: readonly StoredSource[]
+      readonly hash: string
+    }
+  | {
+      readonly toolCallId: string
+      readonly messageId?: string
+      readonly kind: 'approval'
+      readonly approved: boolean
+      readonly hash: string
+    }
+
+interface ResolvableRun {
+  readonly runId: string
+  /** The run's calls, oldest first; at least those of the ids that are resolved. */
+  readonly calls: readonly ToolMessage[]
+  /** The run is the session's active one, and is not being cancelled. */
+  readonly isOpen: boolean
+}
+
+/**
+ * The calls that these resolutions change, as they are then; those that were stored before, the same, change nothing. Throws
+ * `call_not_found` or `resolution_conflict` when one of them cannot be stored: then none is.
+ */
+export function resolvedCalls(
+  { runId, calls, isOpen }: ResolvableRun,
+  resolutions: readonly Resolution[],
+  now: number,
+): ToolMessage[] {
+  const resolved = new Map<string, ToolMessage>()
+  for (const resolution of resolutions) {
+    const named = calls
+      .filter(({ id, toolCallId }) => toolCallId === resolution.toolCallId && (resolution.messageId ?? id) === id)
+      .map((call) => resolved.get(call.id) ?? call)
+    const call = waitingCall(runId, named, resolution)
+    if (call === undefined) continue
+    if (!isOpen)
+      throw conflict(`run ${runId} is being cancelled: call ${resolution.toolCallId} takes no result and no decision`)
+    resolved.set(call.id, resolvedCall(call, resolution, now))
+  }
+  return [...resolved.values()]
+}
+
+/** The call that this resolution is for; undefined when the very same was stored before. */
+function waitingCall(
+  runId: string,
+  named: readonly ToolMessage[],
+  { toolCallId, kind, hash }: Resolution,
+): ToolMessage | undefined {
+  const call = named.findLast(({ status }) => status === 'waiting') ?? named.at(-1)
+  if (call === undefined) throw new TooltrailError('call_not_found', `run ${runId} has no call ${toolCallId}`)
+  if (call.status !== 'waiting') {
+    if (named.some(({ resolutionHash }) => resolutionHash === hash)) return undefined
+    throw conflict(`call ${toolCallId} is ${call.status}, and not by this tool result or decision`)
+  }
+  const needs = kind === 'approval' ? 'approval' : 'result'
+  if (call.needs !== needs) throw conflict(`call ${toolCallId} waits for ${call.needs}, not for ${needs}`)
+  return call
+}
+
+function resolvedCall(call: ToolMessage, resolution: Resolution, now: number): ToolMessage {
+  const resolved = { ...call, resolutionHash: resolution.hash }
+  // From its start, which is when it began to wait; clocks of two processes may differ.
+  const durationMs = Math.max(0, now - call.createdAt)
+  if (resolution.kind === 'approval') {
+    if (resolution.approved) return { ...resolved, status: 'approved' }
+    return { ...resolved, status: 'denied', parts: [{ type: 'text', text: STATUS_TEXT.denied }], completedAt: now }
+  }
+  const { status, parts, output, sources } = resolution
+  return { ...resolved, status, parts, completedAt: now, durationMs, ...definedFields({ output, sources }) }
+}
+
+const conflict = (message: string): TooltrailError => new TooltrailError('resolution_conflict', message)

@@ -1,0 +1,74 @@
+import type { JsonObject } from './json.ts'
+import type { AssistantPart, TextPart, ToolCall, ToolStatus } from './message.ts'
+import type { Source } from './source.ts'
+import type { Usage } from './usage.ts'
+
+/** Media with its bytes, which are not in our output store. */
+export interface ClosedMedia {
+  readonly type: 'image' | 'file'
+  readonly mediaType: string
+  readonly filename?: string
+  readonly data: Uint8Array
+}
+export type ClosedPart = TextPart | ClosedMedia
+
+interface ClosedBase {
+  /** Left out: the session's. */
+  readonly agent?: string
+  readonly parentToolCallId?: string
+  /** Left out: counted. */
+  readonly round?: number
+  /** Milliseconds since 1970. Left out: when it comes in. */
+  readonly createdAt?: number
+  /** Its run in the log that it comes from: messages in a row with the same one become one run. */
+  readonly run?: string
+}
+
+export interface ClosedUserMessage extends ClosedBase {
+  readonly role: 'user'
+  readonly parts: readonly ClosedPart[]
+  readonly user?: string
+  readonly metadata?: JsonObject
+}
+
+export interface ClosedAssistantMessage extends ClosedBase {
+  readonly role: 'assistant'
+  readonly parts: readonly AssistantPart[]
+  readonly toolCalls: readonly ToolCall[]
+  readonly model?: string
+  readonly finishReason?: string
+  readonly usage?: Usage
+}
+
+export interface ClosedToolMessage extends ClosedBase {
+  readonly role: 'tool'
+  /** The message that has the call, which came before. */
+  readonly of: ClosedAssistantMessage
+  /** The call's place in it. */
+  readonly sequence: number
+  readonly status: ToolStatus
+  readonly parts: readonly ClosedPart[]
+  /** Of its output; undefined where the call has none. */
+  readonly mediaType?: string
+  /** With their texts whole. Their numbers are given anew, in the order of the log. */
+  readonly sources?: readonly Source[]
+  readonly completedAt?: number
+  readonly durationMs?: number
+}
+
+/** A message of another log as it comes in: without ids of ours, its contents whole, its calls ended. */
+export type ClosedMessage = ClosedUserMessage | ClosedAssistantMessage | ClosedToolMessage
+
+/** The media type of outputs that name none. */
+export const PLAIN_TEXT = 'text/plain; charset=utf-8'
+
+/** The source is not what it says: where, and why. */
+export class ImportRefused extends Error {
+  override readonly name = 'ImportRefused'
+  readonly errors: readonly { readonly path: string; readonly message: string }[]
+
+  constructor(errors: readonly { readonly path: string; readonly message: string }[]) {
+    super(errors.map(({ path, message }) => `${path} ${message}`).join('; '))
+    this.errors = errors
+  }
+}

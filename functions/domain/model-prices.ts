@@ -1,0 +1,50 @@
+import type { Usage } from './usage.ts'
+
+/** US dollars for a million tokens. */
+interface Price {
+  readonly input: number
+  /** Of input that was read from the provider's cache, and of input that was written to it (for five minutes). */
+  readonly cachedInput: number
+  readonly cacheWrite: number
+  readonly output: number
+}
+
+/**
+ * List prices of single requests, without discounts for batches or surcharges for regions, by `provider/model`.
+ *
+ * - Anthropic: platform.claude.com/docs, "Models & pricing" of each model, November 2026.
+ * - OpenAI: the list of openai.com/api/pricing as of June 2026; writing to its cache costs what input costs.
+ *
+ * A model that is not here has no price, and what it used has no cost. Missing on purpose: models whose price depends on the
+ * length of each prompt, which sums do not tell, and what others sell (Bedrock, servers of one's own).
+ */
+const PRICES: Readonly<Record<string, Price>> = {
+  'anthropic/claude-fable-5-1': { input: 10, cachedInput: 0.25, cacheWrite: 12.5, output: 50 },
+  'anthropic/claude-opus-5-5': { input: 4, cachedInput: 0.2, cacheWrite: 5, output: 20 },
+  'anthropic/claude-opus-5': { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25 },
+  'anthropic/claude-opus-4-5': { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25 },
+  'anthropic/claude-sonnet-5-5': { input: 2, cachedInput: 0.1, cacheWrite: 2.5, output: 10 },
+  'anthropic/claude-sonnet-5': { input: 2, cachedInput: 0.2, cacheWrite: 2.5, output: 10 },
+  'anthropic/claude-haiku-4-5': { input: 1, cachedInput: 0.1, cacheWrite: 1.25, output: 5 },
+  'openai/gpt-5.5': { input: 5, cachedInput: 0.5, cacheWrite: 5, output: 30 },
+  'openai/gpt-5.4': { input: 2.5, cachedInput: 0.25, cacheWrite: 2.5, output: 15 },
+  'openai/gpt-5.4-mini': { input: 0.75, cachedInput: 0.075, cacheWrite: 0.75, output: 4.5 },
+  'openai/gpt-5.4-nano': { input: 0.2, cachedInput: 0.02, cacheWrite: 0.2, output: 1.25 },
+}
+
+const MILLION = 1_000_000
+
+/**
+ * US dollars that these tokens of a model cost at list prices. Undefined where no price is known, or the provider did not say
+ * how many tokens went in and out. `inputTokens` includes those of the cache.
+ */
+export function costOf(model: string, usage: Usage): number | undefined {
+  const price = Object.hasOwn(PRICES, model) ? PRICES[model] : undefined
+  const { inputTokens, outputTokens } = usage
+  if (price === undefined || inputTokens === null || outputTokens === null) return undefined
+  const [cached, written] = [usage.cachedInputTokens ?? 0, usage.cacheWriteTokens ?? 0]
+  const plain = Math.max(0, inputTokens - cached - written)
+  const sum =
+    plain * price.input + cached * price.cachedInput + written * price.cacheWrite + outputTokens * price.output
+  return sum / MILLION
+}

@@ -1,0 +1,43 @@
+export interface Recent<Value> {
+  get(name: string): Value | undefined
+  /** Keeps a value of this size; what was not asked for longest leaves. A value larger than all is not kept. */
+  set(name: string, value: Value, size: number): void
+  /** The value, which is then no longer kept. */
+  take(name: string): Value | undefined
+}
+
+/** Keeps what was asked for last, of all together no more than `most` in size. */
+export function createRecent<Value>(most: number): Recent<Value> {
+  const kept = new Map<string, { readonly value: Value; readonly size: number }>()
+  let total = 0
+  return {
+    get(name) {
+      const found = remove(name)
+      if (found !== undefined) add(name, found)
+      return found?.value
+    },
+    set(name, value, size) {
+      remove(name)
+      if (size > most) return
+      add(name, { value, size })
+      for (const oldest of kept.keys()) {
+        if (total <= most) return
+        remove(oldest)
+      }
+    },
+    take: (name) => remove(name)?.value,
+  }
+
+  function add(name: string, one: { readonly value: Value; readonly size: number }): void {
+    kept.set(name, one)
+    total += one.size
+  }
+
+  function remove(name: string): { readonly value: Value; readonly size: number } | undefined {
+    const found = kept.get(name)
+    if (found === undefined) return undefined
+    kept.delete(name)
+    total -= found.size
+    return found
+  }
+}

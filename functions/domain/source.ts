@@ -1,0 +1,52 @@
+/** Where a tool's result comes from. */
+export interface Source {
+  readonly title: string
+  /** http or https. */
+  readonly url?: string
+  readonly text?: string
+  /** The tool's own name for it. */
+  readonly id?: string
+}
+
+/** Sources that one result may have. */
+export const MOST_SOURCES = 100
+
+/**
+ * The numbers of a result's sources: its first source has `from`, the next one more. The completion whose request used them
+ * first records them; they never change.
+ */
+export interface NumberedSources {
+  /** The tool message. */
+  readonly message: string
+  readonly from: number
+  readonly count: number
+}
+
+const LONGEST = { title: 2_000, url: 4_000, id: 1_000 } as const
+
+/** Why something is no source; undefined if it is one. */
+export function sourceFault(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return 'is no object'
+  const { title, url, text, id } = value as { readonly [field in keyof Source]: unknown }
+  if (typeof title !== 'string' || title.trim() === '') return 'has no title'
+  if (url !== undefined && !isWebAddress(url)) return 'has a url that is not http or https'
+  if (text !== undefined && typeof text !== 'string') return 'has a text that is no string'
+  if (id !== undefined && typeof id !== 'string') return 'has an id that is no string'
+  const long = Object.entries({ title, url, id }).find(
+    ([field, value]) => typeof value === 'string' && value.length > LONGEST[field as keyof typeof LONGEST],
+  )
+  return long === undefined
+    ? undefined
+    : `has a ${long[0]} of more than ${LONGEST[long[0] as keyof typeof LONGEST]} characters`
+}
+
+/** As it stands in a line of a request: without spaces or control characters. */
+const WEB_ADDRESS = /^https?:\/\/[^\s\p{Cc}]+$/iu
+
+const isWebAddress = (url: unknown): boolean => typeof url === 'string' && WEB_ADDRESS.test(url) && URL.canParse(url)
+
+const LINE_BREAK = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g
+
+/** A source without its text, in one line. */
+export const sourceHead = ({ title, url }: Source): string =>
+  `${title.replace(LINE_BREAK, ' ')}${url === undefined ? '' : ` — ${url}`}`

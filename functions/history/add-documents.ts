@@ -1,0 +1,105 @@
+import { TooltrailError } from '../domain/errors.ts'
+import type { HistoryDocument } from '../domain/history.ts'
+import type { ToolMessage } from '../domain/message.ts'
+import { outputText } from '../log/output-text.ts'
+import { projectMessage, shownText, wholeText } from '../search/documents.ts'
+import type { PoisonSink } from '../ports/history-writer.ts'
+import type { MessageRow } from '../ports/message-rows.ts'
+import type { OutputStore } from '../ports/output-store.ts'
+import type { SessionStore } from '../ports/session-store.ts'
+
+export interface DocumentDependencies {
+  readonly sessions: Pick<SessionStore, 'read'>
+  readonly outputs: Pick<OutputStore, 'read'>
+  readonly poison: PoisonSink
+}
+
+/**
+ * Why a change is not in the index for now; undefined when it is done. `unread`: it could not be read, whatever the index does.
+ * `late`: there was no time for it.
+ */
+export type Failure = { readonly error: string; readonly cause: 'index' | 'unread' | 'late' } | undefined
+
+/** What is known of a session that is not deleted. */
+export interface Live {
+  readonly owner?: string
+}
+
+interface Adding {
+  readonly stored: MessageRow
+  readonly session: Live
+  readonly signal: AbortSignal | undefined
+}
+
+type Add = (document: HistoryDocument) => Promise<void>
+type ReadOutput = (message: ToolMessage) => AsyncIterable<string>
+
+/** Hands on the documents of a message one after another; returns why some are missing for now. Rejects when `add` does. */
+export async function addDocuments(dependencies: DocumentDependencies, adding: Adding, add: Add): Promise<Failure> {
+  const { key } = adding.stored
+  const { outputs } = dependencies
+  const readWhole: ReadOutput = (message) =>
+    wholeText(message, (object, output) => outputText((range) => outputs.read(key, object, range), output))
+  const added = await addAll(adding, add, readWhole)
+  if (!('unread' in added)) return added.failure
+  const error = added.unread
+  if (!(error instanceof TooltrailError) || error.code !== 'output_not_found')
+    return spoiled(dependencies, adding.stored, error)
+  // The outputs of a session that is gone went with it.
+  if ((await dependencies.sessions.read(key)) === undefined) return undefined
+  const failure = await spoiled(dependencies, adding.stored, new Error(`its output is gone: ${error.message}`))
+  if (failure !== undefined) return failure
+  const again = await addAll(adding, add, readPreview)
+  return 'unread' in again ? spoiled(dependencies, adding.stored, again.unread) : again.failure
+}
+
+const LATE = { error: 'there was no time to index all of it', cause: 'late' } as const
+
+async function* readPreview(message: ToolMessage): AsyncGenerator<string> {
+  yield shownText(message)
+}
+
+/** `unread`: why the message cannot be read to its end. */
+async function addAll(
+  { stored, session: { owner }, signal }: Adding,
+  add: Add,
+  readOutput: ReadOutput,
+): Promise<{ readonly unread: unknown } | { readonly failure: Failure }> {
+  const session = owner === undefined ? { key: stored.key } : { key: stored.key, owner }
+  const documents = documentsOf(stored, session, readOutput)
+  for (;;) {
+    let next
+    try {
+      next = await documents.next()
+    } catch (error) {
+      return { unread: error }
+    }
+    if (next.done === true) return { failure: undefined }
+    if (signal?.aborted === true) return { failure: LATE }
+    await add(next.value)
+  }
+}
+
+async function* documentsOf(
+  stored: MessageRow,
+  session: Parameters<typeof projectMessage>[1],
+  readOutput: ReadOutput,
+): AsyncGenerator<HistoryDocument> {
+  yield* projectMessage(await stored.message(), session, readOutput)
+}
+
+/** A store that is down says so, and will come back. What cannot be read will not: it must not hold up the others. */
+async function spoiled(
+  { poison }: DocumentDependencies,
+  { key, messageId }: MessageRow,
+  error: unknown,
+): Promise<Failure> {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  if (error instanceof TooltrailError) return { error: text, cause: 'unread' }
+  try {
+    await poison.send({ tenant: key.tenant, session: key.session, messageId, error: text })
+    return undefined
+  } catch (cause) {
+    return { error: cause instanceof Error ? cause.message : String(cause), cause: 'unread' }
+  }
+}

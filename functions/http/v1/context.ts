@@ -1,0 +1,63 @@
+import { createRoute } from '@hono/zod-openapi'
+import { enterSession, findSession } from '../../access/sessions.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import type { App, RouteDependencies } from '../dependencies.ts'
+import { contextResource, summaryResource } from './resources/context.ts'
+import { problems, READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
+import { idempotencyOf } from './run-request.ts'
+import { runHeaders } from './schemas/input.ts'
+import { ContextSchema, contextQuery, SummarySchema } from './schemas/context.ts'
+import { sessionParams } from './schemas/fields.ts'
+
+const tags = ['Context']
+
+const readContext = createRoute({
+  method: 'get',
+  path: '/v1/sessions/{session}/context',
+  operationId: 'readContext',
+  summary: 'See what the next request to the model would hold',
+  tags,
+  request: { params: sessionParams, query: contextQuery },
+  responses: {
+    200: { description: 'The request.', content: { 'application/json': { schema: ContextSchema } } },
+    ...READ_PROBLEMS,
+    ...problems(409),
+  },
+})
+
+const consolidate = createRoute({
+  method: 'post',
+  path: '/v1/sessions/{session}/consolidate',
+  operationId: 'consolidateSession',
+  summary: 'Summarise the older conversation now',
+  tags,
+  request: { params: sessionParams, headers: runHeaders },
+  responses: {
+    200: { description: 'The new summary.', content: { 'application/json': { schema: SummarySchema } } },
+    ...WRITE_PROBLEMS,
+    ...problems(502),
+  },
+})
+
+/** What models are sent of a session. */
+export function contextRoutes(app: App, dependencies: RouteDependencies): void {
+  const { service, calls } = dependencies
+
+  app.openapi(readContext, async (c) => {
+    const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
+    const next = await service.context(session, c.req.valid('query').run)
+    return c.json(contextResource(session.session, next), 200)
+  })
+
+  app.openapi(consolidate, async (c) => {
+    const call = calls.open(c.get('caller'))
+    try {
+      const signal = AbortSignal.any([c.get('request').signal, dependencies.stopping(), call.signal])
+      const options = { signal, ...(await idempotencyOf(c)), ...definedFields({ keyId: c.get('caller').key?.id }) }
+      const session = await enterSession(dependencies, c.get('caller'), c.req.valid('param').session)
+      return c.json(summaryResource(await service.consolidate(session, options)), 200)
+    } finally {
+      call.close()
+    }
+  })
+}

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdtemp, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { requireShallow } from '../middleware/request-body.ts'
+import { RequestError } from '../middleware/request-error.ts'
+
+/** Bytes. A message that is longer belongs into an output. */
+const MOST_LINE = 32 * 1024 * 1024
+/** Bytes of one import: what a temporary folder can hold. */
+const MOST_BYTES = 1024 * 1024 * 1024
+
+/** The lines of a body in a file, so that they can be read twice: once to refuse them whole, once to store them. */
+export interface SpooledLines {
+  readonly sha256: string
+  /** The JSON value of each line that is not empty. One line is in memory. */
+  values(): AsyncGenerator<unknown>
+  remove(): Promise<void>
+}
+
+/** Writes a body to a temporary file. */
+export async function spoolLines(body: ReadableStream<Uint8Array>): Promise<SpooledLines> {
+  const folder = await mkdtemp(join(tmpdir(), 'tooltrail-import-'))
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true })
+  try {
+    const path = join(folder, 'lines')
+    const sha256 = await write(body, path)
+    return { sha256, values: () => valuesOf(path), remove }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+async function write(body: ReadableStream<Uint8Array>, path: string): Promise<string> {
+  const hash = createHash('sha256')
+  const file = await open(path, 'wx', 0o600)
+  try {
+    let bytes = 0
+    for await (const chunk of body) {
+      bytes += chunk.length
+      if (bytes > MOST_BYTES) throw tooLong('an import may have at most 1 GB')
+      hash.update(chunk)
+      await file.write(chunk)
+    }
+    return hash.digest('hex')
+  } finally {
+    await file.close()
+  }
+}
+
+async function* valuesOf(path: string): AsyncGenerator<unknown> {
+  let number = 0
+  for await (const bytes of linesOf(createReadStream(path, { highWaterMark: 256 * 1024 }))) {
+    number++
+    const value = valueOf(bytes, number)
+    if (value !== undefined) yield value
+  }
+}
+
+function valueOf(bytes: Uint8Array, number: number): unknown {
+  const malformed = (what: string): RequestError =>
+    new RequestError(400, 'malformed_body', `nothing was imported: line ${number} ${what}`)
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    if (cause instanceof TypeError) throw malformed('is not UTF-8')
+    throw cause
+  }
+  if (text.trim() === '') return undefined
+  requireShallow(text, `line ${number}`)
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    if (cause instanceof SyntaxError) throw malformed(`is not JSON: ${cause.message}`.slice(0, 300))
+    throw cause
+  }
+}
+
+async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let held: Buffer[] = []
+  let length = 0
+  for await (const chunk of chunks) {
+    let from = 0
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
+      yield Buffer.concat([...held, chunk.subarray(from, end)])
+      held = []
+      length = 0
+      from = end + 1
+    }
+    if (from === chunk.length) continue
+    held.push(chunk.subarray(from))
+    length += chunk.length - from
+    if (length > MOST_LINE) throw tooLong('a line may have at most 32 MB')
+  }
+  if (held.length > 0) yield Buffer.concat(held)
+}
+
+const tooLong = (detail: string): RequestError =>
+  new RequestError(413, 'content_too_large', `nothing was imported: ${detail}`)

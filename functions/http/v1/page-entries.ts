@@ -1,0 +1,51 @@
+import { MOST_BYTES } from '../../log/page-bytes.ts'
+import { others } from '../builds.ts'
+
+/** Bytes of entries after which other requests have their turn. */
+const AT_A_TIME = 1024 * 1024
+
+/** The entries of a page as JSON, each made once. */
+export interface PageEntries {
+  readonly texts: readonly string[]
+  readonly bytes: number
+}
+
+/** As many of the first entries as a page has room for, each made only when the ones before it have room. */
+export async function entriesOf<Entry>(
+  entries: readonly Entry[],
+  make: (entry: Entry) => Promise<unknown>,
+  most = MOST_BYTES,
+): Promise<PageEntries> {
+  const texts: string[] = []
+  let bytes = 0
+  let since = 0
+  for (const entry of entries) {
+    const text = JSON.stringify(await make(entry))
+    const length = Buffer.byteLength(text) + 1
+    if (texts.length > 0 && bytes + length > most) break
+    texts.push(text)
+    bytes += length
+    since += length
+    if (since < AT_A_TIME) continue
+    since = 0
+    await others()
+  }
+  return { texts, bytes }
+}
+
+/** A page as its bytes of JSON. */
+export function pageBytes(
+  { texts, bytes }: PageEntries,
+  next: string | null,
+  hasMore = next !== null,
+): Uint8Array<ArrayBuffer> {
+  const [head, tail] = ['{"object":"list","data":[', `],"next":${JSON.stringify(next)},"has_more":${hasMore}}`]
+  const page = Buffer.allocUnsafe(head.length + bytes + Buffer.byteLength(tail))
+  let at = page.write(head)
+  for (const [place, text] of texts.entries()) {
+    if (place > 0) at += page.write(',', at)
+    at += page.write(text, at)
+  }
+  at += page.write(tail, at)
+  return page.subarray(0, at)
+}

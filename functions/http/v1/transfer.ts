@@ -1,0 +1,105 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import { enterSession, findSession } from '../../access/sessions.ts'
+import type { App, RouteDependencies } from '../dependencies.ts'
+import { bodyOf } from '../long-bodies.ts'
+import { sessionResource } from './resources/session.ts'
+import { location, problems, READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
+import { sessionParams } from './schemas/fields.ts'
+import { runHeaders } from './schemas/input.ts'
+import { SessionSchema } from './schemas/session.ts'
+import { exportQuery, importQuery, ImportSchema, newFork, newImport } from './schemas/transfer.ts'
+
+const tags = ['Sessions']
+const lines = z.string().openapi({ description: 'A JSON object a line.' })
+
+const exportSession = createRoute({
+  method: 'get',
+  path: '/v1/sessions/{session}/export',
+  operationId: 'exportSession',
+  summary: 'Export the log',
+  tags,
+  request: { params: sessionParams, query: exportQuery },
+  responses: {
+    200: {
+      description: 'The log, in pieces as it is read.',
+      content: { 'application/x-ndjson': { schema: lines }, 'text/markdown': { schema: z.string() } },
+    },
+    ...READ_PROBLEMS,
+  },
+})
+
+const importMessages = createRoute({
+  method: 'post',
+  path: '/v1/sessions/{session}/import',
+  operationId: 'importMessages',
+  summary: 'Append turns that were executed elsewhere',
+  tags,
+  request: {
+    params: sessionParams,
+    query: importQuery,
+    headers: runHeaders,
+    body: {
+      content: { 'application/json': { schema: newImport }, 'application/x-ndjson': { schema: lines } },
+    },
+  },
+  responses: {
+    200: { description: 'What is in the log now.', content: { 'application/json': { schema: ImportSchema } } },
+    ...WRITE_PROBLEMS,
+    ...problems(422),
+  },
+})
+
+const forkSession = createRoute({
+  method: 'post',
+  path: '/v1/sessions/{session}/fork',
+  operationId: 'forkSession',
+  summary: 'Copy a session up to a message',
+  tags,
+  request: { params: sessionParams, body: { content: { 'application/json': { schema: newFork } } } },
+  responses: {
+    201: {
+      description: 'The new session.',
+      content: { 'application/json': { schema: SessionSchema } },
+      headers: location,
+    },
+    ...WRITE_PROBLEMS,
+    ...problems(422),
+  },
+})
+
+/** Logs that come and go: export, import, fork. */
+export function transferRoutes(app: App, dependencies: RouteDependencies): void {
+  const { calls, reader } = dependencies
+  const work = async () => (await import('./transfer-work.ts')).transferWork(dependencies)
+
+  app.openapi(exportSession, async (c) => {
+    const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
+    const { pieces, mediaType } = (await work()).exported(session, c.req.valid('query'))
+    const headers = { 'content-type': mediaType, 'cache-control': 'private, no-cache' }
+    return new Response(c.req.method === 'HEAD' ? null : bodyOf(pieces), { headers })
+  })
+
+  app.openapi(importMessages, async (c) => {
+    const call = calls.open(c.get('caller'))
+    try {
+      const session = await enterSession(dependencies, c.get('caller'), c.req.valid('param').session)
+      const body = c.req.valid('json')
+      // Only JSON is read before.
+      if (typeof body === 'string') throw new Error('lines were read as a body')
+      return c.json(await (await work()).importInto(session, c, c.req.valid('query'), body), 200)
+    } finally {
+      call.close()
+    }
+  })
+
+  app.openapi(forkSession, async (c) => {
+    const call = calls.open(c.get('caller'))
+    try {
+      const from = await enterSession(dependencies, c.get('caller'), c.req.valid('param').session)
+      const session = await (await work()).fork(c.get('caller'), from, c.req.valid('json'))
+      return c.json(await sessionResource(reader, session), 201, { location: `/v1/sessions/${session.session}` })
+    } finally {
+      call.close()
+    }
+  })
+}

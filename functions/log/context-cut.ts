@@ -1,0 +1,82 @@
+import type { Cut, Scale } from '../domain/context.ts'
+import { groupTurns } from './turns.ts'
+import { replayEach } from './replay.ts'
+import { isConversational, openingOf, withinContext } from './request-context.ts'
+import { tokensOf } from './request-size.ts'
+import type { Measured } from './request-size.ts'
+import { weighMessages } from './token-weight.ts'
+
+/** Shares of the room that a cut leaves filled if a round ends there, so that it does not have to move again at once. */
+const [LEAST, MIDDLE, MOST] = [0.35, 0.55, 0.75]
+/** A request that a provider refused is cut to this share. */
+const AFTER_REFUSAL = 2 / 3
+
+/** What precedes the loaded messages and is no longer sent. */
+export interface Older {
+  readonly messages: number
+  readonly conversational: number
+}
+
+interface Candidate {
+  readonly cut: Cut
+  readonly tokens: number
+}
+
+/**
+ * The cut for a request of more than `room` tokens: drops whole rounds, oldest first, those of earlier runs before those of the
+ * current turn, and never its inputs. Leaves between 35 and 75 % of `room` filled if a round begins there. Undefined if
+ * nothing more can be dropped.
+ */
+export function cutToFit(of: Measured, scale: Scale, room: number, older: Older): Cut | undefined {
+  const found = candidates(of, scale, older)
+  const distance = ({ tokens }: Candidate): number => Math.abs(tokens - room * MIDDLE)
+  const between = found.filter(({ tokens }) => tokens >= room * LEAST && tokens <= room * MOST)
+  const nearest = between.toSorted((one, other) => distance(one) - distance(other))[0]
+  return (nearest ?? found.find(({ tokens }) => tokens <= room) ?? found.at(-1))?.cut
+}
+
+/** The cut after a provider refused a request of this many estimated tokens: at most two thirds of it stay. */
+export function cutAfterRefusal(of: Measured, scale: Scale, tokens: number, older: Older): Cut | undefined {
+  const found = candidates(of, scale, older)
+  return (found.find((one) => one.tokens <= tokens * AFTER_REFUSAL) ?? found.at(-1))?.cut
+}
+
+/** Every cut that leaves out more than now, the largest request first. */
+function candidates(of: Measured, scale: Scale, older: Older): Candidate[] {
+  const { context } = of
+  const sent = withinContext(of.messages, context)
+  const replayed = replayEach(sent, of).map(({ message, sent: parts }) => ({ message, weight: weighMessages(parts) }))
+  const turn = new Set(groupTurns(sent).findLast((one) => one.some(({ runId }) => runId === of.currentRun)))
+  const opening = weighMessages(openingOf({ ...context, cut: context.cut ?? NO_CUT })) + of.declarations
+  let rest = replayed.reduce((sum, { weight }) => sum + weight, 0)
+  let keptWeight = 0
+  const kept: string[] = []
+  const found: Candidate[] = []
+  for (const [index, { message, weight }] of replayed.entries()) {
+    const isInput = message.role === 'user' && turn.has(message)
+    if (index > kept.length || (index === 0 && !of.isWhole)) {
+      const cut = { from: message.id, kept: [...kept], ...countBefore(of, message.id, older) }
+      found.push({ cut, tokens: tokensOf(scale, opening + keptWeight + rest) })
+    }
+    rest -= weight
+    if (!isInput) continue
+    kept.push(message.id)
+    keptWeight += weight
+  }
+  return found
+}
+
+const NO_CUT: Cut = { from: '', kept: [], messages: 0, conversational: 0 }
+
+function countBefore({ messages, context }: Measured, from: string, older: Older): Older {
+  const begin = context.cut?.from ?? ''
+  const left = messages.filter(
+    ({ id, parentToolCallId }) =>
+      parentToolCallId === undefined && id >= begin && id < from && id > (context.summary?.through ?? ''),
+  )
+  const before = context.cut ?? older
+  return {
+    messages: before.messages + left.length,
+    conversational: before.conversational + left.filter(isConversational).length,
+  }
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { ImportRefused } from '../../domain/closed-message.ts'
+import type { JsonObject } from '../../domain/json.ts'
+
+/** Milliseconds since 1970 of the last moment that JavaScript writes with a year of four digits. */
+const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})$/u
+
+/** A time of ISO 8601 with its zone, in milliseconds since 1970. */
+export const time = z
+  .string()
+  .refine(
+    (text) => ISO_TIME.test(text) && inRange(Date.parse(text)),
+    'must be a time of ISO 8601 with its zone, from 1970 on',
+  )
+  .transform((text) => Date.parse(text))
+
+const inRange = (milliseconds: number): boolean => milliseconds >= 0 && milliseconds <= LATEST
+
+export const jsonObject = z.custom<JsonObject>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be an object',
+)
+
+/** Names that a message carries. */
+export const shortText = z.string().max(2_048)
+
+const DATA_URL = /^data:([^;,]*)(?:;[^,]*)?;base64,/iu
+
+/** The bytes of a data URL; undefined for any other address. */
+export function dataOf(url: string): { readonly mediaType: string; readonly data: Uint8Array } | undefined {
+  const [head, type = ''] = DATA_URL.exec(url.slice(0, 512)) ?? []
+  if (head === undefined) return undefined
+  return {
+    mediaType: type === '' ? 'text/plain' : type.toLowerCase(),
+    data: Buffer.from(url.slice(head.length), 'base64'),
+  }
+}
+
+/** What `schema` makes of a message at this path; throws `ImportRefused` with the path of each wrong field. */
+export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, at: string): z.output<Schema> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new ImportRefused(
+    parsed.error.issues.slice(0, 20).map(({ path, message }) => ({ path: pathAt(at, path), message })),
+  )
+}
+
+const pathAt = (at: string, path: readonly PropertyKey[]): string =>
+  path.reduce<string>((text, key) => (typeof key === 'number' ? `${text}[${key}]` : `${text}.${String(key)}`), at)

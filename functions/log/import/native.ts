@@ -1,0 +1,198 @@
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import { ImportRefused, PLAIN_TEXT } from '../../domain/closed-message.ts'
+import type { ClosedMessage, ClosedPart, ClosedToolMessage } from '../../domain/closed-message.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { STATUS_TEXT, textOf } from '../../domain/message.ts'
+import type { AssistantPart, ProviderMetadata, RunErrorCode, ToolStatus } from '../../domain/message.ts'
+import { MOST_SOURCES, sourceFault } from '../../domain/source.ts'
+import type { Source } from '../../domain/source.ts'
+import type { Usage } from '../../domain/usage.ts'
+import { encodeOutput } from '../output-encoding.ts'
+import { jsonObject, parse, shortText, time } from './fields.ts'
+import type { MessageImport } from './message-import.ts'
+import { createOpenRounds } from './open-rounds.ts'
+
+const provider = jsonObject.transform((value) => value as ProviderMetadata).optional()
+const text = z.object({ type: z.literal('text'), text: z.string(), provider })
+const bytes = z
+  .string('must be there: export with outputs=inline')
+  .refine((data) => Buffer.from(data, 'base64').toString('base64') === data, 'must be base64 (RFC 4648, padded)')
+const upload = { media_type: z.string().max(255), filename: z.string().max(255).optional(), data: bytes }
+const content = z.array(
+  z.discriminatedUnion('type', [
+    text,
+    z.object({ type: z.literal('image'), ...upload }),
+    z.object({ type: z.literal('file'), ...upload }),
+  ]),
+)
+const tokens = z.number().int().nullable().default(null)
+const usage = z
+  .object({
+    input_tokens: tokens,
+    cached_input_tokens: tokens,
+    cache_write_tokens: tokens,
+    output_tokens: tokens,
+    reasoning_tokens: tokens,
+    total_tokens: tokens,
+    provider: jsonObject.optional(),
+  })
+  .transform((one): Usage => ({
+    inputTokens: one.input_tokens,
+    cachedInputTokens: one.cached_input_tokens,
+    cacheWriteTokens: one.cache_write_tokens,
+    outputTokens: one.output_tokens,
+    reasoningTokens: one.reasoning_tokens,
+    totalTokens: one.total_tokens,
+    ...definedFields({ provider: one.provider }),
+  }))
+const source = z
+  .custom<Source>()
+  .superRefine((value, context) => {
+    const fault = sourceFault(value)
+    if (fault !== undefined) context.addIssue({ code: 'custom', message: fault })
+  })
+  .transform(({ title, url, text: whole, id }): Source => ({ title, ...definedFields({ url, text: whole, id }) }))
+const base = {
+  run_id: shortText.optional(),
+  agent: z.string().min(1).max(128).optional(),
+  parent_tool_call_id: shortText.optional(),
+  round: z.number().int().min(0).optional(),
+  created_at: time.optional(),
+}
+const TOOL_STATUS = ['running', 'waiting', 'completed', 'error', 'interrupted', 'cancelled', 'denied'] as const
+const message = z.discriminatedUnion('role', [
+  z.object({
+    ...base,
+    role: z.literal('user'),
+    parts: content,
+    user: z.string().max(256).optional(),
+    metadata: jsonObject.optional(),
+  }),
+  z.object({
+    ...base,
+    role: z.literal('assistant'),
+    parts: z.array(
+      z.discriminatedUnion('type', [
+        text,
+        z.object({ type: z.literal('reasoning'), text: z.string(), provider }),
+        z.object({ type: z.literal('tool_call'), id: z.string() }),
+        z.object({ type: z.literal('error'), code: shortText, text: z.string() }),
+      ]),
+    ),
+    tool_calls: z
+      .array(z.object({ id: shortText.min(1), name: shortText, arguments: z.string(), provider }))
+      .refine((calls) => new Set(calls.map(({ id }) => id)).size === calls.length, 'must have ids of their own')
+      .default([]),
+    model: shortText.optional(),
+    finish_reason: shortText.optional(),
+    usage: usage.optional(),
+  }),
+  z.object({
+    ...base,
+    role: z.literal('tool'),
+    parts: content,
+    tool_call_id: shortText,
+    sequence: z.number().int().min(0).optional(),
+    status: z.enum(TOOL_STATUS).default('completed'),
+    completed_at: time.optional(),
+    duration_ms: z.number().min(0).optional(),
+    sources: z.array(source).max(MOST_SOURCES).optional(),
+    /** Ours have one. */
+    call: z.string().optional(),
+    output: z.object({ media_type: z.string().max(255), sha256: z.string().optional() }).optional(),
+  }),
+])
+type NativeMessage = z.output<typeof message>
+type ToolOf = Extract<NativeMessage, { role: 'tool' }>
+
+/** Reads messages as the API shows them, with their media and outputs whole. */
+export function createNativeImport(): MessageImport {
+  const rounds = createOpenRounds()
+  return {
+    take(value, at) {
+      if (typeof value === 'object' && value !== null && 'object' in value && value.object === 'session') return []
+      const one = parse(message, value, at)
+      if (one.role === 'tool') {
+        const found = rounds.take(
+          one.parent_tool_call_id,
+          ({ of, sequence }) =>
+            of.toolCalls[sequence]?.id === one.tool_call_id && sequence === (one.sequence ?? sequence),
+        )
+        if (found === undefined)
+          throw new ImportRefused([
+            { path: `${at}.tool_call_id`, message: `is a result of no open call: ${JSON.stringify(one.tool_call_id)}` },
+          ])
+        return [toolOf(one, found, at)]
+      }
+      const read = spoken(one)
+      return [...rounds.closedBy(read), read]
+    },
+    end: () => rounds.end(),
+  }
+}
+
+const baseOf = (one: NativeMessage) =>
+  definedFields({
+    agent: one.agent,
+    parentToolCallId: one.parent_tool_call_id,
+    round: one.round,
+    createdAt: one.created_at,
+    run: one.run_id,
+  })
+
+function spoken(one: Exclude<NativeMessage, ToolOf>): Exclude<ClosedMessage, ClosedToolMessage> {
+  if (one.role === 'user')
+    return {
+      ...baseOf(one),
+      role: 'user',
+      parts: one.parts.map(partOf),
+      ...definedFields({ user: one.user, metadata: one.metadata }),
+    }
+  return {
+    ...baseOf(one),
+    role: 'assistant',
+    parts: one.parts.map((part): AssistantPart =>
+      part.type === 'error' ? { ...part, code: part.code as RunErrorCode } : definedFields(part),
+    ),
+    toolCalls: one.tool_calls.map((call) => definedFields(call)),
+    ...definedFields({ model: one.model, finishReason: one.finish_reason, usage: one.usage }),
+  }
+}
+
+function toolOf(one: ToolOf, found: Pick<ClosedToolMessage, 'of' | 'sequence'>, at: string): ClosedToolMessage {
+  const isOpen = one.status === 'running' || one.status === 'waiting'
+  const status: ToolStatus = isOpen ? 'interrupted' : one.status
+  const parts: ClosedPart[] = isOpen ? [{ type: 'text', text: STATUS_TEXT.interrupted }] : one.parts.map(partOf)
+  requireWhole(one, parts, at)
+  return {
+    ...baseOf(one),
+    role: 'tool',
+    ...found,
+    status,
+    parts,
+    ...definedFields({
+      mediaType: one.output?.media_type ?? (one.call === undefined && hasResult(status) ? PLAIN_TEXT : undefined),
+      sources: one.sources,
+      completedAt: one.completed_at,
+      durationMs: one.duration_ms,
+    }),
+  }
+}
+
+const hasResult = (status: ToolStatus): boolean => status === 'completed' || status === 'error'
+
+/** An export may have left outputs behind, with a preview in their place. */
+function requireWhole({ output }: ToolOf, parts: readonly ClosedPart[], at: string): void {
+  if (output?.sha256 === undefined) return
+  const whole = encodeOutput(textOf(parts.filter((part) => part.type === 'text')), output.media_type)
+  if (hash('sha256', whole.bytes) === output.sha256) return
+  const reason = 'is not of this content: export with outputs=inline, or leave it out'
+  throw new ImportRefused([{ path: `${at}.output.sha256`, message: reason }])
+}
+
+function partOf(part: z.output<typeof content>[number]): ClosedPart {
+  if (part.type === 'text') return definedFields(part)
+  const { type, media_type: mediaType, filename, data } = part
+  return { type, mediaType, data: Buffer.from(data, 'base64'), ...definedFields({ filename }) }
+}

@@ -1,0 +1,156 @@
+import { z } from 'zod'
+import { PLAIN_TEXT, ImportRefused } from '../../domain/closed-message.ts'
+import type { ClosedAssistantMessage, ClosedMessage, ClosedPart } from '../../domain/closed-message.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import type { AssistantPart, ToolCall } from '../../domain/message.ts'
+import { dataOf, jsonObject, parse, shortText, time } from './fields.ts'
+import { createOpenRounds } from './open-rounds.ts'
+import type { MessageImport } from './message-import.ts'
+
+const textPart = z.object({ type: z.literal('text'), text: z.string() })
+const mediaPart = z.discriminatedUnion('type', [
+  textPart,
+  z.object({
+    type: z.literal('image_url'),
+    image_url: z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]),
+  }),
+  z.object({
+    type: z.literal('file'),
+    file: z.object({
+      filename: z.string().optional(),
+      file_data: z.string().optional(),
+      file_id: z.string().optional(),
+    }),
+  }),
+])
+const base = { created_at: time.optional(), metadata: jsonObject.optional() }
+const call = z.object({
+  id: shortText.nullish(),
+  function: z.object({ name: shortText, arguments: z.string().nullish() }),
+})
+const message = z.discriminatedUnion('role', [
+  z.object({
+    ...base,
+    role: z.literal('user'),
+    content: z.union([z.string(), z.array(mediaPart)]).nullish(),
+    name: shortText.optional(),
+  }),
+  z.object({
+    ...base,
+    role: z.literal('assistant'),
+    content: z
+      .union([
+        z.string(),
+        z.array(
+          z.discriminatedUnion('type', [textPart, z.object({ type: z.literal('refusal'), refusal: z.string() })]),
+        ),
+      ])
+      .nullish(),
+    refusal: z.string().nullish(),
+    reasoning_content: z.string().nullish(),
+    tool_calls: z.array(call).nullish(),
+    model: shortText.optional(),
+  }),
+  z.object({
+    ...base,
+    role: z.literal('tool'),
+    tool_call_id: shortText.nullish(),
+    content: z.union([z.string(), z.array(mediaPart)]).nullish(),
+  }),
+])
+type OpenAiMessage = z.output<typeof message>
+type AssistantOf = Extract<OpenAiMessage, { role: 'assistant' }>
+
+/**
+ * Reads Chat Completions messages one after another. Images and files by address become a line of text that names it. Call ids
+ * that are empty or used twice in one message are replaced, as ours are (promises L2); results go to the calls in their order.
+ */
+export function createOpenAiImport(): MessageImport {
+  const rounds = createOpenRounds()
+  /** The ids of the latest calls as their source had them, by the message that has them. */
+  const given = new WeakMap<ClosedAssistantMessage, readonly string[]>()
+  return {
+    take(value, at) {
+      refuseSystem(value, at)
+      const one = parse(message, value, at)
+      if (one.role === 'tool') {
+        const wanted = one.tool_call_id ?? ''
+        const found = rounds.take(undefined, ({ of, sequence }) => given.get(of)?.[sequence] === wanted)
+        if (found === undefined)
+          throw new ImportRefused([
+            { path: `${at}.tool_call_id`, message: `is a result of no open call: ${JSON.stringify(wanted)}` },
+          ])
+        const when = definedFields({ createdAt: found.of.createdAt ?? one.created_at, completedAt: one.created_at })
+        return [
+          { ...when, role: 'tool', ...found, status: 'completed', parts: partsOf(one.content), mediaType: PLAIN_TEXT },
+        ]
+      }
+      const read: ClosedMessage =
+        one.role === 'user'
+          ? {
+              role: 'user',
+              parts: partsOf(one.content),
+              ...definedFields({ user: one.name, createdAt: one.created_at, metadata: one.metadata }),
+            }
+          : assistantOf(one)
+      if (one.role === 'assistant' && read.role === 'assistant')
+        given.set(
+          read,
+          (one.tool_calls ?? []).map(({ id }) => id ?? ''),
+        )
+      return [...rounds.closedBy(read), read]
+    },
+    end: () => rounds.end(),
+  }
+}
+
+function refuseSystem(value: unknown, at: string): void {
+  const role = typeof value === 'object' && value !== null && 'role' in value ? value.role : undefined
+  if (role !== 'system' && role !== 'developer') return
+  const text = `is ${role}: instructions belong to the session, not to its log`
+  throw new ImportRefused([{ path: `${at}.role`, message: text }])
+}
+
+function partsOf(content: Extract<OpenAiMessage, { role: 'user' }>['content']): ClosedPart[] {
+  if (content === null || content === undefined || content === '') return []
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return content.map((part): ClosedPart => {
+    if (part.type === 'text') return part
+    if (part.type === 'image_url') return mediaOf('image', part.image_url, undefined, `[image: ${part.image_url}]`)
+    const { filename, file_data: data = '', file_id: id } = part.file
+    return mediaOf('file', data, filename, `[file: ${filename ?? id ?? 'without a name'}]`)
+  })
+}
+
+function mediaOf(type: 'image' | 'file', url: string, filename: string | undefined, otherwise: string): ClosedPart {
+  const found = dataOf(url)
+  if (found === undefined || found.data.length === 0) return { type: 'text', text: otherwise.slice(0, 4_096) }
+  return { type, ...found, ...definedFields({ filename }) }
+}
+
+function assistantOf(one: AssistantOf): ClosedAssistantMessage {
+  const toolCalls = withIds(one.tool_calls ?? [])
+  const texts = typeof one.content === 'string' ? [one.content] : (one.content ?? []).map(textOfPart)
+  const parts: AssistantPart[] = [
+    ...textParts('reasoning', [one.reasoning_content ?? '']),
+    ...textParts('text', [...texts, one.refusal ?? '']),
+    ...toolCalls.map(({ id }) => ({ type: 'tool_call' as const, id })),
+  ]
+  return { role: 'assistant', parts, toolCalls, ...definedFields({ createdAt: one.created_at, model: one.model }) }
+}
+
+const textOfPart = (part: { readonly text: string } | { readonly refusal: string }): string =>
+  'text' in part ? part.text : part.refusal
+
+const textParts = (type: 'text' | 'reasoning', texts: readonly string[]): AssistantPart[] =>
+  texts.flatMap((text) => (text === '' ? [] : [{ type, text }]))
+
+function withIds(calls: NonNullable<AssistantOf['tool_calls']>): ToolCall[] {
+  const taken = new Set<string>()
+  return calls.map(({ id, function: { name, arguments: text } }, place) => {
+    let own = id ?? ''
+    for (let n = place; own === '' || taken.has(own); n++) own = `call_${n}`
+    taken.add(own)
+    return { id: own, name, arguments: text ?? '' }
+  })
+}

@@ -1,0 +1,22 @@
+import { isLeaders } from '../domain/message.ts'
+import type { Message } from '../domain/message.ts'
+import type { SessionContext } from '../domain/context.ts'
+
+const hasMedia = (message: Message): boolean =>
+  message.role !== 'assistant' && message.parts.some((part) => part.type === 'image' || part.type === 'file')
+
+/**
+ * Where the newest `count` messages with images or files begin, if some of those that go out so far have to leave; undefined
+ * while there are no more. Messages: those that are loaded, ids ascending.
+ */
+export function movedMedia(
+  messages: readonly Message[],
+  count: number,
+  { media }: Pick<SessionContext, 'media'>,
+): SessionContext['media'] {
+  const sent = messages.filter(
+    (message) => isLeaders(message) && hasMedia(message) && message.id >= (media?.from ?? ''),
+  )
+  const first = sent.at(-count)
+  return sent.length <= count || first === undefined ? undefined : { from: first.id }
+}

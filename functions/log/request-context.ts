@@ -1,0 +1,49 @@
+import type { SessionContext } from '../domain/context.ts'
+import { isLeaders } from '../domain/message.ts'
+import type { Message } from '../domain/message.ts'
+import type { RequestMessage } from '../domain/model-request.ts'
+
+/** Takes the place of the oldest messages, which no longer fit the request. */
+export const CUT_NOTE =
+  '<system_note>Earlier messages of this conversation are left out here: they no longer fit.</system_note>'
+
+export type Decisions = Pick<SessionContext, 'summary' | 'cut'>
+
+/** The leader's messages that are still sent, given what was decided. The log itself never changes. */
+export function withinContext(messages: readonly Message[], { summary, cut }: Decisions): Message[] {
+  return messages.filter((message) => {
+    if (!isLeaders(message)) return false
+    if (summary !== undefined && message.id <= summary.through) return false
+    return cut === undefined || message.id >= cut.from || cut.kept.includes(message.id)
+  })
+}
+
+/** What precedes the messages of a request: the summary, then the note on what was left out. */
+export function openingOf({ summary, cut }: Decisions): RequestMessage[] {
+  const opening: RequestMessage[] = []
+  if (summary !== undefined) opening.push(userText(summaryText(summary.text)))
+  if (cut !== undefined) opening.push(userText(CUT_NOTE))
+  return opening
+}
+
+/** A summary as models get it. */
+export const summaryText = (text: string): string => `<conversation_summary>\n${text}\n</conversation_summary>`
+
+const userText = (text: string): RequestMessage => ({ role: 'user', parts: [{ type: 'text', text }] })
+
+/** Whether a message is part of the conversation itself: an input or a completion with content, but no round and no failure. */
+export function isConversational(message: Message): boolean {
+  if (message.role === 'tool' || !isLeaders(message)) return false
+  if (message.role === 'assistant' && message.toolCalls.length > 0) return false
+  const parts: Message['parts'] = message.parts
+  if (parts.some((part) => part.type === 'error')) return false
+  return parts.some(
+    (part) => part.type === 'image' || part.type === 'file' || (part.type === 'text' && part.text.trim() !== ''),
+  )
+}
+
+/** The last message that no longer has to be loaded: the context begins after it. */
+export function contextBegins({ summary, cut }: Decisions): { readonly after?: string; readonly from?: string } {
+  if (cut !== undefined && (summary === undefined || cut.from > summary.through)) return { from: cut.from }
+  return summary === undefined ? {} : { after: summary.through }
+}

@@ -1,0 +1,83 @@
+import type { Scale, SessionContext } from '../domain/context.ts'
+import type { AssistantMessage, Message } from '../domain/message.ts'
+import { replay } from './replay.ts'
+import type { ReplayOptions } from './replay.ts'
+import { withinContext } from './request-context.ts'
+import { recordedNumbers } from './sources.ts'
+import { weighMessages } from './token-weight.ts'
+
+/** Tokens over which a rate is learned: with fewer, the rate known before counts for more. */
+const LEARNED_OVER = 2_000
+const [LEAST_RATE, MOST_RATE] = [0.2, 5]
+/** Tokens by which a usage may differ whatever its rate: some providers do not count tools. */
+const LEEWAY = 1_000
+
+/** What the size of a request is measured from. */
+export interface Measured extends ReplayOptions {
+  /** The log's messages that are loaded, ids ascending. */
+  readonly messages: readonly Message[]
+  readonly context: SessionContext
+  /** The weight of instructions and declared tools. */
+  readonly declarations: number
+  /** Nothing that is sent is missing from `messages`. */
+  readonly isWhole: boolean
+}
+
+/** Tokens of a request of this weight, as far as they can be known. */
+export const tokensOf = (scale: Scale, weight: number): number =>
+  Math.max(0, Math.round(scale.tokens + scale.rate * (weight - scale.weight)))
+
+/** The weight of the request as the log and the decisions make it. */
+const weightOf = (of: Measured): number => of.declarations + weighMessages(replay(of.messages, of))
+
+/**
+ * What the provider's usage says about this session's weights: the last request's tokens, and the tokens per unit of weight
+ * between the first completion and the last. This is how it learns the model's tokenizer for the scripts of this text. A pure
+ * function of the log and the decisions.
+ */
+export function scaleOf(of: Measured): Scale {
+  const { decided } = of.context
+  const sent = withinContext(of.messages, of.context)
+  const counted = sent.filter(
+    (message): message is Counted =>
+      message.role === 'assistant' &&
+      message.recordedAt === undefined &&
+      (message.usage?.inputTokens ?? 0) > 0 &&
+      message.id > (decided?.at ?? ''),
+  )
+  const [first, last] = [counted[0], counted.at(-1)]
+  if (last === undefined) return decided?.scale ?? { ...NOTHING, rate: 1 }
+  // A request's numbers are recorded by the completion after it.
+  const numbers = new Map([...recordedNumbers(of.messages), ...(of.numbers ?? [])])
+  const at = (message: Counted): Point => ({
+    weight: weightBefore({ ...of, numbers }, message),
+    tokens: message.usage.inputTokens,
+  })
+  const end = at(last)
+  if (!isCredible(end)) return decided?.scale ?? { ...NOTHING, rate: 1 }
+  const begin = first === undefined || first === last ? (decided === undefined ? NOTHING : end) : at(first)
+  const rate = rateBetween(begin, end, decided?.scale.rate ?? 1)
+  return of.isWhole ? { ...end, rate } : { ...NOTHING, rate }
+}
+
+type Counted = AssistantMessage & { readonly usage: { readonly inputTokens: number } }
+type Point = Pick<Scale, 'weight' | 'tokens'>
+
+const NOTHING: Point = { weight: 0, tokens: 0 }
+
+/** Some servers report the same usage for every request, or count something else. */
+const isCredible = ({ weight, tokens }: Point): boolean =>
+  tokens >= LEAST_RATE * (weight - LEEWAY) && tokens <= MOST_RATE * (weight + LEEWAY)
+
+/** The weight of the request that led to this completion. */
+function weightBefore(of: Measured, completion: AssistantMessage): number {
+  const messages = of.messages.filter(({ id }) => id < completion.id)
+  return weightOf({ ...of, messages, currentRun: completion.runId })
+}
+
+function rateBetween(begin: Point, end: Point, before: number): number {
+  const weight = end.weight - begin.weight
+  if (weight <= 0) return before
+  const rate = (end.tokens - begin.tokens + before * LEARNED_OVER) / (weight + LEARNED_OVER)
+  return Math.min(MOST_RATE, Math.max(LEAST_RATE, rate))
+}

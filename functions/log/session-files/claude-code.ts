@@ -1,0 +1,154 @@
+import type { JsonObject } from '../../domain/json.ts'
+import { createMessages, isRecord, isText, textIn, textsIn, timeIn } from './transcript.ts'
+import type { FileLine, Loop, Transcript } from './transcript.ts'
+
+type Fields = { readonly [name: string]: unknown }
+
+/** What begins like this was written by the program, not by its user. */
+const SCAFFOLD = /^\s*(?:<command-(?:name|message|args)>|<local-command-std(?:out|err)>|Caveat: The messages below)/u
+const METADATA = { cwd: 'cwd', gitBranch: 'git_branch', version: 'cli_version' }
+/** Tools that start a sub-agent. */
+const SPAWNING = new Set(['Task', 'Agent'])
+
+/**
+ * A session of Claude Code. Its file's order counts, not its chain of parents. Lines that came before (a resumed session copies
+ * them), bookkeeping and the program's own texts are left out. `agentLines`: the file of a sub-agent, whose messages stand before
+ * the result of the call that started it; undefined where there is none.
+ */
+export function readClaudeCode(lines: Iterable<FileLine>, agentLines: AgentLines): Transcript {
+  const messages = createMessages()
+  const seen = new Set<string>()
+  const takeMessage = createTaker(messages, seen, agentLines)
+  let id: string | undefined
+  let title: string | undefined
+  let metadata: Transcript['metadata'] = {}
+
+  for (const { line, value } of lines) {
+    if (!isRecord(value)) continue
+    const leaf = textIn(value, 'leafUuid')
+    if (value['type'] === 'summary' && leaf !== undefined && seen.has(leaf)) title = textIn(value, 'summary')
+    if (!isNew(value, seen)) continue
+    id ??= textIn(value, 'sessionId')
+    metadata = { ...textsIn(value, METADATA), ...metadata }
+    takeMessage(line, value)
+  }
+  return { id, title: title?.slice(0, 500), metadata, messages: messages.end(), faults: [] }
+}
+
+type AgentLines = (agent: string) => Iterable<FileLine> | undefined
+
+/** Takes messages, with those of the sub-agents that their calls started. */
+function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<string>, agentLines: AgentLines) {
+  /** Sub-agents by the calls that started them, and calls without a result. */
+  const spawned = new Map<string, string>()
+  const open: string[] = []
+  return (line: number, record: Fields): void =>
+    take(line, record, record['isSidechain'] === true ? sidechain() : undefined)
+
+  /** In older files sub-agents write between the call that started them and its result. */
+  function sidechain(): Loop {
+    const call = open.findLast((one) => spawned.has(one)) ?? 'sidechain'
+    return { agent: spawned.get(call) ?? 'subagent', parentToolCallId: call }
+  }
+
+  function take(line: number, record: Fields, loop: Loop | undefined): void {
+    const message = record['message']
+    if (!isRecord(message) || isOwnText(record, message)) return
+    const time = timeIn(record)
+    const blocks = blocksOf(message['content'])
+    if (record['type'] === 'assistant') {
+      const calls = blocks.flatMap((block) => callOf(block))
+      for (const call of calls) noteCall(call, blocks)
+      const [model, usage] = [textIn(message, 'model'), usageOf(message['usage'])]
+      const key = textIn(message, 'id') ?? record['uuid']
+      messages.assistant(line, key, { parts: blocks.flatMap(spokenOf), calls, time, model, usage }, loop)
+      return
+    }
+    for (const block of blocks) takeResult(line, record, block, loop)
+    const said = blocks.filter(({ type }) => type !== 'tool_result').flatMap(contentOf)
+    const own = said.filter((part) => !isText(part, SCAFFOLD))
+    if (own.length > 0) messages.user(line, own, time, loop)
+  }
+
+  function takeResult(line: number, record: Fields, block: Fields, loop: Loop | undefined): void {
+    const call = block['type'] === 'tool_result' ? textIn(block, 'tool_use_id') : undefined
+    if (call === undefined) return
+    const result = record['toolUseResult']
+    const agent = isRecord(result) && result['status'] !== 'async_launched' ? textIn(result, 'agentId') : undefined
+    if (agent !== undefined && loop === undefined) member(line, agent, call)
+    const parts = blocksOf(block['content']).flatMap(contentOf)
+    messages.result(line, { id: call, parts, failed: block['is_error'] === true, time: timeIn(record) }, loop)
+    if (open.includes(call)) open.splice(open.indexOf(call), 1)
+  }
+
+  function noteCall(call: { readonly id: string; readonly name: string }, blocks: readonly Fields[]): void {
+    open.push(call.id)
+    if (!SPAWNING.has(call.name)) return
+    const input = blocks.find((block) => block['id'] === call.id)?.['input']
+    spawned.set(call.id, (isRecord(input) ? textIn(input, 'subagent_type') : undefined) ?? 'subagent')
+  }
+
+  function member(line: number, agent: string, call: string): void {
+    const loop = { agent: (spawned.get(call) ?? 'subagent').slice(0, 128), parentToolCallId: call }
+    for (const { value } of agentLines(agent) ?? []) if (isRecord(value) && isNew(value, seen)) take(line, value, loop)
+  }
+}
+
+/** Whether a line is a message that has not come before. */
+function isNew(record: Fields, seen: Set<string>): boolean {
+  const uuid = textIn(record, 'uuid')
+  if (uuid === undefined || seen.has(uuid)) return false
+  seen.add(uuid)
+  return record['type'] === 'user' || record['type'] === 'assistant'
+}
+
+/** What the program wrote in its user's or its model's name. */
+const isOwnText = (record: Fields, message: Fields): boolean =>
+  record['isMeta'] === true ||
+  record['isCompactSummary'] === true ||
+  record['isApiErrorMessage'] === true ||
+  message['model'] === '<synthetic>'
+
+function blocksOf(content: unknown): readonly Fields[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return Array.isArray(content) ? content.filter(isRecord) : []
+}
+
+function spokenOf(block: Fields): JsonObject[] {
+  const text = textIn(block, 'text')
+  const thinking = textIn(block, 'thinking')
+  if (block['type'] === 'text' && text !== undefined) return [{ type: 'text', text }]
+  return block['type'] === 'thinking' && thinking !== undefined ? [{ type: 'reasoning', text: thinking }] : []
+}
+
+function callOf(block: Fields): { readonly id: string; readonly name: string; readonly arguments: string }[] {
+  const [id, name] = [textIn(block, 'id'), textIn(block, 'name')]
+  if (block['type'] !== 'tool_use' || id === undefined || name === undefined) return []
+  return [{ id, name, arguments: JSON.stringify(block['input'] ?? {}) }]
+}
+
+function contentOf(block: Fields): JsonObject[] {
+  const text = textIn(block, 'text')
+  if (block['type'] === 'text') return text === undefined ? [] : [{ type: 'text', text }]
+  const source = block['source']
+  if (!isRecord(source)) return []
+  const [data, type] = [textIn(source, 'data'), textIn(source, 'media_type') ?? 'application/octet-stream']
+  if (data === undefined || (block['type'] !== 'image' && block['type'] !== 'document')) return []
+  const clean = Buffer.from(data, 'base64').toString('base64')
+  return clean === '' ? [] : [{ type: block['type'] === 'image' ? 'image' : 'file', media_type: type, data: clean }]
+}
+
+const count = (value: unknown): number => (Number.isInteger(value) && Number(value) >= 0 ? Number(value) : 0)
+
+function usageOf(usage: unknown): JsonObject | undefined {
+  if (!isRecord(usage)) return undefined
+  const [read, written] = [count(usage['cache_read_input_tokens']), count(usage['cache_creation_input_tokens'])]
+  const [input, output] = [count(usage['input_tokens']) + read + written, count(usage['output_tokens'])]
+  return {
+    input_tokens: input,
+    cached_input_tokens: read,
+    cache_write_tokens: written,
+    output_tokens: output,
+    total_tokens: input + output,
+  }
+}

@@ -1,0 +1,126 @@
+import type { JsonObject } from '../../domain/json.ts'
+import { createMessages, isRecord, isText, textIn, textsIn, timeIn } from './transcript.ts'
+import type { FileLine, Transcript } from './transcript.ts'
+
+type Fields = { readonly [name: string]: unknown }
+
+/** What begins like this was written by the program, not by its user. */
+const SCAFFOLD = /^\s*<(?:environment_context|user_instructions|permissions|skills_instructions|turn_aborted)\b/u
+const ITEMS = new Set([
+  ...['message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call'],
+  ...['custom_tool_call_output', 'local_shell_call', 'web_search_call'],
+])
+const DATA_URL = /^data:([^;,]+);base64,(.+)$/su
+
+/**
+ * A session of Codex: the items that its model saw. What only the screen showed, and what a compaction or a fork repeats, is left
+ * out. The oldest files have bare items.
+ */
+export function readCodex(lines: Iterable<FileLine>): Transcript {
+  const messages = createMessages()
+  let id: string | undefined
+  let model: string | undefined
+  let metadata: Transcript['metadata'] = {}
+  let group = 0
+
+  for (const { line, value } of lines) {
+    if (!isRecord(value)) continue
+    const payload = isRecord(value['payload']) ? value['payload'] : undefined
+    if (value['type'] === 'session_meta' && payload !== undefined) describe(payload)
+    else if (value['type'] === 'turn_context' && payload !== undefined) model = textIn(payload, 'model') ?? model
+    else if (value['type'] === 'response_item' && payload !== undefined) take(line, payload, timeIn(value))
+    else if (payload === undefined && ITEMS.has(String(value['type']))) take(line, value, timeIn(value))
+    else if (payload === undefined && value['type'] === undefined) describe(value)
+  }
+  return { id, title: undefined, metadata, messages: messages.end(), faults: [] }
+
+  /** The first is the file's own; a fork copies those of its parents. */
+  function describe(meta: Fields): void {
+    if (id !== undefined) return
+    id = textIn(meta, 'id')
+    const git = isRecord(meta['git']) ? textsIn(meta['git'], { branch: 'git_branch' }) : {}
+    const parent = isRecord(meta['source']) ? parentOf(meta['source']) : {}
+    metadata = { ...textsIn(meta, { cwd: 'cwd', cli_version: 'cli_version' }), ...git, ...parent }
+  }
+
+  function take(line: number, item: Fields, time: string | undefined): void {
+    const type = textIn(item, 'type') ?? ''
+    if (type === 'message') spoken(line, item, time)
+    else if (type === 'reasoning') assistant(line, { parts: reasoningOf(item), time })
+    else if (type.endsWith('_output')) {
+      const call = textIn(item, 'call_id')
+      if (call !== undefined) messages.result(line, { id: call, ...resultOf(item['output']), time })
+      group++
+    } else if (type.endsWith('_call')) {
+      const name = textIn(item, 'name') ?? (type === 'local_shell_call' ? 'shell' : type.slice(0, -'_call'.length))
+      const call = textIn(item, 'call_id') ?? textIn(item, 'id') ?? `${name}-${line}`
+      assistant(line, { calls: [{ id: call, name, arguments: argumentsOf(item) }], time })
+      if (type === 'web_search_call') messages.result(line, { id: call, parts: [], failed: false, time })
+    }
+  }
+
+  function assistant(line: number, piece: Parameters<typeof messages.assistant>[2]): void {
+    messages.assistant(line, group, { ...piece, model })
+  }
+
+  function spoken(line: number, item: Fields, time: string | undefined): void {
+    const parts = (Array.isArray(item['content']) ? item['content'].filter(isRecord) : []).flatMap(partOf)
+    if (item['role'] === 'assistant') assistant(line, { parts, time })
+    if (item['role'] !== 'user') return
+    group++
+    const own = parts.filter((part) => !isText(part, SCAFFOLD))
+    if (own.length > 0) messages.user(line, own, time)
+  }
+}
+
+function parentOf(source: Fields): { readonly [name: string]: string } {
+  const spawn = isRecord(source['subagent']) ? source['subagent']['thread_spawn'] : undefined
+  return isRecord(spawn) ? textsIn(spawn, { parent_thread_id: 'parent_session' }) : {}
+}
+
+const reasoningOf = (item: Fields): JsonObject[] =>
+  (Array.isArray(item['summary']) ? item['summary'].filter(isRecord) : []).flatMap((one) => {
+    const text = textIn(one, 'text')
+    return text === undefined ? [] : [{ type: 'reasoning', text }]
+  })
+
+function argumentsOf(item: Fields): string {
+  const given = textIn(item, 'arguments')
+  if (given !== undefined) return given
+  const input = item['input'] ?? item['action'] ?? {}
+  return JSON.stringify(typeof input === 'string' ? { input } : input)
+}
+
+/** An output is a text, JSON with a text and an exit code, or a list of contents. */
+function resultOf(output: unknown): { readonly parts: JsonObject[]; readonly failed: boolean } {
+  if (Array.isArray(output)) return { parts: output.filter(isRecord).flatMap(partOf), failed: false }
+  if (isRecord(output)) {
+    const inner = resultOf(output['content'] ?? output['output'] ?? JSON.stringify(output))
+    return { parts: inner.parts, failed: output['success'] === false || inner.failed }
+  }
+  if (typeof output !== 'string' || output === '') return { parts: [], failed: false }
+  const parsed = output.startsWith('{"output":') ? parsedOutput(output) : undefined
+  if (parsed !== undefined) return parsed
+  return { parts: [{ type: 'text', text: output }], failed: false }
+}
+
+function parsedOutput(text: string): { readonly parts: JsonObject[]; readonly failed: boolean } | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (!isRecord(value) || typeof value['output'] !== 'string') return undefined
+    const meta = value['metadata']
+    const failed = isRecord(meta) && typeof meta['exit_code'] === 'number' && meta['exit_code'] !== 0
+    return { parts: value['output'] === '' ? [] : [{ type: 'text', text: value['output'] }], failed }
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+function partOf(block: Fields): JsonObject[] {
+  const text = textIn(block, 'text')
+  if (text !== undefined) return [{ type: 'text', text }]
+  const [, type, data = ''] = DATA_URL.exec(textIn(block, 'image_url') ?? '') ?? []
+  const clean = Buffer.from(data, 'base64').toString('base64')
+  return type === undefined || clean === '' ? [] : [{ type: 'image', media_type: type, data: clean }]
+}

@@ -1,0 +1,153 @@
+import type { JsonObject } from '../../domain/json.ts'
+
+/** A line of a session file that is JSON. */
+export interface FileLine {
+  readonly line: number
+  readonly value: unknown
+}
+
+/** Why a line was not taken. */
+export interface Fault {
+  readonly line: number
+  readonly reason: string
+}
+
+/** A message in the form that an import takes, with the line that it ends with. */
+export interface FileMessage {
+  readonly line: number
+  readonly value: JsonObject
+}
+
+/** What a session file says. */
+export interface Transcript {
+  /** Its name at its source; undefined if it does not say. */
+  readonly id: string | undefined
+  readonly title: string | undefined
+  readonly metadata: { readonly [name: string]: string }
+  readonly messages: readonly FileMessage[]
+  readonly faults: readonly Fault[]
+}
+
+export const isRecord = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const textIn = (record: { readonly [name: string]: unknown }, name: string): string | undefined => {
+  const value = record[name]
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** Whether a part is a text that looks like this. */
+export const isText = (part: JsonObject, pattern: RegExp): boolean =>
+  part['type'] === 'text' && typeof part['text'] === 'string' && pattern.test(part['text'])
+
+/** The time of a record as an import takes it; undefined for what is no time. */
+export function timeIn(record: { readonly [name: string]: unknown }, name = 'timestamp'): string | undefined {
+  const time = Date.parse(textIn(record, name) ?? '')
+  return Number.isFinite(time) && time >= 0 ? new Date(time).toISOString() : undefined
+}
+
+/** The text fields of these names, as metadata. */
+export function textsIn(
+  record: { readonly [name: string]: unknown },
+  names: { readonly [field: string]: string },
+): { readonly [name: string]: string } {
+  const found = Object.entries(names).map(([field, name]) => [name, textIn(record, field)] as const)
+  return Object.fromEntries(found.flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const])))
+}
+
+/** The fields that are there. */
+const defined = (fields: { readonly [name: string]: unknown }): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as JsonObject
+
+interface Piece {
+  readonly parts?: readonly JsonObject[]
+  readonly calls?: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
+  readonly time?: string | undefined
+  readonly model?: string | undefined
+  readonly usage?: JsonObject | undefined
+}
+
+/** Whose messages they are, when they are a member's. */
+export interface Loop {
+  readonly agent: string
+  readonly parentToolCallId: string
+}
+
+/** One assistant message of all pieces; undefined if they say nothing. */
+function completionOf(pieces: readonly Piece[], base: JsonObject): JsonObject | undefined {
+  const calls = pieces.flatMap((piece) => piece.calls ?? [])
+  const parts = pieces.flatMap((piece) => [
+    ...(piece.parts ?? []),
+    ...(piece.calls ?? []).map(({ id }) => ({ type: 'tool_call', id })),
+  ])
+  if (parts.length === 0) return undefined
+  return defined({
+    ...base,
+    role: 'assistant',
+    created_at: pieces.find(({ time }) => time !== undefined)?.time,
+    parts,
+    tool_calls: calls.length === 0 ? undefined : calls,
+    model: pieces.find(({ model }) => model !== undefined)?.model,
+    usage: pieces.findLast(({ usage }) => usage !== undefined)?.usage,
+  })
+}
+
+/**
+ * Collects the messages of a file. An assistant's pieces become one message as long as nothing comes between them and they
+ * belong to the same completion.
+ */
+export function createMessages() {
+  const messages: FileMessage[] = []
+  let open: { line: number; key: unknown; loop: Loop | undefined; pieces: Piece[] } | undefined
+  const base = (loop: Loop | undefined): JsonObject =>
+    loop === undefined ? {} : { agent: loop.agent, parent_tool_call_id: loop.parentToolCallId }
+
+  function flush(): void {
+    const value = open === undefined ? undefined : completionOf(open.pieces, base(open.loop))
+    if (open !== undefined && value !== undefined) messages.push({ line: open.line, value })
+    open = undefined
+  }
+
+  return {
+    /** A piece of the completion that `key` names. */
+    assistant(line: number, key: unknown, piece: Piece, loop?: Loop): void {
+      if (open !== undefined && (open.key !== key || open.loop?.parentToolCallId !== loop?.parentToolCallId)) flush()
+      open ??= { line, key, loop, pieces: [] }
+      open.line = line
+      open.pieces.push(piece)
+    },
+    user(line: number, parts: readonly JsonObject[], time: string | undefined, loop?: Loop): void {
+      flush()
+      if (parts.length > 0)
+        messages.push({ line, value: defined({ ...base(loop), role: 'user', created_at: time, parts }) })
+    },
+    result(
+      line: number,
+      result: {
+        readonly id: string
+        readonly parts: readonly JsonObject[]
+        readonly failed: boolean
+        readonly time: string | undefined
+      },
+      loop?: Loop,
+    ): void {
+      flush()
+      const { id, parts, failed, time } = result
+      const status = failed ? 'error' : 'completed'
+      const value = {
+        ...base(loop),
+        role: 'tool',
+        tool_call_id: id,
+        status,
+        created_at: time,
+        completed_at: time,
+        parts,
+      }
+      messages.push({ line, value: defined(value) })
+    },
+    end(): readonly FileMessage[] {
+      flush()
+      return messages
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import type { Message, ToolMessage } from '../domain/message.ts'
+import type { RequestMedia, RequestText } from '../domain/model-request.ts'
+import { isInRanges, rangesOf, rangesText } from '../domain/number-ranges.ts'
+import type { NumberRanges } from '../domain/number-ranges.ts'
+import type { StoredSource } from '../domain/message.ts'
+import { sourceHead } from '../domain/source.ts'
+import type { NumberedSources } from '../domain/source.ts'
+import { isResult } from './tool-result-text.ts'
+
+/** The number of a result's first source, by the result's message. */
+export type SourceNumbers = ReadonlyMap<string, number>
+
+/** The numbers that the completions among these messages have recorded. */
+export function recordedNumbers(messages: readonly Message[]): SourceNumbers {
+  const numbered = messages.flatMap((one) => (one.role === 'assistant' ? (one.numbered ?? []) : []))
+  return new Map(numbered.map(({ message, from }) => [message, from]))
+}
+
+/** The last number of these; 0 without any. */
+export const highestOf = (numbered: readonly NumberedSources[]): number =>
+  numbered.reduce((highest, { from, count }) => Math.max(highest, from + count - 1), 0)
+
+export const hasSources = (message: Message): message is ToolMessage & { readonly sources: readonly StoredSource[] } =>
+  message.role === 'tool' && isResult(message) && message.sources !== undefined && message.sources.length > 0
+
+/**
+ * Numbers for the sources of results that have none yet, going on after `highest`, in the order of the log: by round, and by
+ * sequence within it, whatever ended first. Messages: ids ascending.
+ */
+export function numberSources(messages: readonly Message[], known: SourceNumbers, highest: number): NumberedSources[] {
+  let last = highest
+  return messages.flatMap((message): NumberedSources[] => {
+    if (!hasSources(message) || known.has(message.id)) return []
+    const numbered = { message: message.id, from: last + 1, count: message.sources.length }
+    last += numbered.count
+    return [numbered]
+  })
+}
+
+/** Rendered sources: a request is made of the same results again and again, and weighed by its parts. */
+const rendered = new WeakMap<readonly StoredSource[], { readonly name: string; readonly part: RequestText }>()
+
+/** A result's parts with its sources after its text, as a model gets them; `left`: numbers that are left out. */
+export function withSources(
+  parts: readonly (RequestText | RequestMedia)[],
+  sources: readonly StoredSource[],
+  from: number,
+  left: NumberRanges,
+): readonly (RequestText | RequestMedia)[] {
+  const [first, ...others] = parts
+  const text = first?.type === 'text' ? first.text : ''
+  const absent = rangesOf(sources.flatMap((_, place) => (isInRanges(left, from + place) ? [from + place] : [])))
+  const name = `${from} ${rangesText(absent)}`
+  let known = rendered.get(sources)
+  if (known?.name !== name) {
+    const lines = [...sourceLines(sources, from, absent), ...noteOn(absent)].join('\n')
+    known = { name, part: { type: 'text', text: text === '' ? lines : `${text}\n\n${lines}` } }
+    rendered.set(sources, known)
+  }
+  return [known.part, ...(first?.type === 'text' ? others : parts)]
+}
+
+const sourceLines = (sources: readonly StoredSource[], from: number, absent: NumberRanges): string[] =>
+  sources.flatMap((source, place) => {
+    if (isInRanges(absent, from + place)) return []
+    const { text } = source
+    const head = `[source${from + place}] ${sourceHead(source)}`
+    return [text === undefined || text === '' ? head : `${head}\n${text}`]
+  })
+
+const noteOn = (absent: NumberRanges): string[] =>
+  absent.length === 0 ? [] : [`[sources ${rangesText(absent)}: not cited, left out]`]

@@ -1,0 +1,125 @@
+import type { CallToolResult, McpServer } from '@modelcontextprotocol/server'
+import type { z } from 'zod'
+import type { Caller } from '../access/caller.ts'
+import type { OpenCalls } from '../access/open-calls.ts'
+import type { AgentService } from '../agent/intake/agent-service.ts'
+import { TooltrailError } from '../domain/errors.ts'
+import type { HistoryEntry } from '../domain/history.ts'
+import type { Message } from '../domain/message.ts'
+import type { Session, SessionKey } from '../domain/session.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { HistoryIndex } from '../ports/history-index.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { LogReader } from '../ports/log-reader.ts'
+import type { OutputStore } from '../ports/output-store.ts'
+import type { SessionStore } from '../ports/session-store.ts'
+
+/** For whom a request acts, and what counts the calls that it makes. */
+export interface Visit {
+  readonly caller: Caller
+  readonly calls: OpenCalls
+}
+
+/** How the HTTP API shows what is stored: clients of both get the same. */
+export interface Shapes {
+  session(reader: LogReader, session: Session): Promise<object>
+  messages(
+    reader: LogReader,
+    key: SessionKey,
+    messages: readonly Message[],
+  ): Promise<(message: Message) => Promise<object>>
+  searchHit(entry: HistoryEntry): object
+}
+
+export interface MemoryDependencies {
+  readonly service: Pick<AgentService, 'search'>
+  readonly sessions: SessionStore
+  readonly reader: LogReader
+  readonly outputs: OutputStore
+  readonly index: HistoryIndex
+  readonly clock: Clock
+  readonly log: Logger
+  readonly shapes: Shapes
+}
+
+/** What a tool returns: text for a model, and the same for programs. */
+export interface Recollection {
+  readonly text: string
+  readonly content: Record<string, unknown>
+}
+
+/** A reading tool of the MCP server. */
+export interface MemoryTool<Input extends z.ZodObject> {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly input: Input
+  recall(
+    dependencies: MemoryDependencies,
+    caller: Caller,
+    input: z.output<Input>,
+    signal: AbortSignal,
+  ): Promise<Recollection>
+}
+
+/** Arguments that fit the schema and still make no sense, or name what does not exist. */
+export class NothingToRead extends Error {
+  override readonly name = 'NothingToRead'
+}
+
+/** Bytes of JSON after which a page of sessions or messages ends: a model reads it. */
+export const PAGE_BYTES = 256 * 1024
+
+/** A page as the HTTP API shows it. */
+export const pageOf = (data: readonly object[], next: string | undefined): Record<string, unknown> => ({
+  object: 'list',
+  data,
+  next: next ?? null,
+  has_more: next !== undefined,
+})
+
+/** The last line of a page's text. */
+export const goOnWith = (next: string | undefined): string[] =>
+  next === undefined ? [] : [`There is more: go on with after=${JSON.stringify(next)}.`]
+
+/** Registers a tool for one request. Whatever fails becomes a result that says so, and names nothing of this machine. */
+export function addTool<Input extends z.ZodObject>(
+  server: McpServer,
+  dependencies: MemoryDependencies,
+  { caller, calls }: Visit,
+  tool: MemoryTool<Input>,
+): void {
+  const annotations = { title: tool.title, readOnlyHint: true, idempotentHint: true, openWorldHint: false }
+  const { name, title, description } = tool
+  const inputSchema: z.ZodObject = tool.input
+  const recall = async (input: z.output<Input>, signal: AbortSignal): Promise<CallToolResult> => {
+    try {
+      const call = calls.open(caller)
+      try {
+        const { text, content } = await tool.recall(dependencies, caller, input, AbortSignal.any([signal, call.signal]))
+        return { content: [{ type: 'text', text }], structuredContent: content }
+      } finally {
+        call.close()
+      }
+    } catch (error) {
+      if (!signal.aborted) report(dependencies.log, name, error)
+      return { isError: true, content: [{ type: 'text', text: `error: ${reasonOf(error)}` }] }
+    }
+  }
+  server.registerTool(name, { title, description, inputSchema, annotations }, (input, context) =>
+    recall(input as z.output<Input>, context.mcpReq.signal),
+  )
+}
+
+function report(log: Logger, tool: string, error: unknown): void {
+  if (error instanceof NothingToRead) return
+  if (error instanceof TooltrailError && error.code !== 'storage_failed') return
+  log.error('an MCP tool failed', error, { tool })
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof NothingToRead) return error.message
+  if (!(error instanceof TooltrailError)) return 'something went wrong on our side'
+  if (error.code === 'storage_failed') return 'the storage did not respond: try again'
+  return error.retryable ? `${error.message}: try again` : error.message
+}

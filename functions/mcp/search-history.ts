@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { definedFields } from '../domain/defined-fields.ts'
+import { SESSION_PATTERN } from '../domain/ids.ts'
+import { renderEntries } from '../search/entries.ts'
+import { endOf, moment } from '../tools/search-history.ts'
+import { goOnWith, pageOf } from './memory-tool.ts'
+import type { MemoryTool } from './memory-tool.ts'
+
+const input = z.strictObject({
+  query: z
+    .string()
+    .max(1_000)
+    .describe('What to look for: words, names, identifiers, parts of paths. Nothing in it is syntax.'),
+  session: z.string().regex(SESSION_PATTERN, 'must be the id of a session').optional().describe('Only this session.'),
+  role: z
+    .enum(['user', 'assistant', 'tool_call', 'tool_result'])
+    .optional()
+    .describe('Only what users wrote, what assistants wrote, the calls, or the results.'),
+  tool: z.string().min(1).max(128).optional().describe('Only calls and results of the tool with this name.'),
+  agent: z.string().min(1).max(128).optional().describe('Only what the agent with this name did.'),
+  since: moment.optional().describe('Only entries from this date or time on (UTC where no zone is given).'),
+  until: moment.optional().describe('Only entries up to this date (the whole day) or time.'),
+  limit: z.int().min(1).max(50).default(10).describe('How many entries at most.'),
+  after: z.string().min(1).max(4_096).optional().describe('`next` of the page before.'),
+})
+
+/** Searches all that the caller may see. */
+export const searchHistoryTool: MemoryTool<typeof input> = {
+  name: 'search_history',
+  title: 'Search the history',
+  description:
+    'Searches everything that was said and done in earlier sessions: messages, tool calls and tool results. Each hit comes ' +
+    'with the entries just before and after it. Pass its pointer (output:…) to read_output, or its session to read_session.',
+  input,
+  async recall({ service, shapes }, caller, { query, since, until, limit, after, ...filters }) {
+    const { entries, next, incomplete } = await service.search({
+      scope: { tenant: caller.tenant, ...definedFields({ owner: caller.owner }) },
+      text: query,
+      filters: definedFields({
+        ...filters,
+        since: since === undefined ? undefined : Date.parse(since),
+        until: until === undefined ? undefined : endOf(until),
+      }),
+      limit,
+      ...definedFields({ after }),
+    })
+    const found =
+      entries.length > 0 ? renderEntries(entries) : `Nothing in the history matches ${JSON.stringify(query)}.`
+    const late = incomplete === true ? ['The latest entries are not indexed yet: search again in a moment.'] : []
+    return {
+      text: [found, ...goOnWith(next), ...late].join('\n'),
+      content: { ...pageOf(entries.map(shapes.searchHit), next), ...definedFields({ incomplete }) },
+    }
+  },
+}

@@ -1,0 +1,29 @@
+import type { UsageSum } from '../domain/usage-sums.ts'
+
+export type UsageGroup = 'day' | 'agent' | 'owner' | 'session' | 'model'
+
+export interface UsageQuery {
+  readonly tenant: string
+  /** First and last day, both included (UTC, as `2026-11-22`). */
+  readonly from: string
+  readonly to: string
+  readonly by: UsageGroup
+  /** Of this owner's sessions alone. */
+  readonly owner?: string
+}
+
+/** Rows of sessions that one query may take in. */
+export const MOST_USAGE_ROWS = 10_000
+
+/**
+ * What completions have used. Each is counted once, in the write that stores it, on the day on which it was made. The counts
+ * stay when the session is deleted: they are what a provider bills, and hold no content.
+ */
+export interface UsageLedger {
+  /**
+   * Sums by group and model, in no order. Days, agents and models of a tenant are summed from rows that do not grow with the
+   * number of its sessions. Owners and sessions, and everything of one owner, are summed from a few rows for each session and day:
+   * rejects with `invalid_query` when that takes in more than `MOST_USAGE_ROWS`.
+   */
+  sums(query: UsageQuery): Promise<readonly UsageSum[]>
+}

@@ -1,0 +1,105 @@
+import { existsSync, statfsSync } from 'node:fs'
+import { join } from 'node:path'
+import { newKeySecret } from '../../access/key-secret.ts'
+import { checkModel } from '../../adapters/models/models.ts'
+import { examineDatabase } from '../../adapters/sqlite/examine.ts'
+import type { Settings } from '../config.ts'
+import { startForCommand } from './start-for-command.ts'
+import { DATABASE } from './private-data.ts'
+
+/** One thing that was looked at. */
+export interface Finding {
+  readonly name: string
+  readonly state: 'good' | 'warning' | 'bad'
+  /** What was found, and what to do about it. */
+  readonly detail: string
+}
+
+const MEGABYTE = 1_048_576
+const LITTLE_SPACE = 1_024 * MEGABYTE
+
+/** Looks at everything that the program needs on this machine. Starts it for a moment, which makes the data folder. */
+export async function* examineMachine(settings: Settings): AsyncGenerator<Finding> {
+  yield nodeFinding(process.versions.node)
+  yield* folderFindings(settings.dataFolder)
+  yield modelFinding(settings)
+  yield await startFinding(settings)
+  yield await runningFinding(settings)
+}
+
+function nodeFinding(version: string): Finding {
+  const isNew = Number(version.split('.')[0]) >= 24
+  return {
+    name: 'node',
+    state: isNew ? 'good' : 'bad',
+    detail: isNew ? version : `${version}: install Node 24 or newer`,
+  }
+}
+
+function* folderFindings(folder: string): Generator<Finding> {
+  if (!existsSync(folder)) {
+    yield { name: 'data folder', state: 'good', detail: `${folder} does not exist yet; the first start makes it` }
+    return
+  }
+  const { bavail, bsize } = statfsSync(folder)
+  const free = bavail * bsize
+  const space = `${folder}, ${Math.round(free / MEGABYTE)} MB free`
+  if (free < LITTLE_SPACE) yield { name: 'data folder', state: 'warning', detail: `${space}: make room` }
+  else yield { name: 'data folder', state: 'good', detail: space }
+  const path = join(folder, DATABASE)
+  if (existsSync(path)) yield databaseFinding(path)
+}
+
+function databaseFinding(path: string): Finding {
+  const name = 'database'
+  try {
+    const { bytes, damage, unindexed } = examineDatabase(path)
+    if (damage.length > 0)
+      return { name, state: 'bad', detail: `${path} is damaged (${damage.join('; ')}): put a backup in its place` }
+    const size = `${(bytes / MEGABYTE).toFixed(1)} MB`
+    const rest = unindexed === 0 ? '' : `, ${unindexed} messages are indexed before the next search`
+    return { name, state: 'good', detail: `${size}, sound${rest}` }
+  } catch (error) {
+    return { name, state: 'bad', detail: `${path} cannot be read: ${(error as Error).message}` }
+  }
+}
+
+function modelFinding({ model, modelSettings }: Settings): Finding {
+  const name = 'model'
+  if (model.startsWith('demo/'))
+    return {
+      name,
+      state: 'warning',
+      detail: `${model} is no real model: set ANTHROPIC_API_KEY, OPENAI_API_KEY or MODEL`,
+    }
+  try {
+    checkModel(model, modelSettings)
+    return { name, state: 'good', detail: model }
+  } catch (error) {
+    return { name, state: 'bad', detail: `${model}: ${(error as Error).message}` }
+  }
+}
+
+/** Agents, tools and the rest of the settings are checked by starting. */
+async function startFinding(settings: Settings): Promise<Finding> {
+  try {
+    const server = await startForCommand(settings, { secret: newKeySecret(), tenant: 'default' })
+    await server.close()
+    return { name: 'settings', state: 'good', detail: 'the program starts with them' }
+  } catch (error) {
+    return { name: 'settings', state: 'bad', detail: (error as Error).message }
+  }
+}
+
+async function runningFinding({ host, port }: Settings): Promise<Finding> {
+  const name = 'program'
+  const url = `http://${host}:${port}`
+  try {
+    const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) })
+    const { status, version } = (await response.json()) as { status?: string; version?: string }
+    if (version === undefined) return { name, state: 'warning', detail: `${url} belongs to another program: set PORT` }
+    return { name, state: status === 'ok' ? 'good' : 'bad', detail: `${version} listens on ${url}, ${status}` }
+  } catch {
+    return { name, state: 'good', detail: `does not run on ${url}; start it: tooltrail start` }
+  }
+}

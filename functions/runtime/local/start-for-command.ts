@@ -1,0 +1,32 @@
+import { NO_CAPS } from '../../access/rates.ts'
+import { hashKeySecret } from '../../access/key-secret.ts'
+import type { ApiKey } from '../../domain/api-key.ts'
+import type { KeyStore } from '../../ports/key-store.ts'
+import type { Settings } from '../config.ts'
+import { openPorts } from './open-ports.ts'
+import { startLocal, type LocalServer } from './start.ts'
+
+interface CommandAccess {
+  /** The one key that is accepted. */
+  readonly secret: string
+  readonly tenant: string
+}
+
+/** The program for one command: on a free port of this machine, for the holder of `secret` only. It logs errors only. */
+export async function startForCommand(settings: Settings, access: CommandAccess): Promise<LocalServer> {
+  const own: Settings = { ...settings, host: '127.0.0.1', port: 0, caps: NO_CAPS, logLevel: 'error' }
+  const ports = await openPorts(own)
+  return startLocal(own, { ports: { ...ports, keys: onlyKey(ports.keys, access, ports.clock.now()) } })
+}
+
+function onlyKey(keys: KeyStore, { secret, tenant }: CommandAccess, now: number): KeyStore {
+  const hash = hashKeySecret(secret)
+  const key: ApiKey = { id: 'command-line', tenant, scopes: ['admin'], caps: {}, createdAt: now }
+  return {
+    ...keys,
+    find: (given) => Promise.resolve(given === hash ? key : undefined),
+    list: () => Promise.resolve([key]),
+    any: () => Promise.resolve(true),
+    take: () => Promise.resolve(0),
+  }
+}

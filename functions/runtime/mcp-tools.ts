@@ -1,0 +1,71 @@
+import type { McpConnection } from '../adapters/mcp/connection.ts'
+import type { Agent, McpServer } from '../domain/agent.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { OutputStore } from '../ports/output-store.ts'
+import type { ToolRegistry } from '../ports/tool.ts'
+import { withSecrets } from './named-secrets.ts'
+import { VERSION } from './version.ts'
+
+export interface McpSettings {
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly outputs: OutputStore
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly allowedHosts: readonly string[]
+  /** The secrets that settings name, as they are now. */
+  secrets(): Promise<(name: string) => string | undefined>
+}
+
+/**
+ * Adds the tools of agents' MCP servers to a registry. The protocol's package is loaded when an agent with a server is opened;
+ * agents share the connection to a server that they configure alike.
+ */
+export function withMcpTools(settings: McpSettings): (list: ToolRegistry) => ToolRegistry {
+  return (list) => {
+    let opening: Promise<ToolRegistry> | undefined
+    return {
+      async open(agent, run) {
+        if (agent.mcp === undefined) return list.open(agent, run)
+        opening ??= openRegistry(settings, list)
+        return (await opening).open(agent, run)
+      },
+    }
+  }
+}
+
+async function openRegistry(settings: McpSettings, list: ToolRegistry): Promise<ToolRegistry> {
+  const { agents, outputs, clock, allowedHosts } = settings
+  const { createConnection } = await import('../adapters/mcp/connection.ts')
+  const { createMcpToolRegistry } = await import('../adapters/mcp/tool-registry.ts')
+  const connections = new Map<string, McpConnection>()
+  const all = [...agents.values()].flatMap(({ mcp = [] }) => mcp)
+  const longestMs = Math.max(0, ...all.map(({ timeoutMs }) => timeoutMs))
+  const connect = ({ url, headers }: McpServer): McpConnection => {
+    const name = JSON.stringify([url, headers])
+    const known = connections.get(name)
+    if (known !== undefined) return known
+    const sent = async (): Promise<Record<string, string>> => {
+      try {
+        const secret = await settings.secrets()
+        return Object.fromEntries(Object.entries(headers).map(([key, value]) => [key, withSecrets(value, secret)]))
+      } catch (error) {
+        settings.logger.error('an MCP server cannot be asked: its headers need a secret', error, {
+          host: new URL(url).host,
+        })
+        throw error
+      }
+    }
+    const opened = createConnection({
+      url,
+      headers: sent,
+      longestMs,
+      version: VERSION,
+      allowedHosts,
+      clock,
+    })
+    connections.set(name, opened)
+    return opened
+  }
+  return createMcpToolRegistry({ list, outputs, connect })
+}

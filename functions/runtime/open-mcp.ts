@@ -1,0 +1,14 @@
+import type { AppDependencies } from '../http/dependencies.ts'
+import { messageMaker } from '../http/v1/resources/message.ts'
+import { searchHitResource } from '../http/v1/resources/search.ts'
+import { sessionResource } from '../http/v1/resources/session.ts'
+import type { McpDependencies } from '../mcp/serving.ts'
+
+/** The MCP server over the backend. Its package is loaded with the first request: most processes never get one. */
+export function openMcp(dependencies: Omit<McpDependencies, 'shapes'>): AppDependencies['mcp'] {
+  const shapes = { session: sessionResource, messages: messageMaker, searchHit: searchHitResource }
+  let opening: Promise<AppDependencies['mcp']> | undefined
+  const open = async (): Promise<AppDependencies['mcp']> =>
+    (await import('../mcp/serving.ts')).createMcpServing({ ...dependencies, shapes })
+  return async (request, visit) => (await (opening ??= open()))(request, visit)
+}

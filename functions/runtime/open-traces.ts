@@ -1,0 +1,15 @@
+import type { Clock } from '../ports/clock.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { TraceExport, TraceSettings } from './trace-export.ts'
+
+const NOWHERE: TraceExport = { flush: async () => undefined, stop: async () => undefined }
+
+/** Starts to send the spans of this process where `settings` say. Without them nothing is recorded, and nothing is loaded. */
+export async function openTraces(
+  settings: TraceSettings | undefined,
+  dependencies: { readonly clock: Clock; readonly logger: Logger },
+): Promise<TraceExport> {
+  if (settings === undefined) return NOWHERE
+  const { startTraceExport } = await import('./trace-export.ts')
+  return startTraceExport(settings, dependencies)
+}

@@ -1,0 +1,98 @@
+import { request as plainRequest } from 'node:http'
+import type { IncomingMessage, RequestOptions } from 'node:http'
+import { request as secureRequest } from 'node:https'
+import type { LookupFunction } from 'node:net'
+import { useAgent } from 'request-filtering-agent'
+import { isAllowedHost, refusedAddress } from './allowed-hosts.ts'
+import { requireNotInternal, withoutInternal } from './more-internal-addresses.ts'
+
+/** What a response may take: bytes of its body, and milliseconds from the request to its end. */
+export interface ResponseLimits {
+  readonly bytes: number
+  readonly milliseconds: number
+}
+
+export interface GuardedRequest {
+  readonly method: string
+  readonly headers: Headers
+  readonly body?: string
+  readonly signal?: AbortSignal
+  readonly limits: ResponseLimits
+  /** `host` or `host:port`: addresses that may be internal, and asked over plain HTTP. */
+  readonly allowedHosts: readonly string[]
+  /** Resolves names to addresses. @default the machine's own resolver */
+  readonly lookup?: LookupFunction
+  /** The program may end while the response is open. */
+  readonly isBackground?: boolean
+}
+
+/**
+ * Sends one request to a server that an operator has named, and follows no redirect. Its address is checked at the connection
+ * itself, so no name leads to an internal host unless it is allowed. The body of the response is cut off with an error at its
+ * limits. Rejects with a message that names the host and no address.
+ */
+export async function guardedFetch(url: URL, request: GuardedRequest): Promise<Response> {
+  const refused = refusedAddress(url, request.allowedHosts)
+  if (refused !== undefined) throw new TypeError(`${url.host} ${refused}`)
+  const { signal, limits } = request
+  const tooLong = AbortSignal.timeout(limits.milliseconds)
+  const over = signal === undefined ? tooLong : AbortSignal.any([signal, tooLong])
+  const response = await send(url, request, over)
+  if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') {
+    response.destroy()
+    throw new Error(`${url.host} compresses its response, although it was asked not to`)
+  }
+  const headers = new Headers()
+  for (let at = 0; at < response.rawHeaders.length; at += 2)
+    headers.append(response.rawHeaders[at] ?? '', response.rawHeaders[at + 1] ?? '')
+  const { statusCode: status = 502, statusMessage: statusText = '' } = response
+  const hasBody = ![204, 205, 304].includes(status)
+  if (!hasBody) response.destroy()
+  return new Response(hasBody ? ReadableStream.from(bounded(url, response, limits.bytes)) : null, {
+    status: status < 200 || status > 599 ? 502 : status,
+    statusText,
+    headers,
+  })
+}
+
+function send(url: URL, request: GuardedRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  const { method, headers, body, allowedHosts, lookup } = request
+  const ask = url.protocol === 'https:' ? secureRequest : plainRequest
+  const sent = { ...Object.fromEntries(headers), 'user-agent': 'tooltrail', 'accept-encoding': 'identity' }
+  const options: RequestOptions = { method, signal, headers: sent, ...(lookup && { lookup }) }
+  return new Promise((resolve, reject) => {
+    try {
+      if (!isAllowedHost(url, allowedHosts)) {
+        requireNotInternal(url, [])
+        Object.assign(options, { agent: useAgent(url.href), lookup: withoutInternal([], lookup) })
+      } else options.agent = false
+      const asked = ask(url, options, resolve).on('error', (cause) =>
+        reject(signal.aborted ? cause : unreachable(url, cause)),
+      )
+      if (request.isBackground === true) asked.on('socket', (socket) => socket.unref())
+      asked.end(body)
+    } catch (cause) {
+      reject(unreachable(url, cause as Error))
+    }
+  })
+}
+
+/** The reason, without the refused address: it may be told to a model. */
+function unreachable(url: URL, cause: Error): Error {
+  const code = (cause as NodeJS.ErrnoException).code
+  const reason = /is not allowed/.test(cause.message) ? 'its address is not a public one' : (code ?? cause.message)
+  return new Error(`${url.host} cannot be reached: ${reason}`, { cause })
+}
+
+async function* bounded(url: URL, response: IncomingMessage, most: number): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  try {
+    for await (const chunk of response as AsyncIterable<Uint8Array>) {
+      bytes += chunk.byteLength
+      if (bytes > most) throw new RangeError(`${url.host} sent more than ${most} bytes, which is the most`)
+      yield chunk
+    }
+  } finally {
+    response.destroy()
+  }
+}

@@ -1,0 +1,36 @@
+import type { NewMessage } from '../../functions/client/api-types.ts'
+import { plural } from '../shell/words.ts'
+
+/** Bytes of all files of an input: base64 adds a third, and the API takes 4 MB. */
+const MOST_BYTES = 2_900_000
+const MOST_FILES = 32
+
+type Parts = Exclude<NewMessage['content'], string>
+
+/** Why these files cannot be sent together; undefined if they can. */
+export function refusalOf(files: readonly File[]): string | undefined {
+  if (files.length > MOST_FILES) return `at most ${plural(MOST_FILES, 'file')} at once`
+  const bytes = files.reduce((sum, { size }) => sum + size, 0)
+  return bytes > MOST_BYTES ? `all files together may have ${MOST_BYTES / 1_000_000} MB` : undefined
+}
+
+/** An input of a text and files, as the API takes it. */
+export async function contentOf(text: string, files: readonly File[]): Promise<NewMessage['content']> {
+  if (files.length === 0) return text
+  const parts: Parts = await Promise.all(
+    files.map(async (file) => ({
+      type: file.type.startsWith('image/') ? ('image' as const) : ('file' as const),
+      media_type: file.type === '' ? 'application/octet-stream' : (file.type.split(';')[0] ?? ''),
+      filename: file.name,
+      data: base64(new Uint8Array(await file.arrayBuffer())),
+    })),
+  )
+  return text === '' ? parts : [{ type: 'text', text }, ...parts]
+}
+
+/** In pieces: a call takes no million arguments. */
+function base64(bytes: Uint8Array): string {
+  let text = ''
+  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000))
+  return btoa(text)
+}

@@ -1,0 +1,114 @@
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { Failure, Problem } from '../shell/failure.tsx'
+import { useStore } from '../shell/store.ts'
+import { VirtualList } from '../shell/virtual-list.tsx'
+import { Composer } from './composer.tsx'
+import type { Conversation, ConversationStore } from './conversation-store.ts'
+import { DraftView, EntryView } from './entry.tsx'
+import { entriesOf, holderOf } from './entries.ts'
+import type { Entry } from './entries.ts'
+import { Waiting } from './waiting.tsx'
+
+/** A session's log as a conversation, live. `target`: the message that the address points to. */
+export function ConversationView(props: {
+  readonly store: ConversationStore
+  readonly session: string
+  readonly target: string | undefined
+}) {
+  const { store, session, target } = props
+  const state = useStore(store)
+  const { log } = state
+  const entries = useMemo(() => entriesOf(log.messages), [log.messages])
+  const holder = target === undefined ? undefined : holderOf(entries, target)
+  const jumped = useRef<string | undefined>(undefined)
+  useEffect(() => {
+    if (target === undefined || jumped.current === target) return
+    jumped.current = target
+    void store.jumpTo(target)
+  }, [target, store])
+  return (
+    <div class="conversation">
+      <VirtualList<Entry>
+        label="Conversation"
+        items={entries}
+        keyOf={(entry) => entry.message.id}
+        estimate={(entry) => (entry.message.role === 'user' ? 90 : 140 + 44 * entry.calls.length)}
+        render={(entry) => <EntryView entry={entry} target={target} />}
+        target={holder}
+        onNearStart={() => void store.loadOlder()}
+        onNearEnd={() => void store.loadNewer()}
+        before={<Beginning state={state} empty={entries.length === 0} />}
+        after={<End store={store} state={state} />}
+      />
+      <RunStatus state={state} />
+      <Composer store={store} session={session} run={log.run} key={session} />
+    </div>
+  )
+}
+
+function Beginning({ state, empty }: { readonly state: Conversation; readonly empty: boolean }) {
+  if (state.loading) return <p class="quiet edge">Loading…</p>
+  if (state.older) return <p class="quiet edge">Loading older messages…</p>
+  if (!empty || state.log.drafts.length > 0 || state.pending.length > 0) return <p class="quiet edge">The beginning</p>
+  return <p class="quiet edge">Nothing has been said here yet.</p>
+}
+
+/** What is not in the log: what streams, what is queued, what waits, what went wrong. */
+function End({ store, state }: { readonly store: ConversationStore; readonly state: Conversation }) {
+  const { log, pending, error, newer } = state
+  if (newer) return <p class="quiet edge">Loading newer messages…</p>
+  const { run } = log
+  return (
+    <div class="end">
+      {log.drafts.map((draft) => (
+        <DraftView key={draft.key} draft={draft} />
+      ))}
+      {pending.map(({ text, after }) => (
+        <article key={`${after}${text}`} class="entry user pending">
+          <header>
+            <span class="who">You</span>
+            <span class="when">sent</span>
+          </header>
+          <div class="said">{text}</div>
+        </article>
+      ))}
+      {log.notices.map(({ key, text }) => (
+        <p key={key} class="notice">
+          {text}
+        </p>
+      ))}
+      {run === undefined ? null : <Waiting run={run} store={store} />}
+      {run?.status !== 'failed' ? null : (
+        <Problem code={run.error?.code ?? 'failed'} text={run.error?.message ?? 'the run failed'} />
+      )}
+      {run?.status === 'cancelled' ? <p class="notice">The run was cancelled.</p> : null}
+      {error === undefined ? null : (
+        <Failure error={error}>
+          <button type="button" class="link" onClick={store.dismiss}>
+            Dismiss
+          </button>
+        </Failure>
+      )}
+    </div>
+  )
+}
+
+/** For screen readers, too: what the run does. */
+function RunStatus({ state: { log, lost } }: { readonly state: Conversation }) {
+  const { run } = log
+  const words = lost
+    ? 'The connection is lost; trying again…'
+    : run?.status === 'running'
+      ? 'Running'
+      : run?.status === 'queued'
+        ? 'Queued'
+        : run?.status === 'paused'
+          ? 'Paused: waiting for you'
+          : ''
+  return (
+    <p class={`run-status${lost ? ' lost' : ''}`} role="status">
+      {words === '' ? null : <span class={`dot ${lost ? 'failed' : (run?.status ?? '')}`} />}
+      {words}
+    </p>
+  )
+}

@@ -1,0 +1,133 @@
+import type { Message } from '../../functions/client/api-types.ts'
+import { Problem } from '../shell/failure.tsx'
+import { moment, tokens, whole } from '../shell/words.ts'
+import { href } from '../shell/place.ts'
+import { ToolCall } from '../tools/tool-call.tsx'
+import type { CallEntry, Entry } from './entries.ts'
+import type { Draft } from './log.ts'
+import { Markdown } from './markdown.tsx'
+import { Media } from './media.tsx'
+
+/** One message, with the calls it made. `target`: the message that the address points to. */
+export function EntryView({ entry, target }: { readonly entry: Entry; readonly target?: string | undefined }) {
+  const { message, calls } = entry
+  if (message.role === 'tool')
+    return (
+      <>
+        {calls.map((call) => (
+          <Call key={call.message.id} call={call} target={target} />
+        ))}
+      </>
+    )
+  return (
+    <article class={`entry ${message.role}${message.id === target ? ' target' : ''}`} id={message.id}>
+      <EntryHead message={message} />
+      <Parts message={message} />
+      {calls.length === 0 ? null : (
+        <div class="calls">
+          {calls.map((call) => (
+            <Call key={call.message.id} call={call} target={target} />
+          ))}
+        </div>
+      )}
+    </article>
+  )
+}
+
+function Call({ call, target }: { readonly call: CallEntry; readonly target: string | undefined }) {
+  return (
+    <ToolCall message={call.message} input={call.input} target={target}>
+      {call.members.length === 0 ? null : (
+        <div class="members">
+          {call.members.map((entry) => (
+            <EntryView key={entry.message.id} entry={entry} target={target} />
+          ))}
+        </div>
+      )}
+    </ToolCall>
+  )
+}
+
+function EntryHead({ message }: { readonly message: Message }) {
+  const { session_id: session, id, role, created_at: created, usage, model } = message
+  return (
+    <header>
+      <span class="who">{role === 'user' ? (message.user ?? 'You') : message.agent}</span>
+      <a
+        class="when"
+        href={href(`/sessions/${encodeURIComponent(session)}#${id}`)}
+        title={`${whole(created)}: link to this message`}
+      >
+        <time dateTime={created}>{moment(created)}</time>
+      </a>
+      {usage === undefined ? null : (
+        <span class="when" title={model}>
+          {tokens(usage.input_tokens)} in, {tokens(usage.output_tokens)} out
+        </span>
+      )}
+    </header>
+  )
+}
+
+function Parts({ message }: { readonly message: Message }) {
+  return (
+    <>
+      {message.parts.map((part, index) => {
+        switch (part.type) {
+          case 'text':
+            return message.role === 'user' ? (
+              <div key={index} class="said">
+                {part.text}
+              </div>
+            ) : (
+              <Markdown key={index} text={part.text} />
+            )
+          case 'reasoning':
+            return part.text === '' ? null : <Reasoning key={index} text={part.text} />
+          case 'image':
+          case 'file':
+            return <Media key={part.id} message={message} part={part} />
+          case 'error':
+            return <Problem key={index} code={part.code} text={part.text} />
+          default:
+            return null
+        }
+      })}
+    </>
+  )
+}
+
+function Reasoning({ text, open = false }: { readonly text: string; readonly open?: boolean }) {
+  return (
+    <details class="reasoning" open={open}>
+      <summary>Reasoning</summary>
+      <div class="said">{text}</div>
+    </details>
+  )
+}
+
+/** A completion as far as it has streamed. */
+export function DraftView({ draft }: { readonly draft: Draft }) {
+  return (
+    <article class="entry assistant draft">
+      <header>
+        <span class="who">{draft.agent ?? 'Assistant'}</span>
+        <span class="when">round {draft.round}</span>
+      </header>
+      {draft.parts.map((part, index) =>
+        part.type === 'call' ? (
+          <div key={index} class="call running">
+            <code class="call-line">
+              {part.name}({part.arguments.slice(0, 400)}
+            </code>
+          </div>
+        ) : part.type === 'reasoning' ? (
+          <Reasoning key={index} text={part.text} open />
+        ) : (
+          <Markdown key={index} text={part.text} />
+        ),
+      )}
+      <span class="cursor" aria-hidden="true" />
+    </article>
+  )
+}

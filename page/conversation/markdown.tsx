@@ -1,0 +1,150 @@
+import { marked } from 'marked'
+import type { Token, Tokens } from 'marked'
+import type { ComponentChildren } from 'preact'
+import { useMemo } from 'preact/hooks'
+
+/** Longer texts are shown as they are: parsing them would hold up the page. */
+const MOST_CHARACTERS = 200_000
+/** Deeper nesting is shown as text. */
+const MOST_DEPTH = 24
+
+/**
+ * Markdown as elements of ours, made from its tokens. Nothing in it becomes HTML: tags are shown as they are written, images as
+ * links, and links only where they lead to the web or to mail.
+ */
+export function Markdown({ text }: { readonly text: string }) {
+  const tokens = useMemo(() => (text.length > MOST_CHARACTERS ? undefined : marked.lexer(text)), [text])
+  if (tokens === undefined) return <pre class="plain">{text}</pre>
+  return <div class="markdown">{blocks(tokens, 0)}</div>
+}
+
+const blocks = (tokens: readonly Token[], depth: number): ComponentChildren[] =>
+  tokens.map((token, index) => <Block key={index} token={token} depth={depth} />)
+
+function Block({ token, depth }: { readonly token: Token; readonly depth: number }) {
+  if (depth > MOST_DEPTH) return <>{token.raw}</>
+  switch (token.type) {
+    case 'space':
+    case 'def':
+      return null
+    case 'hr':
+      return <hr />
+    case 'heading': {
+      const { depth: level, tokens } = token as Tokens.Heading
+      // Below the page's own headings.
+      return (
+        <div class={`heading heading-${level}`} role="heading" aria-level={Math.min(6, level + 2)}>
+          {inline(tokens, depth)}
+        </div>
+      )
+    }
+    case 'code':
+      return <Code token={token as Tokens.Code} />
+    case 'blockquote':
+      return <blockquote>{blocks((token as Tokens.Blockquote).tokens, depth + 1)}</blockquote>
+    case 'list':
+      return <List token={token as Tokens.List} depth={depth} />
+    case 'table':
+      return <Table token={token as Tokens.Table} depth={depth} />
+    case 'paragraph':
+      return <p>{inline((token as Tokens.Paragraph).tokens, depth)}</p>
+    case 'text': {
+      const { tokens, text } = token as Tokens.Text
+      return <>{tokens === undefined ? text : inline(tokens, depth)}</>
+    }
+    default:
+      return <p>{token.raw}</p>
+  }
+}
+
+function Code({ token: { lang, text } }: { readonly token: Tokens.Code }) {
+  return (
+    <figure class="code">
+      {lang === undefined || lang === '' ? null : <figcaption>{lang}</figcaption>}
+      <pre tabIndex={0}>{text}</pre>
+    </figure>
+  )
+}
+
+function List({ token, depth }: { readonly token: Tokens.List; readonly depth: number }) {
+  const items = token.items.map((item, index) => (
+    <li key={index}>
+      {item.task ? <input type="checkbox" checked={item.checked === true} disabled aria-label="done" /> : null}
+      {blocks(
+        item.tokens.filter(({ type }) => type !== 'checkbox'),
+        depth + 1,
+      )}
+    </li>
+  ))
+  return token.ordered ? <ol start={Number(token.start) || 1}>{items}</ol> : <ul>{items}</ul>
+}
+
+function Table({ token, depth }: { readonly token: Tokens.Table; readonly depth: number }) {
+  return (
+    <div class="table" tabIndex={0} role="region" aria-label="table">
+      <table>
+        <thead>
+          <tr>
+            {token.header.map((cell, index) => (
+              <th key={index}>{inline(cell.tokens, depth)}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {token.rows.map((row, at) => (
+            <tr key={at}>
+              {row.map((cell, index) => (
+                <td key={index}>{inline(cell.tokens, depth)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+const inline = (tokens: readonly Token[] = [], depth: number): ComponentChildren[] =>
+  tokens.map((token, index) => <Inline key={index} token={token} depth={depth + 1} />)
+
+function Inline({ token, depth }: { readonly token: Token; readonly depth: number }) {
+  if (depth > MOST_DEPTH) return <>{token.raw}</>
+  switch (token.type) {
+    case 'strong':
+      return <strong>{inline((token as Tokens.Strong).tokens, depth)}</strong>
+    case 'em':
+      return <em>{inline((token as Tokens.Em).tokens, depth)}</em>
+    case 'del':
+      return <del>{inline((token as Tokens.Del).tokens, depth)}</del>
+    case 'codespan':
+      return <code>{(token as Tokens.Codespan).text}</code>
+    case 'br':
+      return <br />
+    case 'link':
+    case 'image': {
+      const { href, text } = token as Tokens.Link
+      return <Address href={href} text={text} />
+    }
+    case 'escape':
+      return <>{(token as Tokens.Escape).text}</>
+    case 'text': {
+      const { tokens, text } = token as Tokens.Text
+      return <>{tokens === undefined ? text : inline(tokens, depth)}</>
+    }
+    default:
+      return <>{token.raw}</>
+  }
+}
+
+/** A link that says where it leads: its text may say something else. */
+function Address({ href, text }: { readonly href: string; readonly text: string }) {
+  const url = /^(?:https?:\/\/|mailto:)/i.test(href) && URL.canParse(href) ? new URL(href) : undefined
+  if (url === undefined) return <>{text === href ? text : `${text} (${href})`}</>
+  const shown = url.href
+  return (
+    <a href={shown} target="_blank" rel="noopener noreferrer nofollow">
+      {text === href || text === '' ? shown : text}
+      {text === href || text === '' ? null : <span class="address"> ({shown})</span>}
+    </a>
+  )
+}

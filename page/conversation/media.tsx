@@ -1,0 +1,48 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Message } from '../../functions/client/api-types.ts'
+import { client } from '../shell/api.ts'
+import { size } from '../shell/words.ts'
+import { saveAs } from '../tools/save.ts'
+
+type MediaPart = Extract<Message['parts'][number], { readonly media_type: string }>
+
+/** Images of these types are pixels and nothing else. */
+const SHOWN = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
+const MOST_BYTES = 10_000_000
+
+/** An image, or a file to download. */
+export function Media({ message, part }: { readonly message: Message; readonly part: MediaPart }) {
+  const [url, setUrl] = useState<string>()
+  const isShown = SHOWN.includes(part.media_type) && part.bytes <= MOST_BYTES
+  const read = async (): Promise<Blob> =>
+    (await client.readOutput(message.session_id, message.id, { part: part.id })).blob()
+  useEffect(() => {
+    if (!isShown) return undefined
+    let made: string | undefined
+    let gone = false
+    read().then(
+      (blob) => {
+        if (gone) return
+        made = URL.createObjectURL(blob.slice(0, blob.size, part.media_type))
+        setUrl(made)
+      },
+      () => undefined, // Its name stays, and the download tells what is wrong.
+    )
+    return () => {
+      gone = true
+      if (made !== undefined) URL.revokeObjectURL(made)
+    }
+  }, [part.id])
+  const name = part.filename ?? part.media_type
+  return (
+    <figure class="media">
+      {url === undefined ? null : <img src={url} alt={name} />}
+      <figcaption>
+        {name}, {size(part.bytes)}{' '}
+        <button type="button" class="link" onClick={() => void read().then((blob) => saveAs(blob, name))}>
+          Download
+        </button>
+      </figcaption>
+    </figure>
+  )
+}

@@ -1,0 +1,76 @@
+import { useState } from 'preact/hooks'
+import type { Run, ToolResults } from '../../functions/client/api-types.ts'
+import { Value } from '../tools/value.tsx'
+import type { ConversationStore } from './conversation-store.ts'
+
+type WaitingCall = Run['waiting'][number]
+
+/** The calls of a paused run that wait for a person: a decision, or the result of a tool that came with the input. */
+export function Waiting({ run, store }: { readonly run: Run; readonly store: ConversationStore }) {
+  if (run.status !== 'paused' || run.waiting.length === 0) return null
+  return (
+    <section class="waiting" aria-label="Waiting for you">
+      {run.waiting.map((call) => (
+        <WaitingForm key={call.message_id} call={call} resolve={store.resolve} />
+      ))}
+    </section>
+  )
+}
+
+type Resolve = (results: ToolResults) => Promise<void>
+
+function WaitingForm({ call, resolve }: { readonly call: WaitingCall; readonly resolve: Resolve }) {
+  const [output, setOutput] = useState('')
+  const [sending, setSending] = useState(false)
+  const names = { message_id: call.message_id, tool_call_id: call.tool_call_id }
+  const send = async (result: ToolResults['results'][number]): Promise<void> => {
+    setSending(true)
+    await resolve({ results: [result] })
+    setSending(false)
+  }
+  return (
+    <form
+      class="waiting-call"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void send({ ...names, output })
+      }}
+    >
+      <p>
+        <strong>{call.tool_name}</strong>{' '}
+        {call.needs === 'approval' ? 'needs your decision before it runs.' : 'is yours to execute.'}
+      </p>
+      <Value name="Arguments" text={call.arguments} />
+      {call.needs === 'approval' ? (
+        <div class="row">
+          <button
+            type="button"
+            class="primary"
+            disabled={sending}
+            onClick={() => void send({ ...names, approve: true })}
+          >
+            Approve
+          </button>
+          <button type="button" disabled={sending} onClick={() => void send({ ...names, approve: false })}>
+            Deny
+          </button>
+        </div>
+      ) : (
+        <>
+          <label>
+            Result of {call.tool_name}
+            <textarea rows={2} value={output} onInput={(event) => setOutput(event.currentTarget.value)} />
+          </label>
+          <div class="row">
+            <button type="submit" class="primary" disabled={sending}>
+              Send result
+            </button>
+            <button type="button" disabled={sending} onClick={() => void send({ ...names, error: output || 'failed' })}>
+              Send as error
+            </button>
+          </div>
+        </>
+      )}
+    </form>
+  )
+}

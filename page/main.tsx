@@ -1,0 +1,15 @@
+import { render } from 'preact'
+import { App } from './shell/app.tsx'
+import { followLinks } from './shell/place.ts'
+import { applyTheme } from './shell/theme.ts'
+import './style/theme.css'
+import './style/shell.css'
+import './style/conversation.css'
+import './style/tools.css'
+import './style/search.css'
+import './style/charts.css'
+
+applyTheme()
+followLinks()
+const root = document.getElementById('page')
+if (root !== null) render(<App />, root)

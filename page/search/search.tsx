@@ -1,0 +1,182 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Queries, SearchHit } from '../../functions/client/api-types.ts'
+import { client } from '../shell/api.ts'
+import { Failure } from '../shell/failure.tsx'
+import { snippet } from '../shell/marks.tsx'
+import { go, href, usePlace } from '../shell/place.ts'
+import { moment, whole } from '../shell/words.ts'
+import { FILTERS, SearchFilters } from './search-filters.tsx'
+
+/** After the last key; a search takes a few milliseconds. */
+const PAUSE_MS = 90
+
+interface Found {
+  readonly hits: readonly SearchHit[]
+  readonly next: string | null
+  readonly incomplete: boolean
+  readonly ms: number
+  readonly error: unknown
+}
+const NOTHING: Found = { hits: [], next: null, incomplete: false, ms: 0, error: undefined }
+
+/** Everything that was said and done, searched while somebody types. The address has the whole query. */
+export function SearchView() {
+  const { query } = usePlace()
+  const text = query.get('q') ?? ''
+  const name = query.toString()
+  const [found, setFound] = useState<Found>(NOTHING)
+  const field = useRef<HTMLInputElement>(null)
+  const list = useRef<HTMLOListElement>(null)
+
+  useEffect(() => {
+    document.title = text === '' ? 'Search · Tooltrail' : `${text} · Tooltrail`
+    field.current?.focus()
+  }, [])
+  useEffect(() => {
+    if (text.trim() === '') return setFound(NOTHING)
+    const leaving = new AbortController()
+    const timer = setTimeout(() => void search(queryOf(query), leaving.signal, setFound), PAUSE_MS)
+    return () => {
+      clearTimeout(timer)
+      leaving.abort()
+    }
+  }, [name])
+
+  const change = (values: { readonly [name: string]: string }): void => {
+    const next = new URLSearchParams(query)
+    for (const [key, value] of Object.entries(values))
+      if (value === '') next.delete(key)
+      else next.set(key, value)
+    go(`/search?${next.toString()}`, { replace: true })
+  }
+  /** Arrows go from the field to the hits, and between them. */
+  const press = (event: KeyboardEvent): void => {
+    const links = [...(list.current?.querySelectorAll('a') ?? [])]
+    const at = links.findIndex((link) => link === document.activeElement)
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+    if (step !== 0) {
+      event.preventDefault()
+      const next = at === -1 && step === -1 ? undefined : links[Math.min(links.length - 1, at + step)]
+      if (next === undefined) field.current?.focus()
+      else next.focus()
+    }
+    const first = found.hits[0]
+    if (event.key === 'Enter' && at === -1 && first !== undefined) go(addressOf(first))
+    if (event.key === 'Escape') field.current?.focus()
+  }
+  return (
+    <section class="search" aria-label="Search">
+      <header class="search-head">
+        <a class="back" href={href('/')} aria-label="All sessions">
+          ‹
+        </a>
+        <input
+          ref={field}
+          class="search-field"
+          type="search"
+          aria-label="Search everything that was said and done"
+          placeholder="What was said, which tool was called, what came back…"
+          value={text}
+          maxLength={1_000}
+          onInput={(event) => change({ q: event.currentTarget.value })}
+          onKeyDown={press}
+        />
+        <SearchFilters query={query} change={change} />
+      </header>
+      <div class="search-body">
+        <Summary text={text} found={found} />
+        {found.error === undefined ? null : <Failure error={found.error} />}
+        <ol id="hits" ref={list} aria-label="Hits" onKeyDown={press}>
+          {found.hits.map((hit) => (
+            <Hit key={hit.message_id + hit.role} hit={hit} />
+          ))}
+        </ol>
+        {found.next === null ? null : (
+          <button type="button" class="more" onClick={() => void more(queryOf(query), found, setFound)}>
+            More hits
+          </button>
+        )}
+      </div>
+    </section>
+  )
+}
+
+const addressOf = (hit: SearchHit): string => `/sessions/${encodeURIComponent(hit.session_id)}#${hit.message_id}`
+
+function Summary({ text, found }: { readonly text: string; readonly found: Found }) {
+  if (text.trim() === '')
+    return (
+      <p class="quiet search-hint">
+        Find anything an agent ever did: words, parts of identifiers, paths, error messages, arguments of a call, lines
+        of its output. <kbd>↓</kbd> <kbd>↑</kbd> choose a hit, <kbd>Enter</kbd> opens it where it happened.
+      </p>
+    )
+  const words = found.hits.length === 0 ? 'Nothing found' : `${found.hits.length}${found.next === null ? '' : '+'} hits`
+  return (
+    <p class="quiet" role="status">
+      {words}
+      {found.ms === 0 ? '' : ` in ${found.ms} ms`}
+      {found.incomplete ? '; the newest entries are still being indexed' : ''}
+    </p>
+  )
+}
+
+function Hit({ hit }: { readonly hit: SearchHit }) {
+  return (
+    <li class={`hit ${hit.role}`}>
+      <a href={href(addressOf(hit))}>
+        <header>
+          <span class="label">{hit.label.toLowerCase()}</span>
+          {hit.tool_name === undefined ? null : <code>{hit.tool_name}</code>}
+          {hit.status === undefined || hit.status === 'completed' ? null : (
+            <span class={`state ${hit.status}`}>{hit.status}</span>
+          )}
+          <span class="grow" />
+          <span class="quiet hit-session">{hit.session_id}</span>
+          <time class="quiet" dateTime={hit.created_at} title={whole(hit.created_at)}>
+            {moment(hit.created_at)}
+          </time>
+        </header>
+        <Neighbour of={hit.before} />
+        <p class="snippet">{snippet(hit.snippet)}</p>
+        <Neighbour of={hit.after} />
+      </a>
+    </li>
+  )
+}
+
+function Neighbour({ of }: { readonly of: SearchHit['before'] }) {
+  if (of === null) return null
+  return (
+    <p class="neighbour">
+      <span class="label">{of.label.toLowerCase()}</span> {of.text}
+    </p>
+  )
+}
+
+type Query = Queries['searchHistory']
+
+function queryOf(query: URLSearchParams): Query {
+  const filters = FILTERS.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : []))
+  return { q: query.get('q') ?? '', limit: 20, ...(Object.fromEntries(filters) as Partial<Query>) }
+}
+
+async function search(query: Query, signal: AbortSignal, show: (found: Found) => void): Promise<void> {
+  const begun = performance.now()
+  try {
+    const { data, next, incomplete = false } = await client.search(query, { signal })
+    if (!signal.aborted)
+      show({ hits: data, next, incomplete, ms: Math.round(performance.now() - begun), error: undefined })
+  } catch (error) {
+    if (!signal.aborted) show({ ...NOTHING, error })
+  }
+}
+
+async function more(query: Query, found: Found, show: (found: Found) => void): Promise<void> {
+  try {
+    const page = await client.search({ ...query, after: found.next ?? undefined })
+    show({ ...found, hits: [...found.hits, ...page.data], next: page.next })
+  } catch (error) {
+    show({ ...found, error })
+  }
+}

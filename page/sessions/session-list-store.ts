@@ -1,0 +1,100 @@
+import type { Queries, Session } from '../../functions/client/api-types.ts'
+import { client } from '../shell/api.ts'
+import { createStore } from '../shell/store.ts'
+import type { Store } from '../shell/store.ts'
+
+const PAGE = 50
+const LOOK_MS = 3_000
+
+export interface SessionFilters {
+  readonly owner: string
+  readonly agent: string
+  readonly status: NonNullable<Queries['listSessions']['run_status']> | ''
+}
+export interface SessionList {
+  readonly sessions: readonly Session[]
+  readonly next: string | null
+  readonly loading: boolean
+  readonly filters: SessionFilters
+  readonly error: unknown
+}
+
+export interface SessionListStore extends Store<SessionList> {
+  filter(filters: SessionFilters): void
+  more(): Promise<void>
+  refresh(): Promise<void>
+  close(): void
+}
+
+/** The sessions, newest activity first; looked at again every few seconds while the page is seen. */
+export function openSessionList(): SessionListStore {
+  const store = createStore<SessionList>({
+    sessions: [],
+    next: null,
+    loading: true,
+    filters: { owner: '', agent: '', status: '' },
+    error: undefined,
+  })
+  const change = (part: Partial<SessionList>): void => store.set({ ...store.get(), ...part })
+  let turn = 0
+
+  const read = (after: string | undefined) => {
+    const { owner, agent, status } = store.get().filters
+    return client.listSessions({
+      limit: PAGE,
+      after,
+      owner: owner === '' ? undefined : owner,
+      agent: agent === '' ? undefined : agent,
+      run_status: status === '' ? undefined : status,
+    })
+  }
+
+  async function refresh(): Promise<void> {
+    const mine = ++turn
+    try {
+      const page = await read(undefined)
+      if (mine !== turn) return
+      const { sessions, next } = store.get()
+      const newest = new Set(page.data.map(({ id }) => id))
+      const isAll = sessions.length <= PAGE
+      // Pages that were loaded further down stay.
+      const rest = isAll ? [] : sessions.slice(PAGE).filter(({ id }) => !newest.has(id))
+      change({ sessions: [...page.data, ...rest], next: isAll ? page.next : next, loading: false, error: undefined })
+    } catch (error) {
+      if (mine === turn) change({ error, loading: false })
+    }
+  }
+
+  const look = (): void => {
+    if (!document.hidden) void refresh()
+  }
+  const timer = setInterval(look, LOOK_MS)
+  document.addEventListener('visibilitychange', look)
+  void refresh()
+
+  return {
+    ...store,
+    refresh,
+    filter(filters) {
+      change({ filters, sessions: [], next: null, loading: true })
+      void refresh()
+    },
+    async more() {
+      const { next, loading } = store.get()
+      if (next === null || loading) return
+      change({ loading: true })
+      try {
+        const page = await read(next)
+        const known = new Set(store.get().sessions.map(({ id }) => id))
+        const added = page.data.filter(({ id }) => !known.has(id))
+        change({ sessions: [...store.get().sessions, ...added], next: page.next, loading: false })
+      } catch (error) {
+        change({ error, loading: false })
+      }
+    },
+    close() {
+      clearInterval(timer)
+      document.removeEventListener('visibilitychange', look)
+    },
+  }
+}

@@ -1,0 +1,135 @@
+import { useState } from 'preact/hooks'
+import type { Session } from '../../functions/client/api-types.ts'
+import { Failure } from '../shell/failure.tsx'
+import { href } from '../shell/place.ts'
+import { useStore } from '../shell/store.ts'
+import { compact, moment, plural } from '../shell/words.ts'
+import type { SessionFilters, SessionListStore } from './session-list-store.ts'
+
+const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const
+
+/** All sessions, with what their latest run does. `current`: the one that is shown. */
+export function SessionListView({
+  store,
+  current,
+}: {
+  readonly store: SessionListStore
+  readonly current: string | undefined
+}) {
+  const { sessions, next, loading, filters, error } = useStore(store)
+  const [words, setWords] = useState('')
+  const wanted = words.trim().toLowerCase()
+  const shown = sessions.filter(
+    ({ id, title, owner }) =>
+      wanted === '' || [id, title ?? '', owner ?? ''].some((text) => text.toLowerCase().includes(wanted)),
+  )
+  return (
+    <nav class="sessions" aria-label="Sessions">
+      <div class="filters">
+        <input
+          type="search"
+          value={words}
+          placeholder="Filter sessions"
+          aria-label="Filter sessions by title, id or owner"
+          onInput={(event) => setWords(event.currentTarget.value)}
+        />
+        <MoreFilters filters={filters} sessions={sessions} change={store.filter} />
+      </div>
+      {error === undefined ? null : <Failure error={error} />}
+      <ul>
+        {shown.map((session) => (
+          <SessionRow key={session.id} session={session} isCurrent={session.id === current} />
+        ))}
+      </ul>
+      {loading && sessions.length === 0 ? <p class="quiet edge">Loading…</p> : null}
+      {!loading && shown.length === 0 ? <p class="quiet edge">No session{wanted === '' ? ' yet' : ' fits'}.</p> : null}
+      {next === null ? null : (
+        <button type="button" class="more" disabled={loading} onClick={() => void store.more()}>
+          Older sessions
+        </button>
+      )}
+    </nav>
+  )
+}
+
+function SessionRow({ session, isCurrent }: { readonly session: Session; readonly isCurrent: boolean }) {
+  const { id, title, owner, agent, run, usage, updated_at: updated } = session
+  const details = [
+    owner ?? undefined,
+    agent === 'default' ? undefined : agent,
+    plural(usage.runs, 'run'),
+    usage.total_tokens === null ? undefined : `${compact(usage.total_tokens)} tokens`,
+  ].filter((text) => text !== undefined)
+  return (
+    <li>
+      <a
+        href={href(`/sessions/${encodeURIComponent(id)}`)}
+        aria-current={isCurrent ? 'page' : undefined}
+        class="session-row"
+      >
+        <span class={`dot ${run?.status ?? 'none'}`} title={run?.status ?? 'no run yet'} />
+        <span class="session-title">{title ?? id}</span>
+        <time dateTime={updated}>{moment(updated)}</time>
+        <span class="session-details">
+          <span class="visually-hidden">{run?.status ?? 'no run yet'}. </span>
+          {details.join(' · ')}
+        </span>
+      </a>
+    </li>
+  )
+}
+
+interface FilterProps {
+  readonly filters: SessionFilters
+  readonly sessions: readonly Session[]
+  readonly change: (filters: SessionFilters) => void
+}
+
+function MoreFilters({ filters, sessions, change }: FilterProps) {
+  const set = Object.values(filters).filter((value) => value !== '').length
+  const owners = [...new Set(sessions.flatMap(({ owner }) => owner ?? []))].toSorted()
+  const agents = [...new Set(sessions.map(({ agent }) => agent))].toSorted()
+  return (
+    <details class="more-filters">
+      <summary>Filters{set === 0 ? '' : ` (${set})`}</summary>
+      <label>
+        Owner
+        <input
+          list="owners"
+          value={filters.owner}
+          onChange={(event) => change({ ...filters, owner: event.currentTarget.value.trim() })}
+        />
+      </label>
+      <label>
+        Agent
+        <input
+          list="agents"
+          value={filters.agent}
+          onChange={(event) => change({ ...filters, agent: event.currentTarget.value.trim() })}
+        />
+      </label>
+      <label>
+        Latest run
+        <select
+          value={filters.status}
+          onChange={(event) => change({ ...filters, status: event.currentTarget.value as SessionFilters['status'] })}
+        >
+          <option value="">any</option>
+          {STATUSES.map((status) => (
+            <option key={status}>{status}</option>
+          ))}
+        </select>
+      </label>
+      <datalist id="owners">
+        {owners.map((owner) => (
+          <option key={owner} value={owner} />
+        ))}
+      </datalist>
+      <datalist id="agents">
+        {agents.map((agent) => (
+          <option key={agent} value={agent} />
+        ))}
+      </datalist>
+    </details>
+  )
+}

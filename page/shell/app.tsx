@@ -1,0 +1,144 @@
+import { useEffect, useState } from 'preact/hooks'
+import { SessionListView } from '../sessions/session-list.tsx'
+import { openSessionList } from '../sessions/session-list-store.ts'
+import type { SessionListStore } from '../sessions/session-list-store.ts'
+import { SearchView } from '../search/search.tsx'
+import { SessionView } from '../sessions/session.tsx'
+import { UsageView } from '../usage/usage.tsx'
+import { client, keepKey, keyNeeded, readKey } from './api.ts'
+import { Failure } from './failure.tsx'
+import { KeyForm } from './key-form.tsx'
+import { useKeys } from './keys.ts'
+import { go, href, usePlace } from './place.ts'
+import type { Place } from './place.ts'
+import { useStore } from './store.ts'
+import { nextTheme, setTheme, theme } from './theme.ts'
+
+/** The page: the sessions on the left, one view beside them. */
+export function App() {
+  if (useStore(keyNeeded)) return <KeyForm />
+  return <Shell />
+}
+
+function Shell() {
+  const place = usePlace()
+  const [list, setList] = useState<SessionListStore>()
+  useEffect(() => {
+    const opened = openSessionList()
+    setList(opened)
+    return () => opened.close()
+  }, [])
+  useKeys({
+    '/': () => go('/search'),
+    j: () => step(list, place, 1),
+    k: () => step(list, place, -1),
+  })
+  const [, section = '', session = '', view = ''] = place.path.split('/')
+  const isHome = section === ''
+  return (
+    <div class={`shell${isHome ? ' home' : ''}`}>
+      <aside class="side">
+        <SideHead list={list} section={section} />
+        {list === undefined ? null : (
+          <SessionListView store={list} current={section === 'sessions' ? decodeURIComponent(session) : undefined} />
+        )}
+      </aside>
+      <main class="main">
+        <View place={place} section={section} session={session} view={view} />
+      </main>
+    </div>
+  )
+}
+
+/** Shows the next or the previous session of the list. */
+function step(list: SessionListStore | undefined, { path }: Place, by: 1 | -1): void {
+  const sessions = list?.get().sessions ?? []
+  const at = sessions.findIndex(({ id }) => path.split('/')[2] === encodeURIComponent(id))
+  const next = sessions[at === -1 ? 0 : at + by]
+  if (next !== undefined) go(`/sessions/${encodeURIComponent(next.id)}`)
+}
+
+interface ViewProps {
+  readonly place: Place
+  readonly section: string
+  readonly session: string
+  readonly view: string
+}
+
+function View({ place, section, session, view }: ViewProps) {
+  if (section === 'sessions' && session !== '')
+    return (
+      <SessionView
+        session={decodeURIComponent(session)}
+        view={view}
+        target={place.fragment === '' ? undefined : place.fragment}
+      />
+    )
+  if (section === 'search') return <SearchView />
+  if (section === 'usage') return <UsageView />
+  return <Welcome />
+}
+
+function SideHead(props: { readonly list: SessionListStore | undefined; readonly section: string }) {
+  const { list, section } = props
+  const current = useStore(theme)
+  const [failure, setFailure] = useState<unknown>()
+  const create = async (): Promise<void> => {
+    try {
+      const session = await client.createSession({})
+      setFailure(undefined)
+      await list?.refresh()
+      go(`/sessions/${session.id}`)
+    } catch (error) {
+      setFailure(error)
+    }
+  }
+  useKeys({ n: () => void create() })
+  return (
+    <header class="side-head">
+      <div class="row">
+        <a class="brand" href={href('/')}>
+          Tooltrail
+        </a>
+        <span class="grow" />
+        <button type="button" class="quiet-button" onClick={() => setTheme(nextTheme(current))} title="Light or dark">
+          {current}
+        </button>
+        {readKey() === undefined ? null : (
+          <button type="button" class="quiet-button" onClick={() => keepKey(undefined)}>
+            Forget key
+          </button>
+        )}
+      </div>
+      <nav class="side-nav" aria-label="Views">
+        <a href={href('/search')} aria-current={section === 'search' ? 'page' : undefined}>
+          Search <kbd aria-hidden="true">/</kbd>
+        </a>
+        <a href={href('/usage')} aria-current={section === 'usage' ? 'page' : undefined}>
+          Usage
+        </a>
+      </nav>
+      <button type="button" class="primary wide" onClick={() => void create()}>
+        New session
+      </button>
+      {failure === undefined ? null : <Failure error={failure} />}
+    </header>
+  )
+}
+
+function Welcome() {
+  useEffect(() => {
+    document.title = 'Tooltrail'
+  }, [])
+  return (
+    <div class="welcome">
+      <h1>Everything your agents did</h1>
+      <p class="quiet">
+        Choose a session, or start a new one. The API is described <a href={href('/docs')}>here</a>.
+      </p>
+      <p class="quiet keys">
+        <kbd>/</kbd> search <kbd>n</kbd> new session <kbd>j</kbd> <kbd>k</kbd> next and previous session
+      </p>
+    </div>
+  )
+}

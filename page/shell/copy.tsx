@@ -1,0 +1,29 @@
+import { useState } from 'preact/hooks'
+
+const SHOWN_MS = 1_500
+
+/** Copies a text, and says that it has. */
+export function Copy({
+  text,
+  label = 'Copy',
+}: {
+  readonly text: () => string | Promise<string>
+  readonly label?: string
+}) {
+  const [said, setSaid] = useState(label)
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(await text())
+      setSaid('Copied')
+    } catch {
+      // Browsers refuse it to pages without TLS, and people may refuse it, too.
+      setSaid('Not allowed')
+    }
+    setTimeout(() => setSaid(label), SHOWN_MS)
+  }
+  return (
+    <button type="button" class="link" onClick={() => void copy()}>
+      {said}
+    </button>
+  )
+}

@@ -1,0 +1,30 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+/** A modal window over the page; Escape closes it, and the focus goes back to where it was. */
+export function Dialog(props: {
+  readonly title: string
+  readonly close: () => void
+  readonly wide?: boolean
+  readonly children: ComponentChildren
+}) {
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => element.current?.showModal(), [])
+  return (
+    <dialog
+      ref={element}
+      class={props.wide === true ? 'wide-dialog' : ''}
+      aria-label={props.title}
+      onClose={props.close}
+    >
+      <header class="row">
+        <h2>{props.title}</h2>
+        <span class="grow" />
+        <button type="button" onClick={() => element.current?.close()}>
+          Close
+        </button>
+      </header>
+      {props.children}
+    </dialog>
+  )
+}

@@ -1,0 +1,26 @@
+import { useEffect, useRef } from 'preact/hooks'
+
+/** What a key does on the whole page, unless somebody is writing. */
+export interface KeyActions {
+  readonly [key: string]: () => void
+}
+
+/** Calls the action of a key while the component is shown. */
+export function useKeys(actions: KeyActions): void {
+  const current = useRef(actions)
+  current.current = actions
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || isWriting(event.target)) return
+      const action = current.current[event.key]
+      if (action === undefined || document.querySelector('dialog[open]') !== null) return
+      event.preventDefault()
+      action()
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [])
+}
+
+const isWriting = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))

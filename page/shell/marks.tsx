@@ -1,0 +1,25 @@
+import type { ComponentChildren } from 'preact'
+
+/** A text with what was searched for marked, whatever the case. */
+export function marked(text: string, wanted: string): ComponentChildren {
+  if (wanted === '') return text
+  const low = text.toLowerCase()
+  const word = wanted.toLowerCase()
+  // Lower case may be longer than the text was: then nothing can be marked by position.
+  if (low.length !== text.length) return text
+  const pieces: ComponentChildren[] = []
+  let at = 0
+  for (let next = low.indexOf(word); next !== -1; next = low.indexOf(word, at)) {
+    pieces.push(text.slice(at, next), <mark key={next}>{text.slice(next, next + word.length)}</mark>)
+    at = next + word.length
+  }
+  return [...pieces, text.slice(at)]
+}
+
+/** A snippet, in which « and » stand around what matched. */
+export function snippet(text: string): ComponentChildren {
+  return text.split(/(«[^»]*»)/).map((piece, index) => {
+    const inside = /^«(.*)»$/s.exec(piece)?.[1]
+    return inside === undefined ? piece : <mark key={index}>{inside}</mark>
+  })
+}

@@ -1,0 +1,79 @@
+import type { Message } from '../../functions/client/api-types.ts'
+import { client } from '../shell/api.ts'
+import { createStore } from '../shell/store.ts'
+import type { Store } from '../shell/store.ts'
+
+/** Bytes that are read at a time. */
+const PAGE = 256 * 1_024
+/** Longer lines are divided: a browser lays out no line of megabytes. */
+const LONGEST_LINE = 2_000
+
+export interface Output {
+  readonly lines: readonly string[]
+  /** Bytes that have been read. */
+  readonly read: number
+  readonly bytes: number
+  readonly loading: boolean
+  readonly error: unknown
+}
+export interface OutputStore extends Store<Output> {
+  more(): Promise<void>
+  /** The next line after `from` that has the text; reads on until there is one. Undefined: there is none. */
+  find(text: string, from: number): Promise<number | undefined>
+  close(): void
+}
+
+/** The whole output of a call, read piece by piece. */
+export function openOutput(message: Message): OutputStore {
+  const bytes = message.output?.bytes ?? 0
+  const store = createStore<Output>({ lines: [], read: 0, bytes, loading: false, error: undefined })
+  const closing = new AbortController()
+  const decoder = new TextDecoder()
+  let tail = ''
+  const change = (part: Partial<Output>): void => store.set({ ...store.get(), ...part })
+  let reading: Promise<void> | undefined
+
+  async function readPage(): Promise<void> {
+    const { read, lines } = store.get()
+    if (read >= bytes) return
+    change({ loading: true })
+    try {
+      const last = Math.min(bytes, read + PAGE) - 1
+      const { session_id: session, id } = message
+      const response = await client.readOutput(session, id, { range: [read, last], signal: closing.signal })
+      const isEnd = last + 1 >= bytes
+      const text = tail + decoder.decode(await response.arrayBuffer(), { stream: !isEnd })
+      const split = text.split('\n')
+      tail = isEnd ? '' : (split.pop() ?? '')
+      change({ lines: [...lines, ...split.flatMap(divided)], read: last + 1, loading: false })
+    } catch (error) {
+      if (!closing.signal.aborted) change({ error, loading: false })
+    }
+  }
+  /** One page at a time, however many ask. */
+  const more = (): Promise<void> => (reading ??= readPage().finally(() => (reading = undefined)))
+
+  return {
+    ...store,
+    more,
+    async find(text, from) {
+      const wanted = text.toLowerCase()
+      for (let at = from + 1; ; at++) {
+        while (at >= store.get().lines.length) {
+          const { read, error } = store.get()
+          if (read >= bytes || error !== undefined || closing.signal.aborted) return undefined
+          await more()
+        }
+        if (store.get().lines[at]?.toLowerCase().includes(wanted) === true) return at
+      }
+    },
+    close: () => closing.abort(),
+  }
+}
+
+function divided(line: string): string[] {
+  if (line.length <= LONGEST_LINE) return [line]
+  return Array.from({ length: Math.ceil(line.length / LONGEST_LINE) }, (_, index) =>
+    line.slice(index * LONGEST_LINE, (index + 1) * LONGEST_LINE),
+  )
+}

@@ -1,0 +1,120 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { Message } from '../../functions/client/api-types.ts'
+import { Failure } from '../shell/failure.tsx'
+import { client } from '../shell/api.ts'
+import { Dialog } from '../shell/dialog.tsx'
+import { useStore } from '../shell/store.ts'
+import { marked } from '../shell/marks.tsx'
+import { plural, size } from '../shell/words.ts'
+import { openOutput } from './output-store.ts'
+import type { OutputStore } from './output-store.ts'
+import { saveAs } from './save.ts'
+
+/** Pixels, as the style has them. */
+const LINE = 20
+const MARGIN_LINES = 40
+
+/** The whole output of a call in a window of its own: read as far as it is looked at, searched, and downloaded. */
+export function OutputViewer({ message, close }: { readonly message: Message; readonly close: () => void }) {
+  const [store, setStore] = useState<OutputStore>()
+  useEffect(() => {
+    const opened = openOutput(message)
+    setStore(opened)
+    void opened.more()
+    return () => opened.close()
+  }, [message.id])
+  return (
+    <Dialog title={message.call ?? message.tool_name ?? 'Output'} close={close} wide>
+      {store === undefined ? null : <Lines store={store} message={message} />}
+    </Dialog>
+  )
+}
+
+function Lines({ store, message }: { readonly store: OutputStore; readonly message: Message }) {
+  const { lines, read, bytes, loading, error } = useStore(store)
+  const [text, setText] = useState('')
+  const [found, setFound] = useState<number>()
+  const [missed, setMissed] = useState(false)
+  const [top, setTop] = useState(0)
+  const scroller = useRef<HTMLDivElement>(null)
+  const first = Math.max(0, Math.floor(top / LINE) - MARGIN_LINES)
+  const shown = lines.slice(first, first + 3 * MARGIN_LINES)
+
+  useLayoutEffect(() => {
+    const element = scroller.current
+    if (found !== undefined && element !== null) element.scrollTop = Math.max(0, (found - 5) * LINE)
+  }, [found])
+
+  const search = async (from: number): Promise<void> => {
+    if (text === '') return
+    // From the beginning again after the last one.
+    const at = (await store.find(text, from)) ?? (from >= 0 ? await store.find(text, -1) : undefined)
+    setMissed(at === undefined)
+    setFound(at)
+  }
+  const download = async (): Promise<void> => {
+    const response = await client.readOutput(message.session_id, message.id)
+    saveAs(await response.blob(), `${message.id}.txt`)
+  }
+  return (
+    <>
+      <form
+        class="row output-bar"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void search(found ?? -1)
+        }}
+      >
+        <input
+          type="search"
+          aria-label="Search in this output"
+          placeholder="Search in this output"
+          value={text}
+          onInput={(event) => {
+            setText(event.currentTarget.value)
+            setFound(undefined)
+            setMissed(false)
+          }}
+        />
+        <button type="submit" disabled={text === ''}>
+          Next
+        </button>
+        <span class="quiet" role="status">
+          {missed ? 'Not in this output' : found === undefined ? '' : `Line ${found + 1}`}
+        </span>
+        <span class="grow" />
+        <span class="quiet">
+          {plural(lines.length, 'line')}
+          {read < bytes ? ` of ${size(bytes)}` : `, ${size(bytes)}`}
+        </span>
+        <button type="button" onClick={() => void download()}>
+          Download
+        </button>
+      </form>
+      {error === undefined ? null : <Failure error={error} />}
+      <div
+        ref={scroller}
+        class="output"
+        tabIndex={0}
+        role="region"
+        aria-label="Output"
+        onScroll={(event) => {
+          const element = event.currentTarget
+          setTop(element.scrollTop)
+          if (element.scrollTop + 2 * element.clientHeight > element.scrollHeight && !loading) void store.more()
+        }}
+      >
+        <div class="output-lines" style={{ height: `${lines.length * LINE}px` }}>
+          <div style={{ transform: `translateY(${first * LINE}px)` }}>
+            {shown.map((line, index) => (
+              <div key={first + index} class={`line${first + index === found ? ' found' : ''}`}>
+                <span class="line-number">{first + index + 1}</span>
+                {marked(line, text)}
+              </div>
+            ))}
+          </div>
+        </div>
+      </div>
+    </>
+  )
+}

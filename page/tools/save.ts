@@ -1,0 +1,9 @@
+/** Lets the browser save something that was fetched with a key. */
+export function saveAs(blob: Blob, name: string): void {
+  const link = document.createElement('a')
+  // Of no type that a browser would open.
+  link.href = URL.createObjectURL(blob.slice(0, blob.size, 'application/octet-stream'))
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+}

@@ -1,0 +1,62 @@
+import type { Message } from '../../functions/client/api-types.ts'
+
+/** A bar of a waterfall: what the model or a tool did, from when to when. Milliseconds since 1970. */
+export interface Span {
+  readonly id: string
+  readonly kind: 'model' | 'tool'
+  readonly label: string
+  readonly status: string
+  readonly depth: number
+  readonly from: number
+  readonly to: number
+}
+export interface RunSpans {
+  readonly run: string
+  readonly title: string
+  readonly from: number
+  readonly to: number
+  readonly spans: readonly Span[]
+}
+
+/** The runs of a part of a log, the newest first, each with what happened in it, in order. `now`: for what goes on. */
+export function runSpans(messages: readonly Message[], now: number): readonly RunSpans[] {
+  const runs = new Map<string, Message[]>()
+  for (const message of messages) runs.set(message.run_id, [...(runs.get(message.run_id) ?? []), message])
+  return [...runs].map(([run, own]) => spansOf(run, own, now)).toReversed()
+}
+
+function spansOf(run: string, messages: readonly Message[], now: number): RunSpans {
+  const input = messages.find(({ role }) => role === 'user')
+  /** When each loop had the last thing that its next completion waits for. */
+  const ready = new Map<string, number>()
+  const depths = new Map<string, number>()
+  const spans = messages.flatMap((message): Span[] => {
+    const loop = message.parent_tool_call_id ?? ''
+    const begun = Date.parse(message.created_at)
+    const depth = depths.get(loop) ?? 0
+    if (message.role === 'user') {
+      ready.set(loop, begun)
+      return []
+    }
+    if (message.role === 'assistant') {
+      const from = Math.min(ready.get(loop) ?? begun, begun)
+      ready.set(loop, begun)
+      const label = message.tool_calls === undefined ? 'completion' : 'completion with calls'
+      return [{ id: message.id, kind: 'model', label, status: 'completed', depth, from, to: begun }]
+    }
+    const to = message.completed_at === undefined ? now : Date.parse(message.completed_at)
+    ready.set(loop, Math.max(ready.get(loop) ?? 0, to))
+    depths.set(message.tool_call_id ?? '', depth + 1)
+    const label = message.call ?? message.tool_name ?? ''
+    return [{ id: message.id, kind: 'tool', label, status: message.status ?? 'completed', depth, from: begun, to }]
+  })
+  const times = [input === undefined ? now : Date.parse(input.created_at), ...spans.map(({ from }) => from)]
+  const text = input?.parts.find((part) => part.type === 'text')
+  return {
+    run,
+    title: text !== undefined && 'text' in text ? text.text : 'Continued',
+    from: Math.min(...times),
+    to: Math.max(...spans.map(({ to }) => to), Math.min(...times) + 1),
+    spans,
+  }
+}

@@ -1,0 +1,63 @@
+import { useState } from 'preact/hooks'
+import type { Json } from '../../functions/client/api-types.ts'
+
+/** Entries that are shown at first, and with each further request. */
+const STEP = 100
+const PREVIEW_CHARACTERS = 60
+
+interface Props {
+  readonly value: Json
+  readonly name?: string
+  readonly open?: boolean
+}
+
+/** A JSON value whose objects and lists can be opened. What is closed is not rendered. */
+export function Tree({ value, name, open = false }: Props) {
+  const [isOpen, setOpen] = useState(open)
+  const [shown, setShown] = useState(STEP)
+  if (typeof value !== 'object' || value === null)
+    return (
+      <div class="leaf">
+        <Name name={name} />
+        <span class={`value-${value === null ? 'null' : typeof value}`}>{JSON.stringify(value)}</span>
+      </div>
+    )
+  const entries = Object.entries(value)
+  const [begin, end] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
+  if (entries.length === 0)
+    return (
+      <div class="leaf">
+        <Name name={name} />
+        {begin}
+        {end}
+      </div>
+    )
+  return (
+    <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <Name name={name} />
+        <span class="quiet">{isOpen ? `${begin} ${entries.length}` : preview(value)}</span>
+      </summary>
+      {isOpen ? (
+        <div class="branches">
+          {entries.slice(0, shown).map(([key, entry]) => (
+            <Tree key={key} name={key} value={entry as Json} open={entries.length <= 3} />
+          ))}
+          {entries.length > shown ? (
+            <button type="button" class="link" onClick={() => setShown(shown + STEP)}>
+              {entries.length - shown} more
+            </button>
+          ) : null}
+        </div>
+      ) : null}
+    </details>
+  )
+}
+
+const Name = ({ name }: { readonly name: string | undefined }) =>
+  name === undefined ? null : <span class="name">{name}: </span>
+
+function preview(value: object): string {
+  const text = JSON.stringify(value)
+  return text.length > PREVIEW_CHARACTERS ? `${text.slice(0, PREVIEW_CHARACTERS)}…` : text
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env node
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+// Plain JavaScript: it may be started by any Node. In a checkout the program is TypeScript, in the package it is compiled.
+const own = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url))
+const source = new URL('../functions/cli/tooltrail.ts', import.meta.url)
+const compiled = new URL('../functions/cli/tooltrail.js', import.meta.url)
+
+const isOld = Number(process.versions.node.split('.')[0]) < 24
+if (isOld && existsSync(own)) {
+  const child = spawn(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
+  // A terminal sends Ctrl-C to both; the child decides what it means.
+  process.on('SIGINT', () => undefined)
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exitCode = code ?? 1
+    else process.kill(process.pid, signal)
+  })
+} else if (isOld && !existsSync(source)) {
+  console.error(`Tooltrail runs on Node 24 or newer, but this is ${process.version}. Install Node 24 or newer.`)
+  process.exitCode = 1
+} else {
+  await import('./require-node.mjs')
+  await import(existsSync(source) ? source.href : compiled.href)
+}

@@ -1,0 +1,228 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { createMcpToolRegistry } from '../../../functions/adapters/mcp/tool-registry.ts'
+import type { Agent } from '../../../functions/domain/agent.ts'
+import { textOf } from '../../../functions/domain/message.ts'
+import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
+import { TooltrailError } from '../../../functions/domain/errors.ts'
+import type { OutputStore } from '../../../functions/ports/output-store.ts'
+import type { Tool, ToolRegistry } from '../../../functions/ports/tool.ts'
+import { completionOf, openHarness } from '../../agent/harness.ts'
+import type { Harness, Turn } from '../../agent/harness.ts'
+import { connector, serverAt, startMcpServer } from './servers.ts'
+import type { RunningServer } from './servers.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+const AGENT: Agent = { name: 'default', model: 'script/ed', modelOptions: {}, tools: [], policies: DEFAULT_POLICIES }
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+/** A server with the tools of these names; each call is noted. */
+async function server(names: readonly string[], calls: string[] = []): Promise<RunningServer & { names: string[] }> {
+  const now = [...names]
+  const running = await startMcpServer((one) => {
+    for (const name of now)
+      one.registerTool(
+        name,
+        {
+          description: `Does ${name}.`,
+          inputSchema: z.object({ what: z.string() }),
+          annotations: { readOnlyHint: name === 'look' },
+        },
+        ({ what }) => {
+          calls.push(`${name} ${what}`)
+          if (name === 'fail') return { isError: true, content: [{ type: 'text', text: `no ${what} today` }] }
+          if (name === 'paint')
+            return {
+              content: [
+                { type: 'text', text: 'painted' },
+                { type: 'image', data: PNG.toString('base64'), mimeType: 'image/png' },
+              ],
+            }
+          const sources = [{ title: 'The crate book', url: 'https://example.com/crates' }, 'no source']
+          return { content: [{ type: 'text', text: `${name}: ${what}` }], structuredContent: { sources } }
+        },
+      )
+  })
+  closing.push(() => running.close())
+  return { ...running, names: now }
+}
+
+/** The loop with these servers. Each process that it opens connects on its own. */
+async function loop(mcp: NonNullable<Agent['mcp']>, script: readonly Turn[], tools: readonly Tool[] = []) {
+  const hosts = mcp.map(({ url }) => new URL(url).host)
+  const registry = (list: ToolRegistry, outputs: OutputStore) =>
+    createMcpToolRegistry({ list, outputs, connect: connector(...hosts) })
+  const harness = await openHarness({ script, tools, mcp, registry })
+  closing.push(() => harness.close())
+  return harness
+}
+
+const finish = async (harness: Pick<Harness, 'submit' | 'settled'>) => harness.settled(await harness.submit('go'))
+const resultsOf = async ({ log }: Pick<Harness, 'log'>) =>
+  (await log()).flatMap((message) => (message.role === 'tool' ? [{ ...message, text: textOf(message.parts) }] : []))
+const declared = ({ requests }: Pick<Harness, 'requests'>) => requests.map(({ tools }) => tools.map(({ name }) => name))
+
+const call = (name: string, what = 'it') => ({
+  calls: [{ id: `call_${name}`, name, arguments: JSON.stringify({ what }) }],
+})
+
+describe('a run with MCP servers', () => {
+  test('calls their tools under the names of both, with their schemas as they are', async () => {
+    const calls: string[] = []
+    const { url } = await server(['look', 'fail', 'paint'], calls)
+    const harness = await loop(
+      [serverAt(url, { name: 'shop' })],
+      [call('shop__look', 'crates'), call('shop__fail'), call('shop__paint'), { text: 'done' }],
+    )
+    await finish(harness)
+    const [first] = harness.requests
+    expect(first?.tools.map(({ name }) => name)).toEqual(['shop__look', 'shop__fail', 'shop__paint'])
+    expect(first?.tools[0]?.parameters).toMatchObject({
+      type: 'object',
+      properties: { what: { type: 'string' } },
+      required: ['what'],
+    })
+    expect(calls).toEqual(['look crates', 'fail it', 'paint it'])
+    const results = await resultsOf(harness)
+    expect(results.map(({ status, text }) => [status, text])).toEqual([
+      ['completed', 'look: crates'],
+      ['error', 'error: no it today'],
+      ['completed', expect.stringContaining('painted')],
+    ])
+    expect(results[0]?.parts[1]).toMatchObject({
+      type: 'data',
+      data: { sources: [{ title: 'The crate book' }, 'no source'] },
+    })
+    expect(harness.requests[1]?.messages.at(-1)?.parts).toEqual([
+      { type: 'text', text: expect.stringContaining('look: crates') },
+    ])
+    expect(results[0]?.sources).toMatchObject([{ title: 'The crate book', url: 'https://example.com/crates' }])
+    expect(harness.events.filter(({ type }) => type === 'warning')).toMatchObject([{ code: 'sources_dropped' }])
+    expect(results[2]?.parts).toContainEqual(
+      expect.objectContaining({ type: 'image', mediaType: 'image/png', bytes: PNG.length }),
+    )
+  })
+
+  test('a server that is down is a warning, and its tools are absent', async () => {
+    const up = await server(['look'])
+    const down = await server(['look'])
+    await down.close()
+    const harness = await loop(
+      [serverAt(down.url, { name: 'down' }), serverAt(up.url, { name: 'up' })],
+      [{ text: 'done' }],
+    )
+    await finish(harness)
+    expect(harness.requests[0]?.tools.map(({ name }) => name)).toEqual(['up__look'])
+    const warnings = harness.events.filter(({ type }) => type === 'warning')
+    expect(warnings).toMatchObject([
+      { code: 'mcp_unavailable', detail: expect.stringMatching(/^MCP server down: its tools are absent: /) },
+    ])
+  })
+
+  test('a call to a server that has gone is an error result', async () => {
+    const { url, close } = await server(['look'])
+    const gone: Turn = async function* () {
+      await close()
+      yield { type: 'completion', completion: completionOf(call('test__look')) }
+    }
+    const harness = await loop([serverAt(url)], [gone, { text: 'sorry' }])
+    expect((await finish(harness)).status).toBe('completed')
+    const [result] = await resultsOf(harness)
+    expect([result?.status, result?.text]).toEqual(['error', expect.stringContaining('cannot be reached')])
+  })
+
+  test('keeps the tools that it began with, in another process, too, whatever the server lists by then', async () => {
+    const calls: string[] = []
+    const { url, names } = await server(['look', 'buy'], calls)
+    const settings = serverAt(url, { name: 'shop', needsApproval: ['buy'] })
+    const first = await loop([settings], [call('shop__buy')])
+    const paused = await finish(first)
+    expect(paused.status).toBe('paused')
+    const [waiting] = await resultsOf(first)
+    expect(waiting?.needs).toBe('approval')
+
+    names.splice(0, 2, 'buy', 'sell')
+    const second = first.another([{ text: 'bought' }, { text: 'next' }])
+    const resolution = { toolCallId: 'call_shop__buy', approve: true } as const
+    await second.service.resolve(second.session, paused.id, [resolution], { here: true })
+    expect((await second.settled(paused.id)).status).toBe('completed')
+    expect(calls).toEqual(['buy it'])
+    expect(second.requests[0]?.tools).toEqual(first.requests[0]?.tools)
+    await finish(second)
+    expect(declared(second)).toEqual([
+      ['shop__look', 'shop__buy'],
+      ['shop__buy', 'shop__sell'],
+    ])
+  })
+
+  test('after a crash, calls run again only where their server or the settings say that they may', async () => {
+    const { url } = await server(['look', 'buy', 'pay'])
+    const registry = createMcpToolRegistry({
+      list: { open: async () => new Map() },
+      outputs: { put: async () => undefined, read: async () => new Uint8Array() },
+      connect: connector(new URL(url).host),
+    })
+    const mcp = [serverAt(url, { idempotent: ['pay'] })]
+    const tools = await registry.open({ ...AGENT, mcp })
+    expect([...tools.values()].map(({ name, idempotent }) => [name, idempotent])).toEqual([
+      ['test__look', true],
+      ['test__buy', false],
+      ['test__pay', true],
+    ])
+  })
+
+  test('threads of a run that begin at once have the same tools, whatever their servers list between', async () => {
+    const lists = [['look'], ['buy']]
+    const objects = new Map<string, Uint8Array>()
+    const opening = createMcpToolRegistry({
+      list: { open: async () => new Map() },
+      outputs: {
+        async put(_key, name, bytes) {
+          if (objects.has(name)) throw new Error(`${name} holds other bytes`)
+          objects.set(name, bytes)
+        },
+        async read(_key, name) {
+          const bytes = objects.get(name)
+          if (bytes === undefined) throw new TooltrailError('output_not_found', name)
+          return bytes
+        },
+      },
+      connect: () => ({
+        list: async () => (lists.shift() ?? []).map((name) => ({ name, inputSchema: { type: 'object' } })),
+        call: () => Promise.reject(new Error('nobody calls')),
+      }),
+    })
+    const run = { tenant: 'default', session: 's1', runId: '01JD2Q8N4T6W8Y0A2C4E6G8J0K', as: 'continues' } as const
+    const open = () => opening.open({ ...AGENT, mcp: [serverAt('https://x')] }, { ...run, absent: () => undefined })
+    const [one, two] = await Promise.all([open(), open()])
+    expect([...one.keys()]).toEqual([...two.keys()])
+    expect(one.size).toBe(1)
+  })
+
+  test('a cancel reaches the server within the second', async () => {
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+    const { promise: cancelled, resolve: cancel } = Promise.withResolvers<void>()
+    const running = await startMcpServer((one) => {
+      one.registerTool('wait', { inputSchema: z.object({}) }, async (_input, { mcpReq: { signal } }) => {
+        ask()
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        cancel()
+        return { content: [] }
+      })
+    })
+    closing.push(() => running.close())
+    const harness = await loop([serverAt(running.url)], [{ calls: [{ name: 'test__wait', arguments: '{}' }] }])
+    const runId = await harness.submit('go')
+    await asked
+    await harness.service.cancel(harness.key, runId)
+    expect((await harness.settled(runId)).status).toBe('cancelled')
+    await cancelled
+  })
+})

@@ -1,0 +1,122 @@
+import { getRequestListener } from '@hono/node-server'
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createConnection } from '../../../functions/adapters/mcp/connection.ts'
+import type { ConnectionSettings, McpConnection } from '../../../functions/adapters/mcp/connection.ts'
+import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
+import type { McpServer as McpServerSettings } from '../../../functions/domain/agent.ts'
+
+export interface RunningServer {
+  readonly url: string
+  /** `host:port`, for `allowedHosts`. */
+  readonly host: string
+  close(): Promise<void>
+}
+
+async function listen(listener: RequestListener): Promise<RunningServer> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    url: `http://${host}/mcp`,
+    host,
+    async close() {
+      server.closeAllConnections()
+      if (!server.listening) return
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** A server made with the official package; `register` adds its tools, for each request anew. */
+export async function startMcpServer(
+  register: (server: McpServer) => void,
+  seen: (headers: Headers, body: string) => void = () => undefined,
+): Promise<RunningServer & { announceChange(): void }> {
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: 'test', version: '1' })
+    register(server)
+    return server
+  })
+  const fetch = async (request: Request): Promise<Response> => {
+    seen(request.headers, await request.clone().text())
+    return handler.fetch(request)
+  }
+  const running = await listen(getRequestListener(fetch) as RequestListener)
+  return { ...running, announceChange: () => handler.notify.toolsChanged() }
+}
+
+interface Message {
+  readonly id?: number
+  readonly method: string
+  readonly params?: { readonly name?: string; readonly cursor?: string; readonly protocolVersion?: string }
+}
+export type Respond = (message: Message, response: ServerResponse, request: IncomingMessage) => unknown
+
+/** A server of the revision 2025-11-25 that answers whatever `respond` makes of a message, and introduces itself properly. */
+export function startRawServer(respond: Respond): Promise<RunningServer> {
+  return listen((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      if (request.method !== 'POST') return void response.writeHead(405).end()
+      const message = JSON.parse(Buffer.concat(chunks).toString()) as Message
+      if (message.method === 'initialize')
+        return reply(response, message, {
+          protocolVersion: message.params?.protocolVersion ?? '2025-11-25',
+          capabilities: { tools: {} },
+          serverInfo: { name: 'raw', version: '1' },
+        })
+      if (message.method === 'server/discover')
+        return void response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ jsonrpc: '2.0', id: message.id, error: { code: -32601, message: 'Method not found' } }))
+      if (message.id === undefined) return void response.writeHead(202).end()
+      return respond(message, response, request)
+    })
+  })
+}
+
+/** The result of a request, as JSON. */
+export function reply(response: ServerResponse, { id }: Message, result: object): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+}
+
+export const serverAt = (url: string, more: Partial<McpServerSettings> = {}): McpServerSettings => ({
+  name: 'test',
+  url,
+  headers: {},
+  needsApproval: [],
+  idempotent: [],
+  timeoutMs: 20_000,
+  ...more,
+})
+
+/** Connections as the program makes them, to servers on this machine. */
+export function connector(...hosts: string[]): (server: McpServerSettings) => McpConnection {
+  return connectorWith({ allowedHosts: hosts })
+}
+
+export function connectorWith(
+  more: Pick<ConnectionSettings, 'allowedHosts' | 'lookup' | 'listMs'>,
+): (server: McpServerSettings) => McpConnection {
+  const open = new Map<string, McpConnection>()
+  return ({ url, headers, timeoutMs }) => {
+    const made =
+      open.get(url) ??
+      createConnection({
+        url,
+        headers: async () => headers,
+        longestMs: timeoutMs,
+        version: '1',
+        clock: createSystemClock(),
+        ...more,
+      })
+    open.set(url, made)
+    return made
+  }
+}

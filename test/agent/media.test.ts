@@ -1,0 +1,111 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Agent } from '../../functions/domain/agent.ts'
+import type { ModelRequest } from '../../functions/domain/model-request.ts'
+import type { IncomingMedia } from '../../functions/ports/tool.ts'
+import { PNG } from '../fixtures/png.ts'
+import { makeTool, openHarness } from './harness.ts'
+import type { Harness, Turn } from './harness.ts'
+
+let harness: Harness
+afterEach(() => harness.close())
+
+const DOT = Buffer.from(PNG, 'base64')
+const image = (filename: string, data: Uint8Array = DOT): IncomingMedia => ({
+  ...{ type: 'image', mediaType: 'image/png' },
+  ...{ filename, data },
+})
+const draw = makeTool('draw', async (input) => ({
+  text: 'drawn',
+  media: [image(`${(input as { readonly name: string }).name}.png`)],
+}))
+const drawing = (name: string): Turn => ({ calls: [{ name: 'draw', arguments: JSON.stringify({ name }) }] })
+const script = (turns: number): Turn[] =>
+  Array.from({ length: turns }, (_, turn) => [drawing(`picture${turn}`), { text: `answer ${turn}` }]).flat()
+
+/** Of each image or its note in a request, its name, and whether its bytes are there. */
+const seen = (request: ModelRequest | undefined): string[] =>
+  (request?.messages ?? []).flatMap(({ parts }) =>
+    parts.flatMap((part) => {
+      if (part.type === 'text') return /^\[(\S+) \(image\/png\) is no longer/.exec(part.text)?.[1] ?? []
+      if (part.type !== 'image') return []
+      return part.data !== undefined && Buffer.from(part.data).equals(DOT) ? `${part.filename} with bytes` : 'broken'
+    }),
+  )
+
+const open = async (turns: number, images: Agent['policies']['images'] = 'note'): Promise<void> => {
+  harness = await openHarness({ script: script(turns), tools: [draw], policies: { images } })
+  for (let turn = 0; turn < turns; turn++) await harness.settled(await harness.submit(`draw ${turn}`))
+}
+
+const files = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) =>
+    entry.isFile() && /^[0-7][0-9A-Z]{25}$/.test(entry.name) ? [entry.name] : [],
+  )
+
+describe('media that a tool returns', () => {
+  it('are stored once by content within a session, and sent in their own turn', async () => {
+    await open(2)
+    expect(seen(harness.requests[1])).toEqual(['picture0.png with bytes'])
+    expect(seen(harness.requests[3])).toEqual(['picture0.png', 'picture1.png with bytes'])
+    expect(files(join(harness.folder, 'outputs'))).toHaveLength(1)
+  })
+
+  it('that are too large, or no image at all, never reach a model as an image', async () => {
+    const large = makeTool('draw', async () => ({
+      text: 'drawn',
+      media: [image('large.png', new Uint8Array(20_000_001)), image('false.png', Buffer.from('no image'))],
+    }))
+    harness = await openHarness({ script: script(1), tools: [large] })
+    await harness.settled(await harness.submit('draw'))
+    const result = harness.requests[1]?.messages.find(({ role }) => role === 'tool')
+    expect(result?.parts).toMatchObject([
+      { type: 'text', text: 'drawn\n[large.png was left out: it has more than 20 MB]' },
+      { type: 'file', mediaType: 'application/octet-stream', filename: 'false.png' },
+    ])
+  })
+
+  it('whose object is gone leave a note and one warning, and the turn goes on', async () => {
+    harness = await openHarness({
+      script: [drawing('a'), drawing('b'), { text: 'done' }],
+      tools: [draw],
+      change: (ports) => ({
+        ...ports,
+        outputs: { ...ports.outputs, read: async (key) => ports.outputs.read(key, '0'.repeat(26)) },
+      }),
+    })
+    expect((await harness.settled(await harness.submit('draw'))).status).toBe('completed')
+    expect(seen(harness.requests[1])).toEqual(['a.png'])
+    const warnings = harness.events.filter(({ type }) => type === 'warning')
+    expect(warnings.map((event) => 'code' in event && event.code)).toEqual(['media_unavailable', 'media_unavailable'])
+  })
+})
+
+describe('under `images: {reattach}`', () => {
+  it('the newest messages carry their bytes in later runs, and the prefix changes only when one leaves the window', async () => {
+    await open(4, { reattach: 2 })
+    expect(seen(harness.requests[3])).toEqual(['picture0.png with bytes', 'picture1.png with bytes'])
+    expect(seen(harness.requests[4])).toEqual(['picture0.png with bytes', 'picture1.png with bytes'])
+    expect(seen(harness.requests[5])).toEqual(['picture0.png', 'picture1.png with bytes', 'picture2.png with bytes'])
+    expect(seen(harness.requests[7])).toEqual([
+      ...['picture0.png', 'picture1.png'],
+      ...['picture2.png with bytes', 'picture3.png with bytes'],
+    ])
+    const log = await harness.log()
+    const { media } = await harness.ports.reader.context(harness.key)
+    expect(media).toEqual({ from: log.filter(({ role }) => role === 'tool')[2]?.id })
+    const runs = await harness.ports.reader.runs(harness.key, { limit: 10 })
+    expect(runs.runs.map(({ decisions = 0 }) => decisions)).toEqual([1, 1, 0, 0])
+    const bodies = harness.requests.map(({ messages }) => JSON.stringify(messages).slice(1, -1))
+    for (const place of [1, 2, 3, 4, 6])
+      expect(bodies[place]?.startsWith(bodies[place - 1] ?? '?'), `${place}`).toBe(true)
+  })
+
+  it('another process goes on with what was decided', async () => {
+    await open(3, { reattach: 2 })
+    const next = harness.another([{ text: 'on' }])
+    await next.settled(await next.submit('more'))
+    expect(seen(next.requests[0])).toEqual(['picture0.png', 'picture1.png with bytes', 'picture2.png with bytes'])
+  })
+})

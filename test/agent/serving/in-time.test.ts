@@ -1,0 +1,47 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { inTime } from '../../../functions/agent/serving/in-time.ts'
+import { sweep } from '../../../functions/agent/serving/sweeper.ts'
+import { serveHint } from '../../../functions/agent/serving/serve-hint.ts'
+import { openHarness } from '../harness.ts'
+import type { Harness } from '../harness.ts'
+import type { Ports } from '../../../functions/runtime/program.ts'
+
+let harness: Harness | undefined
+afterEach(async () => {
+  vi.useRealTimers()
+  await harness?.close()
+  harness = undefined
+})
+
+const never = (): Promise<never> => new Promise(() => undefined)
+/** A store that takes requests and says nothing. */
+const stalled = (ports: Ports): Ports => ({
+  ...ports,
+  janitor: { ...ports.janitor, due: never, postpone: never },
+  deletion: { ...ports.deletion, state: never, tombstone: never },
+  inbox: { ...ports.inbox, enqueue: never, cancel: never },
+})
+
+test('who asks a store that does not come back is told so: a sweep, a hint, a caller', async () => {
+  harness = await openHarness({ script: [], change: stalled })
+  const { ports, service, session, key, worker } = harness
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const asked = Promise.allSettled([
+    sweep(ports),
+    serveHint({ ...ports, worker }, key, Infinity),
+    service.submit(session, { parts: [{ type: 'text', text: 'hi' }], clientTools: [] }, { here: true }),
+    service.cancel(key, 'a run'),
+    service.deleteSession(key),
+  ])
+  await vi.advanceTimersByTimeAsync(30_000)
+  for (const one of await asked)
+    expect(one).toMatchObject({ status: 'rejected', reason: { code: 'storage_failed', retryable: true } })
+})
+
+test('what comes back in its time, or fails, comes through as it is', async () => {
+  const failure = new Error('refused')
+  const reader = { run: async (id: string) => `run ${id}`, message: () => Promise.reject(failure) }
+  const limited = inTime({ reader, clock: { sleep: never } })
+  expect(await limited.reader.run('1')).toBe('run 1')
+  await expect(limited.reader.message()).rejects.toBe(failure)
+})

@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { chromium } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { createClient } from '../../functions/client/client.ts'
+import type { Client } from '../../functions/client/client.ts'
+import { startProgram } from '../e2e/program.ts'
+import type { RunningProgram } from '../e2e/program.ts'
+import { findChromium } from './chromium.ts'
+
+/** Only what hangs is to fail by it. */
+const LONGEST_MS = 60_000
+
+/** The running program and a browser that shows its page. */
+export interface Opened {
+  readonly url: string
+  readonly client: Client
+  readonly browser: Browser
+  /** The program's data. */
+  readonly folder: string
+  /** A window of its own, as another person has. Fails the test, when it closes, if something went wrong in the page. */
+  show(path: string, options?: BrowserContextOptions): Promise<Page>
+  /** Kills the program, and starts it on the same address and data. */
+  restart(meanwhile?: () => Promise<void>): Promise<void>
+  /** Everything that pages have complained of, or have asked other hosts for. */
+  readonly complaints: readonly string[]
+  close(): Promise<void>
+}
+
+/** No look-ups of a browser for itself; root has no sandbox. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export async function openBrowser(env: Readonly<Record<string, string>> = {}): Promise<Opened> {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-browser-'))
+  const port = await freePort()
+  const start = (): Promise<RunningProgram> =>
+    startProgram({ env: { PORT: String(port), TOOLTRAIL_DATA: folder, ...env } })
+  let program = await start()
+  const executablePath = findChromium() ?? 'chromium'
+  const browser = await chromium.launch({ executablePath, args: FLAGS, timeout: LONGEST_MS })
+  const url = `http://127.0.0.1:${port}`
+  const complaints: string[] = []
+  return {
+    url,
+    client: createClient({ url }),
+    browser,
+    folder,
+    complaints,
+    async show(path, options = {}) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+      context.setDefaultTimeout(LONGEST_MS)
+      const page = await context.newPage()
+      page.on('pageerror', (error) => complaints.push(`${path}: ${error.message}`))
+      page.on('console', (message) => {
+        // The browser says itself that a response was an error; the page shows it.
+        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+          complaints.push(`${path}: ${message.text()}`)
+      })
+      page.on('request', (request) => {
+        if (!request.url().startsWith(`${url}/`) && !request.url().startsWith('blob:')) complaints.push(request.url())
+      })
+      await page.goto(`${url}${path}`)
+      return page
+    },
+    async restart(meanwhile) {
+      await program.kill()
+      await meanwhile?.()
+      program = await start()
+    },
+    async close() {
+      await browser.close()
+      await program.kill()
+      rmSync(folder, { recursive: true, force: true })
+      expect(complaints).toEqual([])
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -1,0 +1,100 @@
+import { createServer } from 'node:http'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openBrowser } from './browser.ts'
+import type { Opened } from './browser.ts'
+
+/** Set by whatever is executed that should not be. */
+const MARK = 'globalThis.executed = true'
+/** What models, tools and people may put out. */
+const HOSTILE = [
+  `<script>${MARK}</script>`,
+  `<img src="x" onerror="${MARK}"><svg onload="${MARK}"></svg><iframe srcdoc="<script>parent.${MARK}</script>"></iframe>`,
+  `[click](javascript:${MARK}) <javascript:${MARK}> [data](data:text/html,<script>${MARK}</script>) ![i](javascript:${MARK})`,
+  `[ref][1]\n\n[1]: javascript:${MARK}\n\n[vb](vbscript:x) [js](JaVaScRiPt&colon;${MARK}) [ctl](java\nscript:${MARK})`,
+  '[https://bank.example](https://thief.example/login) ![pixel](https://thief.example/pixel.png)',
+  '\u202Egnp.exe \u0000\u0007\u001B[31m red \u001B]8;;https://thief.example\u0007link\u001B]8;;\u0007',
+  `<style>*{display:none}</style><base href="https://thief.example/"><meta http-equiv="refresh" content="0;url=https://thief.example/">`,
+  `<form action="https://thief.example"><input name=q><button>Send</button></form><dialog open>Log in</dialog>`,
+  `\`\`\`html"><script>${MARK}</script>\n<script>${MARK}</script>\n\`\`\``,
+  `| a | b |\n|---|---|\n| <b onclick="${MARK}">x</b> | [y](javascript:${MARK}) |`,
+  `${'> '.repeat(300)}deep\n${'- '.repeat(300)}list\n${'['.repeat(2_000)}${'*'.repeat(2_001)}${'_a'.repeat(2_000)}`,
+  `{"__proto__": {"executed": true}, "constructor": {"prototype": {"executed": true}}, "html": "<script>${MARK}</script>"}`,
+  `${'['.repeat(900)}${']'.repeat(900)}`,
+  `${'x'.repeat(100_000)}\n${'\u0301'.repeat(5_000)}`,
+]
+
+let model: Server
+let opened: Opened
+/** A model server that says what it is told, with a call whose arguments are the same text. */
+beforeAll(async () => {
+  model = createServer((request, response) => {
+    let body = ''
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()))
+    request.on('end', () => {
+      const { messages } = JSON.parse(body) as { messages: { role: string; content: string }[] }
+      const said = messages.findLast(({ role }) => role === 'user')?.content ?? ''
+      const isFirst = messages.at(-1)?.role === 'user'
+      const call = { index: 0, id: 'c1', type: 'function', function: { name: 'current_time', arguments: said } }
+      const delta = { role: 'assistant', content: said, ...(isFirst ? { tool_calls: [call] } : {}) }
+      const chunk = (choice: object): string =>
+        `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, ...choice }] })}\n\n`
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      const reason = isFirst ? 'tool_calls' : 'stop'
+      response.end(
+        `${chunk({ delta, finish_reason: null })}${chunk({ delta: {}, finish_reason: reason })}data: [DONE]\n\n`,
+      )
+    })
+  })
+  await new Promise<void>((resolve) => model.listen(0, '127.0.0.1', resolve))
+  const { port } = model.address() as AddressInfo
+  opened = await openBrowser({ MODEL: 'hostile', MODEL_BASE_URL: `http://127.0.0.1:${port}/v1` })
+})
+afterAll(async () => {
+  await opened.close()
+  model.close()
+})
+
+test('whatever is said or put out stays text: nothing runs, nothing is loaded, nothing leads elsewhere unseen', async () => {
+  const { client } = opened
+  await client.createSession({ id: 'hostile', title: HOSTILE[1] ?? '', owner: HOSTILE[0] ?? '' })
+  for (const content of HOSTILE)
+    for await (const { event } of client.streamMessage('hostile', { content }))
+      if (event.type === 'run.failed') throw new Error(event.run.error?.message)
+  const page = await opened.show('/sessions/hostile')
+  for (const address of [
+    '/sessions/hostile',
+    '/sessions/hostile/timeline',
+    '/sessions/hostile/context',
+    '/search?q=script',
+  ]) {
+    await page.goto(opened.url + address)
+    await page.waitForLoadState('networkidle')
+    for (let step = 0; address === '/sessions/hostile' && step < 12; step++) {
+      await page.evaluate(`for (const call of document.querySelectorAll('details.call:not([open]) > summary')) call.click()
+        document.querySelector('.scroller').scrollTop = document.querySelector('.scroller').scrollHeight * ${(12 - step) / 12}`)
+      const found = await page.evaluate(`({
+        executed: String(globalThis.executed ?? ({}).executed),
+        foreign: document.querySelectorAll('#page script, #page iframe, #page style, #page base, #page meta, #page form[action], #page [onerror], #page [onclick], #page [onload]').length,
+        links: [...document.querySelectorAll('#page a')].map((a) => [a.href, a.textContent]),
+        images: [...document.images].map((image) => image.src),
+      })`)
+      const { executed, foreign, links, images } = found as {
+        executed: string
+        foreign: number
+        links: [string, string][]
+        images: string[]
+      }
+      expect([executed, foreign, images]).toEqual(['undefined', 0, []])
+      for (const [href, text] of links)
+        if (!href.startsWith(opened.url)) {
+          expect(href).toMatch(/^https:\/\//)
+          expect(text).toContain(href)
+        }
+    }
+    expect(await page.evaluate('String(globalThis.executed)')).toBe('undefined')
+    expect(new URL(page.url()).origin).toBe(opened.url)
+  }
+  expect(opened.complaints).toEqual([])
+})

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openBrowser } from './browser.ts'
+import type { Opened } from './browser.ts'
+
+let opened: Opened
+beforeAll(async () => {
+  opened = await openBrowser()
+  const { client } = opened
+  const said = { first: 'a blue crate for the mayor', second: 'a red barrel for the mayor' }
+  for (const id of ['first', 'second'] as const) {
+    await client.createSession({ id, owner: id })
+    for (let turn = 0; turn < 30; turn++)
+      await client.sendMessage(id, { content: turn === 7 ? said[id] : `number ${turn}` })
+    for await (const _event of client.streamMessage(id, { content: 'write a long report' })) continue
+  }
+})
+afterAll(() => opened.close())
+
+describe('the search', () => {
+  test('is where / leads, finds while somebody types, marks, and opens a hit in its place by keyboard', async () => {
+    const page = await opened.show('/')
+    await page.getByText('Choose a session').waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('red barrel')
+    await expect.poll(() => page.locator('.hit .snippet').first().textContent()).toContain('red barrel')
+    expect(await page.locator('.hit mark').count()).toBeGreaterThan(0)
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(() => page.locator('.hit:focus-within .hit-session').allTextContents()).toEqual(['second'])
+    await page.keyboard.press('Enter')
+    const target = page.locator('.entry.target')
+    await target.getByText('a red barrel for the mayor').first().waitFor()
+    await expect
+      .poll(async () => {
+        const box = await target.boundingBox()
+        return box !== null && box.y > 0 && box.y < 700
+      })
+      .toBe(true)
+    expect(new URL(page.url()).pathname).toBe('/sessions/second')
+  })
+
+  test('keeps its query in the address, filters, and shows what came before and after', async () => {
+    const page = await opened.show('/search?q=crate&owner=first')
+    await page.getByText('hits in').waitFor()
+    expect(new Set(await page.locator('.hit-session').allTextContents())).toEqual(new Set(['first']))
+    expect(await page.locator('.hit .neighbour').count()).toBeGreaterThan(0)
+    await page.getByRole('button', { name: 'tool results' }).click()
+    await expect
+      .poll(async () => new Set(await page.locator('.hit header .label').allTextContents()))
+      .toEqual(new Set(['tool result']))
+    expect(page.url()).toContain('role=tool_result')
+    await page.getByRole('searchbox', { name: 'Search everything' }).fill('zzzz-nothing')
+    await page.getByText('Nothing found').waitFor()
+  })
+
+  test('says what is wrong with a filter', async () => {
+    const page = await opened.show('/search?q=crate&since=yesterday')
+    await page.getByRole('alert').getByText('query.since').waitFor()
+    expect(await page.locator('.hit').count()).toBe(0)
+  })
+})
+
+describe('a call', () => {
+  test('shows its whole output page by page, finds lines in it, and lets it be saved', async () => {
+    const page = await opened.show('/sessions/first')
+    await page.getByText('demo_report()').click()
+    await page.getByRole('button', { name: 'Open output' }).click()
+    await page.getByRole('dialog').getByText('5,000 lines').waitFor()
+    await page.getByLabel('Search in this output').fill('line 4321:')
+    await page.keyboard.press('Enter')
+    await page.getByText('Line 4321', { exact: true }).waitFor()
+    expect(await page.locator('.line.found').textContent()).toContain('line 4321:')
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download' }).click(),
+    ])
+    expect(saved.suggestedFilename()).toMatch(/^[0-9A-Z]{26}\.txt$/)
+    await page.getByLabel('Search in this output').fill('not in there')
+    await page.keyboard.press('Enter')
+    await page.getByText('Not in this output').waitFor()
+    await page.getByRole('button', { name: 'Close' }).click()
+    await expect.poll(() => page.locator('dialog').count()).toBe(0)
+  })
+
+  test('has a bar in the timeline that leads to it', async () => {
+    const page = await opened.show('/sessions/first/timeline')
+    await page.getByTitle(/^demo_report\(\): completed/).click()
+    await page.locator('details.call.target').getByText('Arguments').waitFor()
+    expect(page.url()).toMatch(/\/sessions\/first#[0-9A-Z]{26}$/)
+  })
+})

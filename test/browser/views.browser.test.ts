@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openBrowser } from './browser.ts'
+import type { Opened } from './browser.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+let opened: Opened
+beforeAll(async () => {
+  opened = await openBrowser()
+  const { client } = opened
+  await client.createSession({ id: 'tour', title: 'A tour', owner: 'you' })
+  for (const content of ['think about **crates**', 'what time is it and search history for crates at once', 'fail'])
+    for await (const _event of client.streamMessage('tour', { content })) continue
+  for await (const _event of client.streamMessage('tour', { content: 'publish the report' })) continue
+})
+afterAll(() => opened.close())
+
+/** What axe finds serious or critical. */
+async function faults(page: Page): Promise<string[]> {
+  await page.evaluate(AXE)
+  const { violations } = (await page.evaluate('axe.run()')) as AxeResults
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`))
+}
+
+describe.each(['light', 'dark'] as const)('in %s,', (colorScheme) => {
+  test.each([
+    ['/', 'A tour'],
+    ['/sessions/tour', 'needs your decision'],
+    ['/sessions/nowhere', 'session_not_found'],
+    ['/sessions/tour/timeline', 'current_time'],
+    ['/sessions/tour/context', 'The next request'],
+    ['/usage', 'By agent'],
+    ['/search?q=crates', 'crates'],
+    ['/search?q=report&role=tool_call&tool=demo_publish', 'demo_publish'],
+  ])('axe finds nothing serious in %s', async (path, shown) => {
+    const page = await opened.show(path, { colorScheme })
+    await page.getByText(shown).first().waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect(await faults(page)).toEqual([])
+    const overflow = 'document.documentElement.scrollWidth > document.documentElement.clientWidth'
+    expect(await page.evaluate(overflow)).toBe(false)
+  })
+})
+
+test('a key is asked for once there is one, and kept for its tab only', async () => {
+  const keyed = await openBrowser()
+  try {
+    const page = await keyed.show('/')
+    await page.getByText('No session yet').waitFor()
+    const made = execFileSync(
+      process.execPath,
+      ['functions/cli/keys.ts', 'create', '--tenant', 'default', '--scope', 'admin'],
+      { env: { ...process.env, TOOLTRAIL_DATA: keyed.folder }, encoding: 'utf8' },
+    )
+    const key = /tt_\S+/.exec(made)?.[0] ?? ''
+    await page.getByLabel('API key').fill('tt_wrong')
+    await page.getByRole('button', { name: 'Open' }).click()
+    await page.getByText('This key is not known here.').waitFor()
+    await page.getByLabel('API key').fill(key)
+    await page.getByRole('button', { name: 'Open' }).click()
+    await page.getByText('No session yet').waitFor()
+    await page.reload()
+    await page.getByText('No session yet').waitFor()
+    expect(await page.evaluate('JSON.stringify(localStorage) + document.cookie')).not.toContain(key)
+    const other = await page.context().newPage()
+    await other.goto(keyed.url)
+    await other.getByLabel('API key').waitFor()
+  } finally {
+    await keyed.close()
+  }
+})

@@ -1,0 +1,247 @@
+import { execFile } from 'node:child_process'
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { importFiles, type ImportCounts } from '../../functions/cli/import/import-files.ts'
+import type { Kind } from '../../functions/cli/import/sessions-of-file.ts'
+import { exportLines } from '../e2e/exported.ts'
+import { startInProcess, testAgent, type InProcess } from '../e2e/in-process.ts'
+import { localBackend } from '../e2e/local-backend.ts'
+
+let program: InProcess
+let folder: string
+beforeAll(async () => {
+  const agents = [testAgent({ name: 'default', model: 'openai-compatible/any' })]
+  program = await startInProcess({ backend: localBackend, agents, modelBaseUrl: 'http://127.0.0.1:9' })
+})
+afterAll(() => program.close())
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tooltrail-import-test-'))
+  return () => rmSync(folder, { recursive: true, force: true })
+})
+
+const faults: string[] = []
+async function run(kind: Kind, dryRun = false, url = program.client.url): Promise<ImportCounts> {
+  faults.length = 0
+  const folders = { claude: undefined, codex: undefined }
+  const order = { kind, places: [folder], dryRun, target: { url }, folders }
+  return importFiles(order, { fault: (line) => faults.push(line), progress: undefined, now: () => Date.now() })
+}
+const log = (session: string) => exportLines(async (path) => fetch(program.client.url + path), session)
+/** Nobody writes to it any more. */
+const old = (path: string): void => utimesSync(path, 0, 0)
+
+let uuid = 0
+const ID = '0b9f1c1e-1111-4222-8333-444455556666'
+const record = (type: string, message: object, more: object = {}): string =>
+  `${JSON.stringify({
+    ...{ type, uuid: `u${++uuid}`, sessionId: ID, cwd: '/work', gitBranch: 'main', version: '2.1.0' },
+    ...{ timestamp: `2025-06-01T10:00:${String(uuid % 60).padStart(2, '0')}.000Z`, message, ...more },
+  })}\n`
+const said = (text: string): string => record('user', { role: 'user', content: text })
+const answered = (id: string, ...content: object[]): string =>
+  record('assistant', {
+    id,
+    role: 'assistant',
+    model: 'claude-x',
+    content,
+    usage: { input_tokens: 3, output_tokens: 2 },
+  })
+const call = (id: string, name: string, input: object) => ({ type: 'tool_use', id, name, input })
+const returned = (id: string, content: unknown, more: object = {}): string =>
+  record('user', { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content }] }, more)
+
+describe('sessions of Claude Code', () => {
+  test('come with their calls, results, times, folder and sub-agents; again, only what is new', async () => {
+    const path = join(folder, `${ID}.jsonl`)
+    mkdirSync(join(folder, ID, 'subagents'), { recursive: true })
+    writeFileSync(
+      join(folder, ID, 'subagents', 'agent-a1.jsonl'),
+      said('look for it') + answered('m9', call('t9', 'Grep', { pattern: 'x' })) + returned('t9', 'found zebra'),
+    )
+    const line = said('find the ffmpeg command')
+    writeFileSync(
+      path,
+      [
+        `{"type":"summary","summary":"Of another session","leafUuid":"nowhere"}\n`,
+        line,
+        answered('m1', { type: 'thinking', thinking: 'hm' }),
+        answered(
+          'm1',
+          call('t1', 'Bash', { command: 'ffmpeg -i a b' }),
+          call('t2', 'Task', { subagent_type: 'seeker' }),
+        ),
+        line,
+        returned('t1', [{ type: 'text', text: 'frames' }]),
+        returned('t2', 'done by agent', { toolUseResult: { agentId: 'a1', status: 'completed' } }),
+        record('user', { role: 'user', content: '<command-name>/clear</command-name>' }),
+        answered('m2', { type: 'text', text: 'It was ffmpeg.' }),
+      ].join(''),
+    )
+    old(path)
+    expect(await run('claude-code', true)).toMatchObject({ files: 1, messages: 8 })
+    expect(await run('claude-code')).toMatchObject({ files: 1, sessions: 1, messages: 8 })
+    expect(faults).toEqual([])
+    const id = `claude-code-${ID}`
+    const messages = await log(id)
+    expect(messages.map(({ role, agent }) => `${role} ${String(agent)}`)).toEqual([
+      ...['user default', 'assistant default', 'tool default', 'user seeker', 'assistant seeker', 'tool seeker'],
+      ...['tool default', 'assistant default'],
+    ])
+    expect(messages[1]).toMatchObject({ model: 'claude-x', usage: { input_tokens: 3 } })
+    expect(messages[3]).toMatchObject({ parent_tool_call_id: 't2' })
+    const session = await program.client.get<{ metadata: object }>(`/v1/sessions/${id}`)
+    expect(session.metadata).toMatchObject({
+      source: 'claude-code',
+      cwd: '/work',
+      git_branch: 'main',
+      cli_version: '2.1.0',
+    })
+    const hits = await program.client.get<{ data: object[] }>(`/v1/search?q=zebra&session=${id}`)
+    expect(hits.data).toHaveLength(1)
+    expect(await run('claude-code')).toMatchObject({ messages: 0 })
+    appendFileSync(path, said('and now?') + answered('m3', call('t3', 'Bash', { command: 'ls' })))
+    // A call that has no result yet may still get one.
+    expect(await run('claude-code')).toMatchObject({ messages: 1 })
+    appendFileSync(path, returned('t3', 'files') + answered('m4', { type: 'text', text: 'Files.' }))
+    expect(await run('claude-code')).toMatchObject({ messages: 3 })
+    expect((await log(id)).slice(0, 8)).toEqual(messages)
+    expect(await log(id)).toHaveLength(12)
+  })
+
+  test('with damage lose only the damaged lines, which are told', async () => {
+    const path = join(folder, `${ID.replace('0b9f', 'aaaa')}.jsonl`)
+    const torn = said('torn').slice(0, 40)
+    writeFileSync(path, `${said('first')}${torn}\n`)
+    appendFileSync(path, Buffer.from([0xff, 0xfe, 0x22, 0x0a]))
+    appendFileSync(path, `"${'x'.repeat(33 * 1024 * 1024)}"\n`)
+    appendFileSync(
+      path,
+      `${'['.repeat(50_000)}\n${returned('nobody', 'x')}${answered('m', { type: 'text', text: 'last' })}${torn}`,
+    )
+    old(path)
+    mkdirSync(join(folder, 'closed'))
+    symlinkSync(folder, join(folder, 'loop'))
+    symlinkSync('/dev/zero', join(folder, 'endless.jsonl'))
+    if (process.getuid?.() !== 0) chmodSync(join(folder, 'closed'), 0o000)
+    expect(await run('claude-code')).toMatchObject({ files: 1, messages: 2 })
+    chmodSync(join(folder, 'closed'), 0o700)
+    const told = faults.filter((line) => line.startsWith(path)).map((line) => line.slice(path.length))
+    expect(told).toEqual([
+      ':2: is not JSON',
+      ':3: is not UTF-8',
+      ':4: is longer than 32 MB',
+      ':5: is not JSON',
+      ':8: is not JSON, and is not complete yet',
+      expect.stringMatching(/^:6: .*no open call/),
+    ])
+  })
+
+  test('say so when nothing responds', async () => {
+    writeFileSync(join(folder, 'x.jsonl'), said('x'))
+    await expect(run('claude-code', false, 'http://127.0.0.1:9')).rejects.toThrow(/nothing responds at/)
+  })
+})
+
+test('sessions of Codex come without what only the screen showed', async () => {
+  const item = (payload: object, type = 'response_item'): string =>
+    `${JSON.stringify({ timestamp: '2025-06-01T10:00:00.000Z', type, payload })}\n`
+  const text = (role: string, value: string): object => ({
+    type: 'message',
+    role,
+    content: [{ type: 'input_text', text: value }],
+  })
+  const path = join(folder, 'rollout-1.jsonl')
+  writeFileSync(
+    path,
+    [
+      item({ id: 'c0de', cwd: '/w', cli_version: '0.9', git: { branch: 'b' } }, 'session_meta'),
+      item({ id: 'parent' }, 'session_meta'),
+      item(text('developer', 'rules')),
+      item(text('user', '<environment_context>x</environment_context>')),
+      item(text('user', 'list files')),
+      item({ type: 'user_message', message: 'list files' }, 'event_msg'),
+      item({ type: 'reasoning', summary: [{ type: 'summary_text', text: 'think' }], encrypted_content: 'e' }),
+      item({ type: 'function_call', name: 'shell', arguments: '{"command":["ls"]}', call_id: 'k1' }),
+      item({ type: 'function_call_output', call_id: 'k1', output: '{"output":"a.txt","metadata":{"exit_code":1}}' }),
+      item({ type: 'web_search_call', action: { query: 'q' } }),
+      item({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'a.txt' }] }),
+    ].join(''),
+  )
+  old(path)
+  expect(await run('codex')).toMatchObject({ messages: 6 })
+  const messages = await log('codex-c0de')
+  expect(messages.map(({ role, status }) => [role, status])).toEqual([
+    ...[
+      ['user', undefined],
+      ['assistant', undefined],
+      ['tool', 'error'],
+    ],
+    ...[
+      ['assistant', undefined],
+      ['tool', 'completed'],
+      ['assistant', undefined],
+    ],
+  ])
+  expect(messages[1]).toMatchObject({
+    parts: [
+      { type: 'reasoning', text: 'think' },
+      { type: 'tool_call', id: 'k1' },
+    ],
+  })
+})
+
+test('chat logs, UI messages and exports come in, too', async () => {
+  const chat = [
+    { role: 'system', content: 'Be kind.' },
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: 'yo' },
+  ]
+  writeFileSync(join(folder, 'chat.json'), JSON.stringify(chat, null, 2))
+  expect(await run('openai')).toMatchObject({ files: 1, messages: 2 })
+  const ui = [
+    { id: '1', role: 'user', parts: [{ type: 'text', text: 'hi' }] },
+    {
+      ...{ id: '2', role: 'assistant' },
+      parts: [
+        { type: 'step-start' },
+        { type: 'tool-look', toolCallId: 'a', state: 'output-available', input: { q: 1 }, output: { n: 2 } },
+        { type: 'step-start' },
+        { type: 'text', text: 'two' },
+      ],
+    },
+  ]
+  writeFileSync(join(folder, 'chat.json'), JSON.stringify(ui))
+  expect(await run('ai-sdk')).toMatchObject({ files: 1, messages: 4 })
+  rmSync(join(folder, 'chat.json'))
+  await program.client.post('/v1/sessions', { id: 'origin' })
+  await program.client.post('/v1/sessions/origin/import', { format: 'openai', messages: chat.slice(1) })
+  writeFileSync(join(folder, 'o.jsonl'), await (await fetch(`${program.client.url}/v1/sessions/origin/export`)).text())
+  expect(await run('native')).toMatchObject({ files: 1, messages: 2 })
+  expect(await log('native-origin')).toHaveLength(2)
+})
+
+test('the command tells counts, damage and mistakes, each with its exit code', async () => {
+  writeFileSync(join(folder, 'x.jsonl'), `${said('hello')}{torn\n`)
+  const command = (...words: string[]) =>
+    new Promise<string>((resolve) => {
+      const args = [fileURLToPath(new URL('../../functions/cli/import.ts', import.meta.url)), ...words]
+      execFile(process.execPath, args, (error, stdout, stderr) => resolve(`${error?.code ?? 0} ${stdout}${stderr}`))
+    })
+  const told = await command('claude-code', folder, '--url', program.client.url)
+  expect(told).toMatch(/^0 1 files read: 1 messages in 1 sessions are new\n.*x\.jsonl:2: is not JSON/)
+  expect(await command('parrot')).toMatch(/^1 name the kind of the files/)
+  expect(await command('codex', join(folder, 'nowhere'), '--url', program.client.url)).toMatch(/^1 .*\n.*ENOENT/)
+  expect(await command('claude-code', folder, '--url', 'http://127.0.0.1:9')).toMatch(/^3 [^]*nothing responds/)
+})

@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+
+test(
+  'npm pack gives a package that works where it is installed, and leaves the checkout as it was',
+  { timeout: 600_000 },
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tooltrail-packed-'))
+    try {
+      const before = execFileSync('git', ['status', '--porcelain'], { encoding: 'utf8' })
+      const printed = execFileSync('npm', ['pack', '--pack-destination', folder], { encoding: 'utf8', stdio: 'pipe' })
+      expect(execFileSync('git', ['status', '--porcelain'], { encoding: 'utf8' })).toBe(before)
+      const installed = join(folder, 'node_modules/tooltrail')
+      mkdirSync(installed, { recursive: true })
+      execFileSync('tar', [
+        'xzf',
+        join(folder, printed.trim().split('\n').at(-1) ?? ''),
+        '--strip-components=1',
+        '-C',
+        installed,
+      ])
+      // The packages that it needs, as an install would bring them.
+      symlinkSync(resolve('node_modules'), join(installed, 'node_modules'))
+      const env = { ...process.env, TOOLTRAIL_DATA: join(folder, 'data'), TOOLTRAIL_URL: '', NO_COLOR: '1' }
+      const run = (...words: string[]): string =>
+        execFileSync(process.execPath, [join(installed, 'scripts/tooltrail.mjs'), ...words], {
+          encoding: 'utf8',
+          env,
+          cwd: folder,
+          stdio: 'pipe',
+        })
+      expect(run('chat', '-p', 'use current_time with {"timezone": "UTC"}')).toMatch(/current_time said: /)
+      // Another thread has indexed it.
+      expect(run('search', 'timezone')).toContain('TOOL CALL: current_time(«timezone»="UTC")')
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  },
+)

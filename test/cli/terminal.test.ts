@@ -1,0 +1,61 @@
+import { PassThrough } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { harmless, localTime, oneLine, table } from '../../functions/cli/terminal.ts'
+import { askAboutCalls } from '../../functions/cli/waiting-calls.ts'
+
+describe('text on a terminal', () => {
+  test('cannot move the cursor, set a title, hide itself or turn its letters round', () => {
+    const hostile = 'a\u001b[2J\u001b]0;title\u0007b\rc\u0008\u009b31m\u202Eback'
+    expect(harmless(hostile)).toBe('a�[2J�]0;title�b�c��31m�back')
+    expect(harmless('one\r\n\ttwo\n')).toBe('one\n\ttwo\n')
+  })
+
+  test('on one line is cut at its width', () => {
+    expect(oneLine(' a\n b\tc ', 10)).toBe('a b c')
+    expect(oneLine('abcdef', 4)).toBe('abc…')
+  })
+
+  test('tables keep their columns, and times are local', () => {
+    expect(
+      table([
+        ['A', 'B'],
+        ['long', 'x'],
+        ['s', ''],
+      ]),
+    ).toBe('A     B\nlong  x\ns\n')
+    expect(localTime('2026-01-02T03:04:05.678Z')).toMatch(/^2026-01-0[123] \d\d:\d\d:05$/)
+  })
+})
+
+describe('a person at a terminal', () => {
+  const call = {
+    agent: 'default',
+    message_id: 'm1',
+    tool_call_id: 'c1',
+    tool_name: 'send',
+    arguments: '{"to":"\u001b[2Jyou"}',
+  }
+
+  async function decide(needs: 'approval' | 'result', keys: string): Promise<{ decided: unknown; asked: string }> {
+    const [input, output] = [new PassThrough(), new PassThrough()]
+    let asked = ''
+    output.on('data', (chunk: Buffer) => (asked += chunk.toString()))
+    const decided = askAboutCalls([{ ...call, needs }], { input, output })
+    for (const key of keys) input.write(key)
+    return { decided: await decided, asked }
+  }
+
+  test('allows or refuses a call that is shown harmlessly', async () => {
+    const { decided, asked } = await decide('approval', 'y')
+    expect(decided).toEqual({ results: [{ message_id: 'm1', tool_call_id: 'c1', approve: true }] })
+    expect(asked).toContain('Allow this call? send {"to":"�[2Jyou"}')
+    expect((await decide('approval', '\r')).decided).toMatchObject({ results: [{ approve: false }] })
+  })
+
+  test('gives the result of a call, or leaves', async () => {
+    expect((await decide('result', 'yes\r')).decided).toEqual({
+      results: [{ message_id: 'm1', tool_call_id: 'c1', output: 'yes' }],
+    })
+    expect((await decide('result', '\u0003')).decided).toBeUndefined()
+  })
+})

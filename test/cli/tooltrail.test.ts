@@ -1,0 +1,156 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startProgram } from '../e2e/program.ts'
+import type { RunningProgram } from '../e2e/program.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tooltrail-cli-'))
+let program: RunningProgram
+beforeAll(async () => {
+  program = await startProgram({ env: { TOOLTRAIL_DATA: folder } })
+}, 120_000)
+afterAll(async () => {
+  await program.kill()
+  rmSync(folder, { recursive: true })
+})
+
+interface Outcome {
+  readonly code: number | null
+  readonly out: string
+  readonly error: string
+}
+
+/** Runs the command as a script does: nobody is at a terminal. */
+async function tooltrail(words: readonly string[], { input = '', env = {} } = {}): Promise<Outcome> {
+  const child = spawn(process.execPath, ['scripts/tooltrail.mjs', ...words], {
+    env: { ...process.env, TOOLTRAIL_URL: program.client.url, NO_COLOR: '1', ...env },
+  })
+  child.stdin.end(input)
+  const [out, error, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  return { code: code as number | null, out, error }
+}
+
+const lines = (out: string): Record<string, unknown>[] =>
+  out
+    .trim()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+
+const sessionOf = ({ out }: Outcome): string => String(lines(out)[0]?.['session_id'])
+
+describe('tooltrail', { timeout: 240_000 }, () => {
+  test('chats once: the response alone on standard output, calls beside it', async () => {
+    const said = await tooltrail(['chat', '-p', 'use current_time with {"timezone": "UTC"}'])
+    expect(said.code).toBe(0)
+    expect(said.out).toMatch(/^Demo model[^\n]*\nDemo model[^\n]*\n- current_time said: /)
+    expect(said.error).toMatch(/→ current_time\(timezone="UTC"\)\n← current_time completed \d+ ms: /)
+  })
+
+  test('takes a pipe after the words, gives events as lines, and goes on with the session that was used last', async () => {
+    const said = await tooltrail(['chat', '--json', 'what', 'time', 'is', 'it'], { input: 'in Europe/Berlin\n' })
+    const events = lines(said.out)
+    expect([said.code, events[0]?.['type'], events.at(-1)?.['type']]).toEqual([0, 'run.started', 'run.completed'])
+    expect(events[0]).toMatchObject({ message: { parts: [{ text: 'what time is it\n\nin Europe/Berlin\n' }] } })
+    const again = await tooltrail(['chat', '--json', '--continue', 'what time is it'])
+    expect(sessionOf(again)).toBe(sessionOf(said))
+  })
+
+  test('ends with 3 and says where to go on when a run waits for a person', async () => {
+    const said = await tooltrail(['chat', '--json', 'publish the blue report'])
+    expect(said.code).toBe(3)
+    const session = sessionOf(said)
+    expect(said.error).toBe(
+      `The run waits for an approval of demo_publish. Go on in: tooltrail chat --session ${session}\n`,
+    )
+    expect((await tooltrail(['status'])).out).toMatch(/paused sessions {3}1\n/)
+  })
+
+  test('finds, lists and shows, for people and as lines of JSON', async () => {
+    const session = sessionOf(await tooltrail(['chat', '--json', 'use current_time with {"timezone": "Asia/Tokyo"}']))
+    const found = await tooltrail(['search', 'Tokyo', '--role', 'tool_call', '--session', session])
+    expect(found.out).toMatch(/TOOL CALL: current_time\(timezone="Asia\/«Tokyo»"\)/)
+    const [hit] = lines((await tooltrail(['search', 'Tokyo', '--session', session, '--json'])).out)
+    expect(hit).toMatchObject({ object: 'search_hit', session_id: session })
+    expect((await tooltrail(['sessions'])).out).toMatch(new RegExp(`\n${session} +completed +20`))
+    expect(lines((await tooltrail(['sessions', '--json', '--limit', '1'])).out)).toMatchObject([{ id: session }])
+    const shown = await tooltrail(['show', session])
+    expect(shown.out).toMatch(
+      /USER use current_time[^]*TOOL current_time\(timezone="Asia\/Tokyo"\) completed, \d+ ms\n/,
+    )
+    expect(lines((await tooltrail(['show', session, '--json', '--limit', '2'])).out)).toMatchObject([
+      { role: 'tool' },
+      { role: 'assistant' },
+    ])
+    expect((await tooltrail(['context', session])).out).toMatch(
+      /^agent {4}default\n[^]*tokens {3}░+ about \d+ of 200000\n/,
+    )
+  })
+
+  test('follows a session until it is interrupted', async () => {
+    const session = sessionOf(await tooltrail(['chat', '--json', 'hello']))
+    const child = spawn(process.execPath, ['scripts/tooltrail.mjs', 'tail', session, '--json'], {
+      env: { ...process.env, TOOLTRAIL_URL: program.client.url },
+    })
+    let out = ''
+    for await (const chunk of child.stdout) {
+      out += String(chunk)
+      if (out.includes('"role":"assistant"') && !out.includes('run.started'))
+        await tooltrail(['chat', '--session', session, 'use current_time with {"timezone": "Asia/Tokyo"}'])
+      if (out.includes('run.completed')) child.kill('SIGINT')
+    }
+    const events = lines(out).map(({ object, type }) => object ?? type)
+    expect(events.slice(0, 3)).toEqual(['message', 'message', 'run.started'])
+    expect(events.filter((type) => type === 'tool_call.completed')).toHaveLength(1)
+  })
+
+  test('works on the data folder alone, without a key though it has keys, and of any tenant', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'tooltrail-cli-'))
+    const env = { TOOLTRAIL_URL: '', TOOLTRAIL_DATA: own }
+    const key = await tooltrail(['keys', 'create', '--tenant', 'acme', '--scope', 'admin'], { env })
+    expect(key.out).toMatch(/^tt_/)
+    expect((await tooltrail(['--tenant', 'acme', 'chat', 'hello'], { env })).code).toBe(0)
+    expect(lines((await tooltrail(['--tenant', 'acme', 'sessions', '--json'], { env })).out)).toHaveLength(1)
+    expect((await tooltrail(['sessions'], { env })).error).toBe('There are no sessions. Begin one: tooltrail chat\n')
+    const examined = await tooltrail(['doctor'], { env: { ...env, PORT: '9' } })
+    expect(examined.out).toMatch(
+      /^ok {4}node .*\nok {4}data folder .*\nok {4}database .* sound.*\nlook {2}model .*\nok {4}settings/,
+    )
+    rmSync(own, { recursive: true })
+  })
+
+  test('examines a program at an address', async () => {
+    const { out } = await tooltrail(['doctor'])
+    expect(out).toMatch(/^ok {4}program .* storage ok\nok {4}clock .*\nok {4}key .* none is needed\n$/)
+    const wrong = await tooltrail(['doctor', '--key', 'tt_wrong'])
+    expect([wrong.code, wrong.out]).toEqual([2, expect.stringMatching(/\nBAD {3}key .*--key or TOOLTRAIL_KEY\n$/)])
+  })
+
+  test.each([
+    [['show', 'nobody'], 1, 'there is no session nobody\n'],
+    [['search', 'x', '--role', 'boss'], 1, /^error: option '--role <role>' argument 'boss' is invalid/],
+    [['search', 'x', '--since', 'soon'], 1, /^the request is not valid: query.since/],
+    [['sessions', '--limit', '0'], 1, /It must be a whole number above 0/],
+    [['sessions', '--run-status', 'odd'], 1, /^the request is not valid: query.run_status/],
+    [['--url', 'ftp://x', 'sessions'], 1, /It must be an address/],
+    [['--url', 'http://127.0.0.1:1', 'sessions'], 1, /^Nothing responds at .*Start it: tooltrail start\n$/],
+    [['--key', 'tt_wrong', 'sessions'], 1, /Give a key with --key or TOOLTRAIL_KEY\.\n$/],
+    [['chat'], 1, 'There is no input. Give a text: tooltrail chat -p "…"\n'],
+    [['chat', '--session', 'nobody', 'hi'], 1, 'there is no session nobody\n'],
+    [['chat', '--agent', 'nobody', 'hi'], 1, /nobody/],
+    [['show'], 1, /^error: missing required argument 'session'/],
+    [['dance'], 1, /^error: unknown command 'dance'/],
+    [['keys', 'dance'], 1, /dance/],
+    [['doctor', '--url', 'http://127.0.0.1:1'], 2, ''],
+  ] as const)('%j ends with %i and one line of help', async (words, code, error) => {
+    const refused = await tooltrail(words)
+    expect(refused.code).toBe(code)
+    if (typeof error === 'string') expect(refused.error).toBe(error)
+    else expect(refused.error).toMatch(error)
+    expect(refused.error).not.toMatch(/\n {4}at /)
+  })
+})

@@ -1,0 +1,171 @@
+import { createClient as packagedClient } from 'tooltrail/client'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createClient } from '../../functions/client/client.ts'
+import type { RunEvent } from '../../functions/client/api-types.ts'
+import { ApiProblem } from '../../functions/client/problem.ts'
+import { completionOf } from '../agent/harness.ts'
+import { heldTurn, openHttpHarness, type HttpHarness } from '../http/harness.ts'
+
+let harness: HttpHarness | undefined
+afterEach(async () => {
+  await harness?.close()
+  harness = undefined
+})
+
+type Fetch = typeof globalThis.fetch
+
+/** Asks the app in this process; `change` sees each response. */
+function fetchOf(opened: HttpHarness, change: (response: Response, count: number) => Response = (same) => same): Fetch {
+  let count = 0
+  return async (input, init) => change(await opened.program.app.fetch(new Request(input as string, init)), count++)
+}
+
+const clientOf = (opened: HttpHarness, change?: (response: Response, count: number) => Response, key?: string) =>
+  createClient({ url: 'http://localhost:3000/', key, fetch: fetchOf(opened, change) })
+
+async function collect(events: AsyncIterable<{ readonly event: RunEvent }>): Promise<RunEvent[]> {
+  const all: RunEvent[] = []
+  for await (const { event } of events) all.push(event)
+  return all
+}
+
+/** The response's first bytes; then the connection breaks. */
+function brokenAfter(response: Response, bytes: number): Response {
+  let left = bytes
+  const cut = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      controller.enqueue(chunk.subarray(0, left))
+      left -= chunk.length
+      if (left <= 0) controller.error(new TypeError('network error'))
+    },
+  })
+  return new Response(response.body?.pipeThrough(cut) ?? null, response)
+}
+
+const answer = (text: string) =>
+  async function* () {
+    yield { type: 'text.delta', part: 0, text } as const
+    yield { type: 'completion', completion: completionOf({ text }) } as const
+  }
+
+describe('the client', () => {
+  test('creates, sends, reads and searches', async () => {
+    harness = await openHttpHarness({ script: [answer('blue crates')] })
+    const client = clientOf(harness)
+    const session = await client.createSession({ id: 'a.b:c', owner: 'you' })
+    const events = await collect(client.streamMessage(session.id, { content: 'hi' }))
+    expect(events[0]?.type).toBe('run.started')
+    expect(events.at(-1)?.type).toBe('run.completed')
+    const { data } = await client.listMessages(session.id, { limit: 10 })
+    expect(data.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    expect((await client.search({ q: 'crates' })).data[0]?.snippet).toContain('«crates»')
+    expect((await client.listSessions({ owner: 'you', agent: undefined })).data.map(({ id }) => id)).toEqual(['a.b:c'])
+    expect((await client.readUsage()).data[0]?.completions).toBe(1)
+  })
+
+  test('sees each stored event once, whatever becomes of the connection', async () => {
+    harness = await openHttpHarness({ script: [answer('one'), answer('two'), answer('three')] })
+    let losses = 0
+    for (const bytes of [0, 1, 200, 700, 1_500, 2_500]) {
+      const broken = clientOf(harness, (response, count) => (count === 0 ? brokenAfter(response, bytes) : response))
+      await clientOf(harness).createSession({ id: `s${bytes}` })
+      const lost: unknown[] = []
+      const onLost = (reason: unknown): void => void lost.push(reason)
+      const events = await collect(broken.streamMessage(`s${bytes}`, { content: 'hi' }, { onLost }))
+      const stored = events.filter(({ type }) => !type.endsWith('.delta') && !type.startsWith('round.'))
+      expect(stored.map(({ type }) => type)).toEqual(['run.started', 'message.completed', 'run.completed'])
+      losses += lost.length
+      expect((await clientOf(harness).listRuns(`s${bytes}`)).data.length).toBe(1)
+    }
+    expect(losses).toBeGreaterThanOrEqual(5)
+  })
+
+  test('follows a run through its earlier pauses, and ends at the pause that goes on', async () => {
+    harness = await openHttpHarness({ script: [{ calls: [{ id: 'c1', name: 'ask' }] }, answer('done')] })
+    const client = clientOf(harness)
+    await client.createSession({ id: 's' })
+    const tools = [{ name: 'ask', description: 'Asks.', parameters: { type: 'object' } }]
+    const first = await collect(client.streamMessage('s', { content: 'hi', tools }))
+    expect(first.at(-1)?.type).toBe('run.paused')
+    const run = first[0]?.run_id ?? ''
+    expect((await collect(client.follow('s', run))).at(-1)?.type).toBe('run.paused')
+    await client.sendToolResults('s', run, { results: [{ tool_call_id: 'c1', output: 'yes' }] })
+    const types = (await collect(client.follow('s', run))).map(({ type }) => type)
+    expect(types.filter((type) => type.startsWith('run.'))).toEqual([
+      'run.started',
+      'run.paused',
+      'run.resumed',
+      'run.completed',
+    ])
+  })
+
+  test('says that deltas begin again when a lost connection may repeat them', async () => {
+    const held = heldTurn()
+    harness = await openHttpHarness({ script: [held.turn] })
+    await clientOf(harness).createSession({ id: 's' })
+    const broken = clientOf(harness, (response, count) =>
+      count === 0 ? brokenAfterText(response, 'thinking') : response,
+    )
+    const events = await collect(broken.streamMessage('s', { content: 'hi' }, { onLost: () => held.letGo() }))
+    const types = events.map(({ type }) => type)
+    expect(types.indexOf('round.restarted')).toBeGreaterThan(types.indexOf('text.delta'))
+    expect(types.at(-1)).toBe('run.completed')
+  })
+
+  test('ends without an error when it is told to', async () => {
+    const held = heldTurn()
+    harness = await openHttpHarness({ script: [held.turn] })
+    const client = clientOf(harness)
+    await client.createSession({ id: 's' })
+    const leaving = new AbortController()
+    const seen: string[] = []
+    for await (const { event } of client.streamMessage('s', { content: 'hi' }, { signal: leaving.signal })) {
+      seen.push(event.type)
+      if (event.type === 'text.delta') leaving.abort()
+    }
+    expect(seen.at(-1)).toBe('text.delta')
+    held.letGo()
+  })
+
+  test('throws what the API refuses, with code, status and paths, and does not repeat it', async () => {
+    harness = await openHttpHarness()
+    const client = clientOf(harness)
+    await expect(client.readSession('nowhere')).rejects.toMatchObject({ code: 'session_not_found', status: 404 })
+    const refused = client.createSession({ id: '!' }).catch((error: unknown) => error)
+    expect((await refused) as ApiProblem).toBeInstanceOf(ApiProblem)
+    expect(((await refused) as ApiProblem).problem.errors?.[0]?.path).toBe('body.id')
+    await expect(collect(client.follow('nowhere', '01JD2Q8N4T6W8Y0A2C4E6G8J0K'))).rejects.toMatchObject({ status: 404 })
+  })
+
+  test('says what something between it and the API has responded', async () => {
+    const client = createClient({
+      url: 'http://localhost:3000',
+      fetch: async () => new Response('<h1>Bad gateway</h1>', { status: 502 }),
+    })
+    await expect(client.readSession('s')).rejects.toMatchObject({ code: 'unexpected_response', status: 502 })
+  })
+
+  test('sends its key', async () => {
+    harness = await openHttpHarness()
+    const { authorization } = await harness.key()
+    await expect(clientOf(harness).listSessions()).rejects.toMatchObject({ code: 'unauthorized' })
+    expect((await clientOf(harness, undefined, authorization.slice(7)).listSessions()).data).toEqual([])
+  })
+
+  test('is what others import as tooltrail/client', async () => {
+    harness = await openHttpHarness()
+    const client = packagedClient({ url: 'http://localhost:3000', fetch: fetchOf(harness) })
+    expect((await client.createSession({ id: 's' })).id).toBe('s')
+  })
+})
+
+/** The connection breaks after the piece that has this text. */
+function brokenAfterText(response: Response, text: string): Response {
+  const cut = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      controller.enqueue(chunk)
+      if (new TextDecoder().decode(chunk).includes(text)) setTimeout(() => controller.error(new TypeError('reset')), 20)
+    },
+  })
+  return new Response(response.body?.pipeThrough(cut) ?? null, response)
+}

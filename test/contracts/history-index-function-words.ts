@@ -1,0 +1,52 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { document } from './history-index-harness.ts'
+import type { HistoryIndexHarness } from './history-index-harness.ts'
+
+/** Words such as "in" find nothing by themselves, unless a query has nothing else. */
+export function historyIndexFunctionWordsContract(harness: () => HistoryIndexHarness): void {
+  describe('a query with function words', () => {
+    const scope = { tenant: 'function-words' }
+    const house = document('in the house of the sleeping cat', scope)
+    const sentence = document('what is this about, and who was it for?', scope)
+    const zebra = document('a zebra stood in a field', scope)
+    const login = document('the log-in page of the shop', scope)
+    beforeAll(() => harness().store([house, sentence, zebra, login]))
+
+    /** All pages. */
+    const found = async (text: string): Promise<string[]> => {
+      const ids: string[] = []
+      for (let after: string | undefined = ''; after !== undefined && ids.length < 20;) {
+        const query = { scope, text, filters: {}, limit: 1, ...(after === '' ? {} : { after }) }
+        const page = await harness().index.search(query)
+        ids.push(...page.hits.map(({ messageId }) => messageId))
+        after = page.next
+      }
+      return ids
+    }
+
+    test.each([
+      'what is in the giraffe?',
+      'in giraffe',
+      'who was it for: giraffe, and what about quagga',
+      'giraffe-in-the-house-of-quagga is for this',
+    ])('and others that nobody used finds nothing: %s', async (text) => {
+      expect((await found(text)).filter((id) => id !== house.messageId || !text.includes('house'))).toEqual([])
+    })
+
+    test.each([
+      ['zebra in', [zebra]],
+      ['what is in the zebra?', [zebra]],
+      ['log-in', [login]],
+      ['in-field', [zebra]],
+    ] as const)('and others finds what has the others: %s', async (text, wanted) => {
+      expect(await found(text)).toEqual(wanted.map(({ messageId }) => messageId))
+    })
+
+    test('and no others finds what has them', async () => {
+      expect(await found('in the')).toContain(house.messageId)
+      expect(await found('in')).toEqual(expect.arrayContaining([house.messageId, zebra.messageId]))
+      expect(await found('what is this about')).toContain(sentence.messageId)
+      expect(await found('what is this about')).not.toContain(zebra.messageId)
+    })
+  })
+}

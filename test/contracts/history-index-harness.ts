@@ -1,0 +1,41 @@
+import type { HistoryDocument } from '../../functions/domain/history.ts'
+import { nextIds } from '../../functions/domain/ids.ts'
+import type { HistoryIndex } from '../../functions/ports/history-index.ts'
+
+/** An index that is empty at first. */
+export interface HistoryIndexHarness {
+  readonly index: HistoryIndex
+  /** Findable when it resolves. */
+  store(documents: readonly HistoryDocument[]): Promise<void>
+  /** From now on the index cannot be read. */
+  breakDown(): Promise<void>
+  stop(): Promise<void>
+}
+
+const START = 1_750_000_000_000
+export const IDS = nextIds(undefined, START, 1_000)
+let used = 0
+
+/** A document of a message of its own, unless it is told of which. */
+export function document(text: string, change: Partial<HistoryDocument> = {}): HistoryDocument {
+  used += 1
+  const role = change.role ?? 'user'
+  const part = { user: 'u', assistant: 'a', tool_call: 'c', tool_result: 'r0' }[role]
+  const tool = role.startsWith('tool')
+    ? ({ toolName: 'shell', toolCallId: 'call_1', status: 'completed' } as const)
+    : {}
+  return {
+    tenant: 'acme',
+    session: 's-1',
+    runId: 'run-1',
+    messageId: IDS[used] ?? '',
+    part,
+    role,
+    agent: 'default',
+    ...tool,
+    ...(role.startsWith('tool') ? { call: 'shell(cmd="ls")' } : {}),
+    text,
+    time: START + used * 1_000,
+    ...change,
+  }
+}

@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { nextId, nextIds } from '../../functions/domain/ids.ts'
+import { progressAfter, type ImportName, type ImportStep } from '../../functions/domain/imported.ts'
+import type { Message } from '../../functions/domain/message.ts'
+import type { Run } from '../../functions/domain/run.ts'
+import { NO_USAGE } from '../../functions/domain/usage.ts'
+import { expectCode, fresh, header, newRun, openFixture, pausedRun, startRun } from './session-fixture.ts'
+import type { SessionFixture } from './session-fixture.ts'
+import type { Engine, Stores } from './stores.ts'
+
+const name = (more: Partial<ImportName> = {}): ImportName => ({
+  keyHash: fresh('key'),
+  bodyHash: 'body',
+  forGood: false,
+  ...more,
+})
+
+/** One turn of two messages after the session's last. */
+async function stepAfter(fixture: SessionFixture, more: Partial<ImportStep> = {}, run?: Run): Promise<ImportStep> {
+  const { head, tail } = await header(fixture)
+  const now = fixture.clock.now()
+  const imported: Run = run ?? {
+    id: nextId(tail, now),
+    agent: 'helper',
+    status: 'completed',
+    trigger: 'input',
+    onBusy: 'queue',
+    clientTools: [],
+    createdAt: 5,
+    startedAt: 5,
+    endedAt: 9,
+    rounds: 1,
+    usage: NO_USAGE,
+    usageByAgent: {},
+    stopReason: 'imported',
+  }
+  const [question = '', said = ''] = nextIds(head, now, 2)
+  const base = { runId: imported.id, agent: 'helper', round: 0, recordedAt: now }
+  const messages: Message[] = [
+    { ...base, id: question, role: 'user', createdAt: 5, parts: [{ type: 'text', text: 'a \u0000 \ud83d question' }] },
+    {
+      ...base,
+      ...{ id: said, role: 'assistant', createdAt: 9, toolCalls: [], model: 'x/y' },
+      parts: [{ type: 'text', text: 'said' }],
+      usage: { ...NO_USAGE, inputTokens: 7 },
+    },
+  ]
+  return { messages, runs: [{ run: imported, isNew: run === undefined }], ...more }
+}
+
+/** Turns of other logs, added step by step. */
+export function logImportContract(engine: Engine): void {
+  describe(`log import on ${engine.name}`, () => {
+    let stores: Stores
+    beforeAll(async () => void (stores = await engine.open()))
+    afterAll(() => stores.close())
+
+    test('stores messages and their run as they are, without usage in totals or a latest run', async () => {
+      const fixture = await openFixture(stores)
+      const step = await stepAfter(fixture)
+      const seen = await header(fixture)
+      expect(await fixture.imports.append(seen, step)).toEqual(progressAfter(step))
+      const { reader, key, sessions } = fixture
+      const { messages } = await reader.messages(key, { order: 'ascending', limit: 9 })
+      expect(messages).toEqual(step.messages)
+      const run = step.runs[0]?.run.id ?? ''
+      expect(await reader.run(key, run)).toEqual(step.runs[0]?.run)
+      expect((await reader.messages(key, { order: 'ascending', limit: 9, run })).messages).toEqual(step.messages)
+      const session = await sessions.read(key)
+      expect(session?.totals).toMatchObject({ runs: 0, rounds: 0, usage: NO_USAGE })
+      expect(session?.run).toBeUndefined()
+      expect(session?.updatedAt).toBe(fixture.clock.now())
+      expect(await header(fixture)).toMatchObject({ head: step.messages.at(-1)?.id, generation: seen.generation + 1 })
+    })
+
+    test('a run goes on in a later step, and inputs follow as ever', async () => {
+      const fixture = await openFixture(stores)
+      const first = await stepAfter(fixture)
+      await fixture.imports.append(await header(fixture), first)
+      const run = first.runs[0]?.run as Run
+      const second = await stepAfter(fixture, {}, { ...run, rounds: 2, endedAt: 20 })
+      await fixture.imports.append(await header(fixture), second)
+      const { reader, key } = fixture
+      expect(await reader.run(key, run.id)).toMatchObject({ rounds: 2, endedAt: 20, stopReason: 'imported' })
+      const started = await startRun(fixture)
+      expect((started.message?.id ?? '') > (second.messages.at(-1)?.id ?? '')).toBe(true)
+      const { messages } = await reader.messages(key, { order: 'ascending', limit: 9, run: run.id })
+      expect(messages).toEqual([...first.messages, ...second.messages])
+    })
+
+    test('is refused while a run is active, queued or paused, and when anybody has come between', async () => {
+      const busy = await openFixture(stores)
+      const step = await stepAfter(busy)
+      const seen = await header(busy)
+      await startRun(busy)
+      expect(await busy.imports.append(seen, step)).toBeUndefined()
+      expect(await busy.imports.append(await header(busy), await stepAfter(busy))).toBeUndefined()
+      const queued = await openFixture(stores)
+      await queued.inbox.enqueue(queued.key, newRun())
+      expect(await queued.imports.append(await header(queued), await stepAfter(queued))).toBeUndefined()
+      const paused = await openFixture(stores)
+      await pausedRun(paused, [{ name: 'ask', needs: 'result' }])
+      expect(await paused.imports.append(await header(paused), await stepAfter(paused))).toBeUndefined()
+      const raced = await openFixture(stores)
+      const [stale, late] = [await header(raced), await stepAfter(raced)]
+      await raced.peer.imports.append(stale, await stepAfter(raced))
+      expect(await raced.imports.append(stale, late)).toBeUndefined()
+      const { messages } = await raced.reader.messages(raced.key, { order: 'ascending', limit: 9 })
+      expect(messages).toHaveLength(2)
+    })
+
+    test('an input that saw the session before the import waits for nobody and follows it', async () => {
+      const fixture = await openFixture(stores)
+      const step = await stepAfter(fixture)
+      await fixture.imports.append(await header(fixture), step)
+      const { started } = await fixture.peer.inbox.enqueue(fixture.key, newRun({ startAs: fresh('owner') }))
+      expect((started?.message?.id ?? '') > (step.messages.at(-1)?.id ?? '')).toBe(true)
+    })
+
+    test('remembers how far a name has come, in the same write', async () => {
+      const fixture = await openFixture(stores)
+      const { imports, key } = fixture
+      const one = name()
+      expect(await imports.progress(key, one)).toBeUndefined()
+      const first = await stepAfter(fixture, { name: one })
+      const before = await imports.append(await header(fixture), first)
+      expect(await fixture.peer.imports.progress(key, one)).toEqual(before)
+      // Whoever repeats it from the beginning is refused, and so is one who has missed a step.
+      expect(await imports.append(await header(fixture), await stepAfter(fixture, { name: one }))).toBeUndefined()
+      const second = await stepAfter(fixture, { name: one, before: before as never })
+      const after = await imports.append(await header(fixture), second)
+      expect(after).toMatchObject({ messages: 4, first: first.messages[0]?.id, last: second.messages[1]?.id })
+      const again = await stepAfter(fixture, { name: one, before: before as never })
+      expect(await imports.append(await header(fixture), again)).toBeUndefined()
+      await expectCode(imports.progress(key, { ...one, bodyHash: 'other' }), 'idempotency_conflict')
+    })
+
+    test('forgets a name after a day, unless it is for good', async () => {
+      const fixture = await openFixture(stores)
+      const { imports, key, clock } = fixture
+      const [short, long] = [name(), name({ forGood: true })]
+      for (const one of [short, long])
+        await imports.append(await header(fixture), await stepAfter(fixture, { name: one }))
+      clock.advance(86_400_001)
+      expect(await imports.progress(key, short)).toBeUndefined()
+      expect(await imports.progress(key, long)).toMatchObject({ messages: 2 })
+      expect(await imports.append(await header(fixture), await stepAfter(fixture, { name: short }))).toMatchObject({
+        messages: 2,
+      })
+    })
+
+    test('is deleted with its session, which then takes nothing more', async () => {
+      const fixture = await openFixture(stores)
+      const { imports, key, deletion } = fixture
+      const one = name({ forGood: true })
+      await imports.append(await header(fixture), await stepAfter(fixture, { name: one }))
+      const [seen, step] = [await header(fixture), await stepAfter(fixture)]
+      await deletion.tombstone(key)
+      expect(await imports.append(seen, step)).toBeUndefined()
+      await expectCode(imports.progress(key, one), 'session_not_found')
+      while ((await deletion.removeRows(key, 100)).more);
+      expect(await deletion.state(key)).toMatchObject({ messages: 2, runs: 1 })
+    })
+
+    test('says so when the store fails', async () => {
+      const broken = await engine.open()
+      try {
+        const fixture = await openFixture(broken)
+        const [seen, step] = [await header(fixture), await stepAfter(fixture)]
+        await broken.breakDown()
+        await expectCode(fixture.imports.append(seen, step), 'storage_failed')
+        await expectCode(fixture.imports.progress(fixture.key, name()), 'storage_failed')
+      } finally {
+        await broken.close()
+      }
+    })
+  })
+}

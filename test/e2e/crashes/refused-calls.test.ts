@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { OpenAiServer } from '../../model-server/openai-server.ts'
+import { startOpenAiServer } from '../../model-server/openai-server.ts'
+import { localBackend } from '../local-backend.ts'
+import { crashOneByOne, createCrashBench } from './crash-runner.ts'
+import type { CrashBench } from './crash-runner.ts'
+import { scenarios } from './scenarios.ts'
+import { scriptedModel } from './scripted-model.ts'
+
+let model: OpenAiServer
+let bench: CrashBench
+beforeAll(async () => {
+  model = await startOpenAiServer(scriptedModel)
+  bench = await createCrashBench(model.baseUrl, localBackend)
+})
+afterAll(async () => {
+  await bench.remove()
+  await model.close()
+})
+
+test(
+  'killed before and after the write of the calls that do not execute: all of them have their rows',
+  {
+    timeout: 3_600_000,
+  },
+  async () => {
+    const many = scenarios.filter(({ name }) => name === 'many')
+    const crashes = (['before', 'after'] as const).map((when) =>
+      many.map((scenario) => ({ scenario, faults: [{ kind: 'log.append', step: 1, when }] })),
+    )
+    expect(await crashOneByOne(bench, crashes)).toEqual(crashes.flat())
+  },
+)

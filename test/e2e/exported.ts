@@ -1,0 +1,37 @@
+/** A line of a native export. */
+export interface ExportedMessage {
+  readonly id: string
+  readonly run_id: string
+  readonly role: string
+  readonly status?: string
+  readonly created_at: string
+  readonly recorded_at?: string
+  readonly parts: readonly { readonly type: string; readonly text?: string; readonly data?: string }[]
+  readonly tool_calls?: readonly { readonly id: string }[]
+  readonly output?: { readonly offloaded: boolean; readonly url: string }
+  readonly [field: string]: unknown
+}
+
+/** A session's messages as its export has them, without the first line. */
+export async function exportLines(
+  get: (path: string) => Promise<Response>,
+  session: string,
+  query = '',
+): Promise<ExportedMessage[]> {
+  const response = await get(`/v1/sessions/${session}/export${query}`)
+  const [, ...lines] = (await response.text()).trimEnd().split('\n')
+  return lines.map((line) => JSON.parse(line) as ExportedMessage)
+}
+
+/** What must be equal after a round trip: all but ids, addresses and the time of the import. */
+export function comparable(message: ExportedMessage): unknown {
+  const own = new Set(['id', 'session_id', 'run_id', 'assistant_message_id', 'pointer', 'url', 'recorded_at'])
+  const withoutOwn = (value: unknown, place: string): unknown => {
+    if (Array.isArray(value)) return value.map((one) => withoutOwn(one, place))
+    if (typeof value !== 'object' || value === null) return value
+    const isCall = place === 'tool_calls' || ('type' in value && value.type === 'tool_call')
+    const entries = Object.entries(value).filter(([name]) => !own.has(name) || (isCall && name === 'id'))
+    return Object.fromEntries(entries.map(([name, inner]) => [name, withoutOwn(inner, name)]))
+  }
+  return withoutOwn(message, '')
+}

@@ -1,0 +1,4 @@
+import { localBackend } from './local-backend.ts'
+import { roundTripsOn } from './round-trips.ts'
+
+roundTripsOn(localBackend)

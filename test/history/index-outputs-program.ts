@@ -1,0 +1,38 @@
+import { createDiskOutputStore } from '../../functions/adapters/disk/output-store.ts'
+import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
+import { writeTo } from '../../functions/adapters/opensearch/history-writer.ts'
+import { NO_USAGE } from '../../functions/domain/usage.ts'
+import { createIndexer } from '../../functions/history/indexer.ts'
+import { redactSecrets } from '../../functions/search/redact.ts'
+import type { Message } from '../../functions/domain/message.ts'
+import { sayMemory } from './memory-of.ts'
+
+/** Indexes these messages, whose outputs are in this folder, with a writer whose server takes everything. */
+const [folder = '', file = ''] = process.argv.slice(2)
+const { default: messages } = (await import(file, { with: { type: 'json' } })) as { default: readonly Message[] }
+const key = { tenant: 'acme', session: 's-1' }
+const session = { ...key, agent: 'default', metadata: {}, createdAt: 0, updatedAt: 0 }
+const totals = { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} }
+const clock = createSystemClock()
+const poison = { send: () => Promise.reject(new Error('nothing here is poison')) }
+let stored = 0
+const send: Parameters<typeof writeTo>[2]['send'] = async ({ lines = [] }) => {
+  stored += lines.length / 2
+  return { status: 200, body: { items: Array.from({ length: lines.length / 2 }, () => ({ index: { status: 201 } })) } }
+}
+const index = createIndexer<Message>({
+  records: {
+    sequence: ({ id }) => id,
+    at: () => undefined,
+    change: (message) => ({ stored: { key, messageId: message.id, revision: 1, message: async () => message } }),
+  },
+  sessions: { read: async () => ({ ...session, totals }) },
+  outputs: createDiskOutputStore({ folder }),
+  writer: { write: (changes) => writeTo(['history'], changes, { send, clock, poison }) },
+  poison,
+  clock,
+  logger: { warn: () => undefined },
+})
+// The rules are part of every process that has met a text like a secret.
+await redactSecrets('_authToken=abc')
+await sayMemory(async () => ({ ...(await index(messages)), stored }))

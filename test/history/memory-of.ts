@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+
+/** What a program that was started for it says of its memory, in MB: with everything loaded, and at most. */
+export interface UsedMemory {
+  readonly idle: number
+  readonly most: number
+  readonly result: unknown
+}
+
+/** Runs a program on the heap that it is given (MB), and returns what it says of itself. Rejects when it fails. */
+export async function memoryOf(
+  program: string,
+  { heap, args, env = {} }: { readonly heap: number; readonly args: readonly string[]; readonly env?: object },
+): Promise<UsedMemory> {
+  const flags = [`--max-old-space-size=${heap}`, '--max-semi-space-size=8']
+  const child = spawn(process.execPath, [...flags, program, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  })
+  const [said, code] = await Promise.all([
+    text(child.stdout),
+    new Promise<number | null>((resolve) => child.once('exit', resolve)),
+  ])
+  if (code !== 0) throw new Error(`${program} ended with ${code}: ${said}`)
+  return JSON.parse(said.trim().split('\n').at(-1) ?? '') as UsedMemory
+}
+
+const LOOK_MS = 20
+
+/** In such a program: does the work and says what memory it took. */
+export async function sayMemory(work: () => Promise<unknown>): Promise<void> {
+  const idle = process.memoryUsage.rss()
+  let most = idle
+  const looking = setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), LOOK_MS)
+  const result = await work()
+  clearInterval(looking)
+  process.stdout.write(`\n${JSON.stringify({ idle: idle / 1e6, most: most / 1e6, result })}\n`)
+}

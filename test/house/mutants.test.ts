@@ -1,0 +1,15 @@
+import { resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import { LISTS, missingIn } from '../mutants/mutants.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const ALL = LISTS.flatMap(({ mutants }) => mutants)
+
+test('what each mutant changes stands in the tree, exactly once', () => {
+  expect(ALL.flatMap((mutant) => missingIn(ROOT, mutant) ?? [])).toEqual([])
+})
+
+test('each mutant has a name of its own, and changes something', () => {
+  expect(new Set(ALL.map(({ name }) => name)).size).toBe(ALL.length)
+  expect(ALL.filter(({ from, to }) => from === to)).toEqual([])
+})

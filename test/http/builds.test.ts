@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { createBuilds } from '../../functions/http/builds.ts'
+
+test('long documents are made two at a time, and each asked for before it is begun is made once', async () => {
+  const { build } = createBuilds()
+  let underWay = 0
+  let most = 0
+  let made = 0
+  const make = async () => {
+    most = Math.max(most, ++underWay)
+    await new Promise((resolve) => setImmediate(resolve))
+    underWay--
+    return ++made
+  }
+  const same = Array.from({ length: 20 }, () => build('same', make))
+  const others = Array.from({ length: 10 }, (_, at) => build(`other ${at}`, make))
+  await Promise.all([...same, ...others])
+  expect(most).toBe(2)
+  expect(made).toBe(11)
+  expect(new Set(await Promise.all(same)).size).toBe(1)
+})
+
+test('what is asked for once it is begun is made anew: it may have changed since', async () => {
+  const { build } = createBuilds()
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+  const first = build('one', async () => {
+    begin()
+    await held
+    return 1
+  })
+  await begun
+  const second = build('one', async () => 2)
+  letGo()
+  expect(await Promise.all([first, second])).toEqual([1, 2])
+})
+
+test('one that cannot be made stops no other', async () => {
+  const { build } = createBuilds()
+  const broken = Array.from({ length: 4 }, (_, at) => build(`broken ${at}`, () => Promise.reject(new Error('no'))))
+  const whole = build('whole', async () => 'whole')
+  expect((await Promise.allSettled(broken)).every(({ status }) => status === 'rejected')).toBe(true)
+  expect(await whole).toBe('whole')
+})

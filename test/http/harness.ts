@@ -1,0 +1,174 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
+import type { Agent } from '../../functions/domain/agent.ts'
+import type { ApiKey } from '../../functions/domain/api-key.ts'
+import type { ModelRequest } from '../../functions/domain/model-request.ts'
+import type { AppSettings } from '../../functions/http/dependencies.ts'
+import { NO_CAPS } from '../../functions/access/rates.ts'
+import { hashKeySecret, newKeySecret } from '../../functions/access/key-secret.ts'
+import type { Logger } from '../../functions/ports/logger.ts'
+import type { Tool } from '../../functions/ports/tool.ts'
+import { openLocalPorts } from '../../functions/runtime/local/ports.ts'
+import { createProgram } from '../../functions/runtime/program.ts'
+import type { Ports, Program } from '../../functions/runtime/program.ts'
+import { completionOf } from '../agent/harness.ts'
+import type { Turn } from '../agent/harness.ts'
+import { deviations } from './conformance.ts'
+import type { OpenApiDocument } from './conformance.ts'
+
+export interface LogLine {
+  readonly level: 'info' | 'warn' | 'error'
+  readonly message: string
+  readonly fields: { readonly [name: string]: unknown }
+}
+
+export interface HttpHarness {
+  readonly ports: Ports
+  readonly program: Program
+  readonly document: OpenApiDocument
+  /** Every request that the model was sent. */
+  readonly requests: ModelRequest[]
+  readonly lines: LogLine[]
+  /** One request; its response is checked against the description. */
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
+  /** Makes a key and returns its `Authorization` header. */
+  key(fields?: Partial<Omit<ApiKey, 'id'>>): Promise<{ authorization: string }>
+  close(): Promise<void>
+}
+
+/** The whole program in this process on real SQLite and disk, with a scripted model, asked over its HTTP app. */
+export async function openHttpHarness(
+  options: {
+    readonly script?: readonly Turn[]
+    readonly tools?: readonly Tool[]
+    readonly policies?: Partial<Agent['policies']>
+    /** Beside `default` and `other`, or in their place: what is different about them. */
+    readonly agents?: readonly (Partial<Agent> & Pick<Agent, 'name'>)[]
+    readonly settings?: Partial<AppSettings>
+    readonly change?: (ports: Ports) => Ports
+  } = {},
+): Promise<HttpHarness> {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-http-'))
+  const opened = openLocalPorts({ dataFolder: folder, logLevel: 'silent', modelSettings: {} })
+  const requests: ModelRequest[] = []
+  const lines: LogLine[] = []
+  const models = scripted(options.script ?? [], requests)
+  const ports = (options.change ?? ((same: Ports) => same))({ ...opened, models, logger: collect(lines) })
+  const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]))
+  const agent = (name: string): Agent => ({
+    name,
+    model: 'script/ed',
+    modelOptions: {},
+    instructions: 'Be brief.',
+    tools: [...tools.keys()],
+    policies: { ...DEFAULT_POLICIES, ...options.policies },
+  })
+  const program = createProgram(ports, {
+    agents: new Map(
+      [agent('default'), agent('other'), ...(options.agents ?? []).map((one) => ({ ...agent(one.name), ...one }))].map(
+        (one) => [one.name, one],
+      ),
+    ),
+    tools,
+    app: { version: '0.0.0', openAccess: true, corsOrigins: [], caps: NO_CAPS, ...options.settings },
+    sweepMs: 200,
+  })
+  program.start()
+  const document = (await (await program.app.request('http://localhost:3000/openapi.json')).json()) as OpenApiDocument
+  let keys = 0
+  const harness: HttpHarness = {
+    ports,
+    program,
+    document,
+    requests,
+    lines,
+    async send(method, path, body, headers = {}) {
+      const isText = typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream
+      const request = new Request(`http://localhost:3000${path}`, {
+        method,
+        headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+        ...(body === undefined ? {} : { body: isText ? (body as string) : JSON.stringify(body), duplex: 'half' }),
+      } as RequestInit)
+      const response = await program.app.fetch(request)
+      expect(await deviations(document, request, response), `${method} ${path}`).toEqual([])
+      return response
+    },
+    async key(fields = {}) {
+      const secret = newKeySecret()
+      await ports.keys.create(hashKeySecret(secret), {
+        id: `key_${++keys}`,
+        tenant: 'default',
+        scopes: ['read', 'write'],
+        caps: {},
+        createdAt: 0,
+        ...fields,
+      })
+      return { authorization: `Bearer ${secret}` }
+    },
+    async close() {
+      await program.stop()
+      await opened.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+  return harness
+}
+
+/** As `send`, for a response that must have this status. Returns its JSON. */
+export async function expectJson<Body = Record<string, unknown>>(
+  harness: HttpHarness,
+  status: number,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+): Promise<Body> {
+  const response = await harness.send(method, path, body, headers)
+  const text = await response.text()
+  expect(response.status, `${method} ${path}: ${text}`).toBe(status)
+  return JSON.parse(text) as Body
+}
+
+/** A completion that everybody waits for until it is released. */
+export function heldTurn(): { readonly turn: Turn; letGo(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return {
+    async *turn(_request, signal) {
+      yield { type: 'text.delta', part: 0, text: 'thinking' }
+      const aborted = new Promise<never>((_resolve, reject) =>
+        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+      )
+      await Promise.race([promise, aborted])
+      yield { type: 'completion', completion: completionOf({ text: 'thinking' }) }
+    },
+    letGo: () => resolve(),
+  }
+}
+
+function scripted(script: readonly Turn[], requests: ModelRequest[]): Ports['models'] {
+  let at = 0
+  return {
+    open: async () => ({
+      name: 'script/ed',
+      async *stream(request, signal) {
+        requests.push(request)
+        const turn = script[at++] ?? { text: 'done' }
+        if (typeof turn === 'function') {
+          yield* turn(request, signal)
+          return
+        }
+        if (turn.text !== undefined) yield { type: 'text.delta', part: 0, text: turn.text }
+        yield { type: 'completion', completion: completionOf(turn) }
+      },
+    }),
+  }
+}
+
+const collect = (lines: LogLine[]): Logger => ({
+  info: (message, fields = {}) => void lines.push({ level: 'info', message, fields }),
+  warn: (message, fields = {}) => void lines.push({ level: 'warn', message, fields }),
+  error: (message, cause, fields = {}) => void lines.push({ level: 'error', message, fields: { ...fields, cause } }),
+})

@@ -1,0 +1,91 @@
+import { readdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openHttpHarness, type HttpHarness } from './harness.ts'
+
+const ASSETS = readdirSync(join(resolve(import.meta.dirname, '../..'), 'built/page/assets'))
+const script = ASSETS.find((name) => name.endsWith('.js')) ?? ''
+
+let harness: HttpHarness
+beforeAll(async () => {
+  harness = await openHttpHarness()
+})
+afterAll(() => harness.close())
+
+describe('the page', () => {
+  test.each(['/', '/sessions/any.id', '/sessions/any.id/context', '/search?q=git', '/usage'])(
+    'is at %s',
+    async (path) => {
+      const response = await harness.send('GET', path)
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+      const text = await response.text()
+      expect(text).toContain('<base href="/"')
+      expect(text).toContain(`assets/${script}`)
+    },
+  )
+
+  test('may run and ask for nothing but what its own server has', async () => {
+    const policy = (await harness.send('GET', '/')).headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
+    expect(policy).toContain("connect-src 'self'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toMatch(/unsafe|https?:|data:|\*/)
+  })
+
+  test('finds its files where the program is not at the root of its host', async () => {
+    const response = await harness.program.app.fetch(new Request('http://localhost:3000/usage'), { base: '/api' })
+    expect(await response.text()).toContain('<base href="/api/"')
+    expect(await (await harness.send('GET', '/usage')).text()).toContain('<base href="/"')
+  })
+
+  test('is asked for again each time, and takes nothing when it has not changed', async () => {
+    const first = await harness.send('GET', '/', undefined, { 'accept-encoding': 'gzip' })
+    expect([first.headers.get('cache-control'), first.headers.get('content-encoding')]).toEqual(['no-cache', 'gzip'])
+    const again = await harness.send('GET', '/', undefined, { 'if-none-match': first.headers.get('etag') ?? '' })
+    expect([again.status, await again.text()]).toEqual([304, ''])
+  })
+
+  test('needs no key: it asks for one', async () => {
+    const other = await openHttpHarness()
+    try {
+      await other.key()
+      expect((await other.send('GET', '/')).status).toBe(200)
+    } finally {
+      await other.close()
+    }
+  })
+
+  test('is served from a folder of its own where the program is bundled', async () => {
+    const other = await openHttpHarness({ settings: { pageFolder: '/nowhere' } })
+    try {
+      expect((await other.send('GET', '/')).status).toBe(500)
+    } finally {
+      await other.close()
+    }
+  })
+})
+
+describe('a file of the page', () => {
+  test.each(ASSETS)('is kept for ever under the name that its contents gave it: %s', async (name) => {
+    const response = await harness.send('GET', `/assets/${name}`, undefined, { 'accept-encoding': 'br, gzip' })
+    expect([response.status, response.headers.get('content-encoding')]).toEqual([200, 'gzip'])
+    expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+    const plain = await harness.send('GET', `/assets/${name}`)
+    expect(plain.headers.get('content-encoding')).toBeNull()
+    expect((await plain.arrayBuffer()).byteLength).toBeGreaterThan(100)
+  })
+
+  test.each([
+    'nothing.js',
+    '..%2Findex.html',
+    '..%2F..%2F..%2Fpackage.json',
+    '%00.js',
+    'index.html',
+    `${script}%2F`,
+    'a%2Fb.js',
+  ])('is not %s', async (name) => {
+    const response = await harness.send('GET', `/assets/${name}`)
+    expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
+  })
+})

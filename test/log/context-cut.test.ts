@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest'
+import type { Cut, SessionContext } from '../../functions/domain/context.ts'
+import type { Message } from '../../functions/domain/message.ts'
+import { cutAfterRefusal, cutToFit } from '../../functions/log/context-cut.ts'
+import { replay } from '../../functions/log/replay.ts'
+import { CUT_NOTE, withinContext } from '../../functions/log/request-context.ts'
+import { scaleOf } from '../../functions/log/request-size.ts'
+import { weighMessages } from '../../functions/log/token-weight.ts'
+import { callTo, writeLog } from '../generators/messages.ts'
+import type { LogWriter } from '../generators/messages.ts'
+
+const NOTHING_OLDER = { messages: 0, conversational: 0 }
+const WORDS = 'one two three four five six seven eight nine ten '
+
+/** Runs of some 130 tokens each. */
+function runs(count: number, writer = writeLog()): LogWriter {
+  for (let run = 0; run < count; run++)
+    writer
+      .run(`run-${run}`)
+      .user(WORDS.repeat(3))
+      .assistant(callTo('a', '{}'))
+      .result(0, WORDS.repeat(5))
+      .assistant(WORDS.repeat(3))
+  return writer
+}
+
+const measured = (messages: readonly Message[], context: SessionContext = {}, isWhole = true) => ({
+  messages,
+  context,
+  currentRun: messages.at(-1)?.runId ?? '',
+  replay: 'full' as const,
+  declarations: 0,
+  isWhole,
+})
+
+const sent = (messages: readonly Message[], cut: Cut | undefined) =>
+  replay(messages, {
+    currentRun: messages.at(-1)?.runId ?? '',
+    replay: 'full',
+    context: cut === undefined ? {} : { cut },
+  })
+
+function fit(messages: readonly Message[], room: number, context: SessionContext = {}): Cut {
+  const of = measured(messages, context)
+  const cut = cutToFit(of, scaleOf(of), room, NOTHING_OLDER)
+  if (cut === undefined) throw new Error('nothing was cut')
+  return cut
+}
+
+describe('a cut', () => {
+  it('leaves between 35 and 75 % of what fits, wherever the log ends', () => {
+    for (let count = 20; count < 60; count++) {
+      const { log } = runs(count)
+      const left = weighMessages(sent(log, fit(log, 1_500)))
+      expect(left).toBeGreaterThan(1_500 * 0.35)
+      expect(left).toBeLessThan(1_500 * 0.75)
+    }
+  })
+
+  it('takes whole rounds, and says so in front of what is left', () => {
+    const { log } = runs(30)
+    const request = sent(log, fit(log, 1_500))
+    expect(request[0]).toEqual({ role: 'user', parts: [{ type: 'text', text: CUT_NOTE }] })
+    expect(request[1]?.role).not.toBe('tool')
+  })
+
+  it('counts what has left, also over several cuts', () => {
+    const { log } = runs(30)
+    const first = fit(log, 1_500)
+    expect(first.messages).toBe(log.findIndex(({ id }) => id === first.from))
+    const second = fit(log, 700, { cut: first })
+    expect(second.messages).toBe(log.findIndex(({ id }) => id === second.from))
+    expect(second.conversational).toBe(
+      log.filter(
+        ({ id, role }, index) => id < second.from && (role === 'user' || (role === 'assistant' && index % 4 === 3)),
+      ).length,
+    )
+  })
+
+  it('takes rounds of the current run when nothing else is left, and never an input of it', () => {
+    const writer = runs(3).run('now').user('the task')
+    for (let round = 0; round < 40; round++) writer.assistant(callTo('a', '{}')).result(0, WORDS.repeat(5))
+    writer.user('and be quick')
+    writer.assistant(callTo('a', '{}')).result(0, WORDS)
+    const cut = fit(writer.log, 1_500)
+    const left = withinContext(writer.log, { cut })
+    expect(left.filter(({ role }) => role === 'user').map(({ parts }) => parts)).toEqual([
+      [{ type: 'text', text: 'the task' }],
+      [{ type: 'text', text: 'and be quick' }],
+    ])
+    expect(left.length).toBeGreaterThan(10)
+    expect(cut.kept).toHaveLength(1)
+  })
+
+  it('keeps the input of a turn that goes on, in later runs too, until the next cut', () => {
+    const writer = writeLog().run('now').user('the task')
+    for (let round = 0; round < 40; round++) writer.assistant(callTo('a', '{}')).result(0, WORDS.repeat(5))
+    const first = fit(writer.log, 1_500)
+    writer.assistant('done').run('later').user('thanks')
+    const before = sent(writer.log.slice(0, -2), first)
+    expect(sent(writer.log, first).slice(0, before.length)).toEqual(before)
+    const second = fit(writer.log, 500, { cut: first })
+    expect(second.kept).toEqual([])
+  })
+
+  it('of a log that is not loaded whole begins with what is', () => {
+    const { log } = runs(30)
+    const of = measured(log.slice(40), {}, false)
+    const cut = cutToFit(of, scaleOf(of), 100_000, { messages: 40, conversational: 20 })
+    expect(cut).toEqual({ from: log[40]?.id, kept: [], messages: 40, conversational: 20 })
+  })
+
+  it('is not made where only the input is left', () => {
+    const { log } = writeLog().run('now').user(WORDS.repeat(1_000))
+    const of = measured(log)
+    expect(cutToFit(of, scaleOf(of), 100, NOTHING_OLDER)).toBeUndefined()
+  })
+
+  it('after a refusal leaves at most two thirds', () => {
+    const { log } = runs(30)
+    const of = measured(log)
+    const whole = weighMessages(sent(log, undefined))
+    const left = weighMessages(sent(log, cutAfterRefusal(of, scaleOf(of), whole, NOTHING_OLDER)))
+    expect(left).toBeLessThanOrEqual((whole * 2) / 3 + 1)
+    expect(left).toBeGreaterThan(whole / 2)
+  })
+})

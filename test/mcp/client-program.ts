@@ -1,0 +1,16 @@
+import { createConnection } from '../../functions/adapters/mcp/connection.ts'
+import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
+
+/** What the official suite runs as a client: lists the server's tools as a run does, and calls each of them once. */
+const url = process.argv.at(-1) ?? ''
+const connection = createConnection({
+  url,
+  headers: async () => ({}),
+  longestMs: 20_000,
+  version: '1',
+  allowedHosts: [new URL(url).host],
+  clock: createSystemClock(),
+})
+for (const { name } of await connection.list())
+  await connection.call(name, { a: 5, b: 3 }, { signal: AbortSignal.timeout(20_000), timeoutMs: 20_000 })
+process.exit(0)

@@ -1,0 +1,135 @@
+import { inFile } from './mutant.ts'
+
+const LOOP = 'functions/agent/loop'
+
+/** One round: the completion, its calls, and what executes them. */
+export const ROUND_MUTANTS = [
+  ...inFile(`${LOOP}/source-counter.ts`, [
+    ['numbers are not recorded', '{ numbered: given }', '{ numbered: [] }'],
+    ['recorded numbers are given again', 'sources.recorded = Math.max(', 'void Math.max('],
+  ]),
+  ...inFile(`${LOOP}/citations-at-end.ts`, [
+    ['a run that failed decides about its sources', " || outcome !== 'completed'", ''],
+    [
+      'sources of the runs that it continues are forgotten',
+      'new Set([leader.runId, ...turn',
+      'new Set([leader.runId, ...turn.slice(0, 0)',
+    ],
+  ]),
+  ...inFile(`${LOOP}/tool-batch.ts`, [
+    [
+      'a round is told before it is stored',
+      '  await state.store.log.appendRound(',
+      '  state.emit(messageCompleted(assistant))\n  await state.store.log.appendRound(',
+    ],
+    ['a round is not awaited', '  await state.store.log.appendRound(', '  void state.store.log.appendRound('],
+    [
+      'approval is not asked for',
+      'isExecutable && tool?.needsApproval === true',
+      'isExecutable && tool?.needsApproval === undefined',
+    ],
+    ['client tools are executed here', "=== undefined ? 'result' : undefined", '=== undefined ? undefined : undefined'],
+    ['more calls than may be', '.slice(0, MOST_CALLS)', '.slice(0)'],
+    ['results carry no generation', '    generation,\n', '    generation: 0,\n'],
+    ['sequences are all 0', '    sequence,\n', '    sequence: 0,\n'],
+    ['missing ids stay missing', "call.id === '' || used.has(call.id)", 'used.has(call.id)'],
+    ['ids repeated in a batch stay', "call.id === '' || used.has(call.id)", "call.id === ''"],
+    [
+      'somebody is asked about malformed arguments',
+      'const isExecutable = input !== undefined && tool?.check?.(input) === undefined',
+      'const isExecutable = true',
+    ],
+  ]),
+  ...inFile(`${LOOP}/tool-batch.ts`, [
+    ['no look at the clock before a tool starts', '  keeper.check()\n', ''],
+    ['no look at the signal before a tool starts', '  signal.throwIfAborted()\n', ''],
+    ['one call after the other', 'const PARALLEL = 8', 'const PARALLEL = 1'],
+    ['any number of calls at once', 'const PARALLEL = 8', 'const PARALLEL = 64'],
+    ['results are not stored', '  state.writer.write({ row', '  if (row === null) state.writer.write({ row'],
+    [
+      'allowed calls are begun without a write',
+      'await store.log.beginApproved(held.lease, row.id)',
+      "store === undefined ? row : { ...row, status: 'running' as const, generation: held.lease.generation }",
+    ],
+    ['allowed calls are not begun', '  await beginApproved(state, thread)\n', ''],
+    [
+      'waiting calls are executed',
+      ".filter((row) => row.status === 'running')",
+      ".filter((row) => row.status !== 'approved')",
+    ],
+    ['two executions of an idempotent call share an object', 'attempt: String(held.lease.generation)', "attempt: '1'"],
+  ]),
+  ...inFile(`${LOOP}/completion.ts`, [
+    [
+      'a completion that was cut off fails the run',
+      'if (!(error instanceof CompletionFailed) || !(error.cause instanceof CutOff)) throw error',
+      'if (error !== null) throw error',
+    ],
+    [
+      'a completion that no process has time for is asked for for ever',
+      "if (thread.isWhole && error.cause.why === 'out_of_time')",
+      "if (thread.isWhole && error.cause.why === 'told_to_stop')",
+    ],
+    [
+      'the call that is demanded may be left out',
+      'if (demanded === undefined || satisfies(completion.toolCalls, requireTool)) return completion',
+      'if (demanded !== null) return completion',
+    ],
+  ]),
+  ...inFile(`${LOOP}/thread.ts`, [
+    ['every run has a round more', 'roundsOf(thread)) >= maxRounds', 'roundsOf(thread)) > maxRounds'],
+    ['the budget is no reason to stop', 'if (thread.budget.most !== null &&', 'if (thread.budget.most === 0 &&'],
+    ['calls whose arguments were cut off are executed', '  if (isCutShort(asked))\n', '  if (asked === null)\n'],
+    [
+      'calls of the last round are executed',
+      '  if (last !== undefined) return `this',
+      '  if (last === null) return `this',
+    ],
+  ]),
+  ...inFile(`${LOOP}/tool-call.ts`, [
+    [
+      'what a call comes to when its run must end is dropped',
+      'if (!signal.aborted || signal.reason instanceof LeaseLost) throw error',
+      'if (!signal.aborted || signal.reason !== undefined) throw error',
+    ],
+    [
+      'a tool that ignores its time limit is waited for',
+      'await raceAbort(running, signal).catch((error: unknown) => late(running, context, error))',
+      'await running',
+    ],
+    ['a tool gets no signal', '{ ...context, signal }', '{ ...context }'],
+    [
+      'what a tool throws ends the run',
+      '    return failure(error instanceof Error ? error.message : String(error))',
+      '    throw error',
+    ],
+    [
+      'a cancel is a failure of the tool',
+      '    context.signal.throwIfAborted()\n    if (signal.aborted)',
+      '    if (signal.aborted)',
+    ],
+    [
+      'malformed arguments are none',
+      '  } catch {\n    return undefined\n  }\n}\n\n/** Tools come',
+      '  } catch {\n    return {}\n  }\n}\n\n/** Tools come',
+    ],
+  ]),
+  ...inFile(`${LOOP}/completion.ts`, [
+    ['no retry', 'const RETRIES = 3', 'const RETRIES = 0'],
+    ['silence has no limit', 'const SILENT_MS = 120_000', 'const SILENT_MS = 120_000_000'],
+    [
+      'a stream that ignores its signal is waited for',
+      'await raceAbort(events.next(), idle.signal)',
+      'await events.next()',
+    ],
+    ['the limit of silence does not begin anew', '      idle.restart()\n', ''],
+    [
+      'every error is tried again',
+      'error instanceof ModelError && error.retryable && ',
+      'error instanceof ModelError && ',
+    ],
+    ['failed attempts stay in what had streamed', '    streamed = []\n    return', '    return'],
+    ['a retry is not told', 'if (count > 1) target.emit', 'if (count > 9) target.emit'],
+    ['no wait between attempts', 'const wait = waitAfter(error, attemptNumber)', 'const wait = 0'],
+  ]),
+]

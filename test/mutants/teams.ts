@@ -1,0 +1,95 @@
+import { inFile } from './mutant.ts'
+
+const LOOP = 'functions/agent/loop'
+
+/** Members of a team: their part of the log, their order, and what stops them. */
+export const TEAM_MUTANTS = [
+  ...inFile(`${LOOP}/open-run.ts`, [
+    [
+      'a delegate call is interrupted although its member can go on',
+      'thread.members.has(id) ||',
+      'thread.members.has("") ||',
+    ],
+    ["a leader's request holds what its members did", 'messages.filter(isLeaders)', 'messages'],
+    [
+      'members are not found in the log',
+      '    messages.filter(({ runId }) => runId === leader.runId),',
+      '    messages.filter(({ runId }) => runId === ""),',
+    ],
+    ['what members took is forgotten', '  takeNote(leader, messages)\n', ''],
+    ['a failed thread stops no other', ', failed.signal])', '])'],
+  ]),
+  ...inFile(`${LOOP}/open-thread.ts`, [
+    ['members of members are not opened', '    await openMembers(state, member, found)\n', ''],
+    ['a member goes on from nothing', '    remember(member, own)\n', '    remember(member, [task])\n'],
+  ]),
+  ...inFile(`${LOOP}/run-state.ts`, [
+    ['two threads extend the log at the same time', 'state.extended.then(extend)', 'extend()'],
+  ]),
+  ...inFile(`${LOOP}/held-store.ts`, [
+    [
+      "results of one thread are forgotten when another's are stored",
+      '      await Promise.all(pending)\n',
+      '      await Promise.all(pending)\n      pending.clear()\n',
+    ],
+  ]),
+  ...inFile(`${LOOP}/delegation.ts`, [
+    ['a member that has ended is asked again', '  if (before !== undefined) return before\n', ''],
+    [
+      "a member's failure ends the run",
+      '  if (!(cause instanceof ModelError)) throw error\n',
+      '  if (cause !== null) throw error\n',
+    ],
+    [
+      'a member begins before its task is stored',
+      '    await state.store.log.append(held.lease, tasks)',
+      '    void state.store.log.append(held.lease, tasks)',
+    ],
+    [
+      'what a member said before a cancel is dropped',
+      'cause instanceof RunCancelled && streamed.length > 0',
+      'cause instanceof RunCancelled && streamed.length > 1_000',
+    ],
+    [
+      'a refused call is given to a member',
+      'refusalOf(thread, asked, row.sequence) === undefined ?',
+      'asked !== undefined ?',
+    ],
+  ]),
+  ...inFile(`${LOOP}/tool-batch.ts`, [
+    ['members take places of calls', '.filter(({ id }) => !thread.members.has(id)).values()', '.values()'],
+    ['a result of a member is stored twice', '  thread.members.delete(row.id)\n', ''],
+    ['others go on when one must stop', '  state.fail(error)\n  throw error', '  throw error'],
+  ]),
+  ...inFile(`${LOOP}/run-loop.ts`, [
+    [
+      'a run pauses although a member is to be handed over',
+      "return isWaiting(thread) ? 'waiting' : 'handed_over'",
+      "return 'waiting'",
+    ],
+    [
+      'a run with members that wait is handed over',
+      "return isWaiting(thread) ? 'waiting' : 'handed_over'",
+      "return 'handed_over'",
+    ],
+    ['members are steered, and consolidate', '    if (isLeaders(thread)) {\n', '    if (thread !== null) {\n'],
+  ]),
+  ...inFile(`${LOOP}/run-ending.ts`, [
+    ["a run's messages are its leader's alone", 'return isAlone && openCalls', 'return openCalls'],
+  ]),
+  ...inFile(`${LOOP}/thread.ts`, [
+    ['the rounds of all threads count', '&& message.parentMessageId === parentMessageId', ''],
+    [
+      "a member's budget is its own",
+      'thread.budget.most !== null && tokensBefore(thread, asked?.id)',
+      'thread.budget.most !== null && tokensBefore(thread, asked?.id, new Set(ownMessages(thread).map(({ id }) => id)))',
+    ],
+  ]),
+  ...inFile(`${LOOP}/decision.ts`, [
+    [
+      'what is decided for one member holds for no other any more',
+      ': state.context.decided.members?.[id]',
+      ': undefined',
+    ],
+  ]),
+]

@@ -1,0 +1,13 @@
+import { readFile } from 'node:fs/promises'
+import type { Context, DynamoDBStreamEvent } from 'aws-lambda'
+import { readIndexerSettings } from '../../../functions/runtime/config.ts'
+import { createIndexerHandler } from '../../../functions/runtime/lambda/indexer.ts'
+import { sayMemory } from '../../history/memory-of.ts'
+
+/** The indexer's handler in a process of its own: one invocation with the event of this file. */
+const event = JSON.parse(await readFile(process.argv[2] ?? '', 'utf8')) as DynamoDBStreamEvent
+const handler = createIndexerHandler(readIndexerSettings())
+const started = Date.now()
+const context = { getRemainingTimeInMillis: () => 600_000 - (Date.now() - started) } as Context
+await handler({ Records: [] }, context)
+await sayMemory(async () => ({ ...(await handler(event, context)), seconds: (Date.now() - started) / 1_000 }))

@@ -1,0 +1,61 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { PROMISED_TIME_RETRIES } from '../../eventually.ts'
+import { makeTool } from '../../agent/harness.ts'
+import { expectJson, openHttpHarness } from '../../http/harness.ts'
+import type { HttpHarness } from '../../http/harness.ts'
+
+/** MB; `WHOLE=1` tries what once held up everything for minutes. */
+const MB = process.env['WHOLE'] === '1' ? 100 : 16
+const LINE = '2026-01-01T00:00:00Z INFO request ok xxxxxxxxxxxx\n'
+/** What a health check waits for, and a search: it waits 5 s for the index, and says when it went without. */
+const HEALTHY_MS = 1_000
+const SEARCHED_MS = 8_000
+const MINUTES_MS = 600_000
+
+let harness: HttpHarness
+beforeEach(async () => {
+  const dump = makeTool('dump', async () => ({ text: `${LINE.repeat((MB * 1e6) / LINE.length)}the end: zebra` }))
+  harness = await openHttpHarness({ script: [{ calls: [{ name: 'dump' }] }, { text: 'ok' }], tools: [dump] })
+})
+afterEach(() => harness.close())
+
+/** The longest time for which the event loop did nothing else. */
+function watchLoop(): () => number {
+  let [longest, before] = [0, performance.now()]
+  const tick = (): void => {
+    longest = Math.max(longest, performance.now() - before)
+    before = performance.now()
+  }
+  const ticking = setInterval(tick, 10)
+  return () => {
+    tick()
+    clearInterval(ticking)
+    return longest
+  }
+}
+
+test(
+  'a large output holds up no request while it is stored and indexed, and is found by its last word',
+  { retry: PROMISED_TIME_RETRIES, timeout: MINUTES_MS },
+  async () => {
+    const search = async (): Promise<{ readonly incomplete?: boolean; readonly data: readonly unknown[] }> =>
+      (await (await harness.send('GET', '/v1/search?q=zebra')).json()) as never
+    const endOfRun = watchLoop()
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+    const run = await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'go' })
+    expect(run).toMatchObject({ status: 'completed' })
+    const longestOfRun = endOfRun()
+    const endOfSearch = watchLoop()
+    const begun = performance.now()
+    await search()
+    const searched = performance.now() - begun
+    const longest = endOfSearch()
+    console.log(
+      `${MB} MB: longest pause of the run ${longestOfRun.toFixed(0)} ms, of a search ${longest.toFixed(0)} ms, which took ${searched.toFixed(0)} ms`,
+    )
+    expect(Math.max(longest, longestOfRun)).toBeLessThan(HEALTHY_MS)
+    expect(searched).toBeLessThan(SEARCHED_MS)
+    await expect.poll(async () => (await search()).data.length, { timeout: MINUTES_MS, interval: 1_000 }).toBe(1)
+    console.log(`found after ${((performance.now() - begun) / 1_000).toFixed(0)} s`)
+  },
+)

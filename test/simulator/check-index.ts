@@ -1,0 +1,46 @@
+import type { HistoryDocument } from '../../functions/domain/history.ts'
+import type { ToolMessage } from '../../functions/domain/message.ts'
+import { outputText } from '../../functions/log/output-text.ts'
+import { projectMessage } from '../../functions/search/documents.ts'
+import { redactSecrets } from '../../functions/search/redact.ts'
+import { must } from './harness.ts'
+import type { MemoryOutputs } from './outputs.ts'
+import type { Sessions, Watch } from './sessions.ts'
+import type { SimulatedIndex } from './simulated-index.ts'
+
+/** The rules for secrets are loaded when they are first asked for, which takes real time: before any simulation. */
+await redactSecrets(`ghp_${'aB3d'.repeat(9)}`)
+
+/** The index holds the documents of what the log says, of deleted sessions nothing, and nothing else. */
+export async function checkIndex(index: SimulatedIndex, { all }: Sessions, outputs: MemoryOutputs): Promise<void> {
+  for (const watch of all) {
+    const found = (await index.documents(watch.key)).map(shown).toSorted()
+    const expected = (await documentsOf(watch, outputs)).map(shown).toSorted()
+    const [missing] = expected.filter((one) => !found.includes(one))
+    const [wrong] = found.filter((one) => !expected.includes(one))
+    must('the index equals the log', missing === undefined, `${watch.key.session} lacks ${missing}`)
+    must('the index equals the log', wrong === undefined, `${watch.key.session} has ${wrong}`)
+    must('the index has each document once', found.length === expected.length, watch.key.session)
+  }
+  const fault = index.fault()
+  must('the index fits together', fault === undefined, fault)
+}
+
+async function documentsOf({ seen: { messages, header }, key }: Watch, outputs: MemoryOutputs) {
+  const found: HistoryDocument[] = []
+  if (header?.status !== 'live') return found
+  const readOutput = ({ output }: ToolMessage): AsyncIterable<string> => {
+    const { object } = output ?? {}
+    if (output === undefined || object === undefined) throw new Error('there is no output')
+    return outputText((range) => outputs.read(key, object, range), output)
+  }
+  for (const message of messages)
+    for await (const document of projectMessage(message, { key }, readOutput)) found.push(document)
+  return found
+}
+
+/** All that a document says, as a text that is the same for the same. */
+function shown({ messageId, part, runId, agent, role, time, text, ...more }: HistoryDocument): string {
+  const { toolName = null, toolCallId = null, status = null, call = null } = more
+  return JSON.stringify([messageId, part, runId, agent, role, time, toolName, toolCallId, status, call, text])
+}

@@ -1,0 +1,32 @@
+import type { SessionKey } from '../../functions/domain/session.ts'
+import type { Input, ScriptSession } from './script.ts'
+import type { SharedStore } from './stores.ts'
+
+/** Sessions that expire do so after this time without activity. */
+export const EXPIRY_MS = 86_400_000
+/** The lease of whoever is gone has ended by the beginning. */
+const GONE_MS = 70_000
+
+/**
+ * Puts a session into the store as it stands there at the beginning, `now` in milliseconds since 1970. Returns what it has
+ * accepted, and when it was last active.
+ */
+export async function leaveSession(
+  store: SharedStore,
+  { tenant, session, left, expires }: ScriptSession,
+  now: number,
+): Promise<{ accepted: { runId: string; input: string }[]; activeAt: number }> {
+  const activeAt = now - (left === undefined ? 0 : left === 'expired' ? 2 * EXPIRY_MS : GONE_MS)
+  const { sessions, inbox, lease, deletion } = store.portsFor({ now: () => activeAt, sleep: async () => undefined })
+  const key: SessionKey = { tenant, session }
+  await sessions.create({ ...key, agent: 'default', metadata: {}, ...(expires === true ? { ttlDays: 1 } : {}) })
+  if (left === undefined || left === 'expired') return { accepted: [], activeAt }
+  const input: Input = { name: `left-${session}`, rounds: [['read']], ids: 'fresh' }
+  const parts = [{ type: 'text', text: JSON.stringify(input) } as const]
+  const run = { agent: 'default', trigger: 'input', onBusy: 'queue', clientTools: [], input: { parts } } as const
+  const { runId } = await inbox.enqueue(key, run)
+  const seen = await lease.look(key)
+  if (left === 'running' && seen !== undefined) await lease.start(seen, 'gone')
+  if (left === 'deleted') await deletion.tombstone(key)
+  return { accepted: [{ runId, input: input.name }], activeAt }
+}

@@ -1,0 +1,88 @@
+import { readAll, readOne } from '../../functions/adapters/sqlite/database.ts'
+import type { Database } from '../../functions/adapters/sqlite/database.ts'
+import { createSqliteHistoryIndex } from '../../functions/adapters/sqlite/history/history-index.ts'
+import { createHistoryMerger } from '../../functions/adapters/sqlite/history/merger.ts'
+import { createSqliteHistoryProjection } from '../../functions/adapters/sqlite/history/projection.ts'
+import type { HistoryProjection } from '../../functions/adapters/sqlite/history/projection.ts'
+import type { HistoryDocument } from '../../functions/domain/history.ts'
+import type { SessionKey } from '../../functions/domain/session.ts'
+import { Violation } from '../contracts/schedules/harness.ts'
+import type { SimulatedIndex } from './simulated-index.ts'
+import type { MemoryOutputs } from './outputs.ts'
+import { current } from './timeline.ts'
+import type { Process } from './timeline.ts'
+
+/** The index that SQLite keeps beside the log: written in idle moments of each process, and before every search. */
+export interface StoredIndex extends SimulatedIndex {
+  /** What a process writes along with the log; nobody's idle moments for those outside of the simulation. */
+  projectionOf(process: Process | undefined): HistoryProjection
+}
+
+export function createStoredIndex(database: Database, outputs: MemoryOutputs): StoredIndex {
+  // What cannot be indexed stays marked, and is missing at the end.
+  const report = (): void => undefined
+  const projection = (): HistoryProjection =>
+    createSqliteHistoryProjection({ database, merger: createHistoryMerger({ database, outputs, report }), report })
+  // A request is one step, so what it merges takes no virtual time; what a process merges in idle moments does.
+  const ofRequests = projection()
+  const neverLate = { sleep: () => new Promise<void>(() => undefined) }
+  return {
+    searched: createSqliteHistoryIndex({ database, history: ofRequests, clock: neverLate }),
+    projectionOf(process) {
+      if (process === undefined) return { ...ofRequests, written: () => undefined }
+      const idle = projection()
+      return { ...ofRequests, written: () => current.run(process, idle.written) }
+    },
+    observe(call, session) {
+      if (call === 'deletion.markRemoved' && namesOf(database, session) > 0)
+        throw new Violation('nothing of a deleted session is found', session)
+    },
+    isCaughtUp: () => true,
+    async documents(key) {
+      await ofRequests.merge()
+      return documentsIn(database, key)
+    },
+    fault: () => faultIn(database),
+  }
+}
+
+/** How many rows name the session, unless there is none of this name. */
+function namesOf(database: Database, session: string): number {
+  const sql = `SELECT (SELECT count(*) FROM historyMessages WHERE session = ?1)
+    + (SELECT count(*) FROM historyAudiences WHERE kind = 'session' AND name = ?1) AS count
+    FROM sessions WHERE session = ?1 AND live = 0`
+  return readOne<{ count: number }>(database, sql, session)?.count ?? 0
+}
+
+function documentsIn(database: Database, { tenant, session }: SessionKey): HistoryDocument[] {
+  const sql = `SELECT h.message AS messageId, d.part, h.run AS runId, h.agent, d.role, d.time, d.text, h.tool AS toolName,
+    h.toolCall AS toolCallId, h.status, h.call FROM historyMessages h JOIN historyTenants t ON t.id = h.tenant
+    JOIN historyDocuments d ON d.message = h.id WHERE t.tenant = ? AND h.session = ?`
+  return readAll<HistoryDocument>(database, sql, tenant, session)
+}
+
+/** Counts that say something else than what they count. */
+const FAULTS: readonly (readonly [fault: string, sql: string])[] = [
+  ['a message is marked', 'SELECT 1 FROM historyMarks'],
+  ['a document has no words', 'SELECT 1 FROM historyDocuments WHERE id NOT IN (SELECT rowid FROM historyWords)'],
+  ['words have no document', 'SELECT 1 FROM historyWords WHERE rowid NOT IN (SELECT id FROM historyDocuments)'],
+  [
+    'a tenant has another number of documents',
+    `SELECT 1 FROM historyTenants t WHERE documents != (SELECT count(*) FROM historyDocuments d
+     JOIN historyMessages h ON h.id = d.message WHERE h.tenant = t.id)`,
+  ],
+  [
+    'a session has another number of documents',
+    `SELECT 1 FROM historyAudiences a WHERE kind = 'session' AND documents != (SELECT count(*) FROM historyDocuments d
+     JOIN historyMessages h ON h.id = d.message WHERE h.tenant = a.tenant AND h.session = a.name)`,
+  ],
+  [
+    'a word is used by nobody',
+    `SELECT 1 FROM historyVocabulary v WHERE uses != (SELECT count(*) FROM historyWordUses u
+     JOIN historyAudiences a ON a.id = u.audience WHERE u.word = v.id AND a.kind = 'session')`,
+  ],
+]
+
+function faultIn(database: Database): string | undefined {
+  return FAULTS.find(([, sql]) => readOne(database, `${sql} LIMIT 1`) !== undefined)?.[0]
+}
