@@ -4,6 +4,7 @@ import { createEventBus } from '../../../functions/agent/following/event-bus.ts'
 import { followRun } from '../../../functions/agent/following/event-feed.ts'
 import type { FollowDependencies } from '../../../functions/agent/following/event-feed.ts'
 import { untilSettled } from '../../../functions/agent/following/run-end.ts'
+import type { LogReader } from '../../../functions/ports/log-reader.ts'
 import { callOf, endAfter, openFixture, resultOf, roundAfter, startRun } from '../../contracts/session-fixture.ts'
 import type { SessionFixture } from '../../contracts/session-fixture.ts'
 import type { Stores } from '../../contracts/stores.ts'
@@ -32,12 +33,10 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     bus: createEventBus(),
   })
 
-  /** Units a second, of any number of consumers, once all of them have read what there is: they begin at once. */
+  /** Units a second, of any number of consumers that have read what there is. */
   async function unitsASecond(): Promise<number> {
-    do {
-      meter.units = 0
-      await sleep(1_000)
-    } while (meter.units > FOLLOWERS / 4)
+    // Whoever began beside a glance reads once more after the next one.
+    await sleep(1_500)
     const begun = performance.now()
     meter.units = 0
     await sleep(SECONDS * 1_000)
@@ -50,9 +49,15 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     const { lease } = await startRun({ ...fixture, ...fixture.peer })
     const round = roundAfter(fixture, lease, lease.head, CALLS)
     await fixture.peer.log.appendRound(lease, round)
-    const following = elsewhere(fixture)
+    let read = 0
+    const reader: LogReader = {
+      ...fixture.reader,
+      run: (...of) => fixture.reader.run(...of).finally(() => read++),
+    }
+    const following = { ...elsewhere(fixture), reader }
     const { signal } = new AbortController()
     const waiting = Array.from({ length: FOLLOWERS }, () => untilSettled(following, fixture.key, lease.runId, signal))
+    await expect.poll(() => read).toBeGreaterThanOrEqual(FOLLOWERS)
     expect(await unitsASecond()).toBeLessThanOrEqual(1)
     await fixture.peer.log.completeCall(lease, resultOf(fixture, callOf(round, 0).id))
     await fixture.peer.log.endRun(lease, endAfter(fixture, lease, round.tools.at(-1)?.id))
@@ -66,11 +71,12 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     await fixture.peer.log.appendRound(lease, round)
     const following = elsewhere(fixture)
     const { signal } = new AbortController()
-    const shown = Array.from({ length: FOLLOWERS }, async () => {
-      const types: string[] = []
+    const shownTypes: string[][] = Array.from({ length: FOLLOWERS }, () => [])
+    const shown = shownTypes.map(async (types) => {
       for await (const { type } of followRun(following, fixture.key, lease.runId, { signal })) types.push(type)
       return types
     })
+    await expect.poll(() => shownTypes.every((types) => types.includes('tool_call.started'))).toBe(true)
     expect(await unitsASecond()).toBeLessThanOrEqual(8)
     await fixture.peer.log.completeCall(lease, resultOf(fixture, callOf(round, 0).id))
     await sleep(1_500)
