@@ -2,8 +2,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
 import { textOf } from '../../functions/domain/message.ts'
+import type { Policies } from '../../functions/domain/agent.ts'
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../../functions/domain/message.ts'
 import type { Lease } from '../../functions/domain/session.ts'
+import { NO_USAGE } from '../../functions/domain/usage.ts'
 import type { Turn } from './harness.ts'
 import { makeTool, openHarness } from './harness.ts'
 import type { Harness } from './harness.ts'
@@ -47,6 +49,7 @@ async function storeRound(
   round: number,
   calls: readonly Call[],
   of?: ToolMessage,
+  tokens?: number,
 ): Promise<ToolMessage[]> {
   const [id = '', ...rowIds] = nextIds(left.head, clock.now(), calls.length + 1)
   const parent = of === undefined ? {} : { parentToolCallId: of.toolCallId, parentMessageId: of.id }
@@ -69,7 +72,11 @@ async function storeRound(
     parts: [],
     generation: left.lease.generation,
   }))
-  await ports.log.appendRound(left.lease, { assistant: { ...base, id, role: 'assistant', parts, toolCalls }, tools })
+  const usage = tokens === undefined ? {} : { usage: { ...NO_USAGE, totalTokens: tokens } }
+  await ports.log.appendRound(left.lease, {
+    assistant: { ...base, id, role: 'assistant', parts, toolCalls, ...usage },
+    tools,
+  })
   left.head = tools.at(-1)?.id ?? id
   return tools
 }
@@ -89,10 +96,10 @@ const paid: string[] = []
 const pay = makeTool('pay', async () => ({ text: String(paid.push('pay')) }))
 const look = makeTool('look', async () => ({ text: 'seen' }), { idempotent: true })
 
-async function open(script: readonly Turn[] = says('all done')): Promise<Harness> {
+async function open(script: readonly Turn[] = says('all done'), policies: Partial<Policies> = {}): Promise<Harness> {
   paid.length = 0
   const team = { lead: { script: says('led'), members: ['hand'] }, hand: { script: says('handed') } }
-  return (harness = await openHarness({ script, team, tools: [pay, look], clock }))
+  return (harness = await openHarness({ script, team, tools: [pay, look], policies, clock }))
 }
 
 /** What the next holder makes of it: the log, and who was asked how often. */
@@ -182,6 +189,22 @@ test('a member that had ended is not asked again', async () => {
   const { log, asked } = await takenOver(it, left)
   expect(asked).toEqual(['default'])
   expect(results(log)[0]).toEqual([DELEGATE, 'completed', 'lead is done'])
+})
+
+test('what members that have ended took counts to the budget of the run, whoever goes on with it', async () => {
+  const it = await open(says('no more'), { maxRunTokens: 100 })
+  const left = await leftBehind(it)
+  const [call] = await storeRound(it, left, 'default', 0, [[DELEGATE, TASK]])
+  if (call === undefined) throw new Error('no call')
+  await storeTask(it, left, 'lead', call)
+  await storeRound(it, left, 'lead', 0, [], call, 100)
+  const parts = [{ type: 'text', text: 'lead is done' }] as const
+  const result = { status: 'completed', parts, completedAt: clock.now(), durationMs: 0 } as const
+  await it.ports.log.completeCall(left.lease, { messageId: call.id, ...result })
+  ahead += 61_000
+  await it.worker.serve(it.key)
+  expect(await it.settled(left.runId)).toMatchObject({ status: 'completed', stopReason: 'budget' })
+  expect(it.requests.map(({ toolChoice }) => toolChoice)).toEqual(['none'])
 })
 
 test('a run whose holder must stop is handed over inside of its members, which go on in the next', async () => {

@@ -251,34 +251,3 @@ describe('what a member waits for', () => {
     ])
   })
 })
-
-test('a cancel reaches members: what they produced is kept, and nothing of them goes on', async () => {
-  const speaks: Turn = async function* (_request, signal) {
-    yield { type: 'text.delta', part: 0, text: 'so far' }
-    await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
-  }
-  let began = false
-  const work = makeTool('work', (_input, { signal }) => {
-    began = true
-    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
-  })
-  const it = await set({
-    script: [{ calls: [give('speaker', 'a'), give('worker', 'b')] }],
-    team: { speaker: { script: [speaks] }, worker: { script: [{ calls: [{ name: 'work' }] }] } },
-    tools: [work],
-  })
-  const runId = await it.submit('go')
-  await until(() => began && it.events.some(({ type }) => type === 'text.delta'))
-  await it.service.cancel(it.key, runId)
-  expect(await it.settled(runId)).toMatchObject({ status: 'cancelled' })
-  const log = await it.log()
-  expect(calls(log).map(({ toolName, status }) => [toolName, status])).toEqual([
-    ['delegate_task_to_member', 'cancelled'],
-    ['delegate_task_to_member', 'cancelled'],
-    ['work', 'interrupted'],
-  ])
-  expect(log.find(({ agent, role }) => agent === 'speaker' && role === 'assistant')).toMatchObject({
-    finishReason: 'cancelled',
-    parts: text('so far'),
-  })
-})
