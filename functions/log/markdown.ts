@@ -23,8 +23,11 @@ export function messageMarkdown(message: Message, output: string | undefined): s
       const calls = message.toolCalls.map(({ name, arguments: text }) => `Calls \`${name}\`:\n\n${fenced(text)}`)
       return section('Assistant', head, [quoted(shown(message.parts)), ...calls].filter(Boolean).join('\n\n'))
     }
-    case 'tool':
-      return section(`Tool ${message.toolName} (${message.status})`, head, fenced(output ?? textOf(message.parts)))
+    case 'tool': {
+      const media = quoted(shown(message.parts.filter(({ type }) => type !== 'text')))
+      const body = [fenced(output ?? textOf(message.parts)), media].filter(Boolean).join('\n\n')
+      return section(`Tool ${message.toolName} (${message.status})`, head, body)
+    }
   }
 }
 

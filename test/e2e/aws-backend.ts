@@ -30,6 +30,15 @@ function openPlace(endpoints: AwsEndpoints): Place {
     return keys
   }
 
+  async function* texts(): AsyncGenerator<string, void> {
+    for await (const page of paginateScan({ client: dynamodb }, { TableName: name, ConsistentRead: true }))
+      for (const item of page.Items ?? []) yield itemText(item)
+    await fetch(`${endpoints.opensearch}/${name}-v*/_refresh`, { method: 'POST' })
+    const found = await fetch(`${endpoints.opensearch}/${name}-v*/_search?size=10000`)
+    const { hits } = (await found.json()) as { hits: { hits: readonly unknown[] } }
+    for (const hit of hits.hits) yield JSON.stringify(hit)
+  }
+
   async function removeBucket(): Promise<void> {
     for (const Key of await objects()) await s3.send(new DeleteObjectCommand({ Bucket: name, Key }))
     await s3.send(new DeleteBucketCommand({ Bucket: name }))
@@ -51,6 +60,7 @@ function openPlace(endpoints: AwsEndpoints): Place {
       S3_ENDPOINT: endpoints.s3,
       SQS_ENDPOINT: endpoints.sqs,
     },
+    texts,
     objects,
     async print() {
       const rows: string[] = []
@@ -70,6 +80,12 @@ function openPlace(endpoints: AwsEndpoints): Place {
     },
   }
 }
+
+/** Binary values as the characters of their bytes. */
+const itemText = (item: object): string =>
+  JSON.stringify(item, (_, value: unknown) =>
+    value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
+  )
 
 /** The indexer keeps its position in the table as well, whenever it gets there. */
 const isKept = (item: { readonly [name: string]: { readonly S?: string | undefined } }): boolean =>

@@ -15,6 +15,8 @@ export interface Backend {
 export interface Place {
   /** The settings of a program that stands there. */
   readonly env: Readonly<Record<string, string>>
+  /** Every stored row, and every document of the index, as text. */
+  texts(): AsyncIterable<string>
   /** The names of all stored outputs. */
   objects(): Promise<readonly string[]>
   /** A print of every stored row and output: it stays the same as long as nothing is stored. */

@@ -17,6 +17,7 @@ export const localBackend: Backend = {
     const folder = await mkdtemp(join(tmpdir(), 'tooltrail-'))
     return {
       env: { TOOLTRAIL_BACKEND: 'local', TOOLTRAIL_DATA: folder },
+      texts: () => rowsOf(folder),
       objects: () => filesIn(join(folder, 'outputs')),
       print: () => printOf(folder),
       remove: () => rm(folder, { recursive: true, force: true }),
@@ -39,17 +40,33 @@ async function filesIn(folder: string): Promise<string[]> {
 
 /** Every row of every table and the name of every file, once the words of what was stored stand in their tables. */
 async function printOf(folder: string): Promise<string> {
-  const database = new DatabaseSync(join(folder, 'tooltrail.db'), { readOnly: true })
-  const pending = database.prepare('SELECT 1 FROM historyMarks LIMIT 1')
-  await until(() => pending.get() === undefined)
   const hash = createHash('sha256')
-  const tables = database.prepare(
-    "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'",
-  )
-  for (const { name } of tables.all() as { name: string }[])
-    for (const row of database.prepare(`SELECT * FROM "${name}"`).iterate())
-      for (const value of Object.values(row)) hash.update(String(value)).update('\0')
-  database.close()
+  for await (const row of rowsOf(folder)) hash.update(row)
   const files = await readdir(folder, { recursive: true })
   return hash.update(files.toSorted().join('\n')).digest('hex')
 }
+
+async function* rowsOf(folder: string): AsyncGenerator<string, void> {
+  const database = new DatabaseSync(join(folder, 'tooltrail.db'), { readOnly: true })
+  try {
+    const pending = database.prepare('SELECT 1 FROM historyMarks LIMIT 1')
+    await until(() => pending.get() === undefined)
+    const tables = database.prepare(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'",
+    )
+    for (const { name } of tables.all() as { name: string }[]) {
+      const rows = database.prepare(`SELECT * FROM "${name}"`)
+      rows.setReadBigInts(true)
+      for (const row of rows.iterate())
+        yield Object.values(row)
+          .map((value) => `${valueText(value)}\0`)
+          .join('')
+    }
+  } finally {
+    database.close()
+  }
+}
+
+/** Bytes as the characters of their numbers. */
+const valueText = (value: unknown): string =>
+  value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)

@@ -1,6 +1,7 @@
 import { Logger as Powertools } from '@aws-lambda-powertools/logger'
 import type { Context } from 'aws-lambda'
 import type { Logger } from '../../ports/logger.ts'
+import { logError, logFields, logText } from '../log-text.ts'
 import type { LogLevel } from '../logger.ts'
 
 /** A logger whose lines carry the ids of the invocation and of its session and run. */
@@ -24,12 +25,9 @@ export function createLambdaLogger(level: LogLevel, environment: string): Invoca
       logger.addContext(context)
     },
     identify: (ids) => logger.appendKeys({ ...ids }),
-    info: (message, fields = {}) => logger.info(message, { ...fields }),
-    warn: (message, fields = {}) => logger.warn(message, { ...fields }),
+    info: (message, fields = {}) => logger.info(logText(message), { ...logFields(fields) }),
+    warn: (message, fields = {}) => logger.warn(logText(message), { ...logFields(fields) }),
     error: (message, cause, fields = {}) =>
-      logger.error(message, {
-        ...fields,
-        error: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause),
-      }),
+      logger.error(logText(message), { ...logFields(fields), error: logError(cause) }),
   }
 }

@@ -1,0 +1,32 @@
+import type { Json } from '../domain/json.ts'
+
+/** Base64 of at least so many characters is a file, as providers quote it when they refuse a request. */
+const ENCODED = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}={0,2}/g
+/** Characters of a text that are looked at, and that a line may show of it. */
+const [MOST_READ, MOST_SHOWN] = [100_000, 8_000]
+
+type Fields = { readonly [name: string]: Json | undefined }
+
+/** A text for a log line: without the bytes of files, and of bounded length. */
+export function logText(text: string): string {
+  const shown = text.slice(0, MOST_READ).replaceAll(ENCODED, ({ length }) => `[${length} characters of base64]`)
+  if (text.length <= MOST_READ && shown.length <= MOST_SHOWN) return shown
+  return `${shown.slice(0, MOST_SHOWN)} … [${text.length} characters]`
+}
+
+/** The same for every text in a line's fields. */
+export const logFields = (fields: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, value === undefined ? value : logValue(value)]),
+  )
+
+function logValue(value: Json): Json {
+  if (typeof value === 'string') return logText(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(logValue)
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, logValue(inner as Json)]))
+}
+
+/** What a line says of an error: its stack. */
+export const logError = (cause: unknown): string =>
+  logText(cause instanceof Error ? (cause.stack ?? cause.message) : String(cause))

@@ -1,0 +1,4 @@
+import { localBackend } from './local-backend.ts'
+import { mediaOn } from './media.ts'
+
+mediaOn(localBackend)
