@@ -1,4 +1,4 @@
-import type { Context, Deletion, MessagePage, NewMessage, NewSession, Queries, Run, RunPage, SearchPage, Session, SessionChange, SessionPage, Summary, ToolResults, UsagePage } from './api-types.js';
+import type { Context, Deletion, MessagePage, NewFork, NewMessage, NewSession, Queries, Run, RunPage, SearchPage, Session, SessionChange, SessionPage, Summary, ToolResults, UsagePage } from './api-types.js';
 import type { FollowedEvent, FollowOptions } from './follow.js';
 export interface ClientOptions {
     /** Where the API is, such as `http://127.0.0.1:3000`: what precedes `/v1`. */
@@ -22,12 +22,15 @@ export declare function createClient(options: ClientOptions): {
     readSession: (session: string, rest?: Options) => Promise<Session>;
     changeSession: (session: string, body: SessionChange) => Promise<Session>;
     deleteSession: (session: string) => Promise<Deletion>;
+    forkSession: (session: string, body?: NewFork) => Promise<Session>;
     listMessages: (session: string, query?: Omit<Queries['listMessages'], 'format'>, rest?: Options) => Promise<MessagePage>;
     /** A tool result, or with `part` an image or file: whole, or a range of its bytes with both ends included. */
     readOutput: (session: string, message: string, { part, range, signal }?: {
         part?: string;
         range?: readonly [number, number];
     } & Options) => Promise<Response>;
+    /** The log as the lines or the page of its format; the body is read as it comes. */
+    exportSession: (session: string, query?: Queries['exportSession'], { signal }?: Options) => Promise<Response>;
     readContext: (session: string, rest?: Options) => Promise<Context>;
     consolidate: (session: string) => Promise<Summary>;
     search: (query: Queries['searchHistory'], rest?: Options) => Promise<SearchPage>;

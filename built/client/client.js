@@ -19,6 +19,7 @@ const sessionRequests = (json) => ({
     readSession: (session, rest = {}) => json('GET', pathOf(session), rest),
     changeSession: (session, body) => json('PATCH', pathOf(session), { body }),
     deleteSession: (session) => json('DELETE', pathOf(session)),
+    forkSession: (session, body = {}) => json('POST', `${pathOf(session)}/fork`, { body }),
 });
 const logRequests = (send, json) => ({
     listMessages: (session, query = {}, rest = {}) => json('GET', `${pathOf(session)}/messages`, { query, ...rest }),
@@ -28,6 +29,8 @@ const logRequests = (send, json) => ({
         headers: range === undefined ? {} : { range: `bytes=${range[0]}-${range[1]}` },
         signal,
     }),
+    /** The log as the lines or the page of its format; the body is read as it comes. */
+    exportSession: (session, query = {}, { signal } = {}) => send('GET', `${pathOf(session)}/export`, { query, signal }),
 });
 const queries = (json) => ({
     readContext: (session, rest = {}) => json('GET', `${pathOf(session)}/context`, rest),

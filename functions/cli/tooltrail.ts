@@ -3,6 +3,7 @@ import { ApiProblem } from '../client/problem.ts'
 import { tellable } from '../runtime/command.ts'
 import { VERSION } from '../runtime/version.ts'
 import { causeOf } from './commands/doctor.ts'
+import type { ExportOptions } from './commands/export.ts'
 import type { SearchOptions } from './commands/search.ts'
 import type { SessionsOptions } from './commands/sessions.ts'
 import type { ShowOptions } from './commands/show.ts'
@@ -125,6 +126,25 @@ program
   .action(async (session: string, options: { readonly json?: boolean }) => {
     const { showContext } = await import('./commands/context.ts')
     await on(({ client }) => showContext(client, session, options))
+  })
+
+program
+  .command('export <session>')
+  .description('write the log of a session to a file, or to standard output')
+  .addOption(
+    new Option('--format <format>', 'everything, Chat Completions messages, or a page to read')
+      .choices(['native', 'openai', 'markdown'])
+      .default('native'),
+  )
+  .addOption(
+    new Option('--outputs <outputs>', 'of native: images, files and large outputs whole, or only named')
+      .choices(['inline', 'pointer'])
+      .default('inline'),
+  )
+  .option('-o, --file <file>', 'where to; what is there is replaced once the export is whole')
+  .action(async (session: string, options: ExportOptions) => {
+    const { exportSession } = await import('./commands/export.ts')
+    await on(({ client }) => exportSession(client, session, options))
   })
 
 program

@@ -602,6 +602,8 @@ export type UsagePage = {
   /** Goes into `after` of the next request; null on the last page. */
   readonly next: string | null
   readonly has_more: boolean
+  /** The month of the price list that costs are counted with, by provider. */
+  readonly price_lists: { readonly [name: string]: string }
 }
 
 /** The query parameters of each operation. */

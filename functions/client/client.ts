@@ -2,6 +2,7 @@ import type {
   Context,
   Deletion,
   MessagePage,
+  NewFork,
   NewMessage,
   NewSession,
   Queries,
@@ -68,6 +69,7 @@ const sessionRequests = (json: Json) => ({
   readSession: (session: string, rest: Options = {}) => json<Session>('GET', pathOf(session), rest),
   changeSession: (session: string, body: SessionChange) => json<Session>('PATCH', pathOf(session), { body }),
   deleteSession: (session: string) => json<Deletion>('DELETE', pathOf(session)),
+  forkSession: (session: string, body: NewFork = {}) => json<Session>('POST', `${pathOf(session)}/fork`, { body }),
 })
 
 const logRequests = (send: Send, json: Json) => ({
@@ -84,6 +86,9 @@ const logRequests = (send: Send, json: Json) => ({
       headers: range === undefined ? {} : { range: `bytes=${range[0]}-${range[1]}` },
       signal,
     }),
+  /** The log as the lines or the page of its format; the body is read as it comes. */
+  exportSession: (session: string, query: Queries['exportSession'] = {}, { signal }: Options = {}) =>
+    send('GET', `${pathOf(session)}/export`, { query, signal }),
 })
 
 const queries = (json: Json) => ({

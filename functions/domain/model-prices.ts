@@ -10,10 +10,13 @@ interface Price {
 }
 
 /**
+ * The month of each provider's list. Anthropic: platform.claude.com/docs, "Models & pricing" of each model. OpenAI: the list of
+ * openai.com/api/pricing; writing to its cache costs what input costs.
+ */
+export const PRICE_LISTS = { anthropic: '2026-11', openai: '2026-06' } as const
+
+/**
  * List prices of single requests, without discounts for batches or surcharges for regions, by `provider/model`.
- *
- * - Anthropic: platform.claude.com/docs, "Models & pricing" of each model, November 2026.
- * - OpenAI: the list of openai.com/api/pricing as of June 2026; writing to its cache costs what input costs.
  *
  * A model that is not here has no price, and what it used has no cost. Missing on purpose: models whose price depends on the
  * length of each prompt, which sums do not tell, and what others sell (Bedrock, servers of one's own).

@@ -7,6 +7,7 @@ import { href } from '../shell/place.ts'
 import { useStore } from '../shell/store.ts'
 import { Timeline } from '../tools/timeline.tsx'
 import { compact, plural } from '../shell/words.ts'
+import { TakeAlong } from './take-along.tsx'
 
 interface Props {
   readonly session: string
@@ -46,6 +47,7 @@ function OpenSession({ store, session, view, target }: Props & { readonly store:
           </span>
         )}
         <Tabs session={session} view={view} />
+        <TakeAlong session={session} />
       </header>
       {view === 'timeline' ? (
         <Timeline store={store} session={session} />

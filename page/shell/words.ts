@@ -3,6 +3,7 @@ const NUMBER = new Intl.NumberFormat('en')
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 const DAY = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' })
 const YEAR = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', year: 'numeric' })
+const MONTH = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' })
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 const MINUTE = 60_000
 
@@ -31,6 +32,8 @@ export function moment(time: string, now = new Date()): string {
   return (date.getFullYear() === now.getFullYear() ? DAY : YEAR).format(date)
 }
 
+/** Of a month such as 2026-11. */
+export const month = (time: string): string => MONTH.format(new Date(time))
 export const whole = (time: string): string => `${YEAR.format(new Date(time))}, ${CLOCK.format(new Date(time))}`
 export const dollars = (value: number): string =>
   value > 0 && value < 0.01 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Queries, UsageEntry } from '../../functions/client/api-types.ts'
+import type { Queries, UsageEntry, UsagePage } from '../../functions/client/api-types.ts'
 import { client } from '../shell/api.ts'
 import { Failure } from '../shell/failure.tsx'
 import { go, href, usePlace } from '../shell/place.ts'
-import { compact, count, dollars, tokens } from '../shell/words.ts'
+import { compact, count, dollars, month, tokens } from '../shell/words.ts'
 import { DayChart, daysBetween } from './day-chart.tsx'
 
 type Group = NonNullable<NonNullable<Queries['readUsage']>['by']>
@@ -66,8 +66,8 @@ export function UsageView() {
         )}
       </section>
       <p class="quiet small">
-        Days are those of UTC. Costs are list prices, Anthropic’s of November 2026 and OpenAI’s of June 2026, as
-        functions/domain/model-prices.ts has them. A model without a price there costs an unknown amount.
+        Days are those of UTC. Costs are list prices{listsOf(daily.lists)}. A model without a price there costs an
+        unknown amount.
       </p>
     </div>
   )
@@ -75,27 +75,38 @@ export function UsageView() {
 
 interface Entries {
   readonly entries: readonly UsageEntry[]
+  readonly lists: UsagePage['price_lists']
   readonly error: unknown
+}
+
+const NOTHING: Entries = { entries: [], lists: {}, error: undefined }
+
+/** Of which month the prices are, such as ` (anthropic: November 2026)`. */
+function listsOf(lists: Entries['lists']): string {
+  const named = Object.entries(lists).map(([provider, time]) => `${provider}: ${month(time)}`)
+  return named.length === 0 ? '' : ` (${named.join(', ')})`
 }
 
 /** All pages of the sums. */
 function useEntries(by: Group, from: string, to: string): Entries {
-  const [state, setState] = useState<Entries>({ entries: [], error: undefined })
+  const [state, setState] = useState<Entries>(NOTHING)
   useEffect(() => {
     const leaving = new AbortController()
     const { signal } = leaving
     const read = async (): Promise<void> => {
       const entries: UsageEntry[] = []
+      let lists: Entries['lists'] = {}
       let after: string | null | undefined
       while (after !== null) {
         const page = await client.readUsage({ by, from, to, limit: 500, after }, { signal })
         entries.push(...page.data)
+        lists = page.price_lists
         after = page.next
       }
-      setState({ entries, error: undefined })
+      setState({ entries, lists, error: undefined })
     }
     read().catch((error: unknown) => {
-      if (!signal.aborted) setState({ entries: [], error })
+      if (!signal.aborted) setState({ ...NOTHING, error })
     })
     return () => leaving.abort()
   }, [by, from, to])

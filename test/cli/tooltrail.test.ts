@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -91,6 +91,26 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     )
   })
 
+  test('exports a session in each format, and to a file that has its name once it is whole', async () => {
+    const session = sessionOf(await tooltrail(['chat', '--json', 'use current_time with {"timezone": "Asia/Tokyo"}']))
+    const native = lines((await tooltrail(['export', session])).out)
+    expect(native.map(({ object, role }) => role ?? object)).toEqual([
+      'session',
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+    ])
+    const chat = lines((await tooltrail(['export', session, '--format', 'openai'])).out)
+    expect(chat.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant'])
+    const file = join(folder, 'it.md')
+    const written = await tooltrail(['export', session, '--format', 'markdown', '--file', file])
+    expect([written.code, written.out, written.error]).toEqual([0, '', `${file}: ${statSync(file).size} bytes\n`])
+    expect(readFileSync(file, 'utf8')).toContain('Asia/Tokyo')
+    const refused = await tooltrail(['export', session, '--file', join(folder, 'nowhere', 'it.jsonl')])
+    expect([refused.code, refused.error]).toEqual([1, expect.stringMatching(/could not be written: ENOENT/)])
+  })
+
   test('follows a session until it is interrupted', async () => {
     const session = sessionOf(await tooltrail(['chat', '--json', 'hello']))
     const child = spawn(process.execPath, ['scripts/tooltrail.mjs', 'tail', session, '--json'], {
@@ -131,6 +151,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
   })
 
   test.each([
+    [['export', 'nobody'], 1, 'there is no session nobody\n'],
     [['show', 'nobody'], 1, 'there is no session nobody\n'],
     [['search', 'x', '--role', 'boss'], 1, /^error: option '--role <role>' argument 'boss' is invalid/],
     [['search', 'x', '--since', 'soon'], 1, /^the request is not valid: query.since/],

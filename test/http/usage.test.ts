@@ -12,6 +12,7 @@ interface UsagePage {
   }[]
   readonly next: string | null
   readonly has_more: boolean
+  readonly price_lists: { readonly [provider: string]: string }
 }
 
 describe('GET /v1/usage', () => {
@@ -38,7 +39,8 @@ describe('GET /v1/usage', () => {
 
   test('sums up by day, agent, owner, session and model; a model without a price is named and costs nothing', async () => {
     const today = new Date().toISOString().slice(0, 10)
-    const { data, has_more: more } = await ask('')
+    const { data, has_more: more, price_lists: lists } = await ask('')
+    expect(lists).toEqual({ anthropic: '2026-11', openai: '2026-06' })
     expect(data).toMatchObject([{ key: today, completions: 3, unpriced_models: ['script/ed'] }])
     expect(data[0]).not.toHaveProperty('cost_usd')
     expect(more).toBe(false)

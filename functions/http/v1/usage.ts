@@ -1,5 +1,6 @@
 import { createRoute } from '@hono/zod-openapi'
 import { definedFields } from '../../domain/defined-fields.ts'
+import { PRICE_LISTS } from '../../domain/model-prices.ts'
 import { dayOf } from '../../domain/usage-count.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
 import { invalidRequest } from '../middleware/validation.ts'
@@ -39,7 +40,7 @@ export function usageRoutes(app: App, { usage, clock }: Pick<AppDependencies, 'u
     const rest = last === undefined ? entries : entries.filter(({ key }) => compare(key, last.key) > 0)
     const data = rest.slice(0, limit)
     const next = rest.length > limit ? writeCursor(data.at(-1)?.key ?? null) : null
-    return c.json({ object: 'list' as const, data, next, has_more: next !== null }, 200)
+    return c.json({ object: 'list' as const, data, next, has_more: next !== null, price_lists: PRICE_LISTS }, 200)
   })
 }
 

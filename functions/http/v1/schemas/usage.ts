@@ -38,7 +38,12 @@ export const UsageEntrySchema = z
     },
   })
 
-export const UsagePageSchema = page('UsagePage', UsageEntrySchema)
+export const UsagePageSchema = page('UsagePage', UsageEntrySchema, {
+  price_lists: z.record(z.string(), z.string()).openapi({
+    description: 'The month of the price list that costs are counted with, by provider.',
+    example: { anthropic: '2026-11', openai: '2026-06' },
+  }),
+})
 
 export const usageQuery = z.strictObject({
   by: group.default('day'),

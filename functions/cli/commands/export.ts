@@ -1,0 +1,48 @@
+import { createWriteStream } from 'node:fs'
+import { rename, rm, stat } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Client } from '../../client/client.ts'
+import type { Queries } from '../../client/api-types.ts'
+import { Failed } from '../failed.ts'
+import { note, oneLine } from '../terminal.ts'
+
+export interface ExportOptions {
+  readonly format?: Queries['exportSession']['format']
+  readonly outputs?: Queries['exportSession']['outputs']
+  /** Absent: standard output. */
+  readonly file?: string
+}
+
+/** Writes the log of a session. A file has its name only once it is whole. */
+export async function exportSession(client: Client, session: string, options: ExportOptions): Promise<void> {
+  const { file, ...query } = options
+  const { body } = await client.exportSession(session, query)
+  const pieces = Readable.fromWeb(body ?? new ReadableStream({ start: (controller) => controller.close() }))
+  if (file === undefined) return toOutput(pieces)
+  const part = `${file}.part`
+  try {
+    await pipeline(pieces, createWriteStream(part))
+    await rename(part, file)
+  } catch (error) {
+    await rm(part, { force: true })
+    throw new Failed(`${oneLine(file, 300)} could not be written: ${reasonOf(error)}. Try again.`)
+  }
+  const { size } = await stat(file)
+  note(`${oneLine(file, 300)}: ${size} bytes\n`)
+}
+
+async function toOutput(pieces: Readable): Promise<void> {
+  try {
+    await pipeline(pieces, process.stdout, { end: false })
+  } catch (error) {
+    // Whoever reads has seen enough.
+    if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return
+    throw new Failed(`The export broke off: ${reasonOf(error)}. Try again.`)
+  }
+}
+
+const reasonOf = (error: unknown): string =>
+  error instanceof Error && error.message === 'terminated'
+    ? 'the connection was lost'
+    : oneLine(error instanceof Error ? error.message : String(error), 200)

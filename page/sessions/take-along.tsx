@@ -1,0 +1,73 @@
+import { useState } from 'preact/hooks'
+import { client } from '../shell/api.ts'
+import { Dialog } from '../shell/dialog.tsx'
+import { Failure } from '../shell/failure.tsx'
+import { go } from '../shell/place.ts'
+import { saveAs } from '../tools/save.ts'
+
+const FORMATS = [
+  { format: 'markdown', ending: 'md', name: 'Markdown', what: 'A page to read.' },
+  {
+    format: 'openai',
+    ending: 'jsonl',
+    name: 'Chat Completions',
+    what: 'The messages as a model is sent them, one a line.',
+  },
+  { format: 'native', ending: 'jsonl', name: 'Everything', what: 'What an import makes the same session of.' },
+] as const
+
+/** What leaves a session: a file of it, or a copy. */
+export function TakeAlong({ session }: { readonly session: string }) {
+  const [open, setOpen] = useState(false)
+  return (
+    <>
+      <button type="button" class="take-along" onClick={() => setOpen(true)}>
+        Export
+      </button>
+      {open ? (
+        <Dialog title="Export or fork" close={() => setOpen(false)}>
+          <Ways session={session} done={() => setOpen(false)} />
+        </Dialog>
+      ) : null}
+    </>
+  )
+}
+
+function Ways({ session, done }: { readonly session: string; readonly done: () => void }) {
+  const [error, setError] = useState<unknown>()
+  const [busy, setBusy] = useState(false)
+  const guarded = async (work: () => Promise<void>): Promise<void> => {
+    setBusy(true)
+    setError(undefined)
+    try {
+      await work()
+      done()
+    } catch (failure) {
+      setError(failure)
+      setBusy(false)
+    }
+  }
+  const save = async ({ format, ending }: (typeof FORMATS)[number]): Promise<void> => {
+    const response = await client.exportSession(session, { format })
+    saveAs(await response.blob(), `${session}.${ending}`)
+  }
+  const fork = async (): Promise<void> => {
+    const copy = await client.forkSession(session)
+    go(`/sessions/${encodeURIComponent(copy.id)}`)
+  }
+  return (
+    <div class="ways">
+      {FORMATS.map((one) => (
+        <button key={one.format} type="button" disabled={busy} onClick={() => void guarded(() => save(one))}>
+          <strong>{one.name}</strong>
+          <span class="quiet">{one.what}</span>
+        </button>
+      ))}
+      <button type="button" disabled={busy} onClick={() => void guarded(fork)}>
+        <strong>Fork</strong>
+        <span class="quiet">A session of its own with a copy of this one, up to its last run that has ended.</span>
+      </button>
+      {error === undefined ? null : <Failure error={error} />}
+    </div>
+  )
+}

@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openBrowser } from './browser.ts'
+import type { Opened } from './browser.ts'
+
+/** A PNG of one pixel. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+let opened: Opened
+beforeAll(async () => {
+  opened = await openBrowser()
+  const { client } = opened
+  for (const [id, owner, title] of [
+    ['crates', 'mayor', 'Blue crates'],
+    ['barrels', 'mayor', 'Red barrels'],
+    ['ledger', 'clerk', 'The ledger'],
+  ] as const)
+    await client.createSession({ id, owner, title })
+  for await (const _event of client.streamMessage('crates', { content: 'what time is it' })) continue
+  for await (const _event of client.streamMessage('barrels', { content: 'publish the report' })) continue
+})
+afterAll(() => opened.close())
+
+const log = (page: Page) => page.getByRole('region', { name: 'Conversation' })
+
+describe('the list of sessions', () => {
+  test('is narrowed by words, by owner and by what the latest run does', async () => {
+    const page = await opened.show('/')
+    const titles = () => page.locator('.session-title').allTextContents()
+    await expect.poll(async () => (await titles()).toSorted()).toEqual(['Blue crates', 'Red barrels', 'The ledger'])
+    await page.getByLabel('Filter sessions by title').fill('CRATES')
+    await expect.poll(titles).toEqual(['Blue crates'])
+    await page.getByLabel('Filter sessions by title').fill('')
+    await page.getByText('Filters').click()
+    await page.getByLabel('Latest run').selectOption('paused')
+    await expect.poll(titles).toEqual(['Red barrels'])
+    await page.getByLabel('Latest run').selectOption('any')
+    await page.getByLabel('Owner', { exact: true }).fill('clerk')
+    await page.keyboard.press('Tab')
+    await expect.poll(titles).toEqual(['The ledger'])
+  })
+
+  test('shows a session as soon as another window makes it, with what its run does', async () => {
+    const page = await opened.show('/')
+    const { id } = await opened.client.createSession({ title: 'A late one' })
+    const row = page.locator(`.session-row[href="/sessions/${id}"]`)
+    await expect.poll(() => row.locator('.dot').getAttribute('title')).toBe('no run yet')
+    await opened.client.sendMessage(id, { content: 'publish the report' })
+    await expect.poll(() => row.locator('.dot').getAttribute('title')).toBe('paused')
+    await opened.client.deleteSession(id)
+  })
+})
+
+describe('a session', () => {
+  test.each([
+    ['Markdown', 'md', /^# Blue crates\n/],
+    ['Chat Completions', 'jsonl', /^\{"role":"system",.*\}\n\{"role":"user","content":"what time is it"\}\n/],
+    ['Everything', 'jsonl', /^\{"object":"session","id":"crates"/],
+  ])('is exported as a file: %s', async (name, ending, begins) => {
+    const page = await opened.show('/sessions/crates')
+    await page.getByRole('button', { name: 'Export' }).click()
+    const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()])
+    expect(saved.suggestedFilename()).toBe(`crates.${ending}`)
+    expect(readFileSync(await saved.path(), 'utf8')).toMatch(begins)
+    await expect.poll(() => page.locator('dialog').count()).toBe(0)
+  })
+
+  test('is forked, and says why when it cannot be', async () => {
+    const page = await opened.show('/sessions/crates')
+    await page.getByRole('button', { name: 'Export' }).click()
+    await page.getByRole('button', { name: 'Fork' }).click()
+    await page.waitForURL((url) => url.pathname.startsWith('/sessions/') && url.pathname !== '/sessions/crates')
+    await log(page).getByText('current_time said:').waitFor()
+    const [fork] = (await opened.client.listSessions({ limit: 1 })).data
+    expect([fork?.forked_from?.session_id, page.url()]).toEqual(['crates', `${opened.url}/sessions/${fork?.id ?? ''}`])
+    await page.goto(`${opened.url}/sessions/ledger`)
+    await page.getByRole('button', { name: 'Export' }).click()
+    await page.getByRole('button', { name: 'Fork' }).click()
+    await page.getByRole('dialog').getByText('not_forkable').waitFor()
+  })
+
+  test('takes files with an input, or alone, and shows them', async () => {
+    const page = await opened.show('/sessions/ledger')
+    const attach = page.getByLabel('Attach')
+    await attach.setInputFiles([
+      { name: 'pixel.png', mimeType: 'image/png', buffer: PIXEL },
+      { name: 'notes.csv', mimeType: 'text/csv', buffer: Buffer.from('crate,colour\n1,blue\n') },
+      { name: 'wrong.txt', mimeType: 'text/plain', buffer: Buffer.from('not this') },
+    ])
+    await page.getByRole('button', { name: 'Remove wrong.txt' }).click()
+    await page.getByLabel('Message', { exact: true }).fill('look at these')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await expect.poll(() => page.getByLabel('Attached files').count()).toBe(0)
+    const input = log(page).locator('.entry.user').last()
+    await input.getByText('look at these').waitFor()
+    await input.locator('img').waitFor()
+    await input.getByText('notes.csv').waitFor()
+    const { data } = await opened.client.listMessages('ledger')
+    expect(data[0]?.parts.map((part) => ('media_type' in part ? part.media_type : part.type))).toEqual([
+      'text',
+      'image/png',
+      'text/csv',
+    ])
+    await attach.setInputFiles([{ name: 'large.bin', mimeType: 'application/x', buffer: Buffer.alloc(5_000_000) }])
+    await page.getByLabel('Attached files').getByRole('alert').waitFor()
+    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+  })
+
+  test('is linked to by each of its messages', async () => {
+    const page = await opened.show('/sessions/crates')
+    await log(page).locator('.entry .when time').last().click()
+    const { data } = await opened.client.listMessages('crates')
+    expect(page.url()).toBe(`${opened.url}/sessions/crates#${data.at(-1)?.id ?? ''}`)
+    const other = await page.context().newPage()
+    await other.goto(page.url())
+    await other.locator('.entry.target').getByText('current_time said:').waitFor()
+  })
+
+  test('is the same in two tabs of one person, whichever of them is written in', async () => {
+    const { id } = await opened.client.createSession({})
+    const page = await opened.show(`/sessions/${id}`)
+    const other = await page.context().newPage()
+    await other.goto(page.url())
+    for (const [tab, text] of [
+      [page, 'from the one'],
+      [other, 'from the other'],
+    ] as const) {
+      await tab.getByLabel('Message', { exact: true }).fill(text)
+      await tab.keyboard.press('Enter')
+      for (const both of [page, other]) await log(both).getByText(`you said "${text}"`).waitFor()
+    }
+    expect(await log(other).locator('.entry').allTextContents()).toEqual(
+      await log(page).locator('.entry').allTextContents(),
+    )
+  })
+})
+
+test('costs are of price lists whose months are told', async () => {
+  const page = await opened.show('/usage')
+  await expect
+    .poll(() => page.locator('.usage > p').textContent())
+    .toContain('list prices (anthropic: November 2026, openai: June 2026)')
+})

@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { spawn } from '@lydell/node-pty'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startProgram } from '../e2e/program.ts'
+import type { RunningProgram } from '../e2e/program.ts'
+
+const WAIT = { timeout: 60_000 }
+
+const folder = mkdtempSync(join(tmpdir(), 'tooltrail-terminal-'))
+let program: RunningProgram
+beforeAll(async () => {
+  program = await startProgram({ env: { TOOLTRAIL_DATA: folder } })
+}, 120_000)
+afterAll(async () => {
+  await program.kill()
+  rmSync(folder, { recursive: true })
+})
+
+/** The command at a pseudo-terminal, as a person has it. */
+function sitDown(words: readonly string[]) {
+  const terminal = spawn(process.execPath, ['scripts/tooltrail.mjs', ...words], {
+    cols: 200,
+    rows: 50,
+    env: { ...process.env, TOOLTRAIL_URL: program.client.url, NO_COLOR: '1' },
+  })
+  let raw = ''
+  let read = 0
+  const shown = (): string => stripVTControlCharacters(raw)
+  terminal.onData((piece) => (raw += piece))
+  const exit = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)))
+  return {
+    exit,
+    type: (keys: string) => terminal.write(keys),
+    end: () => terminal.kill('SIGKILL'),
+    /** Waits until this is shown after what was waited for before. */
+    async sees(text: string): Promise<void> {
+      await expect.poll(() => shown().slice(read), WAIT).toContain(text)
+      read = shown().indexOf(text, read) + text.length
+    },
+  }
+}
+
+describe('at a terminal, chat', { timeout: 240_000 }, () => {
+  test('asks, streams, shows calls, asks for a decision, stops a run with Ctrl-C, and leaves with Ctrl-D', async () => {
+    const chat = sitDown(['chat'])
+    try {
+      await chat.sees('Ctrl-C stops a run')
+      await chat.sees('You')
+      chat.type('use current_time with {"timezone": "Asia/Tokyo"}\r')
+      await chat.sees('→ current_time(timezone="Asia/Tokyo")')
+      await chat.sees('- current_time said:')
+      await chat.sees('You')
+      chat.type('publish the report\r')
+      await chat.sees('Allow this call? demo_publish')
+      chat.type('y')
+      await chat.sees('← demo_publish completed')
+      await chat.sees('You')
+      chat.type('wait 50 seconds\r')
+      await chat.sees('→ demo_wait(seconds=50)')
+      chat.type('\u0003')
+      await chat.sees('stopping the run')
+      await chat.sees('cancelled')
+      await chat.sees('You')
+      chat.type('\u0004')
+      await chat.sees('Go on later with: tooltrail chat --session')
+      expect(await chat.exit).toBe(0)
+    } finally {
+      chat.end()
+    }
+    const [session] = await program.client.all<{ readonly id: string }>('/v1/sessions')
+    const runs = await program.client.all<{ readonly status: string }>(`/v1/sessions/${session?.id ?? ''}/runs`)
+    expect(runs.map(({ status }) => status).toSorted()).toEqual(['cancelled', 'completed', 'completed'])
+  })
+})
