@@ -2,6 +2,128 @@
 export type Json = string | number | boolean | null | readonly Json[] | {
     readonly [name: string]: Json;
 };
+export type ChatCompletion = {
+    readonly id: string;
+    readonly object: "chat.completion";
+    readonly created: number;
+    readonly model: string;
+    readonly choices: readonly ({
+        readonly index: number;
+        readonly message: {
+            readonly role: "assistant";
+            readonly content: string | null;
+            readonly refusal: null;
+            readonly tool_calls?: readonly ({
+                readonly id: string;
+                readonly type: "function";
+                readonly function: {
+                    readonly name: string;
+                    readonly arguments: string;
+                };
+            })[];
+        };
+        readonly finish_reason: "stop" | "length" | "tool_calls" | "content_filter";
+        readonly logprobs: null;
+    })[];
+    readonly usage?: {
+        readonly prompt_tokens: number;
+        readonly completion_tokens: number;
+        readonly total_tokens: number;
+        readonly prompt_tokens_details: {
+            readonly cached_tokens: number;
+        };
+        readonly completion_tokens_details: {
+            readonly reasoning_tokens: number;
+        };
+    };
+};
+/** As OpenAI's API has it. `model` names an agent, whose own settings hold: temperature, limits and the like are ignored. */
+export type ChatCompletionRequest = {
+    readonly model: string;
+    readonly messages: readonly ({
+        readonly role: "system" | "developer";
+        readonly content: string | readonly ({
+            readonly type: "text";
+            readonly text: string;
+        })[];
+    } | {
+        readonly role: "user";
+        readonly content: string | (readonly ({
+            readonly type: "text";
+            readonly text: string;
+        } | {
+            readonly type: "image_url";
+            readonly image_url: {
+                readonly url: string;
+            };
+        } | {
+            readonly type: "file";
+            readonly file: {
+                readonly filename?: string;
+                readonly file_data?: string;
+                readonly file_id?: string;
+            };
+        })[]);
+    } | {
+        readonly role: "assistant";
+        readonly content?: string | (readonly ({
+            readonly type: "text";
+            readonly text: string;
+        } | {
+            readonly type: "refusal";
+            readonly refusal: string;
+        })[]) | null;
+        readonly refusal?: string | null;
+        readonly tool_calls?: readonly ({
+            readonly id: string;
+            readonly type?: "function";
+            readonly function: {
+                readonly name: string;
+                readonly arguments: string;
+            };
+        })[] | null;
+    } | {
+        readonly role: "tool";
+        readonly tool_call_id: string;
+        readonly content: string | readonly ({
+            readonly type: "text";
+            readonly text: string;
+        })[];
+    })[];
+    readonly stream?: boolean | null;
+    readonly stream_options?: {
+        readonly include_usage?: boolean | null;
+    } | null;
+    readonly tools?: readonly ({
+        readonly type: "function";
+        readonly function: {
+            readonly name: string;
+            readonly description?: string | null;
+            /** JSON Schema of the arguments. */
+            readonly parameters?: {
+                readonly [name: string]: Json;
+            };
+            readonly strict?: boolean | null;
+        };
+    })[] | null;
+    readonly user?: string | null;
+    readonly metadata?: {
+        readonly [name: string]: string;
+    } | null;
+    readonly n?: 1;
+    readonly logprobs?: false;
+    readonly stop?: null;
+    readonly audio?: null;
+    readonly functions?: null;
+    readonly function_call?: null;
+    readonly prediction?: null;
+    readonly web_search_options?: null;
+    readonly modalities?: readonly Json[] | null;
+    readonly response_format?: {
+        readonly type: "text";
+    } | null;
+    readonly tool_choice?: "auto" | "none" | null;
+};
 /** A message of the Chat Completions API, as an OpenAI-compatible server is sent it. */
 export type ChatMessage = {
     readonly role: "system" | "user" | "assistant" | "tool";
@@ -147,6 +269,15 @@ export type MessagePage = {
     readonly next: string | null;
     readonly has_more: boolean;
 };
+export type ModelList = {
+    readonly object: "list";
+    readonly data: readonly ({
+        readonly id: string;
+        readonly object: "model";
+        readonly created: number;
+        readonly owned_by: "tooltrail";
+    })[];
+};
 export type NewFork = {
     /** The last message to copy: an input, or the last of a run that has ended. Default: of the newest such run. */
     readonly through?: string;
@@ -198,6 +329,14 @@ export type NewSession = {
     readonly instructions?: string;
     readonly metadata?: {
         readonly [name: string]: Json;
+    };
+};
+export type OpenAiError = {
+    readonly error: {
+        readonly message: string;
+        readonly type: string;
+        readonly param: string | null;
+        readonly code: string | null;
     };
 };
 export type Output = {

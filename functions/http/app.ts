@@ -12,6 +12,8 @@ import { RequestError } from './middleware/request-error.ts'
 import { requestLog } from './middleware/request-log.ts'
 import { contextRoutes } from './v1/context.ts'
 import { deletionRoutes } from './v1/deletions.ts'
+import { chatCompletionRoutes } from './facades/openai/chat-completions.ts'
+import { modelRoutes } from './facades/openai/models.ts'
 import { docsRoutes } from './docs/routes.ts'
 import { healthRoutes } from './health.ts'
 import { mcpRoutes } from './mcp.ts'
@@ -29,6 +31,8 @@ import { refuseInvalid } from './middleware/validation.ts'
 
 const HEADERS_FOR_PAGES = [
   'Location',
+  'X-Session-Id',
+  'X-Run-Id',
   'Preference-Applied',
   'Retry-After',
   'X-Request-Id',
@@ -49,6 +53,18 @@ const HEADERS_FROM_PAGES = [
   'Prefer',
   'Range',
   'X-Request-Id',
+  'X-Session-Id',
+  // What the package openai sends from a page.
+  'OpenAI-Organization',
+  'OpenAI-Project',
+  'X-Stainless-Arch',
+  'X-Stainless-Lang',
+  'X-Stainless-OS',
+  'X-Stainless-Package-Version',
+  'X-Stainless-Retry-Count',
+  'X-Stainless-Runtime',
+  'X-Stainless-Runtime-Version',
+  'X-Stainless-Timeout',
 ]
 
 /** The HTTP API over a composed backend. Every refusal, whatever its cause, is a problem document. */
@@ -76,6 +92,7 @@ export function createApp(dependencies: AppDependencies): App {
     )
   app.use(methodNotAllowed({ app, onMethodNotAllowed: refuseMethod }))
   app.use('/v1/*', authentication(dependencies), refuseWhenStopping(dependencies), requestBody())
+  app.use('/openai/v1/*', authentication(dependencies), refuseWhenStopping(dependencies), requestBody())
   // All that this door offers only reads, although every request is a POST.
   app.use('/mcp', authentication(dependencies, 'read'), refuseWhenStopping(dependencies), requestBody())
 
@@ -91,6 +108,8 @@ export function createApp(dependencies: AppDependencies): App {
   searchRoutes(app, dependencies)
   usageRoutes(app, dependencies)
   mcpRoutes(app, parts)
+  modelRoutes(app, dependencies)
+  chatCompletionRoutes(app, parts)
   app.get('/docs/', (c) => c.redirect('/docs'))
   docsRoutes(app, dependencies)
   pageRoutes(app, dependencies)

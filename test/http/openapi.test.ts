@@ -36,6 +36,7 @@ describe('the description', () => {
     ).toEqual([
       'DELETE /v1/sessions/{session}',
       'GET /healthz',
+      'GET /openai/v1/models',
       'GET /v1/deletions/{deletion}',
       'GET /v1/search',
       'GET /v1/sessions',
@@ -50,6 +51,7 @@ describe('the description', () => {
       'GET /v1/sessions/{session}/sources',
       'GET /v1/usage',
       'PATCH /v1/sessions/{session}',
+      'POST /openai/v1/chat/completions',
       'POST /v1/sessions',
       'POST /v1/sessions/{session}/consolidate',
       'POST /v1/sessions/{session}/continue',

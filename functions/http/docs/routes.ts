@@ -69,7 +69,7 @@ function describeApi(app: App, version: string, openAccess: boolean, base: strin
     },
     ...(base === '' ? {} : { servers: [{ url: base }] }),
     ...(openAccess ? {} : { security: [{ key: [] }] }),
-    tags: ['Sessions', 'Messages', 'Context', 'Runs', 'Search', 'Usage', 'Service'].map((name) => ({ name })),
+    tags: ['Sessions', 'Messages', 'Context', 'Runs', 'Search', 'Usage', 'OpenAI', 'Service'].map((name) => ({ name })),
   })
   return document as unknown as ApiDocument // of which it has more: test/http/openapi.test.ts checks what the page reads
 }

@@ -1,9 +1,11 @@
 import type { MiddlewareHandler } from 'hono'
 import { findCaller, mayUse, OPEN_CALLER } from '../../access/caller.ts'
 import type { Caller } from '../../access/caller.ts'
+import { isKeySecret } from '../../access/key-secret.ts'
 import { takeRequest } from '../../access/rates.ts'
 import type { Scope } from '../../domain/api-key.ts'
 import type { AppDependencies, AppEnv } from '../dependencies.ts'
+import { isOpenAiPath } from './openai-error.ts'
 import { RequestError } from './request-error.ts'
 
 const BEARER = /^Bearer +(\S+) *$/i
@@ -14,7 +16,7 @@ const BEARER = /^Bearer +(\S+) *$/i
  */
 export function authentication(dependencies: AppDependencies, scope?: Scope): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
-    const caller = await callerOf(dependencies, c.req.header('authorization'), c.get('open'))
+    const caller = await callerOf(dependencies, c.req.header('authorization'), c.get('open'), isOpenAiPath(c.req.path))
     c.set('caller', caller)
     const wait = await takeRequest(dependencies, caller)
     if (wait > 0)
@@ -34,12 +36,15 @@ async function callerOf(
   { keys, settings }: AppDependencies,
   authorization: string | undefined,
   open: boolean,
+  mustSendKey: boolean,
 ): Promise<Caller> {
   if (authorization === undefined) {
     if (open) return OPEN_CALLER
     throw unauthorized('an API key is needed: Authorization: Bearer tt_…')
   }
   const secret = BEARER.exec(authorization)?.[1]
+  // OpenAI's clients do not start without a key, so people make one up while none is needed.
+  if (open && mustSendKey && secret !== undefined && !isKeySecret(secret)) return OPEN_CALLER
   const caller = secret === undefined ? undefined : await findCaller(keys, secret, settings.caps.keys)
   if (caller === undefined) throw unauthorized('this API key is not known')
   return caller

@@ -5,8 +5,9 @@ import { TooltrailError } from '../../domain/errors.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { AppEnv } from '../dependencies.ts'
+import { isOpenAiPath, openAiError } from './openai-error.ts'
 import { RequestError } from './request-error.ts'
-import type { InvalidField } from './request-error.ts'
+import type { Problem } from './request-error.ts'
 
 /** The only place that maps errors to HTTP statuses. */
 const STATUSES: { readonly [code in ErrorCode]: number } = {
@@ -52,6 +53,7 @@ const TITLES: { readonly [status: number]: string } = {
   500: 'Internal server error',
   502: 'Bad gateway',
   503: 'Service unavailable',
+  504: 'Gateway timeout',
 }
 
 const HTTP_CODES: { readonly [status: number]: string } = {
@@ -69,24 +71,19 @@ const DETAILS: { readonly [status: number]: string } = {
 /** Seconds after which a request that was refused for now may be sent again. */
 const RETRY_SECONDS = 5
 
-interface Problem {
-  readonly status: number
-  readonly code: string
-  readonly detail: string
-  readonly errors?: readonly InvalidField[] | undefined
-  readonly headers?: Readonly<Record<string, string>>
-}
-
 /** Responds to any error with `application/problem+json`. An unexpected one is logged with its stack and shown as 500 only. */
 export function errorResponse(error: Error, c: Context<AppEnv>, log: Logger): Response {
-  const problem = describe(error)
+  const problem = describeError(error)
   if (problem.status >= 500) log.error('request failed', error, { request_id: c.get('requestId'), code: problem.code })
   return problemResponse(c, problem)
 }
 
-/** One problem document, with the request's id and path. */
-export const problemResponse = (c: Context<AppEnv>, problem: Problem): Response =>
-  problemDocument(problem, { instance: new URL(c.req.url).pathname.slice(0, 512), request_id: c.get('requestId') })
+/** One problem document, with the request's id and path; under OpenAI's paths, an error as that API has them. */
+export function problemResponse(c: Context<AppEnv>, problem: Problem): Response {
+  const instance = new URL(c.req.url).pathname.slice(0, 512)
+  if (isOpenAiPath(instance)) return openAiError(problem)
+  return problemDocument(problem, { instance, request_id: c.get('requestId') })
+}
 
 /** The response to a malformed request: its host or address cannot be read, so no route ever sees it. */
 export function unreadableRequest(error: unknown): Response {
@@ -109,7 +106,8 @@ function problemDocument(problem: Problem, of: { readonly request_id: string; re
   })
 }
 
-function describe(error: Error): Problem {
+/** What a refusal says of any error. */
+export function describeError(error: Error): Problem {
   if (error instanceof RequestError)
     return error.errors === undefined ? plain(error) : { ...plain(error), errors: error.errors }
   if (error instanceof TooltrailError) return describeTooltrailError(error)

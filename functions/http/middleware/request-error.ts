@@ -4,6 +4,15 @@ export interface InvalidField {
   readonly message: string
 }
 
+/** What a refusal says. */
+export interface Problem {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly errors?: readonly InvalidField[] | undefined
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 /** A request that is refused before it reaches the backend. `code` becomes the last part of the problem's `type`. */
 export class RequestError extends Error {
   readonly status: RequestErrorStatus
@@ -26,4 +35,4 @@ export class RequestError extends Error {
   }
 }
 
-export type RequestErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 416 | 422 | 429 | 503
+export type RequestErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 416 | 422 | 429 | 502 | 503 | 504

@@ -51,7 +51,7 @@ const argumentSchema = jsonObject.superRefine((schema, context) => {
   if (fault !== undefined) context.addIssue({ code: 'custom', path: [...fault.path], message: fault.message })
 })
 
-const clientTool = z
+export const clientTool = z
   .strictObject({
     name: z
       .string()

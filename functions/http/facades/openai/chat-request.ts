@@ -1,0 +1,106 @@
+import type { CallResolution, IncomingPart } from '../../../agent/intake/agent-service.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import type { JsonObject } from '../../../domain/json.ts'
+import type { ClientTool } from '../../../domain/run.ts'
+import { dataOf } from '../../../log/import/fields.ts'
+import type { InvalidField } from '../../middleware/request-error.ts'
+import { invalidRequest } from '../../middleware/validation.ts'
+import type { ChatCompletionRequest, ChatMessage } from './chat-schemas.ts'
+
+type UserMessage = Extract<ChatMessage, { role: 'user' }>
+type ToolMessage = Extract<ChatMessage, { role: 'tool' }>
+
+/** What a request for a chat completion says, in our words. */
+export interface ChatInput {
+  /** Of its system and developer messages, together. */
+  readonly instructions: string | undefined
+  /** What the client was shown before, each message with its place in the request. */
+  readonly history: readonly { readonly message: ChatMessage; readonly at: number }[]
+  /** Results for calls of the last completion; each with its place in the request. */
+  readonly results: readonly { readonly result: CallResolution; readonly message: ChatMessage; readonly at: number }[]
+  /** What the user says now, by message; empty for none. */
+  readonly said: readonly { readonly parts: readonly IncomingPart[]; readonly at: number }[]
+  readonly tools: readonly ClientTool[]
+  readonly metadata: JsonObject | undefined
+}
+
+/** Divides a request into what is known, what is new and what surrounds it. Refuses what it cannot express, with the field. */
+export function readChatRequest(body: ChatCompletionRequest): ChatInput {
+  const placed = body.messages.map((message, at) => ({ message, at }))
+  const system = placed.flatMap(({ message }) =>
+    message.role === 'system' || message.role === 'developer' ? [textOf(message.content)] : [],
+  )
+  const talk = placed.filter(({ message }) => message.role !== 'system' && message.role !== 'developer')
+  const last = talk.findLastIndex(({ message }) => message.role === 'assistant')
+  const fresh = talk.slice(last + 1)
+  if (fresh.length === 0) throw refused('messages', 'must end with a message of the user, or with tool results')
+  refuseRepeated(fresh)
+  const { session_id: _session, ...metadata } = body.metadata ?? {}
+  return {
+    instructions: system.length === 0 ? undefined : system.join('\n\n'),
+    history: talk.slice(0, last + 1),
+    results: fresh.flatMap(({ message, at }) =>
+      message.role === 'tool' ? [{ result: resultOf(message), message, at }] : [],
+    ),
+    said: fresh.flatMap(({ message, at }) =>
+      message.role === 'user' ? [{ parts: partsOf(message, `messages[${at}]`), at }] : [],
+    ),
+    tools: body.tool_choice === 'none' ? [] : (body.tools ?? []).map(toolOf),
+    metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
+  }
+}
+
+function refuseRepeated(fresh: ChatInput['history']): void {
+  const ids = fresh.map(({ message }) => (message.role === 'tool' ? message.tool_call_id : undefined))
+  const repeated = fresh.find((_, index) => ids[index] !== undefined && ids.indexOf(ids[index]) !== index)
+  if (repeated !== undefined) throw refused(`messages[${repeated.at}].tool_call_id`, 'has a result already')
+}
+
+const resultOf = ({ tool_call_id: toolCallId, content }: ToolMessage): CallResolution => ({
+  toolCallId,
+  output: [{ type: 'text', text: textOf(content) }],
+})
+
+const textOf = (content: string | readonly { readonly text: string }[]): string =>
+  typeof content === 'string' ? content : content.map(({ text }) => text).join('')
+
+function toolOf({ function: one }: NonNullable<ChatCompletionRequest['tools']>[number]): ClientTool {
+  const { name, description, parameters, strict } = one
+  return {
+    name,
+    description: description ?? '',
+    parameters: parameters ?? { type: 'object', properties: {} },
+    ...definedFields({ strict: strict ?? undefined }),
+  }
+}
+
+function partsOf({ content }: UserMessage, at: string): IncomingPart[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return content.map((part, index): IncomingPart => {
+    const path = `${at}.content[${index}]`
+    if (part.type === 'text') return { type: 'text', text: part.text }
+    if (part.type === 'image_url')
+      return { type: 'image', ...bytesOf(part.image_url.url, `${path}.image_url.url`, 'image/') }
+    const { filename, file_data: data, file_id: id } = part.file
+    if (id !== undefined) throw refused(`${path}.file.file_id`, 'is not supported: send the file as file_data')
+    return { type: 'file', ...bytesOf(data ?? '', `${path}.file.file_data`, ''), ...definedFields({ filename }) }
+  })
+}
+
+/** The bytes of a data URL: nothing is fetched from elsewhere. */
+function bytesOf(url: string, path: string, kind: string): { readonly mediaType: string; readonly data: Uint8Array } {
+  const found = dataOf(url)
+  if (found === undefined || found.data.length === 0)
+    throw refused(path, 'must be a data URL with base64 (data:…;base64,…): nothing is fetched from other addresses')
+  if (!found.mediaType.startsWith(kind) || !MEDIA_TYPE.test(found.mediaType))
+    throw refused(path, `must have the media type of ${kind === '' ? 'a file' : 'an image, such as image/png'}`)
+  return found
+}
+
+const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$/
+
+/** The refusal of one field of the body. */
+export function refused(path: string, message: string): Error {
+  const errors: InvalidField[] = [{ path: `body.${path}`, message }]
+  return invalidRequest(errors)
+}

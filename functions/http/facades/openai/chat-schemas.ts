@@ -1,0 +1,183 @@
+import { z } from '@hono/zod-openapi'
+import { clientTool } from '../../v1/schemas/input.ts'
+import { agentName, person } from '../../v1/schemas/fields.ts'
+
+const text = z.object({ type: z.literal('text'), text: z.string() })
+const contentPart = z.discriminatedUnion(
+  'type',
+  [
+    text,
+    z.object({ type: z.literal('image_url'), image_url: z.object({ url: z.string() }) }),
+    z.object({
+      type: z.literal('file'),
+      file: z.object({
+        filename: z.string().optional(),
+        file_data: z.string().optional(),
+        file_id: z.string().optional(),
+      }),
+    }),
+  ],
+  'must be of type text, image_url or file',
+)
+const texts = z.union([z.string(), z.array(text).min(1)])
+const message = z.discriminatedUnion(
+  'role',
+  [
+    z.object({ role: z.enum(['system', 'developer']), content: texts }),
+    z.object({ role: z.literal('user'), content: z.union([z.string(), z.array(contentPart).min(1).max(64)]) }),
+    z.object({
+      role: z.literal('assistant'),
+      content: z
+        .union([
+          z.string(),
+          z.array(z.discriminatedUnion('type', [text, z.object({ type: z.literal('refusal'), refusal: z.string() })])),
+        ])
+        .nullish(),
+      refusal: z.string().nullish(),
+      tool_calls: z
+        .array(
+          z.object({
+            id: z.string(),
+            type: z.literal('function').default('function'),
+            function: z.object({ name: z.string(), arguments: z.string() }),
+          }),
+        )
+        .nullish(),
+    }),
+    z.object({ role: z.literal('tool'), tool_call_id: z.string().min(1).max(2_048), content: texts }),
+  ],
+  'must have the role system, developer, user, assistant or tool',
+)
+export type ChatMessage = z.output<typeof message>
+
+const functionTool = z.object({
+  type: z.literal('function', 'must be function'),
+  function: z.object({
+    name: clientTool.shape.name,
+    description: clientTool.shape.description.nullish(),
+    parameters: clientTool.shape.parameters.nullish(),
+    strict: z.boolean().nullish(),
+  }),
+})
+
+/** Fields that ask for what this API does not do, with the values that ask for nothing. */
+const refused = {
+  n: z.literal(1, 'can only be 1').nullish(),
+  logprobs: z.literal(false, 'is not supported').nullish(),
+  stop: z.null('is not supported').optional(),
+  audio: z.null('is not supported').optional(),
+  functions: z.null('is not supported: use tools').optional(),
+  function_call: z.null('is not supported: use tools').optional(),
+  prediction: z.null('is not supported').optional(),
+  web_search_options: z.null('is not supported').optional(),
+  modalities: z.tuple([z.literal('text')], 'can only be ["text"]').nullish(),
+  response_format: z.object({ type: z.literal('text', 'can only be text') }).nullish(),
+  tool_choice: z.enum(['auto', 'none'], 'can only be auto or none').nullish(),
+}
+
+export const chatCompletionRequest = z
+  .object({
+    model: agentName,
+    messages: z.array(message).min(1),
+    stream: z.boolean().nullish(),
+    stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+    tools: z.array(functionTool).max(128).nullish(),
+    user: person.nullish(),
+    metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+    ...refused,
+  })
+  .openapi('ChatCompletionRequest', {
+    description:
+      "As OpenAI's API has it. `model` names an agent, whose own settings hold: temperature, limits and the like are ignored.",
+    example: { model: 'default', messages: [{ role: 'user', content: 'What time is it?' }] },
+  })
+export type ChatCompletionRequest = z.output<typeof chatCompletionRequest>
+
+const usage = z.object({
+  prompt_tokens: z.int(),
+  completion_tokens: z.int(),
+  total_tokens: z.int(),
+  prompt_tokens_details: z.object({ cached_tokens: z.int() }),
+  completion_tokens_details: z.object({ reasoning_tokens: z.int() }),
+})
+const finishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter'])
+
+export const ChatCompletionSchema = z
+  .object({
+    id: z.string(),
+    object: z.literal('chat.completion'),
+    created: z.int(),
+    model: z.string(),
+    choices: z.array(
+      z.object({
+        index: z.int(),
+        message: z.object({
+          role: z.literal('assistant'),
+          content: z.string().nullable(),
+          refusal: z.null(),
+          tool_calls: z
+            .array(
+              z.object({
+                id: z.string(),
+                type: z.literal('function'),
+                function: z.object({ name: z.string(), arguments: z.string() }),
+              }),
+            )
+            .optional(),
+        }),
+        finish_reason: finishReason,
+        logprobs: z.null(),
+      }),
+    ),
+    usage: usage.optional(),
+  })
+  .openapi('ChatCompletion', {
+    example: {
+      id: 'chatcmpl-01JD2Q8N4T6W8Y0A2C4E6G8J0K',
+      object: 'chat.completion',
+      created: 1_795_253_400,
+      model: 'default',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'It is half past nine.', refusal: null },
+          finish_reason: 'stop',
+          logprobs: null,
+        },
+      ],
+    },
+  })
+export type ChatCompletion = z.input<typeof ChatCompletionSchema>
+export type ChatUsage = z.input<typeof usage>
+export type FinishReason = z.input<typeof finishReason>
+
+export const ModelListSchema = z
+  .object({
+    object: z.literal('list'),
+    data: z.array(
+      z.object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.literal('tooltrail') }),
+    ),
+  })
+  .openapi('ModelList', {
+    example: { object: 'list', data: [{ id: 'default', object: 'model', created: 0, owned_by: 'tooltrail' }] },
+  })
+
+export const OpenAiErrorSchema = z
+  .object({
+    error: z.object({
+      message: z.string(),
+      type: z.string(),
+      param: z.string().nullable(),
+      code: z.string().nullable(),
+    }),
+  })
+  .openapi('OpenAiError', {
+    example: {
+      error: {
+        message: 'there is no agent gpt-5',
+        type: 'invalid_request_error',
+        param: 'model',
+        code: 'model_not_found',
+      },
+    },
+  })

@@ -1,0 +1,223 @@
+import { createHash } from 'node:crypto'
+import type { Accepted, CallResolution, Submission } from '../../../agent/intake/agent-service.ts'
+import type { Caller } from '../../../access/caller.ts'
+import { countedFor } from '../../../access/rates.ts'
+import { ImportRefused } from '../../../domain/closed-message.ts'
+import type { ClosedMessage } from '../../../domain/closed-message.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import { nextId } from '../../../domain/ids.ts'
+import type { ToolMessage } from '../../../domain/message.ts'
+import { isEnded } from '../../../domain/run.ts'
+import { keyOf } from '../../../domain/session.ts'
+import type { Session } from '../../../domain/session.ts'
+import { createOpenAiImport } from '../../../log/import/openai.ts'
+import type { RouteDependencies } from '../../dependencies.ts'
+import { RequestError } from '../../middleware/request-error.ts'
+import { invalidRequest } from '../../middleware/validation.ts'
+import type { FollowedRun } from '../follow-steps.ts'
+import { existing, isCode, openSession } from '../open-session.ts'
+import { refused } from './chat-request.ts'
+import type { ChatInput } from './chat-request.ts'
+
+export interface ChatTurn {
+  readonly caller: Caller
+  readonly agent: string
+  readonly user: string | undefined
+  /** As the client names it. */
+  readonly session: string | undefined
+  /** SHA-256 of the request's body. */
+  readonly bodyHash: string
+  readonly idempotencyKey: string | undefined
+  /** The client says that it has not sent this before. */
+  readonly isFirstTry: boolean
+  readonly input: ChatInput
+}
+
+/** A repeated request joins the run of the first for this long, in milliseconds. */
+const REPEAT_MS = 60_000
+/** Rows read at a time. */
+const PAGE = 200
+const SOURCE = 'chat-completions'
+
+/** Puts what is new into the session that it belongs to, and returns the run to follow. */
+export async function acceptChatTurn(dependencies: RouteDependencies, turn: ChatTurn): Promise<FollowedRun> {
+  const { caller, agent, user, input } = turn
+  const history = closedHistory(input)
+  const id = turn.session ?? (await joinedSession(dependencies, turn)) ?? nextId(undefined, dependencies.clock.now())
+  const known = await existing(dependencies, caller, id)
+  const answered = known && (await answersOf(dependencies, known, input))
+  if (answered === undefined && input.said.length === 0) throw unknownCalls(input)
+  const wanted = { id, agent, owner: user, instructions: input.instructions }
+  const session = await openSession(dependencies, caller, wanted)
+  const key = keyOf(session)
+  if (answered === undefined) {
+    await importHistory(dependencies, session, history, input)
+    const { runId } = await submit(dependencies, session, turn, {})
+    return { key, runId }
+  }
+  await dependencies.service.resolve(session, answered.runId, answered.resolutions, { here: true })
+  if (input.said.length === 0) return { key, ...answered }
+  const { runId } = await submit(dependencies, session, turn, { onBusy: 'steer' })
+  return { key, runId, after: answered.after }
+}
+
+/**
+ * A request that names no session gets one that is named after its content, so that the same request again, after a broken
+ * connection, finds it while its run is active. Undefined: it must be a new one.
+ */
+async function joinedSession(dependencies: RouteDependencies, turn: ChatTurn): Promise<string | undefined> {
+  const { caller, agent, user, bodyHash, idempotencyKey, isFirstTry } = turn
+  if (turn.session !== undefined) return undefined
+  const scope = JSON.stringify([caller.owner ?? null, caller.key?.id ?? null, agent, user ?? null])
+  if (idempotencyKey !== undefined) return `chat-${sha256(`${scope} key ${idempotencyKey}`).slice(0, 40)}`
+  const now = dependencies.clock.now()
+  const minute = Math.floor(now / REPEAT_MS)
+  const nameOf = (at: number): string => `chat-${sha256(`${scope} ${at} ${bodyHash}`).slice(0, 40)}`
+  const own = await existing(dependencies, caller, nameOf(minute))
+  if (own === undefined && isFirstTry) return nameOf(minute)
+  if (isFirstTry) return undefined
+  const before = await existing(dependencies, caller, nameOf(minute - 1))
+  const found = [own, before].find(
+    (session) =>
+      session !== undefined &&
+      now - session.createdAt <= REPEAT_MS &&
+      (session.run === undefined || !isEnded(asStatus(session))),
+  )
+  if (found !== undefined) return found.session
+  return own === undefined ? nameOf(minute) : undefined
+}
+
+const asStatus = ({ run }: Session) => run?.status ?? 'queued'
+
+/** What the client was shown before, as closed messages. Results that no run waits for are as old as their calls. */
+function closedHistory({ history, results }: ChatInput): ClosedMessage[] {
+  if (history.length === 0) {
+    if (results[0] !== undefined) throw refused(`messages[${results[0].at}]`, 'is a result without a call before it')
+    return []
+  }
+  const format = createOpenAiImport()
+  try {
+    return [
+      ...history.flatMap(({ message, at }) => [...format.take(message, `body.messages[${at}]`)]),
+      ...results.flatMap(({ message, at }) => [...format.take(message, `body.messages[${at}]`)]),
+      ...format.end(),
+    ]
+  } catch (error) {
+    if (error instanceof ImportRefused) throw invalidRequest(error.errors)
+    throw error
+  }
+}
+
+/** Stores what the client was shown before, if the session has nothing else; goes on where an earlier attempt stopped. */
+async function importHistory(
+  { service, reader }: RouteDependencies,
+  session: Session,
+  messages: readonly ClosedMessage[],
+  { history, results }: ChatInput,
+): Promise<void> {
+  if (messages.length === 0) return
+  const { runs } = await reader.runs(session, { limit: 1 })
+  const [newest] = runs
+  if (newest !== undefined && (newest.stopReason !== 'imported' || newest.source !== SOURCE)) return
+  const bodyHash = sha256(JSON.stringify([...history, ...results].map(({ message }) => message)))
+  const name = { keyHash: sha256(`${SOURCE} history`), bodyHash, forGood: true }
+  try {
+    await service.importMessages(session, messages, { name, source: SOURCE })
+  } catch (error) {
+    // It has another history, which is whole.
+    if (!isCode(error, 'idempotency_conflict')) throw error
+  }
+}
+
+interface Answers {
+  readonly runId: string
+  readonly resolutions: readonly CallResolution[]
+  /** The last message of the round that asked. */
+  readonly after: string
+}
+
+/** The results as resolutions of the newest run's calls; undefined if there are none, or if they belong to the past. */
+async function answersOf(
+  { reader }: RouteDependencies,
+  session: Session,
+  { results, said }: ChatInput,
+): Promise<Answers | undefined> {
+  const runId = session.run?.id
+  if (results.length === 0 || runId === undefined) return undefined
+  const ids = results.map(({ result }) => result.toolCallId)
+  const rows = await callsOf(reader, session, runId, ids)
+  if (rows.size === 0 && said.length > 0) return undefined
+  const missing = results.find(({ result }) => !rows.has(result.toolCallId))
+  if (missing !== undefined)
+    throw refused(`messages[${missing.at}].tool_call_id`, 'names no call of the newest run of this session')
+  const resolutions = results.map(({ result }): CallResolution => {
+    const messageId = rows.get(result.toolCallId)?.id
+    return { ...result, ...definedFields({ messageId }) }
+  })
+  const after =
+    [...rows.values()]
+      .map(({ id }) => id)
+      .toSorted()
+      .at(-1) ?? ''
+  return { runId, resolutions, after }
+}
+
+/** The newest calls of these ids that wait, or have waited, for a result. */
+async function callsOf(
+  reader: RouteDependencies['reader'],
+  session: Session,
+  run: string,
+  ids: readonly string[],
+): Promise<Map<string, ToolMessage>> {
+  const found = new Map<string, ToolMessage>()
+  for (let before: string | undefined; ;) {
+    const query = { order: 'descending', limit: PAGE, run, roles: ['tool'], ...definedFields({ before }) } as const
+    const { messages, more } = await reader.messages(keyOf(session), query)
+    for (const one of messages)
+      if (one.role === 'tool' && one.needs === 'result' && ids.includes(one.toolCallId) && !found.has(one.toolCallId))
+        found.set(one.toolCallId, one)
+    before = messages.at(-1)?.id
+    if (found.size === new Set(ids).size || !more || before === undefined) return found
+  }
+}
+
+async function submit(
+  dependencies: RouteDependencies,
+  session: Session,
+  turn: ChatTurn,
+  more: Pick<Submission, 'onBusy'>,
+): Promise<Accepted> {
+  const { service, reader, clock, settings } = dependencies
+  const { caller, user, bodyHash, idempotencyKey, input } = turn
+  const keyHash = (before: string): string =>
+    sha256(idempotencyKey === undefined ? `${SOURCE} ${before} ${bodyHash}` : idempotencyKey)
+  const submission = {
+    parts: input.said.flatMap(({ parts }) => parts),
+    clientTools: input.tools,
+    ...definedFields({ user, metadata: input.metadata }),
+    ...countedFor(caller, settings.caps),
+  }
+  const put = (before: string | undefined, onBusy: Pick<Submission, 'onBusy'>): Promise<Accepted> => {
+    const idempotency = { keyHash: keyHash(before ?? ''), bodyHash }
+    return service.submit(session, { ...submission, ...onBusy, idempotency }, { here: true })
+  }
+  const { runs } = await reader.runs(session, { limit: 2 })
+  const [newest, previous] = runs
+  const isActive = newest !== undefined && !isEnded(newest.status)
+  if (isActive && !turn.isFirstTry && clock.now() - newest.createdAt <= REPEAT_MS) {
+    try {
+      return await put(previous?.id, { onBusy: 'reject' })
+    } catch (error) {
+      if (!isCode(error, 'session_busy')) throw error
+    }
+  }
+  return put(newest?.id, more)
+}
+
+const unknownCalls = ({ results }: ChatInput): RequestError => {
+  const path = `body.messages[${results[0]?.at ?? 0}].tool_call_id`
+  const message = 'names a call of no run here: name its session, or add a message of the user'
+  return new RequestError(409, 'unknown_tool_calls', `${path} ${message}`, { errors: [{ path, message }] })
+}
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -1,0 +1,29 @@
+import OpenAI from 'openai'
+import { expect } from 'vitest'
+import { deviations } from '../conformance.ts'
+import type { HttpHarness } from '../harness.ts'
+
+/** The real package against this program; each of its responses is checked against the description. */
+export function openAiClient(harness: HttpHarness, options: { readonly apiKey?: string } = {}): OpenAI {
+  return new OpenAI({
+    baseURL: 'http://localhost:3000/openai/v1',
+    apiKey: options.apiKey ?? 'made-up',
+    fetch: async (input, init) => {
+      const request = new Request(input as Request, init as RequestInit)
+      const response = await harness.program.app.fetch(request)
+      expect(await deviations(harness.document, request, response), request.url).toEqual([])
+      return response
+    },
+  })
+}
+
+/** The error with which a request is refused. */
+export async function refusal(request: PromiseLike<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
+  try {
+    await request
+  } catch (error) {
+    if (error instanceof OpenAI.APIError) return error
+    throw error
+  }
+  throw new Error('it was not refused')
+}
