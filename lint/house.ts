@@ -12,6 +12,7 @@ const FLOORS: { readonly [folder: string]: number } = {
   history: 3,
   tools: 3,
   adapters: 4,
+  channels: 4,
   http: 4,
   mcp: 4,
   runtime: 5,

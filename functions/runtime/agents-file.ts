@@ -8,6 +8,9 @@ import { DELEGATE_TOOL, teamFault } from '../domain/team.ts'
 import type { Tools } from '../ports/tool.ts'
 import { SettingsError } from './config.ts'
 import { mcpServers } from './mcp-settings.ts'
+import { slackSettings } from './slack-settings.ts'
+import { DEFAULT_SLACK } from '../channels/slack/settings.ts'
+import type { SlackSettings } from '../channels/slack/settings.ts'
 
 const DEFAULT_INSTRUCTIONS = [
   'You are a helpful assistant with tools.',
@@ -82,7 +85,14 @@ export const agentsFile = z.strictObject({
   /** For editors. */
   $schema: z.string().optional(),
   agents: z.record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), agent),
+  slack: slackSettings.optional(),
 })
+
+/** Where `agents.json` is, and whether somebody named it: if so, it must exist. */
+interface AgentsPlace {
+  readonly path: string
+  readonly named: boolean
+}
 
 interface Defaults {
   /** `provider/model` for agents that name none. */
@@ -93,12 +103,18 @@ interface Defaults {
 }
 
 /** The agents of `agents.json`; without the file, only the default agent. Throws `SettingsError`, which names the path. */
-export function readAgents(
-  at: { readonly path: string; readonly named: boolean },
-  defaults: Defaults,
-): Map<string, Agent> {
+export function readAgents(at: AgentsPlace, defaults: Defaults): Map<string, Agent> {
+  return readFile(at, (value) => parseAgents(value, defaults))
+}
+
+/** What `agents.json` says of Slack, or the defaults. Throws `SettingsError`, which names the path. */
+export const readSlack = (at: AgentsPlace): SlackSettings =>
+  readFile(at, (value) => parseFile(value).slack ?? DEFAULT_SLACK)
+
+/** What `read` makes of the file, or of one without agents if there is none. */
+function readFile<Result>(at: AgentsPlace, read: (value: unknown) => Result): Result {
   const text = readIfThere(at)
-  if (text === undefined) return parseAgents({ agents: {} }, defaults)
+  if (text === undefined) return read({ agents: {} })
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -106,7 +122,7 @@ export function readAgents(
     throw new SettingsError(`${at.path}: ${(error as Error).message}`)
   }
   try {
-    return parseAgents(value, defaults)
+    return read(value)
   } catch (error) {
     throw error instanceof SettingsError ? new SettingsError(`${at.path}: ${error.message}`) : error
   }
@@ -114,13 +130,16 @@ export function readAgents(
 
 /** Agents by name, complete: missing fields get their defaults. A `default` agent is always among them. */
 export function parseAgents(value: unknown, defaults: Defaults): Map<string, Agent> {
-  const parsed = agentsFile.safeParse(value)
-  if (!parsed.success)
-    throw new SettingsError(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'))
-  const declared = { default: agent.parse({}), ...parsed.data.agents }
+  const declared = { default: agent.parse({}), ...parseFile(value).agents }
   const fault = teamFault(new Map(Object.entries(declared).map(([name, { members }]) => [name, members])))
   if (fault !== undefined) throw new SettingsError(`agents.${fault.agent}.members.${fault.place}: ${fault.text}`)
   return new Map(Object.entries(declared).map(([name, one]) => [name, toAgent(name, one, defaults)]))
+}
+
+function parseFile(value: unknown): z.output<typeof agentsFile> {
+  const parsed = agentsFile.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new SettingsError(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'))
 }
 
 function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defaults): Agent {
@@ -166,7 +185,7 @@ function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defau
   }
 }
 
-function readIfThere({ path, named }: { readonly path: string; readonly named: boolean }): string | undefined {
+function readIfThere({ path, named }: AgentsPlace): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {

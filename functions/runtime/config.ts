@@ -10,6 +10,15 @@ const port = z.coerce.number(portWords).int(portWords).min(0, portWords).max(65_
 const text = z.string().min(1)
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/
 
+const slackVariables = {
+  SLACK_BOT_TOKEN: text.optional(),
+  SLACK_SIGNING_SECRET: text.optional(),
+  SLACK_API_URL: z
+    .url()
+    .regex(/\/$/, 'must end with /, as https://slack.com/api/ does')
+    .default('https://slack.com/api/'),
+}
+
 export const environment = z.object({
   PORT: port.default(3000),
   HOST: text.default('127.0.0.1'),
@@ -40,6 +49,7 @@ export const environment = z.object({
     .transform((list) => list.split(',').map((origin) => origin.trim()))
     .pipe(z.array(z.union([z.literal('*'), z.url()])))
     .optional(),
+  ...slackVariables,
   ...capVariables,
   MODEL: text.optional(),
   ...modelVariables,
@@ -75,6 +85,7 @@ export function readSettings(variables: Variables = process.env) {
     allowedHosts: values.TOOLTRAIL_ALLOWED_HOSTS ?? [],
     /** The value of a secret that a setting names. */
     secret: (name: string): string | undefined => textOf(variables[name]),
+    slackApiUrl: values.SLACK_API_URL,
     caps: capSettings(values),
     model: defaultModel(values),
     modelSettings: modelSettings(values),
@@ -149,6 +160,7 @@ const ofLoop = ofSearch.extend({
   TOOLTRAIL_MODEL_SECRET: text,
   TOOLTRAIL_STOP_MARGIN_SECONDS: z.coerce.number().positive(),
   TOOLTRAIL_CORS_ORIGINS: environment.shape.TOOLTRAIL_CORS_ORIGINS,
+  SLACK_API_URL: environment.shape.SLACK_API_URL,
   ...capVariables,
   // The headers are in the secret.
   OTEL_EXPORTER_OTLP_ENDPOINT: environment.shape.OTEL_EXPORTER_OTLP_ENDPOINT,
@@ -192,6 +204,7 @@ export function readLoopSettings(variables: Variables = process.env) {
     modelSecret: values.TOOLTRAIL_MODEL_SECRET,
     stopMarginMs: values.TOOLTRAIL_STOP_MARGIN_SECONDS * 1000,
     corsOrigins: values.TOOLTRAIL_CORS_ORIGINS ?? [],
+    slackApiUrl: values.SLACK_API_URL,
     caps: capSettings(values),
     /** Where the spans of runs go; absent: nowhere. */
     traceEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,

@@ -24,6 +24,8 @@ import type { ToolRegistry, Tools } from '../ports/tool.ts'
 import type { UsageLedger } from '../ports/usage-ledger.ts'
 import { createCore } from './core.ts'
 import { openMcp } from './open-mcp.ts'
+import { openSlack } from './open-slack.ts'
+import type { SlackOptions } from './open-slack.ts'
 
 /** Milliseconds that one hint may spend on a deletion; the sweeper continues it. */
 const DELETION_MS = 60_000
@@ -60,6 +62,8 @@ export interface ProgramSettings {
   readonly tools: Tools
   readonly remote?: (list: ToolRegistry) => ToolRegistry
   readonly app: AppSettings
+  /** Left out: no Slack. */
+  readonly slack?: SlackOptions
   /** Milliseconds between two sweeps. */
   readonly sweepMs: number
 }
@@ -79,7 +83,7 @@ export interface Program {
 
 /** The whole program in one process, on any ports: API, loop, queue consumer and sweeper. */
 export function createProgram(ports: Ports, settings: ProgramSettings): Program {
-  const { agents, app: appSettings, sweepMs } = settings
+  const { agents, app: appSettings, slack, sweepMs } = settings
   const { service, worker } = createCore(ports, settings)
   const stopping = new AbortController()
   const app = createApp({
@@ -89,6 +93,7 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
     log: ports.logger,
     settings: appSettings,
     mcp: openMcp({ ...ports, service, log: ports.logger, version: appSettings.version }),
+    ...(slack === undefined ? {} : { slack: openSlack(slack, { ...ports, service, agents, here: true }) }),
     stopping: () => stopping.signal,
   })
   const serve = async (hint: SessionKey): Promise<void> => {

@@ -12,6 +12,7 @@ import { hashKeySecret, newKeySecret } from '../../functions/access/key-secret.t
 import type { Logger } from '../../functions/ports/logger.ts'
 import type { Tool } from '../../functions/ports/tool.ts'
 import { openLocalPorts } from '../../functions/runtime/local/ports.ts'
+import type { SlackOptions } from '../../functions/runtime/open-slack.ts'
 import { createProgram } from '../../functions/runtime/program.ts'
 import type { Ports, Program } from '../../functions/runtime/program.ts'
 import { completionOf } from '../agent/harness.ts'
@@ -49,6 +50,7 @@ export async function openHttpHarness(
     readonly agents?: readonly (Partial<Agent> & Pick<Agent, 'name'>)[]
     readonly settings?: Partial<AppSettings>
     readonly change?: (ports: Ports) => Ports
+    readonly slack?: SlackOptions
   } = {},
 ): Promise<HttpHarness> {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-http-'))
@@ -74,6 +76,7 @@ export async function openHttpHarness(
     ),
     tools,
     app: { version: '0.0.0', openAccess: true, corsOrigins: [], caps: NO_CAPS, ...options.settings },
+    ...(options.slack === undefined ? {} : { slack: options.slack }),
     sweepMs: 200,
   })
   program.start()

@@ -2,7 +2,7 @@ import { createSystemClock } from '../../adapters/memory/system-clock.ts'
 import { createOpenSearchClient } from '../../adapters/opensearch/client.ts'
 import { createOpenSearchHistoryIndex } from '../../adapters/opensearch/history-index.ts'
 import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
-import { readAgents } from '../agents-file.ts'
+import { readAgents, readSlack } from '../agents-file.ts'
 import { clientOptions, openDynamo, openSqs, signingOf } from '../aws/clients.ts'
 import { openOutputsLate } from '../aws/late-outputs.ts'
 import { createSecretModels, openSecret } from '../aws/secrets.ts'
@@ -13,6 +13,7 @@ import { createCore } from '../core.ts'
 import { checkServers, secretsOf } from '../mcp-settings.ts'
 import { withMcpTools } from '../mcp-tools.ts'
 import { openTraces } from '../open-traces.ts'
+import { checkSlack, slackSecrets } from '../slack-settings.ts'
 import { createLambdaLogger } from './logger.ts'
 import { createRunMetrics } from './metrics.ts'
 
@@ -40,7 +41,12 @@ export function openLoop(settings: LoopSettings) {
     defaultTools: withoutHttpFetch(tools),
   })
   checkServers(agents.values(), { allowedHosts: NO_HOSTS })
-  const secret = openSecret(clientOptions(settings, undefined), settings.modelSecret, secretsOf(agents.values()))
+  const slackSettings = readSlack(settings.agentsFile)
+  checkSlack(slackSettings, agents)
+  const named = [...secretsOf(agents.values()), ...slackSecrets(slackSettings)]
+  const secret = openSecret(clientOptions(settings, undefined), settings.modelSecret, named)
+  const secrets = async () => (await secret.read()).named
+  const slack = { settings: slackSettings, apiUrl: settings.slackApiUrl, allowedHosts: NO_HOSTS, secrets }
   const models = createSecretModels({ secret, bedrock: { region, credentials }, logger })
   const metrics = createRunMetrics(environment, agents)
   const { traceEndpoint: endpoint } = settings
@@ -56,11 +62,11 @@ export function openLoop(settings: LoopSettings) {
   const core = createCore(all, {
     agents,
     tools,
-    remote: withMcpTools({ ...all, agents, allowedHosts: NO_HOSTS, secrets: async () => (await secret.read()).named }),
+    remote: withMcpTools({ ...all, agents, allowedHosts: NO_HOSTS, secrets }),
     observe(key, event) {
       logger.identify({ tenant: key.tenant, session: key.session, run: event.runId })
       metrics.observe(event)
     },
   })
-  return { ports: all, rows, agents, metrics, traces, logger, stopMarginMs: settings.stopMarginMs, ...core }
+  return { ports: all, rows, agents, slack, metrics, traces, logger, stopMarginMs: settings.stopMarginMs, ...core }
 }

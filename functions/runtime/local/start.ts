@@ -5,13 +5,14 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { ModelError } from '../../ports/model.ts'
 import type { Tools } from '../../ports/tool.ts'
-import { readAgents } from '../agents-file.ts'
+import { readAgents, readSlack } from '../agents-file.ts'
 import { builtInTools, withoutHttpFetch } from '../built-in-tools.ts'
 import type { Settings } from '../config.ts'
 import { SettingsError } from '../config.ts'
 import { serveHttp } from './http-server.ts'
 import { VERSION } from '../version.ts'
 import { checkServers } from '../mcp-settings.ts'
+import { checkSlack } from '../slack-settings.ts'
 import { withMcpTools } from '../mcp-tools.ts'
 import { openPorts } from './open-ports.ts'
 import { demoTools } from '../../tools/demo-tools.ts'
@@ -80,15 +81,19 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
   const agents = readAgents(settings.agentsFile, { model: settings.model, tools, defaultTools })
   checkModels(agents.values(), settings, ports.logger)
   checkServers(agents.values(), settings)
+  const slack = readSlack(settings.agentsFile)
+  checkSlack(slack, agents, settings.secret)
   const openAccess = !(await ports.keys.any())
   if (openAccess && !LOOPBACK.has(settings.host))
     throw new SettingsError(
       `HOST: without an API key the server listens on loopback only, not on ${settings.host}. Make a key with: npm run keys -- create --tenant default --scope admin`,
     )
+  const secrets = async () => settings.secret
   const program = createProgram(ports, {
     agents,
     tools,
-    remote: withMcpTools({ ...settings, ...ports, agents, secrets: async () => settings.secret }),
+    remote: withMcpTools({ ...settings, ...ports, agents, secrets }),
+    slack: { settings: slack, apiUrl: settings.slackApiUrl, allowedHosts: settings.allowedHosts, secrets },
     app: {
       version: VERSION,
       openAccess: LOOPBACK.has(settings.host),

@@ -1,0 +1,110 @@
+import * as z from 'zod'
+import type { Thread } from './thread.ts'
+
+/** A file of a message. `mode` other than `hosted` or `snippet` (`external`, `tombstone`): Slack has no bytes of it. */
+export interface SlackFile {
+  readonly name: string
+  readonly mediaType: string
+  readonly url?: string
+  readonly bytes?: number
+}
+
+/** What somebody wrote, and may be an input. */
+export interface SlackMessage extends Thread {
+  readonly type: 'message'
+  readonly ts: string
+  readonly user: string
+  readonly text: string
+  readonly files: readonly SlackFile[]
+  readonly isDirect: boolean
+  /** Slack itself says that the bot is mentioned. */
+  readonly isMention: boolean
+}
+
+export type SlackEvent =
+  | SlackMessage
+  /** Somebody pressed Slack's own Stop. */
+  | (Thread & { readonly type: 'stopped'; readonly user: string })
+  | { readonly type: 'home_opened'; readonly team: string; readonly channel: string }
+
+const team = z.string().regex(/^[TE][A-Z0-9]{1,30}$/)
+const channel = z.string().regex(/^[CDG][A-Z0-9]{1,30}$/)
+const user = z.string().regex(/^[UW][A-Z0-9]{1,30}$/)
+const ts = z.string().regex(/^\d{1,12}\.\d{1,9}$/)
+
+const envelope = z.object({ team_id: team, event: z.record(z.string(), z.unknown()) })
+
+const file = z
+  .object({
+    name: z.string().nullish(),
+    mimetype: z.string().nullish(),
+    url_private_download: z.string().nullish(),
+    url_private: z.string().nullish(),
+    size: z.number().nullish(),
+  })
+  .transform((one): SlackFile => {
+    const url = one.url_private_download ?? one.url_private ?? undefined
+    return {
+      name: one.name ?? 'file',
+      mediaType: one.mimetype ?? 'application/octet-stream',
+      ...(url === undefined ? {} : { url }),
+      ...(typeof one.size === 'number' ? { bytes: one.size } : {}),
+    }
+  })
+
+const message = z.object({
+  type: z.enum(['message', 'app_mention']),
+  subtype: z.enum(['file_share', 'thread_broadcast']).optional(),
+  // What a bot wrote has one, and what was edited is no new message.
+  bot_id: z.undefined().optional(),
+  edited: z.undefined().optional(),
+  user,
+  channel,
+  channel_type: z.string().optional(),
+  text: z.string().max(400_000).default(''),
+  ts,
+  thread_ts: ts.optional(),
+  files: z.array(file).max(100).default([]),
+})
+
+const stopped = z.object({ type: z.literal('agent_session_stopped'), channel, thread_ts: ts, user })
+const opened = z.object({ type: z.literal('app_home_opened'), tab: z.literal('messages'), channel })
+
+/** What an `event_callback` tells; undefined for everything that is ignored, and for what is not of Slack's form. */
+export function readEvent(payload: unknown): SlackEvent | undefined {
+  const enveloped = envelope.safeParse(payload)
+  if (!enveloped.success) return undefined
+  const { team_id: of, event } = enveloped.data
+  switch (event['type']) {
+    case 'message':
+    case 'app_mention':
+      return readMessage(of, event)
+    case 'agent_session_stopped': {
+      const { data } = stopped.safeParse(event)
+      return data && { type: 'stopped', team: of, channel: data.channel, thread: data.thread_ts, user: data.user }
+    }
+    case 'app_home_opened': {
+      const { data } = opened.safeParse(event)
+      return data && { type: 'home_opened', team: of, channel: data.channel }
+    }
+    default:
+      return undefined
+  }
+}
+
+function readMessage(of: string, event: object): SlackMessage | undefined {
+  const { data } = message.safeParse(event)
+  if (data === undefined) return undefined
+  return {
+    type: 'message',
+    team: of,
+    channel: data.channel,
+    thread: data.thread_ts ?? data.ts,
+    ts: data.ts,
+    user: data.user,
+    text: data.text,
+    files: data.files,
+    isDirect: data.channel_type === 'im' || data.channel.startsWith('D'),
+    isMention: data.type === 'app_mention',
+  }
+}

@@ -1,0 +1,32 @@
+import { guardedFetch } from '../../tools/guarded-fetch.ts'
+import type { SlackApiDependencies } from './web-api.ts'
+
+export interface SlackDownloads {
+  /** A file of a message; only Slack's own hosts get the token. */
+  download(
+    url: string,
+    token: string,
+    most: { readonly bytes: number; readonly milliseconds: number },
+  ): Promise<Response>
+}
+
+/** Loads files from where Slack keeps them. */
+export function createSlackDownloads({
+  apiUrl,
+  allowedHosts,
+}: Pick<SlackApiDependencies, 'apiUrl' | 'allowedHosts'>): SlackDownloads {
+  const base = new URL(apiUrl)
+  return {
+    async download(url, token, most) {
+      const address = new URL(url)
+      if (!isSlacks(address, base)) throw new Error('its address is not one of Slack')
+      const headers = new Headers({ authorization: `Bearer ${token}` })
+      return guardedFetch(address, { method: 'GET', headers, limits: most, allowedHosts })
+    },
+  }
+}
+
+/** Whether the token may go there: to Slack, and to the host that the API was said to be at. */
+const isSlacks = (url: URL, base: URL): boolean =>
+  (url.protocol === 'https:' && (url.hostname === 'slack.com' || url.hostname.endsWith('.slack.com'))) ||
+  (url.host === base.host && url.protocol === base.protocol)

@@ -1,0 +1,57 @@
+import type { IncomingPart } from '../../agent/intake/agent-service.ts'
+import type { SlackFile } from './event.ts'
+import type { SlackDownloads } from './file-transfer.ts'
+
+/** Bytes of one file that a channel brings. */
+const MOST_BYTES = 20_000_000
+/** Bytes of all files of one message: more would not fit a model's request. */
+const MOST_TOGETHER = 40_000_000
+const DOWNLOAD_MS = 20_000
+
+/** The files of a message with their bytes, each in its place; a line says which of them could not be read, and why. */
+export async function readFiles(
+  downloads: SlackDownloads,
+  token: string,
+  files: readonly SlackFile[],
+): Promise<IncomingPart[]> {
+  const parts: IncomingPart[] = []
+  let left = MOST_TOGETHER
+  for (const file of files) {
+    const part = await readFile(downloads, token, file, Math.min(MOST_BYTES, left))
+    if (part.type !== 'text') left -= part.data.length
+    parts.push(part)
+  }
+  return parts
+}
+
+async function readFile(
+  downloads: SlackDownloads,
+  token: string,
+  { name, mediaType, url, bytes = 0 }: SlackFile,
+  most: number,
+): Promise<IncomingPart> {
+  if (url === undefined) return note(name, 'Slack has no bytes of it')
+  if (bytes > most) return note(name, `it has more than ${most / 1_000_000} MB`)
+  try {
+    const response = await downloads.download(url, token, { bytes: most, milliseconds: DOWNLOAD_MS })
+    if (response.status !== 200) return note(name, `Slack answered with status ${response.status}`)
+    const data = new Uint8Array(await response.arrayBuffer())
+    if (isLoginPage(response, mediaType))
+      return note(name, 'Slack sent a page in its place: the bot may lack files:read')
+    return { type: mediaType.startsWith('image/') ? 'image' : 'file', mediaType, filename: name, data }
+  } catch (error) {
+    return note(
+      name,
+      error instanceof RangeError ? `it has more than ${most / 1_000_000} MB` : 'it could not be loaded',
+    )
+  }
+}
+
+/** Slack answers 200 with its login page when a token may not read a file. */
+const isLoginPage = (response: Response, mediaType: string): boolean =>
+  (response.headers.get('content-type') ?? '').startsWith('text/html') && mediaType !== 'text/html'
+
+const note = (name: string, reason: string): IncomingPart => ({
+  type: 'text',
+  text: `[The file ${JSON.stringify(name.slice(0, 200))} of this message could not be read: ${reason}.]`,
+})

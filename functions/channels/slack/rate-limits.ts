@@ -1,0 +1,66 @@
+import type { Clock } from '../../ports/clock.ts'
+
+/** Calls a minute that Slack takes of each method and workspace, by its tiers; those of `postMessage` count by channel. */
+const PER_MINUTE: { readonly [method: string]: number } = {
+  'chat.startStream': 20,
+  'chat.stopStream': 20,
+  'chat.appendStream': 100,
+  'chat.postMessage': 60,
+  'chat.update': 50,
+  'conversations.replies': 50,
+  'agents.sessions.setStatus': 50,
+  'assistant.threads.setSuggestedPrompts': 100,
+  'files.getUploadURLExternal': 100,
+  'files.completeUploadExternal': 100,
+}
+const OTHERS = 50
+const MINUTE_MS = 60_000
+/** Queues that are kept at a time; those of other places are forgotten, the oldest first. */
+const MOST_PLACES = 1_000
+
+export interface RateLimits {
+  /** Milliseconds that a call would have to wait now. */
+  wait(place: string, method: string): number
+  /** A call is sent, or will be in `wait` milliseconds. */
+  take(place: string, method: string): void
+  /** Slack refused a call for this long, in milliseconds. */
+  pause(place: string, method: string, milliseconds: number): void
+}
+
+/** Keeps a process within Slack's limits, as far as its own calls go, and to the `Retry-After` that it was given. */
+export function createRateLimits(clock: Pick<Clock, 'now'>): RateLimits {
+  const places = new Map<string, { readonly taken: number[]; pausedUntil: number }>()
+
+  function placeOf(place: string, method: string): { readonly taken: number[]; pausedUntil: number } {
+    const name = `${method} ${place}`
+    const known = places.get(name) ?? { taken: [], pausedUntil: 0 }
+    places.delete(name)
+    places.set(name, known)
+    for (const oldest of places.keys()) {
+      if (places.size <= MOST_PLACES) break
+      places.delete(oldest)
+    }
+    return known
+  }
+
+  function wait(place: string, method: string): number {
+    const { taken, pausedUntil } = placeOf(place, method)
+    const now = clock.now()
+    while (taken.length > 0 && (taken[0] ?? 0) <= now - MINUTE_MS) taken.shift()
+    const most = PER_MINUTE[method] ?? OTHERS
+    const free = taken.length < most ? 0 : (taken[taken.length - most] ?? 0) + MINUTE_MS
+    return Math.max(0, pausedUntil - now, free - now)
+  }
+
+  return {
+    wait,
+    take(place, method) {
+      const at = clock.now() + wait(place, method)
+      placeOf(place, method).taken.push(at)
+    },
+    pause(place, method, milliseconds) {
+      const known = placeOf(place, method)
+      known.pausedUntil = Math.max(known.pausedUntil, clock.now() + milliseconds)
+    },
+  }
+}

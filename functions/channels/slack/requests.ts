@@ -1,0 +1,42 @@
+import type { Clock } from '../../ports/clock.ts'
+import { isSigned } from './signature.ts'
+
+/** What came in, and what to do with it. */
+export type SlackRequest =
+  | { readonly type: 'refused'; readonly status: 400 | 401; readonly reason: string }
+  | { readonly type: 'url_verification'; readonly challenge: string }
+  | { readonly type: 'event'; readonly payload: unknown }
+  | { readonly type: 'interaction'; readonly payload: unknown }
+  /** Slack sent it, and it is nothing to us. */
+  | { readonly type: 'other' }
+
+/** Reads a request that has Slack's signature over its bytes: JSON for events, a form for buttons and commands. */
+export async function readRequest(
+  { clock, secret }: { readonly clock: Pick<Clock, 'now'>; readonly secret: string },
+  request: Request,
+): Promise<SlackRequest> {
+  const body = new Uint8Array(await request.arrayBuffer())
+  if (!isSigned(secret, request.headers, body, clock.now()))
+    return { type: 'refused', status: 401, reason: 'this request is not signed by Slack, or is older than 5 minutes' }
+  const text = new TextDecoder().decode(body)
+  const isForm = (request.headers.get('content-type') ?? '').startsWith('application/x-www-form-urlencoded')
+  const json = isForm ? new URLSearchParams(text).get('payload') : text
+  if (json === null) return { type: 'other' }
+  const payload = parseJson(json)
+  if (payload === undefined) return { type: 'refused', status: 400, reason: 'the body is not a JSON object' }
+  if (isForm) return { type: 'interaction', payload }
+  const { type, challenge } = payload as { readonly type?: unknown; readonly challenge?: unknown }
+  if (type === 'event_callback') return { type: 'event', payload }
+  if (type === 'url_verification' && typeof challenge === 'string') return { type, challenge }
+  return { type: 'other' }
+}
+
+/** Undefined unless the text is a JSON object. */
+function parseJson(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

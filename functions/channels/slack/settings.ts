@@ -1,0 +1,38 @@
+/** `slack` of `agents.json`. */
+export interface SlackSettings {
+  readonly tenant: string
+  readonly agent: string
+  /** Whether messages of a known thread are inputs without a mention. */
+  readonly followUps: boolean
+  readonly allow: { readonly channels?: readonly string[]; readonly users?: readonly string[] }
+  /** Who may decide on approvals, beside the one who asked. */
+  readonly approvers: readonly string[]
+  readonly channels: { readonly [channel: string]: { readonly agent: string } }
+  /** Workspaces beside the bot token's own, by team id. `token` names a secret. */
+  readonly workspaces: { readonly [team: string]: SlackWorkspace }
+  readonly suggestedPrompts: readonly { readonly title: string; readonly message: string }[]
+}
+
+export interface SlackWorkspace {
+  readonly tenant?: string
+  readonly agent?: string
+  /** With `${secret:NAME}` in it. */
+  readonly token: string
+}
+
+/** What is used where `agents.json` has no `slack`. */
+export const DEFAULT_SLACK: SlackSettings = {
+  tenant: 'default',
+  agent: 'default',
+  followUps: true,
+  allow: {},
+  approvers: [],
+  channels: {},
+  workspaces: {},
+  suggestedPrompts: [],
+}
+
+/** Whether both lists, where given, have them. */
+export function isAllowed({ allow }: SlackSettings, channel: string, user: string): boolean {
+  return (allow.channels?.includes(channel) ?? true) && (allow.users?.includes(user) ?? true)
+}

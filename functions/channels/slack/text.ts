@@ -1,0 +1,13 @@
+/** Whether the text mentions this bot. */
+export const mentions = (text: string, bot: string): boolean => mentionOf(bot).test(text)
+
+/** What somebody wrote, without mentions of this bot, and with the three characters that Slack escapes. */
+export const withoutMention = (text: string, bot: string): string =>
+  unescaped(text.replaceAll(mentionOf(bot, 'g'), ' ')).trim()
+
+/** As people typed it: Slack escapes these three characters and no other. */
+export const unescaped = (text: string): string =>
+  text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
+
+/** With the blanks before and after it, of which one stays between words. */
+const mentionOf = (bot: string, flags = ''): RegExp => new RegExp(`[ \\t]*<@${bot}(?:\\|[^>]*)?>[ \\t]*`, flags)

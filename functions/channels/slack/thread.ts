@@ -1,0 +1,17 @@
+import type { SessionKey } from '../../domain/session.ts'
+
+/** A thread of a workspace: one session. A direct message or a mention outside of a thread begins one of its own `ts`. */
+export interface Thread {
+  readonly team: string
+  readonly channel: string
+  readonly thread: string
+}
+
+export const sessionOf = (tenant: string, { team, channel, thread }: Thread): SessionKey => ({
+  tenant,
+  session: `slack-${team}-${channel}-${thread}`,
+})
+
+export const ownerOf = ({ team, channel }: Thread): string => `slack-${team}-${channel}`
+
+export const userOf = ({ team }: Thread, user: string): string => `slack-${team}-${user}`

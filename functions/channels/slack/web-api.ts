@@ -1,0 +1,117 @@
+import { guardedFetch } from '../../tools/guarded-fetch.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { createRateLimits } from './rate-limits.ts'
+import { SlackBusy, SlackRefusal, SlackSilence } from './slack-error.ts'
+
+/** Milliseconds that Slack may take to respond. */
+const RESPONSE_MS = 10_000
+const RESPONSE_BYTES = 16_000_000
+/** Slack says this of itself, although it says it with 200: the call may have worked. */
+const OWN_FAULTS = new Set(['internal_error', 'fatal_error', 'request_timeout', 'service_unavailable'])
+/** Methods that only read take no JSON. */
+const READING = new Set(['auth.test', 'conversations.replies', 'files.getUploadURLExternal'])
+const DEFAULT_PAUSE_SECONDS = 30
+const PATIENCE_MS = 60_000
+
+export interface SlackCall {
+  readonly token: string
+  readonly method: string
+  readonly args: JsonObject
+  /** Whose limit it counts to. */
+  readonly team: string
+  readonly signal?: AbortSignal
+  /** Milliseconds that it may wait for its turn. @default 60,000 */
+  readonly patienceMs?: number
+}
+
+export interface SlackApi {
+  /**
+   * Calls a method once Slack's limits allow it. Rejects with `SlackRefusal` or `SlackBusy` when nothing was done, and with
+   * `SlackSilence` when nobody knows.
+   */
+  call(call: SlackCall): Promise<JsonObject>
+  /** Milliseconds that a call would have to wait now. */
+  wait(call: Pick<SlackCall, 'team' | 'method' | 'args'>): number
+}
+
+export interface SlackApiDependencies {
+  readonly clock: Clock
+  /** With `/api/` at its end. */
+  readonly apiUrl: string
+  readonly allowedHosts: readonly string[]
+}
+
+/** Slack's Web API over the guarded fetch (record 27). */
+export function createSlackApi(dependencies: SlackApiDependencies): SlackApi {
+  const { clock } = dependencies
+  const limits = createRateLimits(clock)
+  return {
+    async call(one) {
+      const { method, signal, patienceMs = PATIENCE_MS } = one
+      const place = placeOf(one)
+      for (const started = clock.now(); ;) {
+        const waiting = limits.wait(place, method)
+        if (clock.now() + waiting - started > patienceMs) throw new SlackBusy(method, waiting)
+        limits.take(place, method)
+        if (waiting > 0) await clock.sleep(waiting, signal)
+        const { status, retryAfter, body } = await send(dependencies, one)
+        if (status === 429) limits.pause(place, method, retryAfter * 1_000)
+        else return resultOf(method, status, body)
+      }
+    },
+    wait: (one) => limits.wait(placeOf(one), one.method),
+  }
+}
+
+/** One request, whatever comes of it. */
+async function send({ apiUrl, allowedHosts }: SlackApiDependencies, { token, method, args, signal }: SlackCall) {
+  const asForm = READING.has(method)
+  const headers = new Headers({
+    authorization: `Bearer ${token}`,
+    'content-type': asForm ? 'application/x-www-form-urlencoded' : 'application/json; charset=utf-8',
+  })
+  try {
+    const response = await guardedFetch(new URL(method, apiUrl), {
+      method: 'POST',
+      headers,
+      body: asForm ? formOf(args) : JSON.stringify(args),
+      ...(signal === undefined ? {} : { signal }),
+      limits: { bytes: RESPONSE_BYTES, milliseconds: RESPONSE_MS },
+      allowedHosts,
+    })
+    const retryAfter = Number(response.headers.get('retry-after')) || DEFAULT_PAUSE_SECONDS
+    return { status: response.status, retryAfter, body: await response.text() }
+  } catch (error) {
+    throw new SlackSilence(method, error)
+  }
+}
+
+/** Posts count by their channel, everything else by the workspace. */
+const placeOf = ({ team, method, args }: Pick<SlackCall, 'team' | 'method' | 'args'>): string =>
+  method === 'chat.postMessage' ? `${team} ${JSON.stringify(args['channel'])}` : team
+
+const formOf = (args: JsonObject): string =>
+  new URLSearchParams(
+    Object.entries(args).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name, textOf(value)]],
+    ),
+  ).toString()
+
+const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+function resultOf(method: string, status: number, body: string): JsonObject {
+  if (status !== 200) throw new SlackSilence(method, `status ${status}`)
+  let result: unknown
+  try {
+    result = JSON.parse(body)
+  } catch (error) {
+    throw new SlackSilence(method, error)
+  }
+  if (typeof result !== 'object' || result === null) throw new SlackSilence(method, 'no JSON object')
+  const { ok, error } = result as { readonly ok?: unknown; readonly error?: unknown }
+  if (ok === true) return result as JsonObject
+  const code = typeof error === 'string' ? error : 'unknown'
+  if (OWN_FAULTS.has(code)) throw new SlackSilence(method, code)
+  throw new SlackRefusal(method, code)
+}

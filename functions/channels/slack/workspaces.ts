@@ -1,0 +1,64 @@
+import type { SlackSettings } from './settings.ts'
+import type { SlackApi } from './web-api.ts'
+
+/** A workspace in which the bot is installed. */
+export interface Workspace {
+  readonly team: string
+  readonly tenant: string
+  readonly agent: string
+  readonly token: string
+  /** The bot's own user id. */
+  readonly bot: string
+}
+
+export interface Workspaces {
+  /** Undefined for one that nobody has configured. Rejects when Slack cannot be asked. */
+  find(team: string): Promise<Workspace | undefined>
+}
+
+export interface WorkspaceDependencies {
+  readonly api: Pick<SlackApi, 'call'>
+  readonly settings: SlackSettings
+  /** The bot's token in the workspace whose id is asked of Slack. */
+  readonly botToken: () => Promise<string | undefined>
+  /** A token of `workspaces`, with its secret in place. */
+  readonly filled: (token: string) => Promise<string>
+}
+
+/** The workspaces of the settings, and that of the bot's token. Slack is asked once for each token. */
+export function createWorkspaces({ api, settings, botToken, filled }: WorkspaceDependencies): Workspaces {
+  const asked = new Map<string, Promise<{ readonly team: string; readonly bot: string }>>()
+
+  async function who(token: string): Promise<{ readonly team: string; readonly bot: string }> {
+    const known = asked.get(token) ?? ask(token)
+    asked.set(token, known)
+    try {
+      return await known
+    } catch (error) {
+      asked.delete(token)
+      throw error
+    }
+  }
+
+  async function ask(token: string): Promise<{ readonly team: string; readonly bot: string }> {
+    const { team_id: team, user_id: bot } = await api.call({ token, method: 'auth.test', args: {}, team: '' })
+    if (typeof team !== 'string' || typeof bot !== 'string') throw new Error('auth.test named no workspace or no user')
+    return { team, bot }
+  }
+
+  return {
+    async find(team) {
+      const named = Object.hasOwn(settings.workspaces, team) ? settings.workspaces[team] : undefined
+      const { tenant, agent } = settings
+      if (named !== undefined) {
+        const token = await filled(named.token)
+        const { bot } = await who(token)
+        return { team, tenant: named.tenant ?? tenant, agent: named.agent ?? agent, token, bot }
+      }
+      const token = await botToken()
+      if (token === undefined) return undefined
+      const own = await who(token)
+      return own.team === team ? { ...own, tenant, agent, token } : undefined
+    },
+  }
+}

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { DEFAULT_SLACK } from '../../functions/channels/slack/settings.ts'
+import { parseAgents } from '../../functions/runtime/agents-file.ts'
+import { checkSlack, slackSecrets, slackSettings } from '../../functions/runtime/slack-settings.ts'
+
+const agents = parseAgents({ agents: { researcher: {} } }, { model: 'demo/demo', tools: new Map(), defaultTools: [] })
+const secretsOf = (values: Record<string, string>) => (name: string) => values[name]
+
+test('everything has a default', () => {
+  expect(slackSettings.parse({})).toEqual(DEFAULT_SLACK)
+})
+
+test('an agent that is not there is named with its path', () => {
+  expect(() => checkSlack(slackSettings.parse({ agent: 'nobody' }), agents)).toThrow(
+    'slack.agent: there is no agent nobody',
+  )
+  const channel = slackSettings.parse({ channels: { C1: { agent: 'nobody' } } })
+  expect(() => checkSlack(channel, agents)).toThrow('slack.channels.C1.agent: there is no agent nobody')
+  expect(() => checkSlack(slackSettings.parse({ agent: 'researcher' }), agents)).not.toThrow()
+})
+
+test('a workspace’s token names a secret, which must be there', () => {
+  expect(slackSettings.safeParse({ workspaces: { T1: { token: 'xoxb-plain' } } }).success).toBe(false)
+  const settings = slackSettings.parse({ workspaces: { T1: { token: '${secret:SLACK_TOKEN_ACME}' } } })
+  expect(slackSecrets(settings)).toEqual(['SLACK_BOT_TOKEN', 'SLACK_SIGNING_SECRET', 'SLACK_TOKEN_ACME'])
+  expect(() => checkSlack(settings, agents, secretsOf({ SLACK_SIGNING_SECRET: 's' }))).toThrow(
+    'slack.workspaces.T1.token: there is no variable SLACK_TOKEN_ACME',
+  )
+})
+
+test('a token without a signing secret, or the other way around, is half of an app', () => {
+  const check = (values: Record<string, string>) => () => checkSlack(DEFAULT_SLACK, agents, secretsOf(values))
+  expect(check({ SLACK_BOT_TOKEN: 'x' })).toThrow('SLACK_SIGNING_SECRET')
+  expect(check({ SLACK_SIGNING_SECRET: 'x' })).toThrow('SLACK_BOT_TOKEN')
+  expect(check({})).not.toThrow()
+  expect(check({ SLACK_BOT_TOKEN: 'x', SLACK_SIGNING_SECRET: 'y' })).not.toThrow()
+})
+
+test.each([
+  [{ allow: { users: ['nobody'] } }, 'allow.users.0'],
+  [{ tenant: 'Not Ok' }, 'tenant'],
+  [{ suggested_prompts: Array.from({ length: 5 }, () => ({ title: 'a', message: 'b' })) }, 'suggested_prompts'],
+  [{ chanels: {} }, ''],
+])('%j is refused at %s', (value, path) => {
+  expect(slackSettings.safeParse(value).error?.issues[0]?.path.join('.')).toBe(path)
+})

@@ -1,0 +1,42 @@
+import { signatureOf } from '../../functions/channels/slack/signature.ts'
+import { BOT } from './slack-server.ts'
+
+export const SIGNING_SECRET = 'shh-this-is-the-signing-secret'
+
+let events = 0
+
+/** What Slack delivers for an event, as its reference shows it. */
+export const eventCallback = (event: object, fields: object = {}): object => ({
+  token: 'XXYYZZ',
+  team_id: BOT.team,
+  api_app_id: 'A123',
+  type: 'event_callback',
+  event_id: `Ev${++events}`,
+  event_time: 1_700_000_000,
+  event_context: '4-eyJ',
+  authorizations: [{ enterprise_id: null, team_id: BOT.team, user_id: BOT.user, is_bot: true }],
+  event,
+  ...fields,
+})
+
+/** Somebody writes to the bot alone. */
+export const directMessage = (fields: object): object =>
+  eventCallback({ type: 'message', channel: 'D1', channel_type: 'im', user: 'U1', event_ts: '1', ...fields })
+
+/** Somebody mentions the bot in a channel. */
+export const mention = (fields: object): object =>
+  eventCallback({ type: 'app_mention', channel: 'C1', user: 'U1', event_ts: '1', ...fields })
+
+/** A message of a channel, as an app that reads channels gets it. */
+export const channelMessage = (fields: object): object =>
+  eventCallback({ type: 'message', channel: 'C1', channel_type: 'channel', user: 'U1', event_ts: '1', ...fields })
+
+/** The headers of a body that Slack sent at `at`, in milliseconds since 1970. */
+export function signedHeaders(body: string, { at = Date.now(), secret = SIGNING_SECRET } = {}): Record<string, string> {
+  const timestamp = String(Math.floor(at / 1_000))
+  return {
+    'content-type': 'application/json',
+    'x-slack-request-timestamp': timestamp,
+    'x-slack-signature': signatureOf(secret, timestamp, body),
+  }
+}
