@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { outputTokensOf } from '../adapters/models/models.ts'
 import { DEFAULT_CONSOLIDATION, DEFAULT_POLICIES } from '../domain/agent.ts'
 import { definedFields } from '../domain/defined-fields.ts'
 import type { Agent, Consolidation } from '../domain/agent.ts'
@@ -153,12 +154,15 @@ function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defau
       throw new SettingsError(
         `agents.${name}.tools.${index}: there is no tool ${JSON.stringify(tool)}; there are ${[...defaults.tools.keys()].join(', ')}`,
       )
+  const model = declared.model ?? defaults.model
+  // What is asked for has to fit beside the request.
+  const outputTokens = options.max_output_tokens ?? outputTokensOf(model)
   return {
     name,
-    model: declared.model ?? defaults.model,
+    model,
     modelOptions: {
       ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
-      ...(options.max_output_tokens === undefined ? {} : { maxOutputTokens: options.max_output_tokens }),
+      ...(outputTokens === undefined ? {} : { maxOutputTokens: outputTokens }),
       ...(options.timeout_ms === undefined ? {} : { timeoutMs: options.timeout_ms }),
       ...(options.provider === undefined ? {} : { provider: options.provider }),
     },

@@ -49,6 +49,28 @@ describe('consolidation of a conversation', () => {
     expect(run?.usage.totalTokens).toBe(17)
   })
 
+  it('counts to the tokens that its run may take, also for who takes the run over', async () => {
+    const stops: Turn = async function* (_request, signal) {
+      yield { type: 'text.delta', part: 0, text: 'a' }
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+    }
+    const script = [...completions(4), { text: 'so far', tokens: 100 }, stops]
+    harness = await openHarness({ script, tools: [look], policies: { consolidation, maxRunTokens: 100 } })
+    await converse(4)
+    const runId = await harness.submit('question 4')
+    await expect
+      .poll(() => harness.events.filter((one) => one.type === 'text.delta' && one.text === 'a'))
+      .toHaveLength(1)
+    expect(harness.requests.at(-1)?.toolChoice).toBe('none')
+    const stopped = harness.worker.handOver()
+    harness.worker.cutOff('told_to_stop')
+    await stopped
+    const next = harness.another([{ text: 'no more' }])
+    await next.worker.serve(next.key)
+    expect(await next.settled(runId)).toMatchObject({ status: 'completed', stopReason: 'budget' })
+    expect(next.requests.map(({ toolChoice }) => toolChoice)).toEqual(['none'])
+  })
+
   it('stays byte for byte until the next one, which folds it in', async () => {
     const script = [
       ...completions(4),

@@ -117,6 +117,7 @@ export const LOOP_MUTANTS = [
       '    const crashLoop = endOfCrashLoop(state)\n',
       '    await loadLog(state.store.reader, held.lease, held.run.id)\n    const crashLoop = endOfCrashLoop(state)\n',
     ],
+    ['what summaries took is forgotten', "  takeNoteOfSummaries(leader, held.run.usageByAgent['summary'])\n", ''],
     ['the session of another is shown', 'held.session ?? (await readSession(state))', 'unreadSession(held)'],
     ['ids go on from nothing', '    head: lease.head,\n', '    head: undefined,\n'],
     [

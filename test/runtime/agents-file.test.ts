@@ -3,6 +3,7 @@ import type { Schema } from '@cfworker/json-schema'
 import { describe, expect, test } from 'vitest'
 import { agentsSchema } from '../../build/agents-schema.ts'
 import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
+import { roomOf } from '../../functions/log/context-sizes.ts'
 import { parseAgents, readAgents } from '../../functions/runtime/agents-file.ts'
 import { builtInTools } from '../../functions/runtime/built-in-tools.ts'
 
@@ -20,6 +21,27 @@ describe('agents', () => {
     expect(agent).toMatchObject({ model: 'demo/demo', policies: DEFAULT_POLICIES })
     expect(agent?.tools).toEqual([...defaults.tools.keys()])
     expect(agent?.instructions).toContain('search_history')
+  })
+
+  test('ask for as many tokens of output as their models are asked for anyway, which the request leaves room for', () => {
+    const models = [
+      'anthropic/x',
+      'bedrock/eu.anthropic.x',
+      'openai-compatible/x',
+      'qwen/x',
+      'openai/x',
+      'bedrock/nova',
+      'demo/demo',
+    ]
+    const asked = (options: object) =>
+      models.map((model) => {
+        const [agent] = parse({ agents: { default: { model, model_options: options } } }).values()
+        return agent?.modelOptions.maxOutputTokens
+      })
+    expect(asked({})).toEqual([32_000, 8_192, 8_192, 8_192, undefined, undefined, undefined])
+    expect(asked({ max_output_tokens: 100 })).toEqual(models.map(() => 100))
+    const [agent] = parse({ agents: { default: { model: 'anthropic/claude-haiku-4-5' } } }).values()
+    expect(agent && roomOf(agent)).toBe(168_000)
   })
 
   test('take every policy from the file', () => {

@@ -1,6 +1,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import type { Model } from '../../ports/model.ts'
 import type { FetchFunction, KeySettings } from './model-settings.ts'
+import { outputTokensFor } from './output-tokens.ts'
 import { createProviderModel } from './provider-model.ts'
 import type { ProviderTraits } from './provider-traits.ts'
 
@@ -10,7 +11,7 @@ const TRAITS: ProviderTraits = {
   refusesBlank: true,
   userMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf|text\/.*)$/,
   toolMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf)$/,
-  maxOutputTokens: 32_000,
+  maxOutputTokens: outputTokensFor('anthropic', ''),
   // One moving breakpoint that the provider sets: nothing in the messages changes from request to request.
   options: { anthropic: { cacheControl: { type: 'ephemeral' } } },
 }

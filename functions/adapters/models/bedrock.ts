@@ -1,21 +1,19 @@
 import { createAmazonBedrock } from '@ai-sdk/amazon-bedrock'
 import type { Model } from '../../ports/model.ts'
 import type { BedrockSettings, FetchFunction } from './model-settings.ts'
+import { outputTokensFor } from './output-tokens.ts'
 import { createProviderModel } from './provider-model.ts'
 import type { ProviderTraits } from './provider-traits.ts'
 
-const TRAITS: ProviderTraits = {
+const TRAITS: Omit<ProviderTraits, 'maxOutputTokens'> = {
   arguments: 'parsed',
   // The package would drop the tools, and with them the calls of the history.
   honoursNone: false,
   refusesBlank: true,
   userMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf|text\/.*)$/,
   toolMedia: /^image\/(?:jpeg|png|gif|webp)$/,
-  maxOutputTokens: undefined,
   options: {},
 }
-/** Other families use their model's own maximum, which may be less. */
-const CLAUDE_OUTPUT_TOKENS = 8_192
 
 /** Models of the Amazon Bedrock Converse API. */
 export function openBedrock(modelId: string, settings: BedrockSettings, fetch: FetchFunction | undefined): Model {
@@ -28,6 +26,6 @@ export function openBedrock(modelId: string, settings: BedrockSettings, fetch: F
     ...(fetch === undefined ? {} : { fetch }),
   })
   const model = provider(modelId)
-  const traits = modelId.includes('anthropic.') ? { ...TRAITS, maxOutputTokens: CLAUDE_OUTPUT_TOKENS } : TRAITS
+  const traits = { ...TRAITS, maxOutputTokens: outputTokensFor('bedrock', modelId) }
   return createProviderModel({ provider: 'bedrock', modelId, traits, languageModel: () => model })
 }

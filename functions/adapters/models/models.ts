@@ -1,6 +1,7 @@
 import type { Model, Models } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
 import type { FetchFunction, ModelSettings } from './model-settings.ts'
+import { outputTokensFor } from './output-tokens.ts'
 
 interface Dependencies {
   readonly settings: ModelSettings
@@ -57,6 +58,12 @@ export function createModels(dependencies: Dependencies): Models {
 /** Throws the `ModelError` with which opening this model would fail, without loading anything. */
 export const checkModel = (name: string, settings: ModelSettings): void => void opener(name, { settings })
 
+/** Tokens of output that requests to this model ask for where its agent sets none; undefined: the model's own limit. */
+export function outputTokensOf(name: string): number | undefined {
+  const [provider, modelId] = split(name, { server: 'assumed' })
+  return outputTokensFor(provider, modelId)
+}
+
 function opener(name: string, dependencies: Dependencies): () => Promise<Model> {
   const [provider, modelId] = split(name, dependencies.settings)
   const prepare = OPENERS[provider]
@@ -66,7 +73,7 @@ function opener(name: string, dependencies: Dependencies): () => Promise<Model> 
   })
 }
 
-function split(name: string, settings: ModelSettings): [provider: string, modelId: string] {
+function split(name: string, settings: { readonly server?: unknown }): [provider: string, modelId: string] {
   const slash = name.indexOf('/')
   const provider = slash === -1 ? '' : name.slice(0, slash)
   if (provider === 'amazon-bedrock') return ['bedrock', name.slice(slash + 1)]

@@ -1,6 +1,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { Model } from '../../ports/model.ts'
 import type { FetchFunction, ServerSettings } from './model-settings.ts'
+import { outputTokensFor } from './output-tokens.ts'
 import { createProviderModel } from './provider-model.ts'
 import type { ProviderTraits } from './provider-traits.ts'
 import { argumentsOf, withRawToolCalls } from './raw-arguments.ts'
@@ -12,7 +13,7 @@ const TRAITS: ProviderTraits = {
   userMedia: /^(?:image\/.*|application\/pdf|text\/.*)$/,
   // Chat Completions would send base64 as text.
   toolMedia: /^(?!)/,
-  maxOutputTokens: 8_192,
+  maxOutputTokens: outputTokensFor('openai-compatible', ''),
   options: {},
 }
 

@@ -1,6 +1,7 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import type { Model } from '../../ports/model.ts'
 import type { FetchFunction, KeySettings } from './model-settings.ts'
+import { outputTokensFor } from './output-tokens.ts'
 import { createProviderModel } from './provider-model.ts'
 import type { ProviderTraits } from './provider-traits.ts'
 import { argumentsOf, withRawArguments } from './raw-arguments.ts'
@@ -11,8 +12,7 @@ const TRAITS: ProviderTraits = {
   refusesBlank: false,
   userMedia: /^(?:image\/.*|application\/pdf|text\/.*)$/,
   toolMedia: /^(?:image\/.*|application\/pdf)$/,
-  // The model's own limit: reasoning counts as output here.
-  maxOutputTokens: undefined,
+  maxOutputTokens: outputTokensFor('openai', ''),
   // Everything that the next request needs is in our log (reasoning encrypted), nothing is stored on their side.
   options: { openai: { store: false } },
 }

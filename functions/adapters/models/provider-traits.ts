@@ -9,7 +9,7 @@ export interface ProviderTraits {
   /** Media types that a user's message and a tool's result may carry. */
   readonly userMedia: RegExp
   readonly toolMedia: RegExp
-  /** Tokens of output to ask for if the agent sets none: the providers' own defaults cut off large arguments. */
+  /** Tokens of output to ask for if the agent sets none; undefined: none are named. */
   readonly maxOutputTokens: number | undefined
   /** Options of the provider's package for every request, under its own name; an agent's override them. */
   readonly options: { readonly [provider: string]: { readonly [option: string]: JsonValue } }

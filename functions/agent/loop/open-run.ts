@@ -13,7 +13,7 @@ import { absentAgent, openMembers, openModel, openTools, tellAbsent } from './op
 import { endOfCrashLoop, endRun, stopAfter } from './run-ending.ts'
 import type { HeldRun, LoopDependencies, RunState } from './run-state.ts'
 import { createSourceCounter } from './source-counter.ts'
-import { createLeader, openCalls, remember, takeNote, threadsOf } from './thread.ts'
+import { createLeader, openCalls, remember, takeNote, takeNoteOfSummaries, threadsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
 import { storeRefused } from './tool-batch.ts'
 
@@ -46,6 +46,7 @@ async function openLeader(state: RunState): Promise<void> {
   const { messages, decided, isWhole } = await loadContext(store.reader, held.lease, leader.runId, roomOf(leader.agent))
   Object.assign(state.context, { decided, isWhole })
   takeNote(leader, messages)
+  takeNoteOfSummaries(leader, held.run.usageByAgent['summary'])
   remember(leader, messages.filter(isLeaders))
   leader.isWhole = held.origin === 'resumed'
   const absent = await openTools(state, leader)

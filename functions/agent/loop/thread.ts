@@ -2,6 +2,7 @@ import type { Agent } from '../../domain/agent.ts'
 import { isLeaders, MOST_CALLS, OPEN_STATUSES, parentNames } from '../../domain/message.ts'
 import type { AssistantMessage, Message, ParentNames, ToolCall, ToolMessage } from '../../domain/message.ts'
 import type { StopReason } from '../../domain/run.ts'
+import type { Usage } from '../../domain/usage.ts'
 import type { RoundOfThread } from '../../log/run-events.ts'
 import type { Model } from '../../ports/model.ts'
 import type { Tools } from '../../ports/tool.ts'
@@ -29,7 +30,7 @@ export type ThreadEnding = 'ended' | 'waiting' | 'handed_over'
 /** What the completions of a run have taken, and may take. */
 export interface RunBudget {
   readonly most: number | null
-  /** Tokens by the id of the completion. */
+  /** Tokens by the id of the completion; of summaries, which come before all of them, by `SUMMARIES`. */
   readonly taken: Map<string, number>
 }
 
@@ -59,6 +60,14 @@ export function* threadsOf(thread: Thread): Generator<Thread, void> {
 export function takeNote({ runId, budget }: Thread, messages: readonly Message[]): void {
   for (const one of messages)
     if (one.role === 'assistant' && one.runId === runId) budget.taken.set(one.id, one.usage?.totalTokens ?? 0)
+}
+
+/** Before every id. */
+const SUMMARIES = ''
+
+/** Takes note of what the summaries that were made for the run have taken, all together. */
+export function takeNoteOfSummaries({ budget }: Thread, usage: Usage | undefined): void {
+  budget.taken.set(SUMMARIES, (budget.taken.get(SUMMARIES) ?? 0) + (usage?.totalTokens ?? 0))
 }
 
 /** Puts messages where their ids belong, each in the place of the one with its id if there is one. */
