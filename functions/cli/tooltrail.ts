@@ -172,7 +172,7 @@ program
 const OWN = {
   keys: { description: 'make, list and revoke API keys', load: () => import('./keys.ts') },
   import: {
-    description: 'bring the sessions of other programs, such as claude-code and codex',
+    description: 'bring the sessions of other programs: claude-code, codex, langgraph-sqlite, …',
     load: () => import('./import.ts'),
   },
   rebuild: { description: 'rebuild the history index from the log', load: () => import('./rebuild.ts') },

@@ -1,6 +1,6 @@
 import { findFiles, usualPlaces, type FoundFile, type SessionFolders } from './find-files.ts'
 import { createProgress } from './progress.ts'
-import { ENDINGS, sessionsOfFile, type Kind } from './sessions-of-file.ts'
+import { contentsOfFile, ENDINGS, type FileContent, type Kind } from './sessions-of-file.ts'
 import { NotRunning, Refused, upload, type Target } from './upload.ts'
 
 export interface ImportOrder {
@@ -62,21 +62,33 @@ async function importFile(
 ): Promise<void> {
   try {
     const isLive = terminal.now() - file.changedAt < LIVE_MS
-    const { sessions, faults } = await sessionsOfFile(order.kind, file.path, isLive)
-    for (const { line, reason } of faults) terminal.fault(`${file.path}:${line}: ${reason}`)
-    counts.files++
-    if (sessions.length === 0 && faults.length > 0) counts.unreadable++
-    for (const session of sessions) {
-      const source = `${order.kind}:${file.path}`.slice(0, 1_024)
-      const { dryRun, target, owner } = order
-      const added = dryRun ? session.stored : await upload(target, source, session, owner)
-      counts.messages += added
-      if (added > 0) counts.sessions++
+    let [sessions, faults] = [0, 0]
+    for await (const content of contentsOfFile(order.kind, file.path, isLive)) {
+      for (const { line, reason } of content.faults) terminal.fault(`${file.path}:${line}: ${reason}`)
+      await importSessions(order, file, content, counts)
+      sessions += content.sessions.length
+      faults += content.faults.length
     }
+    counts.files++
+    if (sessions === 0 && faults > 0) counts.unreadable++
   } catch (error) {
     if (error instanceof NotRunning || !(error instanceof Error)) throw error
     if (!(error instanceof Refused) && !('code' in error)) throw error
     terminal.fault(`${file.path}: ${error.message}`)
     counts.unreadable++
+  }
+}
+
+async function importSessions(
+  { kind, dryRun, target, owner }: ImportOrder,
+  file: FoundFile,
+  { sessions }: FileContent,
+  counts: ImportCounts,
+): Promise<void> {
+  const source = `${kind}:${file.path}`.slice(0, 1_024)
+  for (const session of sessions) {
+    const added = dryRun ? session.stored : await upload(target, source, session, owner)
+    counts.messages += added
+    if (added > 0) counts.sessions++
   }
 }

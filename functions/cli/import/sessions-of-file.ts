@@ -10,8 +10,9 @@ import { readCodex } from '../../log/session-files/codex.ts'
 import { isRecord, textIn } from '../../log/session-files/transcript.ts'
 import type { Fault, FileLine, FileMessage, Transcript } from '../../log/session-files/transcript.ts'
 import { readLines } from './file-lines.ts'
+import { threadsOf } from './langgraph-file.ts'
 
-export const KINDS = ['claude-code', 'codex', 'openai', 'ai-sdk', 'native'] as const
+export const KINDS = ['claude-code', 'codex', 'openai', 'ai-sdk', 'langgraph-sqlite', 'native'] as const
 export type Kind = (typeof KINDS)[number]
 
 /** The endings of the files of each kind. */
@@ -20,6 +21,7 @@ export const ENDINGS: { readonly [kind in Kind]: readonly string[] } = {
   codex: ['.jsonl'],
   openai: ['.jsonl', '.json'],
   'ai-sdk': ['.jsonl', '.json'],
+  'langgraph-sqlite': ['.sqlite', '.sqlite3', '.db'],
   native: ['.jsonl', '.ndjson'],
 }
 
@@ -40,11 +42,32 @@ export interface FileContent {
   readonly faults: readonly Fault[]
 }
 
-/** The conversations of a session file. `isLive`: it may still be written to, so a call at its end is not taken yet. */
-export async function sessionsOfFile(kind: Kind, path: string, isLive: boolean): Promise<FileContent> {
+/**
+ * The conversations of a session file, as many at a time as are in memory. `isLive`: it may still be written to, so a call at
+ * its end is not taken yet.
+ */
+export async function* contentsOfFile(kind: Kind, path: string, isLive: boolean): AsyncGenerator<FileContent> {
+  if (kind === 'langgraph-sqlite')
+    for (const thread of threadsOf(path)) yield contentOf([thread], { kind, path, isLive, faults: [] })
+  else yield await sessionsOfLines(kind, path, isLive)
+}
+
+type LineKind = Exclude<Kind, 'langgraph-sqlite'>
+
+async function sessionsOfLines(kind: LineKind, path: string, isLive: boolean): Promise<FileContent> {
   const { lines, faults } = kind === 'openai' || kind === 'ai-sdk' ? await readDocument(path) : await readLines(path)
+  return contentOf(await transcriptsOf(kind, path, lines), { kind, path, isLive, faults })
+}
+
+interface Around {
+  readonly kind: Kind
+  readonly path: string
+  readonly isLive: boolean
+  readonly faults: Fault[]
+}
+
+function contentOf(read: readonly Read[], { kind, path, isLive, faults }: Around): FileContent {
   const format = kind === 'openai' ? 'openai' : 'native'
-  const read = await transcriptsOf(kind, path, lines)
   const sessions = read.map((one, place) => {
     const { messages, stored, refused } = countStored(format, isLive ? withoutOpenEnd(one.messages) : one.messages)
     faults.push(...one.faults, ...refused)
@@ -63,14 +86,14 @@ export async function sessionsOfFile(kind: Kind, path: string, isLive: boolean):
   return { sessions: sessions.filter((one) => one.messages.length > 0), faults }
 }
 
-type Read = Transcript & { readonly instructions?: string }
+type Read = Transcript & { readonly instructions?: string | undefined }
 
 const pick = (fields: { title: string | undefined; instructions: string | undefined }) => ({
   ...(fields.title === undefined ? {} : { title: fields.title }),
   ...(fields.instructions === undefined ? {} : { instructions: fields.instructions }),
 })
 
-async function transcriptsOf(kind: Kind, path: string, lines: readonly FileLine[]): Promise<Read[]> {
+async function transcriptsOf(kind: LineKind, path: string, lines: readonly FileLine[]): Promise<Read[]> {
   switch (kind) {
     case 'claude-code': {
       const agents = await readAgents(path, lines)

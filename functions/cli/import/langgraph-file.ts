@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
+import { readLangGraph } from '../../log/session-files/langgraph.ts'
+import type { CheckpointRow } from '../../log/session-files/langgraph.ts'
+import type { Transcript } from '../../log/session-files/transcript.ts'
+
+interface Thread {
+  readonly thread: string
+  /** Empty for the graph itself, else the place of a subgraph in it. */
+  readonly place: string
+}
+
+const SELECT_THREADS = `SELECT thread_id AS thread, checkpoint_ns AS place FROM checkpoints
+  GROUP BY thread_id, checkpoint_ns ORDER BY thread_id, checkpoint_ns`
+const SELECT_CHECKPOINTS = `SELECT rowid AS line, coalesce(type, 'json') AS type, checkpoint FROM checkpoints
+  WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY checkpoint_id`
+const UUID = /^[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/iu
+
+/**
+ * The threads of a file that LangGraph's `SqliteSaver` wrote, one after another; it is opened for reading only. A subgraph
+ * with messages that its thread does not have is a conversation of its own.
+ */
+export function* threadsOf(path: string): Generator<Transcript & { readonly instructions: string | undefined }> {
+  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    const checkpoints = database.prepare(SELECT_CHECKPOINTS)
+    let own: { readonly thread: string; readonly ids: ReadonlySet<string> } | undefined
+    for (const { thread, place } of database.prepare(SELECT_THREADS).all() as unknown as Thread[]) {
+      const rows = checkpoints.iterate(thread, place) as Iterable<unknown> as Iterable<CheckpointRow>
+      const { ids, ...read } = readLangGraph(rows, own?.thread === thread ? own.ids : undefined)
+      if (place === '') own = { thread, ids }
+      const metadata = { thread: thread.slice(0, 256), ...(place === '' ? {} : { subgraph: place.slice(0, 256) }) }
+      yield { ...read, id: nameOf(path, { thread, place }), metadata }
+    }
+  } finally {
+    database.close()
+  }
+}
+
+/** A thread's own name where nobody else has it, else one that it has in this file alone. */
+const nameOf = (path: string, { thread, place }: Thread): string =>
+  UUID.test(thread) && place === ''
+    ? thread
+    : createHash('sha256')
+        .update(JSON.stringify([path, thread, place]))
+        .digest('hex')
+        .slice(0, 16)
