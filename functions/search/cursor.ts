@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import * as z from 'zod'
 import { TooltrailError } from '../domain/errors.ts'
 import type { HistoryQuery } from '../domain/history.ts'
@@ -26,10 +26,7 @@ export function decodeCursor<Place>(query: HistoryQuery, text: string, placeSche
  * sessions that have the same id, since ids are random.
  */
 export const messagePrint = ({ tenant, session }: SessionKey, messageId: string): string =>
-  createHash('sha256')
-    .update(JSON.stringify([tenant, session, messageId]))
-    .digest('base64url')
-    .slice(0, PRINT)
+  hash('sha256', JSON.stringify([tenant, session, messageId]), 'base64url').slice(0, PRINT)
 
 /** Letters of a print. */
 export const PRINT = 8
@@ -50,5 +47,5 @@ function fingerprint({ scope, text, filters }: HistoryQuery): string {
     [filters.role, filters.tool, filters.status, filters.session, filters.owner, filters.agent],
     [filters.since, filters.until, filters.notRun],
   ]
-  return createHash('sha256').update(JSON.stringify(fields)).digest('base64url').slice(0, 12)
+  return hash('sha256', JSON.stringify(fields), 'base64url').slice(0, 12)
 }

@@ -31,6 +31,8 @@ const PLAIN: { readonly [letter: string]: string } = {
 }
 const ORNATE = new RegExp(`[${Object.keys(PLAIN).join('')}]`, 'gu')
 
+export const isAscii = (text: string): boolean => !NOT_ASCII.test(text)
+
 /** Folds a text whose positions do not matter. */
 export function fold(text: string): string {
   if (!NOT_ASCII.test(text)) return text

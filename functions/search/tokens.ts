@@ -1,4 +1,5 @@
-import { fold, lower } from './fold-text.ts'
+import { readAscii } from './ascii-runs.ts'
+import { fold, isAscii, lower } from './fold-text.ts'
 
 /** The tokens by which a text is found. Both lists are in the order of the text; `extra` has no repetitions. */
 export interface Tokens {
@@ -37,11 +38,17 @@ export function tokenize(text: string): Tokens {
   const extra = new Set<string>()
   // Most words of a text are repetitions.
   const known = new Map<string, readonly string[]>()
-  for (const [run] of folded.matchAll(RUN)) {
+  const take = (run: string): void => {
     const found = known.get(run) ?? readRun(run, extra)
     known.set(run, found)
     words.push(...found)
   }
+  if (isAscii(folded)) {
+    const symbols = readAscii(folded, { longest: MAX_WORD, word: (word) => void words.push(word), run: take })
+    for (const symbol of symbols) extra.add(symbolToken(symbol))
+    return { words, extra: [...extra] }
+  }
+  for (const [run] of folded.matchAll(RUN)) take(run)
   for (const [symbol] of folded.matchAll(SYMBOL)) {
     if (EMOJI.test(symbol)) words.push(symbolToken(symbol))
     else extra.add(symbolToken(symbol))

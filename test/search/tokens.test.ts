@@ -67,4 +67,14 @@ describe('tokens', () => {
       }),
     )
   })
+
+  it('a text of ASCII has the tokens that it has beside other letters', () => {
+    const ascii = fc.string({ unit: fc.constantFrom(...'abXY01-_./:@+#~ {"=\n') })
+    fc.assert(
+      fc.property(ascii, (text) => {
+        const beside = tokenize(`${text} ж`)
+        expect(tokenize(text)).toEqual({ words: beside.words.slice(0, -1), extra: beside.extra })
+      }),
+    )
+  })
 })

@@ -23,11 +23,15 @@ export function createVocabularyWriter(database: Database): VocabularyWriter {
   const known = createKnownWords(database)
   return {
     add(rows, words) {
-      const before = known.of(rows)
-      const missing = new Set<string>()
-      for (const word of words) if (!before.has(word) && isKnowable(word)) missing.add(word)
-      if (missing.size === 0) return
-      known.remember(rows, missing, addWords(database, rows, [...missing]))
+      const { words: before, isWhole } = known.of(rows)
+      const missing: string[] = []
+      for (const word of words) if (!before.has(word) && isKnowable(word)) missing.push(word)
+      if (missing.length === 0) return
+      const first = reserveWords(database, rows, missing.length)
+      const last = first + missing.length - 1
+      const list = JSON.stringify(missing.toSorted())
+      addWords(database, rows, isWhole ? list : freshOf(database, rows, list), [first, last])
+      known.remember(rows, missing, last)
     },
     forget(rows, limit) {
       reserveWords(database, rows, 1)
@@ -36,91 +40,84 @@ export function createVocabularyWriter(database: Database): VocabularyWriter {
   }
 }
 
+/** What is remembered of a session's words. `isWhole`: it has no others. */
+interface KnownWords {
+  readonly words: Set<string>
+  readonly isWhole: boolean
+}
+
 /**
  * Words that the tables are known to have: most words of a session come again. Everything is given up when the tenant's words
  * are not as they were left: another process has changed them, some were forgotten, or a transaction was undone.
  */
 function createKnownWords(database: Database) {
   const left = new Map<number, number>()
-  let sessions = new Map<number, Set<string>>()
+  const sessions = new Map<number, KnownWords>()
   let size = 0
   return {
-    of(rows: SessionRows): ReadonlySet<string> {
+    of(rows: SessionRows): KnownWords {
       if (left.get(rows.tenant) !== lastWord(database, rows) || size > REMEMBERED) {
-        sessions = new Map()
+        sessions.clear()
         left.clear()
         size = 0
       }
-      return sessions.get(rows.session) ?? new Set()
+      const known = sessions.get(rows.session) ?? { words: new Set(), isWhole: !hasWords(database, rows) }
+      sessions.set(rows.session, known)
+      return known
     },
     /** `last`: the tenant's last word, once these are there. */
-    remember(rows: SessionRows, words: ReadonlySet<string>, last: number): void {
-      const all = sessions.get(rows.session) ?? new Set()
-      for (const word of words) all.add(word)
-      sessions.set(rows.session, all)
+    remember(rows: SessionRows, words: readonly string[], last: number): void {
+      const known = sessions.get(rows.session)
+      for (const word of words) known?.words.add(word)
       left.set(rows.tenant, last)
-      size += words.size
+      size += words.length
     },
   }
 }
 
+const hasWords = (database: Database, { session }: SessionRows): boolean =>
+  readOne(database, 'SELECT 1 FROM historyWordUses WHERE audience = ? LIMIT 1', session) !== undefined
+
+/** Those of a JSON list of words that the session does not have: in one value, for rows cost more than the look-up. */
+function freshOf(database: Database, { tenant, session }: SessionRows, words: string): string {
+  const sql = `SELECT json_group_array(w.value) AS fresh FROM json_each(?) w WHERE NOT EXISTS (
+    SELECT 1 FROM historyVocabulary v JOIN historyWordUses u ON u.audience = ? AND u.word = v.id
+    WHERE v.tenant = ? AND v.word = w.value)`
+  return readOne<{ fresh: string }>(database, sql, words, session, tenant)?.fresh ?? '[]'
+}
+
 /**
- * Returns the tenant's last word. Each table is written in one statement, in the order of its keys: a statement for each word
- * costs more than all else.
+ * Adds a JSON list of words that the session does not have, sorted; new words get ids from `first` to `last`. Each table is
+ * written in one statement, and no word is read back: either would cost more than all else.
  */
-function addWords(database: Database, rows: SessionRows, words: readonly string[]): number {
-  const first = reserveWords(database, rows, words.length)
-  const fresh = readAll<{ word: string; id: number | null }>(
-    database,
-    `SELECT w.value AS word, v.id FROM json_each(?) w
-     LEFT JOIN historyVocabulary v ON v.tenant = ? AND v.word = w.value
-     WHERE NOT EXISTS (SELECT 1 FROM historyWordUses u WHERE u.audience = ? AND u.word = v.id)`,
-    JSON.stringify(words.toSorted()),
-    rows.tenant,
-    rows.session,
-  )
-  const added = fresh.flatMap(({ word, id }, place) => (id === null ? [{ id: first + place, word }] : []))
-  const before = fresh.flatMap(({ id }) => (id === null ? [] : [id])).toSorted((left, right) => left - right)
-  const all = [...before, ...added.map(({ id }) => id)]
-  countWords(database, before)
-  useWords(database, rows.session, all)
-  if (rows.owner !== undefined) useWords(database, rows.owner, all)
-  insertWords(database, rows, added)
-  return first + words.length - 1
-}
-
-function countWords(database: Database, ids: readonly number[]): void {
-  if (ids.length === 0) return
-  const sql = 'UPDATE historyVocabulary SET uses = uses + 1 WHERE id IN (SELECT value FROM json_each(?))'
-  write(database, sql, JSON.stringify(ids))
-}
-
-/** One session more of the audience has these words. */
-function useWords(database: Database, audience: number, ids: readonly number[]): void {
-  if (ids.length === 0) return
-  const missing = 'INSERT OR IGNORE INTO historyWordUses (audience, word, uses) SELECT ?, value, 0 FROM json_each(?)'
-  write(database, missing, audience, JSON.stringify(ids))
-  const one = `UPDATE historyWordUses SET uses = uses + 1
-    WHERE audience = ? AND word IN (SELECT value FROM json_each(?))`
-  write(database, one, audience, JSON.stringify(ids))
-}
-
-function insertWords(
+function addWords(
   database: Database,
-  { tenant }: SessionRows,
-  words: readonly { readonly id: number; readonly word: string }[],
+  { tenant, session, owner }: SessionRows,
+  words: string,
+  [first, last]: readonly [number, number],
 ): void {
-  if (words.length === 0) return
-  const list = JSON.stringify(words)
   write(
     database,
-    `INSERT INTO historyVocabulary (id, tenant, word, uses)
-     SELECT value ->> 'id', ?, value ->> 'word', 1 FROM json_each(?)`,
+    `INSERT INTO historyVocabulary (id, tenant, word, uses) SELECT ? + key, ?, value, 1 FROM json_each(?) WHERE true
+     ON CONFLICT (tenant, word) DO UPDATE SET uses = uses + 1`,
+    first,
     tenant,
-    list,
+    words,
   )
-  const parts = "INSERT INTO historyWordParts (rowid, word) SELECT value ->> 'id', value ->> 'word' FROM json_each(?)"
-  write(database, parts, list)
+  const uses = `INSERT INTO historyWordUses (audience, word, uses) SELECT ?, v.id, 1 FROM json_each(?) w
+    CROSS JOIN historyVocabulary v ON v.tenant = ? AND v.word = w.value`
+  write(database, uses, session, words, tenant)
+  if (owner !== undefined)
+    write(
+      database,
+      `${uses} WHERE true ON CONFLICT (audience, word) DO UPDATE SET uses = uses + 1`,
+      owner,
+      words,
+      tenant,
+    )
+  const parts = `INSERT INTO historyWordParts (rowid, word)
+    SELECT id, word FROM historyVocabulary WHERE id BETWEEN ? AND ?`
+  write(database, parts, first, last)
 }
 
 function forgetWords(database: Database, { session, owner }: SessionRows, limit: number): boolean {
