@@ -22,9 +22,9 @@ import { giveNumbers } from './source-numbers.ts'
 import { conversationOf, memberNames } from './thread.ts'
 import type { Thread } from './thread.ts'
 
-/** Messages read at a time at the most. */
+/** Messages read at a time at the most, and their characters: decoding a page holds up everybody else. */
 const PAGE = 500
-const PAGE_CHARACTERS = 4_000_000
+const PAGE_CHARACTERS = 1_000_000
 /** Of what fits: what is estimated may be some per cent short. */
 const FULL = 0.95
 
@@ -50,7 +50,7 @@ export async function loadContext(
   for (let before: string | undefined; ;) {
     const limit = Math.min(PAGE, window.wanted())
     const from = before === undefined ? {} : { before }
-    const page = await reader.messages(key, { order: 'descending', limit, ...from })
+    const page = await reader.messages(key, { order: 'descending', limit, mostCharacters: PAGE_CHARACTERS, ...from })
     const enough = window.add(page.messages)
     before = page.messages.at(-1)?.id
     loaded = window.loaded(!page.more)
