@@ -9,6 +9,7 @@ const FLOORS: { readonly [folder: string]: number } = {
   search: 2,
   access: 3,
   agent: 3,
+  delivery: 3,
   history: 3,
   tools: 3,
   adapters: 4,

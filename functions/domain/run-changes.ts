@@ -1,5 +1,6 @@
 import type { SessionContext } from './context.ts'
 import { definedFields } from './defined-fields.ts'
+import type { NewDelivery } from './delivery.ts'
 import { TooltrailError } from './errors.ts'
 import { isLeaders, STATUS_TEXT } from './message.ts'
 import type { AssistantMessage, ToolMessage, ToolStatus, UserMessage } from './message.ts'
@@ -7,11 +8,13 @@ import { isDelegation } from './team.ts'
 import type { Run, RunCounts, RunError, RunOutcome, StopReason } from './run.ts'
 import { addUsage, joinUsages, NO_USAGE } from './usage.ts'
 
-type Asked = Pick<Run, 'agent' | 'trigger' | 'onBusy' | 'input' | 'clientTools' | 'keyId'>
+type Asked = Pick<Run, 'agent' | 'trigger' | 'onBusy' | 'input' | 'clientTools' | 'keyId'> & {
+  readonly delivery?: NewDelivery
+}
 
 /** The queued run that an input or a `continue` makes when it is accepted. */
 export function acceptedRun(
-  { agent, trigger, onBusy, clientTools, input, keyId }: Asked,
+  { agent, trigger, onBusy, clientTools, input, keyId, delivery }: Asked,
   id: string,
   now: number,
 ): Run {
@@ -24,6 +27,7 @@ export function acceptedRun(
     clientTools,
     ...(input === undefined ? {} : { input }),
     ...(keyId === undefined ? {} : { keyId }),
+    ...(delivery === undefined ? {} : { delivery: delivery.kind }),
     createdAt: now,
     rounds: 0,
     usage: NO_USAGE,

@@ -82,6 +82,8 @@ export interface Run {
   readonly input?: RunInput
   /** The API key whose cap on active runs counts this run. */
   readonly keyId?: string
+  /** The channel that it owes a delivery, which has the run's id. */
+  readonly delivery?: string
   readonly mergedInto?: string
   readonly createdAt: number
   readonly startedAt?: number

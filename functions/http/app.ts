@@ -2,19 +2,20 @@ import { OpenAPIHono } from '@hono/zod-openapi'
 import { createOpenCalls } from '../access/open-calls.ts'
 import { cors } from 'hono/cors'
 import { methodNotAllowed } from 'hono/method-not-allowed'
-import type { Context, MiddlewareHandler } from 'hono'
+import type { Context } from 'hono'
 import { authentication } from './middleware/authentication.ts'
 import type { App, AppDependencies, AppEnv } from './dependencies.ts'
 import { errorResponse, problemResponse } from './middleware/error-response.ts'
 import { originGuard } from './middleware/origin-guard.ts'
 import { requestBody } from './middleware/request-body.ts'
-import { RequestError } from './middleware/request-error.ts'
+import { refuseWhenStopping } from './middleware/stopping.ts'
 import { requestLog } from './middleware/request-log.ts'
 import { contextRoutes } from './v1/context.ts'
 import { deletionRoutes } from './v1/deletions.ts'
 import { chatCompletionRoutes } from './facades/openai/chat-completions.ts'
 import { modelRoutes } from './facades/openai/models.ts'
 import { docsRoutes } from './docs/routes.ts'
+import { doorRoutes } from './doors.ts'
 import { healthRoutes } from './health.ts'
 import { mcpRoutes } from './mcp.ts'
 import { messageRoutes } from './v1/messages.ts'
@@ -83,6 +84,7 @@ export function createApp(dependencies: AppDependencies): App {
   // Slack signs what it sends: no key is needed, and no host or origin says more.
   app.use('/slack/*', refuseWhenStopping(dependencies), requestBody())
   slackRoutes(app, dependencies)
+  doorRoutes(app, dependencies)
   app.use(originGuard(dependencies))
   if (settings.corsOrigins.length > 0)
     app.use(
@@ -127,11 +129,3 @@ const refuseMethod = (c: Context<AppEnv>, methods: readonly string[]): Response 
     detail: `${c.req.method.slice(0, 32)} is not among ${methods.join(', ')}`,
     headers: { allow: methods.join(', ') },
   })
-
-function refuseWhenStopping({ stopping }: AppDependencies): MiddlewareHandler<AppEnv> {
-  return async (c, next) => {
-    if (stopping().aborted && c.req.method === 'POST')
-      throw new RequestError(503, 'stopping', 'this server is about to stop', { headers: { 'retry-after': '1' } })
-    await next()
-  }
-}

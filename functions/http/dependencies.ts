@@ -5,6 +5,7 @@ import type { Caller } from '../access/caller.ts'
 import type { OpenCalls } from '../access/open-calls.ts'
 import type { AgentService } from '../agent/intake/agent-service.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Door } from '../ports/door.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { LogReader } from '../ports/log-reader.ts'
@@ -51,6 +52,8 @@ export interface AppDependencies {
   readonly mcp: (request: Request, visit: { readonly caller: Caller; readonly calls: OpenCalls }) => Promise<Response>
   /** Handles one request of Slack; undefined while no app is set up. Left out: there is none. */
   readonly slack?: (request: Request) => Promise<SlackResponse | undefined>
+  /** Addresses with guards of their own; left out: there are none. */
+  readonly doors?: readonly Door[]
   /** Checked by each request. Aborts when the process is about to stop: streams and waits end, inputs are refused with 503. */
   readonly stopping: () => AbortSignal
 }

@@ -1,5 +1,6 @@
 import type { Budget } from '../domain/budget.ts'
 import type { Resolution } from '../domain/call-resolution.ts'
+import type { NewDelivery } from '../domain/delivery.ts'
 import type { ClientTool, OnBusy, RunInput } from '../domain/run.ts'
 import type { SessionKey } from '../domain/session.ts'
 import type { Started } from './run-lease.ts'
@@ -16,6 +17,8 @@ export interface NewRun {
   readonly mostActive?: number
   /** What may have been used on this day before it is accepted. */
   readonly budget?: Budget
+  /** What it owes to a channel: stored in the same write, and found in the outbox under the run's id. */
+  readonly delivery?: NewDelivery
   readonly idempotency?: { readonly keyHash: string; readonly bodyHash: string }
   /**
    * Set when the caller can run the loop itself: on an idle session the run is then started in the same write, with a lease

@@ -2,12 +2,16 @@ import type { AgentService } from '../agent/intake/agent-service.ts'
 import { createAgentService } from '../agent/intake/create-agent-service.ts'
 import type { AgentServiceDependencies } from '../agent/intake/create-agent-service.ts'
 import { createEventBus } from '../agent/following/event-bus.ts'
+import type { Channel } from '../delivery/channel.ts'
+import { createDeliveryDriver } from '../delivery/driver.ts'
+import type { DeliveryDriver } from '../delivery/driver.ts'
 import { createHistorySearch } from '../history/search.ts'
 import { createSessionWorker } from '../agent/serving/session-worker.ts'
 import type { SessionWorker } from '../agent/serving/session-worker.ts'
 import type { Agent } from '../domain/agent.ts'
 import type { RunEvent } from '../domain/events.ts'
 import type { SessionKey } from '../domain/session.ts'
+import type { Outbox } from '../ports/outbox.ts'
 import type { SessionJanitor } from '../ports/session-janitor.ts'
 import type { ToolRegistry, Tools } from '../ports/tool.ts'
 import { createToolList } from '../tools/tool-list.ts'
@@ -16,6 +20,7 @@ import { traceModels, traceTools } from './tracing.ts'
 
 type CorePorts = Omit<AgentServiceDependencies, 'agents' | 'tools' | 'search' | 'emit' | 'worker' | 'bus'> & {
   readonly janitor: SessionJanitor
+  readonly outbox: Outbox
 }
 
 export interface CoreSettings {
@@ -23,6 +28,8 @@ export interface CoreSettings {
   readonly tools: Tools
   /** Adds the tools of agents' remote servers. */
   readonly remote?: (list: ToolRegistry) => ToolRegistry
+  /** Where deliveries go, by their kind; left out: no run owes any. */
+  readonly channels?: ReadonlyMap<string, Channel>
   /** Sees every event of the runs that this process executes. */
   readonly observe?: (key: SessionKey, event: RunEvent) => void
 }
@@ -30,20 +37,27 @@ export interface CoreSettings {
 export interface Core {
   readonly service: AgentService
   readonly worker: SessionWorker
+  readonly deliveries: DeliveryDriver
 }
 
 /** What executes and accepts runs in a process, without servers and timers. */
-export function createCore(ports: CorePorts, { agents, tools, remote, observe }: CoreSettings): Core {
+export function createCore(
+  ports: CorePorts,
+  { agents, tools, remote, channels = new Map(), observe }: CoreSettings,
+): Core {
   const bus = createEventBus()
   const history = createHistorySearch({ index: ports.index, reader: ports.reader })
   const emit = (key: SessionKey, event: RunEvent): void => {
     observe?.(key, event)
     bus.emit(key, event)
+    deliveries.observe(key, event)
   }
   const models = traceModels(showErrorsByKind(ports.models, ports.logger))
   const list = createToolList(tools)
   const registry = traceTools(remote?.(list) ?? list)
   const loop = { ...ports, agents, models, tools: registry, search: history.search, emit }
   const worker = createSessionWorker(loop)
-  return { worker, service: createAgentService({ ...loop, worker, bus }) }
+  const service = createAgentService({ ...loop, worker, bus })
+  const deliveries = createDeliveryDriver({ ...ports, channels, follow: service.follow })
+  return { worker, service, deliveries }
 }

@@ -1,17 +1,21 @@
 import type { AgentService } from '../agent/intake/agent-service.ts'
 import { serveHint } from '../agent/serving/serve-hint.ts'
 import { startSweeper } from '../agent/serving/sweeper.ts'
+import type { Channel } from '../delivery/channel.ts'
+import { startDueDeliveries } from '../delivery/due-deliveries.ts'
 import type { Agent } from '../domain/agent.ts'
 import type { SessionKey } from '../domain/session.ts'
 import { createApp } from '../http/app.ts'
 import type { App, AppSettings } from '../http/dependencies.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Door } from '../ports/door.ts'
 import type { HistoryIndex } from '../ports/history-index.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import type { LogImport } from '../ports/log-import.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Models } from '../ports/model.ts'
+import type { Outbox } from '../ports/outbox.ts'
 import type { OutputStore } from '../ports/output-store.ts'
 import type { RunInbox } from '../ports/run-inbox.ts'
 import type { RunLease } from '../ports/run-lease.ts'
@@ -40,6 +44,7 @@ export interface Ports {
   readonly reader: LogReader
   readonly janitor: SessionJanitor
   readonly deletion: SessionDeletion
+  readonly outbox: Outbox
   readonly keys: KeyStore
   readonly usage: UsageLedger
   readonly outputs: OutputStore
@@ -61,6 +66,10 @@ export interface ProgramSettings {
   readonly agents: ReadonlyMap<string, Agent>
   readonly tools: Tools
   readonly remote?: (list: ToolRegistry) => ToolRegistry
+  /** Where deliveries go, by their kind. */
+  readonly channels?: ReadonlyMap<string, Channel>
+  /** Their addresses, over the service that they hand their inputs to. */
+  readonly doors?: (service: AgentService) => readonly Door[]
   readonly app: AppSettings
   /** Left out: no Slack. */
   readonly slack?: SlackOptions
@@ -84,7 +93,7 @@ export interface Program {
 /** The whole program in one process, on any ports: API, loop, queue consumer and sweeper. */
 export function createProgram(ports: Ports, settings: ProgramSettings): Program {
   const { agents, app: appSettings, slack, sweepMs } = settings
-  const { service, worker } = createCore(ports, settings)
+  const { service, worker, deliveries } = createCore(ports, settings)
   const stopping = new AbortController()
   const app = createApp({
     ...ports,
@@ -94,10 +103,12 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
     settings: appSettings,
     mcp: openMcp({ ...ports, service, log: ports.logger, version: appSettings.version }),
     ...(slack === undefined ? {} : { slack: openSlack(slack, { ...ports, service, agents, here: true }) }),
+    ...(settings.doors === undefined ? {} : { doors: settings.doors(service) }),
     stopping: () => stopping.signal,
   })
   const serve = async (hint: SessionKey): Promise<void> => {
     try {
+      await deliveries.serve(hint)
       await serveHint({ ...ports, worker }, hint, ports.clock.now() + DELETION_MS)
     } catch (error) {
       ports.logger.error('serving a session failed', error, { tenant: hint.tenant, session: hint.session })
@@ -106,17 +117,20 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
   }
   let consumer: ReturnType<typeof ports.queue.consume> | undefined
   let sweeper: ReturnType<typeof startSweeper> | undefined
+  let due: ReturnType<typeof startDueDeliveries> | undefined
   return {
     app,
     service,
     start() {
       consumer = ports.queue.consume(serve)
       sweeper = startSweeper(ports, sweepMs)
+      due = startDueDeliveries(ports, sweepMs)
     },
     async stop() {
       stopping.abort()
-      await Promise.all([sweeper?.stop(), worker.stop()])
+      await Promise.all([sweeper?.stop(), due?.stop(), worker.stop()])
       await consumer?.stop()
+      await deliveries.handOver()
     },
     cutOff: () => worker.cutOff('told_to_stop'),
   }

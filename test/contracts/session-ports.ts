@@ -1,6 +1,7 @@
 import { keyStoreContract } from './key-store.ts'
 import { logImportContract } from './log-import.ts'
 import { logReaderContract } from './log-reader.ts'
+import { outboxContract } from './outbox.ts'
 import { runInboxResolutionsContract } from './run-inbox-resolutions.ts'
 import { runCountsContract } from './run-counts.ts'
 import { runInboxCancelContract } from './run-inbox-cancel.ts'
@@ -42,6 +43,7 @@ export function sessionPortsContract(engine: Engine): void {
   sourceNumbersContract(engine)
   sessionJanitorContract(engine)
   sessionDeletionContract(engine)
+  outboxContract(engine)
   keyStoreContract(engine)
   usageLedgerContract(engine)
 }

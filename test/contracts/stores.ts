@@ -2,6 +2,7 @@ import type { Clock } from '../../functions/ports/clock.ts'
 import type { KeyStore } from '../../functions/ports/key-store.ts'
 import type { LogImport } from '../../functions/ports/log-import.ts'
 import type { LogReader } from '../../functions/ports/log-reader.ts'
+import type { Outbox } from '../../functions/ports/outbox.ts'
 import type { RunInbox } from '../../functions/ports/run-inbox.ts'
 import type { RunLease } from '../../functions/ports/run-lease.ts'
 import type { RunLog } from '../../functions/ports/run-log.ts'
@@ -26,6 +27,7 @@ export interface SessionPorts {
   readonly reader: LogReader
   readonly janitor: SessionJanitor
   readonly deletion: SessionDeletion
+  readonly outbox: Outbox
   readonly keys: KeyStore
   readonly usage: UsageLedger
 }

@@ -6,7 +6,10 @@ import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import type { Agent } from '../../functions/domain/agent.ts'
 import type { ApiKey } from '../../functions/domain/api-key.ts'
 import type { ModelRequest } from '../../functions/domain/model-request.ts'
+import type { Channel } from '../../functions/delivery/channel.ts'
 import type { AppSettings } from '../../functions/http/dependencies.ts'
+import type { AgentService } from '../../functions/agent/intake/agent-service.ts'
+import type { Door } from '../../functions/ports/door.ts'
 import { NO_CAPS } from '../../functions/access/rates.ts'
 import { hashKeySecret, newKeySecret } from '../../functions/access/key-secret.ts'
 import type { Logger } from '../../functions/ports/logger.ts'
@@ -51,6 +54,8 @@ export async function openHttpHarness(
     readonly settings?: Partial<AppSettings>
     readonly change?: (ports: Ports) => Ports
     readonly slack?: SlackOptions
+    readonly doors?: (ports: Ports) => (service: AgentService) => readonly Door[]
+    readonly channels?: (ports: Ports) => ReadonlyMap<string, Channel>
   } = {},
 ): Promise<HttpHarness> {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-http-'))
@@ -75,6 +80,8 @@ export async function openHttpHarness(
       ),
     ),
     tools,
+    ...(options.channels === undefined ? {} : { channels: options.channels(ports) }),
+    ...(options.doors === undefined ? {} : { doors: options.doors(ports) }),
     app: { version: '0.0.0', openAccess: true, corsOrigins: [], caps: NO_CAPS, ...options.settings },
     ...(options.slack === undefined ? {} : { slack: options.slack }),
     sweepMs: 200,

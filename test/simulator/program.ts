@@ -68,7 +68,7 @@ export function createProgram(
   const names = ['default', 'lead', 'hand', 'finger']
   const team = names.map((name, depth): Agent => ({ ...agent, name, members: names.slice(depth + 1, depth + 2) }))
   const agents = new Map(team.map((one) => [one.name, one]))
-  const { service, worker } = createCore(ports, { agents, tools, observe })
+  const { service, worker, deliveries } = createCore(ports, { agents, tools, observe })
   const serve = (hint: Hint): Promise<void> => serveHint({ ...ports, worker }, hint, ports.clock.now() + DELETION_MS)
   let consumer: ReturnType<RunQueue['consume']> | undefined
   let sweeper: ReturnType<typeof startSweeper> | undefined
@@ -86,7 +86,8 @@ export function createProgram(
       const logger = { ...ports.logger, begin: () => undefined, identify: () => undefined }
       const metrics = { flush: () => undefined }
       const traces = Promise.resolve({ flush: async () => undefined })
-      await invoke({ ports, worker, logger, metrics, traces, stopMarginMs: STOP_MARGIN_MS }, context, hops, work)
+      const loop = { ports, worker, deliveries, logger, metrics, traces, stopMarginMs: STOP_MARGIN_MS }
+      await invoke(loop, context, hops, work)
     },
     serve,
     sweep: (milliseconds) => sweep(ports, ports.clock.now() + milliseconds),

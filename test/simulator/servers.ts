@@ -211,6 +211,7 @@ function createProgramOf(
     imports: over('imports', raw.imports),
     janitor: over('janitor', raw.janitor),
     deletion: over('deletion', raw.deletion),
+    outbox: over('outbox', raw.outbox),
     keys: over('keys', raw.keys),
     usage: over('usage', raw.usage),
     outputs: over('outputs', objects),

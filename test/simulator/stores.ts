@@ -3,6 +3,7 @@ import type { HistoryProjection } from '../../functions/adapters/sqlite/history/
 import { createSqliteKeyStore } from '../../functions/adapters/sqlite/key-store.ts'
 import { createSqliteLogImport } from '../../functions/adapters/sqlite/log/log-import.ts'
 import { createSqliteLogReader } from '../../functions/adapters/sqlite/log/log-reader.ts'
+import { createSqliteOutbox } from '../../functions/adapters/sqlite/log/outbox.ts'
 import { createSqliteRunInbox } from '../../functions/adapters/sqlite/log/run-inbox.ts'
 import { createSqliteRunLease } from '../../functions/adapters/sqlite/log/run-lease.ts'
 import { createSqliteRunLog } from '../../functions/adapters/sqlite/log/run-log.ts'
@@ -46,6 +47,7 @@ export function openSqliteStore({ functions }: Script, outputs: MemoryOutputs): 
         reader: createSqliteLogReader(dependencies),
         janitor: createSqliteSessionJanitor(dependencies),
         deletion: createSqliteSessionDeletion(dependencies),
+        outbox: createSqliteOutbox(dependencies),
         keys: createSqliteKeyStore(dependencies),
         usage: createSqliteUsageLedger(dependencies),
       }

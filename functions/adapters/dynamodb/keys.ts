@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { DeliveryKey } from '../../domain/delivery.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { requiredText, type Item } from './attributes.ts'
 
@@ -26,6 +27,7 @@ export const RUN_PREFIX = '#RUN#'
 const CLAIM_PREFIX = '#KEY#'
 export const STEERING_PREFIX = '#STEER#'
 export const SOURCES_PREFIX = '#SOURCES#'
+export const DELIVERY_PREFIX = '#DELIVERY#'
 /** Digits of a number, so that texts sort as numbers do. */
 const NUMBER_DIGITS = 12
 
@@ -50,6 +52,8 @@ export const steeringKey = (key: SessionKey, id: string): ItemKey => ({
   sk: STEERING_PREFIX + id,
 })
 export const claimKey = (key: SessionKey, hash: string): ItemKey => ({ pk: partitionOf(key), sk: CLAIM_PREFIX + hash })
+/** What a run owes to a channel. */
+export const deliveryKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key), sk: DELIVERY_PREFIX + key.id })
 /** Numbers of sources, by the last of those that one completion records. */
 export const sourcesKey = (key: SessionKey, last: number): ItemKey => ({
   pk: partitionOf(key),
@@ -58,12 +62,15 @@ export const sourcesKey = (key: SessionKey, last: number): ItemKey => ({
 /** `#` sorts before the digits that ids begin with, so messages come after everything else. */
 export const messageKey = (key: SessionKey, id: string): ItemKey => ({ pk: partitionOf(key), sk: id })
 
-/** The index partitions of what the sweeper looks for. */
-export const shardsOf = (kind: 'due' | 'expiry'): string[] =>
+/** What the sweeper looks for: sessions with work, sessions that expire, deliveries. */
+export type DueKind = 'due' | 'expiry' | 'delivery'
+
+/** The index partitions of one kind. */
+export const shardsOf = (kind: DueKind): string[] =>
   Array.from({ length: DUE_SHARDS }, (_, shard) => `${kind}#${shard}`)
 
 /** The index partition of this session. */
-export function shardOf(kind: 'due' | 'expiry', key: SessionKey): string {
+export function shardOf(kind: DueKind, key: SessionKey): string {
   const tenant = firstByte(key.tenant)
   const session = firstByte(partitionOf(key)) % SHARDS_OF_A_TENANT
   return `${kind}#${(tenant + session) % DUE_SHARDS}`
@@ -80,6 +87,12 @@ export const sessionsGroup = (key: SessionKey): string =>
 /** All parts of a tenant's list. */
 export const sessionsGroups = (tenant: string): string[] =>
   Array.from({ length: LIST_SHARDS }, (_, shard) => `sessions#${tenant}#${shard}`)
+/** All parts of a tenant's list of deliveries of one kind. */
+export const deliveryGroups = (tenant: string, kind: string): string[] =>
+  Array.from({ length: LIST_SHARDS }, (_, shard) => `deliveries#${tenant}#${kind}#${shard}`)
+/** The place of a delivery among those of its kind. */
+export const deliveryGroup = (key: SessionKey, kind: string): string =>
+  `deliveries#${key.tenant}#${kind}#${firstByte(partitionOf(key)) % LIST_SHARDS}`
 export const ownerGroup = (tenant: string, owner: string): string => `owner#${tenant}#${printOf(owner)}`
 
 /** Digits of a time in milliseconds, so that texts sort as times do. */

@@ -1,6 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { HISTORY_SCHEMA } from './history/schema.ts'
-import { CONTEXT_SCHEMA, LOG_SCHEMA, SOURCES_SCHEMA, STEERING_SCHEMA, TEAM_SCHEMA } from './log/schema.ts'
+import {
+  CONTEXT_SCHEMA,
+  LOG_SCHEMA,
+  OUTBOX_SCHEMA,
+  SOURCES_SCHEMA,
+  STEERING_SCHEMA,
+  TEAM_SCHEMA,
+} from './log/schema.ts'
 import { USAGE_SCHEMA } from './log/usage-schema.ts'
 
 /** In the header of every file of ours. Files from before the first release have none; their rows cannot be read any more. */
@@ -12,7 +19,7 @@ const APPLICATION = 0x74747261
  */
 const MIGRATIONS: readonly string[] = [
   ...[LOG_SCHEMA, HISTORY_SCHEMA, USAGE_SCHEMA, STEERING_SCHEMA, CONTEXT_SCHEMA],
-  ...[SOURCES_SCHEMA, TEAM_SCHEMA],
+  ...[SOURCES_SCHEMA, TEAM_SCHEMA, OUTBOX_SCHEMA],
 ]
 
 /**

@@ -1,4 +1,5 @@
 import type { Budget } from '../../domain/budget.ts'
+import type { NewDelivery } from '../../domain/delivery.ts'
 import type { HistoryEntries, HistoryQuery } from '../../domain/history.ts'
 import type { Agent } from '../../domain/agent.ts'
 import type { Summary } from '../../domain/context.ts'
@@ -28,6 +29,8 @@ export interface Submission {
   /** Runs of the key that may be queued, running or paused at a time. */
   readonly mostActive?: number
   readonly budget?: Budget
+  /** What the run owes to a channel. */
+  readonly delivery?: NewDelivery
   readonly idempotency?: { readonly keyHash: string; readonly bodyHash: string }
 }
 

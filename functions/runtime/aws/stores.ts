@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { createDynamoLogImport } from '../../adapters/dynamodb/log/log-import.ts'
 import { createDynamoLogReader } from '../../adapters/dynamodb/log/log-reader.ts'
+import { createDynamoOutbox } from '../../adapters/dynamodb/log/outbox.ts'
 import { createDynamoRunInbox } from '../../adapters/dynamodb/log/run-inbox.ts'
 import { createDynamoRunLease } from '../../adapters/dynamodb/log/run-lease.ts'
 import { createDynamoRunLog } from '../../adapters/dynamodb/log/run-log.ts'
@@ -31,6 +32,7 @@ export function createAwsStores({ dynamodb, outputs, table, clock }: StoreDepend
       reader: createDynamoLogReader(rows),
       janitor: createDynamoSessionJanitor(rows),
       deletion: createDynamoSessionDeletion(rows),
+      outbox: createDynamoOutbox(rows),
       outputs,
       clock,
     },

@@ -1,5 +1,7 @@
 import type { Context } from 'aws-lambda'
 import type { SessionWorker } from '../../agent/serving/session-worker.ts'
+import type { DeliveryDriver } from '../../delivery/driver.ts'
+import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
 import type { TraceExport } from '../trace-export.ts'
@@ -17,6 +19,7 @@ const CUT_OFF_MS = 10_000
 export interface Invoked {
   readonly ports: { readonly clock: Clock; readonly queue: Pick<RunQueue, 'send'> }
   readonly worker: Pick<SessionWorker, 'idle' | 'callsEnded' | 'handOver' | 'cutOff' | 'resume'>
+  readonly deliveries: Pick<DeliveryDriver, 'idle' | 'handOver' | 'resume'>
   readonly logger: InvocationLogger
   readonly metrics: Pick<RunMetrics, 'flush'>
   /** Resolves once spans are recorded, where they are. */
@@ -35,11 +38,12 @@ export async function invoke<Result>(
   hops: number,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const { ports, worker, logger, metrics, stopMarginMs } = loop
+  const { ports, worker, deliveries, logger, metrics, stopMarginMs } = loop
   const traces = await loop.traces
   const over = new AbortController()
   logger.begin(context)
   worker.resume()
+  deliveries.resume()
   const before = (margin: number, step: () => unknown): Promise<unknown> =>
     ports.clock.sleep(Math.max(0, context.getRemainingTimeInMillis() - margin), over.signal).then(step, () => undefined)
   const handedOver = before(stopMarginMs, () => handOver(loop, hops + 1))
@@ -48,6 +52,7 @@ export async function invoke<Result>(
     return await work()
   } finally {
     await worker.idle()
+    await deliveries.idle()
     over.abort()
     await handedOver
     metrics.flush()
@@ -58,12 +63,18 @@ export async function invoke<Result>(
   }
 }
 
-async function handOver({ ports, worker, logger }: Invoked, hops: number): Promise<void> {
-  for (const key of await worker.handOver()) {
+async function handOver({ ports, worker, deliveries, logger }: Invoked, hops: number): Promise<void> {
+  for (const key of await leftBy({ worker, deliveries })) {
     if (hops > MOST_HOPS) logger.warn('a session was handed over too often and waits for a sweep', { ...key, hops })
     else
       await ports.queue.send({ ...key, hops }).catch((error: unknown) => {
         logger.error('handing over failed: a sweep will find the session', error, { ...key })
       })
   }
+}
+
+/** The sessions that the worker and the deliveries leave, each once. */
+async function leftBy({ worker, deliveries }: Pick<Invoked, 'worker' | 'deliveries'>): Promise<Iterable<SessionKey>> {
+  const left = await Promise.all([worker.handOver(), deliveries.handOver()])
+  return new Map(left.flat().map((key) => [`${key.tenant}/${key.session}`, key])).values()
 }

@@ -4,6 +4,7 @@ import type { StreamRecord } from '../../adapters/dynamodb/stream/row-records.ts
 import { createSystemClock } from '../../adapters/memory/system-clock.ts'
 import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
 import { sweep } from '../../agent/serving/sweeper.ts'
+import { hintDueDeliveries } from '../../delivery/due-deliveries.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
@@ -69,7 +70,10 @@ export function createSweeperHandler(settings: SweeperSettings): (event: unknown
   const queue = createSqsRunQueue({ client: openSqs(settings), queueUrl: settings.queueUrl, clock, report })
   return async (_event, context) => {
     logger.begin(context)
-    await sweep({ ...ports, queue, logger }, clock.now() + context.getRemainingTimeInMillis() - MARGIN_MS)
+    const deadline = clock.now() + context.getRemainingTimeInMillis() - MARGIN_MS
+    // Each gets a share of the time.
+    await hintDueDeliveries({ ...ports, queue, logger }, (clock.now() + deadline) / 2)
+    await sweep({ ...ports, queue, logger }, deadline)
     if (Math.floor(clock.now() / 60_000) % LOOK_EVERY_MINUTES === 0)
       await stripFailures(settings, stripDeleted(isDeleted(ports.sessions)), clock.now() - LOOK_BACK_MS)
   }

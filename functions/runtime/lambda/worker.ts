@@ -12,16 +12,17 @@ export function createWorkerHandler(
   settings: LoopSettings,
 ): (event: SQSEvent, context: Context) => Promise<SQSBatchResponse> {
   const loop = openLoop(settings)
-  const { ports, worker, logger } = loop
+  const { ports, worker, deliveries, logger } = loop
   const countFailure = createFailureMetric(settings.environment, 'FailedHints')
   return async (event, context) => {
     const deadline = ports.clock.now() + context.getRemainingTimeInMillis() - settings.stopMarginMs
     const serve = async ({ body, messageId }: SQSRecord): Promise<void> => {
       try {
         const hint = decodeHint(body)
-        await invoke(loop, context, hint.hops ?? 0, () => {
+        await invoke(loop, context, hint.hops ?? 0, async () => {
           logger.identify({ tenant: hint.tenant, session: hint.session })
-          return serveHint({ ...ports, worker }, hint, deadline)
+          await deliveries.serve(hint)
+          await serveHint({ ...ports, worker }, hint, deadline)
         })
       } catch (error) {
         logger.error('serving a hint failed', error, { message_id: messageId })

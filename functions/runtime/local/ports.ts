@@ -11,6 +11,7 @@ import { createSqliteHistoryProjection } from '../../adapters/sqlite/history/pro
 import { createSqliteKeyStore } from '../../adapters/sqlite/key-store.ts'
 import { createSqliteLogImport } from '../../adapters/sqlite/log/log-import.ts'
 import { createSqliteLogReader } from '../../adapters/sqlite/log/log-reader.ts'
+import { createSqliteOutbox } from '../../adapters/sqlite/log/outbox.ts'
 import { createSqliteRunInbox } from '../../adapters/sqlite/log/run-inbox.ts'
 import { createSqliteRunLease } from '../../adapters/sqlite/log/run-lease.ts'
 import { createSqliteRunLog } from '../../adapters/sqlite/log/run-log.ts'
@@ -53,6 +54,7 @@ export function openLocalPorts(
     reader: createSqliteLogReader(rows),
     janitor: createSqliteSessionJanitor(rows),
     deletion: createSqliteSessionDeletion(rows),
+    outbox: createSqliteOutbox(rows),
     keys: createSqliteKeyStore(rows),
     usage: createSqliteUsageLedger(rows),
     outputs,

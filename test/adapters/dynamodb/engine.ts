@@ -9,6 +9,7 @@ import { createDynamoKeyStore } from '../../../functions/adapters/dynamodb/key-s
 import { createDynamoLogImport } from '../../../functions/adapters/dynamodb/log/log-import.ts'
 import { createDynamoLogReader } from '../../../functions/adapters/dynamodb/log/log-reader.ts'
 import { createDynamoMessageRows } from '../../../functions/adapters/dynamodb/stream/message-rows.ts'
+import { createDynamoOutbox } from '../../../functions/adapters/dynamodb/log/outbox.ts'
 import { createDynamoRunInbox } from '../../../functions/adapters/dynamodb/log/run-inbox.ts'
 import { createDynamoRunLease } from '../../../functions/adapters/dynamodb/log/run-lease.ts'
 import { createDynamoRunLog } from '../../../functions/adapters/dynamodb/log/run-log.ts'
@@ -71,6 +72,7 @@ export const dynamodbPorts = (dependencies: DynamoDependencies): SessionPorts =>
   reader: createDynamoLogReader(dependencies),
   janitor: createDynamoSessionJanitor(dependencies),
   deletion: createDynamoSessionDeletion(dependencies),
+  outbox: createDynamoOutbox(dependencies),
   keys: createDynamoKeyStore(dependencies),
   usage: createDynamoUsageLedger(dependencies),
 })

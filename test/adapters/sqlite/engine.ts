@@ -6,6 +6,7 @@ import type { HistoryProjection } from '../../../functions/adapters/sqlite/histo
 import * as keys from '../../../functions/adapters/sqlite/key-store.ts'
 import * as imports from '../../../functions/adapters/sqlite/log/log-import.ts'
 import * as reader from '../../../functions/adapters/sqlite/log/log-reader.ts'
+import * as outbox from '../../../functions/adapters/sqlite/log/outbox.ts'
 import * as inbox from '../../../functions/adapters/sqlite/log/run-inbox.ts'
 import * as lease from '../../../functions/adapters/sqlite/log/run-lease.ts'
 import * as log from '../../../functions/adapters/sqlite/log/run-log.ts'
@@ -27,11 +28,14 @@ export interface SqliteModules {
   readonly reader: typeof reader
   readonly janitor: typeof janitor
   readonly deletion: typeof deletion
+  readonly outbox: typeof outbox
   readonly keys: typeof keys
   readonly usage: typeof usage
 }
 
-const SQLITE: SqliteModules = { database, sessions, inbox, lease, log, imports, reader, janitor, deletion, keys, usage }
+const SQLITE: SqliteModules = {
+  ...{ database, sessions, inbox, lease, log, imports, reader, janitor, deletion, outbox, keys, usage },
+}
 
 /** SQLite in a file of its own, with a second connection as the other process; removed when closed. */
 export const sqliteEngine: Engine = {
@@ -77,6 +81,7 @@ function portsOn(modules: SqliteModules, connection: database.Database, clock: M
     reader: modules.reader.createSqliteLogReader(dependencies),
     janitor: modules.janitor.createSqliteSessionJanitor(dependencies),
     deletion: modules.deletion.createSqliteSessionDeletion(dependencies),
+    outbox: modules.outbox.createSqliteOutbox(dependencies),
     keys: modules.keys.createSqliteKeyStore(dependencies),
     usage: modules.usage.createSqliteUsageLedger(dependencies),
   }

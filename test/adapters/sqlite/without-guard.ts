@@ -16,6 +16,7 @@ const MODULES: { readonly [name in keyof SqliteModules]: string } = {
   imports: 'log/log-import.ts',
   janitor: 'log/session-janitor.ts',
   deletion: 'log/session-deletion.ts',
+  outbox: 'log/outbox.ts',
   keys: 'key-store.ts',
   usage: 'log/usage-ledger.ts',
 }

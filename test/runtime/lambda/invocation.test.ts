@@ -44,9 +44,15 @@ function invoked({ ports, worker }: Harness, begun: Promise<void> = Promise.reso
     milliseconds < A_SECOND ? begun : ports.clock.sleep(milliseconds, signal)
   return {
     seen,
-    loop: { ports: { clock: { ...ports.clock, sleep }, queue }, worker, logger, metrics, traces, stopMarginMs: 1_000 },
+    loop: {
+      ports: { clock: { ...ports.clock, sleep }, queue },
+      ...{ worker, deliveries: NO_DELIVERIES, logger, metrics, traces },
+      stopMarginMs: 1_000,
+    },
   }
 }
+
+const NO_DELIVERIES = { idle: async () => undefined, handOver: async () => [], resume: () => undefined }
 
 const left = (milliseconds: number): Context => ({ getRemainingTimeInMillis: () => milliseconds }) as Context
 let begin = (): void => undefined

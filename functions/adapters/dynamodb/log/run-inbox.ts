@@ -8,6 +8,7 @@ import { numberAt, requiredText, textAt, toItem, type Item } from '../attributes
 import { countActions } from './active-runs.ts'
 import { requireBudgetOf } from './budget.ts'
 import { resolveCalls } from './call-resolutions.ts'
+import { deliveryActions } from './delivery-item.ts'
 import { absent, all, any, below, is, present, together, type Change, type Condition } from '../expressions.ts'
 import { renewExpiry, seconds } from './expiry.ts'
 import { headerOf, isNotBlocked, live, liveHeader, notCancelled, woken } from './header-item.ts'
@@ -72,7 +73,11 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
   await requireAcceptable(rows, key, state, newRun)
   await requireBudgetOf(table, key.tenant, newRun, now)
   const run = acceptedRun(newRun, nextId(state.tail, now), now)
-  const claimed = [...claimActions(key, newRun, run.id, now), ...(await countActions(rows, key, newRun, run.id))]
+  const claimed = [
+    ...claimActions(key, newRun, run.id, now),
+    ...(await countActions(rows, key, newRun, run.id)),
+    ...deliveryActions({ ...key, id: run.id }, newRun, now),
+  ]
   return newRun.startAs !== undefined && isIdle(state)
     ? startAtOnce(rows, key, header, run, { owner: newRun.startAs, now, claimed })
     : putInQueue(rows, key, state, run, { now, claimed })

@@ -1,10 +1,12 @@
 import { TooltrailError } from '../../../domain/errors.ts'
+import { newDelivery } from '../../../domain/delivery.ts'
 import { nextId } from '../../../domain/ids.ts'
 import { isEnded, type Run } from '../../../domain/run.ts'
 import { acceptedRun, requireRoom } from '../../../domain/run-changes.ts'
 import { isBlocked, isFree, type SessionKey } from '../../../domain/session.ts'
 import type { Cancelled, Enqueued, NewRun, RunInbox } from '../../../ports/run-inbox.ts'
 import { resolveCalls } from './call-resolutions.ts'
+import { insertDelivery } from './delivery-rows.ts'
 import { runStatusCode } from './codes.ts'
 import { readOne, transaction, write, type Database } from '../database.ts'
 import { writeLog, type LogDependencies } from './write.ts'
@@ -40,6 +42,8 @@ function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: NewRun)
     requireBudgetOf(database, key, newRun, now)
     const run = acceptedRun(newRun, nextId(row.tail ?? undefined, now), now)
     rememberClaim(database, row, newRun, run.id, now)
+    if (newRun.delivery !== undefined)
+      insertDelivery(database, row.number, newDelivery({ ...key, id: run.id }, newRun.delivery, now))
     const accepted: SessionRow = { ...row, tail: run.id, run: run.id, runStatus: runStatusCode(run.status) }
     return newRun.startAs !== undefined && isIdle(row)
       ? startAtOnce(database, row, accepted, run, { owner: newRun.startAs, now })

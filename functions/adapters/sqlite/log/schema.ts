@@ -142,3 +142,20 @@ export const TEAM_SCHEMA = `
 ALTER TABLE messages ADD COLUMN parent TEXT;
 CREATE INDEX messages_of_member ON messages (session, parent, id) WHERE parent IS NOT NULL;
 `
+
+/** What runs owe to channels, by session. `due` is null when a delivery is over. */
+export const OUTBOX_SCHEMA = `
+CREATE TABLE deliveries (
+  session INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  status TEXT NOT NULL,
+  due INTEGER,
+  mark TEXT NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (session, id)
+) WITHOUT ROWID;
+CREATE INDEX deliveries_due ON deliveries (tenant, due) WHERE due IS NOT NULL;
+CREATE INDEX deliveries_of_tenant ON deliveries (tenant, kind, id);
+`

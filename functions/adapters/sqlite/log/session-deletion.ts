@@ -89,6 +89,7 @@ function removeRows(database: Database, history: HistoryProjection, key: Session
     if (messages + runs >= limit) return { more: true }
     write(database, 'DELETE FROM claims WHERE session = ?', row.number)
     write(database, 'DELETE FROM contexts WHERE session = ?', row.number)
+    write(database, 'DELETE FROM deliveries WHERE session = ?', row.number)
     write(database, 'DELETE FROM sources WHERE session = ?', row.number)
     write(database, 'DELETE FROM details WHERE session = ?', row.number)
     return { more: false }

@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import { newDelivery, type Delivery, type DeliveryKey } from '../../../domain/delivery.ts'
+import type { NewRun } from '../../../ports/run-inbox.ts'
+import { flagAt, numberAt, requiredText, textAt, toItem, type Item, type Scalar } from '../attributes.ts'
+import { absent } from '../expressions.ts'
+import { DELIVERY_PREFIX, deliveryGroup, deliveryKey, sessionOf, shardOf } from '../keys.ts'
+import type { Action } from '../table.ts'
+
+/** What the write that accepts a run must also contain for what the run owes to a channel. */
+export function deliveryActions(key: DeliveryKey, { delivery }: Pick<NewRun, 'delivery'>, now: number): Action[] {
+  return delivery === undefined ? [] : [putDelivery(newDelivery(key, delivery, now))]
+}
+
+/** Puts a new delivery. `group` and `at` list it, `due_shard` and `due` find it when it is due. */
+export function putDelivery(delivery: Omit<Delivery, 'mark'>): Action {
+  const { kind, target, createdAt } = delivery
+  const fixed = { kind, target: JSON.stringify(target), created_at: createdAt }
+  const place = { group: deliveryGroup(delivery, kind), at: delivery.id }
+  return {
+    put: toItem({ ...deliveryKey(delivery), ...fixed, ...place, mark: randomUUID(), ...fieldsOf(delivery) }),
+    when: absent('pk'),
+  }
+}
+
+/** The attributes that change; what a delivery does not have is undefined. */
+export function fieldsOf(delivery: Omit<Delivery, 'mark'>): Record<string, Scalar | undefined> {
+  const { status, state, owner, due, hinted, failures } = delivery
+  const shard = due === undefined ? undefined : shardOf('delivery', delivery)
+  return { status, state: JSON.stringify(state), claimed_by: owner, due, due_shard: shard, hinted, failures }
+}
+
+/** The delivery that an item holds. */
+export function deliveryOf(item: Item): Delivery {
+  const hinted: true | undefined = flagAt(item, 'hinted') || undefined
+  return {
+    ...sessionOf(item),
+    id: requiredText(item, 'sk').slice(DELIVERY_PREFIX.length),
+    kind: requiredText(item, 'kind'),
+    // `putDelivery` and the changes after it wrote these from a delivery.
+    target: JSON.parse(requiredText(item, 'target')) as Delivery['target'],
+    status: requiredText(item, 'status') as Delivery['status'],
+    state: JSON.parse(requiredText(item, 'state')) as Delivery['state'],
+    mark: requiredText(item, 'mark'),
+    ...definedFields({ owner: textAt(item, 'claimed_by'), due: numberAt(item, 'due'), hinted }),
+    failures: numberAt(item, 'failures') ?? 0,
+    createdAt: numberAt(item, 'created_at') ?? 0,
+  }
+}

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto'
+import { changedDelivery, newDelivery, type Delivery, type DeliveryKey } from '../../../domain/delivery.ts'
+import { fairShares } from '../../../domain/fair-shares.ts'
+import type { DeliveryFilter, Outbox } from '../../../ports/outbox.ts'
+import { numberAt, requiredText, textAt, type Item } from '../attributes.ts'
+import { all, below, is, startsWith } from '../expressions.ts'
+import {
+  DELIVERY_PREFIX,
+  deliveryGroups,
+  deliveryKey,
+  DUE_INDEX,
+  GROUP_INDEX,
+  headerKey,
+  partitionOf,
+  sessionOf,
+  shardsOf,
+} from '../keys.ts'
+import { createTable, type Table, type TableDependencies } from '../table.ts'
+import { deliveryOf, fieldsOf, putDelivery } from './delivery-item.ts'
+import { live } from './header-item.ts'
+
+/** Deliveries read for one page at most, if only they themselves show whether they match. */
+const MOST_READ = 500
+
+/** What runs owe to channels, on DynamoDB: items in their session's partition. */
+export function createDynamoOutbox(dependencies: TableDependencies): Outbox {
+  const table = createTable(dependencies)
+  const { clock } = dependencies
+  return {
+    async add(key, delivery, state) {
+      const put = putDelivery({ ...newDelivery(key, delivery, clock.now()), state })
+      return (await table.write([{ check: headerKey(key), when: live }, put])) === undefined
+    },
+    async read(key) {
+      const item = await table.read(deliveryKey(key))
+      return item && deliveryOf(item)
+    },
+    async pending(key, limit) {
+      const found: Delivery[] = []
+      const keys = all(is('pk', partitionOf(key)), startsWith('sk', DELIVERY_PREFIX))
+      for await (const item of table.query({ keys, filter: is('status', 'pending') })) {
+        found.push(deliveryOf(item))
+        if (found.length >= limit) break
+      }
+      return found
+    },
+    async change(seen, change) {
+      const now = { ...changedDelivery(seen, change), mark: randomUUID() }
+      const fields = Object.entries({ ...fieldsOf(now), mark: now.mark })
+      const remove = fields.flatMap(([name, value]) => (value === undefined ? [name] : []))
+      const to = { set: Object.fromEntries(fields), remove }
+      const { done, item } = await table.update(deliveryKey(seen), is('mark', seen.mark), to)
+      // Also when the response of the write was lost, and its repetition was refused.
+      return done || (item !== undefined && textAt(item, 'mark') === now.mark) ? now : undefined
+    },
+    async due(now, limit) {
+      const found = await Promise.all(shardsOf('delivery').map((shard) => dueOf(table, shard, now, limit)))
+      return fairShares(found.flat(), limit)
+    },
+    list: (filter) => listDeliveries(table, filter),
+    async find(tenant, kind, id) {
+      const [found] = await listed(table, tenant, kind, (group) => all(is('group', group), is('at', id)), 1)
+      const item = found && (await table.read(deliveryKey(found)))
+      return item && deliveryOf(item)
+    },
+  }
+}
+
+async function dueOf(table: Table, shard: string, now: number, limit: number) {
+  const found: { key: DeliveryKey; due: number }[] = []
+  const keys = all(is('due_shard', shard), below('due', now + 1))
+  for await (const item of table.query({ index: DUE_INDEX, keys, pageSize: Math.min(limit, 1_000) })) {
+    found.push({ key: keyOf(item), due: numberAt(item, 'due') ?? 0 })
+    if (found.length >= limit) break
+  }
+  return found
+}
+
+const keyOf = (item: Item): DeliveryKey => ({
+  ...sessionOf(item),
+  id: requiredText(item, 'sk').slice(DELIVERY_PREFIX.length),
+})
+
+/** Entries of the tenant's list, newest first; at most `limit`. */
+async function listed(
+  table: Table,
+  tenant: string,
+  kind: string,
+  keysOf: (group: string) => ReturnType<typeof all>,
+  limit: number,
+): Promise<DeliveryKey[]> {
+  const ofGroup = async (group: string): Promise<DeliveryKey[]> => {
+    const found: DeliveryKey[] = []
+    const range = { index: GROUP_INDEX, keys: keysOf(group), descending: true, pageSize: limit }
+    for await (const item of table.query(range)) {
+      found.push(keyOf(item))
+      if (found.length >= limit) break
+    }
+    return found
+  }
+  const groups = await Promise.all(deliveryGroups(tenant, kind).map(ofGroup))
+  return groups
+    .flat()
+    .toSorted((left, right) => (left.id < right.id ? 1 : -1))
+    .slice(0, limit)
+}
+
+async function listDeliveries(table: Table, filter: DeliveryFilter): ReturnType<Outbox['list']> {
+  const { tenant, kind, status, limit } = filter
+  const items =
+    filter.session === undefined
+      ? await newestOfTenant(table, filter)
+      : await newestOfSession(table, { tenant, session: filter.session }, filter.after)
+  const read = items.map(deliveryOf)
+  const found = read.filter((one) => one.kind === kind && (status === undefined || one.status === status))
+  const page = found.slice(0, limit)
+  const stopped = read.length >= MOST_READ ? read.at(-1)?.id : undefined
+  const next = found.length > limit ? page.at(-1)?.id : stopped
+  return { deliveries: page, ...(next === undefined ? {} : { next }) }
+}
+
+async function newestOfTenant(table: Table, { tenant, kind, status, limit, after }: DeliveryFilter): Promise<Item[]> {
+  const before = after === undefined ? [] : [below('at', after)]
+  const keysOf = (group: string) => all(is('group', group), ...before)
+  const keys = await listed(table, tenant, kind, keysOf, status === undefined ? limit + 1 : MOST_READ)
+  return (await table.readMany(keys.map(deliveryKey))).filter((item) => item !== undefined)
+}
+
+async function newestOfSession(
+  table: Table,
+  key: { readonly tenant: string; readonly session: string },
+  after: string | undefined,
+): Promise<Item[]> {
+  const found: Item[] = []
+  const keys = all(is('pk', partitionOf(key)), startsWith('sk', DELIVERY_PREFIX))
+  for await (const item of table.query({ keys, descending: true })) {
+    if (after !== undefined && keyOf(item).id >= after) continue
+    found.push(item)
+    if (found.length >= MOST_READ) break
+  }
+  return found
+}

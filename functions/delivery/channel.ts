@@ -1,0 +1,44 @@
+import type { Delivery } from '../domain/delivery.ts'
+import type { RunEvent } from '../domain/events.ts'
+import type { JsonObject } from '../domain/json.ts'
+import type { Run } from '../domain/run.ts'
+
+/** One delivery that this process has claimed, for as long as `signal` has not aborted. */
+export interface Work {
+  /** As it was last saved. */
+  readonly delivery: Delivery
+  /** The run that owes it, or the one that it was merged into, read after the claim. It has started. */
+  readonly run: Run
+  /** Aborts when the claim is lost, and when this process stops: begin nothing then. */
+  readonly signal: AbortSignal
+  /**
+   * The run's events from its beginning: those of its log, then live ones, until it ends or pauses. Ends without a terminal event
+   * when `signal` aborts.
+   */
+  events(): AsyncIterable<RunEvent>
+  /**
+   * Replaces the delivery's state, durably when it resolves. Rejects when the claim is lost: then nothing is stored, and nothing
+   * may be sent. Save what you intend before you do it, and what came of it afterwards.
+   */
+  save(state: JsonObject): Promise<void>
+}
+
+export type Outcome =
+  /** It is over. */
+  | { readonly status: 'delivered' | 'failed'; readonly state?: JsonObject }
+  /** Look again at this time (milliseconds since 1970), or when the run goes on. */
+  | { readonly again: number; readonly state?: JsonObject }
+
+/** Where deliveries of one kind go. */
+export interface Channel {
+  /**
+   * When the process that executes a run begins to deliver: with the run, to show its progress, or when it has paused or ended.
+   * What was left by others is taken up in either case.
+   */
+  readonly begins: 'start' | 'end'
+  /**
+   * Brings a delivery as far as it goes now. It may have been begun by a process that died after any of its awaits: the saved
+   * state tells what was intended. Rejects for failures that the channel does not know; it is then called again later.
+   */
+  deliver(work: Work): Promise<Outcome>
+}

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto'
+import type { Delivery } from '../domain/delivery.ts'
+import { HEARTBEAT_MS, LEASE_MARGIN_MS, LEASE_MS } from '../domain/session.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { DeliveryChange, Outbox } from '../ports/outbox.ts'
+
+/** Somebody else has the delivery now, or it is gone with its session. */
+export class ClaimLost extends Error {
+  override readonly name = 'ClaimLost'
+}
+
+export interface Claim {
+  /** As it is stored. */
+  readonly delivery: Delivery
+  /** Aborts when the claim is lost or the given signal aborts. */
+  readonly signal: AbortSignal
+  /** Rejects with `ClaimLost`. Changes come one after the other. */
+  change(change: DeliveryChange): Promise<void>
+  /** Stops renewing. */
+  end(): Promise<void>
+}
+
+interface Dependencies {
+  readonly outbox: Outbox
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** Whether nobody works on it, or whoever did has not renewed the claim. */
+export const isUnclaimed = ({ owner, due = 0 }: Delivery, now: number): boolean => owner === undefined || due <= now
+
+/** Claims a delivery that is unclaimed, and keeps the claim until it is ended. Undefined if another process was faster. */
+export async function claimDelivery(
+  { outbox, clock, logger }: Dependencies,
+  seen: Delivery,
+  stopping: AbortSignal,
+): Promise<Claim | undefined> {
+  let until = clock.now() + LEASE_MS
+  const claimed = await outbox.change(seen, { owner: randomUUID(), due: until, hinted: null })
+  if (claimed === undefined) return undefined
+  let delivery: Delivery = claimed
+  let last: Promise<unknown> = Promise.resolve()
+  const lost = new AbortController()
+  const ended = new AbortController()
+  const signal = AbortSignal.any([lost.signal, stopping])
+
+  function change(to: DeliveryChange): Promise<void> {
+    const done = last.then(async () => {
+      if (lost.signal.aborted) throw new ClaimLost(`delivery ${delivery.id} is no longer ours`)
+      const sent = clock.now()
+      const due = to.due === undefined ? sent + LEASE_MS : to.due
+      const changed = await outbox.change(delivery, { ...to, due })
+      if (changed === undefined) {
+        lost.abort()
+        throw new ClaimLost(`delivery ${delivery.id} was taken by another process, or deleted`)
+      }
+      delivery = changed
+      until = due ?? Infinity
+    })
+    last = done.catch(() => undefined)
+    return done
+  }
+
+  const renewing = (async () => {
+    while (!ended.signal.aborted && !lost.signal.aborted) {
+      await clock.sleep(HEARTBEAT_MS, ended.signal).catch(() => undefined)
+      if (ended.signal.aborted) return
+      await change({}).catch((error: unknown) => {
+        if (!(error instanceof ClaimLost)) logger.warn('renewing a claim failed', { error: String(error) })
+      })
+      if (clock.now() > until - LEASE_MARGIN_MS) lost.abort()
+    }
+  })()
+
+  return {
+    get delivery() {
+      return delivery
+    },
+    signal,
+    change,
+    async end() {
+      ended.abort()
+      await renewing
+    },
+  }
+}

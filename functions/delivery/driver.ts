@@ -1,0 +1,193 @@
+import { runOfDelivery } from '../domain/delivery.ts'
+import type { Delivery, DeliveryKey } from '../domain/delivery.ts'
+import { isTerminal, type RunEvent } from '../domain/events.ts'
+import type { Run } from '../domain/run.ts'
+import type { SessionKey } from '../domain/session.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { LogReader } from '../ports/log-reader.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { Outbox } from '../ports/outbox.ts'
+import type { Channel, Outcome } from './channel.ts'
+import { claimDelivery, ClaimLost, isUnclaimed, type Claim } from './claim.ts'
+
+/** Deliveries that hints may have under way in one process; the sweeper finds the others again. */
+const MOST_BY_HINT = 100
+/** Milliseconds between two looks at a delivery of a run of this process that another process still has. */
+const TAKEN_MS = 1_000
+/** Looks: together they take longer than the claim of a process that died. */
+const TAKEN_LOOKS = 75
+/** Milliseconds until the next look at what a run owes that has not begun, or whose session is being deleted. */
+const QUEUED_MS = 60_000
+/** After a failure that the channel does not know: milliseconds, doubled each time, and how often. */
+const FIRST_RETRY_MS = 5_000
+const LONGEST_RETRY_MS = 600_000
+const MOST_FAILURES = 20
+
+export interface DriverDependencies {
+  readonly outbox: Outbox
+  readonly reader: Pick<LogReader, 'run'>
+  readonly follow: (
+    key: SessionKey,
+    runId: string,
+    options: { readonly signal: AbortSignal },
+  ) => AsyncIterable<RunEvent>
+  readonly channels: ReadonlyMap<string, Channel>
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+export interface DeliveryDriver {
+  /** Takes note of an event of a run that this process executes. Never waits. */
+  observe(key: SessionKey, event: RunEvent): void
+  /** Takes up what is due of a session. Rejects when the store fails; what it began goes on after it has resolved. */
+  serve(key: SessionKey): Promise<void>
+  /** Resolves when nothing is under way. */
+  idle(): Promise<void>
+  /** Stops what is under way, and leaves it to other processes. Resolves with the sessions of what was left. */
+  handOver(): Promise<readonly SessionKey[]>
+  /** Accepts work again. */
+  resume(): void
+}
+
+/** Delivers what runs owe to channels: those of this process's runs with their events, others when they are due. */
+export function createDeliveryDriver(dependencies: DriverDependencies): DeliveryDriver {
+  const { outbox, channels, clock, logger } = dependencies
+  const underWay = new Map<string, { readonly key: DeliveryKey; readonly done: Promise<void>; again: boolean }>()
+  let stopping = new AbortController()
+
+  function begin(key: DeliveryKey, how: 'by_run' | 'by_hint'): void {
+    if (stopping.signal.aborted) return
+    const name = `${key.tenant}/${key.session}/${key.id}`
+    const current = underWay.get(name)
+    if (current !== undefined) {
+      current.again ||= how === 'by_run'
+      return
+    }
+    if (how === 'by_hint' && underWay.size >= MOST_BY_HINT) return
+    const work = async (): Promise<void> => {
+      try {
+        do {
+          entry.again = false
+          await deliverOnce(dependencies, key, how, stopping.signal)
+        } while (entry.again && !stopping.signal.aborted)
+      } catch (error) {
+        // The row is still there: a sweep will find it.
+        logger.error('delivering failed', error, { ...key })
+      } finally {
+        underWay.delete(name)
+      }
+    }
+    const entry = { key, again: false, done: Promise.resolve().then(work) }
+    underWay.set(name, entry)
+  }
+
+  const allDone = async (): Promise<void> => {
+    while (underWay.size > 0) await Promise.allSettled([...underWay.values()].map(({ done }) => done))
+  }
+
+  return {
+    observe(key, event) {
+      if (!('run' in event) || event.run.delivery === undefined) return
+      const begins = channels.get(event.run.delivery)?.begins
+      const isStart = event.type === 'run.started' || event.type === 'run.resumed'
+      if (begins === undefined || !(begins === 'start' ? isStart : isTerminal(event))) return
+      begin({ tenant: key.tenant, session: key.session, id: event.run.id }, 'by_run')
+    },
+    async serve(key) {
+      for (const delivery of await outbox.pending(key, MOST_BY_HINT))
+        if (delivery.hinted === true || (delivery.due ?? 0) <= clock.now()) begin(delivery, 'by_hint')
+    },
+    idle: allDone,
+    async handOver() {
+      stopping.abort()
+      const keys = [...underWay.values()].map(({ key: { tenant, session } }) => ({ tenant, session }))
+      await allDone()
+      return keys
+    },
+    resume: () => void (stopping = new AbortController()),
+  }
+}
+
+async function deliverOnce(
+  dependencies: DriverDependencies,
+  key: DeliveryKey,
+  how: 'by_run' | 'by_hint',
+  stopping: AbortSignal,
+): Promise<void> {
+  const seen = await unclaimed(dependencies, key, how, stopping)
+  if (seen === undefined) return
+  const channel = dependencies.channels.get(seen.kind)
+  const run = await runOf(dependencies, seen)
+  if (channel === undefined || run === undefined || run.status === 'queued') {
+    const later = channel === undefined ? LONGEST_RETRY_MS : QUEUED_MS
+    await dependencies.outbox.change(seen, { due: dependencies.clock.now() + later, owner: null, hinted: null })
+    return
+  }
+  const claim = await claimDelivery(dependencies, seen, stopping)
+  if (claim === undefined) return
+  try {
+    const outcome = await outcomeOf(dependencies, channel, claim, run)
+    await settle(claim, outcome)
+  } catch (error) {
+    if (!(error instanceof ClaimLost)) throw error
+  } finally {
+    await claim.end()
+  }
+}
+
+/** The delivery if it can be claimed now. One of a run that is executed here is waited for. */
+async function unclaimed(
+  { outbox, clock }: DriverDependencies,
+  key: DeliveryKey,
+  how: 'by_run' | 'by_hint',
+  stopping: AbortSignal,
+): Promise<Delivery | undefined> {
+  for (let look = 0; look < TAKEN_LOOKS && !stopping.aborted; look++) {
+    const seen = await outbox.read(key)
+    if (seen === undefined || seen.status !== 'pending') return undefined
+    if (isUnclaimed(seen, clock.now())) return seen
+    if (how === 'by_hint') return undefined
+    await clock.sleep(TAKEN_MS, stopping).catch(() => undefined)
+  }
+  return undefined
+}
+
+/** The run as it is now that the delivery is claimed; or the one that it was merged into. */
+async function runOf({ reader }: DriverDependencies, delivery: Delivery): Promise<Run | undefined> {
+  const run = await reader.run(delivery, runOfDelivery(delivery))
+  return run?.mergedInto === undefined ? run : reader.run(delivery, run.mergedInto)
+}
+
+type End = Outcome & { readonly failures?: number }
+
+async function outcomeOf(dependencies: DriverDependencies, channel: Channel, claim: Claim, before: Run): Promise<End> {
+  const { clock, logger, follow } = dependencies
+  const { signal } = claim
+  try {
+    const run = (await runOf(dependencies, claim.delivery)) ?? before
+    return await channel.deliver({
+      get delivery() {
+        return claim.delivery
+      },
+      run,
+      signal,
+      events: () => follow(claim.delivery, run.id, { signal }),
+      save: (state) => claim.change({ state }),
+    })
+  } catch (error) {
+    if (error instanceof ClaimLost) throw error
+    // It was told to stop: another process goes on at once.
+    if (signal.aborted) return { again: clock.now() }
+    const failures = claim.delivery.failures + 1
+    const { tenant, session, id, kind } = claim.delivery
+    logger.error('a channel failed', error, { tenant, session, delivery: id, kind, failures })
+    if (failures >= MOST_FAILURES) return { status: 'failed', failures }
+    return { again: clock.now() + Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS), failures }
+  }
+}
+
+async function settle(claim: Claim, { failures = 0, state, ...outcome }: End): Promise<void> {
+  const kept = { owner: null, hinted: null, failures, ...(state === undefined ? {} : { state }) }
+  if ('status' in outcome) await claim.change({ ...kept, status: outcome.status, due: null })
+  else await claim.change({ ...kept, due: outcome.again })
+}

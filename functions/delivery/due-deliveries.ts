@@ -1,0 +1,68 @@
+import type { Clock } from '../ports/clock.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { Outbox } from '../ports/outbox.ts'
+import type { RunQueue } from '../ports/run-queue.ts'
+
+/** Due deliveries read at a time, and pages of one sweep. */
+const PAGE = 200
+const PAGES = 20
+/** Milliseconds after which one that got a hint is looked at again, behind those that got none. */
+const HINTED_MS = 10_000
+
+interface Dependencies {
+  readonly outbox: Outbox
+  readonly queue: Pick<RunQueue, 'send'>
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/**
+ * Sends hints for deliveries that are due: retries whose time has come, and what dead processes and lost hints left. Each is then
+ * postponed behind those that got none. Ends at `deadline` (milliseconds since 1970); the next sweep finds what is left.
+ */
+export async function hintDueDeliveries(dependencies: Dependencies, deadline = Infinity): Promise<void> {
+  const { outbox, clock } = dependencies
+  const seen = new Set<string>()
+  for (let page = 0; page < PAGES && clock.now() <= deadline; page++) {
+    const due = await outbox.due(clock.now(), PAGE)
+    const unseen = due.filter(({ key }) => !seen.has(`${key.tenant}/${key.session}/${key.id}`))
+    for (const { key } of unseen) {
+      if (clock.now() > deadline) return
+      seen.add(`${key.tenant}/${key.session}/${key.id}`)
+      await hint(dependencies, key)
+    }
+    if (due.length < PAGE || unseen.length === 0) return
+  }
+}
+
+/** Marked first: whoever gets the hint takes what is marked, although it is no longer due. */
+async function hint({ outbox, queue, clock, logger }: Dependencies, key: Parameters<Outbox['read']>[0]): Promise<void> {
+  try {
+    const delivery = await outbox.read(key)
+    if (delivery === undefined || (delivery.due ?? Infinity) > clock.now()) return
+    const marked = await outbox.change(delivery, { owner: null, hinted: true, due: clock.now() + HINTED_MS })
+    if (marked !== undefined) await queue.send({ tenant: key.tenant, session: key.session })
+  } catch (error) {
+    logger.error('hinting at a delivery failed', error, { ...key })
+  }
+}
+
+/** Sweeps repeatedly until stopped; `stop` resolves when the current sweep has ended. */
+export function startDueDeliveries(dependencies: Dependencies, everyMs: number): { stop(): Promise<void> } {
+  const stopping = new AbortController()
+  const { clock, logger } = dependencies
+  const done = (async () => {
+    while (!stopping.signal.aborted) {
+      await hintDueDeliveries(dependencies).catch((error: unknown) =>
+        logger.error('a sweep of deliveries failed', error),
+      )
+      await clock.sleep(everyMs, stopping.signal).catch(() => undefined)
+    }
+  })()
+  return {
+    async stop() {
+      stopping.abort()
+      await done
+    },
+  }
+}

@@ -1,0 +1,164 @@
+import { afterEach, expect, test } from 'vitest'
+import type { Channel, Outcome, Work } from '../../functions/delivery/channel.ts'
+import type { Delivery } from '../../functions/domain/delivery.ts'
+import type { SessionKey } from '../../functions/domain/session.ts'
+import { createDeliveryDriver } from '../../functions/delivery/driver.ts'
+import { openHttpHarness } from '../http/harness.ts'
+import type { HttpHarness } from '../http/harness.ts'
+import type { Turn } from '../agent/harness.ts'
+
+let harness: HttpHarness
+afterEach(() => harness.close())
+
+const key: SessionKey = { tenant: 'default', session: 's' }
+
+/** A program whose runs owe something to a channel `paper`, over a clock that is `ahead` of the real one. */
+async function open(channel: Channel, script: readonly Turn[] = [{ text: 'Hello.' }]): Promise<{ ahead: number }> {
+  const time = { ahead: 0 }
+  harness = await openHttpHarness({
+    script,
+    change: (ports) => ({ ...ports, clock: { ...ports.clock, now: () => Date.now() + time.ahead } }),
+    channels: () => new Map([['paper', channel]]),
+  })
+  await harness.ports.sessions.create({ ...key, agent: 'default', metadata: {} })
+  return time
+}
+
+async function submit(): Promise<string> {
+  const session = await harness.ports.sessions.read(key)
+  if (session === undefined) throw new Error('there is no session')
+  const delivery = { kind: 'paper', target: { to: 'the door' } }
+  const submission = { parts: [{ type: 'text', text: 'hi' }], clientTools: [], delivery } as const
+  return (await harness.program.service.submit(session, submission, { here: true })).runId
+}
+
+const stored = async (id: string): Promise<Delivery | undefined> => harness.ports.outbox.read({ ...key, id })
+
+test('a channel that begins with the run follows its events, and its state is durable step by step', async () => {
+  const seen: string[] = []
+  await open({
+    begins: 'start',
+    async deliver(work) {
+      await work.save({ step: 'begun' })
+      for await (const event of work.events()) seen.push(event.type)
+      expect(await stored(work.delivery.id)).toMatchObject({ status: 'pending', state: { step: 'begun' } })
+      return { status: 'delivered', state: { step: 'done' } }
+    },
+  })
+  const id = await submit()
+  await expect.poll(() => stored(id)).toMatchObject({ status: 'delivered', state: { step: 'done' } })
+  expect(seen).toEqual(expect.arrayContaining(['run.started', 'text.delta', 'run.completed']))
+  expect(await stored(id)).not.toHaveProperty('owner')
+})
+
+test('a channel that begins with the end is not asked before it, and once', async () => {
+  const statuses: string[] = []
+  await open({
+    begins: 'end',
+    deliver: async ({ run }) => {
+      statuses.push(run.status)
+      return { status: 'delivered' }
+    },
+  })
+  const id = await submit()
+  await expect.poll(() => stored(id)).toMatchObject({ status: 'delivered' })
+  expect(statuses).toEqual(['completed'])
+})
+
+test('a channel that does not come back does not keep a run, or the next, from its end', async () => {
+  const { promise, resolve } = Promise.withResolvers<Outcome>()
+  await open({ begins: 'start', deliver: () => promise }, [{ text: 'one' }, { text: 'two' }])
+  for (let run = 0; run < 2; run++) {
+    const id = await submit()
+    await expect.poll(async () => (await harness.ports.reader.run(key, id))?.status).toBe('completed')
+  }
+  resolve({ status: 'delivered' })
+})
+
+test('a channel that fails is called again when the sweep finds it due, until it succeeds', async () => {
+  let calls = 0
+  const time = await open({
+    begins: 'end',
+    deliver: async () => {
+      if (++calls < 3) throw new Error('no paper')
+      return { status: 'delivered' }
+    },
+  })
+  const id = await submit()
+  await expect.poll(() => stored(id)).toMatchObject({ failures: 1, status: 'pending' })
+  expect((await stored(id))?.owner).toBeUndefined()
+  time.ahead += 5_000
+  await expect.poll(() => stored(id)).toMatchObject({ failures: 2, status: 'pending' })
+  expect(calls).toBe(2)
+  time.ahead += 10_000
+  await expect.poll(() => stored(id)).toMatchObject({ failures: 0, status: 'delivered' })
+})
+
+test('what a dead process has claimed is taken up when the claim is over, and what it then sends is refused', async () => {
+  const works: Work[] = []
+  const first = Promise.withResolvers<void>()
+  const time = await open({
+    begins: 'end',
+    async deliver(work) {
+      works.push(work)
+      if (works.length === 1) await first.promise
+      await work.save({ by: works.length })
+      return { status: 'delivered' }
+    },
+  })
+  const id = await submit()
+  await expect.poll(() => works.length).toBe(1)
+  const dead = await stored(id)
+  expect(dead?.owner).toBeDefined()
+  // As a second process would: the first does not renew its claim, and its time is over.
+  const { ports, program } = harness
+  const channels = new Map([['paper', channelOf(works)]])
+  const peer = createDeliveryDriver({ ...ports, channels, follow: program.service.follow })
+  await peer.serve(key)
+  await peer.idle()
+  expect(works.length).toBe(1)
+  time.ahead += 61_000
+  await peer.serve(key)
+  await peer.idle()
+  expect(await stored(id)).toMatchObject({ status: 'delivered', state: { by: 'peer' } })
+  first.resolve()
+  await program.stop()
+  expect(await stored(id)).toMatchObject({ status: 'delivered', state: { by: 'peer' } })
+})
+
+const channelOf = (works: Work[]): Channel => ({
+  begins: 'end',
+  async deliver(work) {
+    works.push(work)
+    await work.save({ by: 'peer' })
+    return { status: 'delivered' }
+  },
+})
+
+test('a program that stops leaves what it was delivering to the next, at once', async () => {
+  await open({
+    begins: 'start',
+    async deliver({ signal }) {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      throw signal.reason as Error
+    },
+  })
+  const id = await submit()
+  await expect.poll(async () => (await stored(id))?.owner).toBeDefined()
+  await harness.program.stop()
+  const left = await stored(id)
+  expect(left).toMatchObject({ status: 'pending', failures: 0 })
+  expect(left?.owner).toBeUndefined()
+  expect(left?.due).toBeLessThanOrEqual(Date.now())
+})
+
+test('a kind that no channel is configured for waits, and is not lost', async () => {
+  await open({ begins: 'end', deliver: async () => ({ status: 'delivered' }) })
+  const session = await harness.ports.sessions.read(key)
+  if (session === undefined) throw new Error('there is no session')
+  const delivery = { kind: 'gone', target: {} }
+  const submission = { parts: [{ type: 'text', text: 'hi' }], clientTools: [], delivery } as const
+  const { runId } = await harness.program.service.submit(session, submission, { here: true })
+  await harness.program.service.settled(key, runId, new AbortController().signal)
+  expect(await stored(runId)).toMatchObject({ kind: 'gone', status: 'pending' })
+})
