@@ -135,6 +135,19 @@ export type ChatMessagePage = {
     readonly next: string | null;
     readonly has_more: boolean;
 };
+/** What `DefaultChatTransport` of the AI SDK sends; `agent`, `tools` and `sdk` go into its `body`. */
+export type ChatRequest = {
+    readonly id: string;
+    readonly messages: readonly ({
+        readonly [name: string]: Json;
+    })[];
+    readonly trigger?: "submit-message" | "regenerate-message";
+    readonly agent?: string;
+    /** Each has a name of its own. */
+    readonly tools?: readonly (ClientTool)[];
+    /** 7 when the client is the AI SDK 7, which can take back a step. */
+    readonly sdk?: number;
+};
 /** A tool that you execute: its calls wait for your tool result. */
 export type ClientTool = {
     readonly name: string;
@@ -696,6 +709,9 @@ export type ToolResults = {
         readonly approve: boolean;
     })[];
 };
+export type UiMessageList = readonly ({
+    readonly [name: string]: Json;
+})[];
 /** Tokens; null where the provider did not say. */
 export type Usage = {
     readonly input_tokens: number | null;

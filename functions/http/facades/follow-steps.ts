@@ -2,22 +2,21 @@ import type { SessionKey } from '../../domain/session.ts'
 import type { AppDependencies } from '../dependencies.ts'
 import { withArguments } from '../v1/resources/run.ts'
 import { createRunSteps } from './run-steps.ts'
-import type { RunEnd, RunStep } from './run-steps.ts'
+import type { Known, RunEnd, RunStep } from './run-steps.ts'
 
-/** A run to follow; `after`: the last message that the caller knows. */
-export interface FollowedRun {
+/** A run to follow, and what of it the caller knows. */
+export interface FollowedRun extends Known {
   readonly key: SessionKey
   readonly runId: string
-  readonly after?: string
 }
 
 /** The steps of a run as they happen. Returns how it ended, or undefined if `signal` aborted before. */
 export async function* followSteps(
   { service, reader }: AppDependencies,
-  { key, runId, after }: FollowedRun,
+  { key, runId, after, open }: FollowedRun,
   signal: AbortSignal,
 ): AsyncGenerator<RunStep, RunEnd | undefined> {
-  const steps = createRunSteps(after === undefined ? {} : { after })
+  const steps = createRunSteps({ after, open })
   // Any event of a message's round stands for the round.
   const from = after === undefined ? {} : { after: `${after}:message.completed` }
   for await (const event of service.follow(key, runId, { signal, ...from })) {

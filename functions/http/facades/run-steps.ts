@@ -27,6 +27,7 @@ export type RunStep =
   | (Of & { readonly type: 'text' | 'reasoning'; readonly text: string })
   | (Of & {
       readonly type: 'call'
+      readonly round: number
       readonly sequence: number
       readonly id: string
       readonly name: string
@@ -63,15 +64,27 @@ interface Streamed {
 
 const nothing = (): Streamed => ({ isTold: false, text: '', reasoning: '', calls: new Map() })
 
-/** Makes steps of a run's events. `after`: messages up to this id are known already and make no steps. */
-export function createRunSteps({ after = '' }: { readonly after?: string } = {}): RunSteps {
+/** What whoever follows knows already. */
+export interface Known {
+  /** The last of the messages that are known, and make no steps. */
+  readonly after?: string | undefined
+  /** Of these, calls whose end is not known. */
+  readonly open?: ReadonlySet<string> | undefined
+}
+
+/** Makes steps of a run's events. */
+export function createRunSteps({ after = '', open }: Known = {}): RunSteps {
+  const isKnown = (event: RunEvent): boolean => {
+    if (!('message' in event) || event.message === undefined || event.message.id > after) return false
+    return event.type !== 'tool_call.completed' || open?.has(event.message.id) !== true
+  }
   const threads = createThreads()
   let end: Pick<RunEnd, 'run' | 'waiting'> | undefined
   let usedBefore: Usage | undefined
   return {
     end: () => end && { ...end, usedBefore },
     take(event, waiting = []) {
-      if ('message' in event && event.message !== undefined && event.message.id <= after) return []
+      if (isKnown(event)) return []
       switch (event.type) {
         case 'tool_call.started':
           return [{ type: 'call_started', message: event.message, ...ofEvent(event) }]
@@ -147,7 +160,7 @@ function pieceOf(event: DeltaEvent, round: Streamed, of: Of): RunStep {
   if (event.type === 'tool_call.delta') {
     const { sequence, toolCallId: id, toolName: name, arguments: piece } = event
     round.calls.set(sequence, (round.calls.get(sequence) ?? '') + piece)
-    return { type: 'call', sequence, id, name, arguments: piece, ...of }
+    return { type: 'call', round: event.round, sequence, id, name, arguments: piece, ...of }
   }
   const type = event.type === 'text.delta' ? 'text' : 'reasoning'
   round[type] += event.text
@@ -175,7 +188,7 @@ function restOf(message: AssistantMessage, streamed: Streamed, of: Of): RunStep[
       const known = streamed.calls.get(sequence)
       if (call === undefined || known === call.arguments) return []
       const rest = call.arguments.slice(known?.length ?? 0)
-      return [{ type: 'call', sequence, id: call.id, name: call.name, arguments: rest, ...of }]
+      return [{ type: 'call', round: message.round, sequence, id: call.id, name: call.name, arguments: rest, ...of }]
     }
     const skipped = Math.min(seen[part.type], part.text.length)
     seen[part.type] -= skipped

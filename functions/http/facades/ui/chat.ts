@@ -1,0 +1,170 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import type { OpenCall } from '../../../access/open-calls.ts'
+import { findSession } from '../../../access/sessions.ts'
+import type { JsonObject } from '../../../domain/json.ts'
+import type { Message } from '../../../domain/message.ts'
+import { isEnded } from '../../../domain/run.ts'
+import { keyOf } from '../../../domain/session.ts'
+import { MOST_BYTES } from '../../../log/page-bytes.ts'
+import type { App, AppEnv, RouteDependencies } from '../../dependencies.ts'
+import { eventStream } from '../../event-stream.ts'
+import { jsonResponse } from '../../json-response.ts'
+import { describeError } from '../../middleware/error-response.ts'
+import { RequestError } from '../../middleware/request-error.ts'
+import { invalidFields, invalidRequest } from '../../middleware/validation.ts'
+import { problems, READ_PROBLEMS, WRITE_PROBLEMS } from '../../v1/responses.ts'
+import { whileCounted } from '../../v1/run-response.ts'
+import { sessionId } from '../../v1/schemas/fields.ts'
+import { followSteps } from '../follow-steps.ts'
+import type { FollowedRun } from '../follow-steps.ts'
+import { createUiChunks } from './ui-chunks.ts'
+import { uiMessagesOf } from './ui-messages.ts'
+import { chatRequest, uiMessage, UiMessageListSchema } from './ui-schemas.ts'
+import type { ChatRequest } from './ui-schemas.ts'
+import { acceptCallOutputs, acceptUserMessage } from './ui-turn.ts'
+
+/** Messages of the log that `GET /v1/chat/{chat}` shows at most: the newest. */
+const MOST_MESSAGES = 500
+
+const tags = ['AI SDK']
+const params = z.object({ chat: sessionId.openapi({ param: { name: 'chat', in: 'path' } }) })
+const stream = { 'text/event-stream': { schema: z.string() } }
+
+const sendChat = createRoute({
+  method: 'post',
+  path: '/v1/chat',
+  operationId: 'sendChat',
+  summary: "`useChat`: send its last message, and follow the run as the AI SDK's UI message stream",
+  tags,
+  request: { body: { required: true, content: { 'application/json': { schema: chatRequest } } } },
+  responses: { 200: { description: 'The stream.', content: stream }, ...WRITE_PROBLEMS, ...problems(422) },
+})
+
+const resumeChat = createRoute({
+  method: 'get',
+  path: '/v1/chat/{chat}/stream',
+  operationId: 'resumeChat',
+  summary: '`useChat`: follow the run under way from its start',
+  tags,
+  request: { params },
+  responses: {
+    200: { description: 'The stream.', content: stream },
+    204: { description: 'No run is under way.' },
+    ...READ_PROBLEMS,
+  },
+})
+
+const readChat = createRoute({
+  method: 'get',
+  path: '/v1/chat/{chat}',
+  operationId: 'readChat',
+  summary: '`useChat`: the newest messages, as its initial ones',
+  tags,
+  request: { params },
+  responses: {
+    200: { description: 'UIMessages.', content: { 'application/json': { schema: UiMessageListSchema } } },
+    ...READ_PROBLEMS,
+  },
+})
+
+/** What `useChat` of the AI SDK speaks. */
+export function chatRoutes(app: App, dependencies: RouteDependencies): void {
+  const { reader } = dependencies
+
+  app.openapi(sendChat, async (c) =>
+    whileCounted(dependencies, c, async (call) => {
+      const body = c.req.valid('json')
+      const run = await acceptChat(dependencies, c, body)
+      return uiStream(dependencies, c, call, { ...run, canReset: body.sdk === 7 })
+    }),
+  )
+
+  app.openapi(resumeChat, async (c) => {
+    const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').chat)
+    const key = keyOf(session)
+    const run = session.run === undefined ? undefined : await reader.run(key, session.run.id)
+    if (run === undefined || isEnded(run.status) || run.status === 'paused') return c.body(null, 204)
+    return whileCounted(dependencies, c, async (call) =>
+      uiStream(dependencies, c, call, { key, runId: run.id, canReset: false }),
+    )
+  })
+
+  app.openapi(readChat, async (c) => {
+    const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').chat)
+    const key = keyOf(session)
+    const query = { order: 'descending', limit: MOST_MESSAGES, mostCharacters: MOST_BYTES } as const
+    const { messages, more } = await reader.messages(key, query)
+    const log = wholeRuns(messages.toReversed(), more)
+    const ids = [...new Set(log.map(({ runId }) => runId))]
+    const runs = await Promise.all(ids.map(async (id) => [id, await reader.run(key, id)] as const))
+    const known = new Map(runs.flatMap(([id, run]) => (run === undefined ? [] : [[id, run] as const])))
+    return jsonResponse<JsonObject[]>(
+      dependencies.shared,
+      uiMessagesOf(key.session, log, known) as object[] as JsonObject[],
+    )
+  })
+}
+
+/** Without the first run if something before its first message was left out. */
+function wholeRuns(log: readonly Message[], more: boolean): readonly Message[] {
+  if (!more || log[0]?.role === 'user') return log
+  const begin = log.findIndex(({ runId }) => runId !== log[0]?.runId)
+  return begin === -1 ? log : log.slice(begin)
+}
+
+async function acceptChat(
+  dependencies: RouteDependencies,
+  c: Context<AppEnv>,
+  body: ChatRequest,
+): Promise<FollowedRun> {
+  if (body.trigger === 'regenerate-message')
+    throw new RequestError(422, 'not_supported', 'the log only grows: send the message again as a new one')
+  const last = uiMessage.safeParse(body.messages.at(-1))
+  const place = `body.messages[${body.messages.length - 1}]`
+  if (!last.success) throw invalidRequest(invalidFields(place, last.error.issues))
+  const caller = c.get('caller')
+  return last.data.role === 'user'
+    ? acceptUserMessage(dependencies, caller, body, last.data)
+    : acceptCallOutputs(dependencies, caller, body, last.data)
+}
+
+const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
+
+async function uiStream(
+  dependencies: RouteDependencies,
+  c: Context<AppEnv>,
+  call: OpenCall,
+  { canReset, ...followed }: FollowedRun & { readonly canReset: boolean },
+): Promise<Response> {
+  const run = await dependencies.reader.run(followed.key, followed.runId)
+  const isClients = (name: string): boolean => run?.clientTools.some((tool) => tool.name === name) ?? false
+  const response = eventStream(
+    { ...dependencies, stopping: dependencies.stopping() },
+    c.get('request').signal,
+    call,
+    async function* frames(signal) {
+      yield data({ type: 'start', messageId: followed.runId, messageMetadata: { run_id: followed.runId } })
+      const chunks = createUiChunks({ isClients, canReset })
+      try {
+        const steps = followSteps(dependencies, followed, signal)
+        for (;;) {
+          const next = await steps.next()
+          const made = next.done === true ? next.value && chunks.end(next.value) : chunks.take(next.value)
+          for (const chunk of made ?? [
+            { type: 'error', errorText: 'the stream broke off, and the run goes on: resume' },
+          ])
+            yield data(chunk)
+          if (next.done === true) break
+        }
+      } catch (error) {
+        if (!(error instanceof Error)) throw error
+        dependencies.log.error('a UI message stream broke off', error)
+        yield data({ type: 'error', errorText: describeError(error).detail })
+      }
+      yield 'data: [DONE]\n\n'
+    },
+  )
+  response.headers.set('x-vercel-ai-ui-message-stream', 'v1')
+  return response
+}
