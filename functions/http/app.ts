@@ -26,7 +26,6 @@ import { searchRoutes } from './v1/search.ts'
 import { pageRoutes } from './page/routes.ts'
 import { createSharedBytes } from './long-bodies.ts'
 import { sessionRoutes } from './v1/sessions.ts'
-import { slackRoutes } from './slack.ts'
 import { sourceRoutes } from './v1/sources.ts'
 import { transferRoutes } from './v1/transfer.ts'
 import { usageRoutes } from './v1/usage.ts'
@@ -82,9 +81,6 @@ export function createApp(dependencies: AppDependencies): App {
   app.use(requestLog(dependencies))
   // Also responds when the storage does not, which every other request needs first.
   healthRoutes(app, dependencies)
-  // Slack signs what it sends: no key is needed, and no host or origin says more.
-  app.use('/slack/*', refuseWhenStopping(dependencies), requestBody())
-  slackRoutes(app, dependencies)
   doorRoutes(app, dependencies)
   app.use(originGuard(dependencies))
   if (settings.corsOrigins.length > 0)

@@ -31,11 +31,6 @@ export interface AppSettings {
   readonly pageFolder?: string
 }
 
-/** What came of a request of Slack. */
-export type SlackResponse =
-  | { readonly status: 200; readonly body?: { readonly [name: string]: string } }
-  | { readonly status: 400 | 401 | 503; readonly reason: string }
-
 /** What the HTTP API needs; composed in `runtime/`. */
 export interface AppDependencies {
   readonly service: AgentService
@@ -50,8 +45,6 @@ export interface AppDependencies {
   readonly settings: AppSettings
   /** Serves one request of the Model Context Protocol, whose caller may read. */
   readonly mcp: (request: Request, visit: { readonly caller: Caller; readonly calls: OpenCalls }) => Promise<Response>
-  /** Handles one request of Slack; undefined while no app is set up. Left out: there is none. */
-  readonly slack?: (request: Request) => Promise<SlackResponse | undefined>
   /** Addresses with guards of their own; left out: there are none. */
   readonly doors?: readonly Door[]
   /** Checked by each request. Aborts when the process is about to stop: streams and waits end, inputs are refused with 503. */

@@ -3,21 +3,13 @@ import * as z from 'zod'
 import { capSettings, capVariables } from './cap-variables.ts'
 import { LOG_LEVELS } from './logger.ts'
 import { DEFAULT_MODELS, defaultBedrock, modelSettings, modelVariables, namesCredentials } from './model-variables.ts'
+import { slackPlace, slackVariables } from './slack-variables.ts'
 import { traceSettings, traceVariables } from './trace-variables.ts'
 
 const portWords = 'must be a port number, 1 to 65535, or 0 for any free one'
 const port = z.coerce.number(portWords).int(portWords).min(0, portWords).max(65_535, portWords)
 const text = z.string().min(1)
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/
-
-const slackVariables = {
-  SLACK_BOT_TOKEN: text.optional(),
-  SLACK_SIGNING_SECRET: text.optional(),
-  SLACK_API_URL: z
-    .url()
-    .regex(/\/$/, 'must end with /, as https://slack.com/api/ does')
-    .default('https://slack.com/api/'),
-}
 
 export const environment = z.object({
   PORT: port.default(3000),
@@ -85,7 +77,7 @@ export function readSettings(variables: Variables = process.env) {
     allowedHosts: values.TOOLTRAIL_ALLOWED_HOSTS ?? [],
     /** The value of a secret that a setting names. */
     secret: (name: string): string | undefined => textOf(variables[name]),
-    slackApiUrl: values.SLACK_API_URL,
+    slack: slackPlace(values),
     caps: capSettings(values),
     model: defaultModel(values),
     modelSettings: modelSettings(values),
@@ -161,6 +153,7 @@ const ofLoop = ofSearch.extend({
   TOOLTRAIL_STOP_MARGIN_SECONDS: z.coerce.number().positive(),
   TOOLTRAIL_CORS_ORIGINS: environment.shape.TOOLTRAIL_CORS_ORIGINS,
   SLACK_API_URL: environment.shape.SLACK_API_URL,
+  SLACK_STREAM_SECONDS: environment.shape.SLACK_STREAM_SECONDS,
   ...capVariables,
   // The headers are in the secret.
   OTEL_EXPORTER_OTLP_ENDPOINT: environment.shape.OTEL_EXPORTER_OTLP_ENDPOINT,
@@ -204,7 +197,7 @@ export function readLoopSettings(variables: Variables = process.env) {
     modelSecret: values.TOOLTRAIL_MODEL_SECRET,
     stopMarginMs: values.TOOLTRAIL_STOP_MARGIN_SECONDS * 1000,
     corsOrigins: values.TOOLTRAIL_CORS_ORIGINS ?? [],
-    slackApiUrl: values.SLACK_API_URL,
+    slack: slackPlace(values),
     caps: capSettings(values),
     /** Where the spans of runs go; absent: nowhere. */
     traceEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,

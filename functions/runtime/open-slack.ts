@@ -1,8 +1,14 @@
-import type { AcceptMessageDependencies } from '../channels/slack/accept-message.ts'
+import type { AgentService } from '../agent/intake/agent-service.ts'
+import type { ChannelDependencies } from '../channels/slack/channel.ts'
 import type { SlackSettings } from '../channels/slack/settings.ts'
-import type { TakeEventDependencies } from '../channels/slack/take-event.ts'
-import type { SlackResponse } from '../http/dependencies.ts'
-import type { Clock } from '../ports/clock.ts'
+import type { Channel } from '../delivery/channel.ts'
+import type { Agent } from '../domain/agent.ts'
+import type { Door } from '../ports/door.ts'
+import type { OutputStore } from '../ports/output-store.ts'
+import type { Outbox } from '../ports/outbox.ts'
+import type { RunLease } from '../ports/run-lease.ts'
+import type { LogReader } from '../ports/log-reader.ts'
+import type { SessionStore } from '../ports/session-store.ts'
 import { withSecrets } from './named-secrets.ts'
 
 export interface SlackOptions {
@@ -10,30 +16,60 @@ export interface SlackOptions {
   /** Where Slack's Web API is. */
   readonly apiUrl: string
   readonly allowedHosts: readonly string[]
+  /** Seconds after which a stream goes on in a new message. */
+  readonly streamSeconds: number
+  readonly agents: ReadonlyMap<string, Agent>
+  /** Whether this process executes what it accepts. */
+  readonly here: boolean
   /** The secrets that settings name, as they are now. */
   secrets(): Promise<(name: string) => string | undefined>
 }
 
-type Dependencies = Omit<TakeEventDependencies, 'api' | 'downloads' | 'settings' | 'workspaces'> &
-  Pick<AcceptMessageDependencies, 'here'> & { readonly clock: Clock }
+type Ports = Pick<ChannelDependencies, 'inbox' | 'clock' | 'logger'> & {
+  readonly sessions: SessionStore
+  readonly reader: LogReader
+  readonly outputs: OutputStore
+  readonly outbox: Outbox
+  readonly lease: RunLease
+}
 
-/** What handles Slack's requests. It is loaded with the first of them: most processes never get one. */
-export function openSlack(
-  options: SlackOptions,
-  dependencies: Dependencies,
-): (request: Request) => Promise<SlackResponse | undefined> {
+export interface Slack {
+  /** Where its deliveries go, by their kind. */
+  readonly channels: ReadonlyMap<string, Channel>
+  /** What comes from Slack, over the service that executes it; deliveries need the service too. */
+  door(service: AgentService): Door
+}
+
+/** Slack over the program's ports. It is loaded when something comes from Slack or goes there: most processes never do. */
+export function openSlack(options: SlackOptions, ports: Ports): Slack {
+  const { settings, apiUrl, allowedHosts, streamSeconds, secrets } = options
+  const secret = async (name: string): Promise<string | undefined> => (await secrets())(name)
+  const service = Promise.withResolvers<AgentService>()
   let opening: ReturnType<typeof open> | undefined
-  const open = async () => {
-    const { createSlackReceiver } = await import('../channels/slack/receiver.ts')
-    const { settings, apiUrl, allowedHosts } = options
-    return createSlackReceiver({
-      ...dependencies,
+  const opened = (): ReturnType<typeof open> => (opening ??= open())
+  async function open() {
+    const parts = await import('../channels/slack/slack.ts')
+    const filled = async (text: string): Promise<string> => withSecrets(text, await secrets())
+    return parts.createSlack({
+      ...ports,
+      ...options,
       settings,
       apiUrl,
       allowedHosts,
-      secret: async (name) => (await options.secrets())(name),
-      filled: async (text) => withSecrets(text, await options.secrets()),
+      streamMs: streamSeconds * 1_000,
+      service: await service.promise,
+      secret,
+      filled,
     })
   }
-  return async (request) => (await (opening ??= open())).receive(request)
+  return {
+    channels: new Map([
+      ['slack', { begins: 'start', deliver: async (work) => (await opened()).replies.deliver(work) }],
+      ['slack-action', { begins: 'end', deliver: async (work) => (await opened()).actions.deliver(work) }],
+    ]),
+    door(given) {
+      service.resolve(given)
+      return { path: '/slack/events', open: async (request) => (await opened()).door.open(request) }
+    },
+  }
 }

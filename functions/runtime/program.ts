@@ -28,8 +28,6 @@ import type { ToolRegistry, Tools } from '../ports/tool.ts'
 import type { UsageLedger } from '../ports/usage-ledger.ts'
 import { createCore } from './core.ts'
 import { openMcp } from './open-mcp.ts'
-import { openSlack } from './open-slack.ts'
-import type { SlackOptions } from './open-slack.ts'
 
 /** Milliseconds that one hint may spend on a deletion; the sweeper continues it. */
 const DELETION_MS = 60_000
@@ -71,8 +69,6 @@ export interface ProgramSettings {
   /** Their addresses, over the service that they hand their inputs to. */
   readonly doors?: (service: AgentService) => readonly Door[]
   readonly app: AppSettings
-  /** Left out: no Slack. */
-  readonly slack?: SlackOptions
   /** Milliseconds between two sweeps. */
   readonly sweepMs: number
 }
@@ -92,7 +88,7 @@ export interface Program {
 
 /** The whole program in one process, on any ports: API, loop, queue consumer and sweeper. */
 export function createProgram(ports: Ports, settings: ProgramSettings): Program {
-  const { agents, app: appSettings, slack, sweepMs } = settings
+  const { agents, app: appSettings, sweepMs } = settings
   const { service, worker, deliveries } = createCore(ports, settings)
   const stopping = new AbortController()
   const app = createApp({
@@ -102,7 +98,6 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
     log: ports.logger,
     settings: appSettings,
     mcp: openMcp({ ...ports, service, log: ports.logger, version: appSettings.version }),
-    ...(slack === undefined ? {} : { slack: openSlack(slack, { ...ports, service, agents, here: true }) }),
     ...(settings.doors === undefined ? {} : { doors: settings.doors(service) }),
     stopping: () => stopping.signal,
   })

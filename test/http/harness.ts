@@ -15,7 +15,6 @@ import { hashKeySecret, newKeySecret } from '../../functions/access/key-secret.t
 import type { Logger } from '../../functions/ports/logger.ts'
 import type { Tool } from '../../functions/ports/tool.ts'
 import { openLocalPorts } from '../../functions/runtime/local/ports.ts'
-import type { SlackOptions } from '../../functions/runtime/open-slack.ts'
 import { createProgram } from '../../functions/runtime/program.ts'
 import type { Ports, Program } from '../../functions/runtime/program.ts'
 import { completionOf } from '../agent/harness.ts'
@@ -53,7 +52,6 @@ export async function openHttpHarness(
     readonly agents?: readonly (Partial<Agent> & Pick<Agent, 'name'>)[]
     readonly settings?: Partial<AppSettings>
     readonly change?: (ports: Ports) => Ports
-    readonly slack?: SlackOptions
     readonly doors?: (ports: Ports) => (service: AgentService) => readonly Door[]
     readonly channels?: (ports: Ports) => ReadonlyMap<string, Channel>
   } = {},
@@ -83,7 +81,6 @@ export async function openHttpHarness(
     ...(options.channels === undefined ? {} : { channels: options.channels(ports) }),
     ...(options.doors === undefined ? {} : { doors: options.doors(ports) }),
     app: { version: '0.0.0', openAccess: true, corsOrigins: [], caps: NO_CAPS, ...options.settings },
-    ...(options.slack === undefined ? {} : { slack: options.slack }),
     sweepMs: 200,
   })
   program.start()

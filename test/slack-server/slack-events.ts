@@ -40,3 +40,6 @@ export function signedHeaders(body: string, { at = Date.now(), secret = SIGNING_
     'x-slack-signature': signatureOf(secret, timestamp, body),
   }
 }
+
+/** A form with the JSON of a pressed button. */
+export const formOf = (payload: object): string => new URLSearchParams({ payload: JSON.stringify(payload) }).toString()

@@ -67,6 +67,10 @@ export const METHODS: Readonly<Record<string, Method>> = {
     Object.assign(message, content, has(args, 'metadata') ? { metadata: args['metadata'] } : {})
     return { channel: message.channel, ts: message.ts }
   },
+  'chat.delete'(state, args, bot) {
+    state.messages.splice(state.messages.indexOf(find(state, args, bot)), 1)
+    return {}
+  },
   'chat.startStream'(state, args, bot) {
     textArg(args, 'thread_ts')
     if (has(args, 'metadata')) throw new Refused('invalid_arguments')
@@ -103,9 +107,10 @@ export const METHODS: Readonly<Record<string, Method>> = {
     )
     if (all.length === 0) throw new Refused('thread_not_found')
     const [from, limit] = [Number(args['cursor'] ?? 0), Number(args['limit'] ?? 1_000)]
-    const shown = all
-      .slice(from, from + limit)
-      .map(({ mode: _mode, file: _file, stoppedByUser: _by, ...message }) => message)
+    const shown = all.slice(from, from + limit).map(({ mode: _mode, file, stoppedByUser: _by, ...message }) => ({
+      ...message,
+      ...(file === undefined ? {} : { files: [{ id: file.id }] }),
+    }))
     const next = from + limit < all.length ? String(from + limit) : ''
     return { messages: structuredClone(shown), has_more: next !== '', response_metadata: { next_cursor: next } }
   },

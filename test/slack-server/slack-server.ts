@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { SCOPES } from '../../functions/channels/slack/manifest.ts'
 import type { Args, StoredMessage } from './slack-messages.ts'
 import { Refused } from './slack-messages.ts'
 import { METHODS } from './slack-methods.ts'
@@ -37,6 +38,8 @@ export interface SlackServer {
   /** Files that can be downloaded: path → content type and bytes. */
   readonly files: Map<string, { readonly type: string; readonly data: Uint8Array; readonly delayMs?: number }>
   fileUrl(name: string): string
+  /** What the tokens may do. */
+  scopes: readonly string[]
   close(): Promise<void>
 }
 
@@ -73,6 +76,7 @@ export async function startSlackServer(
     fault: () => undefined,
     after: () => undefined,
     files: new Map(),
+    scopes: SCOPES.map(([scope]) => scope),
     fileUrl: (name) => `http://${host}/files/${name}`,
     write(message) {
       const ts = state.nextTs()
@@ -110,7 +114,7 @@ async function serve(
     return
   }
   const isForm = (request.headers['content-type'] ?? '').startsWith('application/x-www-form-urlencoded')
-  const args = (isForm ? Object.fromEntries(new URLSearchParams(body)) : JSON.parse(body)) as Args
+  const args = (isForm || body === '' ? Object.fromEntries(new URLSearchParams(body)) : JSON.parse(body)) as Args
   const call = { method: name, args, token }
   const count = server.calls.push(call)
   const fault = await server.fault(call, count)
@@ -118,10 +122,14 @@ async function serve(
   if (fault === 'busy') return void response.writeHead(429, { 'retry-after': '1' }).end()
   if (fault === 'broken') return void response.writeHead(500).end()
   const answer =
-    typeof fault === 'object' ? { ok: false, error: fault.refusal } : act(server.state, bots[token], call, isForm)
+    typeof fault === 'object'
+      ? { ok: false, error: fault.refusal }
+      : act(server.state, bots[token], call, isForm || body === '')
   await server.after(call, count)
   if (fault === 'silent') return void response.destroy()
-  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(answer))
+  response
+    .writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'x-oauth-scopes': server.scopes.join(',') })
+    .end(JSON.stringify(answer))
 }
 
 function act(state: SlackState, bot: Bot | undefined, { method, args }: SlackCallRecord, isForm: boolean): object {

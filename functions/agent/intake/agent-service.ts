@@ -80,7 +80,7 @@ export interface AgentService {
   /** Retries after a failed run, or continues after a crash. Rejects with `nothing_to_continue`. */
   continue(
     session: Session,
-    options: Pick<Submission, 'keyId' | 'mostActive' | 'budget' | 'idempotency'>,
+    options: Pick<Submission, 'keyId' | 'mostActive' | 'budget' | 'idempotency' | 'delivery'>,
     placement: Placement,
   ): Promise<Accepted>
   resolve(session: Session, runId: string, resolutions: readonly CallResolution[], placement: Placement): Promise<void>

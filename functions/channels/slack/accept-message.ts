@@ -3,7 +3,7 @@ import type { Accepted, AgentService, IncomingPart } from '../../agent/intake/ag
 import type { Agent } from '../../domain/agent.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
-import type { Session, SessionKey } from '../../domain/session.ts'
+import type { Session } from '../../domain/session.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
 import type { SlackMessage } from './event.ts'
@@ -16,6 +16,8 @@ import { threadMessages } from './thread-messages.ts'
 import type { SlackApi } from './web-api.ts'
 import type { Workspace } from './workspaces.ts'
 
+/** The kind of deliveries that are replies. */
+const REPLY_KIND = 'slack'
 /** Characters of the messages before the first mention; the newest are kept. */
 const MOST_CONTEXT = 40_000
 
@@ -51,27 +53,29 @@ export async function acceptMessage(
   dependencies: AcceptMessageDependencies,
   workspace: Workspace,
   message: SlackMessage,
-): Promise<(Accepted & { readonly session: SessionKey }) | undefined> {
+): Promise<Accepted | undefined> {
   const session = await enterThread(dependencies, workspace, message)
   if (session === undefined) return undefined
   const { downloads, service, here } = dependencies
-  const isFirst = session.metadata['slack_first'] === message.ts
+  const { team, channel, thread, ts, user } = message
+  const isFirst = session.metadata['slack_first'] === ts
   const [context, files] = await Promise.all([
-    isFirst && message.thread !== message.ts ? messagesBefore(dependencies, workspace, message) : [],
+    isFirst && thread !== ts ? messagesBefore(dependencies, workspace, message) : [],
     readFiles(downloads, workspace.token, message.files),
   ])
   const parts: readonly IncomingPart[] = [...context, ...textOf(message, workspace), ...files]
-  const name = hash(`slack ${message.team} ${message.channel} ${message.ts}`)
+  const name = hash(`slack ${team} ${channel} ${ts}`)
   const submission = {
     parts,
-    user: userOf(message, message.user),
-    metadata: { slack_ts: message.ts, slack_user: message.user },
+    user: userOf(message, user),
+    metadata: { slack_ts: ts, slack_user: user },
     clientTools: [],
     onBusy: 'queue',
+    delivery: { kind: REPLY_KIND, target: { team, channel, thread, ts, user } },
     // The first body counts: a mention is delivered twice, and not in the same words.
     idempotency: { keyHash: name, bodyHash: name },
   } as const
-  return { ...(await service.submit(session, submission, { here })), session }
+  return service.submit(session, submission, { here })
 }
 
 /** The thread's session, created if there is none. It knows the message with which it began: that one brings the earlier ones along. */

@@ -1,5 +1,9 @@
 import { guardedFetch } from '../../tools/guarded-fetch.ts'
+import { SlackSilence } from './slack-error.ts'
 import type { SlackApiDependencies } from './web-api.ts'
+
+/** What an upload may take. */
+const UPLOAD = { bytes: 100_000, milliseconds: 30_000 } as const
 
 export interface SlackDownloads {
   /** A file of a message; only Slack's own hosts get the token. */
@@ -30,3 +34,19 @@ export function createSlackDownloads({
 const isSlacks = (url: URL, base: URL): boolean =>
   (url.protocol === 'https:' && (url.hostname === 'slack.com' || url.hostname.endsWith('.slack.com'))) ||
   (url.host === base.host && url.protocol === base.protocol)
+
+/** Sends the text of a new file to the address that Slack gave out for it. Rejects with `SlackSilence`: it may be sent again. */
+export function createSlackUpload({
+  allowedHosts,
+}: Pick<SlackApiDependencies, 'allowedHosts'>): (url: string, text: string) => Promise<void> {
+  return async (url, text) => {
+    try {
+      const headers = new Headers({ 'content-type': 'text/markdown; charset=utf-8' })
+      const request = { method: 'POST', headers, body: text, limits: UPLOAD, allowedHosts }
+      const { status } = await guardedFetch(new URL(url), request)
+      if (status !== 200) throw new Error(`status ${status}`)
+    } catch (error) {
+      throw new SlackSilence('the upload of a file', error)
+    }
+  }
+}

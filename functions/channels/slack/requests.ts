@@ -1,34 +1,56 @@
 import type { Clock } from '../../ports/clock.ts'
+import type { Refusal } from '../../ports/door.ts'
 import { isSigned } from './signature.ts'
+
+/** Bytes. What Slack sends of an event is far smaller. */
+const MOST_BYTES = 4 * 1024 * 1024
 
 /** What came in, and what to do with it. */
 export type SlackRequest =
-  | { readonly type: 'refused'; readonly status: 400 | 401; readonly reason: string }
+  | { readonly type: 'refused'; readonly refusal: Refusal }
   | { readonly type: 'url_verification'; readonly challenge: string }
   | { readonly type: 'event'; readonly payload: unknown }
   | { readonly type: 'interaction'; readonly payload: unknown }
   /** Slack sent it, and it is nothing to us. */
   | { readonly type: 'other' }
 
+const refused = (status: Refusal['status'], code: string, detail: string): SlackRequest => ({
+  type: 'refused',
+  refusal: { status, code, detail },
+})
+
 /** Reads a request that has Slack's signature over its bytes: JSON for events, a form for buttons and commands. */
 export async function readRequest(
   { clock, secret }: { readonly clock: Pick<Clock, 'now'>; readonly secret: string },
   request: Request,
 ): Promise<SlackRequest> {
-  const body = new Uint8Array(await request.arrayBuffer())
+  const body = await readBounded(request)
+  if (body === undefined) return refused(413, 'content_too_large', `a body may have at most ${MOST_BYTES} bytes (4 MB)`)
   if (!isSigned(secret, request.headers, body, clock.now()))
-    return { type: 'refused', status: 401, reason: 'this request is not signed by Slack, or is older than 5 minutes' }
-  const text = new TextDecoder().decode(body)
+    return refused(401, 'unauthorized', 'this request is not signed by Slack, or is not of the last 5 minutes')
+  const text = body.toString()
   const isForm = (request.headers.get('content-type') ?? '').startsWith('application/x-www-form-urlencoded')
   const json = isForm ? new URLSearchParams(text).get('payload') : text
   if (json === null) return { type: 'other' }
   const payload = parseJson(json)
-  if (payload === undefined) return { type: 'refused', status: 400, reason: 'the body is not a JSON object' }
+  if (payload === undefined) return refused(400, 'malformed_body', 'the body is not a JSON object')
   if (isForm) return { type: 'interaction', payload }
   const { type, challenge } = payload as { readonly type?: unknown; readonly challenge?: unknown }
   if (type === 'event_callback') return { type: 'event', payload }
   if (type === 'url_verification' && typeof challenge === 'string') return { type, challenge }
   return { type: 'other' }
+}
+
+/** The body; undefined, read to its limit, if it is too large. */
+async function readBounded({ body }: Request): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.length
+    if (size > MOST_BYTES) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
 }
 
 /** Undefined unless the text is a JSON object. */

@@ -28,3 +28,6 @@ export class SlackBusy extends Error {
     this.milliseconds = milliseconds
   }
 }
+
+export const isRefusal = (error: unknown, ...codes: readonly string[]): boolean =>
+  error instanceof SlackRefusal && codes.includes(error.code)

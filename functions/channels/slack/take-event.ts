@@ -2,10 +2,12 @@ import type { RunLease } from '../../ports/run-lease.ts'
 import type { AgentService } from '../../agent/intake/agent-service.ts'
 import type { AcceptMessageDependencies } from './accept-message.ts'
 import { acceptMessage, isForBot } from './accept-message.ts'
+import { plain } from './blocks.ts'
 import { readEvent } from './event.ts'
 import type { SlackEvent, SlackMessage } from './event.ts'
 import { isAllowed } from './settings.ts'
 import { sessionOf } from './thread.ts'
+import { threadMessages } from './thread-messages.ts'
 import type { Workspace, Workspaces } from './workspaces.ts'
 
 export interface TakeEventDependencies extends AcceptMessageDependencies {
@@ -63,8 +65,28 @@ async function takeMessage(
   message: SlackMessage,
 ): Promise<void> {
   if (!(await isForBot(dependencies, workspace, message))) return
-  if (!isAllowed(dependencies.settings, message.channel, message.user)) return
+  if (!isAllowed(dependencies.settings, message.channel, message.user)) return refuse(dependencies, workspace, message)
   await acceptMessage(dependencies, workspace, message)
+}
+
+/**
+ * Says no, once to a person in a thread. No session keeps that: the thread itself does, and is read before.
+ */
+async function refuse(
+  { api }: TakeEventDependencies,
+  { token, team }: Workspace,
+  message: SlackMessage,
+): Promise<void> {
+  const notice = `refused:${message.user}`
+  const earlier = await threadMessages(api, token, message, {})
+  if (earlier.some(({ metadata }) => metadata?.event_payload['notice'] === notice)) return
+  const args = {
+    channel: message.channel,
+    thread_ts: message.thread,
+    metadata: { event_type: 'tooltrail_notice', event_payload: { notice } },
+    ...plain(`Sorry, <@${message.user}>, I may not answer you here.`),
+  }
+  await api.call({ token, team, method: 'chat.postMessage', args })
 }
 
 /** Cancels what the thread's session is doing; messages that wait behind it are still answered. */

@@ -9,5 +9,9 @@ export const withoutMention = (text: string, bot: string): string =>
 export const unescaped = (text: string): string =>
   text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
 
+/** For texts of ours: names must not become mentions, links or formatting. */
+export const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+
 /** With the blanks before and after it, of which one stays between words. */
 const mentionOf = (bot: string, flags = ''): RegExp => new RegExp(`[ \\t]*<@${bot}(?:\\|[^>]*)?>[ \\t]*`, flags)

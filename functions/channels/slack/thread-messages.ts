@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isRefusal } from './slack-error.ts'
 import type { Thread } from './thread.ts'
 import type { SlackApi } from './web-api.ts'
 
@@ -13,6 +14,7 @@ const message = z.object({
   subtype: z.string().optional(),
   text: z.string().default(''),
   streaming_state: z.string().optional(),
+  files: z.array(z.object({ id: z.string() })).default([]),
   metadata: z.object({ event_type: z.string(), event_payload: z.record(z.string(), z.unknown()) }).optional(),
 })
 
@@ -23,7 +25,10 @@ const page = z.object({
   response_metadata: z.object({ next_cursor: z.string().optional() }).optional(),
 })
 
-/** The messages of a thread, oldest first, strictly between two of them where these are given. */
+/**
+ * The messages of a thread, oldest first, strictly between two of them where these are given; none where Slack knows no such
+ * thread.
+ */
 export async function threadMessages(
   api: Pick<SlackApi, 'call'>,
   token: string,
@@ -43,7 +48,11 @@ export async function threadMessages(
       ...(cursor === undefined ? {} : { cursor }),
     }
     const call = { token, method: 'conversations.replies', args, team, ...(signal === undefined ? {} : { signal }) }
-    const { messages, response_metadata: next } = page.parse(await api.call(call))
+    const answer = await api.call(call).catch((error: unknown) => {
+      if (!isRefusal(error, 'thread_not_found')) throw error
+      return { messages: [] }
+    })
+    const { messages, response_metadata: next } = page.parse(answer)
     found.push(...messages.flatMap((one) => message.safeParse(one).data ?? []))
     cursor = next?.next_cursor === '' ? undefined : next?.next_cursor
     if (cursor === undefined) break

@@ -42,7 +42,7 @@ export interface SlackApiDependencies {
   readonly allowedHosts: readonly string[]
 }
 
-/** Slack's Web API over the guarded fetch (record 27). */
+/** Slack's Web API over the guarded fetch (record 28). */
 export function createSlackApi(dependencies: SlackApiDependencies): SlackApi {
   const { clock } = dependencies
   const limits = createRateLimits(clock)

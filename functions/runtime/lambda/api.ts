@@ -5,7 +5,6 @@ import { createDynamoUsageLedger } from '../../adapters/dynamodb/log/usage-ledge
 import { createApp } from '../../http/app.ts'
 import type { LoopSettings } from '../config.ts'
 import { openMcp } from '../open-mcp.ts'
-import { openSlack } from '../open-slack.ts'
 import { invoke } from './invocation.ts'
 import { openLoop } from './loop.ts'
 import { createStreamingHandler } from './streaming.ts'
@@ -41,8 +40,7 @@ export function createApiHandler(settings: LoopSettings): StreamingHandler {
       pageFolder: join(settings.folder, 'page'),
     },
     mcp: openMcp({ ...ports, service, log: logger, version: VERSION }),
-    // The worker executes them: Slack waits three seconds at most.
-    slack: openSlack(loop.slack, { ...ports, service, agents, here: false }),
+    doors: loop.doors,
     stopping: () => closing.signal,
   })
 

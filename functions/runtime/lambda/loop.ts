@@ -2,6 +2,7 @@ import { createSystemClock } from '../../adapters/memory/system-clock.ts'
 import { createOpenSearchClient } from '../../adapters/opensearch/client.ts'
 import { createOpenSearchHistoryIndex } from '../../adapters/opensearch/history-index.ts'
 import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
+import type { HistoryIndex } from '../../ports/history-index.ts'
 import { readAgents, readSlack } from '../agents-file.ts'
 import { clientOptions, openDynamo, openSqs, signingOf } from '../aws/clients.ts'
 import { openOutputsLate } from '../aws/late-outputs.ts'
@@ -12,6 +13,7 @@ import type { LoopSettings } from '../config.ts'
 import { createCore } from '../core.ts'
 import { checkServers, secretsOf } from '../mcp-settings.ts'
 import { withMcpTools } from '../mcp-tools.ts'
+import { openSlack } from '../open-slack.ts'
 import { openTraces } from '../open-traces.ts'
 import { checkSlack, slackSecrets } from '../slack-settings.ts'
 import { createLambdaLogger } from './logger.ts'
@@ -22,16 +24,12 @@ const NO_HOSTS: readonly string[] = []
 
 /** Everything that executes runs in a function, created once for all its invocations. */
 export function openLoop(settings: LoopSettings) {
-  const { environment, region, search } = settings
+  const { environment, region } = settings
   const clock = createSystemClock()
   const logger = createLambdaLogger(settings.logLevel, environment)
   const dynamodb = openDynamo(settings)
   const credentials = () => dynamodb.config.credentials()
   const { rows, ports } = createAwsStores({ ...settings, dynamodb, outputs: openOutputsLate(settings), clock })
-  const client = createOpenSearchClient({
-    endpoint: search.endpoint,
-    ...signingOf(search.endpoint, region, credentials),
-  })
   const report = (error: unknown): void => logger.warn('the run queue failed', { error: String(error) })
   const queue = createSqsRunQueue({ client: openSqs(settings), queueUrl: settings.queueUrl, clock, report })
   const tools = builtInTools()
@@ -46,7 +44,6 @@ export function openLoop(settings: LoopSettings) {
   const named = [...secretsOf(agents.values()), ...slackSecrets(slackSettings)]
   const secret = openSecret(clientOptions(settings, undefined), settings.modelSecret, named)
   const secrets = async () => (await secret.read()).named
-  const slack = { settings: slackSettings, apiUrl: settings.slackApiUrl, allowedHosts: NO_HOSTS, secrets }
   const models = createSecretModels({ secret, bedrock: { region, credentials }, logger })
   const metrics = createRunMetrics(environment, agents)
   const { traceEndpoint: endpoint } = settings
@@ -57,16 +54,27 @@ export function openLoop(settings: LoopSettings) {
     queue,
     models,
     logger,
-    index: createOpenSearchHistoryIndex({ client, alias: search.index }),
+    index: openIndex(settings, credentials),
   }
+  // What comes from Slack is executed by the worker: Slack waits three seconds at most.
+  const places = { ...settings.slack, settings: slackSettings, allowedHosts: NO_HOSTS }
+  const slack = openSlack({ ...places, agents, here: false, secrets }, all)
   const core = createCore(all, {
     agents,
     tools,
+    channels: slack.channels,
     remote: withMcpTools({ ...all, agents, allowedHosts: NO_HOSTS, secrets }),
     observe(key, event) {
       logger.identify({ tenant: key.tenant, session: key.session, run: event.runId })
       metrics.observe(event)
     },
   })
-  return { ports: all, rows, agents, slack, metrics, traces, logger, stopMarginMs: settings.stopMarginMs, ...core }
+  const doors = [slack.door(core.service)]
+  return { ports: all, rows, agents, doors, metrics, traces, logger, stopMarginMs: settings.stopMarginMs, ...core }
+}
+
+function openIndex({ search, region }: LoopSettings, credentials: Parameters<typeof signingOf>[2]): HistoryIndex {
+  const { endpoint, index: alias } = search
+  const client = createOpenSearchClient({ endpoint, ...signingOf(endpoint, region, credentials) })
+  return createOpenSearchHistoryIndex({ client, alias })
 }

@@ -12,6 +12,7 @@ import { SettingsError } from '../config.ts'
 import { serveHttp } from './http-server.ts'
 import { VERSION } from '../version.ts'
 import { checkServers } from '../mcp-settings.ts'
+import { openSlack } from '../open-slack.ts'
 import { checkSlack } from '../slack-settings.ts'
 import { withMcpTools } from '../mcp-tools.ts'
 import { openPorts } from './open-ports.ts'
@@ -81,19 +82,25 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
   const agents = readAgents(settings.agentsFile, { model: settings.model, tools, defaultTools })
   checkModels(agents.values(), settings, ports.logger)
   checkServers(agents.values(), settings)
-  const slack = readSlack(settings.agentsFile)
-  checkSlack(slack, agents, settings.secret)
+  const slackSettings = readSlack(settings.agentsFile)
+  checkSlack(slackSettings, agents, settings.secret)
   const openAccess = !(await ports.keys.any())
   if (openAccess && !LOOPBACK.has(settings.host))
     throw new SettingsError(
       `HOST: without an API key the server listens on loopback only, not on ${settings.host}. Make a key with: npm run keys -- create --tenant default --scope admin`,
     )
   const secrets = async () => settings.secret
+  const { allowedHosts } = settings
+  const slack = openSlack(
+    { ...settings.slack, settings: slackSettings, allowedHosts, agents, here: true, secrets },
+    ports,
+  )
   const program = createProgram(ports, {
     agents,
     tools,
     remote: withMcpTools({ ...settings, ...ports, agents, secrets }),
-    slack: { settings: slack, apiUrl: settings.slackApiUrl, allowedHosts: settings.allowedHosts, secrets },
+    channels: slack.channels,
+    doors: (service) => [slack.door(service)],
     app: {
       version: VERSION,
       openAccess: LOOPBACK.has(settings.host),

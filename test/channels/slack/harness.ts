@@ -1,8 +1,12 @@
 import type { SlackSettings } from '../../../functions/channels/slack/settings.ts'
 import { DEFAULT_SLACK } from '../../../functions/channels/slack/settings.ts'
+import { openSlack } from '../../../functions/runtime/open-slack.ts'
+import type { Slack } from '../../../functions/runtime/open-slack.ts'
 import { openHttpHarness } from '../../http/harness.ts'
 import type { HttpHarness } from '../../http/harness.ts'
-import { SIGNING_SECRET, signedHeaders } from '../../slack-server/slack-events.ts'
+import type { Ports } from '../../../functions/runtime/program.ts'
+import type { StoredMessage } from '../../slack-server/slack-messages.ts'
+import { eventCallback, formOf, SIGNING_SECRET, signedHeaders } from '../../slack-server/slack-events.ts'
 import { BOT_TOKEN, startSlackServer } from '../../slack-server/slack-server.ts'
 import type { SlackServer } from '../../slack-server/slack-server.ts'
 
@@ -11,6 +15,15 @@ export interface SlackHarness {
   readonly slack: SlackServer
   /** Slack delivers this payload. */
   deliver(payload: object, headers?: Record<string, string>): Promise<Response>
+  /** Somebody presses a button of a message. */
+  press(pressed: {
+    message: StoredMessage | undefined
+    action: string
+    user: string
+    channel: string
+  }): Promise<Response>
+  /** Somebody presses Slack's Stop. */
+  stop(where: { channel: string; thread_ts: string; user: string }): Promise<Response>
   sessions(): Promise<readonly string[]>
   close(): Promise<void>
 }
@@ -22,33 +35,68 @@ const SECRETS: Readonly<Record<string, string>> = {
 
 /** The program on real SQLite with a Slack of its own. */
 export async function openSlackHarness(
-  options: Omit<NonNullable<Parameters<typeof openHttpHarness>[0]>, 'slack'> & {
+  options: NonNullable<Parameters<typeof openHttpHarness>[0]> & {
     readonly slack?: Partial<SlackSettings>
     readonly secrets?: Readonly<Record<string, string>>
     readonly server?: SlackServer
+    readonly streamSeconds?: number
   } = {},
 ): Promise<SlackHarness> {
   const slack = options.server ?? (await startSlackServer())
   const secrets = { ...SECRETS, ...options.secrets }
+  let opened: Slack | undefined
+  const open = (ports: Ports): Slack =>
+    (opened ??= openSlack(
+      {
+        settings: { ...DEFAULT_SLACK, ...options.slack },
+        apiUrl: slack.apiUrl,
+        allowedHosts: [slack.host],
+        streamSeconds: options.streamSeconds ?? 240,
+        agents: new Map(),
+        here: true,
+        secrets: async () => (name) => secrets[name as keyof typeof secrets],
+      },
+      ports,
+    ))
   const http = await openHttpHarness({
     ...options,
-    slack: {
-      settings: { ...DEFAULT_SLACK, ...options.slack },
-      apiUrl: slack.apiUrl,
-      allowedHosts: [slack.host],
-      secrets: async () => (name) => secrets[name as keyof typeof secrets],
-    },
+    channels: (ports) => open(ports).channels,
+    doors: (ports) => (service) => [open(ports).door(service)],
   })
+  async function deliver(payload: object, headers: Record<string, string> = {}): Promise<Response> {
+    const body = JSON.stringify(payload)
+    return http.program.app.request('http://somewhere.example/slack/events', {
+      method: 'POST',
+      body,
+      headers: { ...signedHeaders(body), ...headers },
+    })
+  }
   return {
     http,
     slack,
-    async deliver(payload, headers = {}) {
-      const body = JSON.stringify(payload)
+    deliver,
+    async press({ message, action, user, channel }) {
+      const blocks = (message?.blocks ?? []) as readonly {
+        elements?: readonly { action_id: string; value: string }[]
+      }[]
+      const pressed = blocks.flatMap(({ elements = [] }) => elements).find((one) => one.action_id === action)
+      const body = formOf({
+        type: 'block_actions',
+        team: { id: 'T1' },
+        user: { id: user },
+        channel: { id: channel },
+        message: { ts: message?.ts, thread_ts: message?.thread_ts },
+        actions: [pressed],
+      })
       return http.program.app.request('http://somewhere.example/slack/events', {
         method: 'POST',
         body,
-        headers: { ...signedHeaders(body), ...headers },
+        headers: { ...signedHeaders(body), 'content-type': 'application/x-www-form-urlencoded' },
       })
+    },
+    stop(where) {
+      const event = { type: 'agent_session_stopped', event_ts: '1.1', streaming_message_ts: [], ...where }
+      return deliver(eventCallback(event))
     },
     async sessions() {
       const { sessions } = await http.ports.sessions.list({ tenant: 'default', limit: 50 })

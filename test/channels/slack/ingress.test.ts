@@ -178,13 +178,19 @@ test('a body over 4 MB is refused with 413', async () => {
   expect(response.status).toBe(413)
 })
 
-test('who is not on the lists of channels and users gets no run', async () => {
+test('who is not on the lists of channels and users gets no run, and is told so once in a thread', async () => {
   harness = await openSlackHarness({ slack: { allow: { channels: ['C1'], users: ['U1'] } } })
   await harness.deliver(mention({ ts: '1700000001.000100', text: '<@UBOT> a', user: 'U2' }))
+  await harness.deliver(
+    mention({ ts: '1700000009.000100', thread_ts: '1700000001.000100', text: '<@UBOT> again', user: 'U2' }),
+  )
   await harness.deliver(mention({ ts: '1700000002.000100', text: '<@UBOT> b', channel: 'C2' }))
   await harness.deliver(mention({ ts: '1700000003.000100', text: '<@UBOT> c' }))
   await idle()
   expect(inputs()).toEqual(['c'])
+  expect(harness.slack.replies('C1', '1700000001.000100')).toMatchObject([
+    { text: 'Sorry, <@U2>, I may not answer you here.', metadata: { event_type: 'tooltrail_notice' } },
+  ])
 })
 
 test('a workspace of the settings has a tenant, an agent and a token of its own; a channel may have an agent', async () => {

@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto'
+import type { AgentService, IncomingPart } from '../../agent/intake/agent-service.ts'
+import { TooltrailError } from '../../domain/errors.ts'
+import type { Session } from '../../domain/session.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
+import type { Logger } from '../../ports/logger.ts'
+import type { Outbox } from '../../ports/outbox.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
+import type { SessionStore } from '../../ports/session-store.ts'
+import { actionDelivery, actionId, readAction } from './action.ts'
+import type { Action } from './action.ts'
+import { decided, plain } from './blocks.ts'
+import { readTarget } from './reply-state.ts'
+import { isAllowed } from './settings.ts'
+import type { SlackSettings } from './settings.ts'
+import { SlackRefusal } from './slack-error.ts'
+import { sessionOf } from './thread.ts'
+import type { SlackApi } from './web-api.ts'
+import type { Workspace, Workspaces } from './workspaces.ts'
+
+export interface ActDependencies {
+  readonly api: Pick<SlackApi, 'call'>
+  readonly workspaces: Workspaces
+  readonly settings: SlackSettings
+  readonly service: Pick<AgentService, 'submit' | 'continue' | 'resolve'>
+  readonly sessions: Pick<SessionStore, 'read'>
+  readonly reader: LogReader
+  readonly outputs: Pick<OutputStore, 'read'>
+  readonly outbox: Pick<Outbox, 'add' | 'read'>
+  readonly logger: Logger
+  /** Whether this process executes what goes on. */
+  readonly here: boolean
+}
+
+/**
+ * Takes a pressed button: who pressed it and when is durable, and the first press counts. Then does what it asks for; should that
+ * fail here, the driver of deliveries does it.
+ */
+export async function takeInteraction(dependencies: ActDependencies, payload: unknown): Promise<void> {
+  const { outbox, settings, workspaces, logger } = dependencies
+  const action = readAction(payload)
+  const workspace = action && (await workspaces.find(action.team))
+  if (action === undefined || workspace === undefined || !isAllowed(settings, action.channel, action.user)) return
+  const key = sessionOf(workspace.tenant, action)
+  if (action.action !== 'retry' && !(await mayDecide(dependencies, workspace, action))) return
+  const isFirst = await outbox.add(
+    { ...key, id: actionId(action.run, action.action === 'retry' ? 'retry' : action.call) },
+    actionDelivery(action),
+    {},
+  )
+  if (!isFirst) return
+  try {
+    await act(dependencies, action)
+  } catch (error) {
+    logger.warn('what a button asks for is left for later', { session: key.session, error: String(error) })
+  }
+}
+
+/** The one who asked may decide, and those whom the settings name. */
+async function mayDecide(
+  { outbox, settings }: ActDependencies,
+  { tenant }: Workspace,
+  action: Action,
+): Promise<boolean> {
+  const reply = await outbox.read({ ...sessionOf(tenant, action), id: action.run })
+  if (reply === undefined) return false
+  return readTarget(reply.target).user === action.user || settings.approvers.includes(action.user)
+}
+
+/** Does what a button asks for. It may be done again at any time. */
+export async function act(dependencies: ActDependencies, action: Action): Promise<void> {
+  const workspace = await dependencies.workspaces.find(action.team)
+  if (workspace === undefined) return
+  const session = await dependencies.sessions.read(sessionOf(workspace.tenant, action))
+  if (session === undefined) return
+  const content =
+    action.action === 'retry'
+      ? await retry(dependencies, session, action)
+      : await decide(dependencies, session, action, action.action === 'approve')
+  if (content === undefined) return
+  const { channel, ts, team } = action
+  const { token } = workspace
+  try {
+    await dependencies.api.call({ token, team, method: 'chat.update', args: { channel, ts, ...content } })
+  } catch (error) {
+    // Somebody deleted it, or it is too old to be changed.
+    if (!(error instanceof SlackRefusal)) throw error
+  }
+}
+
+/** A new run of the same message. */
+async function retry({ service, reader, outputs, outbox, here }: ActDependencies, session: Session, action: Action) {
+  const name = createHash('sha256').update(`slack retry ${action.run}`).digest('hex')
+  const idempotency = { keyHash: name, bodyHash: name }
+  const failed = await outbox.read({ tenant: session.tenant, session: session.session, id: action.run })
+  if (failed === undefined) return undefined
+  const delivery = { kind: failed.kind, target: failed.target }
+  if (session.run?.id === action.run && session.run.status === 'failed')
+    await service.continue(session, { idempotency, delivery }, { here })
+  else {
+    const query = { run: action.run, roles: ['user'], order: 'ascending', limit: 1 } as const
+    const [input] = (await reader.messages(session, query)).messages
+    if (input?.role !== 'user') return undefined
+    const parts: IncomingPart[] = []
+    for (const part of input.parts) {
+      if (part.type === 'text') parts.push({ type: 'text', text: part.text })
+      if (part.type === 'image' || part.type === 'file') {
+        const { type, id, mediaType, filename = type } = part
+        parts.push({ type, mediaType, filename, data: await outputs.read(session, id) })
+      }
+    }
+    const user = input.user === undefined ? {} : { user: input.user }
+    const submission = { parts, ...user, clientTools: [], onBusy: 'queue', idempotency, delivery } as const
+    await service.submit(session, submission, { here })
+  }
+  return plain(`<@${action.user}> tried again.`)
+}
+
+async function decide(
+  { service, reader, here }: ActDependencies,
+  session: Session,
+  action: Action & { readonly call?: string },
+  approve: boolean,
+) {
+  const call = action.call === undefined ? undefined : await reader.message(session, action.call)
+  if (call?.role !== 'tool' || call.runId !== action.run || call.needs !== 'approval') return undefined
+  const resolution = { toolCallId: call.toolCallId, messageId: call.id, approve }
+  try {
+    await service.resolve(session, action.run, [resolution], { here })
+  } catch (error) {
+    // It was decided elsewhere, or nobody waits for it any more: the message says what came of it.
+    if (!(error instanceof TooltrailError) || error.retryable || error.code === 'storage_failed') throw error
+    const now = await reader.message(session, call.id)
+    return decided(call.toolName, now?.role === 'tool' ? now.status : 'cancelled', undefined)
+  }
+  return decided(call.toolName, approve ? 'approved' : 'denied', action.user)
+}

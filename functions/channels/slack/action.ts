@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import * as z from 'zod'
+import type { NewDelivery } from '../../domain/delivery.ts'
+import { ULID_PATTERN } from '../../domain/ids.ts'
+import type { JsonObject } from '../../domain/json.ts'
+
+/** The kind of deliveries that record who pressed a button, and when; each is done once. */
+const ACTION_KIND = 'slack-action'
+
+const ulid = z.string().regex(ULID_PATTERN)
+const place = {
+  team: z.string(),
+  channel: z.string(),
+  thread: z.string(),
+  /** The message with the button, and who pressed it. */
+  ts: z.string(),
+  user: z.string(),
+}
+
+const action = z.discriminatedUnion('action', [
+  z.object({ ...place, action: z.literal('retry'), run: ulid }),
+  z.object({ ...place, action: z.enum(['approve', 'deny']), run: ulid, call: ulid }),
+])
+
+/** A pressed button. */
+export type Action = z.output<typeof action>
+
+const interaction = z.object({
+  type: z.literal('block_actions'),
+  team: z.object({ id: z.string().regex(/^[TE][A-Z0-9]{1,30}$/) }),
+  user: z.object({ id: z.string().regex(/^[UW][A-Z0-9]{1,30}$/) }),
+  channel: z.object({ id: z.string().regex(/^[CDG][A-Z0-9]{1,30}$/) }),
+  message: z.object({
+    ts: z.string().regex(/^\d{1,12}\.\d{1,9}$/),
+    thread_ts: z
+      .string()
+      .regex(/^\d{1,12}\.\d{1,9}$/)
+      .optional(),
+  }),
+  actions: z.array(z.object({ action_id: z.string(), value: z.string().max(200) })).min(1),
+})
+
+/** What a pressed button asks for; undefined if it is none of ours. */
+export function readAction(payload: unknown): Action | undefined {
+  const { data } = interaction.safeParse(payload)
+  const [pressed] = data?.actions ?? []
+  const [, name] = /^tooltrail_(retry|approve|deny)$/.exec(pressed?.action_id ?? '') ?? []
+  if (data === undefined || pressed === undefined || name === undefined) return undefined
+  const [run, call] = pressed.value.split('.')
+  const { message } = data
+  return action.safeParse({
+    action: name,
+    run,
+    call,
+    team: data.team.id,
+    channel: data.channel.id,
+    thread: message.thread_ts ?? message.ts,
+    ts: message.ts,
+    user: data.user.id,
+  }).data
+}
+
+/** The id of the row that records an action of a run: its retry, or the decision on a call. */
+export const actionId = (run: string, what: string): string =>
+  `${run}.${Number.parseInt(createHash('sha256').update(what).digest('hex').slice(0, 8), 16)}`
+
+export const actionDelivery = (one: Action): NewDelivery => ({ kind: ACTION_KIND, target: { ...one } })
+
+export const actionOf = (target: JsonObject): Action => action.parse(target)

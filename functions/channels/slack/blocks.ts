@@ -1,0 +1,44 @@
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { escaped } from './text.ts'
+
+/** What a button stands for; its value names the run, and the call where there is one. */
+export type Button = 'tooltrail_retry' | 'tooltrail_approve' | 'tooltrail_deny'
+
+const section = (text: string): JsonObject => ({ type: 'section', text: { type: 'mrkdwn', text } })
+
+const button = (action: Button, label: string, value: string, style?: 'primary' | 'danger'): Json => ({
+  type: 'button',
+  action_id: action,
+  text: { type: 'plain_text', text: label },
+  value,
+  ...(style === undefined ? {} : { style }),
+})
+
+/** A message of text alone. */
+export const plain = (text: string): JsonObject => ({ text, blocks: [section(text)] })
+
+/** That a run has failed. Why is for operators: a provider's own words never reach people here. */
+export const failure = (run: string): JsonObject => {
+  const text = 'Something went wrong, and there is no answer.'
+  return { text, blocks: [section(text), { type: 'actions', elements: [button('tooltrail_retry', 'Retry', run)] }] }
+}
+
+/** A question whether a tool may be called. What it would be called with stays out. */
+export const approval = (run: string, call: string, tool: string): JsonObject => {
+  const text = `*${escaped(tool)}* needs an approval before it runs.`
+  const value = `${run}.${call}`
+  const elements = [
+    button('tooltrail_approve', 'Approve', value, 'primary'),
+    button('tooltrail_deny', 'Deny', value, 'danger'),
+  ]
+  return { text, blocks: [section(text), { type: 'actions', elements }] }
+}
+
+/** What stands in the place of an approval's buttons. */
+export function decided(tool: string, status: string, by: string | undefined): JsonObject {
+  const who = by === undefined ? '' : ` by <@${by}>`
+  const name = `*${escaped(tool)}*`
+  if (status === 'denied') return plain(`${name} was denied${who}.`)
+  if (status === 'cancelled') return plain(`${name} needs no approval any more.`)
+  return plain(`${name} was approved${who}.`)
+}

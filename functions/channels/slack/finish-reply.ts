@@ -1,0 +1,179 @@
+import type { JsonObject } from '../../domain/json.ts'
+import type { OpenPart } from './live-stream.ts'
+import { MOST_PARTS } from './live-stream.ts'
+import { addPart, changePart, hashOf, postOnce } from './reply.ts'
+import type { MessageType, Reply } from './reply.ts'
+import type { ReplyDependencies } from './reply.ts'
+import type { ReplyState } from './reply-state.ts'
+import { isRefusal, SlackRefusal, SlackSilence } from './slack-error.ts'
+import { pieceEnd, renderPiece } from './split-markdown.ts'
+import { threadMessages } from './thread-messages.ts'
+
+export interface Finishing extends ReplyDependencies {
+  readonly reply: Reply
+  /** Sends the bytes of a file to the address that Slack gave out for it. */
+  readonly upload: (url: string, text: string) => Promise<void>
+}
+
+/**
+ * Makes the reply say `text`, all of it, with metadata that name the run, from whatever state a process that streamed it has left.
+ * What already does is left alone. `open`: what this process was streaming.
+ */
+export async function finishReply(
+  finishing: Finishing,
+  text: string,
+  type: MessageType,
+  open: OpenPart | undefined,
+): Promise<void> {
+  const { reply } = finishing
+  await reply.recover()
+  let end = 0
+  for (let index = 0; index < reply.state().parts.length; index++) {
+    const { parts } = reply.state()
+    const { from, to, done } = parts[index] ?? { from: 0 }
+    const begin = Math.min(from, text.length)
+    end = Math.min(to ?? parts[index + 1]?.from ?? pieceEnd(text, begin), text.length)
+    const content = renderPiece(text, begin, end)
+    const known = open?.index === index ? open : undefined
+    if (done !== hashOf(content)) await finishPart(finishing, { index, to: end, text: content, type }, known)
+  }
+  while (end < text.length && reply.state().parts.length < MOST_PARTS) {
+    const from = end
+    end = pieceEnd(text, from)
+    await addPost(finishing, { from, to: end, text: renderPiece(text, from, end), type })
+  }
+  if (end < text.length) await addFile(finishing, text)
+}
+
+export interface FinishedPart {
+  readonly index: number
+  readonly to: number
+  readonly text: string
+  readonly type: MessageType
+}
+
+/** Ends one message of the reply, which then says `text`. */
+export async function finishPart(
+  finishing: Finishing,
+  { index, to, text, type }: FinishedPart,
+  open: OpenPart | undefined,
+): Promise<void> {
+  const { reply } = finishing
+  const { ts, stream } = reply.state().parts[index] ?? {}
+  if (ts === undefined) throw new Error(`part ${index + 1} of a reply was not posted`)
+  const metadata = reply.metadata(type, { part: index + 1 })
+  const isSaid = stream === true && (await stopWith(reply, { ts, text, metadata }, open))
+  if (!isSaid && text === '') await remove(reply, ts)
+  else if (!isSaid) await replace(finishing, { ts, text, metadata })
+  await changePart(reply, index, { to, done: hashOf(text) })
+}
+
+interface Message {
+  readonly ts: string
+  readonly text: string
+  readonly metadata: JsonObject
+}
+
+/** Ends the stream with what it lacks; returns whether its message then says `text`. */
+async function stopWith(reply: Reply, { ts, text, metadata }: Message, open: OpenPart | undefined): Promise<boolean> {
+  const isKnown = open !== undefined && text.startsWith(open.sent)
+  const rest = isKnown ? text.slice(open.sent.length) : ''
+  const chunks = rest === '' ? {} : { chunks: [{ type: 'markdown_text', text: rest }] }
+  try {
+    await reply.call('chat.stopStream', { ts, metadata, ...chunks })
+    return isKnown
+  } catch (error) {
+    // It may be stopped by now, with the rest or without: its message is replaced.
+    if (error instanceof SlackRefusal || error instanceof SlackSilence) return false
+    throw error
+  }
+}
+
+async function replace(finishing: Finishing, message: Message): Promise<void> {
+  const { reply } = finishing
+  const { ts, text, metadata } = message
+  const update = (): Promise<JsonObject> => reply.call('chat.update', { ts, markdown_text: text, metadata })
+  try {
+    await reply.insist(update)
+  } catch (error) {
+    if (isRefusal(error, 'message_not_found')) return
+    if (isRefusal(error, 'edit_window_closed')) return postRest(finishing, message)
+    if (!isRefusal(error, 'streaming_state_conflict')) throw error
+    await reply.insist(() => stopAgain(reply, ts))
+    await reply.insist(update)
+  }
+}
+
+async function stopAgain(reply: Reply, ts: string): Promise<void> {
+  try {
+    await reply.call('chat.stopStream', { ts })
+  } catch (error) {
+    if (!isRefusal(error, 'message_not_in_streaming_state', 'stopped_by_user')) throw error
+  }
+}
+
+/** What a message lacks that takes no edit any more, as one of its own. */
+async function postRest({ api, workspace, target, work, reply }: Finishing, { ts, text }: Message): Promise<void> {
+  const since = { after: target.ts, signal: work.signal }
+  const messages = await reply.insist(() => threadMessages(api, workspace.token, target, since))
+  const shown = messages.find((one) => one.ts === ts)?.text ?? ''
+  const rest = text.slice(commonStart(shown, text))
+  const name = `rest:${ts}`
+  const metadata = reply.metadata('tooltrail_reply', { notice: name })
+  if (rest !== '') await postOnce(reply, name, { markdown_text: rest, metadata })
+}
+
+/** A message of an attempt that the model has abandoned, which has no text now. */
+async function remove(reply: Reply, ts: string): Promise<void> {
+  try {
+    await reply.insist(() => reply.call('chat.delete', { ts }))
+  } catch (error) {
+    if (!isRefusal(error, 'message_not_found')) throw error
+  }
+}
+
+type NewPost = Omit<FinishedPart, 'index'> & { readonly from: number }
+
+/** Posts one more message of the reply. */
+async function addPost({ reply, target }: Finishing, { from, to, text, type }: NewPost): Promise<void> {
+  const index = reply.state().parts.length
+  await reply.insist(async () => {
+    await reply.recover()
+    if (reply.state().parts.length > index) return
+    await addPart(reply, { from, to, done: hashOf(text) }, (part) =>
+      reply.call('chat.postMessage', {
+        thread_ts: target.thread,
+        markdown_text: text,
+        metadata: reply.metadata(type, { part }),
+      }),
+    )
+  })
+}
+
+/** The whole answer as a file of the thread. Slack takes no metadata with it: the recorded id tells it apart. */
+async function addFile({ reply, target, upload }: Finishing, text: string): Promise<void> {
+  await reply.insist(async () => {
+    await reply.recover()
+    const file = reply.state().file ?? (await newFile(reply, text))
+    if (file.done === true) return
+    await upload(file.url, text)
+    const place = { channel_id: target.channel, thread_ts: target.thread }
+    await reply.call('files.completeUploadExternal', { files: [{ id: file.id, title: 'The whole answer' }], ...place })
+    await reply.save({ ...reply.state(), file: { ...file, done: true } })
+  })
+}
+
+async function newFile(reply: Reply, text: string): Promise<NonNullable<ReplyState['file']>> {
+  const args = { filename: 'answer.md', length: Buffer.byteLength(text) }
+  const { file_id: id, upload_url: url } = await reply.call('files.getUploadURLExternal', args)
+  if (typeof id !== 'string' || typeof url !== 'string') throw new Error('Slack gave out no address for a file')
+  const file = { id, url }
+  await reply.save({ ...reply.state(), file })
+  return file
+}
+
+function commonStart(one: string, other: string): number {
+  let length = 0
+  while (length < one.length && length < other.length && one[length] === other[length]) length++
+  return length
+}

@@ -1,0 +1,144 @@
+import type { Json } from '../../domain/json.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Logger } from '../../ports/logger.ts'
+import type { Progress, Task } from './progress.ts'
+import { addPart } from './reply.ts'
+import type { Reply } from './reply.ts'
+import type { Target } from './reply-state.ts'
+import { isRefusal, SlackBusy, SlackRefusal, SlackSilence } from './slack-error.ts'
+import { isDecided, pieceEnd, renderPiece, startOfPiece, SURE } from './split-markdown.ts'
+import type { SlackApi } from './web-api.ts'
+
+/** Messages of a reply; a longer answer goes on in a file. */
+export const MOST_PARTS = 5
+/** Milliseconds that a stream may wait to begin; beyond that the reply is posted when it is whole. */
+const LONGEST_WAIT_MS = 5_000
+/** How much longer than it should a stream may last, to end between paragraphs: a share of its time. */
+const GRACE = 1 / 8
+
+/** The message that is being streamed by this process, and what it has got so far. */
+export interface OpenPart {
+  readonly index: number
+  readonly since: number
+  sent: string
+  /** Where that ends in the answer. */
+  to: number
+}
+
+interface Dependencies {
+  readonly api: Pick<SlackApi, 'wait'>
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly target: Target
+  readonly team: string
+  readonly streamMs: number
+  readonly reply: Reply
+  /** Ends a message of the reply with this text. */
+  finishPart(
+    part: { readonly index: number; readonly to: number; readonly text: string },
+    open: OpenPart,
+  ): Promise<void>
+  /** Somebody pressed Slack's Stop. */
+  stopped(): Promise<void>
+}
+
+/** Shows what comes of a run while it comes. Whatever fails here only ends the show: the reply is completed afterwards. */
+export interface LiveStream {
+  show(progress: Progress): Promise<void>
+  /** What this process is streaming, and knows to have arrived. */
+  open(): OpenPart | undefined
+}
+
+interface Streaming extends Dependencies {
+  readonly shown: Map<string, Task['status']>
+  open?: OpenPart
+  isOver: boolean
+}
+
+export function createLiveStream(dependencies: Dependencies): LiveStream {
+  const streaming: Streaming = { ...dependencies, shown: new Map(), isOver: false }
+  return {
+    open: () => (streaming.isOver ? undefined : streaming.open),
+    async show(progress) {
+      if (streaming.isOver) return
+      try {
+        await show(streaming, progress)
+      } catch (error) {
+        if (!(error instanceof SlackRefusal || error instanceof SlackSilence || error instanceof SlackBusy)) throw error
+        streaming.isOver = true
+        if (isRefusal(error, 'stopped_by_user')) await dependencies.stopped()
+        else dependencies.logger.warn('a reply is no longer streamed', { error: error.message })
+      }
+    },
+  }
+}
+
+async function show(streaming: Streaming, progress: Progress): Promise<void> {
+  const { clock, reply, streamMs, shown, open } = streaming
+  const text = progress.text()
+  const tasks = progress.tasks().filter(({ id, status }) => shown.get(id) !== status)
+  if (open === undefined) return begin(streaming, text, tasks)
+  const from = reply.state().parts[open.index]?.from ?? 0
+  // What was shown is no longer part of the answer: the message is corrected when it is finished.
+  if (!`${startOfPiece(text, from)}${text.slice(from)}`.startsWith(open.sent)) return void (streaming.isOver = true)
+  if (isDecided(text, from)) return end(streaming, text, pieceEnd(text, from))
+  const to = Math.min(text.length, from + SURE)
+  const age = clock.now() - open.since
+  const gap = age < streamMs ? -1 : text.lastIndexOf('\n\n', to - 2)
+  if (gap >= 0 && gap + 2 >= open.to && gap >= from) return end(streaming, text, gap + 2)
+  const line = text.lastIndexOf('\n', to - 1) + 1
+  if (age > streamMs * (1 + GRACE)) return end(streaming, text, line > open.to ? line : to)
+  await append(streaming, text, to, tasks)
+}
+
+/** Begins a message with what there is. */
+async function begin(streaming: Streaming, text: string, tasks: readonly Task[]): Promise<void> {
+  const { api, clock, team, target, reply, shown } = streaming
+  const { parts } = reply.state()
+  const from = parts.length === 0 ? 0 : parts.at(-1)?.to
+  const method = 'chat.startStream'
+  const isLate = api.wait({ team, method, args: {} }) > LONGEST_WAIT_MS
+  if (from === undefined || parts.length >= MOST_PARTS || isLate) return void (streaming.isOver = true)
+  if (text.length <= from && tasks.length === 0) return
+  const to = Math.min(text.length, from + SURE)
+  const sent = to > from ? `${startOfPiece(text, from)}${text.slice(from, to)}` : ''
+  await addPart(reply, { from, stream: true }, () =>
+    reply.call(method, {
+      thread_ts: target.thread,
+      recipient_user_id: target.user,
+      recipient_team_id: target.team,
+      task_display_mode: 'timeline',
+      chunks: chunksOf(sent, tasks),
+    }),
+  )
+  streaming.open = { index: parts.length, since: clock.now(), sent, to: Math.max(from, to) }
+  for (const { id, status } of tasks) shown.set(id, status)
+}
+
+async function append(streaming: Streaming, text: string, to: number, tasks: readonly Task[]): Promise<void> {
+  const { reply, shown, open } = streaming
+  if (open === undefined) return
+  const start = open.sent === '' ? startOfPiece(text, open.to) : ''
+  const more = to > open.to ? `${start}${text.slice(open.to, to)}` : ''
+  const chunks = chunksOf(more, tasks)
+  if (chunks.length === 0) return
+  const { ts } = reply.state().parts[open.index] ?? {}
+  await reply.call('chat.appendStream', { ts, chunks })
+  open.sent += more
+  open.to = Math.max(to, open.to)
+  for (const { id, status } of tasks) shown.set(id, status)
+}
+
+/** Ends the message; the next begins with what comes. */
+async function end(streaming: Streaming, text: string, to: number): Promise<void> {
+  const { reply, open } = streaming
+  if (open === undefined) return
+  delete streaming.open
+  const from = reply.state().parts[open.index]?.from ?? 0
+  await streaming.finishPart({ index: open.index, to, text: renderPiece(text, from, to) }, open)
+}
+
+const chunksOf = (text: string, tasks: readonly Task[]): Json[] => [
+  ...tasks.map((task): Json => ({ type: 'task_update', ...task })),
+  ...(text === '' ? [] : [{ type: 'markdown_text', text }]),
+]

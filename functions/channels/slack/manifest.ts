@@ -1,0 +1,56 @@
+/** What the bot may do, and why it must. */
+export const SCOPES: readonly (readonly [scope: string, reason: string])[] = [
+  ['app_mentions:read', 'hear that somebody mentions the bot'],
+  ['assistant:write', 'be an agent: status, suggested prompts, the tab for messages'],
+  ['channels:history', 'read the thread in which it is mentioned, and its own replies after a crash'],
+  ['groups:history', 'the same in private channels that it is in'],
+  ['im:history', 'hear direct messages, and read its own replies there'],
+  ['mpim:history', 'the same in group messages'],
+  ['chat:write', 'reply'],
+  ['files:read', 'read images and files that people add'],
+  ['files:write', 'add a long answer as a file'],
+]
+
+const EVENTS = [
+  'app_mention',
+  'message.im',
+  'message.channels',
+  'message.groups',
+  'message.mpim',
+  'app_home_opened',
+  'agent_session_stopped',
+]
+
+/** The manifest of a Slack app, in YAML, whose events and buttons come to `url`, the program's own address. */
+export function slackManifest(url: URL): string {
+  const address = JSON.stringify(`${url.href.replace(/\/$/, '')}/slack/events`)
+  return `display_information:
+  name: Tooltrail
+  description: An agent that never forgets what it did
+features:
+  bot_user:
+    display_name: Tooltrail
+    always_online: true
+  app_home:
+    home_tab_enabled: false
+    messages_tab_enabled: true
+    messages_tab_read_only_enabled: false
+  agent_view:
+    agent_description: Answers in threads, and remembers what its tools did
+oauth_config:
+  scopes:
+    bot:
+${SCOPES.map(([scope, reason]) => `      - ${scope} # to ${reason}`).join('\n')}
+settings:
+  event_subscriptions:
+    request_url: ${address}
+    bot_events:
+${EVENTS.map((event) => `      - ${event}`).join('\n')}
+  interactivity:
+    is_enabled: true
+    request_url: ${address}
+  org_deploy_enabled: false
+  socket_mode_enabled: false
+  token_rotation_enabled: false
+`
+}

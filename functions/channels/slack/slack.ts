@@ -1,0 +1,43 @@
+import type { AgentService } from '../../agent/intake/agent-service.ts'
+import type { Channel } from '../../delivery/channel.ts'
+import type { Door } from '../../ports/door.ts'
+import { act, takeInteraction } from './act.ts'
+import type { ActDependencies } from './act.ts'
+import { actionOf } from './action.ts'
+import { createSlackChannel } from './channel.ts'
+import type { ChannelDependencies } from './channel.ts'
+import { connectSlack } from './connection.ts'
+import type { SlackConnection } from './connection.ts'
+import { createSlackDoor } from './door.ts'
+import { createEventTaker } from './take-event.ts'
+import type { TakeEventDependencies } from './take-event.ts'
+
+type Dependencies = Omit<TakeEventDependencies & ActDependencies & ChannelDependencies, keyof SlackConnection> &
+  Parameters<typeof connectSlack>[0] & { readonly service: AgentService }
+
+export interface Slack {
+  readonly door: Door
+  readonly replies: Channel
+  readonly actions: Channel
+}
+
+/** Slack: what comes in at its door, and the replies that go out. */
+export function createSlack(given: Dependencies): Slack {
+  const dependencies = { ...given, ...connectSlack(given) }
+  return {
+    door: createSlackDoor({
+      ...dependencies,
+      signingSecret: () => given.secret('SLACK_SIGNING_SECRET'),
+      takeEvent: createEventTaker(dependencies),
+      takeInteraction: (payload) => takeInteraction(dependencies, payload),
+    }),
+    replies: createSlackChannel(dependencies),
+    actions: {
+      begins: 'end',
+      async deliver({ delivery }) {
+        await act(dependencies, actionOf(delivery.target))
+        return { status: 'delivered' }
+      },
+    },
+  }
+}

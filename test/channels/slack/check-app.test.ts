@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { checkApp } from '../../../functions/channels/slack/check-app.ts'
+import { SCOPES, slackManifest } from '../../../functions/channels/slack/manifest.ts'
+import { BOT_TOKEN, startSlackServer } from '../../slack-server/slack-server.ts'
+import type { SlackServer } from '../../slack-server/slack-server.ts'
+
+let slack: SlackServer
+beforeEach(async () => void (slack = await startSlackServer()))
+afterEach(() => slack.close())
+
+const check = async (given: { token?: string; signingSecret?: string; url?: URL }): Promise<string[]> => {
+  const places = { apiUrl: slack.apiUrl, allowedHosts: [slack.host], now: Date.now() }
+  const findings = await checkApp({ token: undefined, signingSecret: undefined, url: undefined, ...places, ...given })
+  return findings.map(({ isGood, text }) => `${isGood ? 'ok' : 'missing'}: ${text}`)
+}
+
+test('what is not set is missing', async () => {
+  expect(await check({})).toEqual([
+    'missing: SLACK_BOT_TOKEN is not set: copy it from "OAuth & Permissions"',
+    'missing: SLACK_SIGNING_SECRET is not set: copy it from "Basic Information"',
+  ])
+})
+
+test('a token that Slack refuses is named with Slack’s word, and never itself', async () => {
+  const lines = await check({ token: 'xoxb-wrong-and-secret', signingSecret: 's' })
+  expect(lines).toEqual([
+    'missing: SLACK_BOT_TOKEN is refused by Slack: invalid_auth',
+    'ok: SLACK_SIGNING_SECRET is set',
+  ])
+})
+
+test('each scope that a token lacks is named with its reason', async () => {
+  slack.scopes = ['chat:write', 'files:read']
+  const lines = await check({ token: BOT_TOKEN, signingSecret: 's' })
+  expect(lines).toContain('missing: the scope files:write is missing, which is needed to add a long answer as a file')
+  expect(lines.filter((line) => line.startsWith('missing'))).toHaveLength(SCOPES.length - 2)
+})
+
+test('a token with all scopes is good', async () => {
+  expect((await check({ token: BOT_TOKEN, signingSecret: 's' })).every((line) => line.startsWith('ok'))).toBe(true)
+})
+
+test('an address where nobody listens is missing', async () => {
+  const lines = await check({ signingSecret: 's', url: new URL('http://127.0.0.1:9') })
+  expect(lines.at(-1)).toMatch(/^missing: http:\/\/127\.0\.0\.1:9\/slack\/events cannot be reached/)
+})
+
+test('the manifest names the address for events and buttons, and a reason for each scope', () => {
+  const manifest = slackManifest(new URL('https://example.com/api/'))
+  expect(manifest.match(/request_url: "https:\/\/example\.com\/api\/slack\/events"/g)).toHaveLength(2)
+  for (const [scope] of SCOPES) expect(manifest).toMatch(new RegExp(`- ${scope} # to \\w+`))
+})

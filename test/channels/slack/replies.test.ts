@@ -1,0 +1,187 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { ModelError } from '../../../functions/ports/model.ts'
+import { completionOf } from '../../agent/harness.ts'
+import type { Turn } from '../../agent/harness.ts'
+import { directMessage, mention } from '../../slack-server/slack-events.ts'
+import { openSlackHarness } from './harness.ts'
+import type { SlackHarness } from './harness.ts'
+import { leakyTool, repliesOf, streamed, TS, wholeText } from './reply-fixture.ts'
+
+let harness: SlackHarness
+afterEach(() => harness.close())
+
+const ask = (text = 'hello'): Promise<Response> => harness.deliver(directMessage({ ts: TS, text }))
+const texts = (): string[] => repliesOf(harness.slack, 'D1', TS).map(({ text }) => text)
+const pending = async (): Promise<number> =>
+  (await harness.http.ports.outbox.pending({ tenant: 'default', session: `slack-T1-D1-${TS}` }, 10)).length
+const delivered = (): Promise<void> => expect.poll(pending, { timeout: 20_000 }).toBe(0)
+const methods = (): string[] => harness.slack.calls.map(({ method }) => method)
+
+test('a message gets one reply in its thread, whose metadata name the run', async () => {
+  harness = await openSlackHarness({ script: [{ text: 'Hi **there**.' }] })
+  await ask()
+  await delivered()
+  const [reply, ...others] = harness.slack.replies('D1', TS)
+  expect(others).toEqual([])
+  const run = (await harness.http.ports.sessions.read({ tenant: 'default', session: `slack-T1-D1-${TS}` }))?.run?.id
+  expect(reply).toMatchObject({
+    text: 'Hi **there**.',
+    metadata: { event_type: 'tooltrail_reply', event_payload: { run_id: run, part: 1 } },
+  })
+  expect(harness.slack.state.statuses.map(({ status }) => status)).toEqual(['processing', 'active'])
+})
+
+test('text is streamed while it comes, in chunks and never as one text', async () => {
+  const { turn, letGo } = streamed(['One ', 'two ', 'three.'])
+  harness = await openSlackHarness({ script: [turn] })
+  await ask()
+  await expect
+    .poll(() => harness.slack.replies('D1', TS)[0])
+    .toMatchObject({ streaming_state: 'in_progress', text: 'One ' })
+  letGo()
+  await delivered()
+  expect(harness.slack.replies('D1', TS)).toMatchObject([{ streaming_state: 'completed', text: 'One two three.' }])
+  expect(methods()).toContain('chat.startStream')
+  expect(JSON.stringify(harness.slack.calls)).not.toContain('"markdown_text":')
+})
+
+test('tools show with their names and states; no text of a call or a result reaches Slack', async () => {
+  harness = await openSlackHarness({
+    script: [
+      { text: 'Let me see.', calls: [{ name: 'leaky', arguments: '{"secret":"SECRET-ARGUMENT"}' }] },
+      { text: 'All is well.' },
+    ],
+    tools: [leakyTool],
+  })
+  await ask()
+  await delivered()
+  expect(texts()).toEqual(['Let me see.\n\nAll is well.'])
+  const everything = JSON.stringify(harness.slack.calls)
+  expect(everything).not.toContain('SECRET')
+  const tasks = harness.slack.calls.flatMap(({ args }) => (args['chunks'] as { type: string }[] | undefined) ?? [])
+  const shown = tasks.filter(({ type }) => type === 'task_update')
+  for (const task of shown) expect(Object.keys(task).toSorted()).toEqual(['id', 'status', 'title', 'type'])
+})
+
+test('a long answer takes several messages, and one of more than five comes whole as a file too', async () => {
+  const text = Array.from({ length: 4_000 }, (_, index) => `Sentence number ${index} says little.`).join('\n\n')
+  harness = await openSlackHarness({ script: [{ text }] })
+  await ask()
+  await delivered()
+  const replies = repliesOf(harness.slack, 'D1', TS)
+  expect(replies).toHaveLength(5)
+  for (const reply of replies) expect(reply.text.length).toBeLessThanOrEqual(12_000)
+  expect(text.startsWith(replies.map((reply) => reply.text).join(''))).toBe(true)
+  const files = harness.slack.replies('D1', TS).flatMap(({ file }) => (file === undefined ? [] : [file.content]))
+  expect(files).toEqual([text])
+})
+
+test('a stream that lasts too long goes on in a new message', async () => {
+  const { turn, letGo } = streamed(['First paragraph.\n\n', 'Second paragraph.'])
+  harness = await openSlackHarness({ script: [turn], streamSeconds: 0.5 })
+  await ask()
+  await expect.poll(() => harness.slack.replies('D1', TS)[0]?.streaming_state).toBe('in_progress')
+  await expect.poll(() => harness.slack.calls.some(({ method }) => method === 'chat.startStream')).toBe(true)
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  letGo()
+  await delivered()
+  expect(wholeText(harness.slack, 'D1', TS)).toBe('First paragraph.\n\nSecond paragraph.')
+})
+
+test('a run that fails says so with a button, without the provider’s words; the button runs the message again', async () => {
+  const fails: Turn = async function* () {
+    yield { type: 'text.delta', part: 0, text: '' }
+    throw new ModelError('invalid_request', 'PROVIDER-WORDS', { retryable: false })
+  }
+  harness = await openSlackHarness({ script: [fails, { text: 'Now it works.' }] })
+  await ask()
+  await expect.poll(() => harness.slack.replies('D1', TS).length).toBe(1)
+  const [notice] = harness.slack.replies('D1', TS)
+  expect(notice?.metadata).toMatchObject({ event_type: 'tooltrail_notice' })
+  expect(JSON.stringify(harness.slack.calls)).not.toContain('PROVIDER-WORDS')
+  const press = { message: notice, action: 'tooltrail_retry', user: 'U1', channel: 'D1' }
+  await Promise.all([harness.press(press), harness.press(press)])
+  await expect.poll(() => texts()).toEqual(['Now it works.'])
+  expect(harness.slack.replies('D1', TS)[0]?.text).toBe('<@U1> tried again.')
+})
+
+test('messages of one thread get their replies in the order in which they came', async () => {
+  harness = await openSlackHarness({ script: [{ text: 'one' }, { text: 'two' }, { text: 'three' }] })
+  for (const [index, text] of ['a', 'b', 'c'].entries())
+    await harness.deliver(directMessage({ ts: `170000000${index + 1}.000100`, thread_ts: TS, text }))
+  await delivered()
+  expect(texts()).toEqual(['one', 'two', 'three'])
+}, 30_000)
+
+test('Slack’s own Stop cancels the run, and what was said stays', async () => {
+  const { turn } = streamed(['So far. ', 'Never said.'])
+  harness = await openSlackHarness({ script: [turn] })
+  await ask()
+  await expect.poll(() => harness.slack.replies('D1', TS)[0]?.text).toBe('So far. ')
+  const [streaming] = harness.slack.state.messages
+  Object.assign(streaming ?? {}, { stoppedByUser: true, streaming_state: 'completed' })
+  await harness.stop({ channel: 'D1', thread_ts: TS, user: 'U1' })
+  const key = { tenant: 'default', session: `slack-T1-D1-${TS}` }
+  await expect
+    .poll(async () => (await harness.http.ports.sessions.read(key))?.run?.status, { timeout: 5_000 })
+    .toBe('cancelled')
+  await delivered()
+  expect(texts()).toEqual(['So far. '])
+})
+
+describe('an approval', () => {
+  const guarded = { ...leakyTool, name: 'guarded', needsApproval: true }
+  const script: Turn[] = [{ calls: [{ name: 'guarded', arguments: '{"secret":"SECRET"}' }] }, { text: 'Done.' }]
+  const buttons = async () => {
+    await expect
+      .poll(() => JSON.stringify(harness.slack.replies('C1', TS).at(-1)?.blocks ?? ''), { timeout: 10_000 })
+      .toContain('tooltrail_approve')
+    return harness.slack.replies('C1', TS).at(-1)
+  }
+  const begin = async (approvers: readonly string[] = []): Promise<void> => {
+    harness = await openSlackHarness({ script, tools: [guarded], slack: { approvers } })
+    await harness.deliver(mention({ ts: TS, text: '<@UBOT> do it' }))
+  }
+
+  test.each([
+    ['tooltrail_approve', '*guarded* was approved by <@U1>.', 'completed'],
+    ['tooltrail_deny', '*guarded* was denied by <@U1>.', 'denied'],
+  ] as const)('%s by the one who asked goes on, and the message names who decided', async (action, text, status) => {
+    await begin()
+    const message = await buttons()
+    expect(JSON.stringify(message)).not.toContain('SECRET')
+    await harness.press({ message, action, user: 'U1', channel: 'C1' })
+    await expect.poll(() => repliesOf(harness.slack, 'C1', TS).at(-1)?.text, { timeout: 15_000 }).toBe('Done.')
+    expect(harness.slack.state.messages.find(({ ts }) => ts === message?.ts)?.text).toBe(text)
+    const key = { tenant: 'default', session: `slack-T1-C1-${TS}` }
+    const { messages } = await harness.http.ports.reader.messages(key, {
+      order: 'ascending',
+      limit: 20,
+      roles: ['tool'],
+    })
+    expect(messages).toMatchObject([{ status }])
+  })
+
+  test('by somebody else changes nothing, unless the settings name them', async () => {
+    await begin(['U9'])
+    const message = await buttons()
+    await harness.press({ message, action: 'tooltrail_approve', user: 'U2', channel: 'C1' })
+    expect(harness.slack.state.messages.find(({ ts }) => ts === message?.ts)?.blocks).toBeDefined()
+    await harness.press({ message, action: 'tooltrail_approve', user: 'U9', channel: 'C1' })
+    await expect.poll(() => repliesOf(harness.slack, 'C1', TS).at(-1)?.text, { timeout: 15_000 }).toBe('Done.')
+  })
+})
+
+test('an empty answer is a reply, too', async () => {
+  harness = await openSlackHarness({ script: [() => emptyTurn()] })
+  await ask()
+  await delivered()
+  expect(texts()).toEqual(['_The answer is empty._'])
+})
+
+async function* emptyTurn(): AsyncGenerator<{
+  readonly type: 'completion'
+  readonly completion: ReturnType<typeof completionOf>
+}> {
+  yield { type: 'completion', completion: completionOf({ text: '' }) }
+}
