@@ -46,7 +46,9 @@ function candidates(of: Measured, scale: Scale, older: Older): Candidate[] {
   const { context } = of
   const sent = withinContext(of.messages, context)
   const replayed = replayEach(sent, of).map(({ message, sent: parts }) => ({ message, weight: weighMessages(parts) }))
-  const turn = new Set(groupTurns(sent).findLast((one) => one.some(({ runId }) => runId === of.currentRun)))
+  const turns = groupTurns(sent, context.cut)
+  // A run that goes on without an input has no message at first: it is of the last turn.
+  const turn = new Set(turns.findLast((one) => one.some(({ runId }) => runId === of.currentRun)) ?? turns.at(-1))
   const opening = weighMessages(openingOf({ ...context, cut: context.cut ?? NO_CUT })) + of.declarations
   let rest = replayed.reduce((sum, { weight }) => sum + weight, 0)
   let keptWeight = 0
@@ -54,7 +56,9 @@ function candidates(of: Measured, scale: Scale, older: Older): Candidate[] {
   const found: Candidate[] = []
   for (const [index, { message, weight }] of replayed.entries()) {
     const isInput = message.role === 'user' && turn.has(message)
-    if (index > kept.length || (index === 0 && !of.isWhole)) {
+    // What has left does not come back: inputs that were kept leave together.
+    const isBehind = message.id < (context.cut?.from ?? '')
+    if (!isBehind && (index > kept.length || (index === 0 && !of.isWhole))) {
       const cut = { from: message.id, kept: [...kept], ...countBefore(of, message.id, older) }
       found.push({ cut, tokens: tokensOf(scale, opening + keptWeight + rest) })
     }

@@ -58,7 +58,7 @@ export function replayEach(
   const results = resultsByAssistant(leader)
   const recorded = recordedNumbers(leader)
   const numberOf = (id: string): number | undefined => recorded.get(id) ?? options.numbers?.get(id)
-  const turns = groupTurns(leader)
+  const turns = groupTurns(leader, options.context?.cut)
   const current = turns.findLast((turn) => turn.some((message) => message.runId === currentRun)) ?? turns.at(-1)
   return turns.flatMap((turn, index) =>
     turn.map((message, place): Replayed => {

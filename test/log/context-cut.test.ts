@@ -77,6 +77,30 @@ describe('a cut', () => {
     )
   })
 
+  it('never brings back what has left, when the run whose inputs it kept is over', () => {
+    const writer = writeLog().run('long').user('begin')
+    for (let round = 0; round < 8; round++)
+      writer.assistant(callTo('a', '{}')).result(0, WORDS.repeat(9)).user(`steer ${round}`)
+    const first = fit(writer.log, 700)
+    expect(first.kept.length).toBeGreaterThan(1)
+    writer.assistant('done').run('next').user(WORDS.repeat(12))
+    const second = fit(writer.log, 500, { cut: first })
+    expect(second.from >= first.from).toBe(true)
+    expect(weighMessages(sent(writer.log, second))).toBeLessThan(500)
+  })
+
+  it('keeps the inputs of the turn that a run without an input goes on with', () => {
+    const writer = writeLog().run('failed').user('begin')
+    for (let round = 0; round < 8; round++) writer.assistant(callTo('a', '{}')).result(0, WORDS.repeat(9))
+    const of = { ...measured(writer.log), currentRun: 'goes on' }
+    const cut = cutToFit(of, scaleOf(of), 300, NOTHING_OLDER)
+    expect(cut?.kept).toEqual([writer.log[0]?.id])
+    writer.run('goes on').assistant(callTo('a', '{}')).result(0, WORDS.repeat(9)).user('steer')
+    writer.assistant(callTo('a', '{}')).result(0, WORDS.repeat(9)).assistant(callTo('a', '{}')).result(0, 'short')
+    const next = { ...measured(writer.log, cut === undefined ? {} : { cut }), currentRun: 'goes on' }
+    expect(cutToFit(next, scaleOf(next), 100, NOTHING_OLDER)?.kept[0]).toBe(writer.log[0]?.id)
+  })
+
   it('takes rounds of the current run when nothing else is left, and never an input of it', () => {
     const writer = runs(3).run('now').user('the task')
     for (let round = 0; round < 40; round++) writer.assistant(callTo('a', '{}')).result(0, WORDS.repeat(5))

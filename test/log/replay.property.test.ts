@@ -4,6 +4,7 @@ import type { Message } from '../../functions/domain/message.ts'
 import type { RequestMessage } from '../../functions/domain/model-request.ts'
 import { replay } from '../../functions/log/replay.ts'
 import { anyLog, SECRET, settledLog } from '../generators/logs.ts'
+import { requestFaults } from '../generators/request-faults.ts'
 import { requestPoints, withoutMedia } from '../generators/request-points.ts'
 import type { Point } from '../generators/request-points.ts'
 
@@ -13,37 +14,12 @@ const policy = fc.constantFrom('full' as const, 'conversation' as const)
 /** The run whose request is made: the latest, or one that has no message yet. */
 const current = (log: readonly Message[]): string => log.at(-1)?.runId ?? ''
 
-/** What no provider accepts (promises R1). */
-function faults(request: readonly RequestMessage[]): string[] {
-  const found: string[] = []
-  for (const [index, message] of request.entries()) {
-    if (message.role === 'tool') {
-      if (request[index - 1]?.role === 'user' || index === 0) found.push(`${index}: a result without a round`)
-      continue
-    }
-    if (message.parts.length === 0) found.push(`${index}: no content`)
-    if (message.role === 'user') continue
-    const calls = message.parts.filter((part) => part.type === 'tool_call')
-    const following = request.slice(index + 1)
-    const end = following.findIndex((next) => next.role !== 'tool')
-    const results = following.slice(0, end === -1 ? undefined : end)
-    const ids = (of: readonly unknown[]): string => JSON.stringify(of)
-    const withResults = results.map((result) => (result.role === 'tool' ? [result.toolCallId, result.toolName] : []))
-    if (ids(calls.map((call) => [call.id, call.name])) !== ids(withResults))
-      found.push(`${index}: calls and results differ`)
-    if (calls.length === 0 && !message.parts.some((part) => part.type === 'text' && part.text !== '')) {
-      found.push(`${index}: an empty completion`)
-    }
-  }
-  return found
-}
-
 describe('replay of any log', () => {
   it('is a valid request: each round is followed by one result per call, in order, and by nothing else (promises R1, R2)', () => {
     fc.assert(
       fc.property(anyLog, policy, fc.boolean(), (log, replayed, fresh) => {
         const currentRun = fresh ? 'a run without messages' : current(log)
-        expect(faults(replay(log, { currentRun, replay: replayed }))).toEqual([])
+        expect(requestFaults(replay(log, { currentRun, replay: replayed }))).toEqual([])
       }),
       RUNS,
     )

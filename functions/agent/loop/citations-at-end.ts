@@ -34,8 +34,11 @@ async function highestRecorded({ sources, store, held }: RunState): Promise<numb
 
 /** The numbers of a turn's sources: those of the runs that this one continues, and of team members, are among them. */
 async function sourcesOfTurn(state: RunState, last: readonly NumberedSources[]): Promise<NumberedSources[]> {
-  const { leader } = state
-  const turn = groupTurns(leader.messages).findLast((one) => one.some(({ runId }) => runId === leader.runId)) ?? []
+  const { leader, context } = state
+  const turn =
+    groupTurns(leader.messages, context.decided.cut).findLast((one) =>
+      one.some(({ runId }) => runId === leader.runId),
+    ) ?? []
   const runs = new Set([leader.runId, ...turn.map(({ runId }) => runId)])
   const own = leader.messages.filter(({ runId }) => runs.has(runId))
   const results = new Set(own.filter(hasSources).map(({ id }) => id))
