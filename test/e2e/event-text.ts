@@ -1,4 +1,4 @@
-import type { RunBody } from './client.ts'
+import type { Message, RunBody } from './client.ts'
 
 export interface SentEvent {
   readonly id?: string
@@ -6,7 +6,7 @@ export interface SentEvent {
   readonly data: {
     readonly type: string
     readonly run?: RunBody
-    readonly message?: { readonly id: string; readonly role: string; readonly status?: string }
+    readonly message?: Pick<Message, 'id' | 'role' | 'status' | 'sources'>
     readonly text?: string
     readonly round?: number
   }

@@ -16,7 +16,18 @@ const SHIFT_MS = 70_000
 const AFTERWARDS_MS = 1_000
 const SLOW_MS = 400
 const COMPOSITION = 'test/e2e/crashes/crashing-program.ts'
-const TOOLS = ['search_history', 'read_output', 'record', 'lookup', 'guarded', 'big', 'slow', 'tardy', 'endless']
+const TOOLS = [
+  'search_history',
+  'read_output',
+  'record',
+  'lookup',
+  'found',
+  'guarded',
+  'big',
+  'slow',
+  'tardy',
+  'endless',
+]
 
 /** A program that is killed and started again on the same data. */
 export interface CrashBench {
@@ -46,6 +57,8 @@ export async function createCrashBench(modelBaseUrl: string, backend: Backend, h
         brief: { tools: TOOLS, policies: { max_rounds: 2 } },
         leader: { tools: TOOLS, members: ['member'] },
         member: { tools: TOOLS },
+        summarised: { tools: TOOLS, policies: { consolidation: { threshold: 2, keep_recent_ratio: 0.5 } } },
+        citing: { tools: TOOLS, policies: { sources: 'cited' } },
       },
     }),
   )

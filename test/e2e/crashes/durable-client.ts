@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Client, RunBody } from '../client.ts'
+import type { Client, Message, RunBody } from '../client.ts'
 import type { SentEvent } from '../event-text.ts'
 import { readEvents } from '../event-text.ts'
 
@@ -42,6 +42,10 @@ export const newKnowledge = (session: string): Knowledge => ({
   marks: new Set(),
 })
 
+/** A message as it stays: its sources get their numbers later, and what becomes of them. */
+export const lasting = (message: Pick<Message, 'sources'> | undefined): unknown =>
+  message?.sources === undefined ? message : { ...message, sources: message.sources.map(({ title }) => title) }
+
 /** A session's client: requests without a response are repeated unchanged, others never. */
 export interface DurableClient {
   readonly client: Client
@@ -68,7 +72,7 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
   function learn(event: SentEvent): void {
     if (event.id === undefined) return
     const before = knows.events.get(event.id)
-    if (before !== undefined && !isDeepStrictEqual(before.data.message, event.data.message))
+    if (before !== undefined && !isDeepStrictEqual(lasting(before.data.message), lasting(event.data.message)))
       throw new Error(`event ${event.id} was sent with another message than before`)
     knows.events.set(event.id, event)
   }

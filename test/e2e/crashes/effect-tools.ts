@@ -38,6 +38,10 @@ export function effectTools(file: string, slowMs = SLOW_MS): Tool[] {
   return [
     tool('record', {}, result),
     tool('lookup', { idempotent: true }, result),
+    tool('found', { idempotent: true }, async (mark) => ({
+      text: `result of ${mark}`,
+      sources: ['one', 'other'].map((which) => ({ title: `${which} of ${mark}` })),
+    })),
     tool('guarded', { needsApproval: true }, result),
     tool('big', { idempotent: true }, async (mark) => ({
       text: `${'0123456789\n'.repeat(BIG / 11)}result of ${mark}`,

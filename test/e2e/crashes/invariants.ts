@@ -4,7 +4,7 @@ import type { OpenAiMessage } from '../../../functions/log/openai-format.ts'
 import type { Client, Message, RunBody, SearchHit } from '../client.ts'
 import { eventually } from '../../eventually.ts'
 import { onceFound, type Backend, type Place } from '../backend.ts'
-import type { Knowledge } from './durable-client.ts'
+import { lasting, type Knowledge } from './durable-client.ts'
 import { DELEGATE } from './scripted-model.ts'
 
 const ONCE = new Set(['record', 'guarded', 'slow', 'tardy', 'endless'])
@@ -21,7 +21,7 @@ export async function expectWhole(client: Client, knows: Knowledge, harness: Har
   const { session } = knows
   const messages = await client.messages(session)
   const runs = await client.all<RunBody>(`/v1/sessions/${session}/runs?limit=100`)
-  const details = await client.get<{ run: RunBody | null }>(`/v1/sessions/${session}`)
+  const details = await client.get<{ run: RunBody | null; summary?: Summary }>(`/v1/sessions/${session}`)
   expect(['completed', 'failed', 'cancelled'], `${session}: its latest run`).toContain(details.run?.status)
   for (const run of runs) {
     const isEnded =
@@ -36,6 +36,9 @@ export async function expectWhole(client: Client, knows: Knowledge, harness: Har
   expectReplayable(session, messages, await client.chat(session))
   const completed = new Set(runs.filter((run) => run.status === 'completed').map((run) => run.id))
   expectEffects(messages, { session, completed, file: harness.effects })
+  const isWhole = runs.every((run) => completed.has(run.id))
+  expectSummary(session, details.summary, messages, isWhole)
+  await expectSources(client, session, messages, isWhole)
   await onceFound(harness.backend, () => expectFound(client, session, messages))
 }
 
@@ -48,7 +51,7 @@ function expectAcknowledged(knows: Knowledge, messages: readonly Message[], give
   const byId = new Map(messages.map((message) => [message.id, message]))
   for (const { id, type, data } of knows.events.values()) {
     if (data.message === undefined || type === 'tool_call.started') continue
-    expect(byId.get(data.message.id), `${session}: what event ${id} told`).toStrictEqual(data.message)
+    expect(lasting(byId.get(data.message.id)), `${session}: what event ${id} told`).toStrictEqual(lasting(data.message))
   }
   for (const [key, text] of knows.inputs) {
     const found = messages.filter((message) => message.role === 'user' && textOf(message) === text)
@@ -145,6 +148,57 @@ async function expectFound(client: Client, session: string, messages: readonly M
     return undefined
   })
   if (broken !== undefined) throw broken
+}
+
+interface Summary {
+  readonly through: string
+  readonly messages: number
+}
+
+/** A summary stands for every message of the conversation up to its end, and counts each once. */
+function expectSummary(
+  session: string,
+  summary: Summary | undefined,
+  messages: readonly Message[],
+  isWhole: boolean,
+): void {
+  if (isWhole) expect(summary !== undefined, `${session}: has a summary`).toBe(session.startsWith('summary-'))
+  if (summary === undefined) return
+  const counted = messages.filter(
+    ({ id, role, tool_calls: calls = [], parts }) =>
+      id <= summary.through && role !== 'tool' && calls.length === 0 && parts.every(({ type }) => type !== 'error'),
+  )
+  expect(summary.messages, `${session}: messages of the summary`).toBe(counted.length)
+}
+
+/**
+ * Sources are numbered in the order of the log, without a gap and none twice, and only what a completion cites is cited. `isWhole`:
+ * every run has completed.
+ */
+async function expectSources(
+  client: Client,
+  session: string,
+  messages: readonly Message[],
+  isWhole: boolean,
+): Promise<void> {
+  interface Source {
+    readonly number: number
+    readonly title: string
+    readonly cited: boolean | null
+  }
+  const listed = await client.all<Source>(`/v1/sessions/${session}/sources?limit=100`)
+  const titles = messages.flatMap((row) =>
+    row.tool_name === 'found' && row.status === 'completed'
+      ? ['one', 'other'].map((which) => `${which} of ${textOf(row).slice('result of '.length)}`)
+      : [],
+  )
+  expect(
+    listed.map(({ number }) => number),
+    `${session}: numbers of sources`,
+  ).toStrictEqual(listed.map((_, place) => place + 1))
+  // A run that was given up leaves its last results without numbers.
+  if (isWhole)
+    expect(listed, `${session}: sources`).toMatchObject(titles.map((title, place) => ({ title, cited: place === 0 })))
 }
 
 /** What must hold of a session that was deleted. */

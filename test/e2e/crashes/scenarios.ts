@@ -38,6 +38,16 @@ const oneInput = (
   },
 })
 
+/** Some inputs, each to its end, by their words. */
+const severalInputs = (name: string, agent: string, words: readonly string[]): Scenario => ({
+  name,
+  async drive(client) {
+    await client.openSession(agent)
+    for (const [place, word] of words.entries())
+      await client.finish(await submit(client, `input-${place}`, word, {}, false))
+  },
+})
+
 /** Every kind of turn that the loop knows. */
 export const scenarios: readonly Scenario[] = [
   oneInput('parallel', 'parallel'),
@@ -50,6 +60,8 @@ export const scenarios: readonly Scenario[] = [
   oneInput('many', 'many', { stride: 23 }),
   oneInput('tool-time-out', 'tardy'),
   oneInput('model-error', 'flaky'),
+  severalInputs('summary', 'summarised', ['say', 'task', 'say', 'say']),
+  severalInputs('sources', 'citing', ['cite', 'cite']),
   {
     name: 'queued',
     async drive(client) {

@@ -18,6 +18,14 @@ const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
       ['lookup', 'e'],
     ],
   ],
+  // Sources whose numbers the next completion records, and of which the last cites the first.
+  cite: [
+    [
+      ['found', 'a'],
+      ['found', 'b'],
+    ],
+    [['found', 'c']],
+  ],
   large: [[['big', 'l']], [['record', 'm']]],
   ask: [
     [
@@ -74,7 +82,8 @@ export const marksOf = (word: keyof typeof PLANS & string, unique: string, tool?
   )
 
 /** What the model says at the end. */
-const completionText = (unique: string): string => `all done with ${unique}`
+const completionText = (word: string, unique: string): string =>
+  `all done with ${unique}${word === 'cite' ? ', says [source1]' : ''}`
 
 /** Inputs after which the model does what it is asked, though they begin with `refused`. */
 const forgiven = new Set<string>()
@@ -108,7 +117,7 @@ export function scriptedModel({ messages, tools = [], tool_choice }: ChatRequest
   if (refusal !== undefined) return refusal
   const mayCall = tools.length > 0 && tool_choice !== 'none'
   const batch = mayCall ? PLANS[word]?.[round] : undefined
-  if (batch === undefined) return { completion: { parts: [{ type: 'text', text: completionText(unique) }] } }
+  if (batch === undefined) return { completion: { parts: [{ type: 'text', text: completionText(word, unique) }] } }
   const calls = batch.map(([name, mark], place) => ({
     type: 'tool_call' as const,
     id: `call-${round}-${place}-${unique}`,
