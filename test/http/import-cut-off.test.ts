@@ -90,3 +90,30 @@ describe('an import that is cut off', () => {
     120_000,
   )
 })
+
+test('no step has more rows than a transaction of DynamoDB takes, however short the turns', async () => {
+  const rows: number[] = []
+  harness = await openHttpHarness({
+    change: (ports) => ({
+      ...ports,
+      imports: {
+        progress: (key, name) => ports.imports.progress(key, name),
+        append: (seen, step) => {
+          rows.push(step.messages.length + step.runs.length)
+          return ports.imports.append(seen, step)
+        },
+      },
+    }),
+  })
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'short' })
+  const messages = Array.from({ length: 200 }, (_, turn) => [
+    { role: 'user', content: `question ${turn}` },
+    ...(turn % 3 === 0 ? [] : [{ role: 'assistant', content: `answer ${turn}` }]),
+  ]).flat()
+  await expectJson(harness, 200, 'POST', '/v1/sessions/short/import', { format: 'openai', messages })
+  // Beside them stand the session's header, the import's name and an expiry: 100 in all are allowed.
+  expect(Math.max(...rows)).toBeLessThanOrEqual(90)
+  expect(Math.max(...rows)).toBeGreaterThan(70)
+  await importAll('short', 200, {})
+  expect(Math.max(...rows)).toBeLessThanOrEqual(90)
+})

@@ -6,7 +6,7 @@ import type { Session } from '../../domain/session.ts'
 import { createClosedTurns, isInput, type PlacedMessage } from './closed-turns.ts'
 import { goOn, newState, writeStep, type AppendDependencies } from './import-step.ts'
 
-/** A step: what one transaction of DynamoDB holds with room to spare. */
+/** Messages and runs of a step: what one transaction of DynamoDB holds with room to spare. */
 const MOST_ROWS = 80
 const MOST_CHARACTERS = 1_000_000
 
@@ -54,13 +54,17 @@ export async function appendClosed(
     }
     if (place === stored + 1 && progress !== undefined && (skipped !== undefined || !isInput(message)))
       await goOn(writer, skipped?.turn ?? placed.turn, progress)
-    if (waiting.length >= MOST_ROWS || characters > MOST_CHARACTERS) await flush(wholeRounds(waiting))
+    if (rowsOf(waiting) >= MOST_ROWS || characters > MOST_CHARACTERS) await flush(wholeRounds(waiting))
     waiting.push(placed)
     characters += lengthOf(message)
   }
-  while (waiting.length > 0) await flush(waiting.length > MOST_ROWS ? wholeRounds(waiting) : waiting.length)
+  while (waiting.length > 0) await flush(rowsOf(waiting) > MOST_ROWS ? wholeRounds(waiting) : waiting.length)
   return { ...done, ...(progress === undefined ? {} : { progress }) }
 }
+
+/** The rows that these messages are written to: their own, and one for the run of each turn. */
+const rowsOf = (waiting: readonly PlacedMessage[]): number =>
+  waiting.length + new Set(waiting.map(({ turn }) => turn)).size
 
 /** How many of the first messages end with a whole round, where one begins among them. */
 function wholeRounds(waiting: readonly PlacedMessage[]): number {
