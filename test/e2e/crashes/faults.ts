@@ -14,7 +14,7 @@ export interface Fault {
   readonly stops?: boolean
 }
 
-type StepPorts = Pick<Ports, 'sessions' | 'inbox' | 'lease' | 'log' | 'janitor' | 'deletion' | 'outputs'>
+type StepPorts = Pick<Ports, 'sessions' | 'inbox' | 'lease' | 'log' | 'janitor' | 'deletion' | 'outputs' | 'imports'>
 
 /** Every port method that changes what is stored. */
 const STEPS: { readonly [name in keyof StepPorts]: readonly (keyof StepPorts[name] & string)[] } = {
@@ -35,6 +35,7 @@ const STEPS: { readonly [name in keyof StepPorts]: readonly (keyof StepPorts[nam
   janitor: ['clearDue', 'postpone'],
   deletion: ['tombstone', 'removeRows', 'markRemoved', 'finish'],
   outputs: ['put', 'removeAll'],
+  imports: ['append'],
 }
 
 /** The kinds of those steps: `<port>.<method>`. */
@@ -95,6 +96,7 @@ export function createFaultPoints(fault: Fault | undefined, trace: string, datab
       janitor: wrap(ports.janitor, 'janitor', STEPS.janitor),
       deletion: wrap(ports.deletion, 'deletion', STEPS.deletion),
       outputs: wrap(ports.outputs, 'outputs', STEPS.outputs),
+      imports: wrap(ports.imports, 'imports', STEPS.imports),
     }),
     tool: (tool) => ({
       ...tool,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DurableClient } from './durable-client.ts'
+import { importOnce } from './imported-turns.ts'
 import { forgive, inputText, marksOf } from './scripted-model.ts'
 
 /** What a client does. It is done again from the start after each crash, and finds by what it knows where it was. */
@@ -125,6 +126,14 @@ export const scenarios: readonly Scenario[] = [
       await client.stop(paused)
       if (isPaused) client.knows.stopped.add(paused)
       await client.finish(paused)
+    },
+  },
+  {
+    name: 'import',
+    async drive(client) {
+      await client.openSession()
+      await importOnce(client)
+      await client.finish(await submit(client, 'first', 'say', {}, false))
     },
   },
   { name: 'deletion', deletes: true, drive: driveDeletion },
