@@ -24,26 +24,28 @@ const PIECE = 256 * 1024
  * messages are new.
  */
 export async function upload(target: Target, source: string, session: FileSession, owner?: string): Promise<number> {
-  await create(target, session, owner)
-  const total = await post(
-    target,
-    session.id,
-    JSON.stringify({ format: session.format, source, from: 0, messages: [] }),
-    'application/json',
-  )
-  if (total.total >= session.stored) return 0
-  const first = session.messages.findLastIndex(({ beginsTurn, place }) => beginsTurn && place <= total.total)
+  const isNew = await create(target, session, owner)
+  const there = isNew ? 0 : await storedOf(target, source, session)
+  if (there >= session.stored) return 0
+  const first = session.messages.findLastIndex(({ beginsTurn, place }) => beginsTurn && place <= there)
   const messages = session.messages.slice(Math.max(first, 0))
   const from = first < 0 ? 0 : (messages[0]?.place ?? 0)
   const query = new URLSearchParams({ format: session.format, source, from: String(from) })
   return (await post(target, session.id, linesOf(messages), 'application/x-ndjson', `?${query.toString()}`)).messages
 }
 
+/** How many messages of this source the session has. */
+async function storedOf(target: Target, source: string, { id, format }: FileSession): Promise<number> {
+  const body = JSON.stringify({ format, source, from: 0, messages: [] })
+  return (await post(target, id, body, 'application/json')).total
+}
+
+/** Returns whether the session is new. */
 async function create(
   target: Target,
   { id, title, instructions, metadata }: FileSession,
   owner?: string,
-): Promise<void> {
+): Promise<boolean> {
   const body = JSON.stringify({ id, title, instructions, metadata, owner })
   const response = await request(target, '/v1/sessions', {
     method: 'POST',
@@ -52,6 +54,7 @@ async function create(
   })
   if (!response.ok && response.status !== 409) throw await refusalOf(response)
   await response.body?.cancel()
+  return response.ok
 }
 
 interface Imported {
