@@ -190,6 +190,11 @@ export type Deletion = {
   }
 }
 
+export type ForeignEvent = {
+  readonly data: string
+  readonly event?: string
+}
+
 export type Health = {
   readonly status: "ok" | "failing"
   readonly version: string
@@ -434,6 +439,27 @@ export type Run = {
   }
   /** Only if the request waited: the new messages of the run, in order. */
   readonly messages?: readonly (Message)[]
+}
+
+/** As AG-UI has it. `threadId` names the session. `state`, `context` and `forwardedProps` are ignored. */
+export type RunAgentInput = {
+  readonly threadId: string
+  readonly runId: string
+  /** Messages of AG-UI. */
+  readonly messages: readonly ({ readonly [name: string]: Json })[]
+  readonly tools?: readonly ({
+    readonly name: string
+    readonly description: string
+    /** JSON Schema of the arguments. */
+    readonly parameters?: { readonly [name: string]: Json }
+  })[]
+  readonly resume?: readonly ({
+    readonly interruptId: string
+    readonly status: "resolved" | "cancelled"
+    readonly payload?: boolean | { readonly [name: string]: Json }
+  })[] | null
+  readonly state?: Json
+  readonly context?: readonly ({ readonly [name: string]: Json })[]
 }
 
 /** The `data` of each server-sent event, on one line. */

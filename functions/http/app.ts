@@ -14,6 +14,7 @@ import { contextRoutes } from './v1/context.ts'
 import { deletionRoutes } from './v1/deletions.ts'
 import { chatCompletionRoutes } from './facades/openai/chat-completions.ts'
 import { modelRoutes } from './facades/openai/models.ts'
+import { agUiRoutes } from './facades/ag-ui/ag-ui.ts'
 import { chatRoutes } from './facades/ui/chat.ts'
 import { docsRoutes } from './docs/routes.ts'
 import { doorRoutes } from './doors.ts'
@@ -114,6 +115,7 @@ export function createApp(dependencies: AppDependencies): App {
   modelRoutes(app, dependencies)
   chatCompletionRoutes(app, parts)
   chatRoutes(app, parts)
+  agUiRoutes(app, parts)
   app.get('/docs/', (c) => c.redirect('/docs'))
   docsRoutes(app, dependencies)
   pageRoutes(app, dependencies)

@@ -54,6 +54,7 @@ describe('the description', () => {
       'GET /v1/usage',
       'PATCH /v1/sessions/{session}',
       'POST /openai/v1/chat/completions',
+      'POST /v1/ag-ui/{agent}',
       'POST /v1/chat',
       'POST /v1/sessions',
       'POST /v1/sessions/{session}/consolidate',

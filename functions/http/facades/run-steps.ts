@@ -21,10 +21,10 @@ type Of = ParentNames & { readonly agent?: string }
  * or not.
  */
 export type RunStep =
-  | (Of & { readonly type: 'round' })
+  | (Of & { readonly type: 'round'; readonly round: number })
   /** The pieces of this round so far are void; the same round begins anew. */
-  | (Of & { readonly type: 'discard' })
-  | (Of & { readonly type: 'text' | 'reasoning'; readonly text: string })
+  | (Of & { readonly type: 'discard'; readonly round: number })
+  | (Of & { readonly type: 'text' | 'reasoning'; readonly round: number; readonly text: string })
   | (Of & {
       readonly type: 'call'
       readonly round: number
@@ -134,7 +134,7 @@ function createThreads() {
             return []
           case 'round.restarted':
             rounds.set(thread, { ...nothing(), isTold: round.isTold })
-            return [{ type: 'discard', ...of }]
+            return [{ type: 'discard', round: event.round, ...of }]
           case 'message.completed':
             rounds.delete(thread)
             return [...restOf(event.message, round, of), { type: 'completion', message: event.message, ...of }]
@@ -147,11 +147,17 @@ function createThreads() {
   }
 
   /** A round is told with its first step, and one that nothing was told of has nothing to discard. */
-  function withRound(event: RunEvent, round: Streamed, steps: RunStep[], of: Of): RunStep[] {
+  function withRound(
+    event: DeltaEvent | RoundEvent | MessageCompletedEvent,
+    round: Streamed,
+    steps: RunStep[],
+    of: Of,
+  ): RunStep[] {
     if (event.type === 'round.restarted' && !round.isTold) return []
     if (round.isTold || steps.length === 0) return steps
     round.isTold = true
-    return [{ type: 'round', ...of }, ...steps]
+    const number = event.type === 'message.completed' ? event.message.round : event.round
+    return [{ type: 'round', round: number, ...of }, ...steps]
   }
 }
 
@@ -164,7 +170,7 @@ function pieceOf(event: DeltaEvent, round: Streamed, of: Of): RunStep {
   }
   const type = event.type === 'text.delta' ? 'text' : 'reasoning'
   round[type] += event.text
-  return { type, text: event.text, ...of }
+  return { type, round: event.round, text: event.text, ...of }
 }
 
 function ofEvent(event: RunEvent): Of {
@@ -193,6 +199,6 @@ function restOf(message: AssistantMessage, streamed: Streamed, of: Of): RunStep[
     const skipped = Math.min(seen[part.type], part.text.length)
     seen[part.type] -= skipped
     const text = part.text.slice(skipped)
-    return text === '' ? [] : [{ type: part.type, text, ...of }]
+    return text === '' ? [] : [{ type: part.type, round: message.round, text, ...of }]
   })
 }

@@ -13,6 +13,7 @@ import { runHeaders } from '../../v1/schemas/input.ts'
 import { streamFrames } from '../first-frame.ts'
 import { followSteps } from '../follow-steps.ts'
 import type { FollowedRun } from '../follow-steps.ts'
+import { ForeignEventSchema } from '../stream-schema.ts'
 import { createChatPieces } from './chat-pieces.ts'
 import type { ChatEnd } from './chat-pieces.ts'
 import { readChatRequest, refused } from './chat-request.ts'
@@ -44,7 +45,7 @@ const createChatCompletion = createRoute({
         'The completion; with `stream`, its chunks as server-sent events. The header `x-session-id` names its session.',
       content: {
         'application/json': { schema: ChatCompletionSchema },
-        'text/event-stream': { schema: z.string() },
+        'text/event-stream': { schema: ForeignEventSchema },
       },
     },
     ...openAiProblems(400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 502, 503, 504),

@@ -57,13 +57,16 @@ export function createChatPieces(): ChatPieces {
         const message = `run ${run.id} was cancelled${run.stopReason === 'superseded' ? ' by a newer input' : ''}`
         return { text: '', end: { failure: { status: 409, code: 'run_cancelled', message } } }
       }
-      const calls = waiting
-        .filter(({ message }) => message.needs === 'result')
-        .map(({ message, arguments: text }): ChatCall => ({
-          id: message.toolCallId,
-          type: 'function',
-          function: { name: message.toolName, arguments: text },
-        }))
+      const asked = waiting.filter(({ message }) => message.needs === 'result')
+      const calls = asked.map(({ message, arguments: text }, place): ChatCall => ({
+        // A member's call may have the id of another.
+        id:
+          asked.findIndex((one) => one.message.toolCallId === message.toolCallId) === place
+            ? message.toolCallId
+            : message.id,
+        type: 'function',
+        function: { name: message.toolName, arguments: text },
+      }))
       if (calls.length > 0) return { text: '', end: { calls, reason: 'tool_calls', usage } }
       isNewRound = true
       // The format has no word for a decision that somebody has to make.

@@ -26,16 +26,28 @@ export interface ChatInput {
 
 /** Divides a request into what is known, what is new and what surrounds it. Refuses what it cannot express, with the field. */
 export function readChatRequest(body: ChatCompletionRequest): ChatInput {
-  const placed = body.messages.map((message, at) => ({ message, at }))
+  const { session_id: _session, ...metadata } = body.metadata ?? {}
+  const talk = readChatMessages(body.messages.map((message, at) => ({ message, at })))
+  if (talk.said.length === 0 && talk.results.length === 0)
+    throw refused('messages', 'must end with a message of the user, or with tool results')
+  return {
+    ...talk,
+    tools: body.tool_choice === 'none' ? [] : (body.tools ?? []).map(toolOf),
+    metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
+  }
+}
+
+/** Divides messages, each with its place in the request, at the last one of the assistant. */
+export function readChatMessages(
+  placed: readonly { readonly message: ChatMessage; readonly at: number }[],
+): Omit<ChatInput, 'tools' | 'metadata'> {
   const system = placed.flatMap(({ message }) =>
     message.role === 'system' || message.role === 'developer' ? [textOf(message.content)] : [],
   )
   const talk = placed.filter(({ message }) => message.role !== 'system' && message.role !== 'developer')
   const last = talk.findLastIndex(({ message }) => message.role === 'assistant')
   const fresh = talk.slice(last + 1)
-  if (fresh.length === 0) throw refused('messages', 'must end with a message of the user, or with tool results')
   refuseRepeated(fresh)
-  const { session_id: _session, ...metadata } = body.metadata ?? {}
   return {
     instructions: system.length === 0 ? undefined : system.join('\n\n'),
     history: talk.slice(0, last + 1),
@@ -45,8 +57,6 @@ export function readChatRequest(body: ChatCompletionRequest): ChatInput {
     said: fresh.flatMap(({ message, at }) =>
       message.role === 'user' ? [{ parts: partsOf(message, `messages[${at}]`), at }] : [],
     ),
-    tools: body.tool_choice === 'none' ? [] : (body.tools ?? []).map(toolOf),
-    metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
   }
 }
 

@@ -31,6 +31,10 @@ export interface ChatTurn {
   /** The client says that it has not sent this before. */
   readonly isFirstTry: boolean
   readonly input: ChatInput
+  /** Decisions on calls that wait for one, by the ids of their rows. */
+  readonly decisions?: ReadonlyMap<string, boolean>
+  /** The id that the client knows a call by; left out: the model's own. Results of unknown calls are then ignored. */
+  readonly nameOf?: (call: ToolMessage) => string
 }
 
 /** A repeated request joins the run of the first for this long, in milliseconds. */
@@ -45,7 +49,7 @@ export async function acceptChatTurn(dependencies: RouteDependencies, turn: Chat
   const history = closedHistory(input)
   const id = turn.session ?? (await joinedSession(dependencies, turn)) ?? nextId(undefined, dependencies.clock.now())
   const known = await existing(dependencies, caller, id)
-  const answered = known && (await answersOf(dependencies, known, input))
+  const answered = known && (await answersOf(dependencies, known, turn))
   if (answered === undefined && input.said.length === 0) throw unknownCalls(input)
   const wanted = { id, agent, owner: user, instructions: input.instructions }
   const session = await openSession(dependencies, caller, wanted)
@@ -56,9 +60,10 @@ export async function acceptChatTurn(dependencies: RouteDependencies, turn: Chat
     return { key, runId }
   }
   await dependencies.service.resolve(session, answered.runId, answered.resolutions, { here: true })
-  if (input.said.length === 0) return { key, ...answered }
+  const { runId: resumed, after, open } = answered
+  if (input.said.length === 0) return { key, runId: resumed, after, open }
   const { runId } = await submit(dependencies, session, turn, { onBusy: 'steer' })
-  return { key, runId, after: answered.after }
+  return { key, runId, after, open }
 }
 
 /**
@@ -134,50 +139,60 @@ interface Answers {
   readonly resolutions: readonly CallResolution[]
   /** The last message of the round that asked. */
   readonly after: string
+  /** Calls that are executed here now that they are approved. */
+  readonly open: ReadonlySet<string>
 }
 
-/** The results as resolutions of the newest run's calls; undefined if there are none, or if they belong to the past. */
+/** What resolves the newest run's calls; undefined if there is nothing, or if it belongs to the past. */
 async function answersOf(
   { reader }: RouteDependencies,
   session: Session,
-  { results, said }: ChatInput,
+  { input: { results, said }, decisions = new Map(), nameOf }: ChatTurn,
 ): Promise<Answers | undefined> {
   const runId = session.run?.id
-  if (results.length === 0 || runId === undefined) return undefined
-  const ids = results.map(({ result }) => result.toolCallId)
-  const rows = await callsOf(reader, session, runId, ids)
-  if (rows.size === 0 && said.length > 0) return undefined
+  if ((results.length === 0 && decisions.size === 0) || runId === undefined) return undefined
+  const wanted = new Set([...results.map(({ result }) => result.toolCallId), ...decisions.keys()])
+  const rows = await callsOf(reader, session, runId, wanted, nameOf ?? (({ toolCallId }) => toolCallId))
   const missing = results.find(({ result }) => !rows.has(result.toolCallId))
-  if (missing !== undefined)
+  if (rows.size === 0 && (said.length > 0 || nameOf !== undefined)) return undefined
+  if (missing !== undefined && nameOf === undefined)
     throw refused(`messages[${missing.at}].tool_call_id`, 'names no call of the newest run of this session')
-  const resolutions = results.map(({ result }): CallResolution => {
-    const messageId = rows.get(result.toolCallId)?.id
-    return { ...result, ...definedFields({ messageId }) }
+  const given = results.flatMap(({ result }): CallResolution[] => {
+    const row = rows.get(result.toolCallId)
+    return row === undefined ? [] : [{ ...result, toolCallId: row.toolCallId, messageId: row.id }]
+  })
+  const decided = [...decisions].flatMap(([id, approve]): CallResolution[] => {
+    const row = rows.get(id)
+    return row === undefined ? [] : [{ toolCallId: row.toolCallId, messageId: row.id, approve }]
   })
   const after =
     [...rows.values()]
       .map(({ id }) => id)
       .toSorted()
       .at(-1) ?? ''
-  return { runId, resolutions, after }
+  const open = new Set([...rows.values()].filter(({ needs }) => needs === 'approval').map(({ id }) => id))
+  return { runId, resolutions: [...given, ...decided], after, open }
 }
 
-/** The newest calls of these ids that wait, or have waited, for a result. */
+/** The newest calls of these names, or these rows, that wait for somebody, or have waited. */
 async function callsOf(
   reader: RouteDependencies['reader'],
   session: Session,
   run: string,
-  ids: readonly string[],
+  wanted: ReadonlySet<string>,
+  nameOf: (call: ToolMessage) => string,
 ): Promise<Map<string, ToolMessage>> {
   const found = new Map<string, ToolMessage>()
   for (let before: string | undefined; ;) {
     const query = { order: 'descending', limit: PAGE, run, roles: ['tool'], ...definedFields({ before }) } as const
     const { messages, more } = await reader.messages(keyOf(session), query)
-    for (const one of messages)
-      if (one.role === 'tool' && one.needs === 'result' && ids.includes(one.toolCallId) && !found.has(one.toolCallId))
-        found.set(one.toolCallId, one)
+    for (const one of messages) {
+      if (one.role !== 'tool' || one.needs === undefined) continue
+      const name = one.needs === 'approval' || wanted.has(one.id) ? one.id : nameOf(one)
+      if (wanted.has(name) && !found.has(name)) found.set(name, one)
+    }
     before = messages.at(-1)?.id
-    if (found.size === new Set(ids).size || !more || before === undefined) return found
+    if (found.size === wanted.size || !more || before === undefined) return found
   }
 }
 

@@ -18,6 +18,7 @@ import { whileCounted } from '../../v1/run-response.ts'
 import { sessionId } from '../../v1/schemas/fields.ts'
 import { followSteps } from '../follow-steps.ts'
 import type { FollowedRun } from '../follow-steps.ts'
+import { ForeignEventSchema } from '../stream-schema.ts'
 import { createUiChunks } from './ui-chunks.ts'
 import { uiMessagesOf } from './ui-messages.ts'
 import { chatRequest, uiMessage, UiMessageListSchema } from './ui-schemas.ts'
@@ -29,7 +30,7 @@ const MOST_MESSAGES = 500
 
 const tags = ['AI SDK']
 const params = z.object({ chat: sessionId.openapi({ param: { name: 'chat', in: 'path' } }) })
-const stream = { 'text/event-stream': { schema: z.string() } }
+const stream = { 'text/event-stream': { schema: ForeignEventSchema } }
 
 const sendChat = createRoute({
   method: 'post',
