@@ -6,6 +6,7 @@ import { readSettings } from '../runtime/config.ts'
 const USAGE = `Sets up a Slack app; docs/slack.md has the steps.
 
   npm run slack -- manifest --url <address>   prints the app's manifest, with the reason of each scope
+  npm run slack -- manifest                   the same for Socket Mode: no address is needed
   npm run slack -- check [--url <address>]    says what is there and what is missing: token, scopes, secret, address
 
 <address>: where the program is reached from outside, such as https://abc.execute-api.eu-central-1.amazonaws.com/api
@@ -13,15 +14,13 @@ const USAGE = `Sets up a Slack app; docs/slack.md has the steps.
 
 await runCommand(USAGE, async ({ words: [command, ...words] }) => {
   const url = urlOf(words)
-  if (command === 'manifest') {
-    if (url === undefined) throw new UsageError('name the address: --url https://…')
-    return slackManifest(url)
-  }
+  if (command === 'manifest') return slackManifest(url)
   if (command !== 'check') throw new UsageError(command === undefined ? 'say what to do' : `unexpected: ${command}`)
   const { slack, allowedHosts, secret } = readSettings()
   const token = secret('SLACK_BOT_TOKEN')
   const signingSecret = secret('SLACK_SIGNING_SECRET')
-  const setup = { apiUrl: slack.apiUrl, allowedHosts, token, signingSecret, url, now: Date.now() }
+  const appToken = secret('SLACK_APP_TOKEN')
+  const setup = { apiUrl: slack.apiUrl, allowedHosts, token, signingSecret, appToken, url, now: Date.now() }
   const findings = await checkApp(setup)
   if (findings.some(({ isGood }) => !isGood)) process.exitCode = 2
   return findings.map(({ isGood, text }) => `${isGood ? 'ok      ' : 'missing '}${text}\n`).join('')

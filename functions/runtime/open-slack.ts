@@ -38,6 +38,8 @@ export interface Slack {
   readonly channels: ReadonlyMap<string, Channel>
   /** What comes from Slack, over the service that executes it; deliveries need the service too. */
   door(service: AgentService): Door
+  /** Receives in Socket Mode what would come to the door, until `signal` aborts. */
+  listen(appToken: string, signal: AbortSignal): Promise<void>
 }
 
 /** Slack over the program's ports. It is loaded when something comes from Slack or goes there: most processes never do. */
@@ -67,6 +69,7 @@ export function openSlack(options: SlackOptions, ports: Ports): Slack {
       ['slack', { begins: 'start', deliver: async (work) => (await opened()).replies.deliver(work) }],
       ['slack-action', { begins: 'end', deliver: async (work) => (await opened()).actions.deliver(work) }],
     ]),
+    listen: async (appToken, signal) => (await opened()).listen(appToken, signal),
     door(given) {
       service.resolve(given)
       return { path: '/slack/events', open: async (request) => (await opened()).door.open(request) }

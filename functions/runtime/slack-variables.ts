@@ -6,6 +6,7 @@ const text = z.string().min(1)
 export const slackVariables = {
   SLACK_BOT_TOKEN: text.optional(),
   SLACK_SIGNING_SECRET: text.optional(),
+  SLACK_APP_TOKEN: text.optional(),
   SLACK_API_URL: z
     .url()
     .regex(/\/$/, 'must end with /, as https://slack.com/api/ does')

@@ -7,6 +7,8 @@ const LIMITS = { bytes: 1_000_000, milliseconds: 10_000 } as const
 interface Setup {
   readonly token: string | undefined
   readonly signingSecret: string | undefined
+  /** Of Socket Mode, which needs no signing secret. */
+  readonly appToken: string | undefined
   readonly apiUrl: string
   readonly allowedHosts: readonly string[]
   /** Where the program is reached; left out: that is not looked at. */
@@ -22,11 +24,12 @@ export interface Finding {
 
 /** What is there of a Slack app, and what is missing, in the order in which people set it up. */
 export async function checkApp(setup: Setup): Promise<Finding[]> {
-  const { token, signingSecret, url } = setup
+  const { token, signingSecret, appToken, url } = setup
   const findings: Finding[] = []
   if (token === undefined) findings.push(bad('SLACK_BOT_TOKEN is not set: copy it from "OAuth & Permissions"'))
   else findings.push(...(await checkToken(setup, token)))
-  if (signingSecret === undefined)
+  if (appToken !== undefined) findings.push(await checkAppToken(setup, appToken))
+  else if (signingSecret === undefined)
     findings.push(bad('SLACK_SIGNING_SECRET is not set: copy it from "Basic Information"'))
   else findings.push(good('SLACK_SIGNING_SECRET is set'))
   if (url !== undefined && signingSecret !== undefined) findings.push(await checkUrl(setup, url, signingSecret))
@@ -52,6 +55,19 @@ async function checkToken({ apiUrl, allowedHosts }: Setup, token: string): Promi
     ]
   } catch (error) {
     return [bad(`Slack cannot be asked about SLACK_BOT_TOKEN: ${(error as Error).message}`)]
+  }
+}
+
+async function checkAppToken({ apiUrl, allowedHosts }: Setup, token: string): Promise<Finding> {
+  try {
+    const headers = new Headers({ authorization: `Bearer ${token}` })
+    const request = { method: 'POST', headers, limits: LIMITS, allowedHosts }
+    const response = await guardedFetch(new URL('apps.connections.open', apiUrl), request)
+    const { ok, error } = (await response.json()) as Record<string, unknown>
+    if (ok === true) return good('SLACK_APP_TOKEN opens a socket')
+    return bad(`SLACK_APP_TOKEN is refused by Slack: ${String(error)}; it needs the scope connections:write`)
+  } catch (error) {
+    return bad(`Slack cannot be asked about SLACK_APP_TOKEN: ${(error as Error).message}`)
   }
 }
 

@@ -21,9 +21,13 @@ const EVENTS = [
   'agent_session_stopped',
 ]
 
-/** The manifest of a Slack app, in YAML, whose events and buttons come to `url`, the program's own address. */
-export function slackManifest(url: URL): string {
-  const address = JSON.stringify(`${url.href.replace(/\/$/, '')}/slack/events`)
+/**
+ * The manifest of a Slack app, in YAML, whose events and buttons come to `url`, the program's own address; without one, over Socket
+ * Mode.
+ */
+export function slackManifest(url: URL | undefined): string {
+  const address = url && JSON.stringify(`${url.href.replace(/\/$/, '')}/slack/events`)
+  const request = address === undefined ? '' : `\n    request_url: ${address}`
   return `display_information:
   name: Tooltrail
   description: An agent that never forgets what it did
@@ -42,15 +46,13 @@ oauth_config:
     bot:
 ${SCOPES.map(([scope, reason]) => `      - ${scope} # to ${reason}`).join('\n')}
 settings:
-  event_subscriptions:
-    request_url: ${address}
+  event_subscriptions:${request}
     bot_events:
 ${EVENTS.map((event) => `      - ${event}`).join('\n')}
   interactivity:
-    is_enabled: true
-    request_url: ${address}
+    is_enabled: true${request}
   org_deploy_enabled: false
-  socket_mode_enabled: false
+  socket_mode_enabled: ${url === undefined}
   token_rotation_enabled: false
 `
 }

@@ -9,6 +9,7 @@ import type { ChannelDependencies } from './channel.ts'
 import { connectSlack } from './connection.ts'
 import type { SlackConnection } from './connection.ts'
 import { createSlackDoor } from './door.ts'
+import { listenOnSocket } from './socket-mode.ts'
 import { createEventTaker } from './take-event.ts'
 import type { TakeEventDependencies } from './take-event.ts'
 
@@ -19,18 +20,24 @@ export interface Slack {
   readonly door: Door
   readonly replies: Channel
   readonly actions: Channel
+  /** Receives in Socket Mode what would come to the door, until `signal` aborts. */
+  listen(appToken: string, signal: AbortSignal): Promise<void>
 }
 
 /** Slack: what comes in at its door, and the replies that go out. */
 export function createSlack(given: Dependencies): Slack {
   const dependencies = { ...given, ...connectSlack(given) }
+  const taking = {
+    takeEvent: createEventTaker(dependencies),
+    takeInteraction: (payload: unknown) => takeInteraction(dependencies, payload),
+  }
   return {
     door: createSlackDoor({
       ...dependencies,
       signingSecret: () => given.secret('SLACK_SIGNING_SECRET'),
-      takeEvent: createEventTaker(dependencies),
-      takeInteraction: (payload) => takeInteraction(dependencies, payload),
+      ...taking,
     }),
+    listen: (appToken, signal) => listenOnSocket({ ...dependencies, ...taking }, appToken, signal),
     replies: createSlackChannel(dependencies),
     actions: {
       begins: 'end',

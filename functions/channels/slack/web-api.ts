@@ -10,7 +10,7 @@ const RESPONSE_BYTES = 16_000_000
 /** Slack says this of itself, although it says it with 200: the call may have worked. */
 const OWN_FAULTS = new Set(['internal_error', 'fatal_error', 'request_timeout', 'service_unavailable'])
 /** Methods that only read take no JSON. */
-const READING = new Set(['auth.test', 'conversations.replies', 'files.getUploadURLExternal'])
+const READING = new Set(['auth.test', 'apps.connections.open', 'conversations.replies', 'files.getUploadURLExternal'])
 const DEFAULT_PAUSE_SECONDS = 30
 const PATIENCE_MS = 60_000
 

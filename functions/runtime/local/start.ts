@@ -112,13 +112,17 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
   const server = await serveHttp(program.app.fetch, settings)
   // Only now: a program that cannot listen must not take work.
   program.start()
+  const closing = new AbortController()
+  const appToken = settings.secret('SLACK_APP_TOKEN')
+  const socket = appToken === undefined ? undefined : slack.listen(appToken, closing.signal)
   return {
     url: server.url,
     model: agents.get('default')?.model ?? settings.model,
     openAccess,
     lockedOut: await isLockedOut(ports.keys),
     async close() {
-      const stopped = Promise.all([program.stop(), server.drain()])
+      closing.abort()
+      const stopped = Promise.all([socket, program.stop(), server.drain()])
       await within(CUT_OFF_MS, stopped, ports.clock)
       program.cutOff()
       await within(HAND_OVER_MS, stopped, ports.clock)

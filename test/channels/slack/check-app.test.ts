@@ -8,9 +8,21 @@ let slack: SlackServer
 beforeEach(async () => void (slack = await startSlackServer()))
 afterEach(() => slack.close())
 
-const check = async (given: { token?: string; signingSecret?: string; url?: URL }): Promise<string[]> => {
+const check = async (given: {
+  token?: string
+  signingSecret?: string
+  appToken?: string
+  url?: URL
+}): Promise<string[]> => {
   const places = { apiUrl: slack.apiUrl, allowedHosts: [slack.host], now: Date.now() }
-  const findings = await checkApp({ token: undefined, signingSecret: undefined, url: undefined, ...places, ...given })
+  const findings = await checkApp({
+    token: undefined,
+    signingSecret: undefined,
+    appToken: undefined,
+    url: undefined,
+    ...places,
+    ...given,
+  })
   return findings.map(({ isGood, text }) => `${isGood ? 'ok' : 'missing'}: ${text}`)
 }
 
@@ -40,9 +52,22 @@ test('a token with all scopes is good', async () => {
   expect((await check({ token: BOT_TOKEN, signingSecret: 's' })).every((line) => line.startsWith('ok'))).toBe(true)
 })
 
+test('in Socket Mode an app token takes the place of the signing secret', async () => {
+  const lines = await check({ token: BOT_TOKEN, appToken: 'xapp-wrong' })
+  expect(lines.at(-1)).toBe(
+    'missing: SLACK_APP_TOKEN is refused by Slack: invalid_auth; it needs the scope connections:write',
+  )
+})
+
 test('an address where nobody listens is missing', async () => {
   const lines = await check({ signingSecret: 's', url: new URL('http://127.0.0.1:9') })
   expect(lines.at(-1)).toMatch(/^missing: http:\/\/127\.0\.0\.1:9\/slack\/events cannot be reached/)
+})
+
+test('a manifest without an address is one for Socket Mode', () => {
+  const manifest = slackManifest(undefined)
+  expect(manifest).toContain('socket_mode_enabled: true')
+  expect(manifest).not.toContain('request_url')
 })
 
 test('the manifest names the address for events and buttons, and a reason for each scope', () => {

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+
+export interface SocketServer {
+  readonly url: string
+  readonly host: string
+  /** Connections that were opened so far. */
+  opened(): number
+  /** Sends a message on the newest connection. */
+  send(message: object): void
+  /** What the program has sent. */
+  readonly received: { readonly envelope_id: string }[]
+  close(): Promise<void>
+}
+
+/** Slack's end of Socket Mode: a WebSocket server for short text messages (RFC 6455). */
+export async function startSocketServer(): Promise<SocketServer> {
+  const sockets: Socket[] = []
+  const received: { readonly envelope_id: string }[] = []
+  const http = createServer()
+  http.on('upgrade', (request, socket: Socket) => {
+    const key = request.headers['sec-websocket-key'] ?? ''
+    const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    )
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    let rest: Buffer = Buffer.alloc(0)
+    socket.on('data', (chunk: Buffer) => {
+      rest = Buffer.concat([rest, chunk])
+      for (;;) {
+        const frame = readFrame(rest)
+        if (frame === undefined) return
+        rest = rest.subarray(frame.length)
+        if (frame.opcode === 8) socket.end(Buffer.from([0x88, 0]))
+        if (frame.opcode === 1) received.push(JSON.parse(frame.text) as { readonly envelope_id: string })
+      }
+    })
+  })
+  http.listen(0, '127.0.0.1')
+  await once(http, 'listening')
+  const host = `127.0.0.1:${(http.address() as AddressInfo).port}`
+  return {
+    url: `ws://${host}/link`,
+    host,
+    opened: () => sockets.length,
+    send: (message) => void sockets.at(-1)?.write(textFrame(JSON.stringify(message))),
+    received,
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      http.close()
+      await once(http, 'close')
+    },
+  }
+}
+
+/** An unmasked text of less than 64 KB. */
+function textFrame(text: string): Buffer {
+  const data = Buffer.from(text)
+  if (data.length < 126) return Buffer.concat([Buffer.from([0x81, data.length]), data])
+  return Buffer.concat([Buffer.from([0x81, 126, data.length >> 8, data.length & 255]), data])
+}
+
+/** A client's frame, which is masked; undefined while it has not come whole. */
+function readFrame(
+  bytes: Buffer,
+): { readonly opcode: number; readonly text: string; readonly length: number } | undefined {
+  if (bytes.length < 2) return undefined
+  const short = (bytes[1] ?? 0) & 127
+  const at = short === 126 ? 4 : 2
+  if (bytes.length < at + 4) return undefined
+  const size = short === 126 ? bytes.readUInt16BE(2) : short
+  if (bytes.length < at + 4 + size) return undefined
+  const data = bytes.subarray(at + 4, at + 4 + size).map((byte, index) => byte ^ (bytes[at + (index % 4)] ?? 0))
+  return { opcode: (bytes[0] ?? 0) & 15, text: Buffer.from(data).toString(), length: at + 4 + size }
+}
