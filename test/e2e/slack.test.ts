@@ -1,0 +1,4 @@
+import { localBackend } from './local-backend.ts'
+import { slackOn } from './slack.ts'
+
+slackOn(localBackend)
