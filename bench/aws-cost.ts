@@ -3,6 +3,8 @@ import { createAwsStores } from '../functions/runtime/aws/stores.ts'
 import { createTestTable } from '../test/adapters/dynamodb/engine.ts'
 import { completionOf, makeTool, openHarness } from '../test/agent/harness.ts'
 import type { Turn } from '../test/agent/harness.ts'
+import type { ModelRequest } from '../functions/domain/model-request.ts'
+import type { ModelEvent } from '../functions/ports/model.ts'
 import { startEngine } from '../test/engines/engines.ts'
 import { createDynamoMeter } from './made/dynamo-meter.ts'
 import type { MeteredRequest } from './made/dynamo-meter.ts'
@@ -13,10 +15,12 @@ import { printTable } from './report.ts'
  * What a turn costs on AWS: requests, bytes and units at turns 1 to 500 of one session that has an owner, with a model that takes 4 s
  * for the turns that are shown, so that what is asked meanwhile counts, too. A turn of about 5 KB (input 200 B,
  * two parallel calls with 2 KB results, final completion 500 B) goes through the real loop and adapters to DynamoDB Local. Writes must
- * stay flat (aim: turn 500 at most 1.02 x turn 1, at most 6 requests); reads are bounded by the context, which fills first.
+ * stay flat (aim: turn 500 at most 1.02 x turn 1, at most 6 requests but for turns that consolidate); reads are bounded by the
+ * conversation since its last summary.
  */
 const TURNS = 500
-const SHOWN = [1, 10, 100, 500]
+/** Before turn 52 more than 100 messages stand there: it begins with a summary, as every 41st after it. */
+const SHOWN = [1, 10, 51, 52, 100, 500]
 /** The turn whose requests are listed. */
 const TRACED = 100
 const WRITES = new Set(['TransactWriteItems', 'UpdateItem', 'PutItem', 'DeleteItem'])
@@ -50,13 +54,12 @@ const mark = (text: string): void => void marks.push({ at: meter.now(), text })
 // Without a stream: its records would slow down the engine.
 const table = await createTestTable(meter.client)
 let shown = false
+/** Turns that began with a summary. */
+const summaries: number[] = []
 let seconds = 0
-const script = Array.from({ length: TURNS }, (_, turn): Turn[] => [
-  completing({
-    calls: [1, 2].map((index) => ({ id: `call-${index}`, name: 'work', arguments: `{"n":${turn * 2 + index}}` })),
-  }),
-  completing({ text: words(500, turn) }),
-]).flat()
+let number = 0
+/** Each turn has two rounds, and some have a summary to make before them. */
+const script = Array.from({ length: TURNS * 3 }, (): Turn => complete)
 const work = makeTool('work', async (input) => {
   mark('tool begins')
   return { text: words(2_048, (input as { n: number }).n * 1_000) }
@@ -77,7 +80,7 @@ const harness = await openHarness({
 await harness.ports.sessions.create({ ...harness.key, agent: 'default', owner: 'somebody', metadata: {} })
 
 const turns: { readonly number: number; readonly requests: readonly MeteredRequest[] }[] = []
-for (let number = 1; number <= TURNS; number++) {
+for (number = 1; number <= TURNS; number++) {
   const first = meter.requests.length
   marks.length = 0
   shown = SHOWN.includes(number)
@@ -97,13 +100,17 @@ await engine.stop()
 printTurns()
 printCost()
 
-function completing(turn: Exclude<Turn, (...args: never[]) => unknown>): Turn {
-  return async function* () {
-    mark('model is asked')
-    if (shown) await new Promise((resolve) => setTimeout(resolve, MODEL_MS))
-    if (turn.text !== undefined) yield { type: 'text.delta', part: 0, text: turn.text }
-    yield { type: 'completion', completion: completionOf(turn) }
-  }
+/** What the model completes follows from the request alone: a summary, two calls, or a text after their results. */
+async function* complete(request: ModelRequest): AsyncGenerator<ModelEvent, void> {
+  const isSummary = request.tools.length === 0
+  mark(isSummary ? 'model is asked for a summary' : 'model is asked')
+  if (isSummary) summaries.push(number)
+  else if (shown) await new Promise((resolve) => setTimeout(resolve, MODEL_MS))
+  const calls = [1, 2].map((index) => ({ id: `call-${index}`, name: 'work', arguments: `{"n":${number * 2 + index}}` }))
+  const isAnswer = isSummary || request.messages.at(-1)?.role === 'tool'
+  const turn = isAnswer ? { text: words(isSummary ? 2_000 : 500, number) } : { calls }
+  if (turn.text !== undefined) yield { type: 'text.delta', part: 0, text: turn.text }
+  yield { type: 'completion', completion: completionOf(turn) }
 }
 
 /** The requests that the loop waits for before it goes on: those that ended before the next mark. */
@@ -148,10 +155,11 @@ function printTurns(): void {
     ['turn', 'write requests', 'bytes written up', 'write units', 'read requests', 'bytes down', 'read units'],
     [
       ...rows.map((row) => [row.number, row.writes, row.up, row.writeUnits, row.reads, row.down, row.readUnits]),
-      [`${last.number} : 1`, ratio('writes'), ratio('up'), ratio('writeUnits'), '', 'bounded by the context', ''],
+      [`${last.number} : 1`, ratio('writes'), ratio('up'), ratio('writeUnits'), '', 'bounded by the last summary', ''],
       ['aim', '≤ 6, ≤ 1.020 x', '≤ 1.020 x', '≤ 1.020 x', '', '', ''],
     ],
   )
+  console.log(`turns that began with a summary: ${summaries.join(', ')}`)
 }
 
 function printCost(): void {

@@ -49,6 +49,32 @@ describe('consolidation of a conversation', () => {
     expect(run?.usage.totalTokens).toBe(17)
   })
 
+  it('bounds what later runs read: nothing of what it stands for', async () => {
+    const script = [...completions(4), { text: 'so far' }, ...completions(2, 4)]
+    const read: string[] = []
+    harness = await openHarness({
+      script,
+      policies: { consolidation },
+      change: (ports) => ({
+        ...ports,
+        reader: {
+          ...ports.reader,
+          async messages(key, query) {
+            const page = await ports.reader.messages(key, query)
+            if (query.order === 'descending') read.push(...page.messages.map(({ id }) => id))
+            return page
+          },
+        },
+      }),
+    })
+    await converse(5)
+    read.length = 0
+    await converse(1, 5)
+    const { summary } = await harness.ports.reader.context(harness.key)
+    expect(read.length).toBeGreaterThan(3)
+    expect(read.filter((id) => id <= (summary?.through ?? ''))).toEqual([])
+  })
+
   it('counts to the tokens that its run may take, also for who takes the run over', async () => {
     const stops: Turn = async function* (_request, signal) {
       yield { type: 'text.delta', part: 0, text: 'a' }

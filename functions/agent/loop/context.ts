@@ -46,10 +46,13 @@ export async function loadContext(
 ): Promise<LoadedContext> {
   const decided = await reader.context(key)
   const window = createContextWindow(run, room, decided)
+  // No message of the run stands before a summary: it is made at the run's begin, or between runs.
+  const { through } = decided.summary ?? {}
+  const after = through === undefined ? {} : { after: through }
   let loaded: LoadedLog
   for (let before: string | undefined; ;) {
     const limit = Math.min(PAGE, window.wanted())
-    const from = before === undefined ? {} : { before }
+    const from = before === undefined ? after : { ...after, before }
     const page = await reader.messages(key, { order: 'descending', limit, mostCharacters: PAGE_CHARACTERS, ...from })
     const enough = window.add(page.messages)
     before = page.messages.at(-1)?.id
