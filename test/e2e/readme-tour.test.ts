@@ -3,6 +3,8 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -13,12 +15,15 @@ import { startProgram } from './program.ts'
 
 const END = '--- end of step ---'
 const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
-const tour = readme.split('\n## A tour')[1]?.split('\n## ')[0] ?? ''
+const section = (title: string): string => readme.split(`\n## ${title}`)[1]?.split('\n## ')[0] ?? ''
 /** Each step's commands and, where the page shows one, what they print. */
-const steps = [...tour.matchAll(/```sh\n([^]*?)```\n(?:```\n([^]*?)```)?/g)].map(([, commands = '', shown]) => ({
-  commands,
-  shown,
-}))
+const stepsOf = (title: string) =>
+  [...section(title).matchAll(/```sh\n([^]*?)```\n(?:```\n([^]*?)```)?/g)].map(([, commands = '', shown]) => ({
+    commands,
+    shown,
+  }))
+/** The `agents.json` that the team's section shows; the tour itself is shown without one. */
+const team = /```json\n([^]*?)```/.exec(section('A team'))?.[1] ?? ''
 
 const missing = ['bash', 'curl', 'jq'].filter((name) => spawnSync(name, ['--version']).error !== undefined)
 if (missing.length > 0) console.log(`the README's tour is not tried: there is no ${missing.join(', no ')} here`)
@@ -39,11 +44,13 @@ describe.skipIf(missing.length > 0)("the README's tour, each step twice", () => 
   let program: RunningProgram
   let shell: ChildProcessByStdio<Writable, Readable, null>
   let lines: AsyncIterator<string>
+  let folder: string
 
   beforeAll(async () => {
     shell = spawn('bash', { stdio: ['pipe', 'pipe', 'inherit'] })
     lines = createInterface(shell.stdout)[Symbol.asyncIterator]()
     place = await localBackend.open()
+    folder = await mkdtemp(join(tmpdir(), 'tooltrail-readme-'))
     program = await startProgram({ env: place.env })
   })
   afterAll(async () => {
@@ -51,6 +58,7 @@ describe.skipIf(missing.length > 0)("the README's tour, each step twice", () => 
     if (shell.exitCode === null) await once(shell, 'exit')
     await program.kill()
     await place.remove()
+    await rm(folder, { recursive: true, force: true })
   })
 
   async function run(commands: string): Promise<string> {
@@ -68,13 +76,23 @@ describe.skipIf(missing.length > 0)("the README's tour, each step twice", () => 
     }
   }
 
-  test.each(steps)('$commands', async ({ commands, shown }) => {
+  async function tryTwice({ commands, shown }: ReturnType<typeof stepsOf>[number]): Promise<void> {
     const outputs = [await run(commands), await run(commands)]
     if (shown === undefined) expect(outputs).toEqual(['', ''])
     else expect(comparable(outputs[0] ?? '')).toEqual(comparable(shown))
     // A run that has been completed waits for nothing any more: the one line that says so differs.
     const again = comparable(outputs[1] ?? '').map((line) => line.replace(PAUSED, COMPLETED))
     expect(again).toEqual(comparable(outputs[0] ?? '').map((line) => line.replace(PAUSED, COMPLETED)))
+  }
+
+  test.each(stepsOf('A tour'))('$commands', tryTwice)
+
+  test.each(stepsOf('A team'))('with the agents of the page: $commands', async (step) => {
+    await program.kill('SIGTERM')
+    const TOOLTRAIL_AGENTS = join(folder, 'agents.json')
+    await writeFile(TOOLTRAIL_AGENTS, team)
+    program = await startProgram({ env: { ...place.env, TOOLTRAIL_AGENTS, PORT: new URL(program.client.url).port } })
+    await tryTwice(step)
   })
 })
 

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { agentsSchema } from '../../build/agents-schema.ts'
 import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import { parseAgents } from '../../functions/runtime/agents-file.ts'
 import { environment } from '../../functions/runtime/config.ts'
@@ -46,6 +47,17 @@ describe('docs/configuration.md', () => {
     // What the functions on AWS read besides is set by the stacks.
     const listed = rowsOf('Variables').flatMap(([names]) => names?.match(/[A-Z][A-Z0-9_]+/g) ?? [])
     expect(listed.toSorted()).toEqual(Object.keys(environment.shape).toSorted())
+  })
+
+  test('names every field of agents.json, with the pages on servers and channels', () => {
+    const said = pages.map(read).join('\n')
+    const names = new Set<string>()
+    JSON.parse(agentsSchema(), (key, value: unknown) => {
+      if (key === 'properties') for (const name of Object.keys(value as object)) names.add(name)
+      return value
+    })
+    expect(names.size).toBeGreaterThan(20)
+    expect([...names].filter((name) => !new RegExp(`["\`.]${name.replace('$', '\\$')}["\`.]`).test(said))).toEqual([])
   })
 
   test('lists every policy of agents.json with its default, and no other', () => {
