@@ -88,6 +88,7 @@ describe.skipIf(missing.length > 0)("the README's tour, each step twice", () => 
   test.each(stepsOf('A tour'))('$commands', tryTwice)
 
   test.each(stepsOf('A team'))('with the agents of the page: $commands', async (step) => {
+    expect(team).toContain('members')
     await program.kill('SIGTERM')
     const TOOLTRAIL_AGENTS = join(folder, 'agents.json')
     await writeFile(TOOLTRAIL_AGENTS, team)
