@@ -1,0 +1,75 @@
+import { weighMessages } from '../functions/log/token-weight.ts'
+import type { Agent } from '../functions/domain/agent.ts'
+import { completionOf, makeTool, openHarness } from '../test/agent/harness.ts'
+import type { Turn } from '../test/agent/harness.ts'
+import { words } from './made/words.ts'
+import { printTable, quantile, timed } from './report.ts'
+
+/**
+ * What a turn takes in sessions of 100 to 100,000 messages on SQLite, with and without consolidation, and how large its request is.
+ * The first turn after so many messages decides (a summary, or a cut); those after it repeat what it decided, so they may depend on
+ * nothing but the context (aim: at most 1.1 x those of 100 messages, and nothing decided again).
+ */
+const LENGTHS = [100, 10_000, 100_000]
+/** Turns after the first: fewer than there are between two summaries. */
+const TURNS = 15
+const CHARACTERS = 500
+
+async function measure(
+  messages: number,
+  consolidation: Agent['policies']['consolidation'],
+): Promise<(string | number)[]> {
+  let summaries = 0
+  const complete: Turn = async function* (request) {
+    const isSummary = request.tools.length === 0
+    if (isSummary) summaries++
+    yield { type: 'completion', completion: completionOf({ text: words(isSummary ? 2_000 : CHARACTERS, 7) }) }
+  }
+  const script = Array.from({ length: 2 * TURNS + 8 }, () => complete)
+  const tools = [makeTool('work', async () => ({ text: '' }))]
+  const harness = await openHarness({ script, tools, policies: { consolidation } })
+  const { service, session, ports, key } = harness
+  await service.importMessages(session, closed(messages), {})
+  const decisions: number[] = []
+  const turn = async (): Promise<void> => {
+    const run = await harness.settled(await harness.submit('and now?'))
+    const { decisions: count = 0 } = (await ports.reader.run(key, run.id)) ?? {}
+    decisions.push(count)
+  }
+  const first = await timed(turn)
+  const times: number[] = []
+  while (times.length < TURNS) times.push(await timed(turn))
+  const tokens = weighMessages(harness.requests.at(-1)?.messages ?? [])
+  await harness.close()
+  const later = decisions.slice(1).reduce((sum, count) => sum + count, 0)
+  return [
+    ...[messages.toLocaleString('en'), consolidation === false ? 'no' : 'yes'],
+    ...[first, quantile(times, 0.5), tokens, decisions[0] ?? 0, later, summaries],
+  ]
+}
+
+function* closed(count: number) {
+  for (let place = 0; place < count; place++) {
+    const parts = [{ type: 'text' as const, text: words(CHARACTERS, place) }]
+    if (place % 2 === 0) yield { role: 'user' as const, parts }
+    else yield { role: 'assistant' as const, parts, toolCalls: [] }
+  }
+}
+
+const rows: (string | number)[][] = []
+for (const consolidation of [false, { threshold: 100, keepRecentRatio: 0.2 }] as const)
+  for (const length of LENGTHS) rows.push(await measure(length, consolidation))
+printTable(
+  `A turn after so many messages of ${CHARACTERS} characters, milliseconds`,
+  [
+    'messages',
+    'consolidated',
+    'first turn',
+    'a later one',
+    'tokens of its request',
+    'decided first',
+    'decided later',
+    'summaries',
+  ],
+  rows,
+)
