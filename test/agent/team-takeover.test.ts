@@ -191,6 +191,18 @@ test('a member that had ended is not asked again', async () => {
   expect(results(log)[0]).toEqual([DELEGATE, 'completed', 'lead is done'])
 })
 
+test('a member goes on although its leader has no members any more', async () => {
+  const team = { lead: { script: says('led'), members: ['hand'] }, hand: { script: [], members: ['lead'] } }
+  const it = (harness = await openHarness({ script: says('all done'), team, clock }))
+  const left = await leftBehind(it)
+  const [call] = await storeRound(it, left, 'default', 0, [[DELEGATE, TASK]])
+  if (call === undefined) throw new Error('no call')
+  await storeTask(it, left, 'lead', call)
+  const { log, asked } = await takenOver(it, left)
+  expect(asked).toEqual(['lead', 'default'])
+  expect(results(log)).toEqual([[DELEGATE, 'completed', 'led']])
+})
+
 test('what members that have ended took counts to the budget of the run, whoever goes on with it', async () => {
   const it = await open(says('no more'), { maxRunTokens: 100 })
   const left = await leftBehind(it)
