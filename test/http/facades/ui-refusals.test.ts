@@ -56,6 +56,14 @@ describe('a chat', () => {
     expect(await expectJson(harness, 200, 'GET', '/v1/sessions')).toMatchObject({ data: [] })
   })
 
+  test('of a session keeps its agent', async () => {
+    await open()
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'talk', agent: 'other' })
+    const body = { id: 'talk', ...message([{ type: 'text', text: 'Hello' }]) }
+    await (await harness.send('POST', '/v1/chat', body)).text()
+    expect(await expectJson(harness, 200, 'GET', '/v1/sessions/talk')).toMatchObject({ agent: 'other' })
+  })
+
   test('a chat of another owner is unknown', async () => {
     await open()
     const text = { id: 'talk', ...message([{ type: 'text', text: 'Hello' }]) }

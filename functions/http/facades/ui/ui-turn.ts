@@ -13,7 +13,7 @@ import { RequestError } from '../../middleware/request-error.ts'
 import { invalidRequest } from '../../middleware/validation.ts'
 import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../../v1/incoming-content.ts'
 import type { FollowedRun } from '../follow-steps.ts'
-import { openSession } from '../open-session.ts'
+import { existing, openSession } from '../open-session.ts'
 import { uiCallId } from './ui-chunks.ts'
 import type { AssistantUiMessage, ChatRequest, UserUiMessage } from './ui-schemas.ts'
 
@@ -28,7 +28,9 @@ export async function acceptUserMessage(
   message: UserUiMessage,
 ): Promise<FollowedRun> {
   const { service, agents, settings } = dependencies
-  const { id, agent = 'default', tools = [] } = body
+  const { id, tools = [] } = body
+  // A session keeps its agent unless the client names another.
+  const agent = body.agent ?? (await existing(dependencies, caller, id))?.agent ?? 'default'
   const at = `body.messages[${body.messages.length - 1}].parts`
   const parts = message.parts.map((part, index) => partOf(part, `${at}[${index}]`))
   refuseTakenNames(tools)
