@@ -2,6 +2,33 @@
 export type Json = string | number | boolean | null | readonly Json[] | {
     readonly [name: string]: Json;
 };
+/** What a run owes to a receiver of its end, or of one of its pauses. */
+export type Callback = {
+    readonly object: "callback";
+    /** The `webhook-id` of all its attempts. */
+    readonly id: string;
+    /** Of `callbacks`; `webhook:<name>` for that of a webhook. */
+    readonly name: string;
+    readonly session_id: string;
+    readonly run_id: string;
+    readonly status: "pending" | "delivered" | "failed";
+    readonly attempts: readonly ({
+        readonly at: string;
+        /** Of the response. */
+        readonly status?: number;
+        /** Why there was no response. */
+        readonly error?: string;
+    })[];
+    /** When it is sent next. */
+    readonly next_at?: string;
+};
+export type CallbackPage = {
+    readonly object: "list";
+    readonly data: readonly (Callback)[];
+    /** Goes into `after` of the next request; null on the last page. */
+    readonly next: string | null;
+    readonly has_more: boolean;
+};
 export type ChatCompletion = {
     readonly id: string;
     readonly object: "chat.completion";
@@ -334,6 +361,8 @@ export type NewMessage = {
     readonly tools?: readonly (ClientTool)[];
     /** What to do while a run is active; left out: the agent's policy. */
     readonly on_busy?: "queue" | "reject" | "steer";
+    /** Of `callbacks` in the settings: is told when the run ends or pauses. */
+    readonly callback?: string;
 };
 export type NewSession = {
     /** Your own id; left out, one is made. */
@@ -802,6 +831,12 @@ export interface Queries {
         readonly source?: string | undefined;
         /** Of lines. How many messages of this `source` come before these. Those that are here already are skipped. */
         readonly from?: number | undefined;
+    };
+    readonly listCallbacks: {
+        readonly status?: "pending" | "delivered" | "failed" | undefined;
+        readonly session?: string | undefined;
+        readonly after?: string | undefined;
+        readonly limit?: number | undefined;
     };
     readonly listMessages: {
         /** Messages after this id, or the page that follows the one whose `next` this is. */

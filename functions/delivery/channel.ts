@@ -25,9 +25,9 @@ export interface Work {
 
 export type Outcome =
   /** It is over. */
-  | { readonly status: 'delivered' | 'failed'; readonly state?: JsonObject }
-  /** Look again at this time (milliseconds since 1970), or when the run goes on. */
-  | { readonly again: number; readonly state?: JsonObject }
+  | { readonly status: 'delivered' | 'failed'; readonly state?: JsonObject; readonly more?: boolean }
+  /** Look again at this time (milliseconds since 1970), or when the run goes on. `more`: it has added deliveries to the outbox. */
+  | { readonly again: number; readonly state?: JsonObject; readonly more?: boolean }
 
 /** Where deliveries of one kind go. */
 export interface Channel {

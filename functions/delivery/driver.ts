@@ -68,7 +68,7 @@ export function createDeliveryDriver(dependencies: DriverDependencies): Delivery
       try {
         do {
           entry.again = false
-          await deliverOnce(dependencies, key, how, stopping.signal)
+          if (await deliverOnce(dependencies, key, how, stopping.signal)) await serve(key)
         } while (entry.again && !stopping.signal.aborted)
       } catch (error) {
         // The row is still there: a sweep will find it.
@@ -79,6 +79,11 @@ export function createDeliveryDriver(dependencies: DriverDependencies): Delivery
     }
     const entry = { key, again: false, done: Promise.resolve().then(work) }
     underWay.set(name, entry)
+  }
+
+  async function serve(key: SessionKey): Promise<void> {
+    for (const delivery of await outbox.pending(key, MOST_BY_HINT))
+      if (delivery.hinted === true || (delivery.due ?? 0) <= clock.now()) begin(delivery, 'by_hint')
   }
 
   const allDone = async (): Promise<void> => {
@@ -93,10 +98,7 @@ export function createDeliveryDriver(dependencies: DriverDependencies): Delivery
       if (begins === undefined || !(begins === 'start' ? isStart : isTerminal(event))) return
       begin({ tenant: key.tenant, session: key.session, id: event.run.id }, 'by_run')
     },
-    async serve(key) {
-      for (const delivery of await outbox.pending(key, MOST_BY_HINT))
-        if (delivery.hinted === true || (delivery.due ?? 0) <= clock.now()) begin(delivery, 'by_hint')
-    },
+    serve,
     idle: allDone,
     async handOver() {
       stopping.abort()
@@ -108,28 +110,31 @@ export function createDeliveryDriver(dependencies: DriverDependencies): Delivery
   }
 }
 
+/** Returns whether more has been added to the outbox. */
 async function deliverOnce(
   dependencies: DriverDependencies,
   key: DeliveryKey,
   how: 'by_run' | 'by_hint',
   stopping: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const seen = await unclaimed(dependencies, key, how, stopping)
-  if (seen === undefined) return
+  if (seen === undefined) return false
   const channel = dependencies.channels.get(seen.kind)
   const run = await runOf(dependencies, seen)
   if (channel === undefined || run === undefined || run.status === 'queued') {
     const later = channel === undefined ? LONGEST_RETRY_MS : QUEUED_MS
     await dependencies.outbox.change(seen, { due: dependencies.clock.now() + later, owner: null, hinted: null })
-    return
+    return false
   }
   const claim = await claimDelivery(dependencies, seen, stopping)
-  if (claim === undefined) return
+  if (claim === undefined) return false
   try {
     const outcome = await outcomeOf(dependencies, channel, claim, run)
     await settle(claim, outcome)
+    return outcome.more === true
   } catch (error) {
     if (!(error instanceof ClaimLost)) throw error
+    return false
   } finally {
     await claim.end()
   }
@@ -186,7 +191,7 @@ async function outcomeOf(dependencies: DriverDependencies, channel: Channel, cla
   }
 }
 
-async function settle(claim: Claim, { failures = 0, state, ...outcome }: End): Promise<void> {
+async function settle(claim: Claim, { failures = 0, state, more: _more, ...outcome }: End): Promise<void> {
   const kept = { owner: null, hinted: null, failures, ...(state === undefined ? {} : { state }) }
   if ('status' in outcome) await claim.change({ ...kept, status: outcome.status, due: null })
   else await claim.change({ ...kept, due: outcome.again })

@@ -8,6 +8,7 @@ export type ErrorCode =
   | 'message_not_found'
   | 'output_not_found'
   | 'call_not_found'
+  | 'callback_not_found'
   | 'resolution_conflict'
   | 'idempotency_conflict'
   | 'import_gap'

@@ -10,6 +10,7 @@ import { originGuard } from './middleware/origin-guard.ts'
 import { requestBody } from './middleware/request-body.ts'
 import { refuseWhenStopping } from './middleware/stopping.ts'
 import { requestLog } from './middleware/request-log.ts'
+import { callbackRoutes } from './v1/callbacks.ts'
 import { contextRoutes } from './v1/context.ts'
 import { deletionRoutes } from './v1/deletions.ts'
 import { chatCompletionRoutes } from './facades/openai/chat-completions.ts'
@@ -111,6 +112,7 @@ export function createApp(dependencies: AppDependencies): App {
   deletionRoutes(app, dependencies)
   searchRoutes(app, dependencies)
   usageRoutes(app, dependencies)
+  callbackRoutes(app, dependencies)
   mcpRoutes(app, parts)
   modelRoutes(app, dependencies)
   chatCompletionRoutes(app, parts)

@@ -4,6 +4,7 @@ import type { Caps } from '../access/rates.ts'
 import type { Caller } from '../access/caller.ts'
 import type { OpenCalls } from '../access/open-calls.ts'
 import type { AgentService } from '../agent/intake/agent-service.ts'
+import type { Callbacks } from '../ports/callbacks.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Door } from '../ports/door.ts'
 import type { KeyStore } from '../ports/key-store.ts'
@@ -39,6 +40,7 @@ export interface AppDependencies {
   readonly outputs: OutputStore
   readonly keys: KeyStore
   readonly usage: UsageLedger
+  readonly callbacks: Callbacks
   readonly agents: ReadonlyMap<string, Agent>
   readonly clock: Clock
   readonly log: Logger

@@ -7,6 +7,8 @@ import type { Agent, Consolidation } from '../domain/agent.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { DELEGATE_TOOL, teamFault } from '../domain/team.ts'
 import type { Tools } from '../ports/tool.ts'
+import { channelFields, channelSettings } from './channel-settings.ts'
+import type { ChannelSettings } from './channel-settings.ts'
 import { SettingsError } from './config.ts'
 import { mcpServers } from './mcp-settings.ts'
 import { slackSettings } from './slack-settings.ts'
@@ -87,6 +89,7 @@ export const agentsFile = z.strictObject({
   $schema: z.string().optional(),
   agents: z.record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), agent),
   slack: slackSettings.optional(),
+  ...channelFields,
 })
 
 /** Where `agents.json` is, and whether somebody named it: if so, it must exist. */
@@ -111,6 +114,10 @@ export function readAgents(at: AgentsPlace, defaults: Defaults): Map<string, Age
 /** What `agents.json` says of Slack, or the defaults. Throws `SettingsError`, which names the path. */
 export const readSlack = (at: AgentsPlace): SlackSettings =>
   readFile(at, (value) => parseFile(value).slack ?? DEFAULT_SLACK)
+
+/** Its settings of webhooks and callbacks. Throws `SettingsError`, which names the path. */
+export const readChannels = (at: AgentsPlace): ChannelSettings =>
+  readFile(at, (value) => channelSettings(parseFile(value)))
 
 /** What `read` makes of the file, or of one without agents if there is none. */
 function readFile<Result>(at: AgentsPlace, read: (value: unknown) => Result): Result {

@@ -1,3 +1,4 @@
+import { createCallbacks } from '../channels/callbacks/by-hand.ts'
 import type { AgentService } from '../agent/intake/agent-service.ts'
 import { serveHint } from '../agent/serving/serve-hint.ts'
 import { startSweeper } from '../agent/serving/sweeper.ts'
@@ -17,6 +18,7 @@ import type { Logger } from '../ports/logger.ts'
 import type { Models } from '../ports/model.ts'
 import type { Outbox } from '../ports/outbox.ts'
 import type { OutputStore } from '../ports/output-store.ts'
+import type { Received } from '../ports/received.ts'
 import type { RunInbox } from '../ports/run-inbox.ts'
 import type { RunLease } from '../ports/run-lease.ts'
 import type { RunLog } from '../ports/run-log.ts'
@@ -43,6 +45,7 @@ export interface Ports {
   readonly janitor: SessionJanitor
   readonly deletion: SessionDeletion
   readonly outbox: Outbox
+  readonly received: Received
   readonly keys: KeyStore
   readonly usage: UsageLedger
   readonly outputs: OutputStore
@@ -66,6 +69,8 @@ export interface ProgramSettings {
   readonly remote?: (list: ToolRegistry) => ToolRegistry
   /** Where deliveries go, by their kind. */
   readonly channels?: ReadonlyMap<string, Channel>
+  /** Names of callbacks that requests may name. */
+  readonly callbacks?: ReadonlySet<string>
   /** Their addresses, over the service that they hand their inputs to. */
   readonly doors?: (service: AgentService) => readonly Door[]
   readonly app: AppSettings
@@ -98,6 +103,7 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
     log: ports.logger,
     settings: appSettings,
     mcp: openMcp({ ...ports, service, log: ports.logger, version: appSettings.version }),
+    callbacks: createCallbacks({ ...ports, names: settings.callbacks ?? new Set() }),
     ...(settings.doors === undefined ? {} : { doors: settings.doors(service) }),
     stopping: () => stopping.signal,
   })

@@ -2,6 +2,7 @@ import { keyStoreContract } from './key-store.ts'
 import { logImportContract } from './log-import.ts'
 import { logReaderContract } from './log-reader.ts'
 import { outboxContract } from './outbox.ts'
+import { receivedContract } from './received.ts'
 import { runInboxResolutionsContract } from './run-inbox-resolutions.ts'
 import { runCountsContract } from './run-counts.ts'
 import { runInboxCancelContract } from './run-inbox-cancel.ts'
@@ -44,6 +45,7 @@ export function sessionPortsContract(engine: Engine): void {
   sessionJanitorContract(engine)
   sessionDeletionContract(engine)
   outboxContract(engine)
+  receivedContract(engine)
   keyStoreContract(engine)
   usageLedgerContract(engine)
 }

@@ -3,6 +3,7 @@ import type { KeyStore } from '../../functions/ports/key-store.ts'
 import type { LogImport } from '../../functions/ports/log-import.ts'
 import type { LogReader } from '../../functions/ports/log-reader.ts'
 import type { Outbox } from '../../functions/ports/outbox.ts'
+import type { Received } from '../../functions/ports/received.ts'
 import type { RunInbox } from '../../functions/ports/run-inbox.ts'
 import type { RunLease } from '../../functions/ports/run-lease.ts'
 import type { RunLog } from '../../functions/ports/run-log.ts'
@@ -28,6 +29,7 @@ export interface SessionPorts {
   readonly janitor: SessionJanitor
   readonly deletion: SessionDeletion
   readonly outbox: Outbox
+  readonly received: Received
   readonly keys: KeyStore
   readonly usage: UsageLedger
 }

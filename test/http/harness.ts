@@ -52,6 +52,7 @@ export async function openHttpHarness(
     readonly agents?: readonly (Partial<Agent> & Pick<Agent, 'name'>)[]
     readonly settings?: Partial<AppSettings>
     readonly change?: (ports: Ports) => Ports
+    readonly callbacks?: ReadonlySet<string>
     readonly doors?: (ports: Ports) => (service: AgentService) => readonly Door[]
     readonly channels?: (ports: Ports) => ReadonlyMap<string, Channel>
   } = {},
@@ -79,6 +80,7 @@ export async function openHttpHarness(
     ),
     tools,
     ...(options.channels === undefined ? {} : { channels: options.channels(ports) }),
+    ...(options.callbacks === undefined ? {} : { callbacks: options.callbacks }),
     ...(options.doors === undefined ? {} : { doors: options.doors(ports) }),
     app: { version: '0.0.0', openAccess: true, corsOrigins: [], caps: NO_CAPS, ...options.settings },
     sweepMs: 200,

@@ -4,6 +4,7 @@ import { createSqliteKeyStore } from '../../functions/adapters/sqlite/key-store.
 import { createSqliteLogImport } from '../../functions/adapters/sqlite/log/log-import.ts'
 import { createSqliteLogReader } from '../../functions/adapters/sqlite/log/log-reader.ts'
 import { createSqliteOutbox } from '../../functions/adapters/sqlite/log/outbox.ts'
+import { createSqliteReceived } from '../../functions/adapters/sqlite/received.ts'
 import { createSqliteRunInbox } from '../../functions/adapters/sqlite/log/run-inbox.ts'
 import { createSqliteRunLease } from '../../functions/adapters/sqlite/log/run-lease.ts'
 import { createSqliteRunLog } from '../../functions/adapters/sqlite/log/run-log.ts'
@@ -48,6 +49,7 @@ export function openSqliteStore({ functions }: Script, outputs: MemoryOutputs): 
         janitor: createSqliteSessionJanitor(dependencies),
         deletion: createSqliteSessionDeletion(dependencies),
         outbox: createSqliteOutbox(dependencies),
+        received: createSqliteReceived(dependencies),
         keys: createSqliteKeyStore(dependencies),
         usage: createSqliteUsageLedger(dependencies),
       }

@@ -19,6 +19,7 @@ const STATUSES: { readonly [code in ErrorCode]: number } = {
   message_not_found: 404,
   output_not_found: 404,
   call_not_found: 404,
+  callback_not_found: 404,
   resolution_conflict: 409,
   idempotency_conflict: 409,
   import_gap: 409,

@@ -1,4 +1,5 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono'
+import { depthOf } from '../../log/json-depth.ts'
 import type { AppEnv } from '../dependencies.ts'
 import { RequestError } from './request-error.ts'
 
@@ -70,23 +71,6 @@ function decode(bytes: Uint8Array): string {
     if (cause instanceof TypeError) throw new RequestError(400, 'malformed_body', 'the body is not UTF-8')
     throw cause
   }
-}
-
-/** How deep brackets nest in a JSON text, not counting those in strings. */
-function depthOf(text: string): number {
-  let depth = 0
-  let deepest = 0
-  let inString = false
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (inString) {
-      if (code === 0x5c) index++
-      else if (code === 0x22) inString = false
-    } else if (code === 0x22) inString = true
-    else if (code === 0x7b || code === 0x5b) deepest = Math.max(deepest, ++depth)
-    else if (code === 0x7d || code === 0x5d) depth--
-  }
-  return deepest
 }
 
 const tooLarge = (): RequestError =>

@@ -2,6 +2,9 @@ import { createRoute, z } from '@hono/zod-openapi'
 import { keyOf } from '../../domain/session.ts'
 import { countedFor } from '../../access/rates.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
+import type { NewDelivery } from '../../domain/delivery.ts'
+import type { Callbacks } from '../../ports/callbacks.ts'
+import { invalidRequest } from '../middleware/validation.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
 import { createBuilds } from '../builds.ts'
 import { bytesResponse } from '../json-response.ts'
@@ -50,17 +53,18 @@ const listMessages = createRoute({
 
 /** Inputs to a session, and its log. */
 export function messageRoutes(app: App, dependencies: RouteDependencies): void {
-  const { service, shared, settings, agents } = dependencies
+  const { service, shared, settings, agents, callbacks } = dependencies
   const builds = createBuilds()
 
   app.openapi(sendMessage, async (c) =>
     whileCounted(dependencies, c, async (call) => {
       const caller = c.get('caller')
-      const { content, tools = [], user, metadata, on_busy: onBusy } = c.req.valid('json')
+      const { content, tools = [], user, metadata, on_busy: onBusy, callback } = c.req.valid('json')
       const session = await enterSession(dependencies, caller, c.req.valid('param').session)
       const key = keyOf(session)
       refuseTakenNames(tools)
       refuseMissingTool(agents.get(session.agent), tools)
+      const delivery = callback === undefined ? undefined : deliveryTo(callbacks, callback)
       const parts = incomingParts(content)
       await refuseFalseImages('body.content', parts)
       // In a run of its own, everything is new to the caller; a run that it joins has messages already.
@@ -69,7 +73,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
       const submission = {
         parts,
         clientTools: tools,
-        ...definedFields({ user, metadata, onBusy }),
+        ...definedFields({ user, metadata, onBusy, delivery }),
         ...countedFor(caller, settings.caps),
         ...(await idempotencyOf(c)),
       }
@@ -86,4 +90,10 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
     const { messagePage } = await import('./message-pages.ts')
     return bytesResponse<Page>(shared, await builds.build(name, () => messagePage(dependencies, session, query)))
   })
+}
+
+/** What a run owes that names a callback. */
+function deliveryTo(callbacks: Callbacks, name: string): NewDelivery {
+  if (callbacks.has(name)) return callbacks.delivery(name)
+  throw invalidRequest([{ path: 'body.callback', message: 'is not the name of a callback in the settings' }])
 }

@@ -8,6 +8,7 @@ import { createDynamoRunLog } from '../../adapters/dynamodb/log/run-log.ts'
 import { createDynamoSessionDeletion } from '../../adapters/dynamodb/log/session-deletion.ts'
 import { createDynamoSessionJanitor } from '../../adapters/dynamodb/log/session-janitor.ts'
 import { createDynamoSessionStore } from '../../adapters/dynamodb/log/session-store.ts'
+import { createDynamoReceived } from '../../adapters/dynamodb/received.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 
@@ -33,6 +34,7 @@ export function createAwsStores({ dynamodb, outputs, table, clock }: StoreDepend
       janitor: createDynamoSessionJanitor(rows),
       deletion: createDynamoSessionDeletion(rows),
       outbox: createDynamoOutbox(rows),
+      received: createDynamoReceived(rows),
       outputs,
       clock,
     },

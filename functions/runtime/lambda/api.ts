@@ -2,7 +2,9 @@ import type { Context } from 'aws-lambda'
 import { join } from 'node:path'
 import { createDynamoKeyStore } from '../../adapters/dynamodb/key-store.ts'
 import { createDynamoUsageLedger } from '../../adapters/dynamodb/log/usage-ledger.ts'
+import { createCallbacks } from '../../channels/callbacks/by-hand.ts'
 import { createApp } from '../../http/app.ts'
+import { namedCallbacks } from '../channel-settings.ts'
 import type { LoopSettings } from '../config.ts'
 import { openMcp } from '../open-mcp.ts'
 import { invoke } from './invocation.ts'
@@ -23,11 +25,13 @@ const CLOSING_MS = 10_000
 export function createApiHandler(settings: LoopSettings): StreamingHandler {
   const loop = openLoop(settings)
   const { ports, agents, service, logger } = loop
+  const callbacks = createCallbacks({ ...ports, names: namedCallbacks(loop.channels) })
   let closing = new AbortController()
   const app = createApp({
     ...ports,
     keys: createDynamoKeyStore(loop.rows),
     usage: createDynamoUsageLedger(loop.rows),
+    callbacks,
     service,
     agents,
     log: logger,

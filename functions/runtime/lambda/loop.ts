@@ -3,12 +3,15 @@ import { createOpenSearchClient } from '../../adapters/opensearch/client.ts'
 import { createOpenSearchHistoryIndex } from '../../adapters/opensearch/history-index.ts'
 import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
 import type { HistoryIndex } from '../../ports/history-index.ts'
-import { readAgents, readSlack } from '../agents-file.ts'
+import { readAgents, readChannels, readSlack } from '../agents-file.ts'
 import { clientOptions, openDynamo, openSqs, signingOf } from '../aws/clients.ts'
 import { openOutputsLate } from '../aws/late-outputs.ts'
 import { createSecretModels, openSecret } from '../aws/secrets.ts'
 import { createAwsStores } from '../aws/stores.ts'
 import { builtInTools, withoutHttpFetch } from '../built-in-tools.ts'
+import { checkChannels, secretsOfChannels } from '../channel-settings.ts'
+import type { ChannelSettings } from '../channel-settings.ts'
+import { openChannels, openDoors } from '../channels.ts'
 import type { LoopSettings } from '../config.ts'
 import { createCore } from '../core.ts'
 import { checkServers, secretsOf } from '../mcp-settings.ts'
@@ -41,7 +44,8 @@ export function openLoop(settings: LoopSettings) {
   checkServers(agents.values(), { allowedHosts: NO_HOSTS })
   const slackSettings = readSlack(settings.agentsFile)
   checkSlack(slackSettings, agents)
-  const named = [...secretsOf(agents.values()), ...slackSecrets(slackSettings)]
+  const channels = channelsOf(settings, agents)
+  const named = [...secretsOf(agents.values()), ...slackSecrets(slackSettings), ...secretsOfChannels(channels)]
   const secret = openSecret(clientOptions(settings, undefined), settings.modelSecret, named)
   const secrets = async () => (await secret.read()).named
   const models = createSecretModels({ secret, bedrock: { region, credentials }, logger })
@@ -62,19 +66,27 @@ export function openLoop(settings: LoopSettings) {
   const core = createCore(all, {
     agents,
     tools,
-    channels: slack.channels,
     remote: withMcpTools({ ...all, agents, allowedHosts: NO_HOSTS, secrets }),
+    channels: new Map([...slack.channels, ...openChannels({ ...all, channels, allowedHosts: NO_HOSTS, secrets })]),
     observe(key, event) {
       logger.identify({ tenant: key.tenant, session: key.session, run: event.runId })
       metrics.observe(event)
     },
   })
-  const doors = [slack.door(core.service)]
-  return { ports: all, rows, agents, doors, metrics, traces, logger, stopMarginMs: settings.stopMarginMs, ...core }
+  const from = { ...all, agents, channels, secrets, here: false }
+  const doors = [slack.door(core.service), ...openDoors(from, core.service)]
+  const { stopMarginMs } = settings
+  return { ports: all, rows, agents, channels, doors, metrics, traces, logger, stopMarginMs, ...core }
 }
 
 function openIndex({ search, region }: LoopSettings, credentials: Parameters<typeof signingOf>[2]): HistoryIndex {
   const { endpoint, index: alias } = search
   const client = createOpenSearchClient({ endpoint, ...signingOf(endpoint, region, credentials) })
   return createOpenSearchHistoryIndex({ client, alias })
+}
+
+function channelsOf({ agentsFile }: LoopSettings, agents: ReadonlyMap<string, unknown>): ChannelSettings {
+  const channels = readChannels(agentsFile)
+  checkChannels(channels, { agents, allowedHosts: NO_HOSTS })
+  return channels
 }

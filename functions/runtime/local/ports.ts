@@ -19,6 +19,7 @@ import { createSqliteSessionDeletion } from '../../adapters/sqlite/log/session-d
 import { createSqliteSessionJanitor } from '../../adapters/sqlite/log/session-janitor.ts'
 import { createSqliteSessionStore } from '../../adapters/sqlite/log/session-store.ts'
 import { createSqliteUsageLedger } from '../../adapters/sqlite/log/usage-ledger.ts'
+import { createSqliteReceived } from '../../adapters/sqlite/received.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { SettingsError, type Settings } from '../config.ts'
@@ -55,6 +56,7 @@ export function openLocalPorts(
     janitor: createSqliteSessionJanitor(rows),
     deletion: createSqliteSessionDeletion(rows),
     outbox: createSqliteOutbox(rows),
+    received: createSqliteReceived(rows),
     keys: createSqliteKeyStore(rows),
     usage: createSqliteUsageLedger(rows),
     outputs,

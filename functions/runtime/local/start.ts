@@ -5,8 +5,10 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { ModelError } from '../../ports/model.ts'
 import type { Tools } from '../../ports/tool.ts'
-import { readAgents, readSlack } from '../agents-file.ts'
+import { readAgents, readChannels, readSlack } from '../agents-file.ts'
 import { builtInTools, withoutHttpFetch } from '../built-in-tools.ts'
+import { checkChannels, namedCallbacks } from '../channel-settings.ts'
+import { openChannels, openDoors } from '../channels.ts'
 import type { Settings } from '../config.ts'
 import { SettingsError } from '../config.ts'
 import { serveHttp } from './http-server.ts'
@@ -84,6 +86,8 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
   checkServers(agents.values(), settings)
   const slackSettings = readSlack(settings.agentsFile)
   checkSlack(slackSettings, agents, settings.secret)
+  const channels = readChannels(settings.agentsFile)
+  checkChannels(channels, { ...settings, agents })
   const openAccess = !(await ports.keys.any())
   if (openAccess && !LOOPBACK.has(settings.host))
     throw new SettingsError(
@@ -99,8 +103,12 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
     agents,
     tools,
     remote: withMcpTools({ ...settings, ...ports, agents, secrets }),
-    channels: slack.channels,
-    doors: (service) => [slack.door(service)],
+    channels: new Map([...slack.channels, ...openChannels({ ...settings, ...ports, channels, secrets })]),
+    callbacks: namedCallbacks(channels),
+    doors: (service) => [
+      slack.door(service),
+      ...openDoors({ ...ports, agents, channels, secrets, here: true }, service),
+    ],
     app: {
       version: VERSION,
       openAccess: LOOPBACK.has(settings.host),

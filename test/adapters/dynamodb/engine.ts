@@ -10,6 +10,7 @@ import { createDynamoLogImport } from '../../../functions/adapters/dynamodb/log/
 import { createDynamoLogReader } from '../../../functions/adapters/dynamodb/log/log-reader.ts'
 import { createDynamoMessageRows } from '../../../functions/adapters/dynamodb/stream/message-rows.ts'
 import { createDynamoOutbox } from '../../../functions/adapters/dynamodb/log/outbox.ts'
+import { createDynamoReceived } from '../../../functions/adapters/dynamodb/received.ts'
 import { createDynamoRunInbox } from '../../../functions/adapters/dynamodb/log/run-inbox.ts'
 import { createDynamoRunLease } from '../../../functions/adapters/dynamodb/log/run-lease.ts'
 import { createDynamoRunLog } from '../../../functions/adapters/dynamodb/log/run-log.ts'
@@ -73,6 +74,7 @@ export const dynamodbPorts = (dependencies: DynamoDependencies): SessionPorts =>
   janitor: createDynamoSessionJanitor(dependencies),
   deletion: createDynamoSessionDeletion(dependencies),
   outbox: createDynamoOutbox(dependencies),
+  received: createDynamoReceived(dependencies),
   keys: createDynamoKeyStore(dependencies),
   usage: createDynamoUsageLedger(dependencies),
 })

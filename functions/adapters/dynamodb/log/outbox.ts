@@ -28,7 +28,7 @@ export function createDynamoOutbox(dependencies: TableDependencies): Outbox {
   const { clock } = dependencies
   return {
     async add(key, delivery, state) {
-      const put = putDelivery({ ...newDelivery(key, delivery, clock.now()), state })
+      const put = putDelivery({ ...newDelivery(key, delivery, clock.now()), state, due: clock.now() })
       return (await table.write([{ check: headerKey(key), when: live }, put])) === undefined
     },
     async read(key) {

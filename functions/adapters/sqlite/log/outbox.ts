@@ -22,7 +22,11 @@ export function createSqliteOutbox({
       transaction(database, () => {
         const row = findLiveSession(database, key)
         if (row === undefined) return false
-        return insertDelivery(database, row.number, { ...newDelivery(key, delivery, clock.now()), state })
+        return insertDelivery(database, row.number, {
+          ...newDelivery(key, delivery, clock.now()),
+          state,
+          due: clock.now(),
+        })
       }),
     read: async (key) => snapshot(database, () => readDelivery(database, key)),
     pending: async ({ tenant, session }, limit) =>

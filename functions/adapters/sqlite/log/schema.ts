@@ -159,3 +159,15 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_due ON deliveries (tenant, due) WHERE due IS NOT NULL;
 CREATE INDEX deliveries_of_tenant ON deliveries (tenant, kind, id);
 `
+
+/** Ids of what senders have delivered. */
+export const RECEIVED_SCHEMA = `
+CREATE TABLE received (
+  tenant TEXT NOT NULL,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  until INTEGER NOT NULL,
+  PRIMARY KEY (tenant, name)
+) WITHOUT ROWID;
+CREATE INDEX received_until ON received (until);
+`

@@ -84,6 +84,11 @@ export const newMessage = z
     on_busy: z.enum(['queue', 'reject', 'steer']).optional().openapi({
       description: "What to do while a run is active; left out: the agent's policy.",
     }),
+    callback: z
+      .string()
+      .regex(/^[a-z0-9-]{1,64}$/, 'must be 1–64 of a-z 0-9 -')
+      .optional()
+      .openapi({ description: 'Of `callbacks` in the settings: is told when the run ends or pauses.' }),
   })
   .openapi('NewMessage', { example: { content: 'What time is it?' } })
 

@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto'
+import { TooltrailError } from '../../domain/errors.ts'
+import type { Received } from '../../ports/received.ts'
+import { requiredText, toItem } from './attributes.ts'
+import { absent, any, below } from './expressions.ts'
+import { createTable, type TableDependencies } from './table.ts'
+
+/** Names may hold any character. */
+const keyOf = (tenant: string, name: string) => ({
+  pk: `W#${tenant}#${createHash('sha256').update(JSON.stringify(name)).digest('hex')}`,
+  sk: '#RECEIVED',
+})
+
+/** What senders have delivered, on DynamoDB, which removes the items some time after they are over. */
+export function createDynamoReceived(dependencies: TableDependencies): Received {
+  const table = createTable(dependencies)
+  const { clock } = dependencies
+  return {
+    async remember(tenant, names, value, until) {
+      const fields = { value, until, expires_at: Math.floor(until / 1_000) }
+      const refusal = await table.write(
+        [...new Set(names)].map((name) => ({
+          put: toItem({ ...keyOf(tenant, name), ...fields }),
+          when: any(absent('pk'), below('until', clock.now())),
+        })),
+      )
+      if (refusal === undefined) return value
+      const known = refusal.find((one) => one?.item !== undefined)?.item
+      if (known !== undefined) return requiredText(known, 'value')
+      throw new TooltrailError('storage_failed', 'DynamoDB refused a write and did not say why', { retryable: true })
+    },
+  }
+}

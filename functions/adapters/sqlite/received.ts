@@ -1,0 +1,33 @@
+import type { Clock } from '../../ports/clock.ts'
+import type { Received } from '../../ports/received.ts'
+import { readOne, transaction, write, type Database } from './database.ts'
+import { toColumn } from './exact-text.ts'
+
+/** Old entries removed with each new one, so that they do not pile up. */
+const FORGOTTEN_AT_ONCE = 10
+
+/** What senders have delivered, on SQLite. */
+export function createSqliteReceived({
+  database,
+  clock,
+}: {
+  readonly database: Database
+  readonly clock: Clock
+}): Received {
+  return {
+    remember: async (tenant, names, value, until) =>
+      transaction(database, () => {
+        const now = clock.now()
+        for (const name of names) {
+          const sql = 'SELECT value FROM received WHERE tenant = ? AND name = ? AND until >= ?'
+          const known = readOne<{ readonly value: string }>(database, sql, tenant, toColumn(name), now)
+          if (known !== undefined) return known.value
+        }
+        const sql = 'INSERT OR REPLACE INTO received (tenant, name, value, until) VALUES (?, ?, ?, ?)'
+        for (const name of names) write(database, sql, tenant, toColumn(name), value, until)
+        const old = 'SELECT tenant, name FROM received WHERE until < ? LIMIT ?'
+        write(database, `DELETE FROM received WHERE (tenant, name) IN (${old})`, now, FORGOTTEN_AT_ONCE)
+        return value
+      }),
+  }
+}

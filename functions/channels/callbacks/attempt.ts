@@ -1,0 +1,57 @@
+import { Webhook } from 'standardwebhooks'
+import { guardedFetch } from '../../tools/guarded-fetch.ts'
+import type { GuardedRequest } from '../../tools/guarded-fetch.ts'
+import type { Attempt } from './state.ts'
+
+/** Milliseconds that a receiver has for its response. */
+const TIMEOUT_MS = 15_000
+/** Bytes of a response; nobody reads them. */
+const RESPONSE_BYTES = 64 * 1024
+const LONGEST_ERROR = 300
+
+export interface Sending {
+  /** The `webhook-id`: the same in all attempts. */
+  readonly id: string
+  readonly url: string
+  readonly secret: string
+  readonly body: string
+  /** Milliseconds since 1970. */
+  readonly now: number
+  readonly signal: AbortSignal
+  readonly allowedHosts: readonly string[]
+  readonly lookup?: GuardedRequest['lookup']
+}
+
+/**
+ * Sends one signed request (Standard Webhooks) and says what came of it; never rejects. It follows no redirect, and goes to no
+ * internal address that is not allowed.
+ */
+export async function attempt(sending: Sending): Promise<Attempt> {
+  const { id, url, secret, body, now, signal, allowedHosts, lookup } = sending
+  try {
+    const at = new Date(now)
+    const headers = new Headers({
+      'content-type': 'application/json',
+      'webhook-id': id,
+      'webhook-timestamp': String(Math.floor(now / 1_000)),
+      'webhook-signature': new Webhook(secret).sign(id, at, body),
+    })
+    const target = URL.parse(url)
+    if (target === null) throw new TypeError('the address is not a URL')
+    const limits = { milliseconds: TIMEOUT_MS, bytes: RESPONSE_BYTES }
+    const request = { method: 'POST', headers, body, signal, limits, allowedHosts, isBackground: true }
+    const response = await guardedFetch(target, { ...request, ...(lookup === undefined ? {} : { lookup }) })
+    await response.body?.cancel()
+    return { at: now, status: response.status }
+  } catch (error) {
+    signal.throwIfAborted()
+    return { at: now, error: reasonOf(error) }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'the request failed'
+  // Node's own requests end with an AbortError whatever has aborted them; that is not us, who throw.
+  if (error.name === 'TimeoutError' || error.name === 'AbortError') return `no response within ${TIMEOUT_MS / 1_000} s`
+  return error.message.slice(0, LONGEST_ERROR)
+}

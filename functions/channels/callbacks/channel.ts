@@ -1,0 +1,126 @@
+import type { Channel, Outcome, Work } from '../../delivery/channel.ts'
+import { nextId } from '../../domain/ids.ts'
+import { isEnded, type Run } from '../../domain/run.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Outbox } from '../../ports/outbox.ts'
+import type { OutputStore } from '../../ports/output-store.ts'
+import { attempt, type Sending } from './attempt.ts'
+import { asJson, CALLBACK, MOST_ATTEMPTS, stateOf, targetOf, type Attempt, type CallbackState } from './state.ts'
+
+/** Milliseconds after a failed attempt until the next, in order; after the last one the callback has failed. */
+const RETRY_MS: readonly number[] = [5, 30, 120, 600, 3_600, 14_400, 43_200].map((seconds) => seconds * 1_000)
+/** The part of a wait that may be added to it, so that receivers that were down are not asked by all at once. */
+const JITTER = 0.2
+/** Bytes of UTF-8 that a row takes; a longer body is an object. */
+const INLINE_BYTES = 24 * 1024
+/** Milliseconds between two looks at a run that has not ended: of a paused one, up to an hour. */
+const LOOK_MS = 60_000
+const LONGEST_LOOK_MS = 3_600_000
+/** The receiver wants no more (Standard Webhooks). */
+const GONE = 410
+
+/** Where a callback goes, and what signs it. */
+export interface CallbackSettings {
+  /** Left out: where each request says. */
+  readonly url?: string
+  readonly secret: string
+}
+
+export interface CallbackDependencies {
+  readonly outbox: Outbox
+  readonly outputs: OutputStore
+  readonly clock: Clock
+  /** The settings of this name as they are now; undefined when they are gone. */
+  readonly settings: (name: string) => Promise<CallbackSettings | undefined>
+  /** What is sent of a run that has ended, or of its pause of this number, from 0. */
+  readonly render: (key: SessionKey, run: Run, pause?: number) => Promise<string>
+  readonly allowedHosts: readonly string[]
+  readonly lookup?: Sending['lookup']
+}
+
+/**
+ * Tells a receiver how a run has ended and when it pauses. Each is one callback with an id and a body that never change, sent
+ * until the receiver has taken it: at least once, and once by its id.
+ */
+export function createCallbackChannel(dependencies: CallbackDependencies): Channel {
+  const { clock } = dependencies
+  return {
+    begins: 'end',
+    async deliver(work) {
+      const { delivery, run } = work
+      if (stateOf(delivery).body !== undefined) return send(dependencies, work)
+      const added = await addPauses(dependencies, work)
+      if (!isEnded(run.status)) {
+        const waits = run.status === 'paused' ? clock.now() - delivery.createdAt : 0
+        const again = clock.now() + Math.min(Math.max(LOOK_MS, waits), LONGEST_LOOK_MS)
+        return { again, ...(added ? { more: true } : {}) }
+      }
+      const body = await keepBody(dependencies, delivery, await dependencies.render(delivery, run))
+      await work.save(asJson({ ...stateOf(delivery), body }))
+      const outcome = await send(dependencies, work)
+      return { ...outcome, ...(added ? { more: true } : {}) }
+    },
+  }
+}
+
+/** Each pause gets a callback of its own, in the order of the pauses, before the run's end is told. */
+async function addPauses(dependencies: CallbackDependencies, work: Work): Promise<boolean> {
+  const { outbox, render } = dependencies
+  const { delivery, run } = work
+  const { pauses = 0 } = stateOf(delivery)
+  const all = (run.notices ?? []).filter(({ type }) => type === 'run.paused').length
+  for (let pause = pauses; pause < all; pause++) {
+    const id = `${delivery.id}.${pause + 1}`
+    const body = await keepBody(dependencies, delivery, await render(delivery, run, pause))
+    const { tenant, session, target } = delivery
+    await outbox.add({ tenant, session, id }, { kind: CALLBACK, target }, asJson({ body }))
+    await work.save(asJson({ ...stateOf(work.delivery), pauses: pause + 1 }))
+  }
+  return all > pauses
+}
+
+/** The object before the row that names it: a crash between them leaves an object that goes with its session. */
+async function keepBody(
+  { outputs, clock }: CallbackDependencies,
+  { tenant, session }: SessionKey,
+  text: string,
+): Promise<NonNullable<CallbackState['body']>> {
+  const bytes = Buffer.from(text)
+  if (bytes.byteLength <= INLINE_BYTES) return { text }
+  const object = `${nextId(undefined, clock.now())}.callback`
+  await outputs.put({ tenant, session }, object, bytes, 'application/json')
+  return { object }
+}
+
+async function send(dependencies: CallbackDependencies, work: Work): Promise<Outcome> {
+  const { settings, clock, outputs } = dependencies
+  const { delivery, signal } = work
+  const { body, attempts = [], tries = 0, ...kept } = stateOf(delivery)
+  const { name, url } = targetOf(delivery)
+  const found = await settings(name)
+  const to = url ?? found?.url
+  const over = (last: Attempt): CallbackState => {
+    return { ...kept, ...(body === undefined ? {} : { body }), attempts: [...attempts, last].slice(-MOST_ATTEMPTS) }
+  }
+  if (found === undefined || to === undefined || body === undefined) {
+    const last = { at: clock.now(), error: `there is no callback ${name} in the settings any more` }
+    return { status: 'failed', state: asJson(over(last)) }
+  }
+  const text = 'text' in body ? body.text : Buffer.from(await outputs.read(delivery, body.object)).toString()
+  const { secret } = found
+  const last = await attempt({
+    ...dependencies,
+    id: delivery.id,
+    url: to,
+    secret,
+    body: text,
+    now: clock.now(),
+    signal,
+  })
+  const state = asJson({ ...over(last), tries: tries + 1 })
+  if (last.status !== undefined && last.status >= 200 && last.status < 300) return { status: 'delivered', state }
+  const wait = RETRY_MS[tries]
+  if (last.status === GONE || wait === undefined) return { status: 'failed', state }
+  return { again: clock.now() + wait + Math.floor(wait * JITTER * Math.random()), state }
+}

@@ -1,0 +1,44 @@
+import type { Delivery, NewDelivery } from '../../domain/delivery.ts'
+import type { JsonObject } from '../../domain/json.ts'
+
+/** The kind of a delivery that is a callback. */
+export const CALLBACK = 'callback'
+
+/** One request that was sent, or could not be. */
+export interface Attempt {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly status?: number
+  readonly error?: string
+}
+
+export interface CallbackTarget {
+  /** Of `callbacks` in `agents.json`; `webhook:<name>` for a webhook's own. */
+  readonly name: string
+  /** Where the request that started the run asked it to go. Left out: where the settings say. */
+  readonly url?: string
+}
+
+export interface CallbackState {
+  /** Pauses of the run that have callbacks of their own. */
+  readonly pauses?: number
+  /** The body, fixed for all attempts: here, or the name of an object in the output store. */
+  readonly body?: { readonly text: string } | { readonly object: string }
+  readonly attempts?: readonly Attempt[]
+  /** Attempts since the callback was made, or was last asked for by hand. */
+  readonly tries?: number
+}
+
+/** What is kept of the attempts. */
+export const MOST_ATTEMPTS = 50
+
+// This folder alone writes targets and states of its kind.
+export const targetOf = ({ target }: Delivery): CallbackTarget => target as unknown as CallbackTarget
+export const stateOf = ({ state }: Delivery): CallbackState => state as CallbackState
+export const asJson = (value: CallbackState | CallbackTarget): JsonObject => value as unknown as JsonObject
+
+/** What a run owes to the callback of this name. `url`: where its request asked it to go. */
+export const callbackDelivery = (name: string, url?: string): NewDelivery => ({
+  kind: CALLBACK,
+  target: asJson({ name, ...(url === undefined ? {} : { url }) }),
+})

@@ -1,0 +1,47 @@
+import type { Json } from '../../domain/json.ts'
+import { depthOf } from '../../log/json-depth.ts'
+import type { Refusal } from '../../ports/door.ts'
+
+/** Bytes. API Gateway and Lambda take no more (record 15). */
+const MOST_BYTES = 4 * 1024 * 1024
+/** Bytes. Up to this size, what is too large is read to its end, so that its sender looks for the response. */
+const MOST_DISCARDED = 16 * 1024 * 1024
+/** Nested brackets; deeper JSON has no honest use and would exhaust the stack later on. */
+const MOST_DEPTH = 64
+
+/** The bytes of a request; undefined when they are too many. */
+export async function readBytes(request: Request): Promise<Buffer | undefined> {
+  if (Number(request.headers.get('content-length') ?? 0) > MOST_DISCARDED) return undefined
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength
+    if (size > MOST_DISCARDED) return undefined
+    if (size > MOST_BYTES) chunks.length = 0
+    else chunks.push(chunk)
+  }
+  return size > MOST_BYTES ? undefined : Buffer.concat(chunks)
+}
+
+export const TOO_LARGE: Refusal = {
+  status: 413,
+  code: 'content_too_large',
+  detail: `a body may have at most ${MOST_BYTES} bytes (4 MB)`,
+}
+
+/** The JSON of a body, or why it is refused. */
+export function readJson(bytes: Buffer, contentType: string): { readonly body: Json } | Refusal {
+  if (/^application\/x-www-form-urlencoded/i.test(contentType)) {
+    const detail = 'this webhook takes JSON: choose the content type application/json where you have set it up'
+    return { status: 415, code: 'unsupported_media_type', detail }
+  }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    if (depthOf(text) > MOST_DEPTH) return malformed(`is nested more than ${MOST_DEPTH} deep`)
+    return { body: JSON.parse(text) as Json }
+  } catch {
+    return malformed('is not JSON in UTF-8')
+  }
+}
+
+const malformed = (what: string): Refusal => ({ status: 400, code: 'malformed_body', detail: `the body ${what}` })

@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { AgentService } from '../../agent/intake/agent-service.ts'
+import type { Agent } from '../../domain/agent.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { TooltrailError } from '../../domain/errors.ts'
+import type { Json } from '../../domain/json.ts'
+import type { Session } from '../../domain/session.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Door, Refusal } from '../../ports/door.ts'
+import type { Logger } from '../../ports/logger.ts'
+import type { Received } from '../../ports/received.ts'
+import type { SessionStore } from '../../ports/session-store.ts'
+import { callbackDelivery } from '../callbacks/state.ts'
+import { readBytes, readJson, TOO_LARGE } from './body.ts'
+import { sessionIdOf } from './session-id.ts'
+import type { WebhookSettings } from './settings.ts'
+import { fillTemplate, valueAt, type Delivered } from './template.ts'
+import { isSigned } from './verify.ts'
+
+const PREFIX = '/webhooks/'
+/** Milliseconds for which a delivery is known again: a moment less than the run's idempotency key, which decides after it. */
+const KNOWN_MS = 86_400_000
+/** Characters of an owner, as everywhere. */
+const LONGEST_OWNER = 256
+const LONGEST_DELIVERY = 2_048
+
+export interface WebhookDependencies {
+  readonly webhooks: ReadonlyMap<string, WebhookSettings>
+  readonly service: Pick<AgentService, 'submit'>
+  readonly sessions: Pick<SessionStore, 'read' | 'create'>
+  readonly received: Received
+  readonly agents: ReadonlyMap<string, Agent>
+  /** A setting with its secrets in place, as they are now. */
+  readonly filled: (text: string) => Promise<string>
+  /** Whether this process executes the runs. */
+  readonly here: boolean
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** Takes what webhooks' senders deliver: each delivery is one input of the session that its settings name, and is answered at once. */
+export function createWebhookDoor(dependencies: WebhookDependencies): Door {
+  return { path: `${PREFIX}*`, open: (request) => take(dependencies, request) }
+}
+
+const NOT_FOUND: Refusal = { status: 404, code: 'not_found', detail: 'there is nothing at this address' }
+const UNSIGNED: Refusal = { status: 401, code: 'bad_signature', detail: 'the signature is wrong, missing or too old' }
+
+async function take(dependencies: WebhookDependencies, request: Request): Promise<Response | Refusal> {
+  const name = decodeURI(new URL(request.url).pathname).split(PREFIX)[1] ?? ''
+  const webhook = dependencies.webhooks.get(name)
+  if (webhook === undefined) return NOT_FOUND
+  const bytes = await readBytes(request)
+  if (bytes === undefined) return TOO_LARGE
+  const { preset, secrets } = webhook.verify
+  let known: readonly string[]
+  try {
+    known = await Promise.all(secrets.map(dependencies.filled))
+  } catch (error) {
+    dependencies.logger.error('a webhook has no secret', error, { webhook: name })
+    return { status: 503, code: 'webhook_unavailable', detail: 'this webhook cannot check signatures now' }
+  }
+  if (!isSigned(preset, known, request.headers, bytes)) return UNSIGNED
+  const read = readJson(bytes, request.headers.get('content-type') ?? '')
+  if ('status' in read) return read
+  return accept(dependencies, webhook, { ...read, headers: request.headers, bytes })
+}
+
+interface Signed extends Delivered {
+  readonly bytes: Buffer
+}
+
+async function accept(
+  dependencies: WebhookDependencies,
+  webhook: WebhookSettings,
+  delivered: Signed,
+): Promise<Response | Refusal> {
+  const sent = fillTemplate(webhook.delivery ?? DELIVERIES[webhook.verify.preset], delivered)
+  const bodyHash = sha256(delivered.bytes)
+  const own = webhook.delivery === undefined && webhook.verify.preset === 'bearer' ? bodyHash : sent.text
+  if (own === '' || (sent.missing.length > 0 && own !== bodyHash)) return unusable('delivery', sent.missing)
+  const id = own.slice(0, LONGEST_DELIVERY)
+  if (!isWanted(webhook, delivered.body)) return Response.json({ object: 'delivery', id, ignored: true })
+  const named = fillTemplate(webhook.session, delivered)
+  if (named.missing.length > 0) return unusable('session', named.missing)
+  // Nothing signs GitHub's header with the id.
+  const bodies = webhook.verify.preset === 'github' ? [`${webhook.name}:body:${bodyHash}`] : []
+  const first = await remember(dependencies, webhook, [`${webhook.name}:id:${own}`, ...bodies], {
+    id,
+    session: sessionIdOf(named.text),
+  })
+  const runId = await submit(dependencies, webhook, delivered, first)
+  return Response.json({ object: 'delivery', id: first.id, session_id: first.session, run_id: runId }, { status: 202 })
+}
+
+const DELIVERIES = { standard: '{{header:webhook-id}}', github: '{{header:x-github-delivery}}', bearer: '-' } as const
+
+interface Known {
+  readonly id: string
+  readonly session: string
+}
+
+async function remember(
+  { received, clock }: WebhookDependencies,
+  { tenant }: WebhookSettings,
+  names: readonly string[],
+  { id, session }: Known,
+): Promise<Known> {
+  const value = await received.remember(tenant, names, JSON.stringify([id, session]), clock.now() + KNOWN_MS)
+  const [knownId, knownSession] = JSON.parse(value) as [string, string]
+  return { id: knownId, session: knownSession }
+}
+
+async function submit(
+  dependencies: WebhookDependencies,
+  webhook: WebhookSettings,
+  delivered: Signed,
+  { id, session }: Known,
+): Promise<string> {
+  const { service, here } = dependencies
+  const owner = webhook.owner === undefined ? '' : fillTemplate(webhook.owner, delivered).text.slice(0, LONGEST_OWNER)
+  const found = await sessionOf(dependencies, webhook, session, owner)
+  const to = webhook.callback && fillTemplate(webhook.callback.url, delivered).text
+  const isAsked = webhook.callback?.url.startsWith('{{') === true
+  const delivery =
+    to === undefined || to === '' ? undefined : callbackDelivery(`webhook:${webhook.name}`, isAsked ? to : undefined)
+  const idempotency = { keyHash: sha256(`webhook ${webhook.name} ${id}`), bodyHash: 'webhook' }
+  const parts = [{ type: 'text', text: fillTemplate(webhook.text, delivered).text }] as const
+  const user = owner === '' ? undefined : owner
+  const fields = { parts, clientTools: [], onBusy: 'queue', idempotency, ...definedFields({ user, delivery }) } as const
+  return (await service.submit(found, fields, { here })).runId
+}
+
+/** The session as it is, or a new one. Of two that make it at once, both go on with the one that is there. */
+async function sessionOf(
+  { sessions, agents }: WebhookDependencies,
+  { tenant, agent }: WebhookSettings,
+  session: string,
+  owner: string,
+): Promise<Session> {
+  const key = { tenant, session }
+  const found = await sessions.read(key)
+  if (found !== undefined) return found
+  const ttlDays = agents.get(agent)?.policies.ttlDays ?? undefined
+  try {
+    return await sessions.create({
+      ...key,
+      agent,
+      metadata: {},
+      ...definedFields({ ttlDays, owner: owner === '' ? undefined : owner }),
+    })
+  } catch (error) {
+    const made =
+      error instanceof TooltrailError && error.code === 'session_exists' ? await sessions.read(key) : undefined
+    if (made === undefined) throw error
+    return made
+  }
+}
+
+const isWanted = ({ when }: WebhookSettings, body: Json): boolean =>
+  Object.entries(when).every(([pointer, wanted]) => {
+    const value = valueAt(body, pointer)
+    return wanted.some((one) => isDeepStrictEqual(one, value))
+  })
+
+const unusable = (field: string, missing: readonly string[]): Refusal => ({
+  status: 422,
+  code: 'delivery_incomplete',
+  detail: `nothing stands in the delivery where the setting ${field} points to`,
+  errors: missing.map((place) => ({ path: field, message: `${place} points to nothing` })),
+})
+
+const sha256 = (what: Buffer | string): string => createHash('sha256').update(what).digest('hex')

@@ -1,0 +1,59 @@
+import type { Json } from '../../domain/json.ts'
+
+/** `{{/json/pointer}}` or `{{header:name}}`. */
+const PLACE = /\{\{(\/[^{}]*|header:[A-Za-z0-9-]+)\}\}/g
+const ANY = /\{\{[^{}]*\}\}/g
+const HEADER = 'header:'
+
+export interface Delivered {
+  readonly body: Json
+  readonly headers: Headers
+}
+
+/** What is wrong with a template; undefined when it can be used. */
+export function templateFault(template: string): string | undefined {
+  const wrong = template.replaceAll(PLACE, '').match(ANY)?.[0]
+  if (wrong !== undefined) return `${wrong} is neither {{/a/JSON/pointer}} nor {{header:name}}`
+  const pointer = [...template.matchAll(PLACE)].find(([, place = '']) => place.startsWith('/') && !isPointer(place))
+  return pointer && `${pointer[0]} is not a JSON Pointer (RFC 6901): a ~ must be followed by 0 or 1`
+}
+
+/** Whether the text is a JSON Pointer (RFC 6901). */
+export const isPointer = (text: string): boolean => /^(?:\/(?:[^~/]|~[01])*)*$/.test(text)
+
+/** What stands at a pointer; undefined when nothing does. Own properties only. */
+export function valueAt(body: Json, pointer: string): Json | undefined {
+  let value: Json | undefined = body
+  for (const token of pointer.split('/').slice(1)) {
+    const name = token.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+    // An array has a length of its own, and takes `01` for no index.
+    if (Array.isArray(value) && !/^(?:0|[1-9][0-9]*)$/.test(name)) return undefined
+    value = (value as { readonly [key: string]: Json | undefined })[name]
+  }
+  return value
+}
+
+export interface Filled {
+  readonly text: string
+  /** Places that point to nothing: null counts as nothing, and so does an empty text. */
+  readonly missing: readonly string[]
+}
+
+/** A template with what was delivered in its places. What is filled in is never filled again. */
+export function fillTemplate(template: string, delivered: Delivered): Filled {
+  const missing: string[] = []
+  const text = template.replaceAll(PLACE, (whole, place: string) => {
+    const filled = textOf(place, delivered)
+    if (filled === '') missing.push(whole)
+    return filled
+  })
+  return { text, missing }
+}
+
+function textOf(place: string, { body, headers }: Delivered): string {
+  if (place.startsWith(HEADER)) return headers.get(place.slice(HEADER.length)) ?? ''
+  const value = valueAt(body, place)
+  if (value === undefined || value === null) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

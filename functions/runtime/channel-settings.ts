@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import type { CallbackSettings } from '../channels/callbacks/channel.ts'
+import { PRESETS, type WebhookSettings } from '../channels/webhooks/settings.ts'
+import { isPointer, templateFault } from '../channels/webhooks/template.ts'
+import { definedFields } from '../domain/defined-fields.ts'
+import { isTenant } from '../domain/ids.ts'
+import type { Json } from '../domain/json.ts'
+import { refusedAddress } from '../tools/allowed-hosts.ts'
+import { SettingsError } from './config.ts'
+import { secretNames, withSecrets } from './named-secrets.ts'
+
+const name = z.string().regex(/^[a-z0-9-]{1,64}$/, 'must be 1–64 of a-z 0-9 -')
+const address = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
+const template = z
+  .string()
+  .min(1)
+  .max(100_000)
+  .superRefine((text, context) => {
+    const fault = templateFault(text)
+    if (fault !== undefined) context.addIssue({ code: 'custom', message: fault })
+  })
+/** Whole addresses only: a place within one would let a sender choose the host. */
+const destination = z.union(
+  [address, z.string().regex(/^\{\{\/[^{}]*\}\}$/)],
+  'must be an http(s) URL, or one place of the body: {{/reply_to}}',
+)
+const secret = z.string().min(1)
+const value = z.custom<Json>((one) => one !== undefined)
+
+const webhook = z.strictObject({
+  tenant: z.string().refine(isTenant, 'must be 1–64 of a-z 0-9 -').default('default'),
+  agent: z.string().min(1).max(128).default('default'),
+  verify: z.strictObject({ preset: z.enum(PRESETS), secrets: z.array(secret).min(1).max(2) }),
+  when: z.record(z.string().refine(isPointer, 'must be a JSON Pointer (RFC 6901)'), z.array(value).min(1)).default({}),
+  text: template,
+  session: template,
+  owner: template.optional(),
+  delivery: template.optional(),
+  callback: z.strictObject({ url: destination, secret }).optional(),
+})
+const callback = z.strictObject({ url: address, secret })
+
+/** The top-level fields of `agents.json` that belong to webhooks and callbacks. */
+export const channelFields = {
+  webhooks: z.record(name, webhook).default({}),
+  callbacks: z.record(name, callback).default({}),
+}
+
+export interface ChannelSettings {
+  readonly webhooks: ReadonlyMap<string, WebhookSettings>
+  /** By name; those of webhooks as `webhook:<name>`. */
+  readonly callbacks: ReadonlyMap<string, CallbackSettings>
+}
+
+/** The settings of webhooks and callbacks, as the program has them. */
+export function channelSettings(file: z.output<z.ZodObject<typeof channelFields>>): ChannelSettings {
+  const webhooks = Object.entries(file.webhooks).map(([key, { owner, delivery, callback: own, ...rest }]) => {
+    return [key, { ...rest, name: key, ...definedFields({ owner, delivery, callback: own }) }] as const
+  })
+  const own = webhooks.flatMap(([key, { callback: to }]) => {
+    if (to === undefined) return []
+    return [[`webhook:${key}`, { secret: to.secret, ...(to.url.startsWith('{{') ? {} : { url: to.url }) }] as const]
+  })
+  return { webhooks: new Map(webhooks), callbacks: new Map([...Object.entries(file.callbacks), ...own]) }
+}
+
+/** The names that requests may name: those of webhooks are theirs alone. */
+export const namedCallbacks = ({ callbacks }: ChannelSettings): ReadonlySet<string> =>
+  new Set([...callbacks.keys()].filter((key) => !key.startsWith('webhook:')))
+
+/** The names of all secrets in these settings. */
+export const secretsOfChannels = ({ webhooks, callbacks }: ChannelSettings): string[] =>
+  [
+    ...[...webhooks.values()].flatMap(({ verify }) => verify.secrets),
+    ...[...callbacks.values()].map((one) => one.secret),
+  ].flatMap(secretNames)
+
+interface Checked {
+  readonly agents: ReadonlyMap<string, unknown>
+  readonly allowedHosts: readonly string[]
+  secret?(name: string): string | undefined
+}
+
+/**
+ * Refuses settings that name agents or secrets that are not there, secrets that cannot sign, and addresses that no request may go
+ * to. Throws `SettingsError` with the path. `secret` is left out where secrets are read later.
+ */
+export function checkChannels(
+  { webhooks, callbacks }: ChannelSettings,
+  { agents, allowedHosts, secret: read }: Checked,
+): void {
+  for (const [key, { agent, verify }] of webhooks) {
+    if (!agents.has(agent)) throw new SettingsError(`webhooks.${key}.agent: there is no agent ${JSON.stringify(agent)}`)
+    for (const [place, text] of verify.secrets.entries())
+      checkSecret(`webhooks.${key}.verify.secrets.${place}`, text, verify.preset === 'standard', read)
+  }
+  for (const [key, { url, secret: text }] of callbacks) {
+    const own = key.startsWith('webhook:') ? `webhooks.${key.slice('webhook:'.length)}.callback` : `callbacks.${key}`
+    const refused = url === undefined ? undefined : refusedAddress(new URL(url), allowedHosts)
+    if (refused !== undefined) throw new SettingsError(`${own}.url: ${refused}`)
+    checkSecret(`${own}.secret`, text, true, read)
+  }
+}
+
+function checkSecret(path: string, text: string, signs: boolean, read: Checked['secret']): void {
+  if (read === undefined) return
+  const missing = secretNames(text).find((one) => (read(one) ?? '') === '')
+  if (missing !== undefined) throw new SettingsError(`${path}: there is no variable ${missing}`)
+  if (signs && !isSigningSecret(withSecrets(text, read)))
+    throw new SettingsError(`${path}: must be whsec_ and base64, as Standard Webhooks has it`)
+}
+
+/** Whether it is `whsec_` and base64 (the prefix may be left out). */
+const isSigningSecret = (text: string): boolean =>
+  /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text.replace(/^whsec_/, '')) &&
+  text.replace(/^whsec_/, '') !== ''

@@ -1,0 +1,60 @@
+import { CALLBACK } from '../channels/callbacks/state.ts'
+import type { WebhookDependencies } from '../channels/webhooks/door.ts'
+import type { Channel } from '../delivery/channel.ts'
+import type { Door } from '../ports/door.ts'
+import type { LogReader } from '../ports/log-reader.ts'
+import type { CallbackDependencies } from '../channels/callbacks/channel.ts'
+import type { ChannelSettings } from './channel-settings.ts'
+import { withSecrets } from './named-secrets.ts'
+
+interface Dependencies extends Omit<CallbackDependencies, 'settings' | 'render'> {
+  readonly reader: LogReader
+  readonly channels: ChannelSettings
+  /** The secrets that settings name, as they are now. */
+  readonly secrets: () => Promise<(name: string) => string | undefined>
+}
+
+/** Where deliveries go, by their kind. Each is loaded with its first delivery: most processes never have one. */
+export function openChannels(dependencies: Dependencies): ReadonlyMap<string, Channel> {
+  return new Map([[CALLBACK, late('end', () => openCallbacks(dependencies))]])
+}
+
+async function openCallbacks({ reader, channels, secrets, ...ports }: Dependencies): Promise<Channel> {
+  const { createCallbackChannel } = await import('../channels/callbacks/channel.ts')
+  const { callbackBody } = await import('../http/v1/resources/callback-body.ts')
+  return createCallbackChannel({
+    ...ports,
+    render: (key, run, pause) => callbackBody(reader, key, run, pause),
+    async settings(name) {
+      const found = channels.callbacks.get(name)
+      return found && { ...found, secret: withSecrets(found.secret, await secrets()) }
+    },
+  })
+}
+
+function late(begins: Channel['begins'], open: () => Promise<Channel>): Channel {
+  let opening: Promise<Channel> | undefined
+  return { begins, deliver: async (work) => (await (opening ??= open())).deliver(work) }
+}
+
+type WebhookPorts = Pick<WebhookDependencies, 'sessions' | 'received' | 'agents' | 'clock' | 'logger'>
+
+/** The webhooks' address, over the service that takes their inputs; none without webhooks. Loaded with the first delivery. */
+export function openDoors(
+  {
+    channels,
+    secrets,
+    here,
+    ...ports
+  }: WebhookPorts & Pick<Dependencies, 'channels' | 'secrets'> & { readonly here: boolean },
+  service: WebhookDependencies['service'],
+): readonly Door[] {
+  if (channels.webhooks.size === 0) return []
+  let opening: Promise<Door> | undefined
+  const open = async (): Promise<Door> => {
+    const { createWebhookDoor } = await import('../channels/webhooks/door.ts')
+    const filled = async (text: string): Promise<string> => withSecrets(text, await secrets())
+    return createWebhookDoor({ ...ports, webhooks: channels.webhooks, service, filled, here })
+  }
+  return [{ path: '/webhooks/*', open: async (request) => (await (opening ??= open())).open(request) }]
+}

@@ -1,0 +1,187 @@
+import { createHmac } from 'node:crypto'
+import { afterEach, expect, test } from 'vitest'
+import { Webhook } from 'standardwebhooks'
+import { z } from 'zod'
+import { channelFields, channelSettings } from '../../functions/runtime/channel-settings.ts'
+import { openChannels, openDoors } from '../../functions/runtime/channels.ts'
+import type { Turn } from '../agent/harness.ts'
+import { openHttpHarness, type HttpHarness } from '../http/harness.ts'
+import { openReceiver, SECRET } from './receiver.ts'
+
+const NEXT_SECRET = `whsec_${Buffer.from('another secret of some characters').toString('base64')}`
+const SECRETS: Record<string, string> = { OLD: SECRET, NEW: NEXT_SECRET, PLAIN: 'plain secret' }
+
+let harness: HttpHarness
+afterEach(() => harness.close())
+
+const verify = { preset: 'standard', secrets: ['${secret:NEW}', '${secret:OLD}'] }
+const ISSUE = {
+  verify: { preset: 'github', secrets: ['${secret:PLAIN}'] },
+  when: { '/action': ['opened', 'reopened'] },
+  text: 'Issue {{/issue/number}} was opened: {{/issue/title}}\n\n{{/issue/body}}',
+  session: 'gh-{{/repository/id}}-{{/issue/number}}',
+  owner: '{{/sender/login}}',
+}
+const WEBHOOKS = {
+  orders: { verify, text: 'Order {{/id}}: {{/items}} {{/none}}', session: 'order-{{/id}}' },
+  issues: ISSUE,
+  plain: { verify: { preset: 'bearer', secrets: ['${secret:PLAIN}'] }, text: '{{/text}}', session: '{{/to}}' },
+  keyed: {
+    verify: { preset: 'bearer', secrets: ['${secret:PLAIN}'] },
+    ...{ text: '{{/text}}', session: 'one', delivery: '{{/key}}' },
+    callback: { url: '{{/reply_to}}', secret: '${secret:OLD}' },
+  },
+}
+
+async function open(allowed: readonly string[] = []): Promise<void> {
+  const channels = channelSettings(z.strictObject(channelFields).parse({ webhooks: WEBHOOKS }))
+  const secrets = async () => (name: string) => SECRETS[name]
+  const script = Array.from({ length: 8 }, (): Turn => ({ text: 'Thanks.' }))
+  harness = await openHttpHarness({
+    script,
+    channels: (ports) => openChannels({ ...ports, channels, allowedHosts: allowed, secrets }),
+    doors: (ports) => (service) => openDoors({ ...ports, agents: new Map(), channels, secrets, here: true }, service),
+  })
+}
+
+async function post(name: string, body: unknown, headers: Record<string, string>) {
+  const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+  const url = `http://hooks.example.test/webhooks/${name}`
+  const sent = { 'content-type': 'application/json', ...headers }
+  const response = await harness.program.app.request(url, { method: 'POST', body: text as string, headers: sent })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+/** Signed as the sender's package does it. */
+function sendSigned(name: string, body: unknown, options: { secret?: string; id?: string; at?: Date } = {}) {
+  const { secret = SECRET, id = 'msg_1', at = new Date() } = options
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const timestamp = String(Math.floor(at.getTime() / 1_000))
+  const signature = new Webhook(secret).sign(id, at, text)
+  return post(name, text, { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature })
+}
+
+function sendGithub(body: unknown, id: string, headers: Record<string, string> = {}) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const signature = `sha256=${createHmac('sha256', 'plain secret').update(text).digest('hex')}`
+  return post('issues', text, { 'x-github-delivery': id, 'x-hub-signature-256': signature, ...headers })
+}
+
+const bearer = { authorization: 'Bearer plain secret' }
+
+async function sessions(): Promise<string[]> {
+  const found = await harness.ports.sessions.list({ tenant: 'default', limit: 100 })
+  return found.sessions.map(({ session }) => session)
+}
+
+async function inputs(session: string): Promise<string[]> {
+  const { messages } = await harness.ports.reader.messages(
+    { tenant: 'default', session },
+    { order: 'ascending', limit: 100, roles: ['user'] },
+  )
+  return messages.map(({ parts }) => parts.map((part) => ('text' in part ? part.text : '')).join(''))
+}
+
+test('a signed delivery is an input of the session that it names, accepted at once', async () => {
+  await open()
+  const sent = await sendSigned('orders', { id: 7, items: [{ name: 'pen' }] })
+  expect(sent).toEqual({
+    status: 202,
+    body: { object: 'delivery', id: 'msg_1', session_id: 'order-7', run_id: expect.stringMatching(/^[0-9A-Z]{26}$/) },
+  })
+  await expect.poll(() => inputs('order-7')).toEqual(['Order 7: [{"name":"pen"}] '])
+})
+
+test('both secrets are good while they are changed, and no other is', async () => {
+  await open()
+  expect((await sendSigned('orders', { id: 1 }, { secret: SECRET, id: 'a' })).status).toBe(202)
+  expect((await sendSigned('orders', { id: 2 }, { secret: NEXT_SECRET, id: 'b' })).status).toBe(202)
+  const other = `whsec_${Buffer.from('a secret of somebody else who guesses').toString('base64')}`
+  expect((await sendSigned('orders', { id: 3 }, { secret: other, id: 'c' })).status).toBe(401)
+})
+
+test('the same delivery is one run, whatever comes with it the second time', async () => {
+  await open()
+  const [first, second] = await Promise.all([sendSigned('orders', { id: 1 }), sendSigned('orders', { id: 1 })])
+  expect(second).toEqual(first)
+  expect(await sendSigned('orders', { id: 2 })).toEqual(first)
+  await expect.poll(() => inputs('order-1')).toHaveLength(1)
+  expect(await sessions()).toEqual(['order-1'])
+})
+
+test('what is wrong gets a 4xx in the order of the checks, and nothing is stored', async () => {
+  await open()
+  const old = new Date(Date.now() - 301_000)
+  const huge = 'x'.repeat(5 * 1_024 * 1_024)
+  const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`
+  const found = [
+    await sendSigned('nobody', huge),
+    await sendSigned('__proto__', { id: 1 }),
+    await post('orders', huge, {}),
+    await post('orders', { id: 1 }, {}),
+    await sendSigned('orders', { id: 1 }, { at: old }),
+    await sendSigned('orders', { id: 1 }, { at: new Date(Date.now() + 301_000) }),
+    await post('plain', { to: 'a' }, { authorization: 'Bearer plain secre' }),
+    await sendSigned('orders', 'not JSON'),
+    await sendSigned('orders', deep),
+    await post('plain', Buffer.from([0x22, 0xff, 0x22]), bearer),
+    await sendGithub('payload=%7B%7D', 'd1', { 'content-type': 'application/x-www-form-urlencoded' }),
+    await post('keyed', { text: 'hi' }, bearer),
+    await sendSigned('orders', { identity: 1 }),
+    await sendSigned('orders', null),
+  ]
+  expect(found.map(({ status }) => status)).toEqual([
+    ...[404, 404, 413, 401, 401, 401, 401, 400, 400, 400, 415, 422, 422, 422],
+  ])
+  expect(found.every(({ body }) => typeof body['type'] === 'string')).toBe(true)
+  expect(found.at(-2)?.body).toMatchObject({ errors: [{ path: 'session', message: '{{/id}} points to nothing' }] })
+  expect(found[11]?.body).toMatchObject({ errors: [{ path: 'delivery' }] })
+  expect(await sessions()).toEqual([])
+})
+
+test('what the filter leaves out is acknowledged and ignored', async () => {
+  await open()
+  const sent = await sendGithub({ action: 'closed', issue: { number: 1 }, repository: { id: 5 } }, 'd1')
+  expect(sent).toEqual({ status: 200, body: { object: 'delivery', id: 'd1', ignored: true } })
+  expect(await sessions()).toEqual([])
+})
+
+test('a delivery of GitHub is known by its body, too: nothing signs its id', async () => {
+  await open()
+  const body = {
+    action: 'opened',
+    issue: { number: 3, title: '{{/sender/login}}', body: null },
+    ...{ repository: { id: 5 }, sender: { login: 'ann' } },
+  }
+  const first = await sendGithub(body, 'd1')
+  expect(first).toMatchObject({ status: 202, body: { id: 'd1', session_id: 'gh-5-3' } })
+  expect(await sendGithub(body, 'd2')).toEqual(first)
+  await expect.poll(() => inputs('gh-5-3')).toEqual(['Issue 3 was opened: {{/sender/login}}\n\n'])
+  expect(await harness.ports.sessions.read({ tenant: 'default', session: 'gh-5-3' })).toMatchObject({ owner: 'ann' })
+})
+
+test('a webhook is told of its run where the delivery asks for it; a forbidden address is listed as an attempt', async () => {
+  const receiver = await openReceiver()
+  try {
+    await open([receiver.host])
+    const sent = await post('keyed', { text: 'hi', key: 'k1', reply_to: receiver.url }, bearer)
+    await expect.poll(() => receiver.requests.length, { timeout: 10_000 }).toBe(1)
+    expect(receiver.requests[0]).toMatchObject({ id: sent.body['run_id'], type: 'run.completed' })
+    expect((await post('keyed', { text: 'hi', key: 'k2' }, bearer)).status).toBe(202)
+    const bad = await post('keyed', { text: 'hi', key: 'k3', reply_to: 'https://127.0.0.1:1/' }, bearer)
+    expect(bad.status).toBe(202)
+    const list = async () => {
+      const response = await harness.send('GET', '/v1/callbacks?session=one')
+      return ((await response.json()) as { data: { id: string; name: string; attempts: { error?: string }[] }[] }).data
+    }
+    await expect
+      .poll(async () => (await list())[0]?.attempts[0]?.error, { timeout: 10_000 })
+      .toMatch(/not a public one/)
+    expect((await list()).map(({ id, name }) => [id, name])).toEqual([
+      [bad.body['run_id'], 'webhook:keyed'],
+      [sent.body['run_id'], 'webhook:keyed'],
+    ])
+  } finally {
+    await receiver.close()
+  }
+})

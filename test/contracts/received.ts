@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { fresh } from './session-fixture.ts'
+import type { Engine, Stores } from './stores.ts'
+
+const DAY_MS = 86_400_000
+
+/** How a delivery that comes again is known. */
+export function receivedContract(engine: Engine): void {
+  describe(`what was received on ${engine.name}`, () => {
+    let stores: Stores
+    beforeAll(async () => void (stores = await engine.open()))
+    afterAll(() => stores.close())
+
+    test('the first value stays, under each of its names, within its tenant', async () => {
+      const { received, peer, clock } = stores
+      const [tenant, until] = [fresh('tenant'), clock.now() + DAY_MS]
+      expect(await received.remember(tenant, ['id ü', 'body'], 'first', until)).toBe('first')
+      expect(await peer.received.remember(tenant, ['id ü', 'other'], 'second', until)).toBe('first')
+      expect(await received.remember(tenant, ['another', 'body'], 'third', until)).toBe('first')
+      expect(await received.remember(tenant, ['another'], 'fourth', until)).toBe('fourth')
+      expect(await received.remember(fresh('tenant'), ['id ü'], 'foreign', until)).toBe('foreign')
+    })
+
+    test('it is forgotten when its time is over', async () => {
+      const { received, clock } = stores
+      const tenant = fresh('tenant')
+      await received.remember(tenant, ['id'], 'first', clock.now() + DAY_MS)
+      clock.advance(DAY_MS)
+      expect(await received.remember(tenant, ['id'], 'second', clock.now() + DAY_MS)).toBe('first')
+      clock.advance(1)
+      expect(await received.remember(tenant, ['id'], 'third', clock.now() + DAY_MS)).toBe('third')
+    })
+
+    test('of several at once, one is new, and all are told the same', async () => {
+      const { received, peer, clock } = stores
+      const tenant = fresh('tenant')
+      const values = await Promise.all(
+        Array.from({ length: 8 }, (_, n) =>
+          (n % 2 === 0 ? received : peer.received).remember(tenant, ['id', 'body'], `value ${n}`, clock.now() + DAY_MS),
+        ),
+      )
+      expect(new Set(values).size).toBe(1)
+    })
+  })
+}
