@@ -72,5 +72,11 @@ export const searchQuery = z.strictObject({
   since: moment.optional().openapi({ description: 'Entries from this date or time on.' }),
   until: moment.optional().openapi({ description: 'Entries up to this time, or this date: the whole day.' }),
   limit: pageLimit(50, 10),
-  after: z.string().min(1).max(4_096).optional(),
+  /** In a URL, four thousand other characters would be longer than the headers of a request may be. */
+  after: z
+    .string()
+    .min(1)
+    .max(4_096)
+    .regex(/^[\w-]+$/, 'must come from a search')
+    .optional(),
 })
