@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import { Webhook } from 'standardwebhooks'
 import { z } from 'zod'
+import { sampleDelivery } from '../../functions/channels/webhooks/sample.ts'
 import { channelFields, channelSettings } from '../../functions/runtime/channel-settings.ts'
 import { openChannels, openDoors } from '../../functions/runtime/channels.ts'
 import type { Turn } from '../agent/harness.ts'
@@ -33,14 +34,16 @@ const WEBHOOKS = {
   },
 }
 
+const channels = () => channelSettings(z.strictObject(channelFields).parse({ webhooks: WEBHOOKS }))
+
 async function open(allowed: readonly string[] = []): Promise<void> {
-  const channels = channelSettings(z.strictObject(channelFields).parse({ webhooks: WEBHOOKS }))
   const secrets = async () => (name: string) => SECRETS[name]
   const script = Array.from({ length: 8 }, (): Turn => ({ text: 'Thanks.' }))
   harness = await openHttpHarness({
     script,
-    channels: (ports) => openChannels({ ...ports, channels, allowedHosts: allowed, secrets }),
-    doors: (ports) => (service) => openDoors({ ...ports, agents: new Map(), channels, secrets, here: true }, service),
+    channels: (ports) => openChannels({ ...ports, channels: channels(), allowedHosts: allowed, secrets }),
+    doors: (ports) => (service) =>
+      openDoors({ ...ports, agents: new Map(), channels: channels(), secrets, here: true }, service),
   })
 }
 
@@ -90,6 +93,21 @@ test('a signed delivery is an input of the session that it names, accepted at on
     body: { object: 'delivery', id: 'msg_1', session_id: 'order-7', run_id: expect.stringMatching(/^[0-9A-Z]{26}$/) },
   })
   await expect.poll(() => inputs('order-7')).toEqual(['Order 7: [{"name":"pen"}] '])
+})
+
+test.each(['orders', 'issues', 'plain', 'keyed'])('the sample delivery of %s starts a run', async (name) => {
+  await open()
+  const webhook = channels().webhooks.get(name)
+  if (webhook === undefined) throw new Error(`there is no webhook ${name}`)
+  const secret = webhook.verify.secrets[0] === '${secret:NEW}' ? NEXT_SECRET : 'plain secret'
+  const { body, headers } = sampleDelivery(webhook, { secret, id: 'one', at: new Date() })
+  expect(await post(name, body, headers)).toMatchObject({ status: 202 })
+  expect(await sessions()).toHaveLength(1)
+})
+
+test('a name that no address can have is no webhook', async () => {
+  await open()
+  expect((await post('%E0%A4%A', {}, bearer)).status).toBe(404)
 })
 
 test('both secrets are good while they are changed, and no other is', async () => {

@@ -48,7 +48,7 @@ const NOT_FOUND: Refusal = { status: 404, code: 'not_found', detail: 'there is n
 const UNSIGNED: Refusal = { status: 401, code: 'bad_signature', detail: 'the signature is wrong, missing or too old' }
 
 async function take(dependencies: WebhookDependencies, request: Request): Promise<Response | Refusal> {
-  const name = decodeURI(new URL(request.url).pathname).split(PREFIX)[1] ?? ''
+  const name = new URL(request.url).pathname.split(PREFIX)[1] ?? ''
   const webhook = dependencies.webhooks.get(name)
   if (webhook === undefined) return NOT_FOUND
   const bytes = await readBytes(request)

@@ -34,6 +34,10 @@ export function valueAt(body: Json, pointer: string): Json | undefined {
   return value
 }
 
+/** The JSON Pointers in a template, in order. */
+export const pointersOf = (template: string): string[] =>
+  [...template.matchAll(PLACE)].map(([, place = '']) => place).filter((place) => place.startsWith('/'))
+
 export interface Filled {
   readonly text: string
   /** Places that point to nothing: null counts as nothing, and so does an empty text. */
