@@ -69,11 +69,21 @@ function describeApi(app: App, version: string, openAccess: boolean, base: strin
     },
     ...(base === '' ? {} : { servers: [{ url: base }] }),
     ...(openAccess ? {} : { security: [{ key: [] }] }),
-    tags: ['Sessions', 'Messages', 'Context', 'Runs', 'Search', 'Usage', 'OpenAI', 'AI SDK', 'AG-UI', 'Service'].map(
-      (name) => ({
-        name,
-      }),
-    ),
+    tags: [
+      'Sessions',
+      'Messages',
+      'Context',
+      'Runs',
+      'Search',
+      'Usage',
+      'Callbacks',
+      'OpenAI',
+      'AI SDK',
+      'AG-UI',
+      'Service',
+    ].map((name) => ({
+      name,
+    })),
   })
   return document as unknown as ApiDocument // of which it has more: test/http/openapi.test.ts checks what the page reads
 }
