@@ -29,8 +29,8 @@ done
 [ -n "$url" ] || { cat "$data/err"; exit 1; }
 
 status=0
-# Without the phase "coverage", in which Python 3.11 itself fails on deeply nested schemas (SystemError in its parser).
+# Without the phases "examples" and "coverage", in which Python 3.11 itself fails on deeply nested schemas (SystemError in its parser).
 timeout "$LONGEST_SECONDS" "$tools/bin/schemathesis" --config-file test/e2e/schemathesis.toml run "$url/openapi.json" \
-  --checks all --phases examples,fuzzing,stateful --max-examples "$EXAMPLES" --seed 1 --request-timeout 30 --workers 2 --no-color || status=$?
+  --checks all --phases fuzzing,stateful --max-examples "$EXAMPLES" --seed 1 --request-timeout 30 --workers 2 --no-color || status=$?
 cat "$data/err"
 exit $status

@@ -206,10 +206,10 @@ export async function crashOneByOne(
       await program.kill()
     }
   }
-  const isMet = async ({ scenario, faults }: Crash, session: string): Promise<boolean> => {
-    const knows = newKnowledge(session)
+  const isMet = async ({ scenario, faults }: Crash, name: string): Promise<boolean> => {
+    const knows = newKnowledge(name)
     for (const fault of faults) {
-      const isKilled = await live({ ...fault, session }, async (program) => {
+      const isKilled = await live({ ...fault, session: knows.session }, async (program) => {
         if (!(await driveUntilCrash(program, scenario, knows))) return false
         // What runs by the clock may come to it a moment later.
         await Promise.race([program.ended, sleep(AFTERWARDS_MS)])

@@ -30,8 +30,11 @@ export interface Knowledge {
   readonly marks: Set<string>
 }
 
-export const newKnowledge = (session: string): Knowledge => ({
-  session,
+let made = 0
+
+/** Of a session that no other client of this process has had: the scripted model remembers what it has refused. */
+export const newKnowledge = (name: string): Knowledge => ({
+  session: `${name}-${++made}`,
   inputs: new Map(),
   runs: new Map(),
   events: new Map(),

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { OpenAiServer } from '../../model-server/openai-server.ts'
 import { startOpenAiServer } from '../../model-server/openai-server.ts'
 import type { Backend } from '../backend.ts'
@@ -46,17 +46,15 @@ const MAY_BE_ABSENT: ReadonlyMap<string, string> = new Map([
 export const everyKindOn = (backend: Backend, seed: number) =>
   describe(`killed at every kind of durable step, on ${backend.name}`, () => {
     let model: OpenAiServer
-    const benches: CrashBench[] = []
     beforeAll(async () => {
       model = await startOpenAiServer(scriptedModel)
-      for (let bench = 0; bench < BENCHES; bench++) benches.push(await createCrashBench(model.baseUrl, backend))
     })
-    afterAll(async () => {
-      await Promise.all(benches.map((bench) => bench.remove()))
-      await model.close()
-    })
+    afterAll(() => model.close())
 
     test('nothing acknowledged is lost, nothing is done twice, and the runs end', { timeout: 3_600_000 }, async () => {
+      const benches: CrashBench[] = []
+      onTestFinished(async () => void (await Promise.all(benches.map((bench) => bench.remove()))))
+      for (let bench = 0; bench < BENCHES; bench++) benches.push(await createCrashBench(model.baseUrl, backend))
       const [first] = benches
       const wishes = chooseCrashes(first === undefined ? new Map() : await stepsOfScenarios(first), randomNumbers(seed))
       const kinds = [...wishes.keys()]
