@@ -1,8 +1,9 @@
 import { isEnded } from '../../functions/domain/run.ts'
 import { isBlocked } from '../../functions/domain/session.ts'
 import type { ToolMessage } from '../../functions/domain/message.ts'
-import { OPEN_STATUSES, textOf } from '../../functions/domain/message.ts'
+import { textOf } from '../../functions/domain/message.ts'
 import { isDelegation } from '../../functions/domain/team.ts'
+import { checkDelegation } from '../contracts/schedules/delegations.ts'
 import type { SessionPorts } from '../contracts/stores.ts'
 import type { Effects } from './model.ts'
 import { EXPIRY_MS } from './left.ts'
@@ -70,7 +71,8 @@ function checkCalls({ effects }: Parts, { seen, decided }: Watch): void {
   for (const row of seen.messages) {
     if (row.role !== 'tool') continue
     if (isDelegation(row)) {
-      checkDelegation(seen, row)
+      must('a delegate call is not interrupted', row.status !== 'interrupted', row.id)
+      checkDelegation(row, seen.messages)
       continue
     }
     const token = rowToken(seen, row)
@@ -82,19 +84,6 @@ function checkCalls({ effects }: Parts, { seen, decided }: Watch): void {
     if (row.status === 'completed' && row.needs !== 'result') must('what is completed has run', began > 0, token)
     for (const decision of decided) if (decision.token === token) checkDecision(row, decision, began)
   }
-}
-
-/** A member gets its task once, says its last word once, and leaves nothing open. */
-function checkDelegation({ messages }: Watch['seen'], row: ToolMessage): void {
-  must('a delegate call is not interrupted', row.status !== 'interrupted', row.id)
-  const own = messages.filter(({ parentMessageId }) => parentMessageId === row.id)
-  must('a member gets its task once', own.filter(({ role }) => role === 'user').length <= 1, row.id)
-  const last = own.filter((one) => one.role === 'assistant' && one.toolCalls.length === 0)
-  must('a member ends once', last.length <= 1, row.id)
-  if (row.status !== 'completed') return
-  must('what a member came to is its last word', last.length === 1 && own.at(-1) === last[0], row.id)
-  const open = own.find((one) => one.role === 'tool' && OPEN_STATUSES.includes(one.status))
-  must('a member that has ended has no open calls', open === undefined, open?.id)
 }
 
 /** Whether a row tells the model that its call has had no effect. */

@@ -141,6 +141,20 @@ export const GUARDS: readonly Guard[] = [
     backedBy: 'repair: the generation is mine',
   },
   unfenced('append', 'run-log.ts', 'if (isStored('),
+  one('append: once', 'run-log.ts', '    if (isStored(database, row, round)) return\n', ''),
+  one(
+    "append: a member's rounds are its own",
+    '../../../domain/run-changes.ts',
+    'before.rounds + (isLeaders(message) ? 1 : 0)',
+    'before.rounds + 1',
+  ),
+  unfenced('task', 'run-log.ts', 'const [first] = messages'),
+  one(
+    'task: once',
+    'run-log.ts',
+    'if (first === undefined || isSameMessage(findMessage(database, row.number, first.id), first)) return',
+    'if (first === undefined) return',
+  ),
   one(
     'complete: the row is of my generation',
     'run-log.ts',
@@ -158,6 +172,12 @@ export const GUARDS: readonly Guard[] = [
     '../../../domain/call-resolution.ts',
     "if (call.status !== 'waiting') {",
     "if (call.status === 'completed') {",
+  ),
+  one(
+    'resolve: the call is the one that is named, of several with its id',
+    '../../../domain/call-resolution.ts',
+    ' && (resolution.messageId ?? id) === id)',
+    ')',
   ),
   one('resolve: no cancel', 'call-resolutions.ts', 'isOpen: isActive && row.cancelRun === null', 'isOpen: isActive'),
   one('resolve: the last one sets due', 'call-resolutions.ts', 'woken(next, now) : next', 'next : next'),
@@ -193,6 +213,12 @@ export const GUARDS: readonly Guard[] = [
   one('end: no cancel', 'run-endings.ts', "row.cancelRun !== null && end.outcome !== 'cancelled'", 'row.number < 0'),
   one('end: stays due when inputs are queued', 'run-endings.ts', 'due: row.queued > 0 ? now : null', 'due: null'),
   one('end: not due when none is', 'run-endings.ts', 'due: row.queued > 0 ? now : null', 'due: now'),
+  one(
+    'end: a delegate call is not interrupted',
+    '../../../domain/run-changes.ts',
+    "call.status === 'running' && !isDelegation(call)",
+    "call.status === 'running'",
+  ),
   one(
     'release: the generation grows',
     'session-changes.ts',

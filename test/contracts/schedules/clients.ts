@@ -1,4 +1,5 @@
 import type { ToolMessage } from '../../../functions/domain/message.ts'
+import { isDelegation } from '../../../functions/domain/team.ts'
 import type { OnBusy, RunStatus } from '../../../functions/domain/run.ts'
 import type { Resolution } from '../../../functions/domain/call-resolution.ts'
 import { holdStarted } from './holder.ts'
@@ -76,6 +77,9 @@ export async function resolve(
   const { inbox } = portsOf(harness, process.name)
   const waiting = (): ToolMessage[] =>
     harness.seen.messages.filter((row) => row.role === 'tool').filter((row) => row.status === 'waiting')
+  // Ids repeat over the members of a team.
+  const hasTeam = (runId: string): boolean =>
+    harness.seen.messages.some((row) => row.runId === runId && row.role === 'tool' && isDelegation(row))
   for (let tried = 0; tried < tries; tried++) {
     await process.at(
       'look for calls that wait',
@@ -85,11 +89,11 @@ export async function resolve(
     const [first] = calls
     if (first === undefined) continue
     const resolutions = calls.map((call): Resolution => {
-      const { toolCallId } = call
+      const named = { toolCallId: call.toolCallId, ...(hasTeam(first.runId) ? { messageId: call.id } : {}) }
       if (call.needs === 'approval')
-        return { toolCallId, kind: 'approval', approved: text !== 'no', hash: `approval ${text !== 'no'}` }
+        return { ...named, kind: 'approval', approved: text !== 'no', hash: `approval ${text !== 'no'}` }
       const parts = [{ type: 'text', text }] as const
-      return { toolCallId, kind: 'result', status: 'completed', parts, hash: `result ${text}` }
+      return { ...named, kind: 'result', status: 'completed', parts, hash: `result ${text}` }
     })
     const stored = await unless(
       ['session_not_found', 'run_not_found', 'call_not_found', 'resolution_conflict'],

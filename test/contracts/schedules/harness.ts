@@ -10,9 +10,12 @@ import type { Processes } from './processes.ts'
  */
 export type CallKind = 'tool' | 'idempotent' | 'client' | 'approval'
 
-/** What the model will do with an input; it travels in the input's text, so that any holder can go on with it. */
+/** A call, or what is given to a member of the team. */
+export type PlannedCall = CallKind | { readonly team: Plan }
+
+/** What the model will do with an input or a task; it travels in its text, so that any holder can go on with it. */
 export interface Plan {
-  readonly rounds: readonly (readonly CallKind[])[]
+  readonly rounds: readonly (readonly PlannedCall[])[]
   readonly fails: boolean
 }
 
@@ -25,6 +28,10 @@ export class Violation extends Error {
     this.name = 'Violation'
     this.rule = rule
   }
+}
+
+export function must(rule: string, holds: boolean, detail = ''): void {
+  if (!holds) throw new Violation(rule, detail)
 }
 
 /** What was acknowledged to processes, and what they did outside the store. */

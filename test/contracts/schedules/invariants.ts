@@ -8,7 +8,8 @@ import { isBlocked, isFree } from '../../../functions/domain/session.ts'
 import type { SessionHeader } from '../../../functions/domain/session.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { Act } from './processes.ts'
-import { hasWork, Violation } from './harness.ts'
+import { checkDelegation } from './delegations.ts'
+import { hasWork, must, Violation } from './harness.ts'
 import type { Ghosts, Harness } from './harness.ts'
 
 const RUN_STEPS: { readonly [status in RunStatus]: readonly RunStatus[] } = {
@@ -41,10 +42,6 @@ export interface Watched {
 const POSTPONED_MS = 15_000
 /** What may ask the row of a call alone, so that it may land until the next holder has claimed that row. */
 const BY_ROW: readonly string[] = ['complete', 'claim']
-
-function must(rule: string, holds: boolean, detail = ''): void {
-  if (!holds) throw new Violation(rule, detail)
-}
 
 const callsIn = (messages: readonly Message[]): ToolMessage[] => messages.filter((row) => row.role === 'tool')
 
@@ -152,6 +149,7 @@ function checkCall(
   const isLeft = was.status === 'running' && is.status === 'cancelled' && isDelegation(was)
   const isStep = isLeft || CALL_STEPS[was.status].includes(is.status)
   must('an ended call never changes', isStep, `${was.status} to ${is.status}`)
+  must('a delegate call is not interrupted', !isDelegation(is) || is.status !== 'interrupted', is.id)
   const resolved = was.status === 'waiting' && is.status !== 'cancelled'
   must('a run that is being cancelled takes no resolution', !resolved || header?.cancel === undefined)
   must('a call goes to newer holders only', is.generation >= was.generation, is.id)
@@ -272,6 +270,7 @@ export function checkEnd(harness: Harness, { header, runs, messages }: Snapshot)
     'every call ends',
     callsIn(messages).every((row) => CALL_STEPS[row.status].length === 0),
   )
+  for (const row of callsIn(messages)) if (isDelegation(row)) checkDelegation(row, messages)
 }
 
 /** Throws a `Violation` when a finished deletion has left something, or has counted wrongly. */

@@ -9,7 +9,7 @@ import { arrive, optionsOf, replace } from './options.ts'
 import type { Budget } from './options.ts'
 import type { Act, Fate, Processes, ProcessState } from './processes.ts'
 import { isDue, Violation } from './harness.ts'
-import type { Harness } from './harness.ts'
+import type { CallKind, Harness, Plan } from './harness.ts'
 import { work } from './worker.ts'
 
 /** A schedule: who is there, what may go wrong, and who takes the next step, again and again. */
@@ -25,18 +25,37 @@ export interface Schedule {
 
 const WORKERS = 3
 const FAIR_STEPS = 4000
+/** Delegations below one another. */
+const DEPTH = 3
 const START = Date.UTC(2026, 0, 5, 9)
 
-const kind = fc.constantFrom('tool', 'tool', 'idempotent', 'client', 'client', 'approval', 'approval') as fc.Arbitrary<
-  Input['plan']['rounds'][number][number]
->
+const kind: fc.Arbitrary<CallKind> = fc.constantFrom(
+  'tool',
+  'tool',
+  'idempotent',
+  'client',
+  'client',
+  'approval',
+  'approval',
+)
+const fails = fc.integer({ min: 0, max: 7 }).map((n) => n === 0)
+
+/** What a model does whose members are so many delegations deep at most. */
+function plan(depth: number): fc.Arbitrary<Plan> {
+  const calls = fc.array(kind, { minLength: 1, maxLength: 3, size: 'max' })
+  if (depth === 0) return fc.record({ rounds: fc.array(calls, { maxLength: 2, size: 'max' }), fails })
+  const given = fc.record({ team: plan(depth - 1) })
+  const team = fc
+    .tuple(fc.array(given, { minLength: 1, maxLength: 2, size: 'max' }), fc.array(kind, { maxLength: 1, size: 'max' }))
+    .map(([members, own]) => [...members, ...own])
+  const round = fc.oneof({ weight: 3, arbitrary: calls }, { weight: 1, arbitrary: team })
+  return fc.record({ rounds: fc.array(round, { maxLength: 2, size: 'max' }), fails })
+}
+
 const input: fc.Arbitrary<Input> = fc.record({
   client: fc.nat(1),
   onBusy: fc.constantFrom('queue', 'queue', 'steer', 'reject'),
-  plan: fc.record({
-    rounds: fc.array(fc.array(kind, { minLength: 1, maxLength: 3, size: 'max' }), { maxLength: 2, size: 'max' }),
-    fails: fc.integer({ min: 0, max: 7 }).map((n) => n === 0),
-  }),
+  plan: plan(DEPTH),
   here: fc.boolean(),
   again: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
 })

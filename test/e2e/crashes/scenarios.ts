@@ -58,6 +58,7 @@ export const scenarios: readonly Scenario[] = [
   oneInput('denial', 'approve', { denies: true }),
   oneInput('last-round', 'long', { agent: 'brief' }),
   oneInput('team', 'team', { agent: 'leader' }),
+  oneInput('deep-team', 'deep', { agent: 'first', tools: [CLIENT_TOOL] }),
   oneInput('many', 'many', { stride: 23 }),
   oneInput('tool-time-out', 'tardy'),
   oneInput('model-error', 'flaky'),

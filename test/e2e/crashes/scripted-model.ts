@@ -1,6 +1,7 @@
 import type { ChatRequest, OpenAiStep } from '../../model-server/openai-server.ts'
 
-type Call = readonly [tool: string, mark: string]
+/** `to`: the member that a delegate call is for, and the word of its task. */
+type Call = readonly [tool: string, mark: string, to?: readonly [member: string, word: string]]
 
 /** The tool by which a leader gives a member a task. */
 export const DELEGATE = 'delegate_task_to_member'
@@ -58,11 +59,33 @@ const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
   // Two members at once, beside a call of the leader's own.
   team: [
     [
-      [DELEGATE, 'm0'],
+      [DELEGATE, 'm0', ['member', 'task']],
       ['record', 'o'],
-      [DELEGATE, 'm1'],
+      [DELEGATE, 'm1', ['member', 'task']],
     ],
   ],
+  // Three delegations deep, side by side; three calls in different members wait, beside what goes on.
+  deep: [
+    [
+      [DELEGATE, 'd0', ['second', 'spread']],
+      ['record', 'o'],
+      [DELEGATE, 'd1', ['second', 'asks']],
+    ],
+  ],
+  spread: [
+    [
+      [DELEGATE, 's0', ['third', 'digs']],
+      [DELEGATE, 's1', ['third', 'approve']],
+    ],
+  ],
+  digs: [[[DELEGATE, 't0', ['fourth', 'digger']]]],
+  digger: [
+    [
+      ['record', 'a'],
+      ['client', 'c'],
+    ],
+  ],
+  asks: [[['client', 'q']]],
   task: [
     [
       ['record', 'a'],
@@ -118,14 +141,12 @@ export function scriptedModel({ messages, tools = [], tool_choice }: ChatRequest
   const mayCall = tools.length > 0 && tool_choice !== 'none'
   const batch = mayCall ? PLANS[word]?.[round] : undefined
   if (batch === undefined) return { completion: { parts: [{ type: 'text', text: completionText(word, unique) }] } }
-  const calls = batch.map(([name, mark], place) => ({
+  const calls = batch.map(([name, mark, to], place) => ({
     type: 'tool_call' as const,
     id: `call-${round}-${place}-${unique}`,
     name,
     arguments: JSON.stringify(
-      name === DELEGATE
-        ? { member: 'member', task: inputText('task', `${unique}.${mark}`) }
-        : { mark: `${mark}-${unique}` },
+      to === undefined ? { mark: `${mark}-${unique}` } : { member: to[0], task: inputText(to[1], `${unique}.${mark}`) },
     ),
   }))
   return { completion: { parts: [{ type: 'text', text: `round ${round}` }, ...calls] } }

@@ -1,0 +1,191 @@
+import { isLeaders } from '../../../functions/domain/message.ts'
+import type { AssistantMessage, Message, ParentNames, ToolMessage } from '../../../functions/domain/message.ts'
+import { DELEGATE_TOOL, isDelegation } from '../../../functions/domain/team.ts'
+import { nextIds } from '../../../functions/domain/ids.ts'
+import type { Lease } from '../../../functions/domain/session.ts'
+import type { SessionPorts } from '../stores.ts'
+import type { Process } from './processes.ts'
+import type { Harness, Plan, PlannedCall } from './harness.ts'
+
+/** A holder's run, and how far it has come. */
+export interface Holding {
+  readonly harness: Harness
+  readonly process: Process
+  readonly ports: SessionPorts
+  readonly lease: Lease
+  readonly leader: Thread
+  head: string | undefined
+  /** Somebody extends the log: ids are stored in their order, so all others wait. */
+  extending: boolean
+  /** The run is ended under its members, which extend the log no more. */
+  stopping: boolean
+  /** The lease is lost or given back: no further tool starts. */
+  over: boolean
+}
+
+/** One conversation with a scripted model: the leader's, or that of a member with its task. */
+export interface Thread {
+  /** The delegate call that it works for; the leader has none. */
+  readonly of: ToolMessage | undefined
+  readonly plan: Plan
+  /** Its task is in the log. */
+  begun: boolean
+  round: number
+  /** How many of its calls are being executed, those that members work for among them. */
+  running: number
+  /** Calls to execute. */
+  todo: readonly ToolMessage[]
+  /** Ids of calls that were waiting when last seen. */
+  waiting: readonly string[]
+  /** Its members that have not ended, by the row of the delegate call. */
+  readonly members: Map<string, Thread>
+}
+
+export const newThread = (plan: Plan, of?: ToolMessage): Thread => ({
+  of,
+  plan,
+  begun: of === undefined,
+  round: 0,
+  running: 0,
+  todo: [],
+  waiting: [],
+  members: new Map(),
+})
+
+/** A thread and all that work for it. */
+export function* threadsOf(thread: Thread): Generator<Thread, void> {
+  yield thread
+  for (const member of thread.members.values()) yield* threadsOf(member)
+}
+
+const textPlan = (text: string): Plan => JSON.parse(text) as Plan
+
+/** What the run's model will do; nothing where its input is not in the log. */
+export function planOf(messages: readonly Message[]): Plan {
+  const part = messages.find((message) => message.role === 'user')?.parts[0]
+  return part?.type === 'text' ? textPlan(part.text) : { rounds: [], fails: false }
+}
+
+/** The leader of a run and the members that had not ended, as its messages show them. */
+export function threadsIn(messages: readonly Message[]): Thread {
+  return filled(newThread(planOf(messages.filter(isLeaders))), messages.filter(isLeaders), messages)
+}
+
+function filled(thread: Thread, own: readonly Message[], all: readonly Message[]): Thread {
+  const calls = own.filter((message) => message.role === 'tool')
+  thread.begun ||= own.length > 0
+  thread.round = own.filter((message) => message.role === 'assistant').length
+  thread.todo = calls.filter((row) => row.status === 'approved' || (row.status === 'running' && mayRunAgain(row)))
+  thread.waiting = calls.filter((row) => row.status === 'waiting').map((row) => row.id)
+  for (const row of calls) {
+    if (row.status !== 'running' || !isDelegation(row)) continue
+    const asked = own.find((message) => message.id === row.assistantMessageId)
+    const task = asked?.role === 'assistant' ? (asked.toolCalls[row.sequence]?.arguments ?? '') : ''
+    const of = all.filter(({ parentMessageId }) => parentMessageId === row.id)
+    thread.members.set(row.id, filled(newThread(textPlan(task), row), of, all))
+  }
+  return thread
+}
+
+const mayRunAgain = ({ toolName }: ToolMessage): boolean => toolName === 'idempotent'
+
+/** Calls that may have run, and must not run twice. */
+export const lostCalls = (messages: readonly Message[]): ToolMessage[] =>
+  messages
+    .filter((message) => message.role === 'tool')
+    .filter((row) => row.status === 'running' && !mayRunAgain(row) && !isDelegation(row))
+
+/** Extends the log when nobody else does; false: the run is over first. `write` gets ids and stores what has them. */
+async function extend(
+  holding: Holding,
+  process: Process,
+  count: number,
+  write: (ids: readonly string[]) => Promise<void>,
+): Promise<boolean> {
+  const isOver = (): boolean => holding.over || holding.stopping
+  await process.at('take its turn', () => !holding.extending || isOver())
+  if (isOver()) return false
+  holding.extending = true
+  try {
+    const ids = nextIds(holding.head, holding.harness.stores.clock.now(), count)
+    await write(ids)
+    holding.head = ids.at(-1)
+    return true
+  } finally {
+    holding.extending = false
+  }
+}
+
+/** What the messages of a thread say of whom it works for. */
+const parentOf = ({ of }: Thread): ParentNames =>
+  of === undefined ? {} : { parentToolCallId: of.toolCallId, parentMessageId: of.id }
+
+/** Gives a member its task. */
+export async function storeTask(holding: Holding, process: Process, member: Thread): Promise<void> {
+  const { ports, lease, harness } = holding
+  const base = { runId: lease.runId, agent: 'helper', ...parentOf(member), round: 0 }
+  const parts = [{ type: 'text', text: JSON.stringify(member.plan) }] as const
+  await extend(holding, process, 1, async ([id = '']) => {
+    const task = { ...base, id, role: 'user', createdAt: harness.stores.clock.now(), parts } as const
+    const act = { name: 'task', generation: lease.generation }
+    await process.write(act, () => ports.log.append(lease, [task]))
+    member.begun = true
+  })
+}
+
+/** Stores the next completion of a thread: with these calls, or the last of a member. */
+export async function storeRound(
+  holding: Holding,
+  process: Process,
+  thread: Thread,
+  calls: readonly PlannedCall[],
+): Promise<void> {
+  const { ports, lease } = holding
+  await extend(holding, process, calls.length + 1, async ([id = '', ...ids]) => {
+    const { assistant, tools } = roundOf(holding, thread, calls, id, ids)
+    const act = { name: 'append', generation: lease.generation }
+    await process.write(act, () => ports.log.appendRound(lease, { assistant, tools }))
+    thread.round++
+    thread.todo = tools.filter((row) => row.status === 'running' && !isDelegation(row))
+    thread.waiting = tools.filter((row) => row.status === 'waiting').map((row) => row.id)
+    for (const [place, call] of calls.entries()) {
+      const row = tools[place]
+      if (typeof call !== 'string' && row !== undefined) thread.members.set(row.id, newThread(call.team, row))
+    }
+  })
+}
+
+function roundOf(
+  { lease, harness }: Holding,
+  thread: Thread,
+  calls: readonly PlannedCall[],
+  id: string,
+  ids: readonly string[],
+): { assistant: AssistantMessage; tools: readonly ToolMessage[] } {
+  const { round } = thread
+  const createdAt = harness.stores.clock.now()
+  const base = { runId: lease.runId, agent: 'helper', ...parentOf(thread), round, createdAt }
+  const toolCalls = calls.map((call, n) => ({
+    id: `${round}-${n}`,
+    name: typeof call === 'string' ? call : DELEGATE_TOOL,
+    arguments: JSON.stringify(typeof call === 'string' ? {} : call.team),
+  }))
+  const tools = toolCalls.map(({ id: toolCallId, name }, sequence): ToolMessage => {
+    const needs = name === 'client' ? 'result' : name === 'approval' ? 'approval' : undefined
+    return {
+      ...base,
+      id: ids[sequence] ?? '',
+      role: 'tool',
+      assistantMessageId: id,
+      toolCallId,
+      toolName: name,
+      call: `${name}()`,
+      sequence,
+      status: needs === undefined ? 'running' : 'waiting',
+      ...(needs === undefined ? {} : { needs }),
+      parts: [],
+      generation: lease.generation,
+    }
+  })
+  return { assistant: { ...base, id, role: 'assistant', parts: [], toolCalls }, tools }
+}
