@@ -286,6 +286,12 @@ export type Message = {
     readonly model?: string;
     readonly finish_reason?: string;
     readonly usage?: Usage;
+    /** Of assistant messages: what people think of the answer, the latest rating of each. */
+    readonly feedback?: readonly ({
+        readonly rating: "positive" | "negative";
+        readonly user: string;
+        readonly at: string;
+    })[];
     readonly tool_call_id?: string;
     readonly tool_name?: string;
     readonly assistant_message_id?: string;
@@ -294,6 +300,12 @@ export type Message = {
     readonly arguments?: string;
     readonly sequence?: number;
     readonly status?: "running" | "waiting" | "completed" | "error" | "interrupted" | "cancelled" | "denied";
+    /** Of a call that needed an approval; `by` where the channel knows who decided. */
+    readonly decision?: {
+        readonly approved: boolean;
+        readonly by?: string;
+        readonly at: string;
+    };
     readonly completed_at?: string;
     readonly duration_ms?: number;
     readonly output?: Output;
@@ -901,6 +913,8 @@ export interface Queries {
         readonly session?: string | undefined;
         readonly owner?: string | undefined;
         readonly agent?: string | undefined;
+        /** Only messages that somebody has given this rating. */
+        readonly feedback?: "positive" | "negative" | undefined;
         /** Entries from this date or time on. */
         readonly since?: string | undefined;
         /** Entries up to this time, or this date: the whole day. */

@@ -22,6 +22,8 @@ export type Resolution =
       readonly messageId?: string
       readonly kind: 'approval'
       readonly approved: boolean
+      /** Who decides. Not part of the hash: of two who decide the same, the first is recorded. */
+      readonly by?: string
       readonly hash: string
     }
 
@@ -78,8 +80,10 @@ function resolvedCall(call: ToolMessage, resolution: Resolution, now: number): T
   // From its start, which is when it began to wait; clocks of two processes may differ.
   const durationMs = Math.max(0, now - call.createdAt)
   if (resolution.kind === 'approval') {
-    if (resolution.approved) return { ...resolved, status: 'approved' }
-    return { ...resolved, status: 'denied', parts: [{ type: 'text', text: STATUS_TEXT.denied }], completedAt: now }
+    const { approved, by } = resolution
+    const decided = { ...resolved, decision: { approved, ...definedFields({ by }), at: now } }
+    if (approved) return { ...decided, status: 'approved' }
+    return { ...decided, status: 'denied', parts: [{ type: 'text', text: STATUS_TEXT.denied }], completedAt: now }
   }
   const { status, parts, output, sources } = resolution
   return { ...resolved, status, parts, completedAt: now, durationMs, ...definedFields({ output, sources }) }

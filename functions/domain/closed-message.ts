@@ -1,5 +1,6 @@
+import type { Feedback } from './feedback.ts'
 import type { JsonObject } from './json.ts'
-import type { AssistantPart, TextPart, ToolCall, ToolStatus } from './message.ts'
+import type { ApprovalDecision, AssistantPart, TextPart, ToolCall, ToolStatus } from './message.ts'
 import type { Source } from './source.ts'
 import type { Usage } from './usage.ts'
 
@@ -38,6 +39,7 @@ export interface ClosedAssistantMessage extends ClosedBase {
   readonly model?: string
   readonly finishReason?: string
   readonly usage?: Usage
+  readonly feedback?: readonly Feedback[]
 }
 
 export interface ClosedToolMessage extends ClosedBase {
@@ -54,6 +56,7 @@ export interface ClosedToolMessage extends ClosedBase {
   readonly sources?: readonly Source[]
   readonly completedAt?: number
   readonly durationMs?: number
+  readonly decision?: ApprovalDecision
 }
 
 /** A message of another log as it comes in: without ids of ours, its contents whole, its calls ended. */

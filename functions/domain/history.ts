@@ -1,3 +1,4 @@
+import type { Rating } from './feedback.ts'
 import type { ToolStatus } from './message.ts'
 
 export type HistoryRole = 'user' | 'assistant' | 'tool_call' | 'tool_result'
@@ -16,6 +17,8 @@ export interface HistoryDocument {
   readonly toolName?: string
   readonly toolCallId?: string
   readonly status?: ToolStatus
+  /** Of an assistant's text: what people think of it, each once. */
+  readonly feedback?: readonly Rating[]
   /** Compact call text, on both halves of a tool event. */
   readonly call?: string
   /** What is searched and shown: the text, the call, or a chunk of the result. Secrets redacted. */
@@ -38,6 +41,8 @@ export interface HistoryFilters {
   readonly session?: string
   readonly owner?: string
   readonly agent?: string
+  /** Messages that somebody has given this rating. */
+  readonly feedback?: Rating
   /** Milliseconds since 1970, inclusive. */
   readonly since?: number
   readonly until?: number

@@ -1,4 +1,5 @@
 import { definedFields } from './defined-fields.ts'
+import type { Feedback } from './feedback.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { NumberedSources, Source } from './source.ts'
 import type { Usage } from './usage.ts'
@@ -109,6 +110,15 @@ export interface Output {
   readonly object?: string
 }
 
+/** What a person has decided on a call that needs an approval. */
+export interface ApprovalDecision {
+  readonly approved: boolean
+  /** Who, where the channel knows it. */
+  readonly by?: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
 /** A source as its result's row keeps it: a large text is a preview, and `output` says where the whole is. */
 export interface StoredSource extends Source {
   readonly output?: Output
@@ -148,6 +158,8 @@ export interface AssistantMessage extends MessageBase {
   readonly usage?: Usage
   /** Numbers that this message's request gave to sources of earlier results, and that nobody has recorded before. */
   readonly numbered?: readonly NumberedSources[]
+  /** What people think of it: one rating a person. Comes after the message was stored. */
+  readonly feedback?: readonly Feedback[]
 }
 
 export interface ToolMessage extends MessageBase {
@@ -171,6 +183,7 @@ export interface ToolMessage extends MessageBase {
   readonly durationMs?: number
   /** Generation of the lease whose holder may end this call. */
   readonly generation: number
+  readonly decision?: ApprovalDecision
   /** Hash of the resolution that closed a `waiting` call: tells a repeated one from a different one. */
   readonly resolutionHash?: string
 }

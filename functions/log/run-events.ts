@@ -48,7 +48,7 @@ export function begunCall({
   completedAt: _completedAt,
   ...call
 }: ToolMessage): ToolMessage {
-  const { durationMs: _durationMs, resolutionHash: _hash, ...begun } = call
+  const { durationMs: _durationMs, resolutionHash: _hash, decision: _decision, ...begun } = call
   return { ...begun, status: call.needs === undefined ? 'running' : 'waiting', parts: [] }
 }
 

@@ -5,6 +5,7 @@ import type { Channel } from '../delivery/channel.ts'
 import type { Agent } from '../domain/agent.ts'
 import type { Door } from '../ports/door.ts'
 import type { OutputStore } from '../ports/output-store.ts'
+import type { MessageFeedback } from '../ports/message-feedback.ts'
 import type { Outbox } from '../ports/outbox.ts'
 import type { RunLease } from '../ports/run-lease.ts'
 import type { LogReader } from '../ports/log-reader.ts'
@@ -30,6 +31,7 @@ type Ports = Pick<ChannelDependencies, 'inbox' | 'clock' | 'logger'> & {
   readonly reader: LogReader
   readonly outputs: OutputStore
   readonly outbox: Outbox
+  readonly feedback: MessageFeedback
   readonly lease: RunLease
 }
 

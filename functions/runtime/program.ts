@@ -16,6 +16,7 @@ import type { LogImport } from '../ports/log-import.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Models } from '../ports/model.ts'
+import type { MessageFeedback } from '../ports/message-feedback.ts'
 import type { Outbox } from '../ports/outbox.ts'
 import type { OutputStore } from '../ports/output-store.ts'
 import type { Received } from '../ports/received.ts'
@@ -45,6 +46,7 @@ export interface Ports {
   readonly janitor: SessionJanitor
   readonly deletion: SessionDeletion
   readonly outbox: Outbox
+  readonly feedback: MessageFeedback
   readonly received: Received
   readonly keys: KeyStore
   readonly usage: UsageLedger

@@ -46,6 +46,7 @@ function fingerprint({ scope, text, filters }: HistoryQuery): string {
     text,
     [filters.role, filters.tool, filters.status, filters.session, filters.owner, filters.agent],
     [filters.since, filters.until, filters.notRun],
+    ...(filters.feedback === undefined ? [] : [filters.feedback]),
   ]
   return hash('sha256', JSON.stringify(fields), 'base64url').slice(0, 12)
 }

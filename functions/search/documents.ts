@@ -1,3 +1,4 @@
+import { ratingsOf } from '../domain/feedback.ts'
 import type { HistoryDocument, HistoryRole } from '../domain/history.ts'
 import { textOf, type Message, type Output, type ToolMessage } from '../domain/message.ts'
 import type { SessionKey } from '../domain/session.ts'
@@ -137,7 +138,10 @@ function makersOf(
   const ofCall = make('tool_call', 'c', tool, message.createdAt)
   if (message.role === 'tool')
     return { ofCall, ofText: make('tool_result', 'r', tool, message.completedAt ?? message.createdAt) }
-  return { ofCall, ofText: make(message.role, message.role === 'user' ? 'u' : 'a', {}, message.createdAt) }
+  if (message.role === 'user') return { ofCall, ofText: make('user', 'u', {}, message.createdAt) }
+  const ratings = ratingsOf(message.feedback)
+  const feedback = ratings.length === 0 ? {} : { feedback: ratings }
+  return { ofCall, ofText: make('assistant', 'a', feedback, message.createdAt) }
 }
 
 function* documentsOf(make: Make, pieces: readonly string[]): Generator<HistoryDocument> {

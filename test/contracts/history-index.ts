@@ -116,7 +116,10 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         status: 'error',
         toolName: 'fetch',
       })
-      beforeAll(() => harness.store([mine, other, foreign, call, result]))
+      const answer = { role: 'assistant', owner: 'eve', session: 's-d' } as const
+      const praised = document(`${word} praised`, { ...answer, feedback: ['positive'] })
+      const disputed = document(`${word} disputed`, { ...answer, feedback: ['negative', 'positive'] })
+      beforeAll(() => harness.store([mine, other, foreign, call, result, praised, disputed]))
 
       test('a tenant sees its own documents only', async () => {
         expect(ids(await search(word, {}, { tenant: 'rival' }))).toEqual([foreign.messageId])
@@ -140,9 +143,11 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         ['session', { session: 's-a' }, [mine]],
         ['owner', { owner: 'bob' }, [other]],
         ['agent', { agent: 'helper' }, [other]],
-        ['since, inclusive', { since: result.time }, [result]],
+        ['since, inclusive', { since: result.time, until: result.time }, [result]],
         ['until, inclusive', { until: mine.time }, [mine]],
         ['a time between', { since: other.time, until: other.time }, [other]],
+        ['a rating', { feedback: 'negative' }, [disputed]],
+        ['a rating that one of several gave', { feedback: 'positive' }, [praised, disputed]],
         ['no time at all', { since: 2, until: 1 }, []],
       ])('filters by %s', async (_, filters, wanted) => {
         expect(ids(await search(word, filters)).toSorted()).toEqual(wanted.map(({ messageId }) => messageId).toSorted())

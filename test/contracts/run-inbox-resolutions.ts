@@ -13,6 +13,7 @@ import {
   roundAfter,
   startRun,
 } from './session-fixture.ts'
+import type { Resolution } from '../../functions/domain/call-resolution.ts'
 import type { Call, SessionFixture } from './session-fixture.ts'
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
@@ -76,6 +77,22 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect(yes).toMatchObject({ status: 'approved', needs: 'approval' })
       expect(yes).not.toHaveProperty('completedAt')
       expect(no).toMatchObject({ status: 'denied', completedAt: fixture.clock.now() })
+    })
+
+    test('a decision says who made it and when, as far as that is known; of two that are the same, the first stays', async () => {
+      const fixture = await openFixture(stores)
+      const { started } = await pausedRun(fixture, [APPROVE, APPROVE, ASK])
+      const decide = (resolution: Resolution) => fixture.inbox.resolve(fixture.key, started.run.id, [resolution])
+      const at = fixture.clock.now()
+      await decide({ ...approvalOf('call-0-0', true), by: 'ann' } as Resolution)
+      fixture.clock.advance(1_000)
+      await decide({ ...approvalOf('call-0-0', true), by: 'bob' } as Resolution)
+      await decide(approvalOf('call-0-1', false))
+      expect(await rows(fixture)).toMatchObject([
+        { decision: { approved: true, by: 'ann', at } },
+        { decision: { approved: false, at: at + 1_000 } },
+        { status: 'waiting' },
+      ])
     })
 
     test('the same resolution again stores nothing and is fine, also when the run has gone on and ended', async () => {

@@ -1,6 +1,7 @@
 import { keyStoreContract } from './key-store.ts'
 import { logImportContract } from './log-import.ts'
 import { logReaderContract } from './log-reader.ts'
+import { messageFeedbackContract } from './message-feedback.ts'
 import { outboxContract } from './outbox.ts'
 import { receivedContract } from './received.ts'
 import { runInboxResolutionsContract } from './run-inbox-resolutions.ts'
@@ -45,6 +46,7 @@ export function sessionPortsContract(engine: Engine): void {
   sessionJanitorContract(engine)
   sessionDeletionContract(engine)
   outboxContract(engine)
+  messageFeedbackContract(engine)
   receivedContract(engine)
   keyStoreContract(engine)
   usageLedgerContract(engine)

@@ -2,6 +2,7 @@ import type { Clock } from '../../functions/ports/clock.ts'
 import type { KeyStore } from '../../functions/ports/key-store.ts'
 import type { LogImport } from '../../functions/ports/log-import.ts'
 import type { LogReader } from '../../functions/ports/log-reader.ts'
+import type { MessageFeedback } from '../../functions/ports/message-feedback.ts'
 import type { Outbox } from '../../functions/ports/outbox.ts'
 import type { Received } from '../../functions/ports/received.ts'
 import type { RunInbox } from '../../functions/ports/run-inbox.ts'
@@ -29,6 +30,7 @@ export interface SessionPorts {
   readonly janitor: SessionJanitor
   readonly deletion: SessionDeletion
   readonly outbox: Outbox
+  readonly feedback: MessageFeedback
   readonly received: Received
   readonly keys: KeyStore
   readonly usage: UsageLedger

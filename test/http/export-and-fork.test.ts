@@ -63,9 +63,17 @@ async function fill(): Promise<void> {
   await expectJson(harness, 200, 'POST', at('s', '/messages'), { content: 'never mind' })
 }
 
+/** Somebody is not content with the first answer. */
+async function rateAnswer(): Promise<void> {
+  const answer = (await lines('s')).find(({ role }) => role === 'assistant')
+  const feedback = { rating: 'negative', user: 'ann', at: Date.parse('2026-11-21T09:30:00Z') } as const
+  await harness.ports.feedback.give({ tenant: 'default', session: 's' }, answer?.id ?? '', feedback)
+}
+
 describe('export', () => {
   test('native is lossless: what is imported into an empty session is exported again, equal', async () => {
     await fill()
+    await rateAnswer()
     const exported = await (await get(at('s', '/export'))).text()
     expect(exported.split('\n')[0]).toMatch(/^\{"object":"session","id":"s"/)
     await create('copy')
@@ -79,6 +87,9 @@ describe('export', () => {
     await create('json')
     await post(200, 'json', { format: 'native', messages: before })
     expect((await lines('json')).map(comparable)).toEqual(before.map(comparable))
+    expect(before.flatMap(({ feedback = [] }) => feedback)).toEqual([
+      { rating: 'negative', user: 'ann', at: '2026-11-21T09:30:00.000Z' },
+    ])
     const [whole] = before.filter(({ output }) => output?.offloaded)
     const found = after.find(({ output }) => output?.offloaded)
     expect(await (await get(found?.output?.url ?? '')).text()).toBe(whole?.parts[0]?.text)

@@ -212,6 +212,7 @@ function createProgramOf(
     janitor: over('janitor', raw.janitor),
     deletion: over('deletion', raw.deletion),
     outbox: over('outbox', raw.outbox),
+    feedback: over('feedback', raw.feedback),
     received: over('received', raw.received),
     keys: over('keys', raw.keys),
     usage: over('usage', raw.usage),

@@ -3,6 +3,7 @@ import type { HistoryProjection } from '../../functions/adapters/sqlite/history/
 import { createSqliteKeyStore } from '../../functions/adapters/sqlite/key-store.ts'
 import { createSqliteLogImport } from '../../functions/adapters/sqlite/log/log-import.ts'
 import { createSqliteLogReader } from '../../functions/adapters/sqlite/log/log-reader.ts'
+import { createSqliteMessageFeedback } from '../../functions/adapters/sqlite/log/message-feedback.ts'
 import { createSqliteOutbox } from '../../functions/adapters/sqlite/log/outbox.ts'
 import { createSqliteReceived } from '../../functions/adapters/sqlite/received.ts'
 import { createSqliteRunInbox } from '../../functions/adapters/sqlite/log/run-inbox.ts'
@@ -49,6 +50,7 @@ export function openSqliteStore({ functions }: Script, outputs: MemoryOutputs): 
         janitor: createSqliteSessionJanitor(dependencies),
         deletion: createSqliteSessionDeletion(dependencies),
         outbox: createSqliteOutbox(dependencies),
+        feedback: createSqliteMessageFeedback(dependencies),
         received: createSqliteReceived(dependencies),
         keys: createSqliteKeyStore(dependencies),
         usage: createSqliteUsageLedger(dependencies),

@@ -47,6 +47,12 @@ export function addToStream(message: StoredMessage, args: Args): void {
   message.tasks = [...(message.tasks ?? []), ...chunks.filter((chunk) => chunk['type'] !== 'markdown_text')]
 }
 
+/** What people see where a message has blocks of Markdown. */
+function markdownOf(blocks: unknown): string {
+  const list = (blocks ?? []) as readonly { readonly type?: unknown; readonly text?: unknown }[]
+  return list.flatMap(({ type, text }) => (type === 'markdown' && typeof text === 'string' ? [text] : [])).join('\n')
+}
+
 /** What a whole message says. Throws what Slack refuses. */
 export function contentOf(args: Args, mostText: number): { text: string; blocks?: unknown } {
   const { text, blocks, markdown_text: markdown } = args
@@ -58,5 +64,8 @@ export function contentOf(args: Args, mostText: number): { text: string; blocks?
   }
   if ((typeof text !== 'string' || text === '') && blocks === undefined) throw new Refused('no_text')
   if (typeof text === 'string' && text.length > mostText) throw new Refused('msg_too_long')
-  return { text: typeof text === 'string' ? text : '', ...(blocks === undefined ? {} : { blocks }) }
+  const shown = markdownOf(blocks)
+  if (shown.length > MOST_CHARACTERS) throw new Refused('msg_too_long')
+  const said = typeof text === 'string' ? text : ''
+  return { text: shown === '' ? said : shown, ...(blocks === undefined ? {} : { blocks }) }
 }

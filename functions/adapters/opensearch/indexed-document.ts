@@ -1,11 +1,12 @@
 import type { HistoryDocument, HistoryHit, HistoryRole } from '../../domain/history.ts'
+import type { Rating } from '../../domain/feedback.ts'
 import type { ToolStatus } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { messagePrint } from '../../search/cursor.ts'
 import { documentTokens } from '../../search/document-tokens.ts'
 
 /** Grows with every change of the mapping or of what is stored: an index of another version is migrated by a rebuild. */
-export const INDEX_VERSION = 1
+export const INDEX_VERSION = 2
 
 /** A document as the index returns it: everything but its tokens. */
 export interface Source {
@@ -24,6 +25,7 @@ export interface Source {
   readonly tool?: string
   readonly tool_call?: string
   readonly status?: ToolStatus
+  readonly feedback?: readonly Rating[]
   readonly call?: string
   readonly text: string
   readonly time: number
@@ -53,6 +55,7 @@ export const MAPPING = {
     tool: keyword,
     tool_call: kept,
     status: keyword,
+    feedback: keyword,
     call: kept,
     text: kept,
     time: { type: 'long' },
@@ -70,7 +73,8 @@ export const documentId = (key: SessionKey, messageId: string, part: string): st
 
 /** A document as it is sent to the index. */
 export function indexedDocument(document: HistoryDocument): Source & Readonly<Record<`t_${string}`, string>> {
-  const { tenant, session, owner, runId, messageId, part, role, agent, toolName, toolCallId, status, call } = document
+  const { tenant, session, owner, runId, messageId, part, role, agent, toolName, toolCallId } = document
+  const { status, feedback, call } = document
   const { tool, call: callTokens, body, extra } = documentTokens(document)
   const event = eventOf(document, messageId)
   return {
@@ -87,6 +91,7 @@ export function indexedDocument(document: HistoryDocument): Source & Readonly<Re
     ...(toolName === undefined ? {} : { tool: toolName }),
     ...(toolCallId === undefined ? {} : { tool_call: toolCallId }),
     ...(status === undefined ? {} : { status }),
+    ...(feedback === undefined ? {} : { feedback }),
     ...(call === undefined ? {} : { call }),
     text: document.text,
     time: document.time,

@@ -156,6 +156,7 @@ function scopeClause({ scope, filters }: HistoryQuery): object {
     ['role', filters.role],
     ['tool', filters.tool],
     ['status', filters.status],
+    ['feedback', filters.feedback],
     ['agent', filters.agent],
   ]
   const filter: object[] = wanted.flatMap(([field, value]) =>

@@ -42,7 +42,7 @@ export type CallResolution = {
 } & (
   | { readonly output: readonly IncomingPart[]; readonly sources?: readonly Source[] }
   | { readonly error: string }
-  | { readonly approve: boolean }
+  | { readonly approve: boolean; readonly by?: string }
 )
 
 /** What the next request of a session would hold. */

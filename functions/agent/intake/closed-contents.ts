@@ -53,8 +53,9 @@ export async function storedMessage(place: Place, message: ClosedMessage, own: O
       return { ...base, role: 'user', parts: [...parts, ...note], ...definedFields({ user, metadata }) }
     }
     case 'assistant': {
-      const { parts, toolCalls, model, finishReason, usage } = message
-      return { ...base, role: 'assistant', parts, toolCalls, ...definedFields({ model, finishReason, usage }) }
+      const { parts, toolCalls, model, finishReason, usage, feedback } = message
+      const known = definedFields({ model, finishReason, usage, feedback })
+      return { ...base, role: 'assistant', parts, toolCalls, ...known }
     }
     case 'tool':
       return toolMessage(place, message, { ...base, assistantMessageId: own.assistantMessageId ?? '' })
@@ -66,7 +67,7 @@ async function toolMessage(
   message: ClosedToolMessage,
   base: Pick<ToolMessage, 'id' | 'runId' | 'round' | 'agent' | 'createdAt' | 'assistantMessageId'>,
 ): Promise<ToolMessage> {
-  const { of, sequence, status, mediaType, sources = [], completedAt, durationMs } = message
+  const { of, sequence, status, mediaType, sources = [], completedAt, durationMs, decision } = message
   const call = of.toolCalls[sequence]
   if (call === undefined) throw new Error(`no call ${sequence} in the message of a result`)
   const stored = await withStored(place, message.parts)
@@ -91,7 +92,7 @@ async function toolMessage(
     status,
     parts: fitted?.output.object === undefined ? stored.parts : fitted.parts,
     generation: 0,
-    ...definedFields({ output: fitted?.output, sources: fitted?.sources, completedAt, durationMs }),
+    ...definedFields({ output: fitted?.output, sources: fitted?.sources, completedAt, durationMs, decision }),
   }
 }
 

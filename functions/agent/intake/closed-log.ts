@@ -115,8 +115,9 @@ async function spokenOf(
     const parts = await withBytes(dependencies, key, message.parts)
     return { ...baseOf(message), role: 'user', parts, ...definedFields({ user, metadata }) }
   }
-  const { parts, toolCalls, model, finishReason, usage } = message
-  return { ...baseOf(message), role: 'assistant', parts, toolCalls, ...definedFields({ model, finishReason, usage }) }
+  const { parts, toolCalls, model, finishReason, usage, feedback } = message
+  const known = definedFields({ model, finishReason, usage, feedback })
+  return { ...baseOf(message), role: 'assistant', parts, toolCalls, ...known }
 }
 
 /** A result without its call is left out, as it is of every request (promises R2). */
@@ -142,7 +143,7 @@ async function toolOf(
   const whole = await wholeOutput(dependencies, key, message)
   const sources = await wholeSources(dependencies, key, message)
   const media = await withBytes(dependencies, key, message.parts)
-  const { status, output, completedAt, durationMs } = message
+  const { status, output, completedAt, durationMs, decision } = message
   return {
     ...baseOf(message),
     ...found,
@@ -150,7 +151,7 @@ async function toolOf(
     status,
     parts:
       whole === undefined ? media : [{ type: 'text', text: whole }, ...media.filter(({ type }) => type !== 'text')],
-    ...definedFields({ mediaType: output?.mediaType, completedAt, durationMs, sources }),
+    ...definedFields({ mediaType: output?.mediaType, completedAt, durationMs, decision, sources }),
   }
 }
 

@@ -91,7 +91,8 @@ async function prepareResolution(
 ): Promise<Resolution> {
   const call = { toolCallId: resolution.toolCallId, messageId: row.id }
   const hash = hashOf(resolution)
-  if ('approve' in resolution) return { ...call, kind: 'approval', approved: resolution.approve, hash }
+  if ('approve' in resolution)
+    return { ...call, kind: 'approval', approved: resolution.approve, ...definedFields({ by: resolution.by }), hash }
   const content = 'error' in resolution ? [{ type: 'text', text: resolution.error } as const] : resolution.output
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
   const { stored: media } = await storeToolMedia(

@@ -1,20 +1,21 @@
 import { createHash } from 'node:crypto'
 import type { AgentService, IncomingPart } from '../../agent/intake/agent-service.ts'
 import { TooltrailError } from '../../domain/errors.ts'
-import type { Session } from '../../domain/session.ts'
+import type { Session, SessionKey } from '../../domain/session.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { Logger } from '../../ports/logger.ts'
+import type { MessageFeedback } from '../../ports/message-feedback.ts'
 import type { Outbox } from '../../ports/outbox.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
-import { actionDelivery, actionId, readAction } from './action.ts'
-import type { Action } from './action.ts'
+import { actionDelivery, actionId, readPress } from './action.ts'
+import type { Action, FeedbackPress } from './action.ts'
 import { decided, plain } from './blocks.ts'
 import { readTarget } from './reply-state.ts'
 import { isAllowed } from './settings.ts'
 import type { SlackSettings } from './settings.ts'
 import { SlackRefusal } from './slack-error.ts'
-import { sessionOf } from './thread.ts'
+import { sessionOf, userOf } from './thread.ts'
 import type { SlackApi } from './web-api.ts'
 import type { Workspace, Workspaces } from './workspaces.ts'
 
@@ -27,6 +28,7 @@ export interface ActDependencies {
   readonly reader: LogReader
   readonly outputs: Pick<OutputStore, 'read'>
   readonly outbox: Pick<Outbox, 'add' | 'read'>
+  readonly feedback: MessageFeedback
   readonly logger: Logger
   /** Whether this process executes what goes on. */
   readonly here: boolean
@@ -34,14 +36,15 @@ export interface ActDependencies {
 
 /**
  * Takes a pressed button: who pressed it and when is durable, and the first press counts. Then does what it asks for; should that
- * fail here, the driver of deliveries does it.
+ * fail here, the driver of deliveries does it. Of feedback, each person's last press counts.
  */
 export async function takeInteraction(dependencies: ActDependencies, payload: unknown): Promise<void> {
   const { outbox, settings, workspaces, logger } = dependencies
-  const action = readAction(payload)
+  const action = readPress(payload)
   const workspace = action && (await workspaces.find(action.team))
   if (action === undefined || workspace === undefined || !isAllowed(settings, action.channel, action.user)) return
   const key = sessionOf(workspace.tenant, action)
+  if (action.action === 'feedback') return giveFeedback(dependencies, key, action)
   if (action.action !== 'retry' && !(await mayDecide(dependencies, workspace, action))) return
   const isFirst = await outbox.add(
     { ...key, id: actionId(action.run, action.action === 'retry' ? 'retry' : action.call) },
@@ -54,6 +57,17 @@ export async function takeInteraction(dependencies: ActDependencies, payload: un
   } catch (error) {
     logger.warn('what a button asks for is left for later', { session: key.session, error: String(error) })
   }
+}
+
+/** Stores what somebody thinks of an answer with its last message, durably and as often as it is pressed. */
+async function giveFeedback(
+  { reader, feedback }: ActDependencies,
+  key: SessionKey,
+  { run, rating, at, user, ...where }: FeedbackPress,
+): Promise<void> {
+  const query = { run, roles: ['assistant'], order: 'descending', limit: 1 } as const
+  const [answer] = (await reader.messages(key, query)).messages
+  if (answer !== undefined) await feedback.give(key, answer.id, { rating, user: userOf(where, user), at })
 }
 
 /** The one who asked may decide, and those whom the settings name. */
@@ -124,7 +138,8 @@ async function decide(
 ) {
   const call = action.call === undefined ? undefined : await reader.message(session, action.call)
   if (call?.role !== 'tool' || call.runId !== action.run || call.needs !== 'approval') return undefined
-  const resolution = { toolCallId: call.toolCallId, messageId: call.id, approve }
+  const by = userOf(action, action.user)
+  const resolution = { toolCallId: call.toolCallId, messageId: call.id, approve, by }
   try {
     await service.resolve(session, action.run, [resolution], { here })
   } catch (error) {

@@ -22,42 +22,50 @@ const action = z.discriminatedUnion('action', [
   z.object({ ...place, action: z.enum(['approve', 'deny']), run: ulid, call: ulid }),
 ])
 
-/** A pressed button. */
+
+/** A pressed button that asks for something. */
 export type Action = z.output<typeof action>
+
+const rating = z.enum(['positive', 'negative'])
+
+/** A pressed feedback button; `at`: when, in milliseconds since 1970. */
+const feedback = z.object({ ...place, action: z.literal('feedback'), run: ulid, rating, at: z.number() })
+
+export type FeedbackPress = z.output<typeof feedback>
+
+const timestamp = z.string().regex(/^\d{1,12}\.\d{1,9}$/)
 
 const interaction = z.object({
   type: z.literal('block_actions'),
   team: z.object({ id: z.string().regex(/^[TE][A-Z0-9]{1,30}$/) }),
   user: z.object({ id: z.string().regex(/^[UW][A-Z0-9]{1,30}$/) }),
   channel: z.object({ id: z.string().regex(/^[CDG][A-Z0-9]{1,30}$/) }),
-  message: z.object({
-    ts: z.string().regex(/^\d{1,12}\.\d{1,9}$/),
-    thread_ts: z
-      .string()
-      .regex(/^\d{1,12}\.\d{1,9}$/)
-      .optional(),
-  }),
-  actions: z.array(z.object({ action_id: z.string(), value: z.string().max(200) })).min(1),
+  message: z.object({ ts: timestamp, thread_ts: timestamp.optional() }),
+  actions: z
+    .array(z.object({ action_id: z.string(), value: z.string().max(200), action_ts: timestamp.optional() }))
+    .min(1),
 })
 
-/** What a pressed button asks for; undefined if it is none of ours. */
-export function readAction(payload: unknown): Action | undefined {
+/** What a pressed button says; undefined if it is none of ours. */
+export function readPress(payload: unknown): Action | FeedbackPress | undefined {
   const { data } = interaction.safeParse(payload)
   const [pressed] = data?.actions ?? []
-  const [, name] = /^tooltrail_(retry|approve|deny)$/.exec(pressed?.action_id ?? '') ?? []
+  const [, name] = /^tooltrail_(retry|approve|deny|feedback)$/.exec(pressed?.action_id ?? '') ?? []
   if (data === undefined || pressed === undefined || name === undefined) return undefined
-  const [run, call] = pressed.value.split('.')
+  const [run, subject] = pressed.value.split('.')
   const { message } = data
-  return action.safeParse({
+  const where = {
     action: name,
     run,
-    call,
     team: data.team.id,
     channel: data.channel.id,
     thread: message.thread_ts ?? message.ts,
     ts: message.ts,
     user: data.user.id,
-  }).data
+  }
+  if (name !== 'feedback') return action.safeParse({ ...where, call: subject }).data
+  const at = pressed.action_ts === undefined ? undefined : Math.round(Number(pressed.action_ts) * 1_000)
+  return feedback.safeParse({ ...where, rating: subject, at }).data
 }
 
 /** The id of the row that records an action of a run: its retry, or the decision on a call. */

@@ -1,8 +1,9 @@
+import type { Rating } from '../../domain/feedback.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { escaped } from './text.ts'
 
 /** What a button stands for; its value names the run, and the call where there is one. */
-export type Button = 'tooltrail_retry' | 'tooltrail_approve' | 'tooltrail_deny'
+type Button = 'tooltrail_retry' | 'tooltrail_approve' | 'tooltrail_deny'
 
 const section = (text: string): JsonObject => ({ type: 'section', text: { type: 'mrkdwn', text } })
 
@@ -16,6 +17,27 @@ const button = (action: Button, label: string, value: string, style?: 'primary' 
 
 /** A message of text alone. */
 export const plain = (text: string): JsonObject => ({ text, blocks: [section(text)] })
+
+/** Characters of what stands for a message where its blocks are not shown: `chat.update` takes 4,000. */
+const MOST_SUMMARY = 3_000
+
+/** What people press to say what they think of the answer. Slack shows what each has pressed. */
+export function feedbackBlock(run: string): JsonObject {
+  const choice = (rating: Rating, label: string): JsonObject => ({
+    text: { type: 'plain_text', text: label },
+    accessibility_label: label,
+    value: `${run}.${rating}`,
+  })
+  const [good, bad] = [choice('positive', 'Good answer'), choice('negative', 'Bad answer')]
+  const buttons = { type: 'feedback_buttons', action_id: 'tooltrail_feedback', positive_button: good, negative_button: bad }
+  return { type: 'context_actions', elements: [buttons] }
+}
+
+/** A text of at most 12,000 characters of Markdown, with a block below it. */
+export const withBlock = (markdown: string, block: JsonObject): JsonObject => ({
+  text: markdown.slice(0, MOST_SUMMARY).toWellFormed(),
+  blocks: [{ type: 'markdown', text: markdown }, block],
+})
 
 /** That a run has failed. Why is for operators: a provider's own words never reach people here. */
 export const failure = (run: string): JsonObject => {

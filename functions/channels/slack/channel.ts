@@ -78,7 +78,7 @@ async function deliver(dependencies: ChannelDependencies, work: Work): Promise<O
     reply,
     target,
     team: workspace.team,
-    finishPart: (part, open) => finishPart(finishing, { ...part, type: 'tooltrail_reply' }, open),
+    finishPart: (part, open) => finishPart(finishing, { ...part, type: 'tooltrail_reply', isRated: false }, open),
     stopped: async () => void (await dependencies.inbox.cancel(work.delivery, work.run.id)),
   })
   const status = showStatus(dependencies, parts, 'processing')
@@ -90,6 +90,9 @@ async function deliver(dependencies: ChannelDependencies, work: Work): Promise<O
   await showStatus(dependencies, parts, 'active')
   return end.type === 'run.paused' ? { again: clock.now() + PAUSED_MS } : { status: 'delivered' }
 }
+
+const ANSWER = { type: 'tooltrail_reply', isRated: true } as const
+const UNFINISHED = { type: 'tooltrail_reply', isRated: false } as const
 
 /** Says what the run has come to. */
 async function complete(
@@ -103,15 +106,15 @@ async function complete(
   const hasBegun = reply.state().parts.length > 0
   switch (end.type) {
     case 'run.completed':
-      return finishReply(finishing, text === '' ? EMPTY : text, 'tooltrail_reply', open)
+      return finishReply(finishing, text === '' ? EMPTY : text, ANSWER, open)
     case 'run.cancelled':
       if (text === '' && !hasBegun) return postOnce(reply, 'stopped', plain('Stopped.'))
-      return finishReply(finishing, text, 'tooltrail_reply', open)
+      return finishReply(finishing, text, UNFINISHED, open)
     case 'run.failed':
-      if (hasBegun) await finishReply(finishing, text, 'tooltrail_notice', open)
+      if (hasBegun) await finishReply(finishing, text, { ...UNFINISHED, type: 'tooltrail_notice' }, open)
       return postOnce(reply, 'error', failure(work.run.id))
     case 'run.paused':
-      if (hasBegun) await finishReply(finishing, text, 'tooltrail_reply', open)
+      if (hasBegun) await finishReply(finishing, text, UNFINISHED, open)
       return askApprovals(reply, work.run.id, progress)
     default:
       throw new Error(`run ${work.run.id} is ${end.run.status}`)

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../domain/json.ts'
+import { feedbackBlock, withBlock } from './blocks.ts'
 import type { OpenPart } from './live-stream.ts'
 import { MOST_PARTS } from './live-stream.ts'
 import { addPart, changePart, hashOf, postOnce } from './reply.ts'
@@ -22,10 +23,13 @@ export interface Finishing extends ReplyDependencies {
 export async function finishReply(
   finishing: Finishing,
   text: string,
-  type: MessageType,
+  how: Kind,
   open: OpenPart | undefined,
 ): Promise<void> {
   const { reply } = finishing
+  const { type } = how
+  const isRated = (index: number, to: number): boolean =>
+    how.isRated && (to === text.length || index === MOST_PARTS - 1)
   await reply.recover()
   let end = 0
   for (let index = 0; index < reply.state().parts.length; index++) {
@@ -33,54 +37,85 @@ export async function finishReply(
     const { from, to, done } = parts[index] ?? { from: 0 }
     const begin = Math.min(from, text.length)
     end = Math.min(to ?? parts[index + 1]?.from ?? pieceEnd(text, begin), text.length)
-    const content = renderPiece(text, begin, end)
+    const part = { index, to: end, text: renderPiece(text, begin, end), type, isRated: isRated(index, end) }
     const known = open?.index === index ? open : undefined
-    if (done !== hashOf(content)) await finishPart(finishing, { index, to: end, text: content, type }, known)
+    if (done !== doneOf(part)) await finishPart(finishing, part, known)
   }
   while (end < text.length && reply.state().parts.length < MOST_PARTS) {
     const from = end
     end = pieceEnd(text, from)
-    await addPost(finishing, { from, to: end, text: renderPiece(text, from, end), type })
+    const rated = isRated(reply.state().parts.length, end)
+    await addPost(finishing, { from, to: end, text: renderPiece(text, from, end), type, isRated: rated })
   }
   if (end < text.length) await addFile(finishing, text)
 }
 
-export interface FinishedPart {
+interface Kind {
+  readonly type: MessageType
+  /** Its last message asks what people think of it. */
+  readonly isRated: boolean
+}
+
+interface FinishedPart extends Kind {
   readonly index: number
   readonly to: number
   readonly text: string
-  readonly type: MessageType
 }
+
+const doneOf = ({ text, isRated }: Pick<FinishedPart, 'text' | 'isRated'>): string =>
+  hashOf(isRated ? `${text}\0rated` : text)
 
 /** Ends one message of the reply, which then says `text`. */
 export async function finishPart(
   finishing: Finishing,
-  { index, to, text, type }: FinishedPart,
+  part: FinishedPart,
   open: OpenPart | undefined,
 ): Promise<void> {
   const { reply } = finishing
+  const { index, to, text, type, isRated } = part
   const { ts, stream } = reply.state().parts[index] ?? {}
   if (ts === undefined) throw new Error(`part ${index + 1} of a reply was not posted`)
   const metadata = reply.metadata(type, { part: index + 1 })
-  const isSaid = stream === true && (await stopWith(reply, { ts, text, metadata }, open))
+  const isSaid = stream === true && (await stopWith(finishing, { ts, text, metadata, isRated }, open))
   if (!isSaid && text === '') await remove(reply, ts)
-  else if (!isSaid) await replace(finishing, { ts, text, metadata })
-  await changePart(reply, index, { to, done: hashOf(text) })
+  else if (!isSaid) await replace(finishing, { ts, text, metadata, isRated })
+  await changePart(reply, index, { to, done: doneOf(part) })
 }
 
 interface Message {
   readonly ts: string
   readonly text: string
   readonly metadata: JsonObject
+  readonly isRated: boolean
+}
+
+/** Has something said, with buttons below it if Slack takes them: an answer does not depend on them. */
+async function say<Result>(
+  { work }: Finishing,
+  { text, isRated }: Pick<Message, 'text' | 'isRated'>,
+  send: (content: JsonObject) => Promise<Result>,
+): Promise<Result> {
+  if (isRated && text !== '')
+    try {
+      return await send(withBlock(text, feedbackBlock(work.run.id)))
+    } catch (error) {
+      if (!isRefusal(error, 'invalid_blocks', 'invalid_blocks_format')) throw error
+    }
+  return send({ markdown_text: text })
 }
 
 /** Ends the stream with what it lacks; returns whether its message then says `text`. */
-async function stopWith(reply: Reply, { ts, text, metadata }: Message, open: OpenPart | undefined): Promise<boolean> {
+async function stopWith(
+  { reply, work }: Finishing,
+  { ts, text, metadata, isRated }: Message,
+  open: OpenPart | undefined,
+): Promise<boolean> {
   const isKnown = open !== undefined && text.startsWith(open.sent)
   const rest = isKnown ? text.slice(open.sent.length) : ''
   const chunks = rest === '' ? {} : { chunks: [{ type: 'markdown_text', text: rest }] }
   try {
-    await reply.call('chat.stopStream', { ts, metadata, ...chunks })
+    const blocks = isRated ? { blocks: [feedbackBlock(work.run.id)] } : {}
+    await reply.call('chat.stopStream', { ts, metadata, ...chunks, ...blocks })
     return isKnown
   } catch (error) {
     // It may be stopped by now, with the rest or without: its message is replaced.
@@ -91,8 +126,9 @@ async function stopWith(reply: Reply, { ts, text, metadata }: Message, open: Ope
 
 async function replace(finishing: Finishing, message: Message): Promise<void> {
   const { reply } = finishing
-  const { ts, text, metadata } = message
-  const update = (): Promise<JsonObject> => reply.call('chat.update', { ts, markdown_text: text, metadata })
+  const { ts, metadata } = message
+  const update = (): Promise<JsonObject> =>
+    say(finishing, message, (content) => reply.call('chat.update', { ts, ...content, metadata }))
   try {
     await reply.insist(update)
   } catch (error) {
@@ -135,18 +171,17 @@ async function remove(reply: Reply, ts: string): Promise<void> {
 type NewPost = Omit<FinishedPart, 'index'> & { readonly from: number }
 
 /** Posts one more message of the reply. */
-async function addPost({ reply, target }: Finishing, { from, to, text, type }: NewPost): Promise<void> {
+async function addPost(finishing: Finishing, post: NewPost): Promise<void> {
+  const { reply, target } = finishing
+  const { from, to, type } = post
   const index = reply.state().parts.length
   await reply.insist(async () => {
     await reply.recover()
     if (reply.state().parts.length > index) return
-    await addPart(reply, { from, to, done: hashOf(text) }, (part) =>
-      reply.call('chat.postMessage', {
-        thread_ts: target.thread,
-        markdown_text: text,
-        metadata: reply.metadata(type, { part }),
-      }),
-    )
+    await addPart(reply, { from, to, done: doneOf(post) }, (part) => {
+      const place = { thread_ts: target.thread, metadata: reply.metadata(type, { part }) }
+      return say(finishing, post, (content) => reply.call('chat.postMessage', { ...place, ...content }))
+    })
   })
 }
 

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { ImportRefused, PLAIN_TEXT } from '../../domain/closed-message.ts'
 import type { ClosedMessage, ClosedPart, ClosedToolMessage } from '../../domain/closed-message.ts'
+import { MOST_FEEDBACK } from '../../domain/feedback.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { STATUS_TEXT, textOf } from '../../domain/message.ts'
 import type { AssistantPart, ProviderMetadata, RunErrorCode, ToolStatus } from '../../domain/message.ts'
@@ -60,6 +61,10 @@ const base = {
   round: z.number().int().min(0).optional(),
   created_at: time.optional(),
 }
+const feedback = z.object({ rating: z.enum(['positive', 'negative']), user: shortText, at: time })
+const decision = z
+  .object({ approved: z.boolean(), by: shortText.optional(), at: time })
+  .transform(({ approved, by, at }) => ({ approved, ...definedFields({ by }), at }))
 const TOOL_STATUS = ['running', 'waiting', 'completed', 'error', 'interrupted', 'cancelled', 'denied'] as const
 const message = z.discriminatedUnion('role', [
   z.object({
@@ -87,6 +92,7 @@ const message = z.discriminatedUnion('role', [
     model: shortText.optional(),
     finish_reason: shortText.optional(),
     usage: usage.optional(),
+    feedback: z.array(feedback).max(MOST_FEEDBACK).optional(),
   }),
   z.object({
     ...base,
@@ -97,6 +103,7 @@ const message = z.discriminatedUnion('role', [
     status: z.enum(TOOL_STATUS).default('completed'),
     completed_at: time.optional(),
     duration_ms: z.number().min(0).optional(),
+    decision: decision.optional(),
     sources: z.array(source).max(MOST_SOURCES).optional(),
     /** Ours have one. */
     call: z.string().optional(),
@@ -156,7 +163,12 @@ function spoken(one: Exclude<NativeMessage, ToolOf>): Exclude<ClosedMessage, Clo
       part.type === 'error' ? { ...part, code: part.code as RunErrorCode } : definedFields(part),
     ),
     toolCalls: one.tool_calls.map((call) => definedFields(call)),
-    ...definedFields({ model: one.model, finishReason: one.finish_reason, usage: one.usage }),
+    ...definedFields({
+      model: one.model,
+      finishReason: one.finish_reason,
+      usage: one.usage,
+      feedback: one.feedback,
+    }),
   }
 }
 
@@ -176,6 +188,7 @@ function toolOf(one: ToolOf, found: Pick<ClosedToolMessage, 'of' | 'sequence'>, 
       sources: one.sources,
       completedAt: one.completed_at,
       durationMs: one.duration_ms,
+      decision: one.decision,
     }),
   }
 }

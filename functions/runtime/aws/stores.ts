@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { createDynamoLogImport } from '../../adapters/dynamodb/log/log-import.ts'
 import { createDynamoLogReader } from '../../adapters/dynamodb/log/log-reader.ts'
+import { createDynamoMessageFeedback } from '../../adapters/dynamodb/log/message-feedback.ts'
 import { createDynamoOutbox } from '../../adapters/dynamodb/log/outbox.ts'
 import { createDynamoRunInbox } from '../../adapters/dynamodb/log/run-inbox.ts'
 import { createDynamoRunLease } from '../../adapters/dynamodb/log/run-lease.ts'
@@ -34,6 +35,7 @@ export function createAwsStores({ dynamodb, outputs, table, clock }: StoreDepend
       janitor: createDynamoSessionJanitor(rows),
       deletion: createDynamoSessionDeletion(rows),
       outbox: createDynamoOutbox(rows),
+      feedback: createDynamoMessageFeedback(rows),
       received: createDynamoReceived(rows),
       outputs,
       clock,

@@ -11,6 +11,7 @@ import { createSqliteHistoryProjection } from '../../adapters/sqlite/history/pro
 import { createSqliteKeyStore } from '../../adapters/sqlite/key-store.ts'
 import { createSqliteLogImport } from '../../adapters/sqlite/log/log-import.ts'
 import { createSqliteLogReader } from '../../adapters/sqlite/log/log-reader.ts'
+import { createSqliteMessageFeedback } from '../../adapters/sqlite/log/message-feedback.ts'
 import { createSqliteOutbox } from '../../adapters/sqlite/log/outbox.ts'
 import { createSqliteRunInbox } from '../../adapters/sqlite/log/run-inbox.ts'
 import { createSqliteRunLease } from '../../adapters/sqlite/log/run-lease.ts'
@@ -56,6 +57,7 @@ export function openLocalPorts(
     janitor: createSqliteSessionJanitor(rows),
     deletion: createSqliteSessionDeletion(rows),
     outbox: createSqliteOutbox(rows),
+    feedback: createSqliteMessageFeedback(rows),
     received: createSqliteReceived(rows),
     keys: createSqliteKeyStore(rows),
     usage: createSqliteUsageLedger(rows),

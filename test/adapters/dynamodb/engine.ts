@@ -9,6 +9,7 @@ import { createDynamoKeyStore } from '../../../functions/adapters/dynamodb/key-s
 import { createDynamoLogImport } from '../../../functions/adapters/dynamodb/log/log-import.ts'
 import { createDynamoLogReader } from '../../../functions/adapters/dynamodb/log/log-reader.ts'
 import { createDynamoMessageRows } from '../../../functions/adapters/dynamodb/stream/message-rows.ts'
+import { createDynamoMessageFeedback } from '../../../functions/adapters/dynamodb/log/message-feedback.ts'
 import { createDynamoOutbox } from '../../../functions/adapters/dynamodb/log/outbox.ts'
 import { createDynamoReceived } from '../../../functions/adapters/dynamodb/received.ts'
 import { createDynamoRunInbox } from '../../../functions/adapters/dynamodb/log/run-inbox.ts'
@@ -74,6 +75,7 @@ export const dynamodbPorts = (dependencies: DynamoDependencies): SessionPorts =>
   janitor: createDynamoSessionJanitor(dependencies),
   deletion: createDynamoSessionDeletion(dependencies),
   outbox: createDynamoOutbox(dependencies),
+  feedback: createDynamoMessageFeedback(dependencies),
   received: createDynamoReceived(dependencies),
   keys: createDynamoKeyStore(dependencies),
   usage: createDynamoUsageLedger(dependencies),

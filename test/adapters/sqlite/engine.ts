@@ -6,6 +6,7 @@ import type { HistoryProjection } from '../../../functions/adapters/sqlite/histo
 import * as keys from '../../../functions/adapters/sqlite/key-store.ts'
 import * as imports from '../../../functions/adapters/sqlite/log/log-import.ts'
 import * as reader from '../../../functions/adapters/sqlite/log/log-reader.ts'
+import * as feedback from '../../../functions/adapters/sqlite/log/message-feedback.ts'
 import * as outbox from '../../../functions/adapters/sqlite/log/outbox.ts'
 import * as received from '../../../functions/adapters/sqlite/received.ts'
 import * as inbox from '../../../functions/adapters/sqlite/log/run-inbox.ts'
@@ -30,13 +31,14 @@ export interface SqliteModules {
   readonly janitor: typeof janitor
   readonly deletion: typeof deletion
   readonly outbox: typeof outbox
+  readonly feedback: typeof feedback
   readonly received: typeof received
   readonly keys: typeof keys
   readonly usage: typeof usage
 }
 
 const SQLITE: SqliteModules = {
-  ...{ database, sessions, inbox, lease, log, imports, reader, janitor, deletion, outbox, received, keys, usage },
+  ...{ database, sessions, inbox, lease, log, imports, reader, janitor, deletion, outbox, feedback, received, keys, usage },
 }
 
 /** SQLite in a file of its own, with a second connection as the other process; removed when closed. */
@@ -84,6 +86,7 @@ function portsOn(modules: SqliteModules, connection: database.Database, clock: M
     janitor: modules.janitor.createSqliteSessionJanitor(dependencies),
     deletion: modules.deletion.createSqliteSessionDeletion(dependencies),
     outbox: modules.outbox.createSqliteOutbox(dependencies),
+    feedback: modules.feedback.createSqliteMessageFeedback(dependencies),
     received: modules.received.createSqliteReceived(dependencies),
     keys: modules.keys.createSqliteKeyStore(dependencies),
     usage: modules.usage.createSqliteUsageLedger(dependencies),

@@ -17,6 +17,7 @@ const MODULES: { readonly [name in keyof SqliteModules]: string } = {
   janitor: 'log/session-janitor.ts',
   deletion: 'log/session-deletion.ts',
   outbox: 'log/outbox.ts',
+  feedback: 'log/message-feedback.ts',
   received: 'received.ts',
   keys: 'key-store.ts',
   usage: 'log/usage-ledger.ts',

@@ -21,11 +21,22 @@ export interface SlackHarness {
     action: string
     user: string
     channel: string
+    /** Of feedback buttons: which. */
+    choice?: 'positive' | 'negative'
+    at?: string
   }): Promise<Response>
   /** Somebody presses Slack's Stop. */
   stop(where: { channel: string; thread_ts: string; user: string }): Promise<Response>
   sessions(): Promise<readonly string[]>
   close(): Promise<void>
+}
+
+interface BlockElement {
+  readonly type: string
+  readonly action_id: string
+  readonly value?: string
+  readonly positive_button?: { readonly value: string }
+  readonly negative_button?: { readonly value: string }
 }
 
 const SECRETS: Readonly<Record<string, string>> = {
@@ -75,18 +86,18 @@ export async function openSlackHarness(
     http,
     slack,
     deliver,
-    async press({ message, action, user, channel }) {
-      const blocks = (message?.blocks ?? []) as readonly {
-        elements?: readonly { action_id: string; value: string }[]
-      }[]
-      const pressed = blocks.flatMap(({ elements = [] }) => elements).find((one) => one.action_id === action)
+    async press({ message, action, user, channel, choice, at = '1700000000.000100' }) {
+      const blocks = (message?.blocks ?? []) as readonly { elements?: readonly BlockElement[] }[]
+      const element = blocks.flatMap(({ elements = [] }) => elements).find((one) => one.action_id === action)
+      const value = choice === undefined ? element?.value : element?.[`${choice}_button`]?.value
+      const pressed = { type: element?.type, action_id: element?.action_id, value, action_ts: at }
       const body = formOf({
         type: 'block_actions',
         team: { id: 'T1' },
         user: { id: user },
         channel: { id: channel },
         message: { ts: message?.ts, thread_ts: message?.thread_ts },
-        actions: [pressed],
+        actions: element === undefined ? [] : [pressed],
       })
       return http.program.app.request('http://somewhere.example/slack/events', {
         method: 'POST',

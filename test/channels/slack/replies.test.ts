@@ -159,7 +159,8 @@ describe('an approval', () => {
       limit: 20,
       roles: ['tool'],
     })
-    expect(messages).toMatchObject([{ status }])
+    const approved = status === 'completed'
+    expect(messages).toMatchObject([{ status, decision: { approved, by: 'slack-T1-U1', at: expect.any(Number) } }])
   })
 
   test('by somebody else changes nothing, unless the settings name them', async () => {

@@ -7,7 +7,7 @@ import { numberAt, textAt, type Item } from '../attributes.ts'
 import { above, all, is, together, type Change, type Condition } from '../expressions.ts'
 import { live, liveHeader, notCancelled, woken } from './header-item.ts'
 import { headerKey, messageKey } from '../keys.ts'
-import { changeMessage, documentsOfResult, textOfResult, toolMessageOf } from './message-item.ts'
+import { changeMessage, documentsOfResult, jsonText, textOfResult, toolMessageOf } from './message-item.ts'
 import { runIdOf } from './run-item.ts'
 import { readResolvedRun, rowsOfRun, type SessionRows } from './session-rows.ts'
 
@@ -72,7 +72,12 @@ async function writeResolutions(
       update: messageKey(key, call.id),
       when: is('status', 'waiting'),
       change: changeMessage({
-        set: { status: call.status, resolution_hash: call.resolutionHash, ...texts.get(call.id) },
+        set: {
+          status: call.status,
+          resolution_hash: call.resolutionHash,
+          decision: jsonText(call.decision),
+          ...texts.get(call.id),
+        },
         add: { documents: documentsOfResult(call) },
       }),
     })),

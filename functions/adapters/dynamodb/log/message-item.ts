@@ -1,10 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import { SHORTEST_CHUNK } from '../../../search/chunks.ts'
 import { historyDocuments, offloadedBytes, shownText } from '../../../search/documents.ts'
-import { type Message, type Output, type ToolMessage, type ToolPart, type ToolStatus } from '../../../domain/message.ts'
+import type {
+  ApprovalDecision,
+  Message,
+  Output,
+  StoredSource,
+  ToolMessage,
+  ToolPart,
+  ToolStatus,
+} from '../../../domain/message.ts'
+import type { Feedback } from '../../../domain/feedback.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import type { StoredSource } from '../../../domain/message.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from '../attributes.ts'
 import { joined, type Bodies, type Text, type TextFields } from './bodies.ts'
 import { absent, all, is, type Change, type Condition } from '../expressions.ts'
@@ -22,7 +30,7 @@ interface Result {
 }
 
 /** What never changes in a row; the rest are attributes, which conditions check, and the result. */
-type Fixed = Omit<Message, 'id' | 'status' | 'generation' | 'resolutionHash' | keyof Result>
+type Fixed = Omit<Message, 'id' | 'status' | 'generation' | 'resolutionHash' | 'decision' | 'feedback' | keyof Result>
 
 const RESULT_FIELDS = [
   'parts',
@@ -35,8 +43,10 @@ const RESULT_FIELDS = [
 /** The texts of a new message; store them before `putMessage` is written. */
 export function textsOfMessage(message: Message): Text[] {
   const { id } = message
-  if (message.role !== 'tool') return [{ id, attribute: 'body', text: JSON.stringify({ ...message, id: undefined }) }]
-  const apart = { id: undefined, status: undefined, generation: undefined, resolutionHash: undefined }
+  if (message.role !== 'tool')
+    return [{ id, attribute: 'body', text: JSON.stringify({ ...message, id: undefined, feedback: undefined }) }]
+  const unset = { id: undefined, status: undefined, generation: undefined }
+  const apart = { ...unset, resolutionHash: undefined, decision: undefined }
   const noResult = Object.fromEntries(RESULT_FIELDS.map((field) => [field, undefined]))
   const body: Text = { id, attribute: 'body', text: JSON.stringify({ ...message, ...apart, ...noResult }) }
   const hasResult = message.parts.length > 0 || message.completedAt !== undefined || message.output !== undefined
@@ -56,6 +66,7 @@ type Unset<T> = { readonly [field in keyof T]: T[field] | undefined }
 /** Puts a new message whose texts are stored. */
 export function putMessage(key: SessionKey, message: Message, texts: readonly TextFields[]): Action {
   const tool = message.role === 'tool' ? message : undefined
+  const feedback = message.role === 'assistant' ? message.feedback : undefined
   const item = toItem({
     ...messageKey(key, message.id),
     run: message.runId,
@@ -63,12 +74,18 @@ export function putMessage(key: SessionKey, message: Message, texts: readonly Te
     status: tool?.status,
     gen: tool?.generation,
     resolution_hash: tool?.resolutionHash,
+    decision: jsonText(tool?.decision),
+    feedback: jsonText(feedback),
     rev: 1,
     documents: countDocuments(message),
     ...joined(texts),
   })
   return { put: item, when: absent('pk') }
 }
+
+/** What a change may add to a row, as it is stored. */
+export const jsonText = (value: ApprovalDecision | readonly Feedback[] | undefined): string | undefined =>
+  value === undefined ? undefined : JSON.stringify(value)
 
 /** The session's items count each change, so that a projection can tell an older state from a newer one. */
 export function changeMessage(change: Change): Change {
@@ -85,7 +102,7 @@ export async function messageOf(bodies: Bodies, key: SessionKey, item: Item): Pr
   const [body, result] = await Promise.all([bodies.read(key, item, 'body'), bodies.read(key, item, 'result')])
   if (body === undefined) throw new Error(`message ${id} has no body`)
   const fixed = JSON.parse(body) as Fixed
-  if (fixed.role !== 'tool') return { id, ...fixed } as Message
+  if (fixed.role !== 'tool') return { id, ...fixed, ...parsedField(item, 'feedback') } as Message
   const resolutionHash = textAt(item, 'resolution_hash')
   return {
     id,
@@ -95,7 +112,13 @@ export async function messageOf(bodies: Bodies, key: SessionKey, item: Item): Pr
     status: requiredText(item, 'status') as ToolStatus,
     generation: numberAt(item, 'gen') ?? 0,
     ...(resolutionHash === undefined ? {} : { resolutionHash }),
+    ...parsedField(item, 'decision'),
   } as ToolMessage
+}
+
+function parsedField(item: Item, name: 'feedback' | 'decision'): object {
+  const text = textAt(item, name)
+  return text === undefined ? {} : { [name]: JSON.parse(text) as unknown }
 }
 
 /** The same for what must be a tool message. */

@@ -13,7 +13,7 @@ const BLOCK = 32
 
 /** All tokens that a document can be filtered by. */
 export function scopeTokens(document: HistoryDocument): string[] {
-  const { tenant, session, owner, role, agent, runId, toolName, status } = document
+  const { tenant, session, owner, role, agent, runId, toolName, status, feedback = [] } = document
   return [
     tenantToken(tenant),
     token('s', tenant, session),
@@ -23,6 +23,7 @@ export function scopeTokens(document: HistoryDocument): string[] {
     token('u', runId),
     ...(toolName === undefined ? [] : [token('n', toolName)]),
     ...(status === undefined ? [] : [token('x', status)]),
+    ...feedback.map((rating) => token('f', rating)),
     ...levels().map((level) => timeToken(level, hourOf(document.time))),
   ]
 }
@@ -51,6 +52,7 @@ export function boundsOf(scope: HistoryScope, filters: HistoryFilters): Bounds {
     ...optional(filters.role, roleToken),
     ...optional(filters.tool, (tool) => token('n', tool)),
     ...optional(filters.status, (status) => token('x', status)),
+    ...optional(filters.feedback, (rating) => token('f', rating)),
     ...optional(filters.agent, (agent) => token('a', agent)),
   ].map(quote)
   const times = timeTokens(filters.since, filters.until)

@@ -107,6 +107,7 @@ function createBatch(database: Database, vocabulary: VocabularyWriter): HistoryB
     reserve,
     replaceSome,
     replace(key, messageId, documents) {
+      if (rescope(database, key, messageId, documents)) return
       const [document] = documents
       const first = document === undefined ? 0 : reserve(document, documents.length)
       replaceSome(key, messageId, documents, { first, start: 0, last: true })
@@ -132,6 +133,28 @@ function removeSome(
   }
   write(database, 'DELETE FROM historyMessages WHERE id = ?', id)
   return { count, more: false }
+}
+
+/**
+ * Replaces the scope of an assistant's texts, which alone may change later, where they stand: their age is that of the message.
+ * Returns false, and changes nothing, for all others.
+ */
+function rescope(database: Database, key: SessionKey, messageId: string, documents: readonly HistoryDocument[]): boolean {
+  if (documents[0]?.role !== 'assistant') return false
+  const rows = findSessionRows(database, key)
+  const id = rows && findMessage(database, rows, key, messageId)
+  if (id === undefined) return false
+  const sql = 'SELECT id, part, text FROM historyDocuments WHERE message = ? ORDER BY id'
+  const stored = readAll<{ id: number; part: string; text: string }>(database, sql, id)
+  const isSame = ({ part, text }: HistoryDocument, place: number): boolean =>
+    stored[place]?.part === part && stored[place].text === text
+  if (stored.length !== documents.length || !documents.every(isSame)) return false
+  for (const [place, document] of documents.entries()) {
+    const rowId = stored[place]?.id ?? 0
+    write(database, 'DELETE FROM historyWords WHERE rowid = ?', rowId)
+    insertWords(database, rowId, document)
+  }
+  return true
 }
 
 interface Put {
@@ -214,6 +237,11 @@ function insertDocument(
     'INSERT INTO historyDocuments (id, message, part, role, time, text) VALUES (?, ?, ?, ?, ?, ?)',
     ...[id, message, document.part, document.role, document.time, document.text],
   )
+  for (const list of insertWords(database, id, document)) for (const word of list) words.add(word)
+}
+
+/** Returns the document's words. */
+function insertWords(database: Database, id: number, document: HistoryDocument): readonly (readonly string[])[] {
   const { tool, call, body, extra } = documentTokens(document)
   write(
     database,
@@ -225,7 +253,7 @@ function insertDocument(
     extra.join(' '),
     scopeTokens(document).join(' '),
   )
-  for (const list of [tool, call, body, extra]) for (const word of list) words.add(word)
+  return [tool, call, body, extra]
 }
 
 /** Removes the oldest documents of a message, of those with ids below; returns how many. */

@@ -1,4 +1,4 @@
-import type { Message, ToolMessage } from '../../../domain/message.ts'
+import type { AssistantMessage, Message, ToolMessage } from '../../../domain/message.ts'
 import { CLOSED_AT_END } from '../../../domain/run-changes.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { roleCode, roleOf, toolStatusCode, toolStatusOf } from './codes.ts'
@@ -63,6 +63,12 @@ export function updateToolMessage(database: Database, session: number, message: 
     session,
     message.id,
   )
+}
+
+/** Replaces what an assistant message's row says. */
+export function updateBody(database: Database, session: number, message: AssistantMessage): void {
+  const sql = 'UPDATE messages SET body = ? WHERE session = ? AND id = ?'
+  write(database, sql, pack(encodeBody(message)), session, message.id)
 }
 
 /** The message of this id in this session. */

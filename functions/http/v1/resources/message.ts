@@ -1,5 +1,6 @@
 import type { z } from '@hono/zod-openapi'
 import type {
+  ApprovalDecision,
   AssistantMessage,
   MediaPart,
   Message,
@@ -105,6 +106,7 @@ function assistantFields(message: AssistantMessage): Partial<MessageResource> {
     model: message.model,
     finish_reason: message.finishReason,
     usage: message.usage === undefined ? undefined : usageResource(message.usage),
+    feedback: message.feedback?.map(({ rating, user, at }) => ({ rating, user, at: timeText(at) })),
   })
 }
 
@@ -117,11 +119,18 @@ function toolFields(session: string, message: ToolMessage, callArguments?: strin
     arguments: callArguments,
     sequence: message.sequence,
     status: statusResource(message.status),
+    decision: message.decision === undefined ? undefined : decisionResource(message.decision),
     completed_at: message.completedAt === undefined ? undefined : timeText(message.completedAt),
     duration_ms: message.durationMs,
     output: message.output === undefined ? undefined : outputResource(session, message.id, message.output),
   })
 }
+
+const decisionResource = ({ approved, by, at }: ApprovalDecision): MessageResource['decision'] => ({
+  approved,
+  ...definedFields({ by }),
+  at: timeText(at),
+})
 
 /** Sources get their numbers when a request is made of them. */
 function sourcesOf(message: ToolMessage, state: SourceState | undefined): Pick<MessageResource, 'sources'> {

@@ -32,6 +32,10 @@ const partSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('error'), code: z.string(), text: z.string() }),
 ])
 
+const FeedbackSchema = z.object({ rating: z.enum(['positive', 'negative']), user: z.string(), at: time })
+
+const DecisionSchema = z.object({ approved: z.boolean(), by: z.string().optional(), at: time })
+
 /** States of a tool call as users see them. */
 export const toolStatus = z.enum(['running', 'waiting', 'completed', 'error', 'interrupted', 'cancelled', 'denied'])
 
@@ -83,6 +87,10 @@ export const MessageSchema = z
     model: z.string().optional(),
     finish_reason: z.string().optional(),
     usage: UsageSchema.optional(),
+    feedback: z
+      .array(FeedbackSchema)
+      .optional()
+      .openapi({ description: 'Of assistant messages: what people think of the answer, the latest rating of each.' }),
     tool_call_id: z.string().optional(),
     tool_name: z.string().optional(),
     assistant_message_id: ulid.optional(),
@@ -90,6 +98,9 @@ export const MessageSchema = z
     arguments: z.string().optional().openapi({ description: 'Of the call: the raw string as the model sent it.' }),
     sequence: z.number().int().optional(),
     status: toolStatus.optional(),
+    decision: DecisionSchema.optional().openapi({
+      description: 'Of a call that needed an approval; `by` where the channel knows who decided.',
+    }),
     completed_at: time.optional(),
     duration_ms: z.number().optional(),
     output: OutputSchema.optional(),

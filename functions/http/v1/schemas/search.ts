@@ -69,6 +69,9 @@ export const searchQuery = z.strictObject({
   session: sessionId.optional(),
   owner: person.optional(),
   agent: agentName.optional(),
+  feedback: z.enum(['positive', 'negative']).optional().openapi({
+    description: 'Only messages that somebody has given this rating.',
+  }),
   since: moment.optional().openapi({ description: 'Entries from this date or time on.' }),
   until: moment.optional().openapi({ description: 'Entries up to this time, or this date: the whole day.' }),
   limit: pageLimit(50, 10),

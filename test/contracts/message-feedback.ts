@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MOST_FEEDBACK } from '../../functions/domain/feedback.ts'
+import type { Feedback } from '../../functions/domain/feedback.ts'
+import { nextIds } from '../../functions/domain/ids.ts'
+import { callOf, headOf, openFixture, resultOf, roundAfter, startRun, takeOver } from './session-fixture.ts'
+import type { SessionFixture } from './session-fixture.ts'
+import type { Engine, Stores } from './stores.ts'
+
+const good = (user: string, at: number): Feedback => ({ rating: 'positive', user, at })
+const bad = (user: string, at: number): Feedback => ({ rating: 'negative', user, at })
+
+/** A session with a stored completion, whose run goes on. */
+async function openSaid(stores: Stores) {
+  const fixture = await openFixture(stores)
+  const { lease } = await startRun(fixture)
+  const round = roundAfter(fixture, lease, lease.head, [{ name: 'look' }])
+  await fixture.log.appendRound(lease, round)
+  return { fixture, lease, round, id: round.assistant.id }
+}
+
+const ratings = async ({ peer, key }: SessionFixture, id: string): Promise<readonly Feedback[] | undefined> => {
+  const message = await peer.reader.message(key, id)
+  return message?.role === 'assistant' ? message.feedback : undefined
+}
+
+/** What people think of completions is kept with them. */
+export function messageFeedbackContract(engine: Engine): void {
+  describe(`feedback on ${engine.name}`, () => {
+    let stores: Stores
+    beforeAll(async () => void (stores = await engine.open()))
+    afterAll(() => stores.close())
+
+    test('a rating is part of its message, and changes nothing else of it', async () => {
+      const { fixture, round, id } = await openSaid(stores)
+      expect(await fixture.feedback.give(fixture.key, id, good('ann\0ü', 5))).toBe(true)
+      const stored = await fixture.peer.reader.message(fixture.key, id)
+      expect(stored).toEqual({ ...round.assistant, feedback: [good('ann\0ü', 5)] })
+      const { messages } = await fixture.peer.reader.messages(fixture.key, { order: 'ascending', limit: 10 })
+      expect(messages.find((message) => message.id === id)).toEqual(stored)
+    })
+
+    test('each person has one rating, the latest, in whatever order and however often they come', async () => {
+      const { fixture, id } = await openSaid(stores)
+      for (const one of [good('ann', 5), bad('bob', 6), bad('ann', 9), good('ann', 7), bad('ann', 9)])
+        expect(await fixture.feedback.give(fixture.key, id, one)).toBe(true)
+      expect(await ratings(fixture, id)).toEqual([bad('ann', 9), bad('bob', 6)])
+    })
+
+    test('of several people at once, none is lost', async () => {
+      const { fixture, id } = await openSaid(stores)
+      const people = Array.from({ length: 8 }, (_, number) => good(`user-${number}`, number))
+      const given = people.map((one, place) =>
+        (place % 2 === 0 ? fixture : fixture.peer).feedback.give(fixture.key, id, one),
+      )
+      expect(await Promise.all(given)).toEqual(people.map(() => true))
+      expect((await ratings(fixture, id))?.toSorted((one, other) => one.at - other.at)).toEqual(people)
+    })
+
+    test('a message keeps the ratings of a hundred people, who may change their mind', async () => {
+      const { fixture, id } = await openSaid(stores)
+      for (let number = 0; number <= MOST_FEEDBACK; number++)
+        await fixture.feedback.give(fixture.key, id, good(`user-${number}`, number))
+      await fixture.feedback.give(fixture.key, id, bad('user-0', 1_000))
+      const kept = await ratings(fixture, id)
+      expect(kept).toHaveLength(MOST_FEEDBACK)
+      expect(kept?.[0]).toEqual(bad('user-0', 1_000))
+    })
+
+    test('the run goes on, and can be taken over', async () => {
+      const { fixture, lease, round, id } = await openSaid(stores)
+      await fixture.peer.feedback.give(fixture.key, id, good('ann', 1))
+      await fixture.log.completeCall(lease, resultOf(fixture, callOf(round, 0).id))
+      await fixture.log.appendRound(lease, roundAfter(fixture, lease, headOf(round), [], 1))
+      await takeOver(fixture)
+      expect(await ratings(fixture, id)).toEqual([good('ann', 1)])
+    })
+
+    test('only completions have ratings, and only of live sessions', async () => {
+      const { fixture, round, id } = await openSaid(stores)
+      const give = (messageId: string, key = fixture.key) => fixture.feedback.give(key, messageId, good('ann', 1))
+      const [unknown = ''] = nextIds(id, fixture.clock.now(), 1)
+      expect(await give(callOf(round, 0).id)).toBe(false)
+      expect(await give(unknown)).toBe(false)
+      expect(await give('../meta')).toBe(false)
+      expect(await give(id, { ...fixture.key, tenant: 'another' })).toBe(false)
+      await fixture.deletion.tombstone(fixture.key)
+      expect(await give(id)).toBe(false)
+    })
+  })
+}
