@@ -201,11 +201,7 @@ export const SQLITE_MUTANTS = [
       'if (call.needs !== needs) throw',
       'if (call.needs === undefined && needs === undefined) throw',
     ],
-    [
-      'a denial is a permission',
-      'if (resolution.approved) return',
-      'if (resolution.approved || resolution.hash !== "") return',
-    ],
+    ['a denial is a permission', 'if (approved) return', 'if (approved || resolution.hash !== "") return'],
     [
       'the earliest call of an id is meant',
       "findLast(({ status }) => status === 'waiting')",

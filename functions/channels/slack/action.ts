@@ -22,7 +22,6 @@ const action = z.discriminatedUnion('action', [
   z.object({ ...place, action: z.enum(['approve', 'deny']), run: ulid, call: ulid }),
 ])
 
-
 /** A pressed button that asks for something. */
 export type Action = z.output<typeof action>
 

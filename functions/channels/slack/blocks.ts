@@ -29,7 +29,12 @@ export function feedbackBlock(run: string): JsonObject {
     value: `${run}.${rating}`,
   })
   const [good, bad] = [choice('positive', 'Good answer'), choice('negative', 'Bad answer')]
-  const buttons = { type: 'feedback_buttons', action_id: 'tooltrail_feedback', positive_button: good, negative_button: bad }
+  const buttons = {
+    type: 'feedback_buttons',
+    action_id: 'tooltrail_feedback',
+    positive_button: good,
+    negative_button: bad,
+  }
   return { type: 'context_actions', elements: [buttons] }
 }
 

@@ -66,11 +66,7 @@ const doneOf = ({ text, isRated }: Pick<FinishedPart, 'text' | 'isRated'>): stri
   hashOf(isRated ? `${text}\0rated` : text)
 
 /** Ends one message of the reply, which then says `text`. */
-export async function finishPart(
-  finishing: Finishing,
-  part: FinishedPart,
-  open: OpenPart | undefined,
-): Promise<void> {
+export async function finishPart(finishing: Finishing, part: FinishedPart, open: OpenPart | undefined): Promise<void> {
   const { reply } = finishing
   const { index, to, text, type, isRated } = part
   const { ts, stream } = reply.state().parts[index] ?? {}

@@ -38,7 +38,22 @@ export interface SqliteModules {
 }
 
 const SQLITE: SqliteModules = {
-  ...{ database, sessions, inbox, lease, log, imports, reader, janitor, deletion, outbox, feedback, received, keys, usage },
+  ...{
+    database,
+    sessions,
+    inbox,
+    lease,
+    log,
+    imports,
+    reader,
+    janitor,
+    deletion,
+    outbox,
+    feedback,
+    received,
+    keys,
+    usage,
+  },
 }
 
 /** SQLite in a file of its own, with a second connection as the other process; removed when closed. */

@@ -23,8 +23,8 @@ async function assistants(): Promise<readonly MessageResource[]> {
   return ((await response.json()) as { data: MessageResource[] }).data
 }
 
-async function found(query: string): Promise<readonly string[]> {
-  const response = await harness.http.send('GET', `/v1/search?q=weather&${query}`)
+async function found(query: string, text = 'weather'): Promise<readonly string[]> {
+  const response = await harness.http.send('GET', `/v1/search?q=${text}&${query}`)
   const { data } = (await response.json()) as { data: readonly { message_id: string }[] }
   return data.map(({ message_id: id }) => id)
 }
@@ -68,10 +68,12 @@ test('a rating changes nothing of where its message stands in search', async () 
   const rated = last()
   await harness.deliver(directMessage({ ts: '1600000009.000100', thread_ts: TS, text: 'And now?' }))
   await isDone()
-  const before = await found('role=assistant')
+  // Without words, what is newer comes first.
+  const before = await found('role=assistant', '')
   await harness.press({ message: rated, action: 'tooltrail_feedback', choice: 'positive', user: 'U1', channel: 'D1' })
-  expect(await found('role=assistant')).toEqual(before)
-  expect(await found('role=assistant&feedback=positive')).toEqual([before[1]])
+  expect(await found('role=assistant', '')).toEqual(before)
+  expect(await found('feedback=positive', '')).toEqual([before[1]])
+  expect(await found('feedback=positive')).toEqual([before[1]])
 })
 
 test('only allowed users of a workspace that is known may rate, and nothing but an answer', async () => {
@@ -101,7 +103,9 @@ test('a streamed answer, one that is posted whole, and one that goes on in more 
   await isDone()
   expect(asking()).toEqual([0])
   await harness.close()
-  await askAndWait({ script: [{ text: Array.from({ length: 900 }, (_, n) => `Sentence ${n} is short.`).join('\n\n') }] })
+  await askAndWait({
+    script: [{ text: Array.from({ length: 900 }, (_, n) => `Sentence ${n} is short.`).join('\n\n') }],
+  })
   expect(repliesOf(harness.slack, 'D1', TS).length).toBeGreaterThan(1)
   expect(asking()).toEqual([repliesOf(harness.slack, 'D1', TS).length - 1])
 })

@@ -139,7 +139,12 @@ function removeSome(
  * Replaces the scope of an assistant's texts, which alone may change later, where they stand: their age is that of the message.
  * Returns false, and changes nothing, for all others.
  */
-function rescope(database: Database, key: SessionKey, messageId: string, documents: readonly HistoryDocument[]): boolean {
+function rescope(
+  database: Database,
+  key: SessionKey,
+  messageId: string,
+  documents: readonly HistoryDocument[],
+): boolean {
   if (documents[0]?.role !== 'assistant') return false
   const rows = findSessionRows(database, key)
   const id = rows && findMessage(database, rows, key, messageId)
