@@ -22,6 +22,8 @@ const QUEUED_MS = 60_000
 const FIRST_RETRY_MS = 5_000
 const LONGEST_RETRY_MS = 600_000
 const MOST_FAILURES = 20
+/** A sweep finds what is due later than this, in milliseconds, without a hint of its own. */
+const SOON_MS = 60_000
 
 export interface DriverDependencies {
   readonly outbox: Outbox
@@ -34,6 +36,10 @@ export interface DriverDependencies {
   readonly channels: ReadonlyMap<string, Channel>
   readonly clock: Clock
   readonly logger: Logger
+  /** Sends a hint in so many milliseconds; left out where what is due is looked for every second. */
+  readonly hintLater?: (key: SessionKey, milliseconds: number) => Promise<void>
+  /** Told of each delivery that has failed for good. */
+  readonly noteFailure?: (delivery: Delivery) => void
 }
 
 export interface DeliveryDriver {
@@ -131,6 +137,8 @@ async function deliverOnce(
   try {
     const outcome = await outcomeOf(dependencies, channel, claim, run)
     await settle(claim, outcome)
+    if ('status' in outcome && outcome.status === 'failed') dependencies.noteFailure?.(claim.delivery)
+    if ('again' in outcome && !stopping.aborted) await hintSoon(dependencies, claim.delivery, outcome.again)
     return outcome.more === true
   } catch (error) {
     if (!(error instanceof ClaimLost)) throw error
@@ -188,6 +196,26 @@ async function outcomeOf(dependencies: DriverDependencies, channel: Channel, cla
     logger.error('a channel failed', error, { tenant, session, delivery: id, kind, failures })
     if (failures >= MOST_FAILURES) return { status: 'failed', failures }
     return { again: clock.now() + Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS), failures }
+  }
+}
+
+/** Has somebody look as soon as it is due, where the next sweep would be late. */
+async function hintSoon(
+  { hintLater, clock, logger }: DriverDependencies,
+  delivery: Delivery,
+  at: number,
+): Promise<void> {
+  const wait = at - clock.now()
+  if (hintLater === undefined || wait >= SOON_MS) return
+  const { tenant, session } = delivery
+  try {
+    await hintLater({ tenant, session }, Math.max(0, wait))
+  } catch (error) {
+    logger.warn('a hint for later was not sent: a sweep will find the delivery', {
+      tenant,
+      session,
+      error: String(error),
+    })
   }
 }
 

@@ -18,32 +18,40 @@ interface Dependencies {
 
 /**
  * Sends hints for deliveries that are due: retries whose time has come, and what dead processes and lost hints left. Each is then
- * postponed behind those that got none. Ends at `deadline` (milliseconds since 1970); the next sweep finds what is left.
+ * postponed behind those that got none. Ends at `deadline` (milliseconds since 1970); the next sweep finds what is left. Returns how
+ * many of them had got a hint before that nobody has followed.
  */
-export async function hintDueDeliveries(dependencies: Dependencies, deadline = Infinity): Promise<void> {
+export async function hintDueDeliveries(dependencies: Dependencies, deadline = Infinity): Promise<number> {
   const { outbox, clock } = dependencies
   const seen = new Set<string>()
+  let late = 0
   for (let page = 0; page < PAGES && clock.now() <= deadline; page++) {
     const due = await outbox.due(clock.now(), PAGE)
     const unseen = due.filter(({ key }) => !seen.has(`${key.tenant}/${key.session}/${key.id}`))
     for (const { key } of unseen) {
-      if (clock.now() > deadline) return
+      if (clock.now() > deadline) return late
       seen.add(`${key.tenant}/${key.session}/${key.id}`)
-      await hint(dependencies, key)
+      if (await hint(dependencies, key)) late++
     }
-    if (due.length < PAGE || unseen.length === 0) return
+    if (due.length < PAGE || unseen.length === 0) return late
   }
+  return late
 }
 
-/** Marked first: whoever gets the hint takes what is marked, although it is no longer due. */
-async function hint({ outbox, queue, clock, logger }: Dependencies, key: Parameters<Outbox['read']>[0]): Promise<void> {
+/** Marked first: whoever gets the hint takes what is marked, although it is no longer due. Returns whether it was marked before. */
+async function hint(
+  { outbox, queue, clock, logger }: Dependencies,
+  key: Parameters<Outbox['read']>[0],
+): Promise<boolean> {
   try {
     const delivery = await outbox.read(key)
-    if (delivery === undefined || (delivery.due ?? Infinity) > clock.now()) return
+    if (delivery === undefined || (delivery.due ?? Infinity) > clock.now()) return false
     const marked = await outbox.change(delivery, { owner: null, hinted: true, due: clock.now() + HINTED_MS })
     if (marked !== undefined) await queue.send({ tenant: key.tenant, session: key.session })
+    return delivery.hinted === true
   } catch (error) {
     logger.error('hinting at a delivery failed', error, { ...key })
+    return false
   }
 }
 

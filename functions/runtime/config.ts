@@ -152,6 +152,8 @@ const ofLoop = ofSearch.extend({
   TOOLTRAIL_MODEL_SECRET: text,
   TOOLTRAIL_STOP_MARGIN_SECONDS: z.coerce.number().positive(),
   TOOLTRAIL_CORS_ORIGINS: environment.shape.TOOLTRAIL_CORS_ORIGINS,
+  // No template sets it: functions are in no network of yours, so only another machine in place of AWS needs it.
+  TOOLTRAIL_ALLOWED_HOSTS: environment.shape.TOOLTRAIL_ALLOWED_HOSTS,
   SLACK_API_URL: environment.shape.SLACK_API_URL,
   SLACK_STREAM_SECONDS: environment.shape.SLACK_STREAM_SECONDS,
   ...capVariables,
@@ -197,6 +199,7 @@ export function readLoopSettings(variables: Variables = process.env) {
     modelSecret: values.TOOLTRAIL_MODEL_SECRET,
     stopMarginMs: values.TOOLTRAIL_STOP_MARGIN_SECONDS * 1000,
     corsOrigins: values.TOOLTRAIL_CORS_ORIGINS ?? [],
+    allowedHosts: values.TOOLTRAIL_ALLOWED_HOSTS ?? [],
     slack: slackPlace(values),
     caps: capSettings(values),
     /** Where the spans of runs go; absent: nowhere. */

@@ -4,7 +4,7 @@ import type { AgentServiceDependencies } from '../agent/intake/create-agent-serv
 import { createEventBus } from '../agent/following/event-bus.ts'
 import type { Channel } from '../delivery/channel.ts'
 import { createDeliveryDriver } from '../delivery/driver.ts'
-import type { DeliveryDriver } from '../delivery/driver.ts'
+import type { DeliveryDriver, DriverDependencies } from '../delivery/driver.ts'
 import { createHistorySearch } from '../history/search.ts'
 import { createSessionWorker } from '../agent/serving/session-worker.ts'
 import type { SessionWorker } from '../agent/serving/session-worker.ts'
@@ -32,6 +32,8 @@ export interface CoreSettings {
   readonly channels?: ReadonlyMap<string, Channel>
   /** Sees every event of the runs that this process executes. */
   readonly observe?: (key: SessionKey, event: RunEvent) => void
+  /** As `DriverDependencies` says. */
+  readonly deliver?: Pick<DriverDependencies, 'hintLater' | 'noteFailure'>
 }
 
 export interface Core {
@@ -43,7 +45,7 @@ export interface Core {
 /** What executes and accepts runs in a process, without servers and timers. */
 export function createCore(
   ports: CorePorts,
-  { agents, tools, remote, channels = new Map(), observe }: CoreSettings,
+  { agents, tools, remote, channels = new Map(), observe, deliver }: CoreSettings,
 ): Core {
   const bus = createEventBus()
   const history = createHistorySearch({ index: ports.index, reader: ports.reader })
@@ -58,6 +60,6 @@ export function createCore(
   const loop = { ...ports, agents, models, tools: registry, search: history.search, emit }
   const worker = createSessionWorker(loop)
   const service = createAgentService({ ...loop, worker, bus })
-  const deliveries = createDeliveryDriver({ ...ports, channels, follow: service.follow })
+  const deliveries = createDeliveryDriver({ ...ports, ...deliver, channels, follow: service.follow })
   return { worker, service, deliveries }
 }

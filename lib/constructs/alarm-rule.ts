@@ -36,8 +36,10 @@ export const most = { period: MINUTE, statistic: Stats.MAXIMUM }
 /** The sum of a minute. */
 export const sum = { period: MINUTE, statistic: Stats.SUM }
 
-/** What `functions/runtime/lambda/metrics.ts` counts because Lambda sees no failure: hints and batches that come again. */
-export const failed = (what: 'FailedHints' | 'FailedBatches', environment: string, over: Duration): Metric =>
+type FailureName = 'FailedHints' | 'FailedBatches' | 'FailedDeliveries' | 'LateDeliveries' | 'MissingSecrets'
+
+/** What `functions/runtime/lambda/metrics.ts` counts because Lambda sees no failure. */
+export const failed = (what: FailureName, environment: string, over: Duration): Metric =>
   new Metric({
     period: over,
     statistic: Stats.SUM,

@@ -1,12 +1,13 @@
 import { Duration } from 'aws-cdk-lib'
 import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch'
-import { MINUTE, most, sum, type AlarmRule } from './alarm-rule.ts'
+import { failed, MINUTE, most, sum, type AlarmRule } from './alarm-rule.ts'
 import { functionRules } from './function-alarms.ts'
 import type { Tooltrail } from './tooltrail.ts'
 
 /** What somebody must look at. */
 export const alarmRules = (tooltrail: Tooltrail): AlarmRule[] => [
   ...queueRules(tooltrail),
+  ...deliveryRules(tooltrail),
   ...indexRules(tooltrail),
   ...functionRules(tooltrail),
   ...tableRules(tooltrail),
@@ -59,6 +60,39 @@ function queueRules({ stores: { queue } }: Tooltrail): AlarmRule[] {
       description:
         'Hints wait for more than 5 minutes: too few workers may run at once. Look at the throttles of the worker, and ' +
         'ask AWS to raise the limit of concurrent executions of the account.',
+    },
+  ]
+}
+
+/** What runs owe to Slack and to receivers of callbacks. A failed one stays in the table, as a dead letter: it is listed there. */
+function deliveryRules({ environmentName }: Tooltrail): AlarmRule[] {
+  return [
+    {
+      name: 'failed-deliveries',
+      metric: failed('FailedDeliveries', environmentName, Duration.minutes(5)),
+      at: 1,
+      times: 1,
+      description:
+        'A callback or a reply has failed for good: a receiver was down for a day or wants no more, or Slack refused. Look ' +
+        'at GET /v1/callbacks?status=failed and at the log of the worker, then redeliver.',
+    },
+    {
+      name: 'late-deliveries',
+      metric: failed('LateDeliveries', environmentName, MINUTE),
+      at: 1,
+      times: 5,
+      description:
+        'Deliveries are due, and no worker takes them up although it got hints for five minutes. Look for errors in the log ' +
+        'of the worker, and at its throttles.',
+    },
+    {
+      name: 'missing-secrets',
+      metric: failed('MissingSecrets', environmentName, Duration.minutes(5)),
+      at: 1,
+      times: 1,
+      description:
+        'agents.json names secrets that the secret of the deployment lacks: a webhook, a callback, Slack or an MCP server ' +
+        'does not work. Look for their paths in the log of the api or the worker: npm run status shows them.',
     },
   ]
 }

@@ -3,6 +3,7 @@ import type { Channel, Outcome, Work } from '../../functions/delivery/channel.ts
 import type { Delivery } from '../../functions/domain/delivery.ts'
 import type { SessionKey } from '../../functions/domain/session.ts'
 import { createDeliveryDriver } from '../../functions/delivery/driver.ts'
+import { hintDueDeliveries } from '../../functions/delivery/due-deliveries.ts'
 import { openHttpHarness } from '../http/harness.ts'
 import type { HttpHarness } from '../http/harness.ts'
 import type { Turn } from '../agent/harness.ts'
@@ -161,4 +162,64 @@ test('a kind that no channel is configured for waits, and is not lost', async ()
   const { runId } = await harness.program.service.submit(session, submission, { here: true })
   await harness.program.service.settled(key, runId, new AbortController().signal)
   expect(await stored(runId)).toMatchObject({ kind: 'gone', status: 'pending' })
+})
+
+/** A delivery of a program that has stopped, and a driver like those of functions, which nobody wakes but hints. */
+async function openHinted(outcomes: readonly Outcome[]) {
+  await open({ begins: 'end', deliver: async () => ({ again: Date.now() + 900_000 }) })
+  const id = await submit()
+  await expect.poll(async () => (await stored(id))?.due).toBeGreaterThan(Date.now() + 100_000)
+  await harness.program.stop()
+  const told: { readonly hints: number[]; readonly failed: string[] } = { hints: [], failed: [] }
+  const left = [...outcomes]
+  const driver = createDeliveryDriver({
+    ...harness.ports,
+    channels: new Map([['paper', { begins: 'end', deliver: async () => left.shift() ?? { status: 'failed' } }]]),
+    follow: harness.program.service.follow,
+    async hintLater(_key, milliseconds) {
+      told.hints.push(Math.round(milliseconds / 1_000))
+      if (milliseconds < 2_000) throw new Error('the queue is down')
+    },
+    noteFailure: (delivery) => void told.failed.push(delivery.id),
+  })
+  const serve = async (): Promise<void> => {
+    const seen = await stored(id)
+    if (seen !== undefined) await harness.ports.outbox.change(seen, { due: 0 })
+    await driver.serve(key)
+    await driver.idle()
+  }
+  return { id, told, serve }
+}
+
+test('what is due before the next sweep gets a hint of its own, and only that', async () => {
+  const now = Date.now()
+  const { told, serve, id } = await openHinted([{ again: now + 30_000 }, { again: now + 120_000 }, { again: now }])
+  for (let attempt = 0; attempt < 3; attempt++) await serve()
+  // The last could not be sent: the sweep finds it.
+  expect(told.hints).toEqual([expect.closeTo(30, -1), 0])
+  expect(await stored(id)).toMatchObject({ status: 'pending', failures: 0 })
+  expect(told.failed).toEqual([])
+})
+
+test('a delivery that fails for good is told of once, and stays in the outbox', async () => {
+  const { told, serve, id } = await openHinted([{ status: 'failed' }])
+  await serve()
+  await serve()
+  expect(told.failed).toEqual([id])
+  expect(await stored(id)).toMatchObject({ status: 'failed' })
+})
+
+test('a sweep counts what was hinted at before and nobody has taken up', async () => {
+  const { serve, id } = await openHinted([{ status: 'delivered' }])
+  const seen = await stored(id)
+  if (seen !== undefined) await harness.ports.outbox.change(seen, { due: 0 })
+  let ahead = 0
+  const clock = { ...harness.ports.clock, now: () => Date.now() + ahead }
+  const sweep = (): Promise<number> =>
+    hintDueDeliveries({ ...harness.ports, clock, queue: { send: async () => undefined } })
+  expect(await sweep()).toBe(0)
+  ahead = 60_000
+  expect(await sweep()).toBe(1)
+  await serve()
+  expect(await sweep()).toBe(0)
 })

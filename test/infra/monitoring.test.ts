@@ -70,6 +70,7 @@ describe('the alarms', () => {
     expect(alarms.map((alarm) => String(alarm['AlarmName'])).toSorted()).toEqual(
       [
         ...['dead-letters', 'poison', 'oldest-hint', 'given-up', 'iterator-age', 'index-lag', 'server-errors'],
+        ...['failed-deliveries', 'late-deliveries', 'missing-secrets'],
         ...['failed-hints', 'failed-batches', 'sweeper-silence', 'table-throttles'],
         ...['search-capacity', 'indexing-capacity'],
         ...['api', 'worker', 'indexer', 'sweeper'].flatMap((name) => [`${name}-errors`, `${name}-throttles`]),
@@ -105,6 +106,9 @@ describe('the alarms', () => {
   test.each([
     ['failed-hints', "createFailureMetric('dev', 'FailedHints')()"],
     ['failed-batches', "createFailureMetric('dev', 'FailedBatches')()"],
+    ['failed-deliveries', "createFailureMetric('dev', 'FailedDeliveries')()"],
+    ['late-deliveries', "createFailureMetric('dev', 'LateDeliveries')(3)"],
+    ['missing-secrets', "createFailureMetric('dev', 'MissingSecrets')()"],
   ])('of %s watch the very metric that the function tells', (name, statement) => {
     const [told] = emitted(`metrics.${statement}`)
     const alarm = alarmOf(dev, name)

@@ -86,7 +86,8 @@ export function createProgram(
       const logger = { ...ports.logger, begin: () => undefined, identify: () => undefined }
       const metrics = { flush: () => undefined }
       const traces = Promise.resolve({ flush: async () => undefined })
-      const loop = { ports, worker, deliveries, logger, metrics, traces, stopMarginMs: STOP_MARGIN_MS }
+      const checkSecrets = async (): Promise<void> => undefined
+      const loop = { ports, worker, deliveries, logger, metrics, traces, checkSecrets, stopMarginMs: STOP_MARGIN_MS }
       await invoke(loop, context, hops, work)
     },
     serve,

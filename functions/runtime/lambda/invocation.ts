@@ -24,6 +24,8 @@ export interface Invoked {
   readonly metrics: Pick<RunMetrics, 'flush'>
   /** Resolves once spans are recorded, where they are. */
   readonly traces: Promise<Pick<TraceExport, 'flush'>>
+  /** Says once a process which secrets are missing. Never rejects. */
+  readonly checkSecrets: () => Promise<void>
   readonly stopMarginMs: number
 }
 
@@ -42,6 +44,7 @@ export async function invoke<Result>(
   const traces = await loop.traces
   const over = new AbortController()
   logger.begin(context)
+  const checked = loop.checkSecrets()
   worker.resume()
   deliveries.resume()
   const before = (margin: number, step: () => unknown): Promise<unknown> =>
@@ -55,6 +58,7 @@ export async function invoke<Result>(
     await deliveries.idle()
     over.abort()
     await handedOver
+    await checked
     metrics.flush()
     // Before Lambda freezes the process: its timers stand still then.
     await traces.flush()

@@ -1,6 +1,7 @@
 import { createSystemClock } from '../../adapters/memory/system-clock.ts'
 import { createOpenSearchClient } from '../../adapters/opensearch/client.ts'
 import { createOpenSearchHistoryIndex } from '../../adapters/opensearch/history-index.ts'
+import { createLateHints } from '../../adapters/sqs/late-hint.ts'
 import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
 import type { HistoryIndex } from '../../ports/history-index.ts'
 import { readAgents, readChannels, readSlack } from '../agents-file.ts'
@@ -20,36 +21,46 @@ import { openSlack } from '../open-slack.ts'
 import { openTraces } from '../open-traces.ts'
 import { checkSlack, slackSecrets } from '../slack-settings.ts'
 import { createLambdaLogger } from './logger.ts'
-import { createRunMetrics } from './metrics.ts'
-
-/** The functions are in no network of yours: no server with an internal address could be reached from there. */
-const NO_HOSTS: readonly string[] = []
+import { createFailureMetric, createRunMetrics } from './metrics.ts'
+import { createSecretsCheck } from './missing-secrets.ts'
 
 /** Everything that executes runs in a function, created once for all its invocations. */
 export function openLoop(settings: LoopSettings) {
-  const { environment, region } = settings
+  const { environment, region, allowedHosts } = settings
   const clock = createSystemClock()
   const logger = createLambdaLogger(settings.logLevel, environment)
   const dynamodb = openDynamo(settings)
   const credentials = () => dynamodb.config.credentials()
   const { rows, ports } = createAwsStores({ ...settings, dynamodb, outputs: openOutputsLate(settings), clock })
   const report = (error: unknown): void => logger.warn('the run queue failed', { error: String(error) })
-  const queue = createSqsRunQueue({ client: openSqs(settings), queueUrl: settings.queueUrl, clock, report })
+  const sqs = { client: openSqs(settings), queueUrl: settings.queueUrl }
+  const queue = createSqsRunQueue({ ...sqs, clock, report })
   const tools = builtInTools()
   const agents = readAgents(settings.agentsFile, {
     model: settings.model,
     tools,
     defaultTools: withoutHttpFetch(tools),
   })
-  checkServers(agents.values(), { allowedHosts: NO_HOSTS })
+  checkServers(agents.values(), { allowedHosts })
   const slackSettings = readSlack(settings.agentsFile)
   checkSlack(slackSettings, agents)
   const channels = channelsOf(settings, agents)
   const named = [...secretsOf(agents.values()), ...slackSecrets(slackSettings), ...secretsOfChannels(channels)]
   const secret = openSecret(clientOptions(settings, undefined), settings.modelSecret, named)
   const secrets = async () => (await secret.read()).named
+  const checkSecrets = createSecretsCheck(secret, {
+    checks: [
+      (read) => checkServers(agents.values(), { allowedHosts, secret: read }),
+      (read) => checkSlack(slackSettings, agents, read),
+      (read) => checkChannels(channels, { agents, allowedHosts, secret: read }),
+    ],
+    names: named,
+    logger,
+    count: createFailureMetric(environment, 'MissingSecrets'),
+  })
   const models = createSecretModels({ secret, bedrock: { region, credentials }, logger })
   const metrics = createRunMetrics(environment, agents)
+  const countFailed = createFailureMetric(environment, 'FailedDeliveries')
   const { traceEndpoint: endpoint } = settings
   const headers = async () => (await secret.read()).traceHeaders
   const traces = openTraces(endpoint === undefined ? undefined : { endpoint, headers, environment }, { clock, logger })
@@ -61,22 +72,23 @@ export function openLoop(settings: LoopSettings) {
     index: openIndex(settings, credentials),
   }
   // What comes from Slack is executed by the worker: Slack waits three seconds at most.
-  const places = { ...settings.slack, settings: slackSettings, allowedHosts: NO_HOSTS }
+  const places = { ...settings.slack, settings: slackSettings, allowedHosts }
   const slack = openSlack({ ...places, agents, here: false, secrets }, all)
   const core = createCore(all, {
     agents,
     tools,
-    remote: withMcpTools({ ...all, agents, allowedHosts: NO_HOSTS, secrets }),
-    channels: new Map([...slack.channels, ...openChannels({ ...all, channels, allowedHosts: NO_HOSTS, secrets })]),
+    remote: withMcpTools({ ...all, agents, allowedHosts, secrets }),
+    channels: new Map([...slack.channels, ...openChannels({ ...all, channels, allowedHosts, secrets })]),
     observe(key, event) {
       logger.identify({ tenant: key.tenant, session: key.session, run: event.runId })
       metrics.observe(event)
     },
+    deliver: { hintLater: createLateHints(sqs), noteFailure: () => countFailed() },
   })
   const from = { ...all, agents, channels, secrets, here: false }
   const doors = [slack.door(core.service), ...openDoors(from, core.service)]
   const { stopMarginMs } = settings
-  return { ports: all, rows, agents, channels, doors, metrics, traces, logger, stopMarginMs, ...core }
+  return { ports: all, rows, agents, channels, doors, metrics, traces, checkSecrets, logger, stopMarginMs, ...core }
 }
 
 function openIndex({ search, region }: LoopSettings, credentials: Parameters<typeof signingOf>[2]): HistoryIndex {
@@ -85,8 +97,8 @@ function openIndex({ search, region }: LoopSettings, credentials: Parameters<typ
   return createOpenSearchHistoryIndex({ client, alias })
 }
 
-function channelsOf({ agentsFile }: LoopSettings, agents: ReadonlyMap<string, unknown>): ChannelSettings {
+function channelsOf({ agentsFile, allowedHosts }: LoopSettings, agents: ReadonlyMap<string, unknown>): ChannelSettings {
   const channels = readChannels(agentsFile)
-  checkChannels(channels, { agents, allowedHosts: NO_HOSTS })
+  checkChannels(channels, { agents, allowedHosts })
   return channels
 }

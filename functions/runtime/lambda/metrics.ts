@@ -61,13 +61,15 @@ export function createLagMetric(environment: string): (milliseconds: number) => 
   }
 }
 
-/**
- * Counts what failed and will be delivered again. Lambda does not count it: the invocation that reports it succeeds.
- */
-export function createFailureMetric(environment: string, name: 'FailedHints' | 'FailedBatches'): () => void {
+/** What is counted because Lambda sees no failure: the invocation that tells of it succeeds. */
+type FailureName = 'FailedHints' | 'FailedBatches' | 'FailedDeliveries' | 'LateDeliveries' | 'MissingSecrets'
+
+/** Counts what failed; nothing is written for none. */
+export function createFailureMetric(environment: string, name: FailureName): (count?: number) => void {
   const metrics = createMetrics({ environment })
-  return () => {
-    metrics.addMetric(name, MetricUnit.Count, 1)
+  return (count = 1) => {
+    if (count === 0) return
+    metrics.addMetric(name, MetricUnit.Count, count)
     metrics.publishStoredMetrics()
   }
 }

@@ -13,6 +13,7 @@ import { openOutputsLate } from '../aws/late-outputs.ts'
 import { createAwsStores } from '../aws/stores.ts'
 import type { SweeperSettings } from '../config.ts'
 import { createLambdaLogger } from './logger.ts'
+import { createFailureMetric } from './metrics.ts'
 
 /** Milliseconds kept free at the end of the function's time for a request that is under way. */
 const MARGIN_MS = 15_000
@@ -68,11 +69,12 @@ export function createSweeperHandler(settings: SweeperSettings): (event: unknown
   const { ports } = createAwsStores({ ...settings, dynamodb: openDynamo(settings), outputs, clock })
   const report = (error: unknown): void => logger.warn('the run queue failed', { error: String(error) })
   const queue = createSqsRunQueue({ client: openSqs(settings), queueUrl: settings.queueUrl, clock, report })
+  const countLate = createFailureMetric(settings.environment, 'LateDeliveries')
   return async (_event, context) => {
     logger.begin(context)
     const deadline = clock.now() + context.getRemainingTimeInMillis() - MARGIN_MS
     // Each gets a share of the time.
-    await hintDueDeliveries({ ...ports, queue, logger }, (clock.now() + deadline) / 2)
+    countLate(await hintDueDeliveries({ ...ports, queue, logger }, (clock.now() + deadline) / 2))
     await sweep({ ...ports, queue, logger }, deadline)
     if (Math.floor(clock.now() / 60_000) % LOOK_EVERY_MINUTES === 0)
       await stripFailures(settings, stripDeleted(isDeleted(ports.sessions)), clock.now() - LOOK_BACK_MS)

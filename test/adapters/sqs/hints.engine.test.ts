@@ -2,6 +2,7 @@ import { CreateQueueCommand, GetQueueAttributesCommand, SendMessageCommand } fro
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import { encodeHint } from '../../../functions/adapters/sqs/hint.ts'
+import { createLateHints } from '../../../functions/adapters/sqs/late-hint.ts'
 import { createSqsRunQueue } from '../../../functions/adapters/sqs/run-queue.ts'
 import { serveHint } from '../../../functions/agent/serving/serve-hint.ts'
 import { sweep } from '../../../functions/agent/serving/sweeper.ts'
@@ -57,6 +58,17 @@ withEngines(['sqs'], ({ sqs }) => {
       eventually(async () => {
         for (const run of runs) expect((await harness.ports.reader.run(key, run))?.status).toBe('completed')
       })
+
+    test('a hint for later comes, and not before its time', async () => {
+      const key = await session('later')
+      const run = await enqueue(key)
+      const begun = Date.now()
+      await createLateHints({ client, queueUrl })(key, 1_500)
+      const consuming = consume()
+      await hasEnded(key, [run])
+      expect(Date.now() - begun).toBeGreaterThanOrEqual(1_500)
+      await consuming.stop()
+    })
 
     test('doubled, reordered and late ones: every input is executed once, in its order', async () => {
       const [one, two] = [await session('one'), await session('two')]

@@ -46,7 +46,7 @@ function invoked({ ports, worker }: Harness, begun: Promise<void> = Promise.reso
     seen,
     loop: {
       ports: { clock: { ...ports.clock, sleep }, queue },
-      ...{ worker, deliveries: NO_DELIVERIES, logger, metrics, traces },
+      ...{ worker, deliveries: NO_DELIVERIES, logger, metrics, traces, checkSecrets: async () => undefined },
       stopMarginMs: 1_000,
     },
   }
