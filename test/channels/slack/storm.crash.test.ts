@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest'
+import { randomNumbers } from '../../e2e/crashes/random-numbers.ts'
+import { localBackend } from '../../e2e/local-backend.ts'
+import { startProgram } from '../../e2e/program.ts'
+import { directMessage, signedHeaders, SIGNING_SECRET } from '../../slack-server/slack-events.ts'
+import { BOT_TOKEN, startSlackServer } from '../../slack-server/slack-server.ts'
+import { repliesOf, wholeText } from './reply-fixture.ts'
+
+const PROCESSES = 4
+const THREADS = 25
+/** Slack's limits count calls by channel. */
+const CHANNELS = 5
+/** Of each message. */
+const DELIVERIES = 10
+/** The Slack of this test gives up on the whole after so many milliseconds. */
+const OVER_MS = 300_000
+const SEED = Number(process.env['STORM_SEED'] ?? 20_261_123)
+
+interface Thread {
+  readonly channel: string
+  readonly first: string
+  readonly second: string
+}
+
+test(
+  'a storm of repeated deliveries to four processes, with a Slack that fails at random: one reply each, threads in order',
+  async () => {
+    const random = randomNumbers(SEED)
+    const [slack, place] = await Promise.all([startSlackServer(), localBackend.open()])
+    const env = {
+      ...place.env,
+      MODEL: 'demo/demo',
+      SLACK_BOT_TOKEN: BOT_TOKEN,
+      SLACK_SIGNING_SECRET: SIGNING_SECRET,
+      SLACK_API_URL: slack.apiUrl,
+      TOOLTRAIL_ALLOWED_HOSTS: slack.host,
+    }
+    const programs = await Promise.all(Array.from({ length: PROCESSES }, () => startProgram({ env })))
+    const pick = () => programs[Math.floor(random() * PROCESSES)] ?? programs[0]
+
+    /** Delivers until it is taken, as Slack does; returns how often that took. */
+    async function deliver(event: object): Promise<number> {
+      const body = JSON.stringify(event)
+      for (let attempt = 1; ; attempt++) {
+        const headers = { ...signedHeaders(body), 'x-slack-retry-num': String(attempt) }
+        const { status } = await fetch(`${pick()?.client.url}/slack/events`, { method: 'POST', body, headers })
+        if (status === 200) return attempt
+        expect(status).toBe(503)
+      }
+    }
+
+    try {
+      const threads = Array.from({ length: THREADS }, (_, number): Thread => {
+        const channel = `D${1 + (number % CHANNELS)}`
+        const first = slack.write({ channel, user: 'U1', text: 'hello' })
+        return { channel, first, second: slack.write({ channel, user: 'U1', text: 'more', thread_ts: first }) }
+      })
+      slack.fault = () => {
+        const draw = random()
+        return draw < 0.05
+          ? 'busy'
+          : draw < 0.1
+            ? 'broken'
+            : draw < 0.15
+              ? 'silent'
+              : draw < 0.2
+                ? 'ignored'
+                : undefined
+      }
+      const waves = [
+        threads.map(({ channel, first: ts }) => directMessage({ channel, ts, text: 'hello' })),
+        threads.map(({ channel, first, second: ts }) => directMessage({ channel, ts, thread_ts: first, text: 'more' })),
+      ]
+      for (const events of waves)
+        await Promise.all(events.flatMap((event) => Array.from({ length: DELIVERIES }, () => deliver(event))))
+      for (const { channel, first } of threads) {
+        const runs = (): string[] => [
+          ...new Set(repliesOf(slack, channel, first).map(({ metadata }) => metadata.event_payload.run_id)),
+        ]
+        await expect.poll(() => runs().length, { timeout: OVER_MS, interval: 250 }).toBe(2)
+        // In order, and nothing of the bot beside the replies; what is being corrected may take a moment.
+        const session = `slack-T1-${channel}-${first}`
+        await expect
+          .poll(async () => wholeText(slack, channel, first) === (await answersOf(session)), { timeout: OVER_MS })
+          .toBe(true)
+        expect(runs()).toEqual(runs().toSorted())
+        expect(slack.replies(channel, first)).toEqual(repliesOf(slack, channel, first))
+      }
+    } catch (error) {
+      throw new Error(`seed ${SEED}: ${programs.map((program) => program.log()).join('\n')}`, { cause: error })
+    } finally {
+      await Promise.all(programs.map((program) => program.kill()))
+      await Promise.all([slack.close(), place.remove()])
+    }
+
+    /** What the log says that the thread's replies are. */
+    async function answersOf(session: string): Promise<string> {
+      const messages = (await programs[0]?.client.messages(session)) ?? []
+      const texts = Map.groupBy(
+        messages.filter(({ role }) => role === 'assistant'),
+        ({ run_id: run }) => run,
+      )
+      return [...texts.values()]
+        .map((rounds) => rounds.map(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? part.text : []))))
+        .map((rounds) => rounds.flat().join('\n\n'))
+        .join('')
+    }
+  },
+  2 * OVER_MS,
+)
