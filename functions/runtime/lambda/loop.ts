@@ -3,7 +3,9 @@ import { createOpenSearchClient } from '../../adapters/opensearch/client.ts'
 import { createOpenSearchHistoryIndex } from '../../adapters/opensearch/history-index.ts'
 import { createLateHints } from '../../adapters/sqs/late-hint.ts'
 import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { HistoryIndex } from '../../ports/history-index.ts'
+import type { Tools } from '../../ports/tool.ts'
 import { readAgents, readChannels, readSlack } from '../agents-file.ts'
 import { clientOptions, openDynamo, openSqs, signingOf } from '../aws/clients.ts'
 import { openOutputsLate } from '../aws/late-outputs.ts'
@@ -11,7 +13,6 @@ import { createSecretModels, openSecret } from '../aws/secrets.ts'
 import { createAwsStores } from '../aws/stores.ts'
 import { builtInTools, withoutHttpFetch } from '../built-in-tools.ts'
 import { checkChannels, secretsOfChannels } from '../channel-settings.ts'
-import type { ChannelSettings } from '../channel-settings.ts'
 import { openChannels, openDoors } from '../channels.ts'
 import type { LoopSettings } from '../config.ts'
 import { createCore } from '../core.ts'
@@ -23,6 +24,7 @@ import { checkSlack, slackSecrets } from '../slack-settings.ts'
 import { createLambdaLogger } from './logger.ts'
 import { createFailureMetric, createRunMetrics } from './metrics.ts'
 import { createSecretsCheck } from './missing-secrets.ts'
+import type { SecretsUse } from './missing-secrets.ts'
 
 /** Everything that executes runs in a function, created once for all its invocations. */
 export function openLoop(settings: LoopSettings) {
@@ -36,28 +38,11 @@ export function openLoop(settings: LoopSettings) {
   const sqs = { client: openSqs(settings), queueUrl: settings.queueUrl }
   const queue = createSqsRunQueue({ ...sqs, clock, report })
   const tools = builtInTools()
-  const agents = readAgents(settings.agentsFile, {
-    model: settings.model,
-    tools,
-    defaultTools: withoutHttpFetch(tools),
-  })
-  checkServers(agents.values(), { allowedHosts })
-  const slackSettings = readSlack(settings.agentsFile)
-  checkSlack(slackSettings, agents)
-  const channels = channelsOf(settings, agents)
-  const named = [...secretsOf(agents.values()), ...slackSecrets(slackSettings), ...secretsOfChannels(channels)]
+  const { agents, slackSettings, channels, named, checks } = readAgentsFile(settings, tools)
   const secret = openSecret(clientOptions(settings, undefined), settings.modelSecret, named)
   const secrets = async () => (await secret.read()).named
-  const checkSecrets = createSecretsCheck(secret, {
-    checks: [
-      (read) => checkServers(agents.values(), { allowedHosts, secret: read }),
-      (read) => checkSlack(slackSettings, agents, read),
-      (read) => checkChannels(channels, { agents, allowedHosts, secret: read }),
-    ],
-    names: named,
-    logger,
-    count: createFailureMetric(environment, 'MissingSecrets'),
-  })
+  const count = createFailureMetric(environment, 'MissingSecrets')
+  const checkSecrets = createSecretsCheck(secret, { checks, names: named, logger, count })
   const models = createSecretModels({ secret, bedrock: { region, credentials }, logger })
   const metrics = createRunMetrics(environment, agents)
   const countFailed = createFailureMetric(environment, 'FailedDeliveries')
@@ -97,8 +82,17 @@ function openIndex({ search, region }: LoopSettings, credentials: Parameters<typ
   return createOpenSearchHistoryIndex({ client, alias })
 }
 
-function channelsOf({ agentsFile, allowedHosts }: LoopSettings, agents: ReadonlyMap<string, unknown>): ChannelSettings {
+/** What the agents' file says, checked as far as that goes without secrets; `checks` look at them, too. */
+function readAgentsFile({ agentsFile, model, allowedHosts }: LoopSettings, tools: Tools) {
+  const agents = readAgents(agentsFile, { model, tools, defaultTools: withoutHttpFetch(tools) })
+  const slackSettings = readSlack(agentsFile)
   const channels = readChannels(agentsFile)
-  checkChannels(channels, { agents, allowedHosts })
-  return channels
+  const checks: readonly SecretsUse[] = [
+    (secret) => checkServers(agents.values(), { allowedHosts, ...definedFields({ secret }) }),
+    (secret) => checkSlack(slackSettings, agents, secret),
+    (secret) => checkChannels(channels, { agents, allowedHosts, ...definedFields({ secret }) }),
+  ]
+  for (const check of checks) check()
+  const named = [...secretsOf(agents.values()), ...slackSecrets(slackSettings), ...secretsOfChannels(channels)]
+  return { agents, slackSettings, channels, named, checks }
 }

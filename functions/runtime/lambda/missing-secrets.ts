@@ -3,11 +3,11 @@ import type { Secret } from '../aws/secrets.ts'
 import { slackSecrets } from '../slack-settings.ts'
 import { DEFAULT_SLACK } from '../../channels/slack/settings.ts'
 
-type Check = (read: (name: string) => string | undefined) => void
+/** Throws what is wrong with settings; with `read`, also what is wrong with the secrets that they name. */
+export type SecretsUse = (read?: (name: string) => string | undefined) => void
 
 interface Dependencies {
-  /** Each throws what is wrong with its settings. */
-  readonly checks: readonly Check[]
+  readonly checks: readonly SecretsUse[]
   /** Secrets that the settings name, and those of every Slack app. */
   readonly names: readonly string[]
   readonly logger: Pick<Logger, 'error'>

@@ -18,7 +18,7 @@ async function said(fields: object | undefined, needed: readonly string[], names
     { name: 'models', read },
     {
       checks: needed.map((name) => (secret) => {
-        if (secret(name) === undefined) throw new SettingsError(`webhooks.one: there is no variable ${name}`)
+        if (secret?.(name) === undefined) throw new SettingsError(`webhooks.one: there is no variable ${name}`)
       }),
       names,
       logger: { error: (message, error) => void lines.push(`${message}: ${(error as Error).message}`) },
