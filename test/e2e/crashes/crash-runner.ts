@@ -8,8 +8,11 @@ import { EndedEarly, startProgram } from '../program.ts'
 import type { Knowledge } from './durable-client.ts'
 import { BROKEN_STREAM, createDurableClient, newKnowledge } from './durable-client.ts'
 import type { Fault } from './faults.ts'
+import { openReceiver } from '../../channels/receiver.ts'
+import type { Receiver } from '../../channels/receiver.ts'
 import { expectGone, expectWhole } from './invariants.ts'
 import type { Scenario } from './scenarios.ts'
+import { callbacksTo, expectTold } from './told.ts'
 
 /** Further than a lease lasts: whoever was killed holds nothing any more. */
 const SHIFT_MS = 70_000
@@ -34,6 +37,8 @@ export interface CrashBench {
   readonly backend: Backend
   readonly place: Place
   readonly effects: string
+  /** Gets the callbacks of sessions. */
+  readonly receiver: Receiver
   start(fault?: Fault): Promise<RunningProgram>
   /** Whatever starts from now on has a clock that is further ahead than a lease lasts. */
   letLeasesEnd(): void
@@ -49,9 +54,11 @@ export async function createCrashBench(modelBaseUrl: string, backend: Backend, h
   const agents = join(folder, 'agents.json')
   const effects = join(folder, 'effects.txt')
   const trace = join(folder, 'trace.txt')
+  const receiver = await openReceiver()
   await writeFile(
     agents,
     JSON.stringify({
+      callbacks: callbacksTo(receiver),
       agents: {
         default: { tools: TOOLS },
         brief: { tools: TOOLS, policies: { max_rounds: 2 } },
@@ -72,6 +79,7 @@ export async function createCrashBench(modelBaseUrl: string, backend: Backend, h
     backend,
     place,
     effects,
+    receiver,
     start: (fault) =>
       startProgram({
         composition: COMPOSITION,
@@ -81,6 +89,7 @@ export async function createCrashBench(modelBaseUrl: string, backend: Backend, h
           MODEL_BASE_URL: modelBaseUrl,
           TOOLTRAIL_AGENTS: agents,
           EFFECTS: effects,
+          TOOLTRAIL_ALLOWED_HOSTS: receiver.host,
           CLOCK_SHIFT_MS: String(shift),
           TRACE: trace,
           HURRY: String(hurry),
@@ -97,6 +106,7 @@ export async function createCrashBench(modelBaseUrl: string, backend: Backend, h
       return lines.flatMap(([of, kind = '']) => (of === session ? [kind] : []))
     },
     async remove() {
+      await receiver.close()
       await place.remove()
       await rm(folder, { recursive: true, force: true })
     },
@@ -142,8 +152,9 @@ export async function check(
   scenario: Scenario,
   knows: Knowledge,
 ): Promise<void> {
-  if (scenario.deletes === true) await expectGone(program.client, knows, bench)
-  else await expectWhole(program.client, knows, bench)
+  if (scenario.deletes === true) return expectGone(program.client, knows, bench)
+  await expectWhole(program.client, knows, bench)
+  if (scenario.told !== undefined) await expectTold(program.client, knows, bench.receiver, scenario.told)
 }
 
 /**

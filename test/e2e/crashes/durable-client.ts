@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Client, Message, RunBody } from '../client.ts'
 import type { SentEvent } from '../event-text.ts'
 import { readEvents } from '../event-text.ts'
+import type { ListedCallback } from './told.ts'
 
 /** The error of a stream that ended before its run did. */
 export const BROKEN_STREAM = 'the stream broke off'
@@ -64,6 +65,8 @@ export interface DurableClient {
   untilPaused(run: string): Promise<boolean>
   /** Waits until the run's first call is in the log, or it has ended without one. */
   untilCalls(run: string): Promise<void>
+  /** Waits until the receiver has taken all callbacks of the session. */
+  untilTold(): Promise<void>
   stop(run: string): Promise<void>
   readRun(run: string): Promise<RunBody>
 }
@@ -171,6 +174,13 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
         const { status } = await readRun(run)
         if (status === 'paused' || ENDED.includes(status)) return status === 'paused'
         await sleep(20)
+      }
+    },
+    async untilTold() {
+      for (;;) {
+        const callbacks = await client.all<ListedCallback>(`/v1/callbacks?limit=100&session=${knows.session}`)
+        if (callbacks.every(({ status }) => status === 'delivered')) return
+        await sleep(50)
       }
     },
     async stop(run) {

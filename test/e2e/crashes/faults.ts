@@ -14,7 +14,10 @@ export interface Fault {
   readonly stops?: boolean
 }
 
-type StepPorts = Pick<Ports, 'sessions' | 'inbox' | 'lease' | 'log' | 'janitor' | 'deletion' | 'outputs' | 'imports'>
+type StepPorts = Pick<
+  Ports,
+  'sessions' | 'inbox' | 'lease' | 'log' | 'janitor' | 'deletion' | 'outputs' | 'imports' | 'outbox'
+>
 
 /** Every port method that changes what is stored. */
 const STEPS: { readonly [name in keyof StepPorts]: readonly (keyof StepPorts[name] & string)[] } = {
@@ -36,6 +39,7 @@ const STEPS: { readonly [name in keyof StepPorts]: readonly (keyof StepPorts[nam
   deletion: ['tombstone', 'removeRows', 'markRemoved', 'finish'],
   outputs: ['put', 'removeAll'],
   imports: ['append'],
+  outbox: ['add', 'change'],
 }
 
 /** The kinds of those steps: `<port>.<method>`. */
@@ -97,6 +101,7 @@ export function createFaultPoints(fault: Fault | undefined, trace: string, datab
       deletion: wrap(ports.deletion, 'deletion', STEPS.deletion),
       outputs: wrap(ports.outputs, 'outputs', STEPS.outputs),
       imports: wrap(ports.imports, 'imports', STEPS.imports),
+      outbox: wrap(ports.outbox, 'outbox', STEPS.outbox),
     }),
     tool: (tool) => ({
       ...tool,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DurableClient } from './durable-client.ts'
+import { CALLBACK_NAME } from './told.ts'
 import { importOnce } from './imported-turns.ts'
 import { forgive, inputText, marksOf } from './scripted-model.ts'
 
@@ -10,6 +11,8 @@ export interface Scenario {
   readonly deletes?: boolean
   /** It has so many steps that only each so-manieth is tried. */
   readonly stride?: number
+  /** The types of the callbacks that a receiver has got in the end, in their order. */
+  readonly told?: readonly string[]
   drive(client: DurableClient): Promise<void>
 }
 
@@ -127,6 +130,18 @@ export const scenarios: readonly Scenario[] = [
       await client.stop(paused)
       if (isPaused) client.knows.stopped.add(paused)
       await client.finish(paused)
+    },
+  },
+  {
+    name: 'callback',
+    told: ['run.paused', 'run.completed'],
+    async drive(client) {
+      await client.openSession()
+      const body = { tools: [CLIENT_TOOL], callback: CALLBACK_NAME }
+      const run = await submit(client, 'first', 'ask', body, false)
+      await client.untilPaused(run)
+      await client.finish(run)
+      await client.untilTold()
     },
   },
   {
