@@ -25,19 +25,24 @@ const variables = (
 }
 const MODEL = { MODEL: 'openai-compatible/scripted' }
 
-const CHANGES: readonly Change[] = [
+/** `channels`: where Slack, receivers and the agents' file of this suite are. */
+const changesWith = (channels: Readonly<Record<string, string>>): readonly Change[] => [
   {
     resource: /^TooltrailApi[0-9A-F]{8}$/,
     type: 'AWS::Lambda::Function',
-    why: 'a model behind HTTP, whose address and key stand in the secret, in place of the built-in one, which needs neither',
-    apply: (properties) => variables(properties, MODEL),
+    why: 'a model behind HTTP, whose address and key stand in the secret, in place of the built-in one, which needs neither; agents with channels, to a Slack and a receiver on this machine',
+    apply: (properties) => variables(properties, { ...MODEL, ...channels }),
   },
   {
     resource: /^TooltrailWorker[0-9A-F]{8}$/,
     type: 'AWS::Lambda::Function',
-    why: 'the same model; and nobody waits for ten minutes until a run is handed on',
+    why: 'the same model and channels; and nobody waits for ten minutes until a run is handed on',
     apply: (properties) => ({
-      ...variables(properties, { ...MODEL, TOOLTRAIL_STOP_MARGIN_SECONDS: String(STOP_MARGIN_SECONDS) }),
+      ...variables(properties, {
+        ...MODEL,
+        ...channels,
+        TOOLTRAIL_STOP_MARGIN_SECONDS: String(STOP_MARGIN_SECONDS),
+      }),
       Timeout: WORKER_SECONDS,
     }),
   },
@@ -50,18 +55,19 @@ const CHANGES: readonly Change[] = [
 ]
 
 /** The assembly with the declared changes. Throws when one of them changes nothing. */
-export function withDeclaredChanges(assembly: Assembly): Assembly {
+export function withDeclaredChanges(assembly: Assembly, channels: Readonly<Record<string, string>>): Assembly {
+  const changes = changesWith(channels)
   const changed = new Set<Change>()
   const stacks = [...assembly.stacks].map(([name, template]): [string, Template] => {
     const resources = Object.entries(template.Resources).map(([id, resource]): [string, Resource] => {
-      const change = CHANGES.find((one) => one.type === resource.Type && one.resource.test(id))
+      const change = changes.find((one) => one.type === resource.Type && one.resource.test(id))
       if (change === undefined) return [id, resource]
       changed.add(change)
       return [id, { ...resource, Properties: change.apply(resource.Properties) }]
     })
     return [name, { ...template, Resources: Object.fromEntries(resources) }]
   })
-  const stale = CHANGES.find((change) => !changed.has(change))
+  const stale = changes.find((change) => !changed.has(change))
   if (stale !== undefined) throw new Error(`nothing in the templates is ${String(stale.resource)}`)
   return { ...assembly, stacks: new Map(stacks) }
 }

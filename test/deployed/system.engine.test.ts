@@ -3,6 +3,7 @@ import { withEngines } from '../engines/with-engines.ts'
 import { synthesise } from './cloud/assembly.ts'
 import type { Assembly } from './cloud/assembly.ts'
 import { declareAccess } from './rules/access.ts'
+import { declareChannels } from './rules/channels.ts'
 import { declareHistory, deleteAndWriteLate } from './rules/history.ts'
 import { declarePermissions } from './rules/permissions.ts'
 import { declarePutAside } from './rules/put-aside.ts'
@@ -51,6 +52,10 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
         () => system,
         () => killed,
       )
+    })
+
+    describe('Slack, webhooks and callbacks', () => {
+      declareChannels(() => system)
     })
 
     describe('what is told of it', () => {

@@ -11,6 +11,8 @@ import type { Deployment, Engines } from './cloud/deployment.ts'
 import type { FunctionPool } from './cloud/function-pool.ts'
 import { RETRY_SECONDS, withDeclaredChanges } from './declared-changes.ts'
 import { startModel } from './model-script.ts'
+import { openOutside } from './outside.ts'
+import type { Outside } from './outside.ts'
 
 export const ENVIRONMENT = 'dev'
 const FUNCTIONS = ['Api', 'Worker', 'Indexer', 'Sweeper'] as const
@@ -22,6 +24,7 @@ export interface System {
   readonly engines: Engines
   readonly functions: { readonly [name in FunctionName]: FunctionPool }
   readonly model: OpenAiServer
+  readonly outside: Outside
   /** The API with a key of the tenant. */
   readonly client: Client
   /** The API with a key of another tenant. */
@@ -35,11 +38,13 @@ export interface System {
 /** Runs what was synthesised for the environment in the engines. */
 export async function startSystem(assembly: Assembly, engines: Engines): Promise<System> {
   const model = await startModel()
+  const outside = await openOutside()
   const expired = new Set<string>()
-  const deployment = await deploy(withDeclaredChanges(assembly), {
+  const deployment = await deploy(withDeclaredChanges(assembly, outside.variables), {
     engines,
     retrySeconds: RETRY_SECONDS,
-    secretOf: () => JSON.stringify({ MODEL_BASE_URL: model.baseUrl, MODEL_API_KEY: 'from the secret' }),
+    secretOf: () =>
+      JSON.stringify({ MODEL_BASE_URL: model.baseUrl, MODEL_API_KEY: 'from the secret', ...outside.secrets }),
     complete(record) {
       if (record.eventName !== 'REMOVE' || !expired.has(keyOf(record.dynamodb.Keys))) return record
       return { ...record, userIdentity: { type: 'Service', principalId: 'dynamodb.amazonaws.com' } }
@@ -58,6 +63,7 @@ export async function startSystem(assembly: Assembly, engines: Engines): Promise
     engines,
     functions: functionsOf(deployment),
     model,
+    outside,
     client: await clientOf('acme'),
     stranger: await clientOf('other'),
     table,
@@ -65,6 +71,7 @@ export async function startSystem(assembly: Assembly, engines: Engines): Promise
     async remove() {
       await deployment.remove()
       await model.close()
+      await outside.close()
     },
   }
 }
