@@ -29,6 +29,8 @@ const WARM_UP = 10
 const WORKSPACES = 12
 const EVENTS = 15
 const RUNS = 150
+/** Milliseconds between two runs, in which what the one owes is delivered. */
+const SETTLE_MS = 60
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-deliveries-'))
 const teams = Array.from({ length: WORKSPACES }, (_, number) => `T${number + 1}`)
@@ -103,6 +105,7 @@ for (let run = 0; run < WARM_UP + RUNS; run++)
   for (const callback of kinds) {
     const took = await timed(() => runOnce(`run-${run}-${callback}`, callback))
     if (run >= WARM_UP) runs.get(callback)?.push(took)
+    await sleep(SETTLE_MS)
   }
 
 const shown = (name: string, values: readonly number[], reference: readonly number[]) => [

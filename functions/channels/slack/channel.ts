@@ -145,7 +145,7 @@ async function follow(
   { clock }: ChannelDependencies,
   work: Work,
   progress: Progress,
-  show: () => Promise<void>,
+  show: () => Promise<boolean>,
 ): Promise<RunStateEvent> {
   let isOver = false
   let hasNews = false
@@ -168,9 +168,8 @@ async function follow(
     if (!hasNews) await new Promise<void>((resolve) => (wake = resolve))
     hasNews = false
     if (isOver || progress.end() !== undefined) continue
-    await show()
-    // Whatever comes meanwhile goes out together: Slack counts calls.
-    if (!isOver) await Promise.race([clock.sleep(BATCH_MS, work.signal), reading])
+    // Whatever comes meanwhile goes out together: Slack counts calls. The first words wait for nothing.
+    if ((await show()) && !isOver) await Promise.race([clock.sleep(BATCH_MS, work.signal), reading])
   }
   await reading
   work.signal.throwIfAborted()

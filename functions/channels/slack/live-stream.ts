@@ -44,7 +44,8 @@ interface Dependencies {
 
 /** Shows what comes of a run while it comes. Whatever fails here only ends the show: the reply is completed afterwards. */
 export interface LiveStream {
-  show(progress: Progress): Promise<void>
+  /** Returns whether Slack was asked for anything: there may be nothing new to show. */
+  show(progress: Progress): Promise<boolean>
   /** What this process is streaming, and knows to have arrived. */
   open(): OpenPart | undefined
 }
@@ -60,27 +61,28 @@ export function createLiveStream(dependencies: Dependencies): LiveStream {
   return {
     open: () => (streaming.isOver ? undefined : streaming.open),
     async show(progress) {
-      if (streaming.isOver) return
+      if (streaming.isOver) return false
       try {
-        await show(streaming, progress)
+        return await show(streaming, progress)
       } catch (error) {
         if (!(error instanceof SlackRefusal || error instanceof SlackSilence || error instanceof SlackBusy)) throw error
         streaming.isOver = true
         if (isRefusal(error, 'stopped_by_user')) await dependencies.stopped()
         else dependencies.logger.warn('a reply is no longer streamed', { error: error.message })
+        return true
       }
     },
   }
 }
 
-async function show(streaming: Streaming, progress: Progress): Promise<void> {
+async function show(streaming: Streaming, progress: Progress): Promise<boolean> {
   const { clock, reply, streamMs, shown, open } = streaming
   const text = progress.text()
   const tasks = progress.tasks().filter(({ id, status }) => shown.get(id) !== status)
   if (open === undefined) return begin(streaming, text, tasks)
   const from = reply.state().parts[open.index]?.from ?? 0
   // What was shown is no longer part of the answer: the message is corrected when it is finished.
-  if (!`${startOfPiece(text, from)}${text.slice(from)}`.startsWith(open.sent)) return void (streaming.isOver = true)
+  if (!`${startOfPiece(text, from)}${text.slice(from)}`.startsWith(open.sent)) return stopShowing(streaming)
   if (isDecided(text, from)) return end(streaming, text, pieceEnd(text, from))
   const to = Math.min(text.length, from + SURE)
   const age = clock.now() - open.since
@@ -88,18 +90,23 @@ async function show(streaming: Streaming, progress: Progress): Promise<void> {
   if (gap >= 0 && gap + 2 >= open.to && gap >= from) return end(streaming, text, gap + 2)
   const line = text.lastIndexOf('\n', to - 1) + 1
   if (age > streamMs * (1 + GRACE)) return end(streaming, text, line > open.to ? line : to)
-  await append(streaming, text, to, tasks)
+  return append(streaming, text, to, tasks)
+}
+
+function stopShowing(streaming: Streaming): false {
+  streaming.isOver = true
+  return false
 }
 
 /** Begins a message with what there is. */
-async function begin(streaming: Streaming, text: string, tasks: readonly Task[]): Promise<void> {
+async function begin(streaming: Streaming, text: string, tasks: readonly Task[]): Promise<boolean> {
   const { api, clock, team, target, reply, shown } = streaming
   const { parts } = reply.state()
   const from = parts.length === 0 ? 0 : parts.at(-1)?.to
   const method = 'chat.startStream'
   const isLate = api.wait({ team, method, args: {} }) > LONGEST_WAIT_MS
-  if (from === undefined || parts.length >= MOST_PARTS || isLate) return void (streaming.isOver = true)
-  if (text.length <= from && tasks.length === 0) return
+  if (from === undefined || parts.length >= MOST_PARTS || isLate) return stopShowing(streaming)
+  if (text.length <= from && tasks.length === 0) return false
   const to = Math.min(text.length, from + SURE)
   const sent = to > from ? `${startOfPiece(text, from)}${text.slice(from, to)}` : ''
   await addPart(reply, { from, stream: true }, () =>
@@ -113,29 +120,32 @@ async function begin(streaming: Streaming, text: string, tasks: readonly Task[])
   )
   streaming.open = { index: parts.length, since: clock.now(), sent, to: Math.max(from, to) }
   for (const { id, status } of tasks) shown.set(id, status)
+  return true
 }
 
-async function append(streaming: Streaming, text: string, to: number, tasks: readonly Task[]): Promise<void> {
+async function append(streaming: Streaming, text: string, to: number, tasks: readonly Task[]): Promise<boolean> {
   const { reply, shown, open } = streaming
-  if (open === undefined) return
+  if (open === undefined) return false
   const start = open.sent === '' ? startOfPiece(text, open.to) : ''
   const more = to > open.to ? `${start}${text.slice(open.to, to)}` : ''
   const chunks = chunksOf(more, tasks)
-  if (chunks.length === 0) return
+  if (chunks.length === 0) return false
   const { ts } = reply.state().parts[open.index] ?? {}
   await reply.call('chat.appendStream', { ts, chunks })
   open.sent += more
   open.to = Math.max(to, open.to)
   for (const { id, status } of tasks) shown.set(id, status)
+  return true
 }
 
 /** Ends the message; the next begins with what comes. */
-async function end(streaming: Streaming, text: string, to: number): Promise<void> {
+async function end(streaming: Streaming, text: string, to: number): Promise<boolean> {
   const { reply, open } = streaming
-  if (open === undefined) return
+  if (open === undefined) return false
   delete streaming.open
   const from = reply.state().parts[open.index]?.from ?? 0
   await streaming.finishPart({ index: open.index, to, text: renderPiece(text, from, to) }, open)
+  return true
 }
 
 const chunksOf = (text: string, tasks: readonly Task[]): Json[] => [
