@@ -154,7 +154,7 @@ export async function check(
 ): Promise<void> {
   if (scenario.deletes === true) return expectGone(program.client, knows, bench)
   await expectWhole(program.client, knows, bench)
-  if (scenario.told !== undefined) await expectTold(program.client, knows, bench.receiver, scenario.told)
+  if (scenario.told !== undefined) await expectTold(program.client, knows.session, bench.receiver, scenario.told)
 }
 
 /**

@@ -2,7 +2,6 @@ import { expect } from 'vitest'
 import { SECRET } from '../../channels/receiver.ts'
 import type { Receiver } from '../../channels/receiver.ts'
 import type { Client } from '../client.ts'
-import type { Knowledge } from './durable-client.ts'
 
 /** The callback that scenarios name. */
 export const CALLBACK_NAME = 'receiver'
@@ -19,7 +18,7 @@ export const callbacksTo = ({ url }: Pick<Receiver, 'url'>): object => ({ [CALLB
 /** Each callback of a session was delivered: the receiver knows it by one id, with the same bytes however often it came. */
 export async function expectTold(
   client: Client,
-  { session }: Knowledge,
+  session: string,
   receiver: Receiver,
   types: readonly string[],
 ): Promise<void> {
@@ -35,9 +34,10 @@ export async function expectTold(
   )
   for (const [id, same] of byId)
     expect(new Set(same.map(({ body }) => body)).size, `${session}: bodies of callback ${id}`).toBe(1)
-  expect([...byId.values()].map(([first]) => first?.type).toSorted(), `${session}: types of callbacks`).toStrictEqual(
-    [...types].toSorted(),
-  )
+  expect(
+    [...byId.values()].map(([first]) => String(first?.type)).toSorted(),
+    `${session}: types of callbacks`,
+  ).toStrictEqual([...types].toSorted())
 }
 
 const sessionOf = (body: string): string =>
