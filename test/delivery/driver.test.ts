@@ -188,7 +188,7 @@ async function openHinted(outcomes: readonly Outcome[]) {
     await driver.serve(key)
     await driver.idle()
   }
-  return { id, told, serve }
+  return { id, told, serve, driver }
 }
 
 test('what is due before the next sweep gets a hint of its own, and only that', async () => {
@@ -222,4 +222,43 @@ test('a sweep counts what was hinted at before and nobody has taken up', async (
   expect(await sweep()).toBe(1)
   await serve()
   expect(await sweep()).toBe(0)
+})
+
+test('a hint takes up what is due, and what a sweep has marked; nothing else before its time', async () => {
+  const { driver, id } = await openHinted([{ status: 'delivered' }])
+  const hint = async (): Promise<string | undefined> => {
+    await driver.serve(key)
+    await driver.idle()
+    return (await stored(id))?.status
+  }
+  expect(await hint()).toBe('pending')
+  const seen = await stored(id)
+  if (seen !== undefined) await harness.ports.outbox.change(seen, { hinted: true })
+  expect(await hint()).toBe('delivered')
+})
+
+test('what a living process has claimed no other begins, also if it hears how the run has ended', async () => {
+  const { promise, resolve } = Promise.withResolvers<Outcome>()
+  await open({ begins: 'end', deliver: () => promise })
+  const id = await submit()
+  await expect.poll(async () => (await stored(id))?.owner).toBeDefined()
+  const begun: string[] = []
+  const channel: Channel = {
+    begins: 'end',
+    async deliver({ delivery }) {
+      begun.push(delivery.id)
+      return { status: 'delivered' }
+    },
+  }
+  const { ports, program } = harness
+  const follow = program.service.follow
+  const peer = createDeliveryDriver({ ...ports, channels: new Map([['paper', channel]]), follow })
+  const run = await ports.reader.run(key, id)
+  if (run === undefined) throw new Error('there is no run')
+  peer.observe(key, { type: 'run.completed', id: `${id}:run.completed`, runId: id, run })
+  await new Promise((later) => setTimeout(later, 300))
+  const early = begun.length
+  resolve({ status: 'delivered' })
+  await peer.idle()
+  expect([early, begun.length]).toEqual([0, 0])
 })

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DELIVERY_MUTANTS } from './delivery.ts'
 import { DYNAMODB_MUTANTS } from './dynamodb.ts'
 import { HISTORY_MUTANTS, PROJECTION_MUTANTS } from './history.ts'
 import { LOOP_MUTANTS } from './loop.ts'
@@ -57,6 +58,13 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
         'test/adapters/sqlite/shared-commit.test.ts',
         'test/adapters/sqlite/database.test.ts',
       ),
+    ],
+  },
+  {
+    mutants: DELIVERY_MUTANTS,
+    suites: [
+      vitest('deliveries', 'test/delivery', 'test/channels/callbacks.test.ts', 'test/channels/slack/feedback.test.ts'),
+      vitest('outbox', 'test/adapters/sqlite/contracts.test.ts', '--testNamePattern=outbox|feedback'),
     ],
   },
   { mutants: MCP_MUTANTS, suites: [vitest('MCP', 'test/adapters/mcp')] },

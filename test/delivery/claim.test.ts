@@ -1,0 +1,54 @@
+import { afterEach, expect, test } from 'vitest'
+import { claimDelivery, ClaimLost } from '../../functions/delivery/claim.ts'
+import type { Claim } from '../../functions/delivery/claim.ts'
+import { LEASE_MS } from '../../functions/domain/session.ts'
+import { openHttpHarness } from '../http/harness.ts'
+import type { HttpHarness } from '../http/harness.ts'
+
+const KEY = { tenant: 'default', session: 's' }
+
+let harness: HttpHarness
+let claim: Claim
+afterEach(async () => {
+  await claim.end()
+  await harness.close()
+})
+
+/** A claim of a delivery that no channel of the program takes, on a clock that is ahead and whose waits are short. */
+async function open() {
+  const time = { ahead: 0 }
+  harness = await openHttpHarness({})
+  const { outbox, sessions, inbox, clock: system, logger } = harness.ports
+  await harness.program.stop()
+  await sessions.create({ ...KEY, agent: 'default', metadata: {} })
+  const input = { parts: [{ type: 'text', text: 'hi' }] } as const
+  const run = { agent: 'default', trigger: 'input', onBusy: 'queue', clientTools: [], input } as const
+  const { runId } = await inbox.enqueue(KEY, { ...run, delivery: { kind: 'paper', target: {} } })
+  const stored = () => outbox.read({ ...KEY, id: runId })
+  const seen = await stored()
+  const clock = {
+    now: () => system.now() + time.ahead,
+    sleep: (_: number, signal?: AbortSignal) => system.sleep(20, signal),
+  }
+  const taken = seen && (await claimDelivery({ outbox, clock, logger }, seen, new AbortController().signal))
+  if (taken === undefined) throw new Error('the delivery could not be claimed')
+  claim = taken
+  return { outbox, stored, time }
+}
+
+test('a claim is renewed while it is kept', async () => {
+  const { stored, time } = await open()
+  const before = (await stored())?.due ?? 0
+  time.ahead = LEASE_MS / 2
+  await expect.poll(async () => (await stored())?.due).toBeGreaterThan(before)
+  expect(claim.signal.aborted).toBe(false)
+})
+
+test('whoever has lost a claim learns it with the next change, and is told to stop', async () => {
+  const { outbox, stored } = await open()
+  const seen = await stored()
+  if (seen !== undefined) await outbox.change(seen, { owner: 'another', state: { by: 'another' } })
+  await expect(claim.change({ state: { by: 'me' } })).rejects.toThrow(ClaimLost)
+  expect(claim.signal.aborted).toBe(true)
+  expect((await stored())?.state).toEqual({ by: 'another' })
+})
