@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { HISTORY_SCHEMA } from './history/schema.ts'
+import { HISTORY_PAGES_SCHEMA, HISTORY_SCHEMA } from './history/schema.ts'
 import {
   CONTEXT_SCHEMA,
   LOG_SCHEMA,
@@ -20,7 +20,7 @@ const APPLICATION = 0x74747261
  */
 const MIGRATIONS: readonly string[] = [
   ...[LOG_SCHEMA, HISTORY_SCHEMA, USAGE_SCHEMA, STEERING_SCHEMA, CONTEXT_SCHEMA],
-  ...[SOURCES_SCHEMA, TEAM_SCHEMA, OUTBOX_SCHEMA, RECEIVED_SCHEMA],
+  ...[SOURCES_SCHEMA, TEAM_SCHEMA, OUTBOX_SCHEMA, RECEIVED_SCHEMA, HISTORY_PAGES_SCHEMA],
 ]
 
 /**
