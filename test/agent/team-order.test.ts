@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { Message, ToolMessage } from '../../functions/domain/message.ts'
 import { textOf } from '../../functions/domain/message.ts'
 import type { ModelRequest } from '../../functions/domain/model-request.ts'
+import { weighMessages } from '../../functions/log/token-weight.ts'
 import type { RunLog } from '../../functions/ports/run-log.ts'
 import type { Ports } from '../../functions/runtime/program.ts'
 import { until } from '../eventually.ts'
@@ -53,16 +54,20 @@ test('members that complete at the same time extend the log one after the other,
   expect(calls(await it.log()).map(({ status }) => status)).toEqual(['completed', 'completed'])
 })
 
-test("a member's completion is stored after all of its results, whatever another's completion waited for meanwhile", async () => {
+test("a member's completion is stored after all of its results, also those that were begun while another's waited", async () => {
   let slowBegan = false
-  let quickIsStored = false
+  let quickEnded = false
   let slowIsStored = false
   const stored: string[] = []
+  const late: Turn = async function* () {
+    await until(() => quickEnded)
+    yield { type: 'completion', completion: completionOf({ text: 'slow' }) }
+  }
   const it = await set({
     script: [{ calls: [give('quick', 'a'), give('slow', 'b')] }, { text: 'both' }],
     team: {
       quick: { script: [{ calls: [{ name: 'work', arguments: '{"of":"quick"}' }] }, { text: 'quick' }] },
-      slow: { script: [{ calls: [{ name: 'work', arguments: '{"of":"slow"}' }] }, { text: 'slow' }] },
+      slow: { script: [{ calls: [{ name: 'work', arguments: '{"of":"slow"}' }] }, late] },
     },
     tools: [
       makeTool('work', async (input) => {
@@ -73,22 +78,21 @@ test("a member's completion is stored after all of its results, whatever another
     ],
     change: withLog((log) => ({
       async completeCall(lease, result) {
-        const of = result.parts.map((part) => ('text' in part ? part.text : '')).join('')
-        if (of.includes('slow"')) slowBegan = true
-        if (of.includes('quick"')) await until(() => slowBegan)
-        if (of.includes('slow"')) {
-          await until(() => quickIsStored)
+        const text = textOf(result.parts)
+        if (text.includes('"quick"')) await until(() => slowBegan)
+        if (text.includes('"slow"')) {
+          slowBegan = true
+          await until(() => quickEnded)
           await sleep(100)
           slowIsStored = true
         }
-        const message = await log.completeCall(lease, result)
-        if (of.includes('quick"')) quickIsStored = true
-        return message
+        return log.completeCall(lease, result)
       },
       async appendRound(lease, round, account) {
         const { agent, toolCalls } = round.assistant
         if (agent === 'slow' && toolCalls.length === 0) stored.push(slowIsStored ? 'after its result' : 'before')
         await log.appendRound(lease, round, account)
+        if (agent === 'quick' && toolCalls.length === 0) quickEnded = true
       },
     })),
   })
@@ -142,4 +146,49 @@ test('who waits for a run of a team is not told that the messages of its leader 
     it.service.submit(it.session, { parts: [{ type: 'text', text }], clientTools: [] }, { here: true })
   expect(await (await submit('go')).ended).toBeUndefined()
   expect((await (await submit('alone')).ended)?.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
+})
+
+test('what is decided for the requests of one member holds beside what is for another, until it has ended', async () => {
+  const result = 'one two three four five six seven eight nine ten '.repeat(20)
+  let firstEnded = false
+  const recorded: string[][] = []
+  /** Looks at things for so many rounds, and waits for the other member in the middle of them. */
+  const looking = (rounds: number, waits?: number): Turn[] => [
+    ...Array.from(
+      { length: rounds },
+      (_, round): Turn =>
+        async function* (request) {
+          if (round === waits) await until(() => firstEnded)
+          const inputTokens = weighMessages(request.messages) + 40 * request.tools.length
+          yield { type: 'completion', completion: completionOf({ calls: [{ name: 'look' }], inputTokens }) }
+        },
+    ),
+    { text: 'seen' },
+  ]
+  const policies = { contextTokens: 3_000, maxRounds: 60 } as const
+  const it = await set({
+    script: [{ calls: [give('first', 'a'), give('second', 'b')] }, { text: 'done' }],
+    team: { first: { script: looking(20), policies }, second: { script: looking(50, 20), policies } },
+    tools: [makeTool('look', async () => ({ text: result }))],
+    change: withLog((log) => ({
+      async recordDecision(lease, decision) {
+        await log.recordDecision(lease, decision)
+        recorded.push(Object.keys(decision.context?.members ?? {}))
+      },
+      async completeCall(lease, one) {
+        const row = await log.completeCall(lease, one)
+        if (row.toolCallId === 'to-first') firstEnded = true
+        return row
+      },
+    })),
+  })
+  expect(await it.settled(await it.submit('go'))).toMatchObject({ status: 'completed' })
+  const [first, second] = calls(await it.log()).map(({ id }) => id)
+  const both = recorded.findIndex((members) => members.length === 2)
+  const alone = recorded.findLastIndex((members) => members.length === 2) + 1
+  expect(both).toBeGreaterThan(0)
+  expect(new Set(recorded.slice(both, alone).flat())).toEqual(new Set([first, second]))
+  expect(recorded.slice(both, alone).every((members) => members.length === 2)).toBe(true)
+  expect(recorded.slice(alone).length).toBeGreaterThan(0)
+  expect(recorded.slice(alone).every((members) => members.length === 1 && members[0] === second)).toBe(true)
 })
