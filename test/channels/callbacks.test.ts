@@ -66,12 +66,12 @@ test('the end of a run is sent once, signed, with the run and its messages', asy
   expect(shown).not.toHaveProperty('next_at')
 })
 
-test('a receiver that is down is asked again by the schedule, with the same id and bytes, until it takes it', async () => {
+test('a receiver that is down for a day is asked again by the schedule, with the same id and bytes, until it takes it', async () => {
   await open([{ text: 'Hello.' }])
   receiver.respond = () => ({ status: 500 })
   await send()
   await expect.poll(() => list()).toMatchObject([{ status: 'pending', attempts: [{ status: 500 }] }])
-  for (const [place, seconds] of [5, 30, 120, 600, 3_600, 14_400].entries()) {
+  for (const [place, seconds] of [5, 30, 120, 600, 3_600, 14_400, 43_200].entries()) {
     const before = receiver.requests.length
     const [shown] = await list()
     const wait = Date.parse(shown?.next_at ?? '') - Date.parse(shown?.attempts.at(-1)?.at ?? '')
@@ -82,11 +82,13 @@ test('a receiver that is down is asked again by the schedule, with the same id a
     expect(receiver.requests.length).toBe(before + 1)
   }
   receiver.respond = () => ({ status: 200 })
+  const [shown] = await list()
+  expect(Date.parse(shown?.next_at ?? '') - Date.parse(shown?.attempts[0]?.at ?? '')).toBeGreaterThan(86_400_000)
   ahead += 43_200 * 1_200
   await expect.poll(() => list(), { timeout: 10_000 }).toMatchObject([{ status: 'delivered' }])
   expect(new Set(receiver.requests.map(({ id }) => id)).size).toBe(1)
   expect(new Set(receiver.requests.map(({ body }) => body)).size).toBe(1)
-  expect(receiver.requests).toHaveLength(8)
+  expect(receiver.requests).toHaveLength(9)
 }, 60_000)
 
 test('after the last attempt it is kept as failed, and is sent again by hand', async () => {
@@ -94,7 +96,7 @@ test('after the last attempt it is kept as failed, and is sent again by hand', a
   receiver.respond = () => ({ status: 503 })
   const run = await send()
   await expect.poll(async () => (await list())[0]?.attempts.length).toBe(1)
-  for (let attempts = 2; attempts <= 8; attempts++) {
+  for (let attempts = 2; attempts <= 9; attempts++) {
     ahead += 60 * 3_600 * 1_000
     await expect.poll(async () => (await list())[0]?.attempts.length, { timeout: 10_000 }).toBe(attempts)
   }
@@ -105,7 +107,7 @@ test('after the last attempt it is kept as failed, and is sent again by hand', a
   await expect.poll(() => list('?status=delivered&session=s')).toMatchObject([{ id: run.id }])
   expect(new Set(receiver.requests.map(({ body }) => body)).size).toBe(1)
   await expectJson(harness, 202, 'POST', `/v1/callbacks/${run.id}/redeliver`)
-  await expect.poll(() => receiver.requests.length).toBe(10)
+  await expect.poll(() => receiver.requests.length).toBe(11)
 }, 60_000)
 
 test('410 ends it for good, a redirect is not followed, and a cut connection is tried again', async () => {

@@ -8,8 +8,11 @@ import type { OutputStore } from '../../ports/output-store.ts'
 import { attempt, type Sending } from './attempt.ts'
 import { asJson, CALLBACK, MOST_ATTEMPTS, stateOf, targetOf, type Attempt, type CallbackState } from './state.ts'
 
-/** Milliseconds after a failed attempt until the next, in order; after the last one the callback has failed. */
-const RETRY_MS: readonly number[] = [5, 30, 120, 600, 3_600, 14_400, 43_200].map((seconds) => seconds * 1_000)
+/**
+ * Milliseconds after a failed attempt until the next, in order: more than a day in all. After the last one the callback has
+ * failed.
+ */
+const RETRY_MS: readonly number[] = [5, 30, 120, 600, 3_600, 14_400, 43_200, 43_200].map((seconds) => seconds * 1_000)
 /** The part of a wait that may be added to it, so that receivers that were down are not asked by all at once. */
 const JITTER = 0.2
 /** Bytes of UTF-8 that a row takes; a longer body is an object. */
