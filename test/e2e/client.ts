@@ -5,6 +5,7 @@ import type { MessageResource } from '../../functions/http/v1/resources/message.
 import type { RunResource } from '../../functions/http/v1/resources/run.ts'
 import type { SearchHitSchema } from '../../functions/http/v1/schemas/search.ts'
 import { PATIENCE_MS } from '../eventually.ts'
+import { whileUnavailable } from './unavailable.ts'
 
 export type Message = MessageResource
 export type RunBody = RunResource & { readonly messages?: readonly Message[] }
@@ -31,7 +32,7 @@ export interface Client {
   readonly headers: Headers_
   /** Any request; an object is sent as JSON, a string as it is. */
   send<Body = unknown>(method: string, path: string, body?: unknown, headers?: Headers_): Promise<Reply<Body>>
-  /** As `send`, and throws unless the status is the expected one. */
+  /** As `send`, repeated while the store does not respond; throws unless the status is the expected one. */
   get<Body>(path: string): Promise<Body>
   post<Body>(path: string, body: unknown, headers?: Headers_): Promise<Body>
   /** All entries of a paged list. */
@@ -64,7 +65,7 @@ export function createClient(url: string, always: Headers_ = {}): Client {
     }
   }
   async function expected<Body>(method: string, path: string, body?: unknown, headers?: Headers_): Promise<Body> {
-    const reply = await send<Body>(method, path, body, headers)
+    const reply = await whileUnavailable(() => send<Body>(method, path, body, headers))
     if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${reply.text.slice(0, 500)}`)
     return reply.body
   }

@@ -9,6 +9,7 @@ import { createCrashBench } from './crashes/crash-runner.ts'
 import { expectReplayable, textOf } from './crashes/invariants.ts'
 import { inputText, scriptedModel } from './crashes/scripted-model.ts'
 import type { RunningProgram } from './program.ts'
+import { whileUnavailable } from './unavailable.ts'
 
 const PROCESSES = 4
 const CLIENT_TOOL = { name: 'client', description: 'executed by the caller', parameters: { type: 'object' } }
@@ -108,14 +109,15 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
     async function sendResult(at: Client, run: string, call: string): Promise<number> {
       const path = `/v1/sessions/${session}/runs/${run}/tool-results`
       const body = { results: [{ tool_call_id: call, output: 'the same from all' }] }
-      const { status } = await at.send('POST', path, body, { prefer: 'respond-async' })
+      const { status } = await whileUnavailable(() => at.send('POST', path, body, { prefer: 'respond-async' }))
       expect([200, 202, 404, 409]).toContain(status)
       return status
     }
 
     async function goOn(at: Client): Promise<number> {
       const headers = { prefer: 'respond-async' }
-      return (await at.send('POST', `/v1/sessions/${session}/continue`, undefined, headers)).status
+      const path = `/v1/sessions/${session}/continue`
+      return (await whileUnavailable(() => at.send('POST', path, undefined, headers))).status
     }
 
     async function untilIdle(at: Client): Promise<void> {

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Client, Message, RunBody } from '../client.ts'
 import type { SentEvent } from '../event-text.ts'
 import { readEvents } from '../event-text.ts'
+import { whileUnavailable } from '../unavailable.ts'
 import type { ListedCallback } from './told.ts'
 
 /** The error of a stream that ended before its run did. */
@@ -50,7 +51,7 @@ export const newKnowledge = (name: string): Knowledge => ({
 export const lasting = (message: Pick<Message, 'sources'> | undefined): unknown =>
   message?.sources === undefined ? message : { ...message, sources: message.sources.map(({ title }) => title) }
 
-/** A session's client: requests without a response are repeated unchanged, others never. */
+/** A session's client: requests without a response, or to which the store did not respond, are repeated unchanged, others never. */
 export interface DurableClient {
   readonly client: Client
   readonly knows: Knowledge
@@ -106,7 +107,7 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
   async function follow(run: string): Promise<void> {
     const last = knows.last.get(run)
     const headers = last === undefined ? {} : { 'last-event-id': last }
-    await read(await fetch(`${client.url}${base}/runs/${run}/events`, { headers }))
+    await read(await whileUnavailable(() => fetch(`${client.url}${base}/runs/${run}/events`, { headers })))
   }
 
   async function resolveOne(run: RunBody, denies: boolean): Promise<void> {
@@ -117,7 +118,8 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
     const result = typeof resolution === 'boolean' ? { approve: resolution } : { output: resolution }
     const results = [{ tool_call_id: call.tool_call_id, message_id: call.message_id, ...result }]
     const path = `${base}/runs/${run.id}/tool-results`
-    const { status, text } = await client.send('POST', path, { results }, { prefer: 'respond-async' })
+    const body = { results }
+    const { status, text } = await whileUnavailable(() => client.send('POST', path, body, { prefer: 'respond-async' }))
     if (status === 200 || status === 202) knows.resolutions.set(call.tool_call_id, resolution)
     // A run that was taken over three times without a new message ends, with whatever was open in it.
     else if (status !== 409 || (await readRun(run.id)).error?.code !== 'crashed_repeatedly')
@@ -131,7 +133,8 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
     knows,
     readRun,
     async openSession(agent = 'default') {
-      const { status, text } = await client.send('POST', '/v1/sessions', { id: knows.session, agent })
+      const body = { id: knows.session, agent }
+      const { status, text } = await whileUnavailable(() => client.send('POST', '/v1/sessions', body))
       if (status !== 201 && status !== 409) throw new Error(`POST /v1/sessions: ${status} ${text}`)
     },
     async submit(key, body, stream) {
@@ -141,7 +144,7 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
       const headers = { 'content-type': 'application/json', 'idempotency-key': key }
       const wants = stream ? { accept: 'text/event-stream' } : { prefer: 'respond-async' }
       const request = { method: 'POST', body: JSON.stringify(body), headers: { ...headers, ...wants } }
-      const response = await fetch(`${client.url}${base}/messages`, request)
+      const response = await whileUnavailable(() => fetch(`${client.url}${base}/messages`, request))
       if (stream) await read(response, key)
       else knows.runs.set(key, ((await response.json()) as RunBody).id)
       return knows.runs.get(key) ?? ''

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { whileUnavailable } from '../unavailable.ts'
 import type { DurableClient } from './durable-client.ts'
 import { CALLBACK_NAME } from './told.ts'
 import { importOnce } from './imported-turns.ts'
@@ -162,7 +163,7 @@ async function driveDeletion(client: DurableClient): Promise<void> {
     await client.finish(await submit(client, 'first', 'large', {}, true))
     client.knows.stopped.add('deleting')
   }
-  const { status, text } = await client.client.send('DELETE', `/v1/sessions/${session}`)
+  const { status, text } = await whileUnavailable(() => client.client.send('DELETE', `/v1/sessions/${session}`))
   if (status !== 200 && status !== 202 && status !== 404) throw new Error(`DELETE: ${status} ${text}`)
   for (let attempt = 0; attempt < 1_500; attempt++) {
     const deletion = await client.client.get<{ status: 'running' | 'completed' }>(`/v1/deletions/${session}`)

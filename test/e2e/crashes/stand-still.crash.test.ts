@@ -1,8 +1,6 @@
 import { localBackend } from '../local-backend.ts'
+import { inCi } from './in-ci.ts'
 import { scenarios } from './scenarios.ts'
 import { standStillOn } from './stand-still.ts'
 
-standStillOn(
-  localBackend,
-  scenarios.filter(({ name }) => ['parallel', 'approval', 'steer'].includes(name)),
-)
+standStillOn(localBackend, inCi(scenarios.filter(({ name }) => ['parallel', 'approval', 'steer'].includes(name))))
