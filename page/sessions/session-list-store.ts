@@ -4,6 +4,7 @@ import { createStore } from '../shell/store.ts'
 import type { Store } from '../shell/store.ts'
 
 const PAGE = 50
+const OLDER = 100
 const LOOK_MS = 3_000
 
 export interface SessionFilters {
@@ -41,7 +42,7 @@ export function openSessionList(): SessionListStore {
   const read = (after: string | undefined) => {
     const { owner, agent, status } = store.get().filters
     return client.listSessions({
-      limit: PAGE,
+      limit: after === undefined ? PAGE : OLDER,
       after,
       owner: owner === '' ? undefined : owner,
       agent: agent === '' ? undefined : agent,
@@ -56,9 +57,10 @@ export function openSessionList(): SessionListStore {
       if (mine !== turn) return
       const { sessions, next } = store.get()
       const newest = new Set(page.data.map(({ id }) => id))
+      const oldest = page.data.at(-1)?.updated_at ?? ''
       const isAll = sessions.length <= PAGE
-      // Pages that were loaded further down stay.
-      const rest = isAll ? [] : sessions.slice(PAGE).filter(({ id }) => !newest.has(id))
+      // What was loaded further down stays, also what newer sessions have pushed down there.
+      const rest = isAll ? [] : sessions.filter(({ id, updated_at: time }) => !newest.has(id) && time <= oldest)
       change({ sessions: [...page.data, ...rest], next: isAll ? page.next : next, loading: false, error: undefined })
     } catch (error) {
       if (mine === turn) change({ error, loading: false })
@@ -80,11 +82,12 @@ export function openSessionList(): SessionListStore {
       void refresh()
     },
     async more() {
-      const { next, loading } = store.get()
+      const { next, loading, filters } = store.get()
       if (next === null || loading) return
       change({ loading: true })
       try {
         const page = await read(next)
+        if (store.get().filters !== filters) return
         const known = new Set(store.get().sessions.map(({ id }) => id))
         const added = page.data.filter(({ id }) => !known.has(id))
         change({ sessions: [...store.get().sessions, ...added], next: page.next, loading: false })

@@ -1,12 +1,16 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Session } from '../../functions/client/api-types.ts'
 import { Failure } from '../shell/failure.tsx'
 import { href } from '../shell/place.ts'
 import { useStore } from '../shell/store.ts'
-import { compact, moment, plural } from '../shell/words.ts'
+import { compact, count, moment, plural } from '../shell/words.ts'
 import type { SessionFilters, SessionListStore } from './session-list-store.ts'
 
 const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const
+
+/** A filter fetches older sessions until so many fit, or so many were looked at; further ones on request. */
+const ENOUGH = 20
+const MOST_FETCHED = 1_000
 
 /** All sessions, with what their latest run does. `current`: the one that is shown. */
 export function SessionListView({
@@ -23,13 +27,18 @@ export function SessionListView({
     ({ id, title, owner }) =>
       wanted === '' || [id, title ?? '', owner ?? ''].some((text) => text.toLowerCase().includes(wanted)),
   )
+  const isEnough = shown.length >= ENOUGH || sessions.length >= MOST_FETCHED
+  const wantsMore = wanted !== '' && next !== null && !isEnough && !loading && error === undefined
+  useEffect(() => {
+    if (wantsMore) void store.more()
+  }, [wantsMore, sessions.length])
   return (
     <nav class="sessions" aria-label="Sessions">
       <div class="filters">
         <input
           type="search"
           value={words}
-          placeholder="Filter sessions"
+          placeholder="Title, id or owner"
           aria-label="Filter sessions by title, id or owner"
           onInput={(event) => setWords(event.currentTarget.value)}
         />
@@ -42,7 +51,13 @@ export function SessionListView({
         ))}
       </ul>
       {loading && sessions.length === 0 ? <p class="quiet edge">Loading…</p> : null}
-      {!loading && shown.length === 0 ? <p class="quiet edge">No session{wanted === '' ? ' yet' : ' fits'}.</p> : null}
+      {!loading && wanted === '' && sessions.length === 0 ? <p class="quiet edge">No session yet.</p> : null}
+      {wanted === '' || sessions.length === 0 ? null : (
+        <p class="quiet edge" role="status">
+          {coverage(shown.length, sessions.length, next !== null)}{' '}
+          <a href={href(`/search?q=${encodeURIComponent(words.trim())}`)}>Search what was said</a>
+        </p>
+      )}
       {next === null ? null : (
         <button type="button" class="more" disabled={loading} onClick={() => void store.more()}>
           Older sessions
@@ -51,6 +66,10 @@ export function SessionListView({
     </nav>
   )
 }
+
+/** How many fit, and of which sessions: older ones may fit, too. */
+const coverage = (fitting: number, looked: number, hasMore: boolean): string =>
+  `${fitting === 0 ? 'None' : count(fitting)} of ${hasMore ? `the ${count(looked)} sessions used last` : plural(looked, 'session')} ${fitting === 1 || fitting === 0 ? 'fits' : 'fit'}.`
 
 function SessionRow({ session, isCurrent }: { readonly session: Session; readonly isCurrent: boolean }) {
   const { id, title, owner, agent, run, usage, updated_at: updated } = session

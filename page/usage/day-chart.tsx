@@ -1,13 +1,18 @@
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { UsageEntry } from '../../functions/client/api-types.ts'
-import { compact, dollars, tokens } from '../shell/words.ts'
+import { barOf, onScale, scaleOf } from './bars.ts'
+import type { Bar, Measure } from './bars.ts'
+import { Legend } from './legend.tsx'
 
-const WIDTH = 900
 const HEIGHT = 220
-const LEFT = 52
-const RIGHT = 10
+const LEFT = 56
+const RIGHT = 4
 const BOTTOM = 24
-const TOP = 10
-const LINES = 4
+const TOP = 14
+const BASE = HEIGHT - BOTTOM
+/** Pixels that the name of a day takes, and those of the mark for what is unknown. */
+const DAY_NAME = 46
+const MARK = 7
 const DAY_MS = 86_400_000
 
 /** Every day of a period, both ends included. */
@@ -18,97 +23,97 @@ export function daysBetween(from: string, to: string): readonly string[] {
   )
 }
 
-/** A bar for each day: input below, output on top. */
-export function DayChart({
-  entries,
-  days,
-}: {
+interface Props {
   readonly entries: readonly UsageEntry[]
   readonly days: readonly string[]
-}) {
-  const byDay = new Map(entries.map((entry) => [entry.key, entry]))
-  const sums = days.map((day) => sumOf(byDay.get(day)))
-  const most = niceMost(Math.max(1, ...sums.map(({ input, output }) => input + output)))
-  const height = (value: number): number => ((HEIGHT - TOP - BOTTOM) * value) / most
-  const step = (WIDTH - LEFT - RIGHT) / days.length
-  const labelled = Math.ceil(days.length / 10)
-  const used = entries.length
+  readonly measure: Measure
+}
+
+/** A bar for each day, in the pixels of the window: texts keep their size on a phone. */
+export function DayChart({ entries, days, measure }: Props) {
+  const box = useRef<HTMLDivElement>(null)
+  const width = useWidth(box)
+  const bars = entries.map((entry) => barOf(entry, measure))
+  const byDay = new Map(bars.map((bar) => [bar.key, bar]))
+  const lines = scaleOf(bars)
+  const perUnit = (BASE - TOP) / (lines.at(-1) ?? 1)
+  const step = (width - LEFT - RIGHT) / days.length
+  const named = Math.ceil(DAY_NAME / step)
   return (
     <>
-      <svg
-        class="chart"
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        role="img"
-        aria-label={`Tokens by day: ${used} of ${days.length} days have any, at most ${compact(most)} a day`}
-      >
-        {Array.from({ length: LINES + 1 }, (_, index) => {
-          const y = HEIGHT - BOTTOM - height((most * index) / LINES)
-          return (
-            <g key={index}>
-              <line class="grid" x1={LEFT} x2={WIDTH} y1={y} y2={y} />
-              <text class="axis" x={LEFT - 8} y={y + 4} text-anchor="end">
-                {compact((most * index) / LINES)}
+      <div ref={box}>
+        <svg class="chart" width={width} height={HEIGHT} role="img" aria-label={summaryOf(bars, days, measure)}>
+          <defs>
+            <pattern id="unknown" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+              <rect class="hatch" width="2.5" height="5" />
+            </pattern>
+          </defs>
+          {lines.map((value) => (
+            <g key={value}>
+              <line class="grid" x1={LEFT} x2={width} y1={BASE - value * perUnit} y2={BASE - value * perUnit} />
+              <text class="axis" x={LEFT - 8} y={BASE - value * perUnit + 4} text-anchor="end">
+                {onScale(value, measure)}
               </text>
             </g>
-          )
-        })}
-        {days.map((day, index) => {
-          const { input, output } = sums[index] ?? { input: 0, output: 0 }
-          const x = LEFT + index * step
-          const base = HEIGHT - BOTTOM
-          return (
+          ))}
+          {days.map((day, index) => (
             <g key={day} class="day">
-              <title>{titleOf(day, byDay.get(day))}</title>
-              <rect class="hover" x={x} y={TOP} width={step} height={base - TOP} />
-              <rect
-                class="input"
-                x={x + step * 0.15}
-                y={base - height(input)}
-                width={step * 0.7}
-                height={height(input)}
-              />
-              <rect
-                class="output-bar-part"
-                x={x + step * 0.15}
-                y={base - height(input + output)}
-                width={step * 0.7}
-                height={height(output)}
-              />
-              {(days.length - 1 - index) % labelled === 0 ? (
-                <text class="axis" x={x + step / 2} y={HEIGHT - 6} text-anchor="middle">
+              <title>{`${day}: ${byDay.get(day)?.words ?? 'nothing'}`}</title>
+              <rect class="hover" x={LEFT + index * step} y={TOP} width={step} height={BASE - TOP} />
+              <Column bar={byDay.get(day)} x={LEFT + (index + 0.15) * step} width={step * 0.7} perUnit={perUnit} />
+              {(days.length - 1 - index) % named === 0 ? (
+                <text class="axis" x={LEFT + (index + 0.5) * step} y={HEIGHT - 6} text-anchor="middle">
                   {day.slice(5)}
                 </text>
               ) : null}
             </g>
-          )
-        })}
-      </svg>
-      <ul class="legend">
-        <li>
-          <span class="swatch input" /> input
-        </li>
-        <li>
-          <span class="swatch output-bar-part" /> output
-        </li>
-      </ul>
+          ))}
+        </svg>
+      </div>
+      <Legend measure={measure} bars={bars} />
     </>
   )
 }
 
-const sumOf = (entry: UsageEntry | undefined) => ({
-  input: entry?.usage.input_tokens ?? 0,
-  output: entry?.usage.output_tokens ?? 0,
-})
-
-function titleOf(day: string, entry: UsageEntry | undefined): string {
-  if (entry === undefined) return `${day}: nothing`
-  const { usage, cost_usd: cost } = entry
-  const price = cost === undefined ? 'unknown' : dollars(cost)
-  return `${day}: ${tokens(usage.input_tokens)} in, ${tokens(usage.output_tokens)} out, cost ${price}`
+interface ColumnProps {
+  readonly bar: Bar | undefined
+  readonly x: number
+  readonly width: number
+  readonly perUnit: number
 }
 
-/** The next 1, 2 or 5 with zeros, so that the lines stand at round numbers. */
-function niceMost(most: number): number {
-  const power = 10 ** Math.floor(Math.log10(most))
-  return ([1, 2, 4, 8, 10].find((factor) => factor * power >= most) ?? 10) * power
+/** The parts of a day on top of each other, the mark for what is unknown above them. */
+function Column({ bar, x, width, perUnit }: ColumnProps) {
+  if (bar === undefined) return null
+  let y = BASE
+  return (
+    <>
+      {bar.parts.map(({ name, value }) => {
+        y -= value * perUnit
+        return <rect key={name} class={`used-${name}`} x={x} y={y} width={width} height={value * perUnit} />
+      })}
+      {bar.hasUnknown ? <rect class="used-unknown" x={x} y={y - MARK} width={width} height={MARK} /> : null}
+    </>
+  )
+}
+
+function summaryOf(bars: readonly Bar[], days: readonly string[], measure: Measure): string {
+  const what = measure === 'tokens' ? 'Tokens' : 'Costs'
+  const [most] = bars.toSorted((left, right) => right.length - left.length)
+  if (most === undefined) return `${what} by day: nothing was used in these ${days.length} days`
+  return `${what} by day: ${bars.length} of ${days.length} days have any, most ${most.key ?? ''} with ${most.words}`
+}
+
+/** The width of an element in pixels, whenever it changes. */
+function useWidth(element: { readonly current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(600)
+  useLayoutEffect(() => {
+    const { current } = element
+    if (current === null) return undefined
+    const observer = new ResizeObserver(() => setWidth(current.clientWidth))
+    observer.observe(current)
+    setWidth(current.clientWidth)
+    return () => observer.disconnect()
+  }, [])
+  return width
 }

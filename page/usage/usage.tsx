@@ -1,12 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Queries, UsageEntry, UsagePage } from '../../functions/client/api-types.ts'
+import type { UsageEntry, UsagePage } from '../../functions/client/api-types.ts'
 import { client } from '../shell/api.ts'
 import { Failure } from '../shell/failure.tsx'
 import { go, href, usePlace } from '../shell/place.ts'
-import { compact, count, dollars, month, tokens } from '../shell/words.ts'
+import { compact, count, month } from '../shell/words.ts'
+import { costOf, MEASURES } from './bars.ts'
 import { DayChart, daysBetween } from './day-chart.tsx'
+import { GroupChart } from './group-chart.tsx'
+import type { Group } from './group-name.tsx'
+import { SumsTable } from './sums-table.tsx'
 
-type Group = NonNullable<NonNullable<Queries['readUsage']>['by']>
 const GROUPS = ['agent', 'model', 'owner', 'session'] as const
 const PERIODS = [7, 30, 90] as const
 const DAY_MS = 86_400_000
@@ -16,6 +19,7 @@ export function UsageView() {
   const { query } = usePlace()
   const days = PERIODS.find((one) => String(one) === query.get('days')) ?? 30
   const by = GROUPS.find((one) => one === query.get('by')) ?? 'agent'
+  const measure = MEASURES.find((one) => one === query.get('measure')) ?? 'tokens'
   const to = new Date().toISOString().slice(0, 10)
   const from = new Date(Date.parse(to) - (days - 1) * DAY_MS).toISOString().slice(0, 10)
   const daily = useEntries('day', from, to)
@@ -23,8 +27,8 @@ export function UsageView() {
   useEffect(() => {
     document.title = 'Usage · Tooltrail'
   }, [])
-  const show = (next: { readonly days?: number; readonly by?: string }): void =>
-    go(`/usage?days=${next.days ?? days}&by=${next.by ?? by}`, { replace: true })
+  const show = (next: Readonly<Partial<Record<'days' | 'by' | 'measure', string>>>): void =>
+    go(`/usage?${new URLSearchParams({ days: String(days), by, measure, ...next }).toString()}`, { replace: true })
   return (
     <div class="view usage" tabIndex={0} role="region" aria-label="Usage">
       <header class="row">
@@ -38,16 +42,24 @@ export function UsageView() {
           values={PERIODS}
           chosen={days}
           words={(value) => `${value} days`}
-          choose={(value) => show({ days: value })}
+          choose={(value) => show({ days: String(value) })}
+        />
+        <Choice
+          name="Measure"
+          values={MEASURES}
+          chosen={measure}
+          words={(value) => value}
+          choose={(value) => show({ measure: value })}
         />
       </header>
       {daily.error === undefined ? null : <Failure error={daily.error} />}
       <Totals entries={daily.entries} />
       <section class="card" aria-label="By day">
-        <h3>Tokens by day</h3>
-        <DayChart entries={daily.entries} days={daysBetween(from, to)} />
+        <h3>{measure === 'tokens' ? 'Tokens' : 'Costs'} by day</h3>
+        <DayChart entries={daily.entries} days={daysBetween(from, to)} measure={measure} />
+        {daily.entries.length === 0 ? null : <SumsTable by="day" entries={daily.entries} />}
       </section>
-      <section class="card">
+      <section class="card" aria-label="By group">
         <header class="row">
           <h3>By {by}</h3>
           <span class="grow" />
@@ -59,10 +71,14 @@ export function UsageView() {
             choose={(value) => show({ by: value })}
           />
         </header>
-        {groups.error === undefined ? (
-          <GroupTable by={by} entries={groups.entries} />
+        {groups.error === undefined ? null : <Failure error={groups.error} />}
+        {groups.entries.length === 0 ? (
+          <p class="quiet edge">Nothing was used in these days.</p>
         ) : (
-          <Failure error={groups.error} />
+          <>
+            <GroupChart by={by} entries={groups.entries} measure={measure} />
+            <SumsTable by={by} entries={groups.entries} />
+          </>
         )}
       </section>
       <p class="quiet small">
@@ -113,15 +129,6 @@ function useEntries(by: Group, from: string, to: string): Entries {
   return state
 }
 
-/** What a cost is when some models have no known price. */
-function costOf(entries: readonly UsageEntry[]): string {
-  const known = entries.flatMap(({ cost_usd: cost }) => cost ?? [])
-  const isWhole = entries.every(({ unpriced_models: models = [] }) => models.length === 0)
-  if (known.length === 0) return entries.length === 0 || !isWhole ? 'unknown' : dollars(0)
-  const sum = dollars(known.reduce((all, cost) => all + cost, 0))
-  return isWhole ? sum : `${sum} and unknown`
-}
-
 function Totals({ entries }: { readonly entries: readonly UsageEntry[] }) {
   const sum = (pick: (usage: UsageEntry['usage']) => number | null): string => {
     const known = entries.flatMap(({ usage }) => pick(usage) ?? [])
@@ -144,62 +151,6 @@ function Totals({ entries }: { readonly entries: readonly UsageEntry[] }) {
         </div>
       ))}
     </dl>
-  )
-}
-
-function GroupTable({ by, entries }: { readonly by: Group; readonly entries: readonly UsageEntry[] }) {
-  if (entries.length === 0) return <p class="quiet edge">Nothing was used in these days.</p>
-  const total = ({ usage }: UsageEntry): number => usage.total_tokens ?? 0
-  const sorted = entries.toSorted((left, right) => total(right) - total(left))
-  const most = Math.max(1, ...entries.map(total))
-  return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={`Usage by ${by}`}>
-      <table class="sums">
-        <thead>
-          <tr>
-            <th scope="col">{by}</th>
-            <th scope="col">tokens</th>
-            <th scope="col" class="number">
-              in
-            </th>
-            <th scope="col" class="number">
-              out
-            </th>
-            <th scope="col" class="number">
-              completions
-            </th>
-            <th scope="col" class="number">
-              cost
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {sorted.map((entry) => (
-            <tr key={entry.key}>
-              <th scope="row">
-                {by === 'session' && entry.key !== null ? (
-                  <a href={href(`/sessions/${encodeURIComponent(entry.key)}`)}>{entry.key}</a>
-                ) : (
-                  (entry.key ?? `no ${by}`)
-                )}
-              </th>
-              <td class="meter-cell">
-                <span class="meter" aria-hidden="true">
-                  <span class="assistant" style={{ width: `${(100 * total(entry)) / most}%` }} />
-                </span>
-                {tokens(entry.usage.total_tokens)}
-              </td>
-              <td class="number">{tokens(entry.usage.input_tokens)}</td>
-              <td class="number">{tokens(entry.usage.output_tokens)}</td>
-              <td class="number">{count(entry.completions)}</td>
-              <td class="number" title={(entry.unpriced_models ?? []).map((name) => `no price: ${name}`).join(', ')}>
-                {costOf([entry])}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   )
 }
 

@@ -44,6 +44,23 @@ describe('the list of sessions', () => {
     await expect.poll(titles).toEqual(['The ledger'])
   })
 
+  test('looks further back for what fits than was loaded, and says how far', async () => {
+    const several = await openBrowser()
+    try {
+      await several.client.createSession({ id: 'first', title: 'The oldest of all' })
+      await Promise.all(Array.from({ length: 60 }, () => several.client.createSession({ title: 'Another' })))
+      const page = await several.show('/')
+      await expect.poll(() => page.locator('.session-row').count()).toBe(50)
+      await page.getByLabel('Filter sessions by title').fill('oldest')
+      await expect.poll(() => page.locator('.session-title').allTextContents()).toEqual(['The oldest of all'])
+      await page.getByText('1 of 61 sessions fits.').waitFor()
+      await page.getByRole('link', { name: 'Search what was said' }).click()
+      await page.waitForURL(`${several.url}/search?q=oldest`)
+    } finally {
+      await several.close()
+    }
+  })
+
   test('shows a session as soon as another window makes it, with what its run does', async () => {
     const page = await opened.show('/')
     const { id } = await opened.client.createSession({ title: 'A late one' })

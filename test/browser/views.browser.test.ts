@@ -37,6 +37,7 @@ describe.each(['light', 'dark'] as const)('in %s,', (colorScheme) => {
     ['/sessions/tour/timeline', 'current_time'],
     ['/sessions/tour/context', 'The next request'],
     ['/usage', 'By agent'],
+    ['/usage?by=session&measure=cost', 'Costs by day'],
     ['/search?q=crates', 'crates'],
     ['/search?q=report&role=tool_call&tool=demo_publish', 'demo_publish'],
   ])('axe finds nothing serious in %s', async (path, shown) => {
@@ -76,4 +77,29 @@ test('a key is asked for once there is one, and kept for its tab only', async ()
   } finally {
     await keyed.close()
   }
+})
+
+test('usage by day, agent and session are charts that say the same in words and as tables', async () => {
+  const page = await opened.show('/usage')
+  const today = new Date().toISOString().slice(0, 10)
+  const label = () => page.getByRole('img').getAttribute('aria-label')
+  const entries = async (by: 'agent' | 'day') => (await opened.client.readUsage({ by })).data
+  await expect
+    .poll(label)
+    .toMatch(new RegExp(`^Tokens by day: 1 of 30 days have any, most ${today} with .* in, .* out$`))
+  const bars = page.getByRole('list', { name: 'Tokens by agent' })
+  const [used] = await entries('agent')
+  expect(await bars.innerText()).toContain(`${used?.usage.input_tokens} in, ${used?.usage.output_tokens} out`)
+  await page.getByRole('button', { name: 'session' }).click()
+  await page.getByRole('list', { name: 'Tokens by session' }).getByRole('link', { name: 'A tour' }).waitFor()
+  await page.getByRole('button', { name: 'cost' }).click()
+  await expect.poll(label).toMatch(/^Costs by day: .* with unknown$/)
+  expect(await page.getByRole('list', { name: 'Costs by session' }).innerText()).toMatch(/A tour\s+unknown/)
+  expect(await page.locator('.bar > :not(.used-unknown)').count()).toBe(0)
+  await page.getByText('As a table').first().click()
+  expect(await page.getByRole('region', { name: 'Figures by day' }).innerText()).toMatch(
+    new RegExp(`${today}.*unknown`),
+  )
+  await page.reload()
+  await page.getByRole('list', { name: 'Costs by session' }).waitFor()
 })

@@ -1,0 +1,76 @@
+import type { ComponentChildren } from 'preact'
+import type { UsageEntry } from '../../functions/client/api-types.ts'
+import { plural } from '../shell/words.ts'
+import { barOf, onScale, scaleOf, together } from './bars.ts'
+import type { Bar, Measure } from './bars.ts'
+import { GroupName } from './group-name.tsx'
+import type { Group } from './group-name.tsx'
+import { Legend } from './legend.tsx'
+import { useTitles } from './session-titles.ts'
+
+/** More are summed up in one bar; the table has each. */
+const MOST_BARS = 12
+
+interface Props {
+  readonly by: Group
+  readonly entries: readonly UsageEntry[]
+  readonly measure: Measure
+}
+
+/** A bar for each agent, model, owner or session, the longest first. Every bar says in words what it shows. */
+export function GroupChart({ by, entries, measure }: Props) {
+  const sorted = entries
+    .map((entry) => ({ entry, bar: barOf(entry, measure) }))
+    .toSorted((left, right) => right.bar.length - left.bar.length)
+  const isCut = sorted.length > MOST_BARS
+  const shown = (isCut ? sorted.slice(0, MOST_BARS - 1) : sorted).map(({ bar }) => bar)
+  const rest = isCut ? sorted.slice(MOST_BARS - 1).map(({ entry }) => entry) : []
+  const others = together(`${plural(rest.length, 'other')}`, rest)
+  const last = others === undefined ? undefined : barOf(others, measure)
+  const bars = last === undefined ? shown : [...shown, last]
+  const titles = useTitles(by === 'session' ? shown.flatMap(({ key }) => key ?? []) : [])
+  const lines = scaleOf(bars)
+  const end = lines.at(-1) ?? 1
+  return (
+    <>
+      <ol class="bars" aria-label={`${measure === 'tokens' ? 'Tokens' : 'Costs'} by ${by}`}>
+        {shown.map((bar) => (
+          <Row
+            key={bar.key}
+            bar={bar}
+            end={end}
+            name={<GroupName by={by} name={bar.key} title={titles.get(bar.key ?? '')} />}
+          />
+        ))}
+        {last === undefined ? null : <Row bar={last} end={end} name={last.key} />}
+      </ol>
+      <div class="bars-axis" aria-hidden="true">
+        {lines.map((value) => (
+          <span key={value}>{onScale(value, measure)}</span>
+        ))}
+      </div>
+      <Legend measure={measure} bars={bars} />
+    </>
+  )
+}
+
+interface RowProps {
+  readonly bar: Bar
+  readonly end: number
+  readonly name: ComponentChildren
+}
+
+function Row({ bar, end, name }: RowProps) {
+  return (
+    <li>
+      <span class="bar-name">{name}</span>
+      <span class="bar-words">{bar.words}</span>
+      <span class="bar" aria-hidden="true">
+        {bar.parts.map((part) => (
+          <span key={part.name} class={`used-${part.name}`} style={{ width: `${(100 * part.value) / end}%` }} />
+        ))}
+        {bar.hasUnknown ? <span class="used-unknown" /> : null}
+      </span>
+    </li>
+  )
+}

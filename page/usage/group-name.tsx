@@ -1,0 +1,16 @@
+import type { Queries } from '../../functions/client/api-types.ts'
+import { href } from '../shell/place.ts'
+
+export type Group = NonNullable<NonNullable<Queries['readUsage']>['by']>
+
+interface Props {
+  readonly by: Group
+  readonly name: string | null
+  readonly title?: string | undefined
+}
+
+/** What a sum is of; a session leads to its conversation. */
+export function GroupName({ by, name, title = name ?? '' }: Props) {
+  if (name === null) return <>no {by}</>
+  return by === 'session' ? <a href={href(`/sessions/${encodeURIComponent(name)}`)}>{title}</a> : <>{name}</>
+}

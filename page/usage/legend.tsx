@@ -1,0 +1,20 @@
+import { LEGENDS } from './bars.ts'
+import type { Bar, Measure } from './bars.ts'
+
+/** What the colours of a chart mean; the mark for what is unknown only where something is. */
+export function Legend({ measure, bars }: { readonly measure: Measure; readonly bars: readonly Bar[] }) {
+  return (
+    <ul class="legend">
+      {LEGENDS[measure].map((name) => (
+        <li key={name}>
+          <span class={`swatch used-${name}`} /> {name}
+        </li>
+      ))}
+      {bars.some(({ hasUnknown }) => hasUnknown) ? (
+        <li>
+          <span class="swatch used-unknown" /> unknown
+        </li>
+      ) : null}
+    </ul>
+  )
+}
