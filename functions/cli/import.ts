@@ -7,7 +7,7 @@ import { NotRunning } from './import/upload.ts'
 
 const USAGE = `Imports conversations from the session files of other programs into the running one. Again: only what is new.
 
-  npm run import -- <kind> [PATH…] [--dry-run] [--owner <owner>] [--url <address>] [--key <API key>]
+  npx tooltrail import <kind> [PATH…] [--dry-run] [--owner <owner>] [--url <address>] [--key <API key>]
 
 Kinds: ${KINDS.join(', ')}. Without a PATH, claude-code and codex are looked for where they keep their files.
 --dry-run counts and stores nothing. Damaged lines are told as FILE:LINE: reason, and left out.

@@ -9,9 +9,9 @@ import { hashKeySecret, newKeySecret } from '../access/key-secret.ts'
 import { timeText } from '../http/v1/time-text.ts'
 
 export const KEYS_USAGE = `Usage:
-  npm run keys -- create --tenant <tenant> --scope <read|write|admin> [--scope …] [--owner <owner>] [--agent <agent>] [--agent …] [--rps <n>] [--active-runs <n>] [--tokens-per-day <n>]
-  npm run keys -- list [--tenant <tenant>]
-  npm run keys -- revoke <id>
+  npx tooltrail keys create --tenant <tenant> --scope <read|write|admin> [--scope …] [--owner <owner>] [--agent <agent>] [--agent …] [--rps <n>] [--active-runs <n>] [--tokens-per-day <n>]
+  npx tooltrail keys list [--tenant <tenant>]
+  npx tooltrail keys revoke <id>
 
 These work on this machine, or with --env <environment> on a deployed one.
 
@@ -28,7 +28,7 @@ const MOST_ACTIVE = 1_000
 const MOST_TOKENS = 999_999_999_999
 
 const LOCKED_OUT =
-  'All keys are revoked: no request is accepted until you make another one: npm run keys -- create --tenant <tenant> --scope admin\n'
+  'All keys are revoked: no request is accepted until you make another one: npx tooltrail keys create --tenant <tenant> --scope admin\n'
 
 /** A mistake on the command line; the message names it. */
 export class KeyCommandError extends Error {
@@ -73,7 +73,7 @@ function ofFirst({ tenant }: ApiKey): string {
   const begins = `\nThis is the first key: from now on every request needs one. Sessions made without a key belong to the tenant ${OPEN_CALLER.tenant}`
   return tenant === OPEN_CALLER.tenant
     ? `${begins}, as this key does.\n`
-    : `${begins}. This key does not see them. To make one that does: npm run keys -- create --tenant ${OPEN_CALLER.tenant} --scope admin\n`
+    : `${begins}. This key does not see them. To make one that does: npx tooltrail keys create --tenant ${OPEN_CALLER.tenant} --scope admin\n`
 }
 
 function parseWords(words: readonly string[]) {

@@ -4,8 +4,8 @@ import { openPorts } from '../runtime/local/open-ports.ts'
 
 const USAGE = `Rebuilds the history index from the log. The program may keep running.
 
-  npm run rebuild                         on this machine
-  npm run rebuild -- --env <environment>  on a deployed environment
+  npx tooltrail rebuild                         on this machine
+  npx tooltrail rebuild --env <environment>  on a deployed environment
 `
 
 await runCommand(USAGE, async ({ environment, words }) => {

@@ -5,7 +5,7 @@ import { openOperations } from '../runtime/aws/operations.ts'
 const USAGE = `Tries again what a deployed environment has put aside: messages that could not be indexed (from their rows as they are
 now), and hints that no worker could handle. What fails again stays put aside; the exit code is then 2.
 
-  npm run redrive -- --env <environment>
+  npx tooltrail redrive --env <environment>
 `
 
 await runCommand(USAGE, async (line) => {

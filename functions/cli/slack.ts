@@ -5,9 +5,9 @@ import { readSettings } from '../runtime/config.ts'
 
 const USAGE = `Sets up a Slack app; docs/slack.md has the steps.
 
-  npm run slack -- manifest --url <address>   prints the app's manifest, with the reason of each scope
-  npm run slack -- manifest                   the same for Socket Mode: no address is needed
-  npm run slack -- check [--url <address>]    says what is there and what is missing: token, scopes, secret, address
+  npx tooltrail slack manifest --url <address>   prints the app's manifest, with the reason of each scope
+  npx tooltrail slack manifest                   the same for Socket Mode: no address is needed
+  npx tooltrail slack check [--url <address>]    says what is there and what is missing: token, scopes, secret, address
 
 <address>: where the program is reached from outside, such as https://abc.execute-api.eu-central-1.amazonaws.com/api
 `

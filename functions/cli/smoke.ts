@@ -5,7 +5,7 @@ import { SmokeError, smokeTour, type Target } from './smoke-tour.ts'
 const USAGE = `Tries a program that runs somewhere: the tour, step by step, with a session of its own that it deletes.
 The model may be the demo model, or any that calls a tool when it is asked to.
 
-  npm run smoke -- --url <address of the API> [--key <API key that may write and delete>]
+  npx tooltrail smoke --url <address of the API> [--key <API key that may write and delete>]
 `
 
 await runCommand(USAGE, async ({ words }) => {

@@ -26,7 +26,7 @@ export function statusText(status: Status): string {
 export const needsAttention = (status: Status): boolean => linesOf(status).some(({ todo }) => todo !== undefined)
 
 function linesOf(status: Status): Line[] {
-  const redrive = `npm run redrive -- --env ${status.environment}`
+  const redrive = `npx tooltrail redrive --env ${status.environment}`
   return [
     line('Log table', status.table, ({ name, items, bytes }) => ({
       text: `${name}: ${number(items)} items, ${number(Math.ceil(bytes / 1024))} KB, as of the last few hours`,
@@ -65,7 +65,7 @@ function documentsLine({ documents, documentsOfTable, environment }: Status): Li
   return line('Documents', bothOf(documents, documentsOfTable), ([{ count = 0, tookMs }, most]) => ({
     text: `${number(count)} in the index${most === undefined ? '' : `, at most ${number(most)} in the log`} (search took ${number(Math.round(tookMs))} ms)`,
     ...(count === 0 && most !== undefined && most > 0
-      ? { todo: `The index is empty: npm run rebuild -- --env ${environment}` }
+      ? { todo: `The index is empty: npx tooltrail rebuild --env ${environment}` }
       : {}),
   }))
 }

@@ -6,7 +6,7 @@ import { needsAttention, statusText } from './status-text.ts'
 
 const USAGE = `Shows the state of a deployed environment on one screen. The exit code is 2 when something needs attention.
 
-  npm run status -- --env <environment> [--count]
+  npx tooltrail status --env <environment> [--count]
 
 --count counts the documents of the log, however large the table is. This reads the whole table.
 `

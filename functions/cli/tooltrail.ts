@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { ApiProblem } from '../client/problem.ts'
+import { isTenant } from '../domain/ids.ts'
 import { tellable } from '../runtime/command.ts'
 import { VERSION } from '../runtime/version.ts'
 import { causeOf } from './commands/doctor.ts'
@@ -24,7 +25,9 @@ const program = new Command('tooltrail')
       .argParser(address),
   )
   .addOption(new Option('--key <key>', 'API key for --url').env('TOOLTRAIL_KEY'))
-  .option('--tenant <tenant>', 'of the data folder of this machine', 'default')
+  .addOption(
+    new Option('--tenant <tenant>', 'of the data folder of this machine').default('default').argParser(tenantName),
+  )
   .showHelpAfterError('Run with --help to see what there is.')
   .configureHelp({ showGlobalOptions: true })
   .addHelpText(
@@ -116,7 +119,8 @@ program
     const { tail } = await import('./commands/tail.ts')
     const left = new AbortController()
     process.once('SIGINT', () => left.abort())
-    await on(({ client }) => tail(client, session, options, left.signal))
+    const signal = AbortSignal.any([left.signal, readerGone.signal])
+    await on(({ client }) => tail(client, session, options, signal))
   })
 
 program
@@ -169,19 +173,53 @@ program
     await on((connection) => showStatus(connection, options))
   })
 
+/** Commands that read their own words, as their npm scripts do. `takes`: what of this command's options they know. */
 const OWN = {
-  keys: { description: 'make, list and revoke API keys', load: () => import('./keys.ts') },
-  import: {
-    description: 'bring the sessions of other programs: claude-code, codex, langgraph-sqlite, …',
-    load: () => import('./import.ts'),
+  keys: { description: 'make, list and revoke API keys', takes: [], load: () => import('./keys.ts') },
+  rebuild: { description: 'rebuild the history index from the log', takes: [], load: () => import('./rebuild.ts') },
+  redrive: {
+    description: 'try again what a deployed environment has put aside',
+    takes: [],
+    load: () => import('./redrive.ts'),
   },
-  rebuild: { description: 'rebuild the history index from the log', load: () => import('./rebuild.ts') },
-  redrive: { description: 'try again what a deployed environment has put aside', load: () => import('./redrive.ts') },
-  smoke: { description: 'try a program that runs somewhere, step by step', load: () => import('./smoke.ts') },
+  smoke: {
+    description: 'try a program that runs somewhere, step by step',
+    takes: ['url', 'key'],
+    load: () => import('./smoke.ts'),
+  },
+  slack: { description: 'set up a Slack app', takes: [], load: () => import('./slack.ts') },
+  webhook: { description: 'send a webhook a signed sample', takes: ['url'], load: () => import('./webhook.ts') },
+} as const
+for (const [name, { description, takes, load }] of Object.entries(OWN))
+  ownCommand(name, description).action(async (_words, _options, command: Command) =>
+    own(load, [...command.args, ...given(takes)]),
+  )
+
+ownCommand('import', 'bring the sessions of other programs: claude-code, codex, langgraph-sqlite, …').action(
+  async (_words, _options, command: Command) => {
+    const bring = (rest: readonly string[]): Promise<void> =>
+      own(() => import('./import.ts'), [...command.args, ...rest])
+    if (place().url !== undefined || command.args.some((word) => word === '--help' || word === '-h'))
+      return bring(given(['url', 'key']))
+    await on(({ url, key = '' }) => bring(['--url', url, '--key', key]))
+  },
+)
+
+function ownCommand(name: string, description: string): Command {
+  return program
+    .command(`${name} [words...]`)
+    .description(description)
+    .allowUnknownOption()
+    .helpOption(false)
+    .addHelpText('after', `\nWhat it takes: tooltrail ${name} --help`)
 }
-/** They read their own words, as their npm scripts do; here they are listed only. */
-for (const [name, { description }] of Object.entries(OWN))
-  program.command(`${name} [words...]`).description(description)
+
+/** This command's options as words: those that are known, and those that were typed, which are then refused. */
+function given(known: readonly string[]): string[] {
+  return Object.entries(program.opts<Record<string, string>>()).flatMap(([name, value]) =>
+    program.getOptionValueSource(name) === 'cli' || (known.includes(name) && value !== '') ? [`--${name}`, value] : [],
+  )
+}
 
 /** Runs a command that reads its own words. */
 async function own(load: () => Promise<unknown>, words: readonly string[]): Promise<void> {
@@ -195,16 +233,25 @@ function count(text: string): number {
   throw new InvalidArgumentError('It must be a whole number above 0.')
 }
 
+function tenantName(text: string): string {
+  if (isTenant(text)) return text
+  throw new InvalidArgumentError('It must be 1–64 of a-z 0-9 -')
+}
+
 function address(text: string): string {
   if (text === '' || (URL.canParse(text) && /^https?:/.test(text))) return text
   throw new InvalidArgumentError('It must be an address such as https://api.example.com')
 }
 
-const [first = '', ...words] = process.argv.slice(2)
+/** Aborts when whoever reads the output has seen enough, such as `head`: nobody is shown what follows. */
+const readerGone = new AbortController()
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  readerGone.abort()
+})
+
 try {
-  const command = new Map(Object.entries(OWN)).get(first)
-  if (command !== undefined) await own(command.load, words)
-  else await program.parseAsync()
+  await program.parseAsync()
 } catch (error) {
   const line = lineOf(error)
   if (line === undefined) throw error
@@ -215,11 +262,16 @@ try {
 /** The line for an error that somebody can do something about, with what to do; undefined for any other. */
 function lineOf(error: unknown): string | undefined {
   if (error instanceof Failed) return error.message
-  if (error instanceof ApiProblem) {
-    const next = error.status === 401 ? ' Give a key with --key or TOOLTRAIL_KEY.' : ''
-    return oneLine(error.message, 1_000) + next
-  }
+  if (error instanceof ApiProblem) return oneLine(error.message, 1_000) + nextStep(error)
   if (error instanceof TypeError && error.message === 'fetch failed')
     return `Nothing responds at ${place().url ?? 'the program'} (${causeOf(error)}). Start it: tooltrail start`
   return tellable(error)
+}
+
+/** What to do about a refusal, where its text does not say. */
+function nextStep({ code, status }: ApiProblem): string {
+  if (status === 401) return ' Give a key with --key or TOOLTRAIL_KEY.'
+  if (code === 'session_not_found') return '. List them: tooltrail sessions'
+  if (code === 'unexpected_response') return ' Check the address: tooltrail doctor'
+  return ''
 }

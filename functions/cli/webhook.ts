@@ -9,7 +9,7 @@ import { withSecrets } from '../runtime/named-secrets.ts'
 
 const USAGE = `Sends a webhook of agents.json a delivery, signed as its sender signs, and shows the response.
 
-  npm run webhook -- test <name> [--url <address of the program>] [--body <file with JSON>]
+  npx tooltrail webhook test <name> [--url <address of the program>] [--body <file with JSON>]
 
 Without --url it goes to the program on this machine, without --body it has something at every place that the settings point to.
 It needs the variable of the webhook's first secret.

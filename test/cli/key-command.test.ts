@@ -54,7 +54,7 @@ describe('npm run keys', () => {
   })
 
   test('the first key says what becomes of what was made without keys, and the others nothing', async () => {
-    const offered = 'npm run keys -- create --tenant default --scope admin'
+    const offered = 'npx tooltrail keys create --tenant default --scope admin'
     const [other, mine] = [harness(), harness()]
     expect(await other.run('create --tenant acme --scope read')).toContain(offered)
     expect(await other.run('create --tenant acme --scope read')).not.toContain('first key')
@@ -70,7 +70,7 @@ describe('npm run keys', () => {
     await run('create --tenant a --scope read')
     const [one, two] = [...stored.values()].map(({ id }) => id)
     expect(await run(`revoke ${one}`)).not.toContain('All keys are revoked')
-    expect(await run(`revoke ${two}`)).toContain('npm run keys -- create')
+    expect(await run(`revoke ${two}`)).toContain('npx tooltrail keys create')
   })
 
   test('create makes another secret each time', async () => {
@@ -97,7 +97,7 @@ describe('npm run keys', () => {
   })
 
   test.each(['', '--help', 'create --help', '-h'])('%j explains how it is used', async (line) => {
-    expect(await harness().run(line)).toContain('npm run keys -- create')
+    expect(await harness().run(line)).toContain('npx tooltrail keys create')
   })
 
   test.each([

@@ -48,7 +48,7 @@ describe('npm run smoke', { timeout: 120_000 }, () => {
     '%j is told how it is used',
     async (words) => {
       const { code, error } = await smoke(...words)
-      expect([code, error]).toEqual([1, expect.stringContaining('npm run smoke -- --url')])
+      expect([code, error]).toEqual([1, expect.stringContaining('npx tooltrail smoke --url')])
     },
   )
 })

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,6 +33,8 @@ async function tooltrail(words: readonly string[], { input = '', env = {} } = {}
   const [out, error, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   return { code: code as number | null, out, error }
 }
+
+const NOBODY = 'there is no session nobody. List them: tooltrail sessions\n'
 
 const lines = (out: string): Record<string, unknown>[] =>
   out
@@ -143,6 +145,33 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     rmSync(own, { recursive: true })
   })
 
+  test('imports into the data folder alone, of the tenant that stands before the command', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'tooltrail-cli-'))
+    const env = { TOOLTRAIL_URL: '', TOOLTRAIL_DATA: own }
+    const file = join(own, 'one.jsonl')
+    writeFileSync(file, '{"messages":[{"role":"user","content":"blue crates"},{"role":"assistant","content":"two"}]}\n')
+    const taken = await tooltrail(['--tenant', 'acme', 'import', 'openai', file], { env })
+    expect(taken).toEqual({ code: 0, out: '1 files read: 2 messages in 1 sessions are new\n', error: '' })
+    expect(lines((await tooltrail(['--tenant', 'acme', 'sessions', '--json'], { env })).out)).toHaveLength(1)
+    expect((await tooltrail(['sessions', '--json'], { env })).out).toBe('')
+    rmSync(own, { recursive: true })
+  })
+
+  test.each([['sessions'], ['show'], ['chat', '-p', 'hello'], ['tail'], ['keys'], ['--help']])(
+    'ends without a complaint when whoever reads has left: %s',
+    async (...words) => {
+      const session = sessionOf(await tooltrail(['chat', '--json', 'hello']))
+      const all = ['show', 'tail'].includes(words[0] ?? '') ? [...words, session] : words
+      const child = spawn(process.execPath, ['scripts/tooltrail.mjs', ...all], {
+        env: { ...process.env, TOOLTRAIL_URL: program.client.url },
+      })
+      child.stdin.end()
+      child.stdout.destroy()
+      const [error, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+      expect([code, error.includes('EPIPE')]).toEqual([0, false])
+    },
+  )
+
   test('examines a program at an address', async () => {
     const { out } = await tooltrail(['doctor'])
     expect(out).toMatch(/^ok {4}program .* storage ok\nok {4}clock .*\nok {4}key .* none is needed\n$/)
@@ -151,8 +180,13 @@ describe('tooltrail', { timeout: 240_000 }, () => {
   })
 
   test.each([
-    [['export', 'nobody'], 1, 'there is no session nobody\n'],
-    [['show', 'nobody'], 1, 'there is no session nobody\n'],
+    [['export', 'nobody'], 1, NOBODY],
+    [['show', 'nobody'], 1, NOBODY],
+    [['tail', 'nobody'], 1, NOBODY],
+    [['context', 'nobody'], 1, NOBODY],
+    [['--tenant', 'BAD', 'sessions'], 1, /^error: option '--tenant <tenant>' argument 'BAD' is invalid/],
+    [['--url', 'http://127.0.0.1:1', 'import', 'openai', 'package.json'], 1, /^package.json:1: is not JSON/],
+    [['--url', 'http://127.0.0.1:1', 'keys', 'list'], 1, /^Unknown option '--url'/],
     [['search', 'x', '--role', 'boss'], 1, /^error: option '--role <role>' argument 'boss' is invalid/],
     [['search', 'x', '--since', 'soon'], 1, /^the request is not valid: query.since/],
     [['sessions', '--limit', '0'], 1, /It must be a whole number above 0/],
@@ -161,7 +195,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     [['--url', 'http://127.0.0.1:1', 'sessions'], 1, /^Nothing responds at .*Start it: tooltrail start\n$/],
     [['--key', 'tt_wrong', 'sessions'], 1, /Give a key with --key or TOOLTRAIL_KEY\.\n$/],
     [['chat'], 1, 'There is no input. Give a text: tooltrail chat -p "…"\n'],
-    [['chat', '--session', 'nobody', 'hi'], 1, 'there is no session nobody\n'],
+    [['chat', '--session', 'nobody', 'hi'], 1, NOBODY],
     [['chat', '--agent', 'nobody', 'hi'], 1, /nobody/],
     [['show'], 1, /^error: missing required argument 'session'/],
     [['dance'], 1, /^error: unknown command 'dance'/],

@@ -105,7 +105,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
 
     test('status tells an empty index, rebuild fills it, and what cannot be indexed is told', async () => {
       const before = await run('status', '--env', 'dev')
-      expect(before.out).toContain('! The index is empty: npm run rebuild -- --env dev')
+      expect(before.out).toContain('! The index is empty: npx tooltrail rebuild --env dev')
       expect(before.code).toBe(2)
       expect(await run('rebuild', '--env', 'dev')).toMatchObject({
         code: 0,

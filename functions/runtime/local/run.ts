@@ -16,7 +16,7 @@ export async function runProgram(): Promise<void> {
       )
     if (server.lockedOut)
       process.stdout.write(
-        'All API keys are revoked: make one with: npm run keys -- create --tenant <tenant> --scope admin\n',
+        'All API keys are revoked: make one with: npx tooltrail keys create --tenant <tenant> --scope admin\n',
       )
     stopOnSignals(server.close)
   } catch (error) {

@@ -91,7 +91,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
   const openAccess = !(await ports.keys.any())
   if (openAccess && !LOOPBACK.has(settings.host))
     throw new SettingsError(
-      `HOST: without an API key the server listens on loopback only, not on ${settings.host}. Make a key with: npm run keys -- create --tenant default --scope admin`,
+      `HOST: without an API key the server listens on loopback only, not on ${settings.host}. Make a key with: npx tooltrail keys create --tenant default --scope admin`,
     )
   const secrets = async () => settings.secret
   const { allowedHosts } = settings
