@@ -14,11 +14,11 @@ import type { RunningProgram } from './program.ts'
 import { startProgram } from './program.ts'
 
 const END = '--- end of step ---'
-const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
-const section = (title: string): string => readme.split(`\n## ${title}`)[1]?.split('\n## ')[0] ?? ''
+const read = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8')
+const section = (title: string): string => read('README.md').split(`\n## ${title}`)[1]?.split('\n## ')[0] ?? ''
 /** Each step's commands and, where the page shows one, what they print. */
-const stepsOf = (title: string) =>
-  [...section(title).matchAll(/```sh\n([^]*?)```\n(?:```\n([^]*?)```)?/g)].map(([, commands = '', shown]) => ({
+const stepsOf = (text: string) =>
+  [...text.matchAll(/```sh\n([^]*?)```\n(?:```\n([^]*?)```)?/g)].map(([, commands = '', shown]) => ({
     commands,
     shown,
   }))
@@ -39,7 +39,7 @@ function comparable(output: string): string[] {
   return [...new Set(lines.map((line) => line.replace(/^ *\d+ /, '')))].toSorted()
 }
 
-describe.skipIf(missing.length > 0)("the README's tour, each step twice", () => {
+describe.skipIf(missing.length > 0)("the README's tour and the examples of the API, each step twice", () => {
   let place: Place
   let program: RunningProgram
   let shell: ChildProcessByStdio<Writable, Readable, null>
@@ -85,9 +85,11 @@ describe.skipIf(missing.length > 0)("the README's tour, each step twice", () => 
     expect(again).toEqual(comparable(outputs[0] ?? '').map((line) => line.replace(PAUSED, COMPLETED)))
   }
 
-  test.each(stepsOf('A tour'))('$commands', tryTwice)
+  test.each(stepsOf(section('A tour')))('$commands', tryTwice)
 
-  test.each(stepsOf('A team'))('with the agents of the page: $commands', async (step) => {
+  test.each(stepsOf(read('docs/examples.md')))('of docs/examples.md: $commands', tryTwice)
+
+  test.each(stepsOf(section('A team')))('with the agents of the page: $commands', async (step) => {
     expect(team).toContain('members')
     await program.kill('SIGTERM')
     const TOOLTRAIL_AGENTS = join(folder, 'agents.json')
