@@ -33,7 +33,7 @@ export function GroupChart({ by, entries, measure }: Props) {
   const end = lines.at(-1) ?? 1
   return (
     <>
-      <ol class="bars" aria-label={`${measure === 'tokens' ? 'Tokens' : 'Costs'} by ${by}`}>
+      <ol class="uses" aria-label={`${measure === 'tokens' ? 'Tokens' : 'Costs'} by ${by}`}>
         {shown.map((bar) => (
           <Row
             key={bar.key}
@@ -44,7 +44,7 @@ export function GroupChart({ by, entries, measure }: Props) {
         ))}
         {last === undefined ? null : <Row bar={last} end={end} name={last.key} />}
       </ol>
-      <div class="bars-axis" aria-hidden="true">
+      <div class="uses-axis" aria-hidden="true">
         {lines.map((value) => (
           <span key={value}>{onScale(value, measure)}</span>
         ))}
@@ -63,9 +63,9 @@ interface RowProps {
 function Row({ bar, end, name }: RowProps) {
   return (
     <li>
-      <span class="bar-name">{name}</span>
-      <span class="bar-words">{bar.words}</span>
-      <span class="bar" aria-hidden="true">
+      <span class="use-name">{name}</span>
+      <span class="use-words">{bar.words}</span>
+      <span class="use-bar" aria-hidden="true">
         {bar.parts.map((part) => (
           <span key={part.name} class={`used-${part.name}`} style={{ width: `${(100 * part.value) / end}%` }} />
         ))}

@@ -95,7 +95,7 @@ test('usage by day, agent and session are charts that say the same in words and 
   await page.getByRole('button', { name: 'cost' }).click()
   await expect.poll(label).toMatch(/^Costs by day: .* with unknown$/)
   expect(await page.getByRole('list', { name: 'Costs by session' }).innerText()).toMatch(/A tour\s+unknown/)
-  expect(await page.locator('.bar > :not(.used-unknown)').count()).toBe(0)
+  expect(await page.locator('.use-bar > :not(.used-unknown)').count()).toBe(0)
   await page.getByText('As a table').first().click()
   expect(await page.getByRole('region', { name: 'Figures by day' }).innerText()).toMatch(
     new RegExp(`${today}.*unknown`),
