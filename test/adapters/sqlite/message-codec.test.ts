@@ -1,3 +1,4 @@
+import { deflateRawSync } from 'node:zlib'
 import { fc } from '../../generators/seeded.ts'
 import { describe, expect, test } from 'vitest'
 import {
@@ -184,6 +185,19 @@ describe('a packed text', () => {
         expect(unpack(pack(whole))).toBe(whole)
       }),
     )
+  })
+
+  test.each([65_535, 65_536, 500_000])('comes back as it was when it has %i characters', (length) => {
+    for (const piece of ['Größe 12 🚢 ', 'a', '\u0000'])
+      expect(unpack(pack(piece.repeat(length).slice(0, length))).length).toBe(length)
+    const words = Array.from({ length }, (_, at) => String.fromCharCode(97 + ((at * at * 31) % 26))).join('')
+    expect(unpack(pack(words))).toBe(words)
+  })
+
+  test('of 64 KB or more is packed in the fast way; what was deflated before is still read', () => {
+    const long = 'Twelve blue crates. '.repeat(10_000)
+    expect(Buffer.from(pack(long)).subarray(0, 4).toString('hex')).toBe('28b52ffd')
+    expect(unpack(deflateRawSync(long))).toBe(long)
   })
 
   test('is never longer than the text', () => {

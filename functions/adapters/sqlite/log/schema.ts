@@ -171,3 +171,6 @@ CREATE TABLE received (
 ) WITHOUT ROWID;
 CREATE INDEX received_until ON received (until);
 `
+
+/** No table changes: long texts are packed in another way from here on (`packed-text.ts`), and older programs must not read them. */
+export const LONG_TEXTS_SCHEMA = ''
