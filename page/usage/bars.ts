@@ -88,8 +88,9 @@ const LINES = 4
 
 /** Where the lines of a chart stand, from 0 to the next round number above all of its bars. */
 export function scaleOf(bars: readonly Bar[]): readonly number[] {
-  const most = Math.max(0, ...bars.map(({ length }) => length))
-  const power = 10 ** Math.floor(Math.log10(most > 0 ? most : LINES))
+  const longest = Math.max(0, ...bars.map(({ length }) => length))
+  const most = longest > 0 ? longest : LINES
+  const power = 10 ** Math.floor(Math.log10(most))
   const end = power * ([1, 2, 4, 8].find((factor) => factor * power >= most) ?? 10)
   return Array.from({ length: LINES + 1 }, (_, index) => (end * index) / LINES)
 }
