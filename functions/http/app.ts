@@ -96,10 +96,11 @@ export function createApp(dependencies: AppDependencies): App {
       }),
     )
   app.use(methodNotAllowed({ app, onMethodNotAllowed: refuseMethod }))
-  app.use('/v1/*', authentication(dependencies), refuseWhenStopping(dependencies), requestBody())
-  app.use('/openai/v1/*', authentication(dependencies), refuseWhenStopping(dependencies), requestBody())
+  const body = requestBody()
+  app.use('/v1/*', authentication(dependencies), refuseWhenStopping(dependencies), body)
+  app.use('/openai/v1/*', authentication(dependencies), refuseWhenStopping(dependencies), body)
   // All that this door offers only reads, although every request is a POST.
-  app.use('/mcp', authentication(dependencies, 'read'), refuseWhenStopping(dependencies), requestBody())
+  app.use('/mcp', authentication(dependencies, 'read'), refuseWhenStopping(dependencies), body)
 
   const parts = { ...dependencies, calls: createOpenCalls(dependencies), shared: createSharedBytes() }
   sessionRoutes(app, parts)

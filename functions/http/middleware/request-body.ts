@@ -1,5 +1,6 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono'
 import { depthOf } from '../../log/json-depth.ts'
+import { others } from '../builds.ts'
 import type { AppEnv } from '../dependencies.ts'
 import { RequestError } from './request-error.ts'
 
@@ -10,6 +11,8 @@ const BODY_LIMIT = 4 * 1024 * 1024
  * only after they have sent everything, and would see a broken connection instead of the reason.
  */
 const DISCARD_LIMIT = 16 * 1024 * 1024
+/** Bytes. To take in a larger body holds up the event loop for a moment: they come one after another, others in between. */
+const LARGE = 256 * 1024
 /** Nested brackets; deeper JSON has no honest use and would exhaust the stack later on. */
 const DEPTH_LIMIT = 64
 
@@ -18,6 +21,7 @@ const DEPTH_LIMIT = 64
  * large, not UTF-8, or nested too deeply.
  */
 export function requestBody(): MiddlewareHandler<AppEnv> {
+  let turn = Promise.resolve()
   return async (c, next) => {
     const { body } = c.req.raw
     if (isStreamed(c.req)) return next()
@@ -25,6 +29,7 @@ export function requestBody(): MiddlewareHandler<AppEnv> {
     if (Number(c.req.header('content-length') ?? 0) > DISCARD_LIMIT) throw tooLarge()
     if (body === null) return next()
     const bytes = await readBounded(body)
+    if (bytes.length > LARGE) await (turn = turn.then(others))
     requireShallow(decode(bytes), 'the body')
     // Bytes, because a string would set a content type of its own.
     c.req.raw = new Request(c.req.raw, { body: bytes })

@@ -1,0 +1,30 @@
+import { setImmediate as nextRound } from 'node:timers/promises'
+import { Hono } from 'hono'
+import { expect, test } from 'vitest'
+import type { AppEnv } from '../../functions/http/dependencies.ts'
+import { requestBody } from '../../functions/http/middleware/request-body.ts'
+
+/** In which rounds of the event loop requests with such a body reached their route. */
+async function roundsOf(bodies: readonly string[]): Promise<number[]> {
+  let round = 0
+  let isOver = false
+  const counting = (async () => {
+    for (; !isOver; round++) await nextRound()
+  })()
+  const rounds: number[] = []
+  const app = new Hono<AppEnv>().use(requestBody()).post('/', (c) => {
+    rounds.push(round)
+    return c.text('')
+  })
+  await Promise.all(bodies.map((body) => app.request('/', { method: 'POST', body })))
+  isOver = true
+  await counting
+  return rounds
+}
+
+test('large bodies are taken in one after another, and others have their turn in between', async () => {
+  const rounds = await roundsOf(Array.from({ length: 6 }, () => JSON.stringify('x'.repeat(300_000))))
+  const gaps = rounds.slice(1).map((round, at) => round - (rounds[at] ?? 0))
+  expect(gaps).toHaveLength(5)
+  expect(Math.min(...gaps)).toBeGreaterThan(1)
+})
