@@ -64,7 +64,10 @@ export function together(key: string, entries: readonly UsageEntry[]): UsageEntr
   const [first] = entries
   if (first === undefined) return undefined
   const sum = (values: readonly (number | null | undefined)[]): number | undefined =>
-    values.reduce<number | undefined>((all, value) => (value == null ? all : (all ?? 0) + value), undefined)
+    values.reduce<number | undefined>(
+      (all, value) => (value === null || value === undefined ? all : (all ?? 0) + value),
+      undefined,
+    )
   const of = (name: keyof UsageEntry['usage']): number | null => sum(entries.map(({ usage }) => usage[name])) ?? null
   const cost = sum(entries.map((entry) => entry.cost_usd))
   return {

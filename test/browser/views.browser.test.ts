@@ -83,16 +83,20 @@ test('usage by day, agent and session are charts that say the same in words and 
   const page = await opened.show('/usage')
   const today = new Date().toISOString().slice(0, 10)
   const label = () => page.getByRole('img').getAttribute('aria-label')
+  const short = (value: number) =>
+    new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 }).format(value)
   const entries = async (by: 'agent' | 'day') => (await opened.client.readUsage({ by })).data
   await expect
     .poll(label)
     .toMatch(new RegExp(`^Tokens by day: 1 of 30 days have any, most ${today} with .* in, .* out$`))
   const bars = page.getByRole('list', { name: 'Tokens by agent' })
   const [used] = await entries('agent')
-  expect(await bars.innerText()).toContain(`${used?.usage.input_tokens} in, ${used?.usage.output_tokens} out`)
-  await page.getByRole('button', { name: 'session' }).click()
+  expect(await bars.innerText()).toContain(
+    `${short(used?.usage.input_tokens ?? 0)} in, ${short(used?.usage.output_tokens ?? 0)} out`,
+  )
+  await page.getByRole('button', { name: 'session', exact: true }).click()
   await page.getByRole('list', { name: 'Tokens by session' }).getByRole('link', { name: 'A tour' }).waitFor()
-  await page.getByRole('button', { name: 'cost' }).click()
+  await page.getByRole('button', { name: 'cost', exact: true }).click()
   await expect.poll(label).toMatch(/^Costs by day: .* with unknown$/)
   expect(await page.getByRole('list', { name: 'Costs by session' }).innerText()).toMatch(/A tour\s+unknown/)
   expect(await page.locator('.use-bar > :not(.used-unknown)').count()).toBe(0)

@@ -16,7 +16,7 @@ async function roundsOf(bodies: readonly string[]): Promise<number[]> {
     rounds.push(round)
     return c.text('')
   })
-  await Promise.all(bodies.map((body) => app.request('/', { method: 'POST', body })))
+  await Promise.all(bodies.map(async (body) => app.request('/', { method: 'POST', body })))
   isOver = true
   await counting
   return rounds
