@@ -35,9 +35,9 @@ test('every npm script runs files that exist', () => {
   expect(files.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
 })
 
-/** The rows of the tables of a section, without their heads. */
-const rowsOf = (section: string): string[][] =>
-  (read('docs/configuration.md').split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? '')
+/** The rows of the tables of a page's section, without their heads. */
+const rowsOf = (page: string, section: string): string[][] =>
+  (read(page).split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? '')
     .split('\n')
     .filter((line) => line.startsWith('| `'))
     .map((line) => line.split(' | ').map((cell) => cell.replaceAll(/^\| | \|$/g, '').trim()))
@@ -45,23 +45,55 @@ const rowsOf = (section: string): string[][] =>
 describe('docs/configuration.md', () => {
   test('lists every variable that the program reads, and no other', () => {
     // What the functions on AWS read besides is set by the stacks.
-    const listed = rowsOf('Variables').flatMap(([names]) => names?.match(/[A-Z][A-Z0-9_]+/g) ?? [])
+    const listed = rowsOf('docs/configuration.md', 'Variables').flatMap(
+      ([names]) => names?.match(/[A-Z][A-Z0-9_]+/g) ?? [],
+    )
     expect(listed.toSorted()).toEqual(Object.keys(environment.shape).toSorted())
   })
+})
 
-  test('names every field of agents.json, with the pages on servers and channels', () => {
-    const said = pages.map(read).join('\n')
-    const names = new Set<string>()
-    JSON.parse(agentsSchema(), (key, value: unknown) => {
-      if (key === 'properties') for (const name of Object.keys(value as object)) names.add(name)
-      return value
-    })
-    expect(names.size).toBeGreaterThan(20)
-    expect([...names].filter((name) => !new RegExp(`["\`.]${name.replace('$', '\\$')}["\`.]`).test(said))).toEqual([])
+interface SchemaNode {
+  readonly properties?: { readonly [name: string]: SchemaNode }
+  readonly additionalProperties?: SchemaNode | boolean
+  readonly items?: SchemaNode
+  readonly anyOf?: readonly SchemaNode[]
+}
+
+/** The fields of a schema by their paths: `*` for a name, `[]` for an entry of a list. */
+function* fieldsOf(node: SchemaNode, path = ''): Generator<string, void> {
+  for (const [name, field] of Object.entries(node.properties ?? {})) {
+    const at = path === '' ? name : `${path}.${name}`
+    yield at
+    yield* fieldsOf(field, at)
+  }
+  for (const one of node.anyOf ?? []) yield* fieldsOf(one, path)
+  if (typeof node.additionalProperties === 'object') yield* fieldsOf(node.additionalProperties, `${path}.*`)
+  if (node.items !== undefined) yield* fieldsOf(node.items, `${path}[]`)
+}
+
+describe('docs/agents.md', () => {
+  test('lists every field of agents.json, and no other', () => {
+    const fields = [...fieldsOf(JSON.parse(agentsSchema()) as SchemaNode)]
+    expect(fields.length).toBeGreaterThan(50)
+    const listed = rowsOf('docs/agents.md', 'The whole file').map(([name = '']) => name.replaceAll('`', ''))
+    expect(listed.toSorted()).toEqual(fields.toSorted())
+  })
+
+  test('explains every field, with the pages on servers and channels', () => {
+    const said = ['docs/agents.md', 'docs/mcp.md', 'docs/slack.md', 'docs/webhooks.md']
+      .map((page) => read(page).split('\n## The whole file\n')[0] ?? '')
+      .join('\n')
+    const names = new Set([...fieldsOf(JSON.parse(agentsSchema()) as SchemaNode)].map((path) => path.split('.').at(-1)))
+    expect([...names].filter((name = '') => !new RegExp(`["\`.]${name.replace('$', '\\$')}["\`.]`).test(said))).toEqual(
+      [],
+    )
   })
 
   test('lists every policy of agents.json with its default, and no other', () => {
-    const rows = rowsOf('Agents').map(([name, value]) => [name?.replaceAll('`', ''), value?.replaceAll('`', '')])
+    const rows = rowsOf('docs/agents.md', 'Policies').map(([name, value]) => [
+      name?.replaceAll('`', ''),
+      value?.replaceAll('`', ''),
+    ])
     const names = Object.keys(DEFAULT_POLICIES).map((name) =>
       name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
     )
