@@ -1,3 +1,4 @@
+import { DEFAULT_POLICIES } from '../functions/domain/agent.ts'
 import { loadContext } from '../functions/agent/loop/context.ts'
 import { createHistorySearch } from '../functions/history/search.ts'
 import { continueDeletion } from '../functions/agent/serving/delete-session.ts'
@@ -12,6 +13,9 @@ import { printTable, timed } from './report.ts'
 const at = process.argv.indexOf('--messages')
 const MESSAGES = at === -1 ? 50_000 : Number(process.argv[at + 1])
 
+/** What the context is loaded for. */
+const AGENT = { model: 'script/ed', modelOptions: {}, policies: { ...DEFAULT_POLICIES, contextTokens: 200_000 } }
+
 async function measure(messages: number): Promise<(string | number)[]> {
   const texts = Array.from({ length: messages / 2 + 1 }, (_, turn) => ({
     text: `reply ${turn} about crate ${turn % 97}`,
@@ -25,7 +29,7 @@ async function measure(messages: number): Promise<(string | number)[]> {
   const search = createHistorySearch({ index: ports.index, reader: ports.reader })
   const times = [
     await timed(async () => turn(messages)),
-    await timed(() => loadContext(ports.reader, key, newest[0]?.runId ?? '', 200_000)),
+    await timed(() => loadContext(ports.reader, key, newest[0]?.runId ?? '', AGENT)),
     await timed(() => ports.reader.messages(key, { order: 'descending', limit: 100 })),
     await timed(() => search.search({ text: 'crate 42', scope: { tenant: key.tenant }, filters: {}, limit: 10 })),
   ]

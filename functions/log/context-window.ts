@@ -27,11 +27,16 @@ export interface LoadedLog {
 }
 
 /**
- * Bounds how much of a log is loaded (promises R7): back to where the decided context begins, or as much as can fit
- * `room` tokens. The turn of `currentRun` is loaded whole, whatever its size (promises R3): its messages and, if it has no
- * input of its own, those of the runs that it continues.
+ * Bounds how much of a log is loaded (promises R7): back to where the decided context begins, or as much as can fit `room` tokens.
+ * The turn of `currentRun` is loaded whole, whatever its size (promises R3): its messages and, if it has no input of its own, those
+ * of the runs that it continues. `mediaFrom`: from there on media of earlier turns go out; left out: nowhere.
  */
-export function createContextWindow(currentRun: string, room: number, decisions: Decisions): ContextWindow {
+export function createContextWindow(
+  currentRun: string,
+  room: number,
+  decisions: Decisions,
+  mediaFrom?: string,
+): ContextWindow {
   const begin = contextBegins(decisions)
   const turn: Message[] = []
   const older: Message[] = []
@@ -39,7 +44,8 @@ export function createContextWindow(currentRun: string, room: number, decisions:
   let turnWeight = 0
   let olderWeight = 0
   let turnOpen = true
-  let reached = false
+  /** Where the decided context begins, and that something after it was too much. */
+  let [reached, skipped] = [false, false]
 
   /** For a run without an input, the run that it continues is searched for as far as the room allows. */
   const isOfTurn = (message: Message): boolean =>
@@ -53,14 +59,18 @@ export function createContextWindow(currentRun: string, room: number, decisions:
     }
     if (isOfTurn(message)) {
       turn.push(message)
-      turnWeight += weighStored(message)
+      turnWeight += weighStored(message, true)
       return
     }
     turnOpen = false
     if (isBefore(message, begin)) reached = true
-    if (reached || olderWeight > most) return
+    if (reached) return
+    if (olderWeight > most) {
+      skipped = true
+      return
+    }
     older.push(message)
-    olderWeight += weighStored(message)
+    olderWeight += weighStored(message, mediaFrom !== undefined && message.id >= mediaFrom)
   }
 
   return {
@@ -76,7 +86,7 @@ export function createContextWindow(currentRun: string, room: number, decisions:
     },
     loaded: (isAtBeginning) => ({
       messages: [...turn, ...older].toReversed(),
-      isWhole: reached || (isAtBeginning && olderWeight <= most),
+      isWhole: !skipped && (reached || (isAtBeginning && olderWeight <= most)),
     }),
   }
 }

@@ -25,6 +25,8 @@ const MESSAGE = 4
 const CALL = 8
 /** An image of usual size, or a few pages of a document. */
 const MEDIA = 1_500
+/** What says that they are gone. */
+const GONE = 40
 
 /** Tokens of a text, judging by its scripts. */
 export function weighText(text: string): number {
@@ -85,10 +87,10 @@ function weightOfPart(part: RequestPart): number {
   return 'arguments' in part ? CALL + weighText(part.name) + weighText(part.arguments) : MEDIA
 }
 
-/** The most tokens that a message of a log can have: media count whether or not they are sent. */
-export function weighStored(message: Message): number {
+/** The most tokens that a message of a log can have in a request, with or without its media. */
+export function weighStored(message: Message, withMedia: boolean): number {
   const parts: readonly Part[] = message.parts
-  const own = parts.reduce((sum, part) => sum + weighStoredPart(part), MESSAGE)
+  const own = parts.reduce((sum, part) => sum + weighStoredPart(part, withMedia), MESSAGE)
   if (message.role === 'tool') return own + weighSources(message)
   if (message.role !== 'assistant') return own
   return message.toolCalls.reduce((sum, call) => sum + CALL + weighText(call.name) + weighText(call.arguments), own)
@@ -100,7 +102,8 @@ const SOURCE = 6
 const weighSources = ({ sources = [] }: ToolMessage): number =>
   sources.reduce((sum, { title, url = '', text = '' }) => sum + SOURCE + weighText(`${title}${url}${text}`), 0)
 
-function weighStoredPart(part: Part): number {
+function weighStoredPart(part: Part, withMedia: boolean): number {
+  if (!withMedia && (part.type === 'image' || part.type === 'file')) return GONE
   if (part.type === 'tool_call' || part.type === 'error') return 0
   return weighPart(part)
 }

@@ -103,6 +103,32 @@ describe('the token budget', () => {
     expect(last !== undefined && countOf(last)).toBeLessThan(3_300)
     expect(await harness.log()).toHaveLength(62)
   })
+
+  it('counts no media that went out in former runs alone: nothing leaves without a decision', async () => {
+    const shot = { type: 'image', mediaType: 'image/png', data: new Uint8Array([1, 2, 3]) } as const
+    const look = makeTool('look', async () => ({ text: WORDS.repeat(20), media: [shot] }))
+    const turn: Turn = async function* (request) {
+      const text = request.messages.at(-1)?.role === 'tool' ? { text: WORDS } : {}
+      const calls = 'text' in text ? {} : { calls: [{ name: 'look' }, { id: 'again', name: 'look' }] }
+      yield { type: 'completion', completion: completionOf({ ...text, ...calls, inputTokens: countOf(request) }) }
+    }
+    harness = await openHarness({
+      script: Array.from({ length: 60 }, () => turn),
+      tools: [look],
+      policies: { contextTokens: 12_000, consolidation: false },
+    })
+    const firsts: string[] = []
+    for (let number = 0; number < 20; number++) {
+      await harness.settled(await harness.submit(`${number} ${WORDS}`))
+      const { cut } = await harness.ports.reader.context(harness.key)
+      const opening = harness.requests.at(-1)?.messages.slice(0, 3)
+      firsts.push(`${cut?.from ?? 'all'} ${JSON.stringify(opening)}`)
+    }
+    const cuts = new Set(firsts.map((first) => first.split(' ')[0]))
+    expect(cuts.size).toBeGreaterThan(1)
+    expect(cuts.size).toBeLessThan(4)
+    expect(new Set(firsts.slice(1)).size).toBe(cuts.size)
+  })
 })
 
 describe('a request that the provider finds too long', () => {

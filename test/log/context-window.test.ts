@@ -56,6 +56,15 @@ describe('what is loaded of a log (promises R7)', () => {
     )
   })
 
+  it('is not whole where something is skipped, also if the decided context begins in the same page', () => {
+    const { log } = longLog(100)
+    const cut = { from: log[20]?.id ?? '', kept: [], messages: 20, conversational: 10 }
+    const { messages, isWhole } = load(log, 1_000, log.length, { cut })
+    expect(messages[0]?.id).not.toBe(cut.from)
+    expect(isWhole).toBe(false)
+    expect(load(log, 1_000_000, log.length, { cut }).isWhole).toBe(true)
+  })
+
   it('is bounded by the context, not by the length of the session', () => {
     const short = load(longLog(100).log, 5_000, 20)
     const long = load(longLog(2_000).log, 5_000, 20)

@@ -8,7 +8,7 @@ import type { Message, Part, UserMessage } from '../../domain/message.ts'
 import type { ClientTool } from '../../domain/run.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { Session, SessionHeader, SessionKey } from '../../domain/session.ts'
-import { contextTokensOf, roomOf } from '../../log/context-sizes.ts'
+import { contextTokensOf } from '../../log/context-sizes.ts'
 import { hasSources, highestOf, numberSources, recordedNumbers } from '../../log/sources.ts'
 import type { SourceNumbers } from '../../log/sources.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
@@ -41,7 +41,7 @@ export async function nextRequest(
   const key = keyOf(session)
   const header = await lease.look(key)
   const { agent, clientTools, run } = await speaker(dependencies, session, header, wanted)
-  const loaded = await loadContext(reader, key, run ?? NEXT_RUN, roomOf(agent))
+  const loaded = await loadContext(reader, key, run ?? NEXT_RUN, agent)
   const messages = loaded.messages.map(withoutResult)
   if (run === undefined) messages.push(nextInput(agent))
   const context = { ...loaded, messages }

@@ -1,3 +1,4 @@
+import type { Agent } from '../../domain/agent.ts'
 import type { Cut, Scale, SessionContext } from '../../domain/context.ts'
 import { isLeaders } from '../../domain/message.ts'
 import type { Message } from '../../domain/message.ts'
@@ -36,16 +37,16 @@ export interface LoadedContext extends LoadedLog {
 /**
  * What a run needs of the log, ids ascending: the run itself, and as much of what was before it as goes out. Read backwards
  * from the newest message, each page as long as what still fits: the cost is bounded by the run and the context, not by the
- * session's length (promises R7). `room`: tokens.
+ * session's length (promises R7).
  */
 export async function loadContext(
   reader: LogReader,
   key: SessionKey,
   run: string,
-  room: number,
+  agent: Pick<Agent, 'modelOptions' | 'model' | 'policies'>,
 ): Promise<LoadedContext> {
   const decided = await reader.context(key)
-  const window = createContextWindow(run, room, decided)
+  const window = createContextWindow(run, roomOf(agent), decided, mediaFromOf(agent, decided).mediaFrom)
   // No message of the run stands before a summary: it is made at the run's begin, or between runs.
   const { through } = decided.summary ?? {}
   const after = through === undefined ? {} : { after: through }

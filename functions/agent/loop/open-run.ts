@@ -4,7 +4,6 @@ import type { ToolMessage } from '../../domain/message.ts'
 import { LeaseLost } from '../../domain/errors.ts'
 import type { Session } from '../../domain/session.ts'
 import { NO_USAGE } from '../../domain/usage.ts'
-import { roomOf } from '../../log/context-sizes.ts'
 import { callCompleted } from '../../log/run-events.ts'
 import { loadContext } from './context.ts'
 import { createResultWriter, insistentStore } from './held-store.ts'
@@ -43,7 +42,7 @@ export async function openRun(ports: LoopDependencies, held: HeldRun): Promise<R
 async function openLeader(state: RunState): Promise<void> {
   const { store, held, leader } = state
   state.session = held.session ?? (await readSession(state))
-  const { messages, decided, isWhole } = await loadContext(store.reader, held.lease, leader.runId, roomOf(leader.agent))
+  const { messages, decided, isWhole } = await loadContext(store.reader, held.lease, leader.runId, leader.agent)
   Object.assign(state.context, { decided, isWhole })
   takeNote(leader, messages)
   takeNoteOfSummaries(leader, held.run.usageByAgent['summary'])

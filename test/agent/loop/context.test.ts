@@ -1,3 +1,4 @@
+import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import { expect, test } from 'vitest'
 import { loadContext } from '../../../functions/agent/loop/context.ts'
 import type { Message } from '../../../functions/domain/message.ts'
@@ -21,7 +22,11 @@ test('the load of a context reads two more messages at the most than it needs, h
       return Promise.resolve({ messages: page.entries, more })
     },
   } as unknown as LogReader
-  const { messages } = await loadContext(reader, { tenant: 't', session: 's' }, 'run-29', 200_000)
+  const { messages } = await loadContext(reader, { tenant: 't', session: 's' }, 'run-29', {
+    model: 'script/ed',
+    modelOptions: {},
+    policies: { ...DEFAULT_POLICIES, contextTokens: 200_000 },
+  })
   expect(messages.at(-1)?.id).toBe(writer.log.at(-1)?.id)
   expect(read / LARGE.length).toBeLessThan(4)
 })
