@@ -31,7 +31,7 @@ describe('a command about an environment', () => {
   test.each(['keys', 'rebuild', 'redrive', 'status'])('%s tells its usage and does nothing', async (command) => {
     const { code, out, error } = await run([command, '--env', 'dev', '--help'])
     expect({ code, error }).toEqual({ code: 0, error: '' })
-    expect(out).toContain(`npm run ${command} --`)
+    expect(out).toContain(`npx tooltrail ${command}`)
     expect(out).toContain('--env <environment>')
   })
 
