@@ -25,6 +25,7 @@ import type { RunLease } from '../ports/run-lease.ts'
 import type { RunLog } from '../ports/run-log.ts'
 import type { RunQueue } from '../ports/run-queue.ts'
 import type { SessionDeletion } from '../ports/session-deletion.ts'
+import type { SessionNames } from '../ports/session-names.ts'
 import type { SessionJanitor } from '../ports/session-janitor.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import type { ToolRegistry, Tools } from '../ports/tool.ts'
@@ -48,6 +49,7 @@ export interface Ports {
   readonly outbox: Outbox
   readonly feedback: MessageFeedback
   readonly received: Received
+  readonly names: SessionNames
   readonly keys: KeyStore
   readonly usage: UsageLedger
   readonly outputs: OutputStore

@@ -4,6 +4,7 @@ import { logReaderContract } from './log-reader.ts'
 import { messageFeedbackContract } from './message-feedback.ts'
 import { outboxContract } from './outbox.ts'
 import { receivedContract } from './received.ts'
+import { sessionNamesContract } from './session-names.ts'
 import { runInboxResolutionsContract } from './run-inbox-resolutions.ts'
 import { runCountsContract } from './run-counts.ts'
 import { runInboxCancelContract } from './run-inbox-cancel.ts'
@@ -48,6 +49,7 @@ export function sessionPortsContract(engine: Engine): void {
   outboxContract(engine)
   messageFeedbackContract(engine)
   receivedContract(engine)
+  sessionNamesContract(engine)
   keyStoreContract(engine)
   usageLedgerContract(engine)
 }

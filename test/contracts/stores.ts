@@ -5,6 +5,7 @@ import type { LogReader } from '../../functions/ports/log-reader.ts'
 import type { MessageFeedback } from '../../functions/ports/message-feedback.ts'
 import type { Outbox } from '../../functions/ports/outbox.ts'
 import type { Received } from '../../functions/ports/received.ts'
+import type { SessionNames } from '../../functions/ports/session-names.ts'
 import type { RunInbox } from '../../functions/ports/run-inbox.ts'
 import type { RunLease } from '../../functions/ports/run-lease.ts'
 import type { RunLog } from '../../functions/ports/run-log.ts'
@@ -32,6 +33,7 @@ export interface SessionPorts {
   readonly outbox: Outbox
   readonly feedback: MessageFeedback
   readonly received: Received
+  readonly names: SessionNames
   readonly keys: KeyStore
   readonly usage: UsageLedger
 }

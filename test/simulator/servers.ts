@@ -214,6 +214,7 @@ function createProgramOf(
     outbox: over('outbox', raw.outbox),
     feedback: over('feedback', raw.feedback),
     received: over('received', raw.received),
+    names: over('names', raw.names),
     keys: over('keys', raw.keys),
     usage: over('usage', raw.usage),
     outputs: over('outputs', objects),

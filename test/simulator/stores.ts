@@ -6,6 +6,7 @@ import { createSqliteLogReader } from '../../functions/adapters/sqlite/log/log-r
 import { createSqliteMessageFeedback } from '../../functions/adapters/sqlite/log/message-feedback.ts'
 import { createSqliteOutbox } from '../../functions/adapters/sqlite/log/outbox.ts'
 import { createSqliteReceived } from '../../functions/adapters/sqlite/received.ts'
+import { createSqliteSessionNames } from '../../functions/adapters/sqlite/session-names.ts'
 import { createSqliteRunInbox } from '../../functions/adapters/sqlite/log/run-inbox.ts'
 import { createSqliteRunLease } from '../../functions/adapters/sqlite/log/run-lease.ts'
 import { createSqliteRunLog } from '../../functions/adapters/sqlite/log/run-log.ts'
@@ -52,6 +53,7 @@ export function openSqliteStore({ functions }: Script, outputs: MemoryOutputs): 
         outbox: createSqliteOutbox(dependencies),
         feedback: createSqliteMessageFeedback(dependencies),
         received: createSqliteReceived(dependencies),
+        names: createSqliteSessionNames(dependencies),
         keys: createSqliteKeyStore(dependencies),
         usage: createSqliteUsageLedger(dependencies),
       }

@@ -28,6 +28,7 @@ const CLAIM_PREFIX = '#KEY#'
 export const STEERING_PREFIX = '#STEER#'
 export const SOURCES_PREFIX = '#SOURCES#'
 export const DELIVERY_PREFIX = '#DELIVERY#'
+export const NAME_PREFIX = '#NAME#'
 /** Digits of a number, so that texts sort as numbers do. */
 const NUMBER_DIGITS = 12
 
@@ -54,6 +55,15 @@ export const steeringKey = (key: SessionKey, id: string): ItemKey => ({
 export const claimKey = (key: SessionKey, hash: string): ItemKey => ({ pk: partitionOf(key), sk: CLAIM_PREFIX + hash })
 /** What a run owes to a channel. */
 export const deliveryKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key), sk: DELIVERY_PREFIX + key.id })
+/** A name may hold any character. */
+export const namePrint = (name: string): string => createHash('sha256').update(JSON.stringify(name)).digest('hex')
+/** What a name stands for. */
+export const nameKey = (tenant: string, print: string): ItemKey => ({ pk: `N#${tenant}#${print}`, sk: '#NAME' })
+/** Says among a session's rows that it has a name. */
+export const nameRowKey = (key: SessionKey, print: string): ItemKey => ({
+  pk: partitionOf(key),
+  sk: NAME_PREFIX + print,
+})
 /** Numbers of sources, by the last of those that one completion records. */
 export const sourcesKey = (key: SessionKey, last: number): ItemKey => ({
   pk: partitionOf(key),

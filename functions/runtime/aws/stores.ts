@@ -10,6 +10,7 @@ import { createDynamoSessionDeletion } from '../../adapters/dynamodb/log/session
 import { createDynamoSessionJanitor } from '../../adapters/dynamodb/log/session-janitor.ts'
 import { createDynamoSessionStore } from '../../adapters/dynamodb/log/session-store.ts'
 import { createDynamoReceived } from '../../adapters/dynamodb/received.ts'
+import { createDynamoSessionNames } from '../../adapters/dynamodb/session-names.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 
@@ -37,6 +38,7 @@ export function createAwsStores({ dynamodb, outputs, table, clock }: StoreDepend
       outbox: createDynamoOutbox(rows),
       feedback: createDynamoMessageFeedback(rows),
       received: createDynamoReceived(rows),
+      names: createDynamoSessionNames(rows),
       outputs,
       clock,
     },

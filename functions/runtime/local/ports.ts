@@ -21,6 +21,7 @@ import { createSqliteSessionJanitor } from '../../adapters/sqlite/log/session-ja
 import { createSqliteSessionStore } from '../../adapters/sqlite/log/session-store.ts'
 import { createSqliteUsageLedger } from '../../adapters/sqlite/log/usage-ledger.ts'
 import { createSqliteReceived } from '../../adapters/sqlite/received.ts'
+import { createSqliteSessionNames } from '../../adapters/sqlite/session-names.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { SettingsError, type Settings } from '../config.ts'
@@ -59,6 +60,7 @@ export function openLocalPorts(
     outbox: createSqliteOutbox(rows),
     feedback: createSqliteMessageFeedback(rows),
     received: createSqliteReceived(rows),
+    names: createSqliteSessionNames(rows),
     keys: createSqliteKeyStore(rows),
     usage: createSqliteUsageLedger(rows),
     outputs,

@@ -12,6 +12,7 @@ import { createDynamoMessageRows } from '../../../functions/adapters/dynamodb/st
 import { createDynamoMessageFeedback } from '../../../functions/adapters/dynamodb/log/message-feedback.ts'
 import { createDynamoOutbox } from '../../../functions/adapters/dynamodb/log/outbox.ts'
 import { createDynamoReceived } from '../../../functions/adapters/dynamodb/received.ts'
+import { createDynamoSessionNames } from '../../../functions/adapters/dynamodb/session-names.ts'
 import { createDynamoRunInbox } from '../../../functions/adapters/dynamodb/log/run-inbox.ts'
 import { createDynamoRunLease } from '../../../functions/adapters/dynamodb/log/run-lease.ts'
 import { createDynamoRunLog } from '../../../functions/adapters/dynamodb/log/run-log.ts'
@@ -77,6 +78,7 @@ export const dynamodbPorts = (dependencies: DynamoDependencies): SessionPorts =>
   outbox: createDynamoOutbox(dependencies),
   feedback: createDynamoMessageFeedback(dependencies),
   received: createDynamoReceived(dependencies),
+  names: createDynamoSessionNames(dependencies),
   keys: createDynamoKeyStore(dependencies),
   usage: createDynamoUsageLedger(dependencies),
 })

@@ -16,6 +16,7 @@ import * as deletion from '../../../functions/adapters/sqlite/log/session-deleti
 import * as janitor from '../../../functions/adapters/sqlite/log/session-janitor.ts'
 import * as sessions from '../../../functions/adapters/sqlite/log/session-store.ts'
 import * as usage from '../../../functions/adapters/sqlite/log/usage-ledger.ts'
+import * as names from '../../../functions/adapters/sqlite/session-names.ts'
 import { createManualClock } from '../../contracts/stores.ts'
 import type { Engine, ManualClock, SessionPorts, Stores } from '../../contracts/stores.ts'
 
@@ -33,6 +34,7 @@ export interface SqliteModules {
   readonly outbox: typeof outbox
   readonly feedback: typeof feedback
   readonly received: typeof received
+  readonly names: typeof names
   readonly keys: typeof keys
   readonly usage: typeof usage
 }
@@ -51,6 +53,7 @@ const SQLITE: SqliteModules = {
     outbox,
     feedback,
     received,
+    names,
     keys,
     usage,
   },
@@ -103,6 +106,7 @@ function portsOn(modules: SqliteModules, connection: database.Database, clock: M
     outbox: modules.outbox.createSqliteOutbox(dependencies),
     feedback: modules.feedback.createSqliteMessageFeedback(dependencies),
     received: modules.received.createSqliteReceived(dependencies),
+    names: modules.names.createSqliteSessionNames(dependencies),
     keys: modules.keys.createSqliteKeyStore(dependencies),
     usage: modules.usage.createSqliteUsageLedger(dependencies),
   }

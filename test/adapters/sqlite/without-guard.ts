@@ -19,6 +19,7 @@ const MODULES: { readonly [name in keyof SqliteModules]: string } = {
   outbox: 'log/outbox.ts',
   feedback: 'log/message-feedback.ts',
   received: 'received.ts',
+  names: 'session-names.ts',
   keys: 'key-store.ts',
   usage: 'log/usage-ledger.ts',
 }

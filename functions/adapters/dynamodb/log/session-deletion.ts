@@ -4,7 +4,7 @@ import { flagAt, numberAt, requiredText, textAt, type Item } from '../attributes
 import { absent, all, any, below, is, present } from '../expressions.ts'
 import { seconds } from './expiry.ts'
 import { isLive, live } from './header-item.ts'
-import { expiryKey, HEADER, headerKey, partitionOf, printOf, RUN_PREFIX } from '../keys.ts'
+import { expiryKey, HEADER, headerKey, NAME_PREFIX, nameKey, partitionOf, printOf, RUN_PREFIX } from '../keys.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 import type { Action } from '../table.ts'
 import { counterNames } from './usage-counters.ts'
@@ -87,6 +87,7 @@ async function removeRows(rows: SessionRows, key: SessionKey, limit: number): Pr
         const { pk, sk } = { pk: requiredText(item, 'pk'), sk: requiredText(item, 'sk') }
         return { remove: { pk, sk }, when: present('pk') }
       }),
+      ...(await namesOf(rows, key, batch)),
     ])
     if (refusal === undefined) left -= batch.length
     else attempt++
@@ -94,17 +95,34 @@ async function removeRows(rows: SessionRows, key: SessionKey, limit: number): Pr
   return { more: (await someRows(rows, key, 1)).length > 0 }
 }
 
-/** Rows other than the tombstone: up to `count`, and as many as one atomic write may remove; at least one if there are any. */
+/** Names that these rows tell of go with them, unless another session has got them since. */
+async function namesOf(
+  { table }: SessionRows,
+  { tenant, session }: SessionKey,
+  batch: readonly Item[],
+): Promise<Action[]> {
+  const keys = batch.flatMap((item) => {
+    const sk = requiredText(item, 'sk')
+    return sk.startsWith(NAME_PREFIX) ? [nameKey(tenant, sk.slice(NAME_PREFIX.length))] : []
+  })
+  const named = await table.readMany(keys)
+  const own = keys.filter((_, place) => named[place] && textAt(named[place], 'session') === session)
+  return own.map((remove) => ({ remove, when: is('session', session) }))
+}
+
+/** Rows other than the tombstone: up to `count` with their names, and as many as one atomic write may remove; at least one if there are any. */
 async function someRows({ table }: SessionRows, key: SessionKey, count: number): Promise<Item[]> {
   const found: Item[] = []
   let bytes = 0
+  let places = 0
   const keys = is('pk', partitionOf(key))
   for await (const item of table.query({ keys, descending: true, pageSize: count + 1 })) {
     if (textAt(item, 'sk') === HEADER) continue
     bytes += bytesOf(item)
-    if (found.length > 0 && bytes > BYTES_AT_ONCE) break
+    places += requiredText(item, 'sk').startsWith(NAME_PREFIX) ? 2 : 1
+    if (found.length > 0 && (bytes > BYTES_AT_ONCE || places > count)) break
     found.push(item)
-    if (found.length >= count) break
+    if (places >= count) break
   }
   return found
 }

@@ -174,3 +174,17 @@ CREATE INDEX received_until ON received (until);
 
 /** No table changes: long texts are packed in another way from here on (`packed-text.ts`), and older programs must not read them. */
 export const LONG_TEXTS_SCHEMA = ''
+
+/** Names under which clients find sessions again; `until` is null for as long as the session. */
+export const NAMES_SCHEMA = `
+CREATE TABLE names (
+  tenant TEXT NOT NULL,
+  name TEXT NOT NULL,
+  session INTEGER NOT NULL,
+  about TEXT NOT NULL,
+  until INTEGER,
+  PRIMARY KEY (tenant, name)
+) WITHOUT ROWID;
+CREATE INDEX names_of_session ON names (session);
+CREATE INDEX names_until ON names (until) WHERE until IS NOT NULL;
+`

@@ -88,6 +88,7 @@ function removeRows(database: Database, history: HistoryProjection, key: Session
     const runs = messages < limit ? removeRuns(database, row.number, limit - messages) : 0
     if (messages + runs >= limit) return { more: true }
     write(database, 'DELETE FROM claims WHERE session = ?', row.number)
+    write(database, 'DELETE FROM names WHERE session = ?', row.number)
     write(database, 'DELETE FROM contexts WHERE session = ?', row.number)
     write(database, 'DELETE FROM deliveries WHERE session = ?', row.number)
     write(database, 'DELETE FROM sources WHERE session = ?', row.number)
