@@ -8,13 +8,13 @@ import { isDelegation } from './team.ts'
 import type { Run, RunCounts, RunError, RunOutcome, StopReason } from './run.ts'
 import { addUsage, joinUsages, NO_USAGE } from './usage.ts'
 
-type Asked = Pick<Run, 'agent' | 'trigger' | 'onBusy' | 'input' | 'clientTools' | 'keyId'> & {
+type Asked = Pick<Run, 'agent' | 'trigger' | 'onBusy' | 'input' | 'clientTools' | 'instructions' | 'keyId'> & {
   readonly delivery?: NewDelivery
 }
 
 /** The queued run that an input or a `continue` makes when it is accepted. */
 export function acceptedRun(
-  { agent, trigger, onBusy, clientTools, input, keyId, delivery }: Asked,
+  { agent, trigger, onBusy, clientTools, instructions, input, keyId, delivery }: Asked,
   id: string,
   now: number,
 ): Run {
@@ -25,6 +25,7 @@ export function acceptedRun(
     trigger,
     onBusy,
     clientTools,
+    ...definedFields({ instructions }),
     ...(input === undefined ? {} : { input }),
     ...(keyId === undefined ? {} : { keyId }),
     ...(delivery === undefined ? {} : { delivery: delivery.kind }),

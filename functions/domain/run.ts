@@ -78,6 +78,8 @@ export interface Run {
   readonly trigger: 'input' | 'continue'
   readonly onBusy: OnBusy
   readonly clientTools: readonly ClientTool[]
+  /** Stand in for the session's during this run. */
+  readonly instructions?: string
   /** Removed when the run starts: from then on the input is a message of the log. */
   readonly input?: RunInput
   /** The API key whose cap on active runs counts this run. */

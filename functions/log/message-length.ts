@@ -12,9 +12,9 @@ export function messageLength(message: Message): number {
   return length
 }
 
-/** Characters of what a run was asked: the texts of its input while it waits, and its client tools. */
-export function runLength({ input, clientTools }: Run): number {
-  let length = clientTools.length === 0 ? 0 : JSON.stringify(clientTools).length
+/** Characters of what a run was asked: the texts of its input while it waits, its instructions and its client tools. */
+export function runLength({ input, clientTools, instructions = '' }: Run): number {
+  let length = instructions.length + (clientTools.length === 0 ? 0 : JSON.stringify(clientTools).length)
   for (const part of input?.parts ?? []) if ('text' in part) length += part.text.length
   return length
 }

@@ -12,6 +12,8 @@ export interface NewRun {
   /** Absent on `continue`. */
   readonly input?: RunInput
   readonly clientTools: readonly ClientTool[]
+  /** Stand in for the session's during this run; lost when the run is merged into another. */
+  readonly instructions?: string
   /** The API key that starts it, and how many of its runs may be queued, running or paused at a time. */
   readonly keyId?: string
   readonly mostActive?: number

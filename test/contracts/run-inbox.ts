@@ -27,6 +27,7 @@ export function runInboxContract(engine: Engine): void {
       const fixture = await openFixture(stores)
       const run = newRun({
         clientTools: [{ name: 'ask', description: 'asks', parameters: { type: 'object' } }],
+        instructions: 'Speak like a pirate. 漢',
         keyId: 'k',
       })
       const accepted = await fixture.inbox.enqueue(fixture.key, run)
@@ -40,6 +41,7 @@ export function runInboxContract(engine: Engine): void {
         onBusy: 'queue',
         input: run.input,
         clientTools: run.clientTools,
+        instructions: run.instructions,
         keyId: 'k',
         rounds: 0,
         createdAt: fixture.clock.now(),
@@ -58,7 +60,8 @@ export function runInboxContract(engine: Engine): void {
 
     test('on an idle session a caller with a holder gets the run started in the same write', async () => {
       const fixture = await openFixture(stores)
-      const accepted = await fixture.inbox.enqueue(fixture.key, newRun({ startAs: 'me' }))
+      const run = newRun({ startAs: 'me', instructions: 'Be brief.' })
+      const accepted = await fixture.inbox.enqueue(fixture.key, run)
       expect(accepted.started?.lease).toMatchObject({ ...fixture.key, owner: 'me', runId: accepted.runId })
       expect(accepted.started?.lease.head).toBe(accepted.started?.message?.id)
       expect(await header(fixture)).toMatchObject({
@@ -70,7 +73,7 @@ export function runInboxContract(engine: Engine): void {
         due: accepted.started?.lease.until,
       })
       expect(await fixture.reader.run(fixture.key, accepted.runId)).toEqual(accepted.started?.run)
-      expect(accepted.started?.run).toMatchObject({ status: 'running' })
+      expect(accepted.started?.run).toMatchObject({ status: 'running', instructions: 'Be brief.' })
     })
 
     test('on a busy session the run is queued, with or without a holder at hand', async () => {

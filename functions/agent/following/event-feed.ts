@@ -100,6 +100,21 @@ export async function* followRun(
   }
 }
 
+/** A run's events so far, as `followRun` tells them first: the last one says how it ended or what it waits for, if it does. */
+export async function* eventsSoFar(
+  { reader, lease }: Pick<FollowDependencies, 'reader' | 'lease'>,
+  key: SessionKey,
+  runId: string,
+): AsyncGenerator<RunEvent> {
+  const run = await currentRun(reader, key, runId)
+  const header = run.status === 'paused' ? await lease.look(key) : undefined
+  const isWaiting = header !== undefined && isBlocked(header)
+  const place = createPlace(undefined)
+  yield* storedEvents({ reader, kept: reader }, key, run, tellNotices(run, 0, isWaiting), place)
+  const last = lastEvent(run, place.waiting, isWaiting)
+  if (last !== undefined) yield last
+}
+
 interface Live {
   readonly subscription: Subscription
   readonly filter: EventFilter

@@ -23,6 +23,8 @@ export interface Submission {
   readonly user?: string
   readonly metadata?: JsonObject
   readonly clientTools: readonly ClientTool[]
+  /** Stand in for the session's during this run. */
+  readonly instructions?: string
   /** Default: the agent's policy. */
   readonly onBusy?: OnBusy
   readonly keyId?: string
@@ -96,6 +98,8 @@ export interface AgentService {
     runId: string,
     options: { readonly after?: string; readonly signal: AbortSignal },
   ): AsyncIterable<RunEvent>
+  /** The events so far, as its log tells them: the last one says how it ended or what it waits for, if it does. */
+  soFar(key: SessionKey, runId: string): AsyncIterable<RunEvent>
   /** Resolves when the run has ended or waits for somebody, wherever it is executed, and when `signal` aborts. */
   settled(key: SessionKey, runId: string, signal: AbortSignal): Promise<void>
   /** What the next request would hold: of the active run (only of `run`, if given), or of the run of a next input. */

@@ -10,7 +10,7 @@ import type { AgentService } from './agent-service.ts'
 import { continueDeletion } from '../serving/delete-session.ts'
 import { inTime } from '../serving/in-time.ts'
 import type { EventBus } from '../following/event-bus.ts'
-import type { followRun } from '../following/event-feed.ts'
+import type { eventsSoFar, followRun } from '../following/event-feed.ts'
 import type { untilSettled } from '../following/run-end.ts'
 import { keepingMedia, storeInput } from './incoming.ts'
 import type { LoopDependencies } from '../loop/run-state.ts'
@@ -45,6 +45,7 @@ export function createAgentService(ports: AgentServiceDependencies): AgentServic
       await settled(dependencies, key, runId, signal)
     },
     follow: (key, runId, options) => follow(dependencies, key, runId, options),
+    soFar: (key, runId) => soFar(dependencies, key, runId),
     settled: (key, runId, signal) => settled(dependencies, key, runId, signal),
     context: async (session, run) => (await contextWork()).nextRequest(dependencies, session, run),
     consolidate: async (session, options) => (await contextWork()).consolidateByHand(dependencies, session, options),
@@ -75,6 +76,11 @@ export function createAgentService(ports: AgentServiceDependencies): AgentServic
 async function* follow(...given: Parameters<typeof followRun>): ReturnType<typeof followRun> {
   const following = await import('../following/event-feed.ts')
   yield* following.followRun(...given)
+}
+
+async function* soFar(...given: Parameters<typeof eventsSoFar>): ReturnType<typeof eventsSoFar> {
+  const following = await import('../following/event-feed.ts')
+  yield* following.eventsSoFar(...given)
 }
 
 async function settled(...given: Parameters<typeof untilSettled>): Promise<void> {

@@ -13,7 +13,7 @@ import { hasSources, highestOf, numberSources, recordedNumbers } from '../../log
 import type { SourceNumbers } from '../../log/sources.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import { countOlder, loadContext, sizeRequest } from '../loop/context.ts'
-import { declaredTools } from '../loop/model-request.ts'
+import { declaredTools, instructed } from '../loop/model-request.ts'
 import type { LoopDependencies } from '../loop/run-state.ts'
 import { summarise, SummaryFailed } from '../loop/summarise.ts'
 import { limitTime } from '../time-limit.ts'
@@ -40,13 +40,13 @@ export async function nextRequest(
   const { reader, lease, tools } = dependencies
   const key = keyOf(session)
   const header = await lease.look(key)
-  const { agent, clientTools, run } = await speaker(dependencies, session, header, wanted)
+  const { agent, clientTools, run, instructions } = await speaker(dependencies, session, header, wanted)
   const loaded = await loadContext(reader, key, run ?? NEXT_RUN, agent)
   const messages = loaded.messages.map(withoutResult)
   if (run === undefined) messages.push(nextInput(agent))
   const context = { ...loaded, messages }
   const sized = await sizeRequest({
-    session,
+    session: instructed(definedFields({ instructions }), session),
     thread: { runId: run ?? NEXT_RUN, agent, messages },
     tools: declaredTools(
       await tools.open(
@@ -76,13 +76,20 @@ export async function nextRequest(
 const mediaIds = (parts: readonly Part[]): string[] =>
   parts.flatMap((part) => (part.type === 'image' || part.type === 'file' ? [part.id] : []))
 
+interface Speaker {
+  readonly agent: Agent
+  readonly clientTools: readonly ClientTool[]
+  readonly run?: string
+  readonly instructions?: string
+}
+
 /** Whose request is the next, and of which active run. */
 async function speaker(
   dependencies: LoopDependencies,
   session: Session,
   header: SessionHeader | undefined,
   wanted: string | undefined,
-): Promise<{ readonly agent: Agent; readonly clientTools: readonly ClientTool[]; readonly run?: string }> {
+): Promise<Speaker> {
   const key = keyOf(session)
   const id = wanted ?? header?.activeRun
   const run = id === undefined ? undefined : await dependencies.reader.run(key, id)
@@ -92,7 +99,7 @@ async function speaker(
     throw new TooltrailError('run_not_active', `run ${wanted} is not active: it has no next request`)
   if (run === undefined) return { agent: agentOf(dependencies, session), clientTools: [] }
   const agent = agentOf(dependencies, { ...session, agent: run.agent })
-  return { agent, clientTools: run.clientTools, run: run.id }
+  return { agent, clientTools: run.clientTools, run: run.id, ...definedFields({ instructions: run.instructions }) }
 }
 
 /** Numbers that the next request would give to sources. */

@@ -16,7 +16,7 @@ import type { Measured } from '../../log/request-size.ts'
 import { weighDeclarations, weighMessages } from '../../log/token-weight.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import { recordDecision } from './decision.ts'
-import { buildRequest, mediaFromOf } from './model-request.ts'
+import { buildRequest, instructed, mediaFromOf } from './model-request.ts'
 import type { RequestOf } from './model-request.ts'
 import type { RunState } from './run-state.ts'
 import { giveNumbers } from './source-numbers.ts'
@@ -220,7 +220,7 @@ async function requested(state: RunState, { thread, tools, toolChoice }: Asked):
   const loaded = { messages, decided, isWhole }
   const older = (): Promise<Older> => countOlder(store.reader, held.lease, loaded)
   const { runId, agent } = thread
-  const own = { session: isLeaders(thread) ? session : {}, thread: { runId, agent, messages } }
+  const own = { session: isLeaders(thread) ? instructed(held.run, session) : {}, thread: { runId, agent, messages } }
   return { ...own, tools, toolChoice, context: loaded, numbers, head, older }
 }
 

@@ -1,8 +1,9 @@
 import type { Agent } from '../../domain/agent.ts'
 import type { SessionContext } from '../../domain/context.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Message } from '../../domain/message.ts'
 import type { ModelRequest, RequestMessage, ToolDeclaration } from '../../domain/model-request.ts'
-import type { ClientTool } from '../../domain/run.ts'
+import type { ClientTool, Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import { replay } from '../../log/replay.ts'
 import type { SourceNumbers } from '../../log/sources.ts'
@@ -20,6 +21,12 @@ export const instructionsOf = (
   { instructions }: Pick<Session, 'instructions'>,
   agent: Pick<Agent, 'instructions'> | undefined,
 ): string | undefined => (instructions ?? agent?.instructions) || undefined
+
+/** The instructions of a run stand in for its session's. */
+export const instructed = (
+  { instructions: own }: Pick<Run, 'instructions'>,
+  { instructions }: Pick<Session, 'instructions'>,
+): Pick<Session, 'instructions'> => definedFields({ instructions: own ?? instructions })
 
 /** What a request is made of. `context`: what was decided for the session's requests. */
 export interface RequestOf {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createDiskOutputStore } from '../../../functions/adapters/disk/output-store.ts'
-import { buildRequest, declaredTools } from '../../../functions/agent/loop/model-request.ts'
+import { buildRequest, declaredTools, instructed } from '../../../functions/agent/loop/model-request.ts'
 import { attachMedia } from '../../../functions/agent/media.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import type { Agent } from '../../../functions/domain/agent.ts'
@@ -81,6 +81,14 @@ test("a session's instructions stand in for its agent's", () => {
   }
   expect(buildRequest({ ...of, session }).instructions).toBe('Be brief.')
   expect(buildRequest({ ...of, session: { ...session, instructions: 'Be long.' } }).instructions).toBe('Be long.')
+})
+
+test("a run's instructions stand in for its session's", () => {
+  expect(instructed({ instructions: 'Now in French.' }, { instructions: 'Be long.' })).toEqual({
+    instructions: 'Now in French.',
+  })
+  expect(instructed({}, { instructions: 'Be long.' })).toEqual({ instructions: 'Be long.' })
+  expect(instructed({}, {})).toEqual({})
 })
 
 test("a caller's tool hides the agent's of the same name", () => {

@@ -14,7 +14,10 @@ import { usageOf } from './usage-counters.ts'
  * ended), and `ended_gen` (the generation of the holder that ended it).
  */
 
-type Fixed = Pick<Run, 'agent' | 'trigger' | 'onBusy' | 'clientTools' | 'keyId' | 'delivery' | 'createdAt' | 'source'>
+type Fixed = Pick<
+  Run,
+  'agent' | 'trigger' | 'onBusy' | 'clientTools' | 'instructions' | 'keyId' | 'delivery' | 'createdAt' | 'source'
+>
 type End = Pick<Run, 'stopReason' | 'error'>
 
 export const runIdOf = (item: Item): string => requiredText(item, 'sk').slice(RUN_PREFIX.length)
@@ -23,8 +26,9 @@ export const isQueued: Condition = is('status', 'queued')
 
 /** The texts of a new run; store them before `putRun` is written. */
 export function textsOfRun(run: Run): Text[] {
-  const { id, agent, trigger, onBusy, clientTools, keyId, delivery, createdAt, input, source } = run
-  const fixed: Fixed = { agent, trigger, onBusy, clientTools, createdAt, ...definedFields({ keyId, delivery, source }) }
+  const { id, agent, trigger, onBusy, clientTools, instructions, keyId, delivery, createdAt, input, source } = run
+  const more = definedFields({ instructions, keyId, delivery, source })
+  const fixed: Fixed = { agent, trigger, onBusy, clientTools, createdAt, ...more }
   const body: Text = { id, attribute: 'body', text: JSON.stringify(fixed) }
   return input === undefined ? [body] : [body, { id, attribute: 'input', text: JSON.stringify(input) }]
 }

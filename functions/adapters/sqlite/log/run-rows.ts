@@ -94,10 +94,10 @@ export const steeringRuns = (database: Database, session: number, limit: number)
 
 function bodyOf(run: Run): string {
   const elsewhere = { id: undefined, status: undefined, keyId: undefined, input: undefined, clientTools: undefined }
-  return JSON.stringify({ ...run, ...elsewhere })
+  return JSON.stringify({ ...run, ...elsewhere, instructions: undefined })
 }
 
-function requestOf({ input, clientTools }: Run): string | Uint8Array | undefined {
-  if (input === undefined && clientTools.length === 0) return undefined
-  return pack(JSON.stringify({ input, clientTools }))
+function requestOf({ input, clientTools, instructions }: Run): string | Uint8Array | undefined {
+  if (input === undefined && clientTools.length === 0 && instructions === undefined) return undefined
+  return pack(JSON.stringify({ input, clientTools, instructions }))
 }
