@@ -22,7 +22,7 @@ import type { ChatCompletion, ChatCompletionRequest } from './chat-schemas.ts'
 import { acceptChatTurn, sha256 } from './chat-session.ts'
 import type { ChatTurn } from './chat-session.ts'
 import { modelOf } from './models.ts'
-import { openAiProblems } from './responses.ts'
+import { openAiProblems } from './problems.ts'
 
 /** A request that is not a stream waits at most this long for its run, in milliseconds. */
 const LONGEST_MS = 240_000

@@ -3,7 +3,7 @@ import type { Agent } from '../../../domain/agent.ts'
 import type { App, AppDependencies } from '../../dependencies.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import { ModelListSchema } from './chat-schemas.ts'
-import { openAiProblems } from './responses.ts'
+import { openAiProblems } from './problems.ts'
 
 const listModels = createRoute({
   method: 'get',

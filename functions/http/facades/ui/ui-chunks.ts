@@ -2,6 +2,7 @@ import type { AssistantMessage, ToolMessage } from '../../../domain/message.ts'
 import { textOf } from '../../../domain/message.ts'
 import type { Run } from '../../../domain/run.ts'
 import { usageResource } from '../../v1/resources/usage.ts'
+import { roundCallId } from '../call-id.ts'
 import type { RunEnd, RunStep } from '../run-steps.ts'
 
 /** One chunk of the AI SDK's UI message stream. */
@@ -21,10 +22,6 @@ interface Options {
   /** The client knows `reset-step`. */
   readonly canReset: boolean
 }
-
-/** A call's id in a message of the UI. Models use ids again in later rounds, and a message holds all rounds of a run. */
-export const uiCallId = ({ toolCallId, round }: Pick<ToolMessage, 'toolCallId' | 'round'>): string =>
-  round === 0 ? toolCallId : `${toolCallId}~${round}`
 
 /** Arguments as the UI shows them: what is not JSON stays the text that it is. */
 export function uiInput(text: string): unknown {
@@ -150,25 +147,25 @@ function createCalls(executed: (name: string) => object) {
   const held = new Map<string, string>()
   return {
     piece({ id, round, name, arguments: delta }: Extract<RunStep, { type: 'call' }>, isNew: boolean): UiChunk[] {
-      const toolCallId = uiCallId({ toolCallId: id, round })
+      const toolCallId = roundCallId({ toolCallId: id, round })
       const start = { type: 'tool-input-start', toolCallId, toolName: name, dynamic: true, ...executed(name) }
       const piece = delta === '' ? [] : [{ type: 'tool-input-delta', toolCallId, inputTextDelta: delta }]
       return [...(isNew ? [start] : []), ...piece]
     },
     whole({ toolCalls, round }: AssistantMessage, isClients: Options['isClients']): UiChunk[] {
       return toolCalls.flatMap(({ id, name, arguments: text }) => {
-        const toolCallId = uiCallId({ toolCallId: id, round })
+        const toolCallId = roundCallId({ toolCallId: id, round })
         if (!isClients(name)) return [input(toolCallId, name, text)]
         held.set(toolCallId, text)
         return []
       })
     },
     waits(message: ToolMessage): UiChunk[] {
-      const id = uiCallId(message)
+      const id = roundCallId(message)
       return message.needs === 'result' && held.has(id) ? [input(id, message.toolName, held.get(id) ?? '')] : []
     },
     ended(message: ToolMessage): UiChunk[] {
-      const toolCallId = uiCallId(message)
+      const toolCallId = roundCallId(message)
       const text = held.get(toolCallId)
       const before = text !== undefined && !available.has(toolCallId) ? [input(toolCallId, message.toolName, text)] : []
       return [...before, ...endOf(message, { toolCallId, dynamic: true, ...executed(message.toolName) })]
@@ -176,7 +173,7 @@ function createCalls(executed: (name: string) => object) {
     /** A call of a pause. A member's has not been told, and is named by its row. */
     asked(message: ToolMessage, text: string): UiChunk[] {
       const isLeaders = message.parentToolCallId === undefined
-      const toolCallId = isLeaders ? uiCallId(message) : message.id
+      const toolCallId = isLeaders ? roundCallId(message) : message.id
       const told = isLeaders ? [] : [input(toolCallId, message.toolName, text)]
       const approval = { type: 'tool-approval-request', approvalId: message.id, toolCallId }
       return message.needs === 'approval' ? [...told, approval] : told

@@ -2,7 +2,8 @@ import type { Message, ToolMessage } from '../../../domain/message.ts'
 import { isLeaders, textOf } from '../../../domain/message.ts'
 import type { Run } from '../../../domain/run.ts'
 import { partUrl } from '../../v1/resources/message.ts'
-import { uiCallId, uiInput, uiMetadata } from './ui-chunks.ts'
+import { roundCallId } from '../call-id.ts'
+import { uiInput, uiMetadata } from './ui-chunks.ts'
 import type { UiChunk } from './ui-chunks.ts'
 
 export interface UiMessage {
@@ -45,7 +46,7 @@ export function uiMessagesOf(session: string, log: readonly Message[], runs: Rea
       known.parts.push({
         type: 'dynamic-tool',
         toolName: call.name,
-        toolCallId: uiCallId({ toolCallId: call.id, round: one.round }),
+        toolCallId: roundCallId({ toolCallId: call.id, round: one.round }),
         ...(isClients(call.name) ? {} : { providerExecuted: true }),
         input: uiInput(call.arguments),
         ...stateOf(row),

@@ -14,7 +14,7 @@ import { invalidRequest } from '../../middleware/validation.ts'
 import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../../v1/incoming-content.ts'
 import type { FollowedRun } from '../follow-steps.ts'
 import { existing, openSession } from '../open-session.ts'
-import { uiCallId } from './ui-chunks.ts'
+import { clientCallId } from '../call-id.ts'
 import type { AssistantUiMessage, ChatRequest, UserUiMessage } from './ui-schemas.ts'
 
 /** Rows read at a time. */
@@ -79,9 +79,8 @@ export async function acceptCallOutputs(
     if (!page.more || after === undefined) break
   }
   const given = new Map(message.parts.map((part) => [part.toolCallId, part]))
-  const nameOf = (row: ToolMessage): string => (row.parentToolCallId === undefined ? uiCallId(row) : row.id)
-  const open = rows.filter((row) => row.needs !== undefined && given.has(nameOf(row)))
-  const resolutions = isEnded(run.status) ? [] : open.flatMap((row) => resolutionOf(row, given.get(nameOf(row))))
+  const open = rows.filter((row) => row.needs !== undefined && given.has(clientCallId(row)))
+  const resolutions = isEnded(run.status) ? [] : open.flatMap((row) => resolutionOf(row, given.get(clientCallId(row))))
   if (resolutions.length > 0) await service.resolve(session, run.id, resolutions, { here: true })
   const { messages } = await reader.messages(key, { order: 'descending', limit: 1 })
   const after = resolutions.length > 0 ? rows.at(-1)?.id : (open.at(-1)?.id ?? messages[0]?.id)
