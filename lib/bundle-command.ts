@@ -3,11 +3,12 @@ import { bundleHandler, type BundleOptions, type Handler } from './bundle.ts'
 import { tryBundle } from './try-bundle.ts'
 
 /** Constructs cannot await: they run this as a separate program. Arguments: handler, folder, options as JSON. */
-const [handler, folder, options] = argv.slice(2) as [Handler, string, string]
+const [handler, folder, json] = argv.slice(2) as [Handler, string, string]
 try {
-  await bundleHandler(handler, folder, JSON.parse(options) as BundleOptions)
+  const options = JSON.parse(json) as BundleOptions
+  await bundleHandler(handler, folder, options)
   // The worker has everything that people bring: agents and tools.
-  if (handler === 'worker') tryBundle(folder)
+  if (handler === 'worker') tryBundle(folder, options.allowedHosts)
 } catch (error) {
   stderr.write(`${handler}: ${(error as Error).message}\n`)
   process.exitCode = 1

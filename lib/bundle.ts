@@ -10,6 +10,8 @@ export interface BundleOptions {
   readonly toolsFile?: string
   /** Contents of the `agents.json` that is shipped beside the code. */
   readonly agents?: string
+  /** What the functions will be told, for the start that tries the bundle. */
+  readonly allowedHosts?: readonly string[]
 }
 
 /** A bundle's sizes. */

@@ -102,6 +102,10 @@ const settings = z
      * key, is in the secret of the models as `OTEL_EXPORTER_OTLP_HEADERS`.
      */
     traceEndpoint: z.url({ protocol: /^https$/, error: 'is not an https address' }).optional(),
+    /** `host` or `host:port` of MCP servers and receivers of callbacks that may have internal addresses and plain HTTP. */
+    allowedHosts: z
+      .array(z.string().regex(/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/, 'is not a host or host:port'))
+      .default([]),
     /** X-Ray gets the times of requests and invocations. */
     xray: z.boolean().default(false),
     /** Of the whole API: requests a second, and how large a burst may be. */

@@ -51,6 +51,9 @@ export const OWN_ENVIRONMENT = {
   traceEndpoint: 'https://otlp.example.com',
   xray: true,
 
+  // MCP servers and receivers of callbacks without https, such as ['tools.example.com:8080'].
+  allowedHosts: [],
+
   // Who may call it, and how often.
   throttle: { rate: 100, burst: 200 },
   keyCaps: { requestsPerSecond: 50, activeRuns: 100, tokensPerDay: 50_000_000 },

@@ -23,7 +23,8 @@ const VARIABLES = {
  * Starts the bundled worker once, as Lambda will. This finds agents that name a tool or a member that does not exist, and tools
  * that cannot be loaded, before they keep functions from starting. Throws with what the worker says.
  */
-export function tryBundle(folder: string): void {
+export function tryBundle(folder: string, allowedHosts: readonly string[] = []): void {
+  const allowed: Partial<WorkerVariables> = { TOOLTRAIL_ALLOWED_HOSTS: allowedHosts.join(',') }
   const module = pathToFileURL(join(folder, 'index.mjs')).href
   const code = `
     try { await import(${JSON.stringify(module)}) }
@@ -35,7 +36,7 @@ export function tryBundle(folder: string): void {
       timeout: STARTED_MS,
       encoding: 'utf8',
       stdio: 'pipe',
-      env: { ...VARIABLES, AWS_REGION: 'us-east-1', LAMBDA_TASK_ROOT: folder },
+      env: { ...VARIABLES, ...allowed, AWS_REGION: 'us-east-1', LAMBDA_TASK_ROOT: folder },
     })
   } catch (cause) {
     const said = ((cause as { readonly stderr?: string }).stderr ?? '').trim()

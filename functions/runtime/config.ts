@@ -152,7 +152,6 @@ const ofLoop = ofSearch.extend({
   TOOLTRAIL_MODEL_SECRET: text,
   TOOLTRAIL_STOP_MARGIN_SECONDS: z.coerce.number().positive(),
   TOOLTRAIL_CORS_ORIGINS: environment.shape.TOOLTRAIL_CORS_ORIGINS,
-  // No template sets it: functions are in no network of yours, so only another machine in place of AWS needs it.
   TOOLTRAIL_ALLOWED_HOSTS: environment.shape.TOOLTRAIL_ALLOWED_HOSTS,
   SLACK_API_URL: environment.shape.SLACK_API_URL,
   SLACK_STREAM_SECONDS: environment.shape.SLACK_STREAM_SECONDS,
@@ -258,6 +257,7 @@ interface LoopVariables extends StoreVariables {
   readonly TOOLTRAIL_MODEL_SECRET: string
   /** How long before the function's time is over its run is handed over. */
   readonly TOOLTRAIL_STOP_MARGIN_SECONDS: string
+  readonly TOOLTRAIL_ALLOWED_HOSTS?: string
   /** Where the spans of runs go. */
   readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string
 }

@@ -76,6 +76,8 @@ export interface FunctionSettings {
   readonly logDays: RetentionDays
   /** Keeps the logs when the stack is deleted. */
   readonly retain: boolean
+  /** Of MCP servers and receivers of callbacks that may have internal addresses and plain HTTP. */
+  readonly allowedHosts: readonly string[]
   readonly corsOrigins: readonly string[]
   readonly keyCaps: KeyCaps
   readonly tenantBudget: TenantBudget
@@ -151,7 +153,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
 }
 
 function variablesOf({ table, outputs, search, queue, models }: Stores, settings: FunctionSettings) {
-  const { corsOrigins } = settings
+  const { allowedHosts, corsOrigins } = settings
   // What every function reads; the sweeper is told of one more bucket when there is one (`tooltrail.ts`).
   const store: StoreVariables = {
     TOOLTRAIL_ENVIRONMENT: settings.environmentName,
@@ -167,6 +169,7 @@ function variablesOf({ table, outputs, search, queue, models }: Stores, settings
     MODEL: settings.model,
     TOOLTRAIL_MODEL_SECRET: models.secret.secretName,
     TOOLTRAIL_STOP_MARGIN_SECONDS: String(STOP_MARGIN.toSeconds()),
+    ...(allowedHosts.length === 0 ? {} : { TOOLTRAIL_ALLOWED_HOSTS: allowedHosts.join(',') }),
     ...(settings.traceEndpoint === undefined ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT: settings.traceEndpoint }),
   }
   const api: ApiVariables = {

@@ -11,6 +11,7 @@ import {
   createFunctions,
   LOOP_TIMEOUT,
   type BackendFunctions,
+  type FunctionSettings,
   type KeyCaps,
   type Stores,
   type TenantBudget,
@@ -101,6 +102,11 @@ export interface TooltrailProps {
    */
   readonly traceEndpoint?: string | undefined
   /**
+   * `host` or `host:port` of MCP servers and receivers of callbacks that may have internal addresses and plain HTTP.
+   * @default - none
+   */
+  readonly allowedHosts?: readonly string[]
+  /**
    * Whether X-Ray gets the times of requests and invocations.
    * @default false
    */
@@ -154,26 +160,12 @@ export class Tooltrail extends Construct {
 
   constructor(scope: Construct, id: string, props: TooltrailProps = {}) {
     super(scope, id)
-    const { model = 'demo/demo', logDays = RetentionDays.ONE_MONTH, retain = true, toolsFile } = props
+    const { model = 'demo/demo', logDays = RetentionDays.ONE_MONTH, retain = true } = props
     this.name = props.name ?? Names.uniqueResourceName(this, { maxLength: 22, separator: '-' }).toLowerCase()
     this.environmentName = props.environmentName ?? this.name
     const agents = shipAgents(props.agentsFile, props.sessionDays)
     this.stores = this.#stores(props, [model, ...agents.models])
-    this.functions = createFunctions(this, this.stores, {
-      environmentName: this.environmentName,
-      model,
-      logLevel: props.logLevel ?? 'info',
-      logDays,
-      retain,
-      corsOrigins: props.corsOrigins ?? [],
-      keyCaps: props.keyCaps ?? { requestsPerSecond: 20, activeRuns: 50, tokensPerDay: 20_000_000 },
-      tenantBudget: props.tenantBudget ?? {},
-      reserveConcurrency: props.reserveConcurrency ?? false,
-      indexerConcurrency: props.indexerConcurrency ?? 20,
-      traceEndpoint: props.traceEndpoint,
-      xray: props.xray ?? false,
-      bundle: { agents: agents.json, ...(toolsFile === undefined ? {} : { toolsFile }) },
-    })
+    this.functions = createFunctions(this, this.stores, this.#settings(props, model, agents.json))
     const { worker, indexer, sweeper } = this.functions
     const called = this.#called(props)
     // Not the event source of the library, which grants more than Lambda needs.
@@ -206,6 +198,26 @@ export class Tooltrail extends Construct {
       xray: props.xray ?? false,
       vpcEndpoints: props.vpcEndpoints,
     })
+  }
+
+  #settings(props: TooltrailProps, model: string, agents: string): FunctionSettings {
+    const { toolsFile, allowedHosts = [] } = props
+    return {
+      environmentName: this.environmentName,
+      model,
+      logLevel: props.logLevel ?? 'info',
+      logDays: props.logDays ?? RetentionDays.ONE_MONTH,
+      retain: props.retain ?? true,
+      allowedHosts,
+      corsOrigins: props.corsOrigins ?? [],
+      keyCaps: props.keyCaps ?? { requestsPerSecond: 20, activeRuns: 50, tokensPerDay: 20_000_000 },
+      tenantBudget: props.tenantBudget ?? {},
+      reserveConcurrency: props.reserveConcurrency ?? false,
+      indexerConcurrency: props.indexerConcurrency ?? 20,
+      traceEndpoint: props.traceEndpoint,
+      xray: props.xray ?? false,
+      bundle: { agents, allowedHosts, ...(toolsFile === undefined ? {} : { toolsFile }) },
+    }
   }
 
   /** What is called of each function: an alias where versions are tried or kept warm, else the function itself. */

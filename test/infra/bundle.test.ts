@@ -140,4 +140,11 @@ describe('the program that constructs run', () => {
       /^worker: the functions would not start: agents.json: agents.clerk.tools.0: there is no tool "stock_level".*\n$/,
     )
   })
+
+  test('starts with a server on plain HTTP only where the environment allows its host', () => {
+    const mcp = { tools: { url: 'http://tools.example.com:8080/mcp' } }
+    const plain = JSON.stringify({ agents: { clerk: { mcp } } })
+    expect(run('worker', { agents: plain }).said).toContain('must be https')
+    expect(run('worker', { agents: plain, allowedHosts: ['tools.example.com:8080'] })).toMatchObject({ status: 0 })
+  })
 })

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { environmentNames, EnvironmentError, readEnvironment } from '../../lib/environments.ts'
+import {
+  environmentNames,
+  EnvironmentError,
+  readEnvironment,
+  type EnvironmentSettings,
+} from '../../lib/environments.ts'
 import { OWN_ENVIRONMENT } from '../../lib/own-environment.ts'
+import { readSettings } from '../../functions/runtime/config.ts'
 import { capSettings, capVariables } from '../../functions/runtime/cap-variables.ts'
 import { environmentNamed, environmentOf, synthesise } from './synthesise.ts'
 
@@ -20,6 +26,13 @@ const messageOf = (work: () => unknown): string => {
   }
   return ''
 }
+
+/** Of all functions that have the variable. */
+const variablesNamed = (name: string, settings: EnvironmentSettings): string[] =>
+  Object.values(synthesise(environmentOf(settings)).app.findResources('AWS::Lambda::Function')).flatMap(
+    ({ Properties }) =>
+      (Properties as { Environment: { Variables: Record<string, string> } }).Environment.Variables[name] ?? [],
+  )
 
 describe('the settings of an environment', () => {
   test.each(environmentNames())('%s can be read', (name) => expect(environmentNamed(name).name).toBe(name))
@@ -72,6 +85,7 @@ describe('the settings of an environment', () => {
       'own.customDomain: is not possible with vpcEndpoints',
     ],
     [{ model: 'a/b', search: SERVERLESS, corsOrigins: ['example'] }, 'own.corsOrigins.0'],
+    [{ model: 'a/b', search: SERVERLESS, allowedHosts: ['http://a.example'] }, 'own.allowedHosts.0: is not a host'],
     [{ model: 'a/b', search: SERVERLESS, throttle: { rate: 0, burst: 1 } }, 'own.throttle.rate: '],
     [{ model: 'a/b', search: SERVERLESS, encryptionKey: 'alias/mine' }, 'own.encryptionKey: is not an ARN of kms'],
     [{ model: 'a/b', search: { kind: 'elastic' } }, 'own.search.kind: '],
@@ -100,14 +114,18 @@ describe('the settings of an environment', () => {
     expect(messageOf(() => environmentOf(settings as Parameters<typeof environmentOf>[0]))).toContain(expected),
   )
 
+  test('allowed hosts reach both functions that execute runs, and no variable where there are none', () => {
+    const hostsOf = (allowedHosts: string[]): unknown[] =>
+      variablesNamed('TOOLTRAIL_ALLOWED_HOSTS', { model: 'a/b', search: SERVERLESS, allowedHosts })
+    const allowed = hostsOf(['tools.example.com:8080', '[2001:db8::1]'])
+    expect(allowed).toEqual(Array(2).fill('tools.example.com:8080,[2001:db8::1]'))
+    expect(readSettings({ TOOLTRAIL_ALLOWED_HOSTS: allowed[0] }).allowedHosts).toHaveLength(2)
+    expect(hostsOf([])).toEqual([])
+  })
+
   test('budgets of single tenants reach the API as it reads them', () => {
     const tenantBudget = { dollarsPerDay: 5, tenants: { acme: { tokensPerDay: null, dollarsPerDay: 40 } } }
-    const made = synthesise(environmentOf({ model: 'a/b', search: SERVERLESS, tenantBudget }))
-    const texts = made.app.findResources('AWS::Lambda::Function')
-    const found = Object.values(texts).flatMap(({ Properties }) => {
-      const { Variables } = (Properties as { Environment: { Variables: Record<string, string> } }).Environment
-      return Variables['TOOLTRAIL_TENANT_BUDGETS'] ?? []
-    })
+    const found = variablesNamed('TOOLTRAIL_TENANT_BUDGETS', { model: 'a/b', search: SERVERLESS, tenantBudget })
     expect(found).toEqual(['{"acme":{"tokens_per_day":null,"usd_per_day":40}}'])
     expect(
       capSettings({ TOOLTRAIL_TENANT_BUDGETS: capVariables.TOOLTRAIL_TENANT_BUDGETS.parse(found[0]) }).named,
