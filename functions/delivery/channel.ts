@@ -3,14 +3,18 @@ import type { RunEvent } from '../domain/events.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Run } from '../domain/run.ts'
 
-/** One delivery that this process has claimed, for as long as `signal` has not aborted. */
-export interface Work {
+/** One row of the outbox that this process has claimed, for as long as `signal` has not aborted. */
+export interface Claimed {
   /** As it was last saved. */
   readonly delivery: Delivery
-  /** The run that owes it, or the one that it was merged into, read after the claim. It has started. */
-  readonly run: Run
   /** Aborts when the claim is lost, and when this process stops: begin nothing then. */
   readonly signal: AbortSignal
+}
+
+/** What a run owes. */
+export interface Work extends Claimed {
+  /** The run that owes it, or the one that it was merged into, read after the claim. It has started. */
+  readonly run: Run
   /**
    * The run's events from its beginning: those of its log, then live ones, until it ends or pauses. Ends without a terminal event
    * when `signal` aborts.
@@ -30,7 +34,7 @@ export type Outcome =
   | { readonly again: number; readonly state?: JsonObject; readonly more?: boolean }
 
 /** Where deliveries of one kind go. */
-export interface Channel {
+export interface RunChannel {
   /**
    * When the process that executes a run begins to deliver: with the run, to show its progress, or when it has paused or ended.
    * What was left by others is taken up in either case.
@@ -42,3 +46,11 @@ export interface Channel {
    */
   deliver(work: Work): Promise<Outcome>
 }
+
+/** What is to be done for a session, whatever its runs do: it begins with a hint. Otherwise as `RunChannel`. */
+export interface SessionChannel {
+  readonly begins: 'hint'
+  deliver(work: Claimed): Promise<Outcome>
+}
+
+export type Channel = RunChannel | SessionChannel

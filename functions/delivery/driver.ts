@@ -101,7 +101,7 @@ export function createDeliveryDriver(dependencies: DriverDependencies): Delivery
       if (!('run' in event) || event.run.delivery === undefined) return
       const begins = channels.get(event.run.delivery)?.begins
       const isStart = event.type === 'run.started' || event.type === 'run.resumed'
-      if (begins === undefined || !(begins === 'start' ? isStart : isTerminal(event))) return
+      if (!(begins === 'start' ? isStart : begins === 'end' && isTerminal(event))) return
       begin({ tenant: key.tenant, session: key.session, id: event.run.id }, 'by_run')
     },
     serve,
@@ -125,17 +125,16 @@ async function deliverOnce(
 ): Promise<boolean> {
   const seen = await unclaimed(dependencies, key, how, stopping)
   if (seen === undefined) return false
-  const channel = dependencies.channels.get(seen.kind)
-  const run = await runOf(dependencies, seen)
-  if (channel === undefined || run === undefined || run.status === 'queued') {
-    const later = channel === undefined ? LONGEST_RETRY_MS : QUEUED_MS
+  const attempt = await attemptOf(dependencies, seen)
+  if (attempt === undefined) {
+    const later = dependencies.channels.has(seen.kind) ? QUEUED_MS : LONGEST_RETRY_MS
     await dependencies.outbox.change(seen, { due: dependencies.clock.now() + later, owner: null, hinted: null })
     return false
   }
   const claim = await claimDelivery(dependencies, seen, stopping)
   if (claim === undefined) return false
   try {
-    const outcome = await outcomeOf(dependencies, channel, claim, run)
+    const outcome = await outcomeOf(dependencies, claim, attempt)
     await settle(claim, outcome)
     if ('status' in outcome && outcome.status === 'failed') dependencies.noteFailure?.(claim.delivery)
     if ('again' in outcome && !stopping.aborted) await hintSoon(dependencies, claim.delivery, outcome.again)
@@ -171,22 +170,35 @@ async function runOf({ reader }: DriverDependencies, delivery: Delivery): Promis
   return run?.mergedInto === undefined ? run : reader.run(delivery, run.mergedInto)
 }
 
-type End = Outcome & { readonly failures?: number }
+type Attempt = (claim: Claim) => Promise<Outcome>
 
-async function outcomeOf(dependencies: DriverDependencies, channel: Channel, claim: Claim, before: Run): Promise<End> {
-  const { clock, logger, follow } = dependencies
-  const { signal } = claim
-  try {
+/** How it is delivered; undefined while it cannot be: nobody takes its kind here, or its run has not started. */
+async function attemptOf(dependencies: DriverDependencies, seen: Delivery): Promise<Attempt | undefined> {
+  const channel = dependencies.channels.get(seen.kind)
+  if (channel?.begins === 'hint') return ({ delivery, signal }) => channel.deliver({ delivery, signal })
+  const before = await runOf(dependencies, seen)
+  if (channel === undefined || before === undefined || before.status === 'queued') return undefined
+  return async (claim) => {
     const run = (await runOf(dependencies, claim.delivery)) ?? before
-    return await channel.deliver({
+    const { signal } = claim
+    return channel.deliver({
       get delivery() {
         return claim.delivery
       },
       run,
       signal,
-      events: () => follow(claim.delivery, run.id, { signal }),
+      events: () => dependencies.follow(claim.delivery, run.id, { signal }),
       save: (state) => claim.change({ state }),
     })
+  }
+}
+
+type End = Outcome & { readonly failures?: number }
+
+async function outcomeOf({ clock, logger }: DriverDependencies, claim: Claim, attempt: Attempt): Promise<End> {
+  const { signal } = claim
+  try {
+    return await attempt(claim)
   } catch (error) {
     if (error instanceof ClaimLost) throw error
     // It was told to stop: another process goes on at once.

@@ -1,6 +1,6 @@
 import { CALLBACK } from '../channels/callbacks/state.ts'
 import type { WebhookDependencies } from '../channels/webhooks/door.ts'
-import type { Channel } from '../delivery/channel.ts'
+import type { RunChannel } from '../delivery/channel.ts'
 import type { Door } from '../ports/door.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import type { CallbackDependencies } from '../channels/callbacks/channel.ts'
@@ -15,11 +15,11 @@ interface Dependencies extends Omit<CallbackDependencies, 'settings' | 'render'>
 }
 
 /** Where deliveries go, by their kind. Each is loaded with its first delivery: most processes never have one. */
-export function openChannels(dependencies: Dependencies): ReadonlyMap<string, Channel> {
+export function openChannels(dependencies: Dependencies): ReadonlyMap<string, RunChannel> {
   return new Map([[CALLBACK, late('end', () => openCallbacks(dependencies))]])
 }
 
-async function openCallbacks({ reader, channels, secrets, ...ports }: Dependencies): Promise<Channel> {
+async function openCallbacks({ reader, channels, secrets, ...ports }: Dependencies): Promise<RunChannel> {
   const { createCallbackChannel } = await import('../channels/callbacks/channel.ts')
   const { callbackBody } = await import('../http/v1/resources/callback-body.ts')
   return createCallbackChannel({
@@ -32,8 +32,8 @@ async function openCallbacks({ reader, channels, secrets, ...ports }: Dependenci
   })
 }
 
-function late(begins: Channel['begins'], open: () => Promise<Channel>): Channel {
-  let opening: Promise<Channel> | undefined
+function late(begins: RunChannel['begins'], open: () => Promise<RunChannel>): RunChannel {
+  let opening: Promise<RunChannel> | undefined
   return { begins, deliver: async (work) => (await (opening ??= open())).deliver(work) }
 }
 

@@ -9,6 +9,7 @@ import type { MessageFeedback } from '../ports/message-feedback.ts'
 import type { Outbox } from '../ports/outbox.ts'
 import type { RunLease } from '../ports/run-lease.ts'
 import type { LogReader } from '../ports/log-reader.ts'
+import type { RunQueue } from '../ports/run-queue.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import { withSecrets } from './named-secrets.ts'
 
@@ -33,6 +34,7 @@ type Ports = Pick<ChannelDependencies, 'inbox' | 'clock' | 'logger'> & {
   readonly outbox: Outbox
   readonly feedback: MessageFeedback
   readonly lease: RunLease
+  readonly queue: RunQueue
 }
 
 export interface Slack {
@@ -67,9 +69,10 @@ export function openSlack(options: SlackOptions, ports: Ports): Slack {
     })
   }
   return {
-    channels: new Map([
+    channels: new Map<string, Channel>([
       ['slack', { begins: 'start', deliver: async (work) => (await opened()).replies.deliver(work) }],
       ['slack-action', { begins: 'end', deliver: async (work) => (await opened()).actions.deliver(work) }],
+      ['slack-message', { begins: 'hint', deliver: async (work) => (await opened()).incoming.deliver(work) }],
     ]),
     listen: async (appToken, signal) => (await opened()).listen(appToken, signal),
     door(given) {

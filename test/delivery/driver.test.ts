@@ -66,6 +66,21 @@ test('a channel that begins with the end is not asked before it, and once', asyn
   expect(statuses).toEqual(['completed'])
 })
 
+test('what is done for a session needs no run: a hint begins it', async () => {
+  const done: string[] = []
+  await open({
+    begins: 'hint',
+    async deliver({ delivery }) {
+      done.push(delivery.id)
+      return { status: 'delivered' }
+    },
+  })
+  await harness.ports.outbox.add({ ...key, id: '0.1' }, { kind: 'paper', target: {} }, {})
+  await harness.ports.queue.send(key)
+  await expect.poll(() => stored('0.1')).toMatchObject({ status: 'delivered' })
+  expect(done).toEqual(['0.1'])
+})
+
 test('a channel that does not come back does not keep a run, or the next, from its end', async () => {
   const { promise, resolve } = Promise.withResolvers<Outcome>()
   await open({ begins: 'start', deliver: () => promise }, [{ text: 'one' }, { text: 'two' }])

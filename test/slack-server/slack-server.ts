@@ -106,7 +106,6 @@ async function serve(
   const body = Buffer.concat(chunks).toString()
   const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''
   const [, area, name = ''] = pathname.split('/')
-  if (area === 'files') return sendFile(server, bots, name, token, response)
   if (area === 'upload') {
     const upload = server.state.uploads.get(name)
     if (upload !== undefined) upload.content = body
@@ -115,12 +114,16 @@ async function serve(
   }
   const isForm = (request.headers['content-type'] ?? '').startsWith('application/x-www-form-urlencoded')
   const args = (isForm || body === '' ? Object.fromEntries(new URLSearchParams(body)) : JSON.parse(body)) as Args
-  const call = { method: name, args, token }
+  const call = { method: area === 'files' ? 'download' : name, args, token }
   const count = server.calls.push(call)
   const fault = await server.fault(call, count)
   if (fault === 'ignored') return void response.destroy()
   if (fault === 'busy') return void response.writeHead(429, { 'retry-after': '1' }).end()
   if (fault === 'broken') return void response.writeHead(500).end()
+  if (area === 'files') {
+    await sendFile(server, bots, name, token, response)
+    return server.after(call, count)
+  }
   const answer =
     typeof fault === 'object'
       ? { ok: false, error: fault.refusal }

@@ -1,4 +1,4 @@
-import type { Channel, Outcome, Work } from '../../delivery/channel.ts'
+import type { Outcome, RunChannel, Work } from '../../delivery/channel.ts'
 import { nextId } from '../../domain/ids.ts'
 import { isEnded, type Run } from '../../domain/run.ts'
 import type { SessionKey } from '../../domain/session.ts'
@@ -46,7 +46,7 @@ export interface CallbackDependencies {
  * Tells a receiver how a run has ended and when it pauses. Each is one callback with an id and a body that never change, sent
  * until the receiver has taken it: at least once, and once by its id.
  */
-export function createCallbackChannel(dependencies: CallbackDependencies): Channel {
+export function createCallbackChannel(dependencies: CallbackDependencies): RunChannel {
   const { clock } = dependencies
   return {
     begins: 'end',

@@ -1,36 +1,29 @@
-import { createHash } from 'node:crypto'
-import type { Accepted, AgentService, IncomingPart } from '../../agent/intake/agent-service.ts'
 import type { Agent } from '../../domain/agent.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
+import { keyOf } from '../../domain/session.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Logger } from '../../ports/logger.ts'
+import type { Outbox } from '../../ports/outbox.ts'
+import type { RunQueue } from '../../ports/run-queue.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
 import type { SlackMessage } from './event.ts'
-import type { SlackDownloads } from './file-transfer.ts'
-import { readFiles } from './files.ts'
+import { hasIncoming, keepIncoming } from './incoming.ts'
+import { mustBeRead, writtenParts } from './read-input.ts'
 import type { SlackSettings } from './settings.ts'
-import { mentions, unescaped, withoutMention } from './text.ts'
-import { ownerOf, sessionOf, userOf } from './thread.ts'
-import { threadMessages } from './thread-messages.ts'
-import type { SlackApi } from './web-api.ts'
+import { submitMessage } from './submit-message.ts'
+import type { SubmitMessageDependencies } from './submit-message.ts'
+import { mentions } from './text.ts'
+import { ownerOf, sessionOf } from './thread.ts'
 import type { Workspace } from './workspaces.ts'
 
-/** The kind of deliveries that are replies. */
-const REPLY_KIND = 'slack'
-/** Characters of the messages before the first mention; the newest are kept. */
-const MOST_CONTEXT = 40_000
-
-export interface AcceptMessageDependencies {
-  readonly api: Pick<SlackApi, 'call'>
-  readonly downloads: SlackDownloads
+export interface AcceptMessageDependencies extends SubmitMessageDependencies {
   readonly settings: SlackSettings
-  readonly service: Pick<AgentService, 'submit'>
   readonly sessions: Pick<SessionStore, 'create' | 'read'>
+  readonly outbox: Pick<Outbox, 'add' | 'pending'>
+  readonly queue: Pick<RunQueue, 'send'>
   readonly agents: ReadonlyMap<string, Agent>
   readonly logger: Logger
-  /** Whether this process executes the run. */
-  readonly here: boolean
 }
 
 /** Whether a message is for the bot: a direct one, one with a mention, or one in a thread that it knows. */
@@ -46,36 +39,20 @@ export async function isForBot(
 }
 
 /**
- * Accepts a message as an input of its thread's session, durably and once, however often Slack delivers it: its own name is the
- * idempotency key. Undefined if the session was deleted.
+ * Accepts a message for its thread's session, durably and once, however often Slack delivers it. Slack itself is not asked: what
+ * must be read there, and what comes behind such a message, is kept in the outbox and handed in later (record 29). Nothing is
+ * accepted for a session that was deleted.
  */
 export async function acceptMessage(
   dependencies: AcceptMessageDependencies,
   workspace: Workspace,
   message: SlackMessage,
-): Promise<Accepted | undefined> {
+): Promise<void> {
   const session = await enterThread(dependencies, workspace, message)
-  if (session === undefined) return undefined
-  const { downloads, service, here } = dependencies
-  const { team, channel, thread, ts, user } = message
-  const isFirst = session.metadata['slack_first'] === ts
-  const [context, files] = await Promise.all([
-    isFirst && thread !== ts ? messagesBefore(dependencies, workspace, message) : [],
-    readFiles(downloads, workspace.token, message.files),
-  ])
-  const parts: readonly IncomingPart[] = [...context, ...textOf(message, workspace), ...files]
-  const name = hash(`slack ${team} ${channel} ${ts}`)
-  const submission = {
-    parts,
-    user: userOf(message, user),
-    metadata: { slack_ts: ts, slack_user: user },
-    clientTools: [],
-    onBusy: 'queue',
-    delivery: { kind: REPLY_KIND, target: { team, channel, thread, ts, user } },
-    // The first body counts: a mention is delivered twice, and not in the same words.
-    idempotency: { keyHash: name, bodyHash: name },
-  } as const
-  return service.submit(session, submission, { here })
+  if (session === undefined) return
+  const waits = mustBeRead(session, message) || (await hasIncoming(dependencies, session))
+  if (waits) await keepIncoming(dependencies, keyOf(session), message)
+  else await submitMessage(dependencies, session, message, writtenParts(message, workspace))
 }
 
 /** The thread's session, created if there is none. It knows the message with which it began: that one brings the earlier ones along. */
@@ -104,37 +81,3 @@ async function enterThread(
     return other
   }
 }
-
-/** What was written in the thread before the bot was first mentioned, with its authors. */
-async function messagesBefore(
-  { api, logger }: AcceptMessageDependencies,
-  { token, bot }: Workspace,
-  message: SlackMessage,
-): Promise<IncomingPart[]> {
-  try {
-    const earlier = await threadMessages(api, token, message, { before: message.ts })
-    const lines = earlier
-      .filter(({ user, text }) => user !== undefined && user !== bot && text !== '')
-      .map(({ user, text }) => `<@${user}>: ${unescaped(text).replaceAll(/\s*\n\s*/g, ' ')}`)
-    return lines.length === 0 ? [] : [{ type: 'text', text: newest(lines).join('\n') }]
-  } catch (error) {
-    logger.warn('the earlier messages of a thread could not be read', { error: String(error) })
-    return [{ type: 'text', text: '[The earlier messages of this thread could not be read.]' }]
-  }
-}
-
-/** As many of the last lines as there is room for. */
-function newest(lines: readonly string[]): readonly string[] {
-  let left = MOST_CONTEXT
-  const from = lines.findLastIndex((line) => (left -= line.length + 1) < 0)
-  return lines.slice(from + 1)
-}
-
-/** What was written, without the mention; a mention alone stays, since an input must not be empty. */
-function textOf({ text, files }: SlackMessage, { bot }: Workspace): IncomingPart[] {
-  const written = withoutMention(text, bot)
-  if (written !== '') return [{ type: 'text', text: written }]
-  return files.length > 0 ? [] : [{ type: 'text', text: text.trim() || '(an empty message)' }]
-}
-
-const hash = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -7,6 +7,7 @@ import type { Logger } from '../../ports/logger.ts'
 import type { MessageFeedback } from '../../ports/message-feedback.ts'
 import type { Outbox } from '../../ports/outbox.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
+import type { RunQueue } from '../../ports/run-queue.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
 import { actionDelivery, actionId, readPress } from './action.ts'
 import type { Action, FeedbackPress } from './action.ts'
@@ -28,6 +29,7 @@ export interface ActDependencies {
   readonly reader: LogReader
   readonly outputs: Pick<OutputStore, 'read'>
   readonly outbox: Pick<Outbox, 'add' | 'read'>
+  readonly queue: Pick<RunQueue, 'send'>
   readonly feedback: MessageFeedback
   readonly logger: Logger
   /** Whether this process executes what goes on. */
@@ -35,11 +37,11 @@ export interface ActDependencies {
 }
 
 /**
- * Takes a pressed button: who pressed it and when is durable, and the first press counts. Then does what it asks for; should that
- * fail here, the driver of deliveries does it. Of feedback, each person's last press counts.
+ * Takes a pressed button: who pressed it and when is durable, and the first press counts. The driver of deliveries does what it asks
+ * for. Of feedback, each person's last press counts.
  */
 export async function takeInteraction(dependencies: ActDependencies, payload: unknown): Promise<void> {
-  const { outbox, settings, workspaces, logger } = dependencies
+  const { outbox, queue, settings, workspaces, logger } = dependencies
   const action = readPress(payload)
   const workspace = action && (await workspaces.find(action.team))
   if (action === undefined || workspace === undefined || !isAllowed(settings, action.channel, action.user)) return
@@ -53,9 +55,12 @@ export async function takeInteraction(dependencies: ActDependencies, payload: un
   )
   if (!isFirst) return
   try {
-    await act(dependencies, action)
+    await queue.send(key)
   } catch (error) {
-    logger.warn('what a button asks for is left for later', { session: key.session, error: String(error) })
+    logger.warn('a hint at a pressed button was not sent: a sweep will find it', {
+      session: key.session,
+      error: String(error),
+    })
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Channel, Outcome, Work } from '../../delivery/channel.ts'
+import type { Outcome, RunChannel, Work } from '../../delivery/channel.ts'
 import type { RunStateEvent } from '../../domain/events.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
@@ -46,7 +46,7 @@ export interface ChannelDependencies {
 }
 
 /** Replies in Slack: one for each message, in the order in which these were accepted. */
-export function createSlackChannel(dependencies: ChannelDependencies): Channel {
+export function createSlackChannel(dependencies: ChannelDependencies): RunChannel {
   const { clock, logger } = dependencies
   return {
     begins: 'start',

@@ -34,19 +34,27 @@ const ts = z.string().regex(/^\d{1,12}\.\d{1,9}$/)
 
 const envelope = z.object({ team_id: team, event: z.record(z.string(), z.unknown()) })
 
+/** What a row of the outbox has room for, whatever the characters (record 29). */
+const MOST_TEXT = 80_000
+const MOST_FILES = 50
+const MOST_URL = 2_000
+const MOST_NAME = 200
+
+const address = z.string().max(MOST_URL).nullish().catch(undefined)
+
 const file = z
   .object({
     name: z.string().nullish(),
     mimetype: z.string().nullish(),
-    url_private_download: z.string().nullish(),
-    url_private: z.string().nullish(),
+    url_private_download: address,
+    url_private: address,
     size: z.number().nullish(),
   })
   .transform((one): SlackFile => {
     const url = one.url_private_download ?? one.url_private ?? undefined
     return {
-      name: one.name ?? 'file',
-      mediaType: one.mimetype ?? 'application/octet-stream',
+      name: (one.name ?? 'file').slice(0, MOST_NAME),
+      mediaType: (one.mimetype ?? 'application/octet-stream').slice(0, MOST_NAME),
       ...(url === undefined ? {} : { url }),
       ...(typeof one.size === 'number' ? { bytes: one.size } : {}),
     }
@@ -61,10 +69,10 @@ const message = z.object({
   user,
   channel,
   channel_type: z.string().optional(),
-  text: z.string().max(400_000).default(''),
+  text: z.string().max(MOST_TEXT).default(''),
   ts,
   thread_ts: ts.optional(),
-  files: z.array(file).max(100).default([]),
+  files: z.array(file).max(MOST_FILES).default([]),
 })
 
 const stopped = z.object({ type: z.literal('agent_session_stopped'), channel, thread_ts: ts, user })

@@ -11,6 +11,7 @@ export interface SlackDownloads {
     url: string,
     token: string,
     most: { readonly bytes: number; readonly milliseconds: number },
+    signal: AbortSignal,
   ): Promise<Response>
 }
 
@@ -21,11 +22,11 @@ export function createSlackDownloads({
 }: Pick<SlackApiDependencies, 'apiUrl' | 'allowedHosts'>): SlackDownloads {
   const base = new URL(apiUrl)
   return {
-    async download(url, token, most) {
+    async download(url, token, most, signal) {
       const address = new URL(url)
       if (!isSlacks(address, base)) throw new Error('its address is not one of Slack')
       const headers = new Headers({ authorization: `Bearer ${token}` })
-      return guardedFetch(address, { method: 'GET', headers, limits: most, allowedHosts })
+      return guardedFetch(address, { method: 'GET', headers, signal, limits: most, allowedHosts })
     },
   }
 }

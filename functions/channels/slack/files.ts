@@ -13,11 +13,13 @@ export async function readFiles(
   downloads: SlackDownloads,
   token: string,
   files: readonly SlackFile[],
+  signal: AbortSignal,
 ): Promise<IncomingPart[]> {
   const parts: IncomingPart[] = []
   let left = MOST_TOGETHER
   for (const file of files) {
-    const part = await readFile(downloads, token, file, Math.min(MOST_BYTES, left))
+    const part = await readFile(downloads, token, file, Math.min(MOST_BYTES, left), signal)
+    signal.throwIfAborted()
     if (part.type !== 'text') left -= part.data.length
     parts.push(part)
   }
@@ -29,11 +31,12 @@ async function readFile(
   token: string,
   { name, mediaType, url, bytes = 0 }: SlackFile,
   most: number,
+  signal: AbortSignal,
 ): Promise<IncomingPart> {
   if (url === undefined) return note(name, 'Slack has no bytes of it')
   if (bytes > most) return note(name, `it has more than ${most / 1_000_000} MB`)
   try {
-    const response = await downloads.download(url, token, { bytes: most, milliseconds: DOWNLOAD_MS })
+    const response = await downloads.download(url, token, { bytes: most, milliseconds: DOWNLOAD_MS }, signal)
     if (response.status !== 200) return note(name, `Slack answered with status ${response.status}`)
     const data = new Uint8Array(await response.arrayBuffer())
     if (isLoginPage(response, mediaType))

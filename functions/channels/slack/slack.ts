@@ -1,5 +1,5 @@
 import type { AgentService } from '../../agent/intake/agent-service.ts'
-import type { Channel } from '../../delivery/channel.ts'
+import type { RunChannel, SessionChannel } from '../../delivery/channel.ts'
 import type { Door } from '../../ports/door.ts'
 import { act, takeInteraction } from './act.ts'
 import type { ActDependencies } from './act.ts'
@@ -9,17 +9,23 @@ import type { ChannelDependencies } from './channel.ts'
 import { connectSlack } from './connection.ts'
 import type { SlackConnection } from './connection.ts'
 import { createSlackDoor } from './door.ts'
+import { createIncoming } from './incoming.ts'
+import type { IncomingDependencies } from './incoming.ts'
 import { listenOnSocket } from './socket-mode.ts'
 import { createEventTaker } from './take-event.ts'
 import type { TakeEventDependencies } from './take-event.ts'
 
-type Dependencies = Omit<TakeEventDependencies & ActDependencies & ChannelDependencies, keyof SlackConnection> &
+type Dependencies = Omit<
+  TakeEventDependencies & ActDependencies & ChannelDependencies & IncomingDependencies,
+  keyof SlackConnection
+> &
   Parameters<typeof connectSlack>[0] & { readonly service: AgentService }
 
 export interface Slack {
   readonly door: Door
-  readonly replies: Channel
-  readonly actions: Channel
+  readonly replies: RunChannel
+  readonly actions: RunChannel
+  readonly incoming: SessionChannel
   /** Receives in Socket Mode what would come to the door, until `signal` aborts. */
   listen(appToken: string, signal: AbortSignal): Promise<void>
 }
@@ -39,6 +45,7 @@ export function createSlack(given: Dependencies): Slack {
     }),
     listen: (appToken, signal) => listenOnSocket({ ...dependencies, ...taking }, appToken, signal),
     replies: createSlackChannel(dependencies),
+    incoming: createIncoming(dependencies),
     actions: {
       begins: 'end',
       async deliver({ delivery }) {

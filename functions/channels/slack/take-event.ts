@@ -8,9 +8,11 @@ import type { SlackEvent, SlackMessage } from './event.ts'
 import { isAllowed } from './settings.ts'
 import { sessionOf } from './thread.ts'
 import { threadMessages } from './thread-messages.ts'
+import type { SlackApi } from './web-api.ts'
 import type { Workspace, Workspaces } from './workspaces.ts'
 
 export interface TakeEventDependencies extends AcceptMessageDependencies {
+  readonly api: Pick<SlackApi, 'call'>
   readonly service: Pick<AgentService, 'submit' | 'cancel'>
   readonly lease: Pick<RunLease, 'look'>
   readonly workspaces: Workspaces

@@ -17,8 +17,15 @@ const inputs = (): string[] =>
     const parts = messages.findLast(({ role }) => role === 'user')?.parts ?? []
     return parts.map((part) => (part.type === 'text' ? part.text : part.type)).join('|')
   })
+/** Nobody has anything to do, and no message waits to be handed in. */
 const idle = (): Promise<void> =>
-  expect.poll(async () => (await harness.http.ports.janitor.due(Infinity, 1)).length).toBe(0)
+  expect
+    .poll(async () => {
+      const { janitor, outbox } = harness.http.ports
+      const waiting = (await outbox.due(Infinity, 50)).filter(({ key }) => key.id.startsWith('0.'))
+      return waiting.length + (await janitor.due(Infinity, 1)).length
+    })
+    .toBe(0)
 
 describe('the signature', () => {
   const body = JSON.stringify(directMessage({ ts: '1700000001.000100', text: 'hello' }))
@@ -219,6 +226,20 @@ test('while Slack does not say who the bot is, events are refused with 503: Slac
   const event = directMessage({ ts: '1700000001.000100', text: 'hello' })
   expect((await harness.deliver(event)).status).toBe(503)
   harness.slack.fault = () => undefined
+  expect((await harness.deliver(event, { 'x-slack-retry-num': '1' })).status).toBe(200)
+  await idle()
+  expect(inputs()).toEqual(['hello'])
+})
+
+test('a Slack that does not say in time who the bot is: 503 before Slack gives up, and the next delivery is taken', async () => {
+  harness = await openSlackHarness()
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  harness.slack.fault = ({ method }) => (method === 'auth.test' ? promise : undefined)
+  const event = directMessage({ ts: '1700000001.000100', text: 'hello' })
+  const begun = performance.now()
+  expect((await harness.deliver(event)).status).toBe(503)
+  expect(performance.now() - begun).toBeLessThan(3_000)
+  resolve(undefined)
   expect((await harness.deliver(event, { 'x-slack-retry-num': '1' })).status).toBe(200)
   await idle()
   expect(inputs()).toEqual(['hello'])

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { Models } from '../../../functions/ports/model.ts'
 import { defineTool } from '../../../functions/tools/define-tool.ts'
 import { completionOf } from '../../agent/harness.ts'
-import { directMessage } from '../../slack-server/slack-events.ts'
+import { directMessage, mention } from '../../slack-server/slack-events.ts'
 import { startSlackServer } from '../../slack-server/slack-server.ts'
 import type { Fault, SlackServer } from '../../slack-server/slack-server.ts'
 import { openMortalProgram } from './mortal-program.ts'
@@ -69,25 +69,66 @@ function start(ahead = 0): MortalProgram {
   return program
 }
 
-const sessionOf = (thread: string) => ({ tenant: 'default', session: `slack-T1-D1-${thread}` })
-const isDelivered = async ({ ports }: MortalProgram, thread: string): Promise<boolean> =>
-  (await ports.sessions.read(sessionOf(thread)))?.run !== undefined &&
-  (await ports.outbox.pending(sessionOf(thread), 1)).length === 0
+const sessionOf = (thread: string, channel = 'D1') => ({
+  tenant: 'default',
+  session: `slack-T1-${channel}-${thread}`,
+})
+const isDelivered = async ({ ports }: MortalProgram, thread: string, channel?: string): Promise<boolean> =>
+  (await ports.sessions.read(sessionOf(thread, channel)))?.run !== undefined &&
+  (await ports.outbox.pending(sessionOf(thread, channel), 1)).length === 0
 
 /** One reply with the whole text, and nothing of the bot beside it. */
-function expectOneReply(thread: string): void {
-  expect(wholeText(slack, 'D1', thread)).toBe(WHOLE)
-  expect(new Set(repliesOf(slack, 'D1', thread).map(({ metadata }) => metadata.event_payload.run_id)).size).toBe(1)
-  expect(slack.replies('D1', thread)).toEqual(repliesOf(slack, 'D1', thread))
-  for (const { streaming_state: state } of slack.replies('D1', thread)) expect(state ?? 'completed').toBe('completed')
+function expectOneReply(thread: string, channel = 'D1'): void {
+  expect(wholeText(slack, channel, thread)).toBe(WHOLE)
+  expect(new Set(repliesOf(slack, channel, thread).map(({ metadata }) => metadata.event_payload.run_id)).size).toBe(1)
+  expect(slack.replies(channel, thread)).toEqual(repliesOf(slack, channel, thread))
+  for (const { streaming_state: state } of slack.replies(channel, thread))
+    expect(state ?? 'completed').toBe('completed')
 }
 
+interface Asked {
+  readonly channel: string
+  readonly thread: string
+  readonly event: object
+  readonly input: readonly string[]
+}
+
+function askAlone(): Asked {
+  const thread = slack.write(QUESTION)
+  return {
+    ...{ channel: 'D1', thread, event: directMessage({ ts: thread, text: QUESTION.text }) },
+    input: [QUESTION.text],
+  }
+}
+
+/** What stood in the thread, and the file, must be read from Slack before there is a run. */
+function askInThread(): Asked {
+  slack.files.set('a.csv', { type: 'text/csv', data: Buffer.from('a,b\n') })
+  const thread = slack.write({ channel: 'C1', user: 'U7', text: 'the build is red' })
+  const words = { channel: 'C1', user: 'U1', text: '<@UBOT> why?', thread_ts: thread }
+  const ts = slack.write(words)
+  const files = [{ name: 'a.csv', mimetype: 'text/csv', url_private: slack.fileUrl('a.csv') }]
+  return {
+    ...{ channel: 'C1', thread, event: mention({ ...words, ts, subtype: 'file_share', files }) },
+    input: ['<@U7>: the build is red', 'why?', 'a.csv', 'note'],
+  }
+}
+
+const callsOf = (count: number, ask: () => Asked, name: string) =>
+  Array.from({ length: count }, (_, index) => index + 1).flatMap((at) => [
+    { name, ask, at, when: 'before' as const },
+    { name, ask, at, when: 'after' as const },
+  ])
+
 describe('a process that dies at a call to Slack leaves one reply with the whole text', () => {
-  // What a reply takes: who the bot is, the status, the stream, two pieces, its end, and the status again.
-  const places = Array.from({ length: 7 }, (_, index) => index + 1)
-  test.each(places.flatMap((at) => [[at, 'before'] as const, [at, 'after'] as const]))(
-    'at call %i, %s Slack has done it',
-    async (at, when) => {
+  test.each([
+    // What a reply takes: who the bot is, the status, the stream, two pieces, its end, and the status again.
+    ...callsOf(7, askAlone, 'a direct message'),
+    // Who the bot is, the thread and the file in any order, and the status.
+    ...callsOf(4, askInThread, 'a mention with a file in a thread'),
+  ])(
+    '$name, at call $at, $when Slack has done it',
+    async ({ ask, at, when }) => {
       const first = start()
       const kill = (count: number): void => {
         if (count === at) first.die()
@@ -100,17 +141,22 @@ describe('a process that dies at a call to Slack leaves one reply with the whole
         if (when === 'after') kill(count)
         return count === at && when === 'after' ? new Promise<void>(() => undefined) : undefined
       }
-      const thread = slack.write(QUESTION)
-      const event = directMessage({ ts: thread, text: QUESTION.text })
+      const { channel, thread, event, input } = ask()
       void first.deliver(event)
       // A slow machine may need fewer calls: then nothing dies.
-      const isReached = async (): Promise<boolean> => slack.calls.length >= at || isDelivered(first, thread)
+      const isReached = async (): Promise<boolean> => slack.calls.length >= at || isDelivered(first, thread, channel)
       await expect.poll(isReached, { timeout: 20_000 }).toBe(true)
       const second = start(LATER)
       // What got no 200 is delivered again.
       await expect.poll(async () => (await second.deliver(event)).status, { timeout: 15_000 }).toBe(200)
-      await expect.poll(() => isDelivered(second, thread), { timeout: 30_000 }).toBe(true)
-      expectOneReply(thread)
+      await expect.poll(() => isDelivered(second, thread, channel), { timeout: 30_000 }).toBe(true)
+      expectOneReply(thread, channel)
+      const query = { order: 'ascending', roles: ['user'], limit: 2 } as const
+      const inputs = (await second.ports.reader.messages(sessionOf(thread, channel), query)).messages
+      const shown = inputs.map(({ parts }) =>
+        parts.map((part) => (part.type === 'text' ? part.text : 'filename' in part ? part.filename : part.type)),
+      )
+      expect(shown).toEqual([input])
       expect(JSON.stringify(slack.calls)).not.toContain('SECRET')
     },
     60_000,

@@ -1,0 +1,112 @@
+import * as z from 'zod'
+import type { Claimed, Outcome, SessionChannel } from '../../delivery/channel.ts'
+import type { Delivery } from '../../domain/delivery.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Logger } from '../../ports/logger.ts'
+import type { Outbox } from '../../ports/outbox.ts'
+import type { RunQueue } from '../../ports/run-queue.ts'
+import type { SessionStore } from '../../ports/session-store.ts'
+import type { SlackMessage } from './event.ts'
+import { readInput } from './read-input.ts'
+import type { ReadInputDependencies } from './read-input.ts'
+import { submitMessage } from './submit-message.ts'
+import type { SubmitMessageDependencies } from './submit-message.ts'
+import type { Workspaces } from './workspaces.ts'
+
+/** The kind of rows that keep messages of which something must be read from Slack, or that came behind such a message. */
+const INCOMING_KIND = 'slack-message'
+/** Messages of a thread that may wait before this one. */
+const MOST_EARLIER = 100
+/** Milliseconds between two looks at them; after so many, somebody looks again later, which takes as long. */
+const EARLIER_MS = 200
+const PATIENCE_MS = 30_000
+
+const kept = z.object({
+  type: z.literal('message'),
+  team: z.string(),
+  channel: z.string(),
+  thread: z.string(),
+  ts: z.string(),
+  user: z.string(),
+  text: z.string(),
+  files: z.array(
+    z.object({
+      name: z.string(),
+      mediaType: z.string(),
+      url: z.string().exactOptional(),
+      bytes: z.number().exactOptional(),
+    }),
+  ),
+  isDirect: z.boolean(),
+  isMention: z.boolean(),
+})
+
+/** In the order of the thread, and before the ids of all runs. */
+const incomingId = ({ ts }: SlackMessage): string => `0.${ts}`
+
+/** Keeps a message until it is handed in, once, however often it comes. */
+export async function keepIncoming(
+  { outbox, queue, logger }: { outbox: Pick<Outbox, 'add'>; queue: Pick<RunQueue, 'send'>; logger: Logger },
+  key: SessionKey,
+  message: SlackMessage,
+): Promise<void> {
+  const target = { ...message, files: message.files.map((file) => ({ ...file })) }
+  if (!(await outbox.add({ ...key, id: incomingId(message) }, { kind: INCOMING_KIND, target }, {}))) return
+  try {
+    await queue.send(key)
+  } catch (error) {
+    logger.warn('a hint at a message was not sent: a sweep will find it', { ...key, error: String(error) })
+  }
+}
+
+/** Whether messages of the session wait to be handed in. */
+export async function hasIncoming(
+  { outbox }: { readonly outbox: Pick<Outbox, 'pending'> },
+  key: SessionKey,
+): Promise<boolean> {
+  const [first] = await outbox.pending(key, 1)
+  return first?.kind === INCOMING_KIND
+}
+
+export interface IncomingDependencies extends ReadInputDependencies, SubmitMessageDependencies {
+  readonly workspaces: Workspaces
+  readonly sessions: Pick<SessionStore, 'read'>
+  readonly outbox: Pick<Outbox, 'pending'>
+  readonly clock: Clock
+}
+
+/** Hands in the messages that were kept, in the order of their thread, once what belongs to them has been read from Slack. */
+export function createIncoming(dependencies: IncomingDependencies): SessionChannel {
+  return {
+    begins: 'hint',
+    async deliver(work) {
+      const { delivery, signal } = work
+      const message = kept.parse(delivery.target)
+      const workspace = await dependencies.workspaces.find(message.team)
+      if (workspace === undefined) throw new Error(`no workspace ${message.team} is configured`)
+      const session = await dependencies.sessions.read(delivery)
+      // Deleted: the row goes too.
+      if (session === undefined) return { status: 'failed' }
+      const parts = await readInput(dependencies, workspace, session, message, signal)
+      const late = await earlierMessages(dependencies, work)
+      if (late !== undefined) return late
+      await submitMessage(dependencies, session, message, parts)
+      return { status: 'delivered' }
+    },
+  }
+}
+
+/** Waits until the earlier messages of the thread are handed in; when that takes long, says when to look again. */
+async function earlierMessages(
+  { outbox, clock }: Pick<IncomingDependencies, 'outbox' | 'clock'>,
+  { delivery, signal }: Claimed,
+): Promise<Outcome | undefined> {
+  const isEarlier = (one: Delivery): boolean => one.kind === INCOMING_KIND && one.id < delivery.id
+  for (const begun = clock.now(); (await outbox.pending(delivery, MOST_EARLIER)).some(isEarlier);) {
+    if (clock.now() - begun > PATIENCE_MS) return { again: clock.now() + PATIENCE_MS }
+    await clock.sleep(EARLIER_MS, signal)
+  }
+  signal.throwIfAborted()
+  return undefined
+}

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto'
+import type { AgentService, IncomingPart } from '../../agent/intake/agent-service.ts'
+import type { Session } from '../../domain/session.ts'
+import type { SlackMessage } from './event.ts'
+import { userOf } from './thread.ts'
+
+/** The kind of deliveries that are replies. */
+const REPLY_KIND = 'slack'
+
+export interface SubmitMessageDependencies {
+  readonly service: Pick<AgentService, 'submit'>
+  /** Whether this process executes the run. */
+  readonly here: boolean
+}
+
+/** Hands a message in as an input. Its own name is the idempotency key. */
+export async function submitMessage(
+  { service, here }: SubmitMessageDependencies,
+  session: Session,
+  message: SlackMessage,
+  parts: readonly IncomingPart[],
+): Promise<void> {
+  const { team, channel, thread, ts, user } = message
+  const name = hash(`slack ${team} ${channel} ${ts}`)
+  const submission = {
+    parts,
+    user: userOf(message, user),
+    metadata: { slack_ts: ts, slack_user: user },
+    clientTools: [],
+    onBusy: 'queue',
+    delivery: { kind: REPLY_KIND, target: { team, channel, thread, ts, user } },
+    // The first body counts: a mention is delivered twice, and not in the same words.
+    idempotency: { keyHash: name, bodyHash: name },
+  } as const
+  await service.submit(session, submission, { here })
+}
+
+const hash = (text: string): string => createHash('sha256').update(text).digest('hex')
