@@ -47,7 +47,9 @@ export async function claimDelivery(
 
   function change(to: DeliveryChange): Promise<void> {
     const done = last.then(async () => {
-      if (lost.signal.aborted) throw new ClaimLost(`delivery ${delivery.id} is no longer ours`)
+      // Lost, or given back by the change before: a renewal that waited for that must not make it due again.
+      if (lost.signal.aborted || delivery.owner === undefined)
+        throw new ClaimLost(`delivery ${delivery.id} is no longer ours`)
       const sent = clock.now()
       const due = to.due === undefined ? sent + LEASE_MS : to.due
       const changed = await outbox.change(delivery, { ...to, due })

@@ -15,10 +15,17 @@ afterEach(async () => {
 })
 
 /** A claim of a delivery that no channel of the program takes, on a clock that is ahead and whose waits are short. */
-async function open() {
+async function open({ slowMs = 0 } = {}) {
   const time = { ahead: 0 }
   harness = await openHttpHarness({})
-  const { outbox, sessions, inbox, clock: system, logger } = harness.ports
+  const { outbox: fast, sessions, inbox, clock: system, logger } = harness.ports
+  const outbox: typeof fast = {
+    ...fast,
+    async change(...change) {
+      await system.sleep(slowMs)
+      return fast.change(...change)
+    },
+  }
   await harness.program.stop()
   await sessions.create({ ...KEY, agent: 'default', metadata: {} })
   const input = { parts: [{ type: 'text', text: 'hi' }] } as const
@@ -51,4 +58,14 @@ test('whoever has lost a claim learns it with the next change, and is told to st
   await expect(claim.change({ state: { by: 'me' } })).rejects.toThrow(ClaimLost)
   expect(claim.signal.aborted).toBe(true)
   expect((await stored())?.state).toEqual({ by: 'another' })
+})
+
+test('a renewal that waits behind the end of the delivery does not make it due again', async () => {
+  const { stored } = await open({ slowMs: 60 })
+  // Renewals come every 20 ms here.
+  await claim.change({ status: 'delivered', owner: null, due: null })
+  await claim.end()
+  const left = await stored()
+  expect(left).toMatchObject({ status: 'delivered' })
+  expect(left).not.toHaveProperty('due')
 })
