@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Mutant } from './mutant.ts'
-import { LISTS, missingIn, mutated } from './mutants.ts'
+import { LISTS, missingIn, mutated, suitesFor } from './mutants.ts'
 import type { Suite } from './mutants.ts'
 
 /**
@@ -27,9 +27,9 @@ const LONGEST_MS = 600_000
 /** Bytes: the trace of a run that goes round and round. */
 const LONGEST_OUTPUT = 256 * 1_024 * 1_024
 
-const wanted = LISTS.flatMap(({ mutants, suites }) => mutants.map((mutant) => ({ mutant, suites }))).filter(
-  ({ mutant }) => values.only.length === 0 || values.only.some((text) => mutant.name.includes(text)),
-)
+const wanted = LISTS.flatMap(({ mutants, suites }) =>
+  mutants.map((mutant) => ({ mutant, suites: suitesFor(mutant, suites) })),
+).filter(({ mutant }) => values.only.length === 0 || values.only.some((text) => mutant.name.includes(text)))
 
 function copyTree(): string {
   const copy = mkdtempSync(join(tmpdir(), 'tooltrail-mutants-'))

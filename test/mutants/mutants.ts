@@ -6,6 +6,7 @@ import { HISTORY_MUTANTS, PROJECTION_MUTANTS } from './history.ts'
 import { LOOP_MUTANTS } from './loop.ts'
 import { MCP_MUTANTS } from './mcp.ts'
 import type { Mutant } from './mutant.ts'
+import { nearestTo } from './nearest.ts'
 import { ROUND_MUTANTS } from './rounds.ts'
 import { SERVING_MUTANTS } from './serving.ts'
 import { SQLITE_MUTANTS } from './sqlite.ts'
@@ -17,14 +18,22 @@ export interface Suite {
   readonly command: readonly string[]
 }
 
-const simulator: Suite = {
-  name: 'simulator',
-  command: ['node', 'test/simulator/simulate.ts', '--seeds', '300', '--whole'],
-}
+const simulated = (name: string, from: number, seeds: number): Suite => ({
+  name,
+  command: ['node', 'test/simulator/simulate.ts', '--from', String(from), '--seeds', String(seeds), '--whole'],
+})
+/** Most that it notices it notices within these: asked first, they take a few seconds. */
+const firstSeeds = simulated('simulator', 1, 20)
+const otherSeeds = simulated('simulator', 21, 280)
 const vitest = (name: string, ...paths: readonly string[]): Suite => ({
   name,
   command: ['vitest', 'run', '--bail', '1', ...paths],
 })
+/** Suites of the agent floor that take longer than all others of it together, and seldom notice what those do not. */
+const LONG = ['continue', 'loop/context.property', 'context-budget', 'consolidation', 'sources', 'media'].map(
+  (name) => `test/agent/${name}.test.ts`,
+)
+const agent: Suite = vitest('agent', 'test/agent', ...LONG.map((path) => `--exclude=${path}`))
 const engines: Suite = {
   name: 'DynamoDB Local',
   command: [
@@ -42,12 +51,23 @@ const engines: Suite = {
 
 /** Each list with the suites that are asked, one after the other, until one notices. */
 export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly suites: readonly Suite[] }[] = [
-  { mutants: [...LOOP_MUTANTS, ...ROUND_MUTANTS, ...TEAM_MUTANTS], suites: [simulator, vitest('loop', 'test/agent')] },
-  { mutants: SERVING_MUTANTS, suites: [simulator, vitest('serving', 'test/agent', 'test/http')] },
+  {
+    mutants: [...LOOP_MUTANTS, ...ROUND_MUTANTS],
+    suites: [firstSeeds, agent, otherSeeds, vitest('agent, long', ...LONG)],
+  },
+  {
+    mutants: TEAM_MUTANTS,
+    suites: [vitest('teams', 'test/agent/team'), vitest('consolidation', 'test/agent/consolidation')],
+  },
+  {
+    mutants: SERVING_MUTANTS,
+    suites: [firstSeeds, agent, otherSeeds, vitest('HTTP', 'test/http', 'test/runtime/lambda')],
+  },
   {
     mutants: SQLITE_MUTANTS,
     suites: [
-      simulator,
+      firstSeeds,
+      otherSeeds,
       vitest(
         'SQLite',
         // The texts of guards are looked for there, too, which says nothing of what is noticed.
@@ -69,12 +89,22 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
   },
   { mutants: MCP_MUTANTS, suites: [vitest('MCP', 'test/adapters/mcp')] },
   { mutants: DYNAMODB_MUTANTS, suites: [vitest('retry', 'test/adapters/dynamodb/retry.test.ts'), engines] },
-  { mutants: HISTORY_MUTANTS, suites: [simulator, vitest('history', 'test/history', 'test/runtime')] },
+  { mutants: HISTORY_MUTANTS, suites: [firstSeeds, otherSeeds, vitest('history', 'test/history', 'test/runtime')] },
   {
     mutants: PROJECTION_MUTANTS,
-    suites: [simulator, vitest('projection', 'test/adapters/sqlite/history', 'test/adapters/sqlite/contracts')],
+    suites: [
+      firstSeeds,
+      otherSeeds,
+      vitest('projection', 'test/adapters/sqlite/history', 'test/adapters/sqlite/contracts'),
+    ],
   },
 ]
+
+/** The suites of its list, after those that notice it soonest. */
+export function suitesFor(mutant: Mutant, suites: readonly Suite[]): readonly Suite[] {
+  const paths = nearestTo(mutant)
+  return paths.length === 0 ? suites : [vitest('nearest', ...paths), ...suites]
+}
 
 /** The file's text with the mutant in it. Throws unless what it changes stands there exactly once. */
 export function mutated(root: string, { name, file, from, to }: Mutant): string {

@@ -8,6 +8,16 @@ export const ROUND_MUTANTS = [
     ['numbers are not recorded', '{ numbered: given }', '{ numbered: [] }'],
     ['recorded numbers are given again', 'sources.recorded = Math.max(', 'void Math.max('],
   ]),
+  ...inFile(`${LOOP}/summarise.ts`, [
+    [
+      'what a summary stands for is summarised again',
+      '  const after = former?.through\n',
+      '  const after = undefined\n',
+    ],
+  ]),
+  ...inFile('functions/log/consolidation.ts', [
+    ['a summary stands for nothing', '      through ??= message.id', "      through ??= '0'"],
+  ]),
   ...inFile(`${LOOP}/citations-at-end.ts`, [
     ['a run that failed decides about its sources', " || outcome !== 'completed'", ''],
     [

@@ -1,3 +1,4 @@
+import type { Consolidation } from '../../functions/domain/agent.ts'
 import { createDice } from './dice.ts'
 import type { Dice } from './dice.ts'
 import type { CallKind, Fault, Input, Operation, Script, ScriptSession } from './script.ts'
@@ -17,7 +18,11 @@ export function generate(seed: string): Script {
   }))
   if (dice.chance('backlog', 0.06)) return withBacklog(dice, seed, horizon, sessions)
   const count = 2 + dice.below('operations', 7 * sessions.length)
-  const operations = Array.from({ length: count }, (_, number) => operationOf(dice, number, horizon))
+  const consolidates = dice.chance('consolidates', 0.25)
+  const operations = [
+    ...Array.from({ length: count }, (_, number) => operationOf(dice, number, horizon)),
+    ...(consolidates ? chatOf(dice, horizon) : []),
+  ]
   const isCalm = dice.chance('calm', 0.15)
   const faults = Array.from({ length: isCalm ? 0 : 1 + dice.below('faults', 12) }, () => faultOf(dice, horizon))
   if (dice.chance('sleeps', 0.06))
@@ -29,10 +34,34 @@ export function generate(seed: string): Script {
     servers: 1 + dice.below('servers', 3),
     functions,
     sessions,
+    ...(consolidates ? { consolidation: consolidationOf(dice) } : {}),
     operations: operations.toSorted((left, right) => left.at - right.at),
     faults: faults.flat().toSorted((left, right) => left.at - right.at),
     quietAt: horizon * 1.5,
   }
+}
+
+const consolidationOf = (dice: Dice): Consolidation => ({
+  threshold: 1 + dice.below('threshold', 5),
+  keepRecentRatio: dice.next('kept') * 0.9,
+})
+
+/** Short turns of one session, enough of them to be summarised again and again. */
+function chatOf(dice: Dice, horizon: number): Operation[] {
+  const session = dice.below('chat session', 12)
+  return Array.from({ length: 5 + dice.below('chats', 12) }, (_, number): Operation => {
+    const rounds = dice.chance('chat calls', 0.25) ? [[dice.pick('chat kind', KINDS)]] : []
+    return {
+      at: Math.round(horizon * dice.next('chat at')),
+      session,
+      server: dice.below('chat server', 3),
+      type: 'submit',
+      input: { name: `i${100 + number}`, rounds, ids: 'fresh' },
+      onBusy: dice.pick('chat busy', ['queue', 'queue', 'queue', 'steer'] as const),
+      here: dice.chance('chat here', 0.6),
+      retries: 2,
+    }
+  })
 }
 
 /** Many sessions of a few tenants that have been left behind, some of which cannot be deleted for a while. */

@@ -1,8 +1,10 @@
 import type { ModelRequest, RequestMessage } from '../../functions/domain/model-request.ts'
 import { DELEGATE_TOOL } from '../../functions/domain/team.ts'
 import { NO_USAGE } from '../../functions/domain/usage.ts'
+import { SUMMARY_PROMPT } from '../../functions/log/summary-prompt.ts'
 import type { Completion, ModelEvent, Models } from '../../functions/ports/model.ts'
 import { ModelError } from '../../functions/ports/model.ts'
+import { summaryOf } from './said.ts'
 import type { CallKind, Input, ModelFault } from './script.ts'
 import type { Process } from './timeline.ts'
 import { later, pause } from './virtual-globals.ts'
@@ -21,7 +23,12 @@ export interface Effects {
 }
 
 /** The model of one process: does what the input says, and what the script lets go wrong. */
-export function createModels(harness: Harness, process: Process, effects: Effects): Models {
+export function createModels(
+  harness: Harness,
+  process: Process,
+  effects: Effects,
+  check: (request: ModelRequest) => void,
+): Models {
   return {
     async open() {
       const fault = harness.takeFault('model', (one) => one.how === 'unopened')
@@ -30,20 +37,27 @@ export function createModels(harness: Harness, process: Process, effects: Effect
         await new Promise(() => undefined)
       }
       await pause(process, 1 + 5 * harness.dice.next('model'))
-      return { name: 'script/ed', stream: (request, signal) => stream(harness, process, effects, request, signal) }
+      return {
+        name: 'script/ed',
+        stream: (request, signal) => stream(harness, process, effects, check, request, signal),
+      }
     },
   }
 }
+
+const isForSummary = ({ instructions }: ModelRequest): boolean => instructions === SUMMARY_PROMPT
 
 async function* stream(
   harness: Harness,
   process: Process,
   effects: Effects,
+  check: (request: ModelRequest) => void,
   request: ModelRequest,
   signal: AbortSignal,
 ): AsyncGenerator<ModelEvent> {
   try {
     checkRequest(request)
+    if (!isForSummary(request)) check(request)
   } catch (error) {
     harness.fail(error)
   }
@@ -78,6 +92,7 @@ function nextCompletion(
   const kinds = request.toolChoice === 'none' && input?.disobeys !== true ? [] : (input?.rounds[round] ?? [])
   const text = `round ${round} of ${input?.name ?? 'nothing'}`
   if (fault === 'empty') return completionOf('', [], 'stop')
+  if (isForSummary(request)) return completionOf(summaryOf(request), [], 'stop')
   if (fault === 'cut off' && kinds[0] !== undefined)
     return completionOf(
       text,

@@ -5,7 +5,7 @@ import type { AgentService, CallResolution } from '../../functions/agent/intake/
 import { serveHint } from '../../functions/agent/serving/serve-hint.ts'
 import type { SessionWorker } from '../../functions/agent/serving/session-worker.ts'
 import { startSweeper, sweep } from '../../functions/agent/serving/sweeper.ts'
-import type { Agent } from '../../functions/domain/agent.ts'
+import type { Agent, Policies } from '../../functions/domain/agent.ts'
 import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import type { RunEvent } from '../../functions/domain/events.ts'
 import { TooltrailError } from '../../functions/domain/errors.ts'
@@ -57,13 +57,14 @@ export function createProgram(
   ports: ProgramPorts,
   tools: Tools,
   observe: (key: SessionKey, event: RunEvent) => void,
+  consolidation: Policies['consolidation'] = DEFAULT_POLICIES.consolidation,
 ): Program {
   const agent: Agent = {
     name: 'default',
     model: 'script/ed',
     modelOptions: {},
     tools: [...tools.keys()],
-    policies: { ...DEFAULT_POLICIES, maxRounds: 6 },
+    policies: { ...DEFAULT_POLICIES, maxRounds: 6, consolidation },
   }
   const names = ['default', 'lead', 'hand', 'finger']
   const team = names.map((name, depth): Agent => ({ ...agent, name, members: names.slice(depth + 1, depth + 2) }))

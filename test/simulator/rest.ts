@@ -6,6 +6,7 @@ import { isDelegation } from '../../functions/domain/team.ts'
 import { checkDelegation } from '../contracts/schedules/delegations.ts'
 import type { SessionPorts } from '../contracts/stores.ts'
 import type { Effects } from './model.ts'
+import { checkSummary } from './conversation.ts'
 import { EXPIRY_MS } from './left.ts'
 import { CLOCKS_MS, rowToken } from './sessions.ts'
 import type { Sessions, Watch } from './sessions.ts'
@@ -44,6 +45,7 @@ export async function checkRest(parts: Parts): Promise<void> {
       must('a deletion that was acknowledged is done', !watch.deleted, watch.key.session)
       checkAccepted(watch, parts.slept)
       checkCalls(parts, watch)
+      if (!parts.slept) checkSummary(watch)
     }
 }
 

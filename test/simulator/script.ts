@@ -1,3 +1,5 @@
+import type { Consolidation } from '../../functions/domain/agent.ts'
+
 /** What a person's side does, at `at` milliseconds from the beginning; `server`: whom the request goes to. */
 export type Operation = { readonly at: number; readonly session: number; readonly server: number } & (
   | {
@@ -106,6 +108,8 @@ export interface Script {
   /** Instead of servers: functions, which are frozen between two invocations. */
   readonly functions?: boolean
   readonly sessions: readonly ScriptSession[]
+  /** When conversations are summarised; left out: never in so short ones. */
+  readonly consolidation?: Consolidation
   readonly operations: readonly Operation[]
   readonly faults: readonly Fault[]
   /** From here on nothing goes wrong any more, in milliseconds from the beginning. */

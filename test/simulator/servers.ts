@@ -1,4 +1,7 @@
+import type { RunEvent } from '../../functions/domain/events.ts'
+import type { SessionKey } from '../../functions/domain/session.ts'
 import type { Logger } from '../../functions/ports/logger.ts'
+import { checkConversation } from './conversation.ts'
 import { createHints } from './hints.ts'
 import type { SimulatedIndex } from './simulated-index.ts'
 import type { Hints } from './hints.ts'
@@ -220,12 +223,13 @@ function createProgramOf(
     outputs: over('outputs', objects),
     index: over('index', index.searched),
     queue: { ...sent, consume: queue.consume },
-    models: createModels(harness, process, effects),
+    models: createModels(harness, process, effects, (request) => checkConversation(sessions, request)),
     clock,
     logger: createLogger(harness, process),
   }
   const tools = createTools(harness, process, effects, parts.begun)
-  return createProgram(parts.plant(ports), tools, (key, event) => sessions.noteEvent(key, event))
+  const observe = (key: SessionKey, event: RunEvent): void => sessions.noteEvent(key, event)
+  return createProgram(parts.plant(ports), tools, observe, harness.script.consolidation)
 }
 
 const createLogger = (harness: Harness, process: Process): Logger => ({

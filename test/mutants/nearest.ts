@@ -1,0 +1,32 @@
+import { basename } from 'node:path'
+import type { Mutant } from './mutant.ts'
+
+/** Suites of a few seconds, below test/agent, that notice most of what is changed in a file of the agent floor, by its name. */
+const NEAREST: { readonly [file: string]: readonly string[] } = {
+  'run-loop': ['loop/run-loop', 'loop/hand-over', 'pause-and-steer', 'team-stops'],
+  'run-ending': ['cancel', 'takeover', 'loop/run-loop'],
+  'open-run': ['takeover', 'failing-store'],
+  'open-thread': ['failing-store'],
+  'lease-keeper': ['loop/lease-keeper', 'cancel'],
+  'held-store': ['failing-store'],
+  context: ['loop/context.test', 'takeover'],
+  'source-counter': ['sources'],
+  'citations-at-end': ['sources'],
+  'tool-batch': ['loop/run-loop', 'pause-and-steer', 'takeover'],
+  completion: ['loop/completion', 'cut-off'],
+  thread: ['cut-off', 'loop/run-loop'],
+  'tool-call': ['loop/tool-call', 'loop/run-loop', 'cancel'],
+  'session-worker': ['loop/hand-over', 'takeover'],
+  glances: ['following'],
+  'event-feed': ['following'],
+  'run-end': ['following'],
+  'shared-reads': ['following'],
+  'in-time': ['serving/in-time'],
+  sweeper: ['serving/sweeper'],
+  resolutions: ['repeated-ids', 'pause-and-steer'],
+  'create-agent-service': ['pause-and-steer', 'cancel'],
+}
+
+/** What is asked about a mutant before all suites of its list. */
+export const nearestTo = ({ file }: Mutant): readonly string[] =>
+  file.startsWith('functions/agent/') ? (NEAREST[basename(file, '.ts')] ?? []).map((name) => `test/agent/${name}`) : []

@@ -1,0 +1,39 @@
+import { isLeaders, textOf } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/message.ts'
+import type { ModelRequest } from '../../functions/domain/model-request.ts'
+import { must } from './harness.ts'
+import { namesIn, saidIn } from './said.ts'
+import type { Sessions, Watch } from './sessions.ts'
+
+/** Inputs of the session, in the order of the log. */
+const inputsOf = (messages: readonly Message[]): { readonly id: string; readonly name: string }[] =>
+  messages.flatMap((message) =>
+    message.role === 'user' && isLeaders(message)
+      ? namesIn(textOf(message.parts)).map((name) => ({ id: message.id, name }))
+      : [],
+  )
+
+/** A leader's request says what people have said up to its newest input, each once and in order, itself or in its summary. */
+export function checkConversation({ all }: Sessions, request: ModelRequest): void {
+  const said = saidIn(request).flatMap(namesIn)
+  for (const { seen } of all) {
+    const stored = inputsOf(seen.messages).map(({ name }) => name)
+    const place = stored.indexOf(said.at(-1) ?? '')
+    if (place === -1) continue
+    const expected = stored.slice(0, place + 1).join(' ')
+    must(
+      'a request says what was said, once and in order',
+      said.join(' ') === expected,
+      `${said.join(' ')}, not ${expected}`,
+    )
+  }
+}
+
+/** A stored summary says what was said up to its end, each once. */
+export function checkSummary({ seen: { session, messages }, key }: Watch): void {
+  const summary = session?.summary
+  if (summary === undefined) return
+  const upTo = inputsOf(messages).filter(({ id }) => id <= summary.through)
+  const [said, expected] = [namesIn(summary.text).join(' '), upTo.map(({ name }) => name).join(' ')]
+  must('a summary says what was said, once and in order', said === expected, `${key.session}: ${said}, not ${expected}`)
+}
