@@ -758,8 +758,9 @@ export type Summary = {
 export type ToolResults = {
   /** At most one for each call. */
   readonly results: readonly ({
-    readonly tool_call_id: string
-    /** Of the call, as `waiting` gives it. May be left out while no other call of the run that waits, or has waited, has the same `tool_call_id`: models use ids again. */
+    /** Enough without a `message_id` while no other call of the run that waits, or has waited, has it: models use ids again. Else the response is 409 `ambiguous_call`, and names the candidates. */
+    readonly tool_call_id?: string
+    /** Of the call, as `waiting` gives it. Enough without a `tool_call_id`; one of both is needed. */
     readonly message_id?: string
     /** Text, a list of parts, or any other JSON value. */
     readonly output: string | readonly Json[] | { readonly [name: string]: Json } | number | boolean | null
@@ -772,13 +773,15 @@ export type ToolResults = {
       readonly id?: string
     })[]
   } | {
-    readonly tool_call_id: string
-    /** Of the call, as `waiting` gives it. May be left out while no other call of the run that waits, or has waited, has the same `tool_call_id`: models use ids again. */
+    /** Enough without a `message_id` while no other call of the run that waits, or has waited, has it: models use ids again. Else the response is 409 `ambiguous_call`, and names the candidates. */
+    readonly tool_call_id?: string
+    /** Of the call, as `waiting` gives it. Enough without a `tool_call_id`; one of both is needed. */
     readonly message_id?: string
     readonly error: string
   } | {
-    readonly tool_call_id: string
-    /** Of the call, as `waiting` gives it. May be left out while no other call of the run that waits, or has waited, has the same `tool_call_id`: models use ids again. */
+    /** Enough without a `message_id` while no other call of the run that waits, or has waited, has it: models use ids again. Else the response is 409 `ambiguous_call`, and names the candidates. */
+    readonly tool_call_id?: string
+    /** Of the call, as `waiting` gives it. Enough without a `tool_call_id`; one of both is needed. */
     readonly message_id?: string
     readonly approve: boolean
   })[]

@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'output_not_found'
   | 'call_not_found'
   | 'callback_not_found'
+  | 'ambiguous_call'
   | 'resolution_conflict'
   | 'idempotency_conflict'
   | 'import_gap'

@@ -31,7 +31,7 @@ test('an approval means the call that the person saw, however often it is sent a
   expect(paid).toEqual([{ amount: 10 }])
 
   await expect(approve()).rejects.toMatchObject({
-    code: 'resolution_conflict',
+    code: 'ambiguous_call',
     message: expect.stringContaining(`${first?.id} (pay(amount=10), completed), ${second?.id} (pay(amount=1000000)`),
   })
   await approve(first?.id)

@@ -161,7 +161,7 @@ describe('a run with client tools', () => {
       { results: Array.from({ length: 65 }, (_, id) => ({ tool_call_id: `c${id}`, error: '' })) },
       'body.results',
     ],
-    ['a result without a call', { results: [{ output: 'x' }] }, 'body.results[0].tool_call_id'],
+    ['a result without a call', { results: [{ output: 'x' }] }, 'body.results[0].message_id'],
     ['a result without anything', { results: [{ tool_call_id: 'c1' }] }, 'body.results[0]'],
     ['a result with two things', { results: [{ tool_call_id: 'c1', output: '', error: '' }] }, 'body.results[0]'],
     ['an error that is no string', { results: [{ tool_call_id: 'c1', error: 1 }] }, 'body.results[0].error'],

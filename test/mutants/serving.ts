@@ -219,9 +219,9 @@ export const SERVING_MUTANTS = [
       'hash.update(`text:${part.text.length}`)',
     ],
     [
-      'the latest call of the same id is meant, whichever the sender saw',
-      'messageId === undefined ? named : named.filter(({ id }) => id === messageId)',
-      'messageId === null ? [] : named.slice(-1)',
+      'any call of the same id is meant, whichever the sender saw',
+      '(toolCallId ?? call.toolCallId) === call.toolCallId && (messageId ?? call.id) === call.id',
+      '(toolCallId ?? call.toolCallId) === call.toolCallId',
     ],
     [
       'of several calls of the same id, any is meant',

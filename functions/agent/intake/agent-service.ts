@@ -37,15 +37,20 @@ export interface Submission {
 }
 
 /** A tool result or a decision for a waiting call. */
-export type CallResolution = {
-  readonly toolCallId: string
-  /** Id of the call's row. Default: the run's only call with this call id that waits or has waited. */
-  readonly messageId?: string
-} & (
+type Given =
   | { readonly output: readonly IncomingPart[]; readonly sources?: readonly Source[] }
   | { readonly error: string }
   | { readonly approve: boolean; readonly by?: string }
-)
+
+/** Of the call with this id. */
+export type CallResolution = Given & {
+  readonly toolCallId: string
+  /** Id of the call's row. Default: the run's only call with this call id that waits or has waited. */
+  readonly messageId?: string
+}
+
+/** Of the call in this row, whatever its id. */
+export type RowResolution = Given & { readonly toolCallId?: undefined; readonly messageId: string }
 
 /** What the next request of a session would hold. */
 export interface NextRequest {
@@ -85,7 +90,12 @@ export interface AgentService {
     options: Pick<Submission, 'keyId' | 'mostActive' | 'budget' | 'idempotency' | 'delivery'>,
     placement: Placement,
   ): Promise<Accepted>
-  resolve(session: Session, runId: string, resolutions: readonly CallResolution[], placement: Placement): Promise<void>
+  resolve(
+    session: Session,
+    runId: string,
+    resolutions: readonly (CallResolution | RowResolution)[],
+    placement: Placement,
+  ): Promise<void>
   cancel(key: SessionKey, runId: string): Promise<void>
   /**
    * A run's events: those of its log from the start of the round of event `after` (or of the run), then live ones.

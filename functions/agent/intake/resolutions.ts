@@ -10,8 +10,10 @@ import type { Clock } from '../../ports/clock.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { Resolution } from '../../domain/call-resolution.ts'
-import type { IncomingPart, CallResolution } from './agent-service.ts'
+import type { IncomingPart, CallResolution, RowResolution } from './agent-service.ts'
 import { storeToolMedia } from '../media.ts'
+
+type AnyResolution = CallResolution | RowResolution
 
 /** Rows read at a time. */
 const PAGE = 200
@@ -30,7 +32,7 @@ export async function prepareResolutions(
   dependencies: Dependencies,
   key: SessionKey,
   runId: string,
-  resolutions: readonly CallResolution[],
+  resolutions: readonly AnyResolution[],
   policiesOf: (agent: string) => Policies,
 ): Promise<Resolution[]> {
   const rows = await callsOf(dependencies.reader, key, runId, resolutions)
@@ -42,22 +44,21 @@ export async function prepareResolutions(
   )
 }
 
+/** Whether the resolution may be meant for the call. */
+const mayMean = ({ toolCallId, messageId }: AnyResolution, call: ToolMessage): boolean =>
+  (toolCallId ?? call.toolCallId) === call.toolCallId && (messageId ?? call.id) === call.id
+
 /** The call that the sender saw. Models reuse ids, so an id alone must not mean a call of a later round. */
-function rowOf(
-  runId: string,
-  { toolCallId, messageId }: CallResolution,
-  rows: ReadonlyMap<string, readonly ToolMessage[]>,
-): ToolMessage {
-  const named = rows.get(toolCallId) ?? []
-  const name = JSON.stringify(toolCallId)
-  const meant = messageId === undefined ? named : named.filter(({ id }) => id === messageId)
+function rowOf(runId: string, resolution: AnyResolution, rows: readonly ToolMessage[]): ToolMessage {
+  const meant = rows.filter((row) => mayMean(resolution, row))
+  const name = JSON.stringify(resolution.toolCallId ?? resolution.messageId)
   const waited = meant.filter(({ needs }) => needs !== undefined)
   const [row, ...others] = waited
   if (row !== undefined && others.length === 0) return row
   if (row !== undefined) {
     const candidates = waited.map(({ id, call, status }) => `${id} (${call.slice(0, 100)}, ${status})`).join(', ')
     const text = `run ${runId} has had more than one call ${name}: say which with its message_id: ${candidates}`
-    throw new TooltrailError('resolution_conflict', text)
+    throw new TooltrailError('ambiguous_call', text)
   }
   const [executed] = meant
   if (executed === undefined) throw new TooltrailError('call_not_found', `run ${runId} waits for no call ${name}`)
@@ -65,18 +66,19 @@ function rowOf(
   throw new TooltrailError('resolution_conflict', text)
 }
 
-/** The run's calls of these ids, all of them, in the order of the log. */
+/** The run's calls that these may be meant for, all of them, in the order of the log. */
 async function callsOf(
   reader: LogReader,
   key: SessionKey,
   runId: string,
-  resolutions: readonly CallResolution[],
-): Promise<Map<string, ToolMessage[]>> {
-  const rows = new Map(resolutions.map(({ toolCallId }): [string, ToolMessage[]] => [toolCallId, []]))
+  resolutions: readonly AnyResolution[],
+): Promise<ToolMessage[]> {
+  const rows: ToolMessage[] = []
   for (let after: string | undefined; ;) {
     const from = after === undefined ? {} : { after }
     const page = await reader.messages(key, { order: 'ascending', limit: PAGE, run: runId, roles: ['tool'], ...from })
-    for (const message of page.messages) if (message.role === 'tool') rows.get(message.toolCallId)?.push(message)
+    for (const message of page.messages)
+      if (message.role === 'tool' && resolutions.some((one) => mayMean(one, message))) rows.push(message)
     after = page.messages.at(-1)?.id
     if (!page.more || after === undefined) return rows
   }
@@ -86,10 +88,10 @@ async function prepareResolution(
   dependencies: Dependencies,
   key: SessionKey,
   row: ToolMessage,
-  resolution: CallResolution,
+  resolution: AnyResolution,
   policies: Policies,
 ): Promise<Resolution> {
-  const call = { toolCallId: resolution.toolCallId, messageId: row.id }
+  const call = { toolCallId: row.toolCallId, messageId: row.id }
   const hash = hashOf(resolution)
   if ('approve' in resolution)
     return { ...call, kind: 'approval', approved: resolution.approve, ...definedFields({ by: resolution.by }), hash }
@@ -112,7 +114,7 @@ async function prepareResolution(
 /** Without regard to the order of its fields. */
 const fieldsOf = ({ title, url, text, id }: Source): unknown => ({ title, url, text, id })
 
-function hashOf(resolution: CallResolution): string {
+function hashOf(resolution: AnyResolution): string {
   const hash = createHash('sha256')
   if ('approve' in resolution) hash.update(`approve:${resolution.approve}`)
   else if ('error' in resolution) hash.update(`error:${resolution.error}`)

@@ -20,6 +20,7 @@ const STATUSES: { readonly [code in ErrorCode]: number } = {
   output_not_found: 404,
   call_not_found: 404,
   callback_not_found: 404,
+  ambiguous_call: 409,
   resolution_conflict: 409,
   idempotency_conflict: 409,
   import_gap: 409,

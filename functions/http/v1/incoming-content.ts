@@ -1,5 +1,5 @@
 import type { z } from '@hono/zod-openapi'
-import type { IncomingPart, CallResolution } from '../../agent/intake/agent-service.ts'
+import type { IncomingPart, CallResolution, RowResolution } from '../../agent/intake/agent-service.ts'
 import type { Agent } from '../../domain/agent.ts'
 import type { Json } from '../../domain/json.ts'
 import type { ClientTool } from '../../domain/run.ts'
@@ -72,17 +72,28 @@ function refuseRepeats(what: string, names: readonly string[]): void {
     throw new RequestError(409, `repeated_${what}`, `there is more than one ${what} for ${repeated}`)
 }
 
+/** The call that a resolution names. Throws when it names none. */
+function callName(
+  { tool_call_id: toolCallId, message_id: messageId }: z.output<typeof toolResults>['results'][number],
+  index: number,
+): { toolCallId: string; messageId?: string } | { toolCallId?: undefined; messageId: string } {
+  if (toolCallId !== undefined) return { toolCallId, ...definedFields({ messageId }) }
+  if (messageId !== undefined) return { messageId }
+  throw invalidRequest([{ path: `body.results[${index}].message_id`, message: 'must say which call is meant' }])
+}
+
 /** Resolutions of tool calls. `text` is the body they came in: it gives other JSON values their exact numbers. */
-export function callResolutions(body: z.output<typeof toolResults>, text: string): CallResolution[] {
+export function callResolutions(body: z.output<typeof toolResults>, text: string): (CallResolution | RowResolution)[] {
+  const names = body.results.map(callName)
   refuseRepeats(
     'result',
-    body.results.map(({ tool_call_id: id, message_id: message }) =>
-      message === undefined ? id : `${id} (${message})`,
+    names.map(({ toolCallId: id, messageId: message }) =>
+      id === undefined || message === undefined ? (id ?? message) : `${id} (${message})`,
     ),
   )
   const exact = JSON.parse(text, keepNumbers) as { results: { output?: Json }[] }
   return body.results.map((result, index) => {
-    const call = { toolCallId: result.tool_call_id, ...definedFields({ messageId: result.message_id }) }
+    const call = callName(result, index)
     if ('error' in result) return { ...call, error: result.error }
     if ('approve' in result) return { ...call, approve: result.approve }
     const { output } = result

@@ -92,10 +92,12 @@ export const newMessage = z
   })
   .openapi('NewMessage', { example: { content: 'What time is it?' } })
 
-const toolCallId = z.string().min(1).max(2_048)
-const messageId = ulid.optional().openapi({
+const toolCallId = z.string().min(1).max(2_048).optional().openapi({
   description:
-    'Of the call, as `waiting` gives it. May be left out while no other call of the run that waits, or has waited, has the same `tool_call_id`: models use ids again.',
+    'Enough without a `message_id` while no other call of the run that waits, or has waited, has it: models use ids again. Else the response is 409 `ambiguous_call`, and names the candidates.',
+})
+const messageId = ulid.optional().openapi({
+  description: 'Of the call, as `waiting` gives it. Enough without a `tool_call_id`; one of both is needed.',
 })
 /** Checked in the handler, which refuses with 422. */
 const sources = z
@@ -132,7 +134,7 @@ const callResolution = z.union(
     z.strictObject({ tool_call_id: toolCallId, message_id: messageId, error: z.string() }),
     z.strictObject({ tool_call_id: toolCallId, message_id: messageId, approve: z.boolean() }),
   ],
-  'must have a tool_call_id and exactly one of output, error (a string), approve (true or false)',
+  'must have a message_id or tool_call_id, and exactly one of output, error (a string), approve (true or false)',
 )
 
 export const toolResults = z
@@ -143,7 +145,7 @@ export const toolResults = z
       .max(MOST_RESULTS)
       .openapi({ description: 'At most one for each call.', uniqueItems: true }),
   })
-  .openapi('ToolResults', { example: { results: [{ tool_call_id: 'call_1', output: '18 °C' }] } })
+  .openapi('ToolResults', { example: { results: [{ message_id: '01JD2Q8N4T6W8Y0A2C4E6G8J0P', output: '18 °C' }] } })
 
 export const runHeaders = z.object({
   'idempotency-key': z

@@ -1,0 +1,138 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { openDatabase, readOne } from '../functions/adapters/sqlite/database.ts'
+import { hasRecordings } from '../test/search-corpus.ts'
+import { makeClaudeFiles } from './made/claude-files.ts'
+import { printTable } from './report.ts'
+
+/**
+ * `npx node bench/import.ts --megabytes 1024`: session files of Claude Code, made from the recorded conversations, through
+ * `tooltrail import` into a running program, until search finds all of them; then once more, when nothing is new. Linux alone says
+ * what processes take.
+ */
+const { values } = parseArgs({ options: { megabytes: { type: 'string', default: '30' } } })
+const MEGABYTE = 1_000_000
+const root = join(import.meta.dirname, '..')
+
+if (!hasRecordings()) throw new Error('the recorded conversations are not here')
+const folder = mkdtempSync(join(tmpdir(), 'tooltrail-import-bench-'))
+try {
+  await report()
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function report(): Promise<void> {
+  const files = join(folder, 'projects')
+  const { bytes, files: count } = makeClaudeFiles(files, Number(values.megabytes) * MEGABYTE)
+  const data = join(folder, 'data')
+  const program = start(['functions/handlers/local.ts'], { PORT: '0', TOOLTRAIL_DATA: data, LOG_LEVEL: 'silent' })
+  try {
+    const url = await addressOf(program)
+    const first = await importAll(url, files)
+    const waited = await untilIndexed(join(data, 'tooltrail.db'))
+    const taken = takenBy(program)
+    const again = await importAll(url, files)
+    const entries = countIn(join(data, 'tooltrail.db'), 'SELECT count(*) AS n FROM historyDocuments')
+    const seconds = first.seconds + waited
+    printTable(
+      `Import of ${(bytes / MEGABYTE).toFixed(0)} MB in ${count} files`,
+      ['', 'wall s', 'MB/s', 'processor s', 'of the program', 'memory MB', 'of the program'],
+      [
+        row('imported', first.seconds, bytes, first, taken),
+        row('and found', seconds, bytes, first, taken),
+        row('again', again.seconds, bytes, again, takenBy(program)),
+      ],
+    )
+    console.log(
+      `${entries} entries, ${Math.round(entries / seconds)} a second; ${first.told.trim()}; again: ${again.told.trim()}`,
+    )
+    console.log(
+      `the data folder's database takes ${(statSync(join(data, 'tooltrail.db')).size / MEGABYTE).toFixed(0)} MB`,
+    )
+  } finally {
+    program.kill('SIGTERM')
+    await once(program, 'exit')
+  }
+}
+
+interface Taken {
+  readonly processor: number
+  readonly memory: number
+}
+
+function row(name: string, seconds: number, bytes: number, command: Taken, program: Taken): (string | number)[] {
+  const { processor, memory } = command
+  return [name, seconds, bytes / MEGABYTE / seconds, processor, program.processor, memory, program.memory]
+}
+
+function start(words: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
+  const variables = { ...process.env, MODEL: 'demo/demo', ...env }
+  return spawn(process.execPath, [...words], { cwd: root, env: variables, stdio: ['ignore', 'pipe', 'inherit'] })
+}
+
+function addressOf(program: ChildProcess): Promise<string> {
+  let told = ''
+  return new Promise((resolve, reject) => {
+    program.stdout?.on('data', (piece) => {
+      told += String(piece)
+      const found = /http:\/\/[^\s"/]+:\d+/u.exec(told)?.[0]
+      if (found !== undefined) resolve(found)
+    })
+    program.once('exit', () => reject(new Error(`the program ended before it listened: ${told}`)))
+  })
+}
+
+async function importAll(
+  url: string,
+  files: string,
+): Promise<Taken & { readonly seconds: number; readonly told: string }> {
+  const begun = performance.now()
+  const command = start(['functions/cli/import.ts', 'claude-code', files, '--url', url], {})
+  const ended = once(command, 'exit')
+  let told = ''
+  command.stdout?.on('data', (piece) => (told += String(piece)))
+  let taken: Taken = { processor: 0, memory: 0 }
+  while (command.exitCode === null) {
+    taken = takenBy(command, taken)
+    await Promise.race([ended, sleep(100)])
+  }
+  if (command.exitCode !== 0) throw new Error(`the command ended with ${command.exitCode}`)
+  return { ...taken, seconds: (performance.now() - begun) / 1_000, told }
+}
+
+/** Seconds until no message is marked any more. */
+async function untilIndexed(path: string): Promise<number> {
+  const begun = performance.now()
+  while (countIn(path, 'SELECT count(*) AS n FROM historyMarks') > 0) await sleep(200)
+  return (performance.now() - begun) / 1_000
+}
+
+function countIn(path: string, sql: string): number {
+  const database = openDatabase(path)
+  try {
+    return readOne<{ n: number }>(database, sql)?.n ?? 0
+  } finally {
+    database.close()
+  }
+}
+
+/** Seconds of processor time, and MB of memory at most, of a process that may have ended. */
+function takenBy({ pid }: ChildProcess, before: Taken = { processor: 0, memory: 0 }): Taken {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/su, '').trim().split(' ')
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    const kilobytes = Number(/VmHWM:\s+(\d+)/u.exec(status)?.[1] ?? 0)
+    // In hundredths of a second.
+    const processor = (Number(fields[11]) + Number(fields[12])) / 100
+    return { processor, memory: Math.max(before.memory, kilobytes / 1_000) }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH')) return before
+    throw error
+  }
+}
