@@ -63,7 +63,7 @@ function Parts({ context, working, summarise }: Props) {
     <>
       <section class="card">
         <header class="row">
-          <h3>The next request</h3>
+          <h2>The next request</h2>
           <span class="quiet">{context.model}</span>
           <span class="grow" />
           <button type="button" disabled={working} onClick={() => void summarise()}>

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Run } from '../../functions/client/api-types.ts'
 import type { Busy, ConversationStore } from './conversation-store.ts'
 import { contentOf, refusalOf } from './attachments.ts'
+import { useKeys } from '../shell/keys.ts'
 import { size } from '../shell/words.ts'
 import { isActive } from './log.ts'
 
@@ -9,13 +10,15 @@ interface Props {
   readonly store: ConversationStore
   readonly session: string
   readonly run: Run | undefined
+  /** Whether somebody can write as soon as it is there. */
+  readonly isFocused: boolean
 }
 
 /** Drafts of inputs stay in this tab while another session is looked at. */
 const drafts = new Map<string, string>()
 
 /** Where the next input is written. While a run is active, it is queued or steers the run. */
-export function Composer({ store, session, run }: Props) {
+export function Composer({ store, session, run, isFocused }: Props) {
   const [text, setText] = useState(drafts.get(session) ?? '')
   const [busy, setBusy] = useState<Busy>('queue')
   const [files, setFiles] = useState<readonly File[]>([])
@@ -23,7 +26,10 @@ export function Composer({ store, session, run }: Props) {
   const field = useRef<HTMLTextAreaElement>(null)
   const active = isActive(run)
 
-  useEffect(() => field.current?.focus({ preventScroll: true }), [session])
+  useEffect(() => {
+    if (isFocused) field.current?.focus({ preventScroll: true })
+  }, [session])
+  useKeys({ c: () => field.current?.focus() })
   useEffect(() => {
     drafts.set(session, text)
     const element = field.current
@@ -59,6 +65,7 @@ export function Composer({ store, session, run }: Props) {
           if (pasted.length > 0) setFiles([...files, ...pasted])
         }}
         onKeyDown={(event) => {
+          if (event.key === 'Escape') leave(event.currentTarget)
           if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
           event.preventDefault()
           send()
@@ -107,6 +114,10 @@ export function Composer({ store, session, run }: Props) {
     </form>
   )
 }
+
+/** Lets the keys of the page and the arrows be what they are elsewhere. */
+const leave = (field: HTMLElement): void =>
+  field.closest('.conversation')?.querySelector<HTMLElement>('.scroller')?.focus({ preventScroll: true })
 
 function Attached(props: {
   readonly files: readonly File[]

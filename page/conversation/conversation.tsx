@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { Message, Run } from '../../functions/client/api-types.ts'
 import { Failure, Problem } from '../shell/failure.tsx'
 import { useStore } from '../shell/store.ts'
 import { VirtualList } from '../shell/virtual-list.tsx'
@@ -14,8 +15,10 @@ export function ConversationView(props: {
   readonly store: ConversationStore
   readonly session: string
   readonly target: string | undefined
+  /** Whether no field is to take the focus. */
+  readonly stepped: boolean
 }) {
-  const { store, session, target } = props
+  const { store, session, target, stepped } = props
   const state = useStore(store)
   const { log } = state
   const entries = useMemo(() => entriesOf(log.messages), [log.messages])
@@ -35,15 +38,29 @@ export function ConversationView(props: {
         estimate={(entry) => (entry.message.role === 'user' ? 90 : 140 + 44 * entry.calls.length)}
         render={(entry) => <EntryView entry={entry} target={target} />}
         target={holder}
+        onTarget={() => focusOn(target)}
         onNearStart={() => void store.loadOlder()}
         onNearEnd={() => void store.loadNewer()}
         before={<Beginning state={state} empty={entries.length === 0} />}
         after={<End store={store} state={state} />}
       />
       <RunStatus state={state} />
-      <Composer store={store} session={session} run={log.run} key={session} />
+      <Composer
+        store={store}
+        session={session}
+        run={log.run}
+        isFocused={target === undefined && !stepped}
+        key={session}
+      />
     </div>
   )
+}
+
+/** Goes on from a message by keyboard, or from the line of a call. */
+function focusOn(target: string | undefined): void {
+  const element = document.getElementById(target ?? '')
+  const line = element?.querySelector<HTMLElement>(':scope > summary')
+  ;(line ?? element)?.focus({ preventScroll: true })
 }
 
 function Beginning({ state, empty }: { readonly state: Conversation; readonly empty: boolean }) {
@@ -78,7 +95,7 @@ function End({ store, state }: { readonly store: ConversationStore; readonly sta
         </p>
       ))}
       {run === undefined ? null : <Waiting run={run} store={store} />}
-      {run?.status !== 'failed' ? null : (
+      {run?.status !== 'failed' || isTold(log.messages, run) ? null : (
         <Problem code={run.error?.code ?? 'failed'} text={run.error?.message ?? 'the run failed'} />
       )}
       {run?.status === 'cancelled' ? <p class="notice">The run was cancelled.</p> : null}
@@ -92,6 +109,10 @@ function End({ store, state }: { readonly store: ConversationStore; readonly sta
     </div>
   )
 }
+
+/** Whether the log ends with the reason of a failure. */
+const isTold = (messages: readonly Message[], run: Run): boolean =>
+  messages.at(-1)?.parts.some((part) => part.type === 'error' && part.code === run.error?.code) === true
 
 /** For screen readers, too: what the run does. */
 function RunStatus({ state: { log, lost } }: { readonly state: Conversation }) {

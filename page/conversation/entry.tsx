@@ -20,7 +20,7 @@ export function EntryView({ entry, target }: { readonly entry: Entry; readonly t
       </>
     )
   return (
-    <article class={`entry ${message.role}${message.id === target ? ' target' : ''}`} id={message.id}>
+    <article class={`entry ${message.role}${message.id === target ? ' target' : ''}`} id={message.id} tabIndex={-1}>
       <EntryHead message={message} />
       <Parts message={message} />
       {calls.length === 0 ? null : (

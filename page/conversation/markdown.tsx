@@ -1,7 +1,8 @@
 import { marked } from 'marked'
 import type { Token, Tokens } from 'marked'
+import { createContext } from 'preact'
 import type { ComponentChildren } from 'preact'
-import { useMemo } from 'preact/hooks'
+import { useContext, useMemo } from 'preact/hooks'
 
 /** Longer texts are shown as they are: parsing them would hold up the page. */
 const MOST_CHARACTERS = 200_000
@@ -15,7 +16,26 @@ const MOST_DEPTH = 24
 export function Markdown({ text }: { readonly text: string }) {
   const tokens = useMemo(() => (text.length > MOST_CHARACTERS ? undefined : marked.lexer(text)), [text])
   if (tokens === undefined) return <pre class="plain">{text}</pre>
-  return <div class="markdown">{blocks(tokens, 0)}</div>
+  return (
+    <Levels.Provider value={levelsOf(tokens)}>
+      <div class="markdown">{blocks(tokens, 0)}</div>
+    </Levels.Provider>
+  )
+}
+
+/** Of each heading. */
+const Levels = createContext<ReadonlyMap<Token, number>>(new Map())
+
+/** Below the page's own heading, and none left out: whoever goes from heading to heading is to miss nothing. */
+function levelsOf(tokens: Token[]): ReadonlyMap<Token, number> {
+  const levels = new Map<Token, number>()
+  let before = 1
+  void marked.walkTokens(tokens, (token) => {
+    if (token.type !== 'heading') return
+    before = Math.min((token as Tokens.Heading).depth + 1, before + 1, 6)
+    levels.set(token, before)
+  })
+  return levels
 }
 
 const blocks = (tokens: readonly Token[], depth: number): ComponentChildren[] =>
@@ -29,15 +49,8 @@ function Block({ token, depth }: { readonly token: Token; readonly depth: number
       return null
     case 'hr':
       return <hr />
-    case 'heading': {
-      const { depth: level, tokens } = token as Tokens.Heading
-      // Below the page's own headings.
-      return (
-        <div class={`heading heading-${level}`} role="heading" aria-level={Math.min(6, level + 2)}>
-          {inline(tokens, depth)}
-        </div>
-      )
-    }
+    case 'heading':
+      return <Heading token={token as Tokens.Heading} depth={depth} />
     case 'code':
       return <Code token={token as Tokens.Code} />
     case 'blockquote':
@@ -55,6 +68,14 @@ function Block({ token, depth }: { readonly token: Token; readonly depth: number
     default:
       return <p>{token.raw}</p>
   }
+}
+
+function Heading({ token, depth }: { readonly token: Tokens.Heading; readonly depth: number }) {
+  return (
+    <div class={`heading heading-${token.depth}`} role="heading" aria-level={useContext(Levels).get(token)}>
+      {inline(token.tokens, depth)}
+    </div>
+  )
 }
 
 function Code({ token: { lang, text } }: { readonly token: Tokens.Code }) {
@@ -81,7 +102,7 @@ function List({ token, depth }: { readonly token: Tokens.List; readonly depth: n
 
 function Table({ token, depth }: { readonly token: Tokens.Table; readonly depth: number }) {
   return (
-    <div class="table" tabIndex={0} role="region" aria-label="table">
+    <div class="table" tabIndex={0} role="group" aria-label="table">
       <table>
         <thead>
           <tr>

@@ -4,20 +4,22 @@ import { client } from '../shell/api.ts'
 import { Failure } from '../shell/failure.tsx'
 import { snippet } from '../shell/marks.tsx'
 import { go, href, usePlace } from '../shell/place.ts'
-import { moment, whole } from '../shell/words.ts'
+import { moment, plural, whole } from '../shell/words.ts'
 import { FILTERS, SearchFilters } from './search-filters.tsx'
 
 /** After the last key; a search takes a few milliseconds. */
 const PAUSE_MS = 90
 
 interface Found {
+  /** The address's query that was asked for. */
+  readonly name: string
   readonly hits: readonly SearchHit[]
   readonly next: string | null
   readonly incomplete: boolean
   readonly ms: number
   readonly error: unknown
 }
-const NOTHING: Found = { hits: [], next: null, incomplete: false, ms: 0, error: undefined }
+const NOTHING: Found = { name: '', hits: [], next: null, incomplete: false, ms: 0, error: undefined }
 
 /** Everything that was said and done, searched while somebody types. The address has the whole query. */
 export function SearchView() {
@@ -35,12 +37,23 @@ export function SearchView() {
   useEffect(() => {
     if (text.trim() === '') return setFound(NOTHING)
     const leaving = new AbortController()
-    const timer = setTimeout(() => void search(queryOf(query), leaving.signal, setFound), PAUSE_MS)
+    const timer = setTimeout(() => void search(query, leaving.signal, setFound), PAUSE_MS)
     return () => {
       clearTimeout(timer)
       leaving.abort()
     }
   }, [name])
+
+  /** Somebody was faster than the search: what it finds is opened as soon as it is there. */
+  const awaited = useRef<string | undefined>(undefined)
+  const open = (): void => {
+    const first = found.hits[0]
+    awaited.current = found.name === name ? undefined : name
+    if (found.name === name && first !== undefined) go(addressOf(first))
+  }
+  useEffect(() => {
+    if (awaited.current !== undefined && awaited.current === found.name) open()
+  }, [found])
 
   const change = (values: { readonly [name: string]: string }): void => {
     const next = new URLSearchParams(query)
@@ -60,12 +73,12 @@ export function SearchView() {
       if (next === undefined) field.current?.focus()
       else next.focus()
     }
-    const first = found.hits[0]
-    if (event.key === 'Enter' && at === -1 && first !== undefined) go(addressOf(first))
+    if (event.key === 'Enter' && at === -1) open()
     if (event.key === 'Escape') field.current?.focus()
   }
   return (
     <section class="search" aria-label="Search">
+      <h1 class="visually-hidden">Search</h1>
       <header class="search-head">
         <a class="back" href={href('/')} aria-label="All sessions">
           ‹
@@ -84,8 +97,7 @@ export function SearchView() {
         <SearchFilters query={query} change={change} />
       </header>
       <div class="search-body">
-        <Summary text={text} found={found} />
-        {found.error === undefined ? null : <Failure error={found.error} />}
+        {found.error === undefined ? <Summary text={text} found={found} /> : <Failure error={found.error} />}
         <ol id="hits" ref={list} aria-label="Hits" onKeyDown={press}>
           {found.hits.map((hit) => (
             <Hit key={hit.message_id + hit.role} hit={hit} />
@@ -111,7 +123,12 @@ function Summary({ text, found }: { readonly text: string; readonly found: Found
         of its output. <kbd>↓</kbd> <kbd>↑</kbd> choose a hit, <kbd>Enter</kbd> opens it where it happened.
       </p>
     )
-  const words = found.hits.length === 0 ? 'Nothing found' : `${found.hits.length}${found.next === null ? '' : '+'} hits`
+  const words =
+    found.hits.length === 0
+      ? 'Nothing found'
+      : found.next === null
+        ? plural(found.hits.length, 'hit')
+        : `${found.hits.length}+ hits`
   return (
     <p class="quiet" role="status">
       {words}
@@ -161,14 +178,15 @@ function queryOf(query: URLSearchParams): Query {
   return { q: query.get('q') ?? '', limit: 20, ...(Object.fromEntries(filters) as Partial<Query>) }
 }
 
-async function search(query: Query, signal: AbortSignal, show: (found: Found) => void): Promise<void> {
+async function search(query: URLSearchParams, signal: AbortSignal, show: (found: Found) => void): Promise<void> {
   const begun = performance.now()
+  const name = query.toString()
   try {
-    const { data, next, incomplete = false } = await client.search(query, { signal })
+    const { data, next, incomplete = false } = await client.search(queryOf(query), { signal })
     if (!signal.aborted)
-      show({ hits: data, next, incomplete, ms: Math.round(performance.now() - begun), error: undefined })
+      show({ name, hits: data, next, incomplete, ms: Math.round(performance.now() - begun), error: undefined })
   } catch (error) {
-    if (!signal.aborted) show({ ...NOTHING, error })
+    if (!signal.aborted) show({ ...NOTHING, name, error })
   }
 }
 

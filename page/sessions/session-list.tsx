@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from '../../functions/client/api-types.ts'
 import { Failure } from '../shell/failure.tsx'
 import { href } from '../shell/place.ts'
@@ -73,6 +73,10 @@ const coverage = (fitting: number, looked: number, hasMore: boolean): string =>
 
 function SessionRow({ session, isCurrent }: { readonly session: Session; readonly isCurrent: boolean }) {
   const { id, title, owner, agent, run, usage, updated_at: updated } = session
+  const link = useRef<HTMLAnchorElement>(null)
+  useEffect(() => {
+    if (isCurrent) link.current?.scrollIntoView({ block: 'nearest' })
+  }, [isCurrent])
   const details = [
     owner ?? undefined,
     agent === 'default' ? undefined : agent,
@@ -82,6 +86,7 @@ function SessionRow({ session, isCurrent }: { readonly session: Session; readonl
   return (
     <li>
       <a
+        ref={link}
         href={href(`/sessions/${encodeURIComponent(id)}`)}
         aria-current={isCurrent ? 'page' : undefined}
         class="session-row"

@@ -1,8 +1,9 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { ContextView } from '../context/context.tsx'
 import { ConversationView } from '../conversation/conversation.tsx'
 import { openConversation } from '../conversation/conversation-store.ts'
 import type { ConversationStore } from '../conversation/conversation-store.ts'
+import { Failure } from '../shell/failure.tsx'
 import { href } from '../shell/place.ts'
 import { useStore } from '../shell/store.ts'
 import { Timeline } from '../tools/timeline.tsx'
@@ -13,10 +14,13 @@ interface Props {
   readonly session: string
   readonly view: string
   readonly target: string | undefined
+  /** Whether no field is to take the focus. */
+  readonly stepped: boolean
 }
 
 /** One session: its head, and one of its views. */
-export function SessionView({ session, view, target }: Props) {
+export function SessionView(props: Props) {
+  const { session, target } = props
   const [store, setStore] = useState<ConversationStore>()
   useEffect(() => {
     const opened = openConversation(session, target)
@@ -24,11 +28,14 @@ export function SessionView({ session, view, target }: Props) {
     return () => opened.close()
   }, [session])
   if (store === undefined) return null
-  return <OpenSession key={session} store={store} session={session} view={view} target={target} />
+  return <OpenSession key={session} {...props} store={store} />
 }
 
-function OpenSession({ store, session, view, target }: Props & { readonly store: ConversationStore }) {
-  const { session: known, log } = useStore(store)
+type OpenProps = Props & { readonly store: ConversationStore }
+
+function OpenSession(props: OpenProps) {
+  const { store, session, view } = props
+  const { session: known, error } = useStore(store)
   const title = known?.title ?? session
   useEffect(() => {
     document.title = `${title} · Tooltrail`
@@ -49,15 +56,22 @@ function OpenSession({ store, session, view, target }: Props & { readonly store:
         <Tabs session={session} view={view} />
         <TakeAlong session={session} />
       </header>
-      {view === 'timeline' ? (
-        <Timeline store={store} session={session} />
-      ) : view === 'context' ? (
-        <ContextView session={session} changed={log.messages.at(-1)?.id} />
+      {known === undefined && error !== undefined ? (
+        <div class="view">
+          <Failure error={error} />
+        </div>
       ) : (
-        <ConversationView store={store} session={session} target={target} />
+        <View {...props} />
       )}
     </section>
   )
+}
+
+function View({ store, session, view, target, stepped }: OpenProps) {
+  const { log } = useStore(store)
+  if (view === 'timeline') return <Timeline store={store} session={session} />
+  if (view === 'context') return <ContextView session={session} changed={log.messages.at(-1)?.id} />
+  return <ConversationView store={store} session={session} target={target} stepped={stepped} />
 }
 
 const VIEWS = { '': 'Conversation', timeline: 'Timeline', context: 'What the model sees' }
@@ -80,30 +94,45 @@ function Tabs({ session, view }: { readonly session: string; readonly view: stri
 
 function Title({ store, title }: { readonly store: ConversationStore; readonly title: string }) {
   const [editing, setEditing] = useState(false)
-  if (!editing)
-    return (
-      <h1>
-        <button type="button" class="title" title="Rename" onClick={() => setEditing(true)}>
-          {title}
-        </button>
-      </h1>
-    )
+  const field = useRef<HTMLInputElement>(null)
+  const button = useRef<HTMLButtonElement>(null)
+  /** Whether it was ended by a key, which leaves the focus with the title. */
+  const byKey = useRef(false)
+  useEffect(() => {
+    if (editing) field.current?.focus()
+    else if (byKey.current) button.current?.focus()
+    byKey.current = false
+  }, [editing])
   const done = (text: string): void => {
     setEditing(false)
     if (text.trim() !== title) void store.rename(text.trim())
   }
+  if (!editing)
+    return (
+      <h1>
+        <button ref={button} type="button" class="title" title="Rename" onClick={() => setEditing(true)}>
+          {title}
+        </button>
+      </h1>
+    )
   return (
-    <input
-      class="title-field"
-      aria-label="Title"
-      value={title}
-      maxLength={500}
-      ref={(element) => element?.focus()}
-      onBlur={(event) => done(event.currentTarget.value)}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter') event.currentTarget.blur()
-        if (event.key === 'Escape') setEditing(false)
-      }}
-    />
+    <h1>
+      <input
+        ref={field}
+        class="title-field"
+        aria-label="Title"
+        value={title}
+        maxLength={500}
+        onBlur={(event) => {
+          if (!byKey.current) done(event.currentTarget.value)
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' && event.key !== 'Escape') return
+          byKey.current = true
+          if (event.key === 'Enter') done(event.currentTarget.value)
+          else setEditing(false)
+        }}
+      />
+    </h1>
   )
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { SessionListView } from '../sessions/session-list.tsx'
 import { openSessionList } from '../sessions/session-list-store.ts'
 import type { SessionListStore } from '../sessions/session-list-store.ts'
@@ -35,15 +35,19 @@ function Shell() {
   })
   const [, section = '', session = '', view = ''] = place.path.split('/')
   const isHome = section === ''
+  const main = useRef<HTMLElement>(null)
   return (
     <div class={`shell${isHome ? ' home' : ''}`}>
       <aside class="side">
+        <button type="button" class="skip" onClick={() => main.current?.focus()}>
+          Skip the sessions
+        </button>
         <SideHead list={list} section={section} />
         {list === undefined ? null : (
           <SessionListView store={list} current={section === 'sessions' ? decodeURIComponent(session) : undefined} />
         )}
       </aside>
-      <main class="main">
+      <main class="main" ref={main} tabIndex={-1}>
         <View place={place} section={section} session={session} view={view} />
       </main>
     </div>
@@ -55,7 +59,7 @@ function step(list: SessionListStore | undefined, { path }: Place, by: 1 | -1): 
   const sessions = list?.get().sessions ?? []
   const at = sessions.findIndex(({ id }) => path.split('/')[2] === encodeURIComponent(id))
   const next = sessions[at === -1 ? 0 : at + by]
-  if (next !== undefined) go(`/sessions/${encodeURIComponent(next.id)}`)
+  if (next !== undefined) go(`/sessions/${encodeURIComponent(next.id)}`, { stepped: true })
 }
 
 interface ViewProps {
@@ -72,6 +76,7 @@ function View({ place, section, session, view }: ViewProps) {
         session={decodeURIComponent(session)}
         view={view}
         target={place.fragment === '' ? undefined : place.fragment}
+        stepped={place.stepped}
       />
     )
   if (section === 'search') return <SearchView />
@@ -137,7 +142,8 @@ function Welcome() {
         Choose a session, or start a new one. The API is described <a href={href('/docs')}>here</a>.
       </p>
       <p class="quiet keys">
-        <kbd>/</kbd> search <kbd>n</kbd> new session <kbd>j</kbd> <kbd>k</kbd> next and previous session
+        <kbd>/</kbd> search <kbd>n</kbd> new session <kbd>j</kbd> <kbd>k</kbd> next and previous session <kbd>c</kbd>{' '}
+        write <kbd>Esc</kbd> stop writing
       </p>
     </div>
   )

@@ -21,6 +21,8 @@ export function Problem(props: {
 
 function failureOf(error: unknown): { readonly code: string; readonly text: string } {
   if (!(error instanceof ApiProblem)) return { code: 'unreachable', text: String(error) }
-  const more = (error.problem.errors ?? []).map(({ path, message }) => `${path} ${message}`)
+  const more = (error.problem.errors ?? [])
+    .map(({ path, message }) => `${path} ${message}`)
+    .filter((text) => !error.message.includes(text))
   return { code: error.code, text: [error.message, ...more].join('; ') }
 }

@@ -6,6 +6,8 @@ export interface Place {
   readonly query: URLSearchParams
   /** Without `#`. */
   readonly fragment: string
+  /** Whether a key led here that leads on when it is pressed again: no field is to take the focus. */
+  readonly stepped: boolean
 }
 
 const base = new URL('.', document.baseURI)
@@ -13,10 +15,11 @@ const base = new URL('.', document.baseURI)
 /** An address that links may carry, also where the program is not at the root of its host. */
 export const href = (path: string): string => base.pathname + path.replace(/^\//, '')
 
-const placeOf = ({ pathname, search, hash }: Location | URL): Place => ({
+const placeOf = ({ pathname, search, hash }: Location | URL, stepped = false): Place => ({
   path: `/${pathname.slice(base.pathname.length)}`,
   query: new URLSearchParams(search),
   fragment: decodeURIComponent(hash.slice(1)),
+  stepped,
 })
 
 const place = createStore(placeOf(location))
@@ -24,11 +27,11 @@ const place = createStore(placeOf(location))
 export const usePlace = (): Place => useStore(place)
 
 /** Shows another view. `replace`: the one before is not kept in the history. */
-export function go(path: string, { replace = false } = {}): void {
+export function go(path: string, { replace = false, stepped = false } = {}): void {
   const to = href(path)
   if (replace) history.replaceState(null, '', to)
   else history.pushState(null, '', to)
-  place.set(placeOf(location))
+  place.set(placeOf(location, stepped))
 }
 
 const OWN = /^\/(?:$|search$|usage$|sessions\/)/

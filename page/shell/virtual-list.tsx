@@ -15,6 +15,8 @@ interface Props<Item> {
   readonly label: string
   /** Scrolls to this item when it changes. */
   readonly target?: string | undefined
+  /** Called once that item is rendered. */
+  readonly onTarget?: (() => void) | undefined
   readonly onNearStart?: (() => void) | undefined
   readonly onNearEnd?: (() => void) | undefined
   /** Before the first and after the last item. */
@@ -40,6 +42,7 @@ export function VirtualList<Item>(props: Props<Item>) {
   const atEnd = useRef(true)
   const anchor = useRef<Anchor | undefined>(undefined)
   const sought = useRef<string | undefined>(undefined)
+  const reached = useRef<string | undefined>(undefined)
   const [view, setView] = useState({ top: 0, height: 800 })
   const [, measure] = useState({})
 
@@ -64,6 +67,13 @@ export function VirtualList<Item>(props: Props<Item>) {
     if (wanted === undefined) return
     const offset = atEnd.current ? 0 : (body.current?.offsetTop ?? 0)
     if (Math.abs(element.scrollTop - wanted - offset) > 1) element.scrollTop = wanted + offset
+  })
+
+  useEffect(() => {
+    if (target === undefined || reached.current === target) return
+    if (!items.slice(first, last).some((item) => keyOf(item) === target)) return
+    reached.current = target
+    props.onTarget?.()
   })
 
   useEffect(() => {

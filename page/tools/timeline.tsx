@@ -36,9 +36,9 @@ export function Timeline({ store, session }: { readonly store: ConversationStore
 function Waterfall({ run, session }: { readonly run: RunSpans; readonly session: string }) {
   const whole_ms = run.to - run.from
   return (
-    <section class="waterfall" aria-label={run.title}>
+    <article class="waterfall" aria-label={run.title}>
       <header class="row">
-        <h3>{run.title}</h3>
+        <h2>{run.title}</h2>
         <span class="grow" />
         <span class="when">
           {whole(new Date(run.from).toISOString())}, {duration(whole_ms)}
@@ -49,7 +49,7 @@ function Waterfall({ run, session }: { readonly run: RunSpans; readonly session:
           <Bar key={span.id} span={span} run={run} session={session} />
         ))}
       </ol>
-    </section>
+    </article>
   )
 }
 

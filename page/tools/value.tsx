@@ -13,7 +13,7 @@ export function Value({ name, text }: { readonly name: string; readonly text: st
   return (
     <section class="value">
       <header class="row">
-        <h4>{name}</h4>
+        <span class="value-name">{name}</span>
         <span class="grow" />
         {json === undefined ? null : (
           <button type="button" class="link" aria-pressed={raw} onClick={() => setRaw(!raw)}>

@@ -62,7 +62,7 @@ export function DayChart({ entries, days, measure }: Props) {
               <rect class="hover" x={LEFT + index * step} y={TOP} width={step} height={BASE - TOP} />
               <Column bar={byDay.get(day)} x={LEFT + (index + 0.15) * step} width={step * 0.7} perUnit={perUnit} />
               {(days.length - 1 - index) % named === 0 ? (
-                <text class="axis" x={LEFT + (index + 0.5) * step} y={HEIGHT - 6} text-anchor="middle">
+                <text class="axis" x={dayAt(LEFT + (index + 0.5) * step, width)} y={HEIGHT - 6} text-anchor="middle">
                   {day.slice(5)}
                 </text>
               ) : null}
@@ -74,6 +74,9 @@ export function DayChart({ entries, days, measure }: Props) {
     </>
   )
 }
+
+/** Where a day's name stands: below its bar, and within the chart. */
+const dayAt = (middle: number, width: number): number => Math.min(middle, width - DAY_NAME / 2)
 
 interface ColumnProps {
   readonly bar: Bar | undefined

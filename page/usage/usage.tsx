@@ -55,13 +55,13 @@ export function UsageView() {
       {daily.error === undefined ? null : <Failure error={daily.error} />}
       <Totals entries={daily.entries} />
       <section class="card" aria-label="By day">
-        <h3>{measure === 'tokens' ? 'Tokens' : 'Costs'} by day</h3>
+        <h2>{measure === 'tokens' ? 'Tokens' : 'Costs'} by day</h2>
         <DayChart entries={daily.entries} days={daysBetween(from, to)} measure={measure} />
         {daily.entries.length === 0 ? null : <SumsTable by="day" entries={daily.entries} />}
       </section>
       <section class="card" aria-label="By group">
         <header class="row">
-          <h3>By {by}</h3>
+          <h2>By {by}</h2>
           <span class="grow" />
           <Choice
             name="Group"

@@ -55,7 +55,7 @@ describe('the search', () => {
   test('says what is wrong with a filter', async () => {
     const page = await opened.show('/search?q=crate&since=yesterday')
     await page.getByRole('alert').getByText('query.since').waitFor()
-    expect(await page.locator('.hit').count()).toBe(0)
+    expect(await page.getByText('Nothing found').count()).toBe(0)
   })
 })
 

@@ -9,30 +9,64 @@ import type { Opened } from './browser.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+/** Levels that begin low and leave some out, and two tables of one name. */
+const HEADINGS = '#### low\n\n# high\n\n##### lowest\n\n| a |\n|---|\n| 1 |\n\nand\n\n| a |\n|---|\n| 2 |\n'
+
 let opened: Opened
 beforeAll(async () => {
   opened = await openBrowser()
   const { client } = opened
   await client.createSession({ id: 'tour', title: 'A tour', owner: 'you' })
-  for (const content of ['think about **crates**', 'what time is it and search history for crates at once', 'fail'])
+  for (const content of [
+    'think about **crates**',
+    'what time is it and search history for crates at once',
+    'fail',
+    'write a long report',
+  ])
     for await (const _event of client.streamMessage('tour', { content })) continue
   for await (const _event of client.streamMessage('tour', { content: 'publish the report' })) continue
+  await importCompletion('headings', HEADINGS)
 })
 afterAll(() => opened.close())
 
-/** What axe finds serious or critical. */
+/** A completion that no demo model makes. */
+async function importCompletion(session: string, content: string): Promise<void> {
+  await opened.client.createSession({ id: session })
+  const messages = [
+    { role: 'user', content: 'Go on.' },
+    { role: 'assistant', content },
+  ]
+  const { status } = await fetch(`${opened.url}/v1/sessions/${session}/import`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ format: 'openai', messages }),
+  })
+  expect(status).toBe(200)
+}
+
+/** Whatever axe finds, of any weight. */
 async function faults(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   const { violations } = (await page.evaluate('axe.run()')) as AxeResults
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`))
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`),
+  )
+}
+
+/** Also as wide as a phone, where nothing stands out on the right. */
+async function expectNoFaults(page: Page): Promise<void> {
+  expect(await faults(page)).toEqual([])
+  await page.setViewportSize({ width: 390, height: 800 })
+  expect(await faults(page)).toEqual([])
+  const overflow = 'document.documentElement.scrollWidth > document.documentElement.clientWidth'
+  expect(await page.evaluate(overflow)).toBe(false)
 }
 
 describe.each(['light', 'dark'] as const)('in %s,', (colorScheme) => {
   test.each([
     ['/', 'A tour'],
     ['/sessions/tour', 'needs your decision'],
+    ['/sessions/headings', 'lowest'],
     ['/sessions/nowhere', 'session_not_found'],
     ['/sessions/tour/timeline', 'current_time'],
     ['/sessions/tour/context', 'The next request'],
@@ -40,14 +74,28 @@ describe.each(['light', 'dark'] as const)('in %s,', (colorScheme) => {
     ['/usage?by=session&measure=cost', 'Costs by day'],
     ['/search?q=crates', 'crates'],
     ['/search?q=report&role=tool_call&tool=demo_publish', 'demo_publish'],
-  ])('axe finds nothing serious in %s', async (path, shown) => {
+    ['/search?q=crates&since=yesterday', 'query.since'],
+    ['/sessions/nowhere/timeline', 'session_not_found'],
+  ])('axe finds nothing in %s', async (path, shown) => {
     const page = await opened.show(path, { colorScheme })
     await page.getByText(shown).first().waitFor()
-    expect(await faults(page)).toEqual([])
-    await page.setViewportSize({ width: 390, height: 800 })
-    expect(await faults(page)).toEqual([])
-    const overflow = 'document.documentElement.scrollWidth > document.documentElement.clientWidth'
-    expect(await page.evaluate(overflow)).toBe(false)
+    await expectNoFaults(page)
+  })
+
+  test('axe finds nothing in a call, its output, a title that is changed and what leaves a session', async () => {
+    const page = await opened.show('/sessions/tour', { colorScheme })
+    await page.getByText('demo_report()').click()
+    await page.getByRole('button', { name: 'Open output' }).click()
+    await page.getByRole('dialog').getByText('5,000 lines').waitFor()
+    await expectNoFaults(page)
+    await page.getByRole('button', { name: 'Close' }).click()
+    await expectNoFaults(page)
+    await page.getByRole('button', { name: 'Export' }).click()
+    await expectNoFaults(page)
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'A tour' }).click()
+    await page.getByLabel('Title', { exact: true }).waitFor()
+    await expectNoFaults(page)
   })
 })
 
@@ -62,6 +110,8 @@ test('a key is asked for once there is one, and kept for its tab only', async ()
       { env: { ...process.env, TOOLTRAIL_DATA: keyed.folder }, encoding: 'utf8' },
     )
     const key = /tt_\S+/.exec(made)?.[0] ?? ''
+    await page.getByLabel('API key').waitFor()
+    await expectNoFaults(page)
     await page.getByLabel('API key').fill('tt_wrong')
     await page.getByRole('button', { name: 'Open' }).click()
     await page.getByText('This key is not known here.').waitFor()

@@ -1,0 +1,146 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openBrowser } from './browser.ts'
+import type { Opened } from './browser.ts'
+
+let opened: Opened
+beforeAll(async () => {
+  opened = await openBrowser()
+  const { client } = opened
+  for (const [id, content] of [
+    ['third', 'publish the report'],
+    ['second', 'what time is it in Asia/Tokyo, then write a long report'],
+    ['first', 'a blue crate for the mayor'],
+  ] as const) {
+    await client.createSession({ id, title: `The ${id}` })
+    for await (const _event of client.streamMessage(id, { content })) continue
+  }
+})
+afterAll(() => opened.close())
+
+/** What the focused element is called. */
+const focused = async (page: Page): Promise<string> =>
+  String(await page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"))
+
+/** Whether a person sees where the focus is: a ring of its own, or that of what holds it. */
+const isSeen = (page: Page): Promise<boolean> =>
+  page.evaluate(`(() => {
+    for (let element = document.activeElement; element !== null; element = element.parentElement) {
+      const { outlineStyle, boxShadow } = getComputedStyle(element)
+      if (outlineStyle !== 'none' || boxShadow !== 'none' || element.classList.contains('composer')) return true
+    }
+    return false
+  })()`)
+
+/** Presses Tab until the focus is there, and sees each stop on the way. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const stops: string[] = []
+  for (let at = 0; at < 80; at++) {
+    await page.keyboard.press('Tab')
+    stops.push(await focused(page))
+    expect([stops.at(-1), await isSeen(page)]).toEqual([stops.at(-1), true])
+    if (stops.at(-1)?.includes(name) === true) return
+  }
+  throw new Error(`Tab does not lead to ${name}, but to ${stops.join(', ')}`)
+}
+
+describe('by keyboard alone,', () => {
+  test('the sessions are gone through, one is written in, and left again', async () => {
+    const page = await opened.show('/')
+    await page.getByText('The first').waitFor()
+    const heading = () => page.locator('h1').textContent()
+    for (const [key, title] of [
+      ['j', 'The first'],
+      ['j', 'The second'],
+      ['j', 'The third'],
+      ['k', 'The second'],
+    ] as const) {
+      await page.keyboard.press(key)
+      await expect.poll(heading).toBe(title)
+    }
+    await page.keyboard.press('c')
+    await page.keyboard.type('j and k and /')
+    expect(await page.getByLabel('Message', { exact: true }).inputValue()).toBe('j and k and /')
+    await page.keyboard.press('Escape')
+    expect(await focused(page)).toBe('Conversation')
+    await page.keyboard.press('j')
+    await expect.poll(heading).toBe('The third')
+    await tabTo(page, 'Approve')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.locator('.call .state').allTextContents()).toEqual(['completed'])
+  })
+
+  test('a title is changed or kept, and keeps the focus', async () => {
+    const page = await opened.show('/sessions/first')
+    await page.getByRole('button', { name: 'The first' }).focus()
+    for (const [key, title] of [
+      ['Escape', 'The first'],
+      ['Enter', 'The 1st'],
+    ] as const) {
+      await page.keyboard.press('Enter')
+      await page.getByLabel('Title', { exact: true }).fill('The 1st')
+      await page.keyboard.press(key)
+      await expect.poll(() => focused(page)).toBe(title)
+    }
+    await opened.client.changeSession('first', { title: 'The first' })
+  })
+
+  test('what is found is opened where it happened, at its call, also by who is faster than the search', async () => {
+    const page = await opened.show('/usage')
+    await page.keyboard.press('/')
+    await page.keyboard.type('Asia/Tokyo')
+    await page.getByText('hits in').waitFor()
+    await page.keyboard.press('ArrowDown')
+    expect(await isSeen(page)).toBe(true)
+    await page.keyboard.press('ArrowUp')
+    expect(await focused(page)).toContain('Search everything')
+    await page.keyboard.type(' current_time')
+    await page.keyboard.press('Enter')
+    await page.locator('.target').waitFor()
+    await expect.poll(() => focused(page)).toContain('Asia/Tokyo')
+    expect(await isSeen(page)).toBe(true)
+    await page.keyboard.press('/')
+    await expect.poll(() => focused(page)).toContain('Search everything')
+  })
+
+  test('the timeline leads to a call, its output is read and searched, and the focus comes back', async () => {
+    const page = await opened.show('/sessions/second/timeline')
+    await page.getByText('demo_report()').waitFor()
+    await tabTo(page, 'demo_report()')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => focused(page)).toContain('demo_report()')
+    await tabTo(page, 'Open output')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByText('5,000 lines').waitFor()
+    await tabTo(page, 'Search in this output')
+    await page.keyboard.type('line 4321:')
+    await page.keyboard.press('Enter')
+    await page.getByText('Line 4321', { exact: true }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.locator('dialog').count()).toBe(0)
+    expect(await focused(page)).toBe('Open output')
+  })
+
+  test('what the model sees is opened part by part, and the sessions are skipped', async () => {
+    const page = await opened.show('/sessions/second/context')
+    await page.getByText('The next request').waitFor()
+    await tabTo(page, 'Skip the sessions')
+    await page.keyboard.press('Enter')
+    await tabTo(page, '… more')
+    await page.keyboard.press('Enter')
+    expect(await focused(page)).toBe('Less')
+  })
+
+  test('a dialog gives the focus back, and keeps the keys of the page to itself', async () => {
+    const page = await opened.show('/sessions/second')
+    await page.getByRole('button', { name: 'Export' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.press('j')
+    expect(new URL(page.url()).pathname).toBe('/sessions/second')
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.locator('dialog').count()).toBe(0)
+    expect(await focused(page)).toBe('Export')
+  })
+})
