@@ -1,12 +1,8 @@
-import { createSystemClock } from '../functions/adapters/memory/system-clock.ts'
-import { createAwsStores } from '../functions/runtime/aws/stores.ts'
-import { createTestTable } from '../test/adapters/dynamodb/engine.ts'
-import { completionOf, makeTool, openHarness } from '../test/agent/harness.ts'
+import { completionOf, makeTool } from '../test/agent/harness.ts'
 import type { Turn } from '../test/agent/harness.ts'
 import type { ModelRequest } from '../functions/domain/model-request.ts'
 import type { ModelEvent } from '../functions/ports/model.ts'
-import { startEngine } from '../test/engines/engines.ts'
-import { createDynamoMeter } from './made/dynamo-meter.ts'
+import { isWrite, openDynamoHarness } from './made/dynamo-harness.ts'
 import type { MeteredRequest } from './made/dynamo-meter.ts'
 import { words } from './made/words.ts'
 import { printTable } from './report.ts'
@@ -23,7 +19,6 @@ const TURNS = 500
 const SHOWN = [1, 10, 51, 52, 100, 500]
 /** The turn whose requests are listed. */
 const TRACED = 100
-const WRITES = new Set(['TransactWriteItems', 'UpdateItem', 'PutItem', 'DeleteItem'])
 /** US dollars, us-east-1, list prices on demand: per million units and requests, per GB-second, per GB-month. */
 const PRICES = {
   writeUnits: 0.625,
@@ -43,16 +38,9 @@ interface Mark {
   readonly text: string
 }
 
-const engine = await startEngine('dynamodb').catch((error: unknown) => {
-  console.log(`aws-cost left out: DynamoDB Local cannot be started: ${String(error)}`)
-  process.exit(0)
-})
-const meter = createDynamoMeter(engine.endpoint)
 const marks: Mark[] = []
 const mark = (text: string): void => void marks.push({ at: meter.now(), text })
 
-// Without a stream: its records would slow down the engine.
-const table = await createTestTable(meter.client)
 let shown = false
 /** Turns that began with a summary. */
 const summaries: number[] = []
@@ -64,20 +52,8 @@ const work = makeTool('work', async (input) => {
   mark('tool begins')
   return { text: words(2_048, (input as { n: number }).n * 1_000) }
 })
-const harness = await openHarness({
-  script,
-  tools: [work],
-  change(local) {
-    const stores = createAwsStores({
-      dynamodb: meter.client,
-      outputs: local.outputs,
-      table,
-      clock: createSystemClock(),
-    })
-    return { ...local, ...stores.ports }
-  },
-})
-await harness.ports.sessions.create({ ...harness.key, agent: 'default', owner: 'somebody', metadata: {} })
+const harness = await openDynamoHarness({ script, tools: [work] })
+const { meter } = harness
 
 const turns: { readonly number: number; readonly requests: readonly MeteredRequest[] }[] = []
 for (number = 1; number <= TURNS; number++) {
@@ -94,8 +70,6 @@ for (number = 1; number <= TURNS; number++) {
   printTrace(requests)
 }
 await harness.close()
-meter.close()
-await engine.stop()
 
 printTurns()
 printCost()
@@ -132,7 +106,7 @@ function printTrace(requests: readonly MeteredRequest[]): void {
 }
 
 function totals(requests: readonly MeteredRequest[]) {
-  const writes = requests.filter(({ name }) => WRITES.has(name))
+  const writes = requests.filter(isWrite)
   const sum = (of: readonly MeteredRequest[], field: 'up' | 'down' | 'writeUnits' | 'readUnits'): number =>
     of.reduce((total, request) => total + request[field], 0)
   return {

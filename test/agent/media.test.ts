@@ -83,23 +83,40 @@ describe('media that a tool returns', () => {
 })
 
 describe('under `images: {reattach}`', () => {
-  it('the newest messages carry their bytes in later runs, and the prefix changes only when one leaves the window', async () => {
+  it('the newest messages carry their bytes in later runs, and the prefix changes only with the run that finds one to have left', async () => {
     await open(4, { reattach: 2 })
     expect(seen(harness.requests[3])).toEqual(['picture0.png with bytes', 'picture1.png with bytes'])
     expect(seen(harness.requests[4])).toEqual(['picture0.png with bytes', 'picture1.png with bytes'])
-    expect(seen(harness.requests[5])).toEqual(['picture0.png', 'picture1.png with bytes', 'picture2.png with bytes'])
+    expect(seen(harness.requests[5])).toEqual([
+      ...['picture0.png with bytes', 'picture1.png with bytes', 'picture2.png with bytes'],
+    ])
+    expect(seen(harness.requests[6])).toEqual(['picture0.png', 'picture1.png with bytes', 'picture2.png with bytes'])
     expect(seen(harness.requests[7])).toEqual([
-      ...['picture0.png', 'picture1.png'],
+      ...['picture0.png', 'picture1.png with bytes'],
       ...['picture2.png with bytes', 'picture3.png with bytes'],
     ])
     const log = await harness.log()
     const { media } = await harness.ports.reader.context(harness.key)
-    expect(media).toEqual({ from: log.filter(({ role }) => role === 'tool')[2]?.id })
+    expect(media).toEqual({ from: log.filter(({ role }) => role === 'tool')[1]?.id })
     const runs = await harness.ports.reader.runs(harness.key, { limit: 10 })
-    expect(runs.runs.map(({ decisions = 0 }) => decisions)).toEqual([1, 1, 0, 0])
+    expect(runs.runs.map(({ decisions = 0 }) => decisions)).toEqual([1, 0, 0, 0])
     const bodies = harness.requests.map(({ messages }) => JSON.stringify(messages).slice(1, -1))
-    for (const place of [1, 2, 3, 4, 6])
+    for (const place of [1, 2, 3, 4, 5, 7])
       expect(bodies[place]?.startsWith(bodies[place - 1] ?? '?'), `${place}`).toBe(true)
+  })
+
+  it('a run with many of them decides nothing on the way', async () => {
+    const turns = [
+      ...Array.from({ length: 4 }, (_, place) => drawing(`one${place}`)),
+      { text: 'done' },
+      { text: 'more' },
+    ]
+    harness = await openHarness({ script: turns, tools: [draw], policies: { images: { reattach: 1 } } })
+    for (const text of ['draw much', 'and now?']) await harness.settled(await harness.submit(text))
+    expect(seen(harness.requests[4])).toHaveLength(4)
+    expect(seen(harness.requests[5])).toEqual(['one0.png', 'one1.png', 'one2.png', 'one3.png with bytes'])
+    const { runs } = await harness.ports.reader.runs(harness.key, { limit: 10 })
+    expect(runs.map(({ decisions = 0 }) => decisions)).toEqual([1, 0])
   })
 
   it('another process goes on with what was decided', async () => {

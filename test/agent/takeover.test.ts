@@ -254,6 +254,26 @@ test.each([
   await expect(service.context(session ?? never(), undefined)).resolves.toMatchObject({ summary: { text: 'so far' } })
 })
 
+test('whoever takes a run over that has told nothing yet says that the context is nearly full, after what was steered', async () => {
+  const policies = { consolidation: { threshold: 5, keepRecentRatio: 0.5 } }
+  const script = [{ text: 'one' }, { text: 'two' }, { text: 'on' }]
+  const { ports, key, submit, settled, worker, events } = await set({ script, policies })
+  for (const text of ['first', 'second']) await settled(await submit(text))
+  const run = { agent: 'default', trigger: 'input', onBusy: 'queue', clientTools: [], startAs: 'dead' } as const
+  const { runId } = await ports.inbox.enqueue(key, { ...run, input: { parts: [{ type: 'text', text: 'third' }] } })
+  await submit('to the left', { onBusy: 'steer' })
+  ahead += 61_000
+  await worker.serve(key)
+  await settled(runId)
+  const steered = (await ports.reader.messages(key, { order: 'descending', limit: 2 })).messages[1]
+  expect((await ports.reader.run(key, runId))?.notices).toMatchObject([
+    { type: 'run.resumed' },
+    { type: 'context.nearly_full', messages: 4, threshold: 5, after: steered?.id },
+  ])
+  const told = events.filter((one) => one.runId === runId).map(({ type }) => type)
+  expect(told.slice(0, 4)).toEqual(['run.resumed', 'message.steered', 'context.nearly_full', 'round.started'])
+})
+
 function never(): never {
   throw new Error('there is no session')
 }

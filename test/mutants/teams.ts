@@ -72,7 +72,7 @@ export const TEAM_MUTANTS = [
       "return isWaiting(thread) ? 'waiting' : 'handed_over'",
       "return 'handed_over'",
     ],
-    ['members are steered, and consolidate', '    if (isLeaders(thread)) {\n', '    if (thread !== null) {\n'],
+    ['members are steered', 'if (isLeaders(thread)) await steerRun', 'await steerRun'],
   ]),
   ...inFile(`${LOOP}/run-ending.ts`, [
     ["a run's messages are its leader's alone", 'return isAlone && openCalls', 'return openCalls'],

@@ -3,6 +3,7 @@ import type { Policies } from '../../domain/agent.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import type { AssistantPart } from '../../domain/message.ts'
 import type { ModelRequest, RequestMedia, ToolDeclaration } from '../../domain/model-request.ts'
+import type { RunNotice } from '../../domain/run.ts'
 import { delta, roundRestarted, roundStarted } from '../../log/run-events.ts'
 import type { RoundOfThread } from '../../log/run-events.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -12,6 +13,7 @@ import { attachMedia } from '../media.ts'
 import { limitTime, raceAbort } from '../time-limit.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 import { fittingRequest, reducedRequest } from './context.ts'
+import type { Asked, SizedRequest } from './context.ts'
 import { recordDecision } from './decision.ts'
 import { declaredTools } from './model-request.ts'
 import type { RunState } from './run-state.ts'
@@ -52,19 +54,17 @@ interface Asking {
   readonly isLast: boolean
   /** May cut the completion off, beside what stops the run. */
   readonly signal: AbortSignal
+  /** What the run's followers are told with what the request decides. */
+  readonly notices: readonly RunNotice[]
 }
 
 /**
  * The model's next completion. Returns undefined when it was cut off: nothing of it is stored, and somebody else asks again.
  * Rejects with `CompletionFailed`, also where it had all the time that any process has, and that was not enough.
  */
-export async function nextCompletion(
-  state: RunState,
-  thread: Thread,
-  { isLast, signal }: Asking,
-): Promise<Completion | undefined> {
+export async function nextCompletion(state: RunState, thread: Thread, asking: Asking): Promise<Completion | undefined> {
   try {
-    return await askWithPolicy(state, thread, isLast, signal)
+    return await askWithPolicy(state, thread, asking)
   } catch (error) {
     if (!(error instanceof CompletionFailed) || !(error.cause instanceof CutOff)) throw error
     if (thread.isWhole && error.cause.why === 'out_of_time') {
@@ -83,8 +83,7 @@ export async function nextCompletion(
 async function askWithPolicy(
   state: RunState,
   thread: Thread,
-  isLast: boolean,
-  signal: AbortSignal,
+  { isLast, signal, notices }: Asking,
 ): Promise<Completion> {
   const { held, session } = state
   const { clock } = state.ports
@@ -99,9 +98,7 @@ async function askWithPolicy(
     await warnOfMissing(state, missing)
     return requestCompletion(target, { ...request, messages }, signal)
   }
-  const ask = async (toolChoice: ModelRequest['toolChoice']): Promise<Completion> => {
-    const asked = { thread, tools, toolChoice }
-    const sized = await fittingRequest(state, asked)
+  const ask = async (asked: Asked, sized: SizedRequest): Promise<Completion> => {
     try {
       return await send(sized.request)
     } catch (error) {
@@ -112,12 +109,15 @@ async function askWithPolicy(
       return send(smaller.request)
     }
   }
+  const first = { thread, tools, toolChoice: isLast ? 'none' : 'auto' } as const
+  const sized = await fittingRequest(state, first, notices)
   state.emit(roundStarted(at))
-  const completion = await ask(isLast ? 'none' : 'auto')
+  const completion = await ask(first, sized)
   const demanded = isLast ? undefined : demandedChoice(thread, tools)
   if (demanded === undefined || satisfies(completion.toolCalls, requireTool)) return completion
   state.emit(roundRestarted(at, 'require_tool'))
-  return ask(demanded)
+  const forced = { thread, tools, toolChoice: demanded }
+  return ask(forced, await fittingRequest(state, forced))
 }
 
 /** Says once in a run that media cannot be read any more. */

@@ -16,33 +16,44 @@ import { roundsOf } from './thread.ts'
 /**
  * Before the first request of a run with an input: warns when the conversation is nearly too long, and summarises its older
  * part when it is. The summary counts from the moment that it is stored, in one write with what it took; a summary that
- * cannot be made changes nothing, and the turn goes on. Returns false when it was cut off: somebody else begins again.
+ * cannot be made changes nothing, and the turn goes on. Returns what the run's followers are still to be told, which is recorded
+ * with what the first request decides, and undefined when it was cut off: somebody else begins again.
  */
-export async function consolidateIfDue(state: RunState, signal: AbortSignal): Promise<boolean> {
-  const { leader, held } = state
+export async function consolidateIfDue(
+  state: RunState,
+  signal: AbortSignal,
+): Promise<readonly RunNotice[] | undefined> {
+  const { leader, held, context } = state
   const { consolidation } = leader.agent.policies
-  if (consolidation === false || held.run.trigger !== 'input' || roundsOf(leader) > 0) return true
+  if (consolidation === false || held.run.trigger !== 'input' || roundsOf(leader) > 0) return []
   const count = await conversationalMessages(state)
   const after = state.head ?? ''
-  if (isNearlyFull(consolidation, count) && held.origin === 'started') {
-    const notice = { type: 'context.nearly_full', messages: count, threshold: consolidation.threshold, after } as const
-    await recordDecision(state, { notices: [notice] })
+  const warning: RunNotice = {
+    type: 'context.nearly_full',
+    messages: count,
+    threshold: consolidation.threshold,
+    after,
   }
-  if (!isDue(consolidation, count)) return true
+  // Whoever takes the run over from a holder that could not tell does it.
+  const isTold = context.notices.some(({ type }) => type === warning.type)
+  const untold = isNearlyFull(consolidation, count) && !isTold ? [warning] : []
+  if (!isDue(consolidation, count)) return untold
+  // A summary takes long.
+  if (untold.length > 0) await recordDecision(state, { notices: untold })
   try {
     await consolidate(state, consolidation, signal)
   } catch (failed) {
     const error: unknown = signal.aborted ? signal.reason : failed
     const { SummaryFailed } = await import('./summarise.ts')
     const isCutOff = error instanceof CutOff
-    if (isCutOff && !(error.why === 'out_of_time' && held.origin === 'resumed')) return false
+    if (isCutOff && !(error.why === 'out_of_time' && held.origin === 'resumed')) return undefined
     if (!isCutOff && !(error instanceof SummaryFailed)) throw error
     const detail = `the older messages could not be summarised, and stay: ${error.message}`
     const notice: RunNotice = { type: 'warning', code: 'summary_failed', detail, after }
     const cost = error instanceof SummaryFailed ? { work: error.work, account: accountOf(state) } : {}
     await recordDecision(state, { notices: [notice], ...cost })
   }
-  return true
+  return []
 }
 
 async function consolidate(state: RunState, policy: Consolidation, signal: AbortSignal): Promise<void> {

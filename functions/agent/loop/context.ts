@@ -1,8 +1,10 @@
 import type { Agent } from '../../domain/agent.ts'
 import type { Cut, Scale, SessionContext } from '../../domain/context.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { isLeaders } from '../../domain/message.ts'
 import type { Message } from '../../domain/message.ts'
 import type { ModelRequest, ToolDeclaration } from '../../domain/model-request.ts'
+import type { RunNotice } from '../../domain/run.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { cutAfterRefusal, cutToFit } from '../../log/context-cut.ts'
 import type { Older } from '../../log/context-cut.ts'
@@ -84,9 +86,11 @@ export interface Requested extends Omit<RequestOf, 'context'> {
 
 /** The next request of a thread as it fits the context of its model. Nothing is written. */
 export async function sizeRequest(of: Requested): Promise<SizedRequest> {
-  const room = roomOf(of.thread.agent)
-  const { images } = of.thread.agent.policies
-  const media = images === 'note' ? undefined : movedMedia(of.context.messages, images.reattach, of.context.decided)
+  const { runId, agent } = of.thread
+  const { messages, decided } = of.context
+  const room = roomOf(agent)
+  const { images } = agent.policies
+  const media = images === 'note' ? undefined : movedMedia(messages, images.reattach, decided, runId)
   const next = media === undefined ? of : withMedia(of, media)
   const whole = { ...measure(next), ...(next === of ? {} : { decision: next.context.decided }) }
   if (whole.tokens <= room * FULL && of.context.isWhole) return whole
@@ -180,10 +184,17 @@ export async function* readBack(
   }
 }
 
-/** The next request of a thread within its context. A cut that it needs is durable when this resolves. */
-export async function fittingRequest(state: RunState, asked: Asked): Promise<SizedRequest> {
+/** The next request of a thread within its context. What it decides is durable when this resolves, and the notices with it. */
+export async function fittingRequest(
+  state: RunState,
+  asked: Asked,
+  notices: readonly RunNotice[] = [],
+): Promise<SizedRequest> {
   const sized = await sizeRequest(await requested(state, asked))
-  if (sized.decision !== undefined) await recordDecision(state, { context: sized.decision, notices: [] }, asked.thread)
+  if (sized.decision === undefined && notices.length === 0) return sized
+  // Inputs may have become messages since the notices were made.
+  const told = notices.map((notice) => ({ ...notice, after: state.head ?? '' }))
+  await recordDecision(state, { ...definedFields({ context: sized.decision }), notices: told }, asked.thread)
   return sized
 }
 
@@ -205,7 +216,8 @@ export async function reducedRequest(
   return smaller
 }
 
-interface Asked {
+/** What a request of a thread has beside its messages. */
+export interface Asked {
   readonly thread: Thread
   readonly tools: readonly ToolDeclaration[]
   readonly toolChoice: ModelRequest['toolChoice']

@@ -67,13 +67,12 @@ async function advance(state: RunState, thread: Thread, stops: Stops): Promise<T
     const over = endedBy(thread)
     if (over !== undefined) return endThread(state, thread, over)
     if (afterRound.aborted) return 'handed_over'
-    if (isLeaders(thread)) {
-      if (!(await consolidateIfDue(state, signal))) return 'handed_over'
-      await steerRun(state, thread)
-    }
+    const notices = isLeaders(thread) ? await consolidateIfDue(state, signal) : []
+    if (notices === undefined) return 'handed_over'
+    if (isLeaders(thread)) await steerRun(state, thread)
     await openModel(state, thread)
     const last = lastRoundReason(thread)
-    const completion = await nextCompletion(state, thread, { isLast: last !== undefined, signal })
+    const completion = await nextCompletion(state, thread, { isLast: last !== undefined, signal, notices })
     if (completion === undefined) return 'handed_over'
     thread.isWhole = false
     await state.writer.settled()

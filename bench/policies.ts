@@ -1,0 +1,63 @@
+import type { ModelRequest } from '../functions/domain/model-request.ts'
+import { PNG } from '../test/fixtures/png.ts'
+import { completionOf, makeTool } from '../test/agent/harness.ts'
+import type { Turn } from '../test/agent/harness.ts'
+import { isWrite, openDynamoHarness } from './made/dynamo-harness.ts'
+import { words } from './made/words.ts'
+import { printTable } from './report.ts'
+
+/**
+ * Write requests of a turn on DynamoDB with every policy on: an input, two parallel calls that return 2 KB, an image and
+ * two sources each, a final completion that cites one of them. Aim: at most 6, but for the turn that consolidates.
+ */
+const TURNS = 80
+const POLICIES = {
+  contextTokens: 20_000,
+  consolidation: { threshold: 40, keepRecentRatio: 0.2 },
+  images: { reattach: 3 },
+  sources: 'cited',
+} as const
+
+const data = Buffer.from(PNG, 'base64')
+const work = makeTool('work', async (input) => {
+  const { n } = input as { readonly n: number }
+  const sources = [1, 2].map((place) => ({ title: `Page ${n}.${place}`, url: `https://example.org/${n}/${place}` }))
+  const media = [{ type: 'image', mediaType: 'image/png', filename: `${n}.png`, data }] as const
+  return { text: words(2_048, n * 1_000), sources, media }
+})
+let number = 0
+const harness = await openDynamoHarness({
+  script: Array.from({ length: TURNS * 3 }, (): Turn => complete),
+  tools: [work],
+  policies: POLICIES,
+  modelOptions: { maxOutputTokens: 1_000 },
+})
+const { meter, ports, key } = harness
+
+/** By what the turns decided: how many there were, and their write requests. */
+const found = new Map<string, number[]>()
+for (number = 1; number <= TURNS; number++) {
+  const first = meter.requests.length
+  const run = await harness.settled(await harness.submit(words(200, number * 7)))
+  const writes = meter.requests.slice(first).filter(isWrite).length
+  const { decisions = 0, notices = [] } = (await ports.reader.run(key, run.id)) ?? {}
+  const kind = [`${decisions} decided`, ...notices.map(({ type }) => type)].join(', ')
+  found.set(kind, [...(found.get(kind) ?? []), writes])
+}
+await harness.close()
+
+printTable(
+  `${TURNS} turns with all policies on DynamoDB (aim: at most 6 write requests, but for turns with a summary)`,
+  ['what was decided', 'turns', 'write requests, least', 'most'],
+  [...found].map(([kind, writes]) => [kind, writes.length, Math.min(...writes), Math.max(...writes)]),
+)
+
+/** What the model completes follows from the request alone: a summary, two calls, or a text that cites the first source it sees. */
+async function* complete(request: ModelRequest): ReturnType<Extract<Turn, (...words: never[]) => unknown>> {
+  const last = request.messages.at(-1)
+  const cited = last?.role === 'tool' ? /\[source\d+\]/.exec(JSON.stringify(last.parts))?.[0] : undefined
+  const calls = [1, 2].map((index) => ({ id: `call-${index}`, name: 'work', arguments: `{"n":${number * 2 + index}}` }))
+  const turn =
+    request.tools.length === 0 ? { text: words(2_000, number) } : cited === undefined ? { calls } : { text: cited }
+  yield { type: 'completion', completion: completionOf(turn) }
+}
