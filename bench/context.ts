@@ -30,21 +30,20 @@ async function measure(
   const harness = await openHarness({ script, tools, policies: { consolidation } })
   const { service, session, ports, key } = harness
   await service.importMessages(session, closed(messages), {})
-  const decisions: number[] = []
+  const decisions = [JSON.stringify({})]
   const turn = async (): Promise<void> => {
-    const run = await harness.settled(await harness.submit('and now?'))
-    const { decisions: count = 0 } = (await ports.reader.run(key, run.id)) ?? {}
-    decisions.push(count)
+    await harness.settled(await harness.submit('and now?'))
+    decisions.push(JSON.stringify(await ports.reader.context(key)))
   }
-  const first = await timed(turn)
+  const begun = await timed(turn)
   const times: number[] = []
   while (times.length < TURNS) times.push(await timed(turn))
   const tokens = weighMessages(harness.requests.at(-1)?.messages ?? [])
   await harness.close()
-  const later = decisions.slice(1).reduce((sum, count) => sum + count, 0)
+  const [first = 0, ...later] = decisions.slice(1).map((now, turn) => (now === decisions[turn] ? 0 : 1))
   return [
     ...[messages.toLocaleString('en'), consolidation === false ? 'no' : 'yes'],
-    ...[first, quantile(times, 0.5), tokens, decisions[0] ?? 0, later, summaries],
+    ...[begun, quantile(times, 0.5), tokens, first, later.filter((one) => one > 0).length, summaries],
   ]
 }
 

@@ -34,22 +34,30 @@ const harness = await openDynamoHarness({
 })
 const { meter, ports, key } = harness
 
+/** What was decided so far: which images, cut and summary go with a request. */
+let known: readonly unknown[] = []
 /** By what the turns decided: how many there were, and their write requests. */
 const found = new Map<string, number[]>()
 for (number = 1; number <= TURNS; number++) {
   const first = meter.requests.length
   const run = await harness.settled(await harness.submit(words(200, number * 7)))
   const writes = meter.requests.slice(first).filter(isWrite).length
-  const { decisions = 0, notices = [] } = (await ports.reader.run(key, run.id)) ?? {}
-  const kind = [`${decisions} decided`, ...notices.map(({ type }) => type)].join(', ')
+  const { media, cut, summary } = await ports.reader.context(key)
+  const { notices = [] } = (await ports.reader.run(key, run.id)) ?? {}
+  const decided = [media?.from, cut?.from, summary?.through]
+  const changed = ['images left', 'a cut', 'a summary'].filter((_, place) => decided[place] !== known[place])
+  known = decided
+  const kind = [...changed, ...(notices.some(({ type }) => type === 'context.nearly_full') ? ['announced'] : [])].join(
+    ', ',
+  )
   found.set(kind, [...(found.get(kind) ?? []), writes])
 }
 await harness.close()
 
 printTable(
   `${TURNS} turns with all policies on DynamoDB (aim: at most 6 write requests, but for turns with a summary)`,
-  ['what was decided', 'turns', 'write requests, least', 'most'],
-  [...found].map(([kind, writes]) => [kind, writes.length, Math.min(...writes), Math.max(...writes)]),
+  ['changed', 'turns', 'write requests, least', 'most'],
+  [...found].map(([kind, writes]) => [kind || 'nothing', writes.length, Math.min(...writes), Math.max(...writes)]),
 )
 
 /** What the model completes follows from the request alone: a summary, two calls, or a text that cites the first source it sees. */

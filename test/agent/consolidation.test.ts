@@ -2,7 +2,6 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { RequestMessage } from '../../functions/domain/model-request.ts'
 import { SUMMARY_PROMPT } from '../../functions/log/summary-prompt.ts'
 import { ModelError } from '../../functions/ports/model.ts'
-import { PNG } from '../fixtures/png.ts'
 import { makeTool, openHarness } from './harness.ts'
 import type { Harness, Turn } from './harness.ts'
 
@@ -141,26 +140,6 @@ describe('consolidation of a conversation', () => {
       'context.consolidated:0',
       'message.completed',
       'run.completed',
-    ])
-  })
-
-  it('is announced in the one write that records what the first request decides', async () => {
-    const draw = makeTool('draw', async () => ({
-      text: 'drawn',
-      media: [{ type: 'image', mediaType: 'image/png', filename: 'dot.png', data: Buffer.from(PNG, 'base64') }],
-    }))
-    const script = completions(4).flatMap((answer): Turn[] => [{ calls: [{ name: 'draw' }] }, answer])
-    harness = await openHarness({ script, tools: [draw], policies: { consolidation, images: { reattach: 1 } } })
-    await converse(4)
-    const { runs } = await harness.ports.reader.runs(harness.key, { limit: 10 })
-    const decided = runs
-      .toReversed()
-      .map(({ decisions = 0, notices = [] }) => [decisions, ...notices.map(({ type }) => type)])
-    expect(decided).toEqual([[0], [0], [1, 'context.nearly_full'], [1, 'context.nearly_full']])
-    expect((await harness.ports.reader.context(harness.key)).media).toBeDefined()
-    const last = harness.events.findLastIndex(({ type }) => type === 'run.started')
-    expect(harness.events.slice(last, last + 3).map(({ type }) => type)).toEqual([
-      ...['run.started', 'context.nearly_full', 'round.started'],
     ])
   })
 

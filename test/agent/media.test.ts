@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Agent } from '../../functions/domain/agent.ts'
 import type { ModelRequest } from '../../functions/domain/model-request.ts'
+import { ModelError } from '../../functions/ports/model.ts'
 import type { IncomingMedia } from '../../functions/ports/tool.ts'
+import type { Ports } from '../../functions/runtime/program.ts'
 import { PNG } from '../fixtures/png.ts'
 import { makeTool, openHarness } from './harness.ts'
 import type { Harness, Turn } from './harness.ts'
@@ -37,6 +39,27 @@ const seen = (request: ModelRequest | undefined): string[] =>
 const open = async (turns: number, images: Agent['policies']['images'] = 'note'): Promise<void> => {
   harness = await openHarness({ script: script(turns), tools: [draw], policies: { images } })
   for (let turn = 0; turn < turns; turn++) await harness.settled(await harness.submit(`draw ${turn}`))
+}
+
+/** Notes what each write of a log holds beside messages. */
+const noting = (log: Ports['log'], written: string[]): Ports['log'] => {
+  const note = (what: string, context: unknown): void =>
+    void written.push(context === undefined ? what : `${what} with a decision`)
+  return {
+    ...log,
+    async appendRound(lease, round, account) {
+      await log.appendRound(lease, round, account)
+      note('round', round.context)
+    },
+    async recordDecision(lease, decision) {
+      await log.recordDecision(lease, decision)
+      note(decision.notices.map(({ type }) => type).join(' '), decision.context)
+    },
+    async endRun(lease, end, account) {
+      note('end', end.context)
+      return log.endRun(lease, end, account)
+    },
+  }
 }
 
 const files = (folder: string): string[] =>
@@ -98,25 +121,47 @@ describe('under `images: {reattach}`', () => {
     const log = await harness.log()
     const { media } = await harness.ports.reader.context(harness.key)
     expect(media).toEqual({ from: log.filter(({ role }) => role === 'tool')[1]?.id })
-    const runs = await harness.ports.reader.runs(harness.key, { limit: 10 })
-    expect(runs.runs.map(({ decisions = 0 }) => decisions)).toEqual([1, 0, 0, 0])
     const bodies = harness.requests.map(({ messages }) => JSON.stringify(messages).slice(1, -1))
     for (const place of [1, 2, 3, 4, 5, 7])
       expect(bodies[place]?.startsWith(bodies[place - 1] ?? '?'), `${place}`).toBe(true)
   })
 
-  it('a run with many of them decides nothing on the way', async () => {
-    const turns = [
-      ...Array.from({ length: 4 }, (_, place) => drawing(`one${place}`)),
-      { text: 'done' },
-      { text: 'more' },
-    ]
-    harness = await openHarness({ script: turns, tools: [draw], policies: { images: { reattach: 1 } } })
-    for (const text of ['draw much', 'and now?']) await harness.settled(await harness.submit(text))
+  it('what a request decides is stored with its completion, with a notice at once, and a long run decides no more', async () => {
+    const written: string[] = []
+    const turns = Array.from({ length: 4 }, (_, place) => drawing(`one${place}`))
+    harness = await openHarness({
+      script: [...turns, { text: 'done' }, drawing('two'), { text: 'more' }, { text: 'last' }],
+      tools: [draw],
+      policies: { images: { reattach: 1 }, consolidation: { threshold: 6, keepRecentRatio: 0.4 } },
+      change: (ports) => ({ ...ports, log: noting(ports.log, written) }),
+    })
+    for (const text of ['draw much', 'and now?', 'again']) await harness.settled(await harness.submit(text))
     expect(seen(harness.requests[4])).toHaveLength(4)
     expect(seen(harness.requests[5])).toEqual(['one0.png', 'one1.png', 'one2.png', 'one3.png with bytes'])
-    const { runs } = await harness.ports.reader.runs(harness.key, { limit: 10 })
-    expect(runs.map(({ decisions = 0 }) => decisions)).toEqual([1, 0])
+    expect(seen(harness.requests[7]).filter((one) => one.endsWith('bytes'))).toEqual(['two.png with bytes'])
+    expect(written).toEqual([
+      ...Array.from({ length: 4 }, () => 'round'),
+      ...['end', 'round with a decision', 'end', 'context.nearly_full with a decision', 'end'],
+    ])
+    const last = harness.events.findLastIndex(({ type }) => type === 'run.started')
+    expect(harness.events.slice(last, last + 3).map(({ type }) => type)).toEqual([
+      ...['run.started', 'context.nearly_full', 'round.started'],
+    ])
+  })
+
+  it('what a request has decided is stored with the failure of its run, too', async () => {
+    const refused: Turn = async function* () {
+      yield* []
+      throw new ModelError('invalid_request', 'no', { retryable: false })
+    }
+    harness = await openHarness({
+      script: [...script(2), refused],
+      tools: [draw],
+      policies: { images: { reattach: 1 } },
+    })
+    for (const text of ['draw', 'draw', 'fail']) await harness.settled(await harness.submit(text))
+    const [, second] = (await harness.log()).filter(({ role }) => role === 'tool')
+    expect((await harness.ports.reader.context(harness.key)).media).toEqual({ from: second?.id })
   })
 
   it('another process goes on with what was decided', async () => {

@@ -17,7 +17,7 @@ import { scaleOf, tokensOf } from '../../log/request-size.ts'
 import type { Measured } from '../../log/request-size.ts'
 import { weighDeclarations, weighMessages } from '../../log/token-weight.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
-import { recordDecision } from './decision.ts'
+import { decide, recordDecision } from './decision.ts'
 import { buildRequest, instructed, mediaFromOf } from './model-request.ts'
 import type { RequestOf } from './model-request.ts'
 import type { RunState } from './run-state.ts'
@@ -184,7 +184,10 @@ export async function* readBack(
   }
 }
 
-/** The next request of a thread within its context. What it decides is durable when this resolves, and the notices with it. */
+/**
+ * The next request of a thread within its context. What people are told, and what is decided for members, is durable when this
+ * resolves; what else the leader's request decides is recorded with its completion.
+ */
 export async function fittingRequest(
   state: RunState,
   asked: Asked,
@@ -192,6 +195,10 @@ export async function fittingRequest(
 ): Promise<SizedRequest> {
   const sized = await sizeRequest(await requested(state, asked))
   if (sized.decision === undefined && notices.length === 0) return sized
+  if (sized.decision !== undefined && notices.length === 0 && isLeaders(asked.thread)) {
+    decide(state, sized.decision)
+    return sized
+  }
   // Inputs may have become messages since the notices were made.
   const told = notices.map((notice) => ({ ...notice, after: state.head ?? '' }))
   await recordDecision(state, { ...definedFields({ context: sized.decision }), notices: told }, asked.thread)

@@ -7,7 +7,20 @@ import type { RunState } from './run-state.ts'
 import { takeNoteOfSummaries, threadsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
 
-/** Records what a policy has decided, one decision after the other, and tells whoever follows the run. */
+/**
+ * Takes what the leader's next request decides as decided: the write of its completion records it. Where that is lost, the request
+ * follows from the same log again.
+ */
+export function decide(state: RunState, decided: SessionContext): void {
+  takeAsDecided(state, withDecision(state, state.leader, decided))
+  state.context.isRecorded = false
+}
+
+/** What the next write of a completion, or of the run's end, records. */
+export const unrecorded = ({ context }: RunState): { readonly context?: SessionContext } =>
+  context.isRecorded ? {} : { context: context.decided }
+
+/** Records at once what a policy has decided, one decision after the other, and tells whoever follows the run. */
 export async function recordDecision(
   state: RunState,
   decision: Omit<Decision, 'number'>,
@@ -21,10 +34,8 @@ export async function recordDecision(
     context.number++
     takeNoteOfSummaries(state.leader, decision.work?.usage)
     if (decided !== undefined) {
-      const { cut, summary } = context.decided
-      // What a new summary or cut leaves is loaded.
-      const isWhole = context.isWhole || decided.cut !== cut || decided.summary !== summary
-      Object.assign(context, { decided, isWhole })
+      takeAsDecided(state, decided)
+      context.isRecorded = true
     }
     const before = context.notices.length
     context.notices.push(...decision.notices)
@@ -33,6 +44,13 @@ export async function recordDecision(
   const recorded = context.recorded.then(record)
   context.recorded = recorded.catch(() => undefined)
   await recorded
+}
+
+function takeAsDecided({ context }: RunState, decided: SessionContext): void {
+  const { cut, summary } = context.decided
+  // What a new summary or cut leaves is loaded.
+  context.isWhole ||= decided.cut !== cut || decided.summary !== summary
+  context.decided = decided
 }
 
 /** What holds for the session once this is decided for a thread's requests; of members that have ended, nothing is kept. */
