@@ -38,6 +38,7 @@ export interface ClosedAssistantMessage extends ClosedBase {
   readonly toolCalls: readonly ToolCall[]
   readonly model?: string
   readonly finishReason?: string
+  readonly searched?: true
   readonly usage?: Usage
   readonly feedback?: readonly Feedback[]
 }

@@ -17,6 +17,8 @@ export interface HistoryDocument {
   readonly toolName?: string
   readonly toolCallId?: string
   readonly status?: ToolStatus
+  /** Of an assistant's text: its loop had searched the history before. */
+  readonly searched?: true
   /** Of an assistant's text: what people think of it, each once. */
   readonly feedback?: readonly Rating[]
   /** Compact call text, on both halves of a tool event. */

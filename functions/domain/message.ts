@@ -158,6 +158,8 @@ export interface AssistantMessage extends MessageBase {
   readonly usage?: Usage
   /** Numbers that this message's request gave to sources of earlier results, and that nobody has recorded before. */
   readonly numbered?: readonly NumberedSources[]
+  /** Its loop has searched the history by now: the text may tell what was said before. */
+  readonly searched?: true
   /** What people think of it: one rating a person. Comes after the message was stored. */
   readonly feedback?: readonly Feedback[]
 }

@@ -6,10 +6,13 @@ import { sourceHead } from '../domain/source.ts'
 import { createChunker, SHORTEST_CHUNK } from './chunks.ts'
 import { redactPieces, redactSecrets } from './redact.ts'
 
+/** The one that finds things in the history. */
+export const SEARCHING_TOOL = 'search_history'
+
 /**
  * They show what is already in the history: a search must not find itself, so their calls and results are not indexed.
  */
-export const READING_TOOLS: readonly string[] = ['search_history', 'read_output']
+export const READING_TOOLS: readonly string[] = [SEARCHING_TOOL, 'read_output']
 
 /** Whether a message is part of the searchable history. */
 export const isSearched = (message: Message): boolean =>
@@ -141,7 +144,8 @@ function makersOf(
   if (message.role === 'user') return { ofCall, ofText: make('user', 'u', {}, message.createdAt) }
   const ratings = ratingsOf(message.feedback)
   const feedback = ratings.length === 0 ? {} : { feedback: ratings }
-  return { ofCall, ofText: make('assistant', 'a', feedback, message.createdAt) }
+  const searched = message.searched === true ? { searched: true } : {}
+  return { ofCall, ofText: make('assistant', 'a', { ...searched, ...feedback }, message.createdAt) }
 }
 
 function* documentsOf(make: Make, pieces: readonly string[]): Generator<HistoryDocument> {

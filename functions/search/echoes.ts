@@ -2,12 +2,14 @@ import type { HistoryRole } from '../domain/history.ts'
 import { lower } from './fold-text.ts'
 import { MAX_QUERY, parseQuery, type SearchQuery } from './query.ts'
 import { inflections } from './word-forms.ts'
+import { OPENING_COMMANDS, QUESTION_WORDS } from './words.ts'
 
 /** The fields of a candidate that show whether it is about the history. */
 interface Said {
   readonly role: HistoryRole
   readonly text: string
   readonly runId: string
+  readonly searched: boolean
 }
 
 const NOTHING_FOUND =
@@ -16,8 +18,8 @@ const NOTHING_FOUND =
 const OPENING = 300
 
 /**
- * Tells talk about the history from what happened: earlier searches for the same, the completions after them, and
- * "nothing found". A query for what somebody said makes no such distinction.
+ * Tells talk about the history from what happened: earlier searches for the same, questions that were looked up in it, the
+ * completions after either, and "nothing found". A query for what somebody said makes no such distinction.
  */
 export function findEchoes(query: SearchQuery, candidates: readonly Said[]): (candidate: Said) => boolean {
   if (query.speaker === 'user' || query.speaker === 'assistant' || query.terms.length === 0) return () => false
@@ -36,10 +38,19 @@ export function findEchoes(query: SearchQuery, candidates: readonly Said[]): (ca
     return says
   }
   const runs = new Set(candidates.filter(isQuestion).map(({ runId }) => runId))
+  const searching = new Set(candidates.filter(({ searched }) => searched).map(({ runId }) => runId))
   return (candidate) =>
     isQuestion(candidate) ||
+    (candidate.role === 'user' && searching.has(candidate.runId) && asks(candidate.text)) ||
     (candidate.role === 'assistant' &&
-      (runs.has(candidate.runId) || NOTHING_FOUND.test(candidate.text.slice(0, OPENING))))
+      (candidate.searched || runs.has(candidate.runId) || NOTHING_FOUND.test(candidate.text.slice(0, OPENING))))
+}
+
+/** Whether a text asks for something and tells nothing: what a person tells is what happened, whatever was looked up for it. */
+function asks(text: string): boolean {
+  if (text.length > MAX_QUERY) return false
+  const [first = ''] = /[\p{L}\p{N}]+/u.exec(lower(text)) ?? []
+  return text.trimEnd().endsWith('?') || QUESTION_WORDS.has(first) || OPENING_COMMANDS.has(first)
 }
 
 /** A shorter text may be what happened. */

@@ -1,3 +1,4 @@
+import type { HistoryRole } from '../domain/history.ts'
 import { fold, lower } from './fold-text.ts'
 import { camelParts, joined, JOINERS, MAX_WORD, RUN, symbolToken, tokenize, wordsOf } from './tokens.ts'
 import {
@@ -47,8 +48,8 @@ interface Piece {
   weight: number
 }
 
-/** Reads any string as a query; nothing in it is syntax, and no string is an error. */
-export function parseQuery(query: string): SearchQuery {
+/** Reads any string as a query; nothing in it is syntax, and no string is an error. `role`: whose entries alone are wanted. */
+export function parseQuery(query: string, role?: HistoryRole): SearchQuery {
   const text = fold(query.slice(0, MAX_QUERY).toWellFormed())
   const pieces = Array.from(text.matchAll(RUN), ([run]): Piece => ({ run, lowered: lower(run), weight: 1 }))
   const question = weigh(pieces, text)
@@ -65,7 +66,7 @@ export function parseQuery(query: string): SearchQuery {
     ),
     symbols: terms.length + emoji.length > 0 ? [] : tokens.extra.slice(0, MAX_TERMS).map(symbolToken),
     literal: lower(text).trim().replace(/\s+/gu, ' '),
-    speaker: question ? speakerOf(lower(text)) : undefined,
+    speaker: role === 'user' || role === 'assistant' ? role : question ? speakerOf(lower(text)) : undefined,
     natural: pieces.some((piece) => FUNCTION_WORDS.has(piece.lowered)),
   }
 }

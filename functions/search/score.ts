@@ -17,6 +17,8 @@ export interface Candidate {
   readonly call: string | undefined
   readonly text: string
   readonly time: number
+  /** On an assistant's text: its loop had searched the history before. */
+  readonly searched: boolean
 }
 
 export interface ScoredEvent<Found extends Candidate> {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HistoryDocument, HistoryFilters, HistoryHit, HistoryScope } from '../../functions/domain/history.ts'
 import { document, IDS } from './history-index-harness.ts'
 import type { HistoryIndexHarness } from './history-index-harness.ts'
+import { historyIndexEchoesContract } from './history-index-echoes.ts'
 import { historyIndexFunctionWordsContract } from './history-index-function-words.ts'
 import { historyIndexIsolationContract } from './history-index-isolation.ts'
 import { historyIndexStretchContract } from './history-index-stretch.ts'
@@ -99,6 +100,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
     })
 
     historyIndexFunctionWordsContract(() => harness)
+    historyIndexEchoesContract(() => harness)
     historyIndexStretchContract(() => harness)
     historyIndexIsolationContract(() => harness)
 

@@ -9,13 +9,16 @@ interface Said {
   readonly tool?: string
   readonly call?: string
   readonly event?: number
+  readonly run?: string
+  readonly searched?: boolean
 }
 
 /** The texts in the order in which the query finds them. */
-function ranked(query: string, said: readonly (string | Said)[]): string[] {
-  const candidates = said.map((one, index): Candidate => {
-    const { text, role = 'user', tool, call, event = index }: Said = typeof one === 'string' ? { text: one } : one
-    return { id: index, event, role, runId: `run-${event}`, toolName: tool, call, text, time: index }
+function ranked(query: string, texts: readonly (string | Said)[]): string[] {
+  const candidates = texts.map((one, index): Candidate => {
+    const said: Said = typeof one === 'string' ? { text: one } : one
+    const { text, role = 'user', tool, call, event = index, run = `run-${event}`, searched = false } = said
+    return { id: index, event, role, runId: run, toolName: tool, call, text, time: index, searched }
   })
   const { parsed, terms } = plan(
     query,
@@ -97,4 +100,22 @@ describe('ranking', () => {
     const said = roles.map((one) => ({ text: `the refund, ${one}`, role: one }))
     expect(ranked(query, said)[0]).toBe(`the refund, ${role}`)
   })
+})
+
+describe('what was said about the history', () => {
+  const event = 'the red crate went into the shed'
+  const answer: Said = { text: 'The red crate: it went into the shed', role: 'assistant', run: 'later', searched: true }
+  const question: Said = { text: 'Where is the red crate, please?', run: 'later' }
+  const told: Said = { text: 'Now the red crate is in the attic', run: 'later' }
+
+  it('ranks below what happened, whatever words it was looked up with', () => {
+    expect(ranked('crate shed', [event, question, answer])[0]).toBe(event)
+    expect(ranked('the crate', [event, question, answer])[0]).toBe(event)
+  })
+
+  it('is not what a person told in the same run', () =>
+    expect(ranked('the crate', [event, told, answer]).at(-1)).toBe(answer.text))
+
+  it('ranks as all else for a query for what somebody said', () =>
+    expect(ranked('what did the assistant say about the red crate', [event, answer])[0]).toBe(answer.text))
 })

@@ -26,7 +26,7 @@ export function createOpenSearchHistoryIndex({ client, alias }: Dependencies): H
   }
   return {
     async search(query) {
-      const parsed = parseQuery(query.text)
+      const parsed = parseQuery(query.text, query.filters.role)
       const cursor = query.after === undefined ? undefined : readCursor(query, query.after)
       const asked = { query, parsed, send: search }
       return available({ hits: [] }, () => (cursor === undefined ? firstPage(asked) : laterPage(asked, cursor)))

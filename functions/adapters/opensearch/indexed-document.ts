@@ -5,7 +5,10 @@ import type { SessionKey } from '../../domain/session.ts'
 import { messagePrint } from '../../search/cursor.ts'
 import { documentTokens } from '../../search/document-tokens.ts'
 
-/** Grows with every change of the mapping or of what is stored: an index of another version is migrated by a rebuild. */
+/**
+ * Grows with every change of the mapping or of what is stored: an index of another version is migrated by a rebuild. What new
+ * documents alone have and nothing looks for (`searched`) changes nothing.
+ */
 export const INDEX_VERSION = 2
 
 /** A document as the index returns it: everything but its tokens. */
@@ -26,6 +29,7 @@ export interface Source {
   readonly tool_call?: string
   readonly status?: ToolStatus
   readonly feedback?: readonly Rating[]
+  readonly searched?: true
   readonly call?: string
   readonly text: string
   readonly time: number
@@ -74,7 +78,7 @@ export const documentId = (key: SessionKey, messageId: string, part: string): st
 /** A document as it is sent to the index. */
 export function indexedDocument(document: HistoryDocument): Source & Readonly<Record<`t_${string}`, string>> {
   const { tenant, session, owner, runId, messageId, part, role, agent, toolName, toolCallId } = document
-  const { status, feedback, call } = document
+  const { status, feedback, searched, call } = document
   const { tool, call: callTokens, body, extra } = documentTokens(document)
   const event = eventOf(document, messageId)
   return {
@@ -92,6 +96,7 @@ export function indexedDocument(document: HistoryDocument): Source & Readonly<Re
     ...(toolCallId === undefined ? {} : { tool_call: toolCallId }),
     ...(status === undefined ? {} : { status }),
     ...(feedback === undefined ? {} : { feedback }),
+    ...(searched === undefined ? {} : { searched }),
     ...(call === undefined ? {} : { call }),
     text: document.text,
     time: document.time,

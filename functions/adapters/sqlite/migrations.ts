@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { HISTORY_PAGES_SCHEMA, HISTORY_SCHEMA } from './history/schema.ts'
+import { HISTORY_PAGES_SCHEMA, HISTORY_SCHEMA, HISTORY_SEARCHED_SCHEMA } from './history/schema.ts'
 import {
   CONTEXT_SCHEMA,
   LOG_SCHEMA,
@@ -30,6 +30,7 @@ const MIGRATIONS: readonly string[] = [
     HISTORY_PAGES_SCHEMA,
     LONG_TEXTS_SCHEMA,
     NAMES_SCHEMA,
+    HISTORY_SEARCHED_SCHEMA,
   ],
 ]
 

@@ -53,8 +53,8 @@ export async function storedMessage(place: Place, message: ClosedMessage, own: O
       return { ...base, role: 'user', parts: [...parts, ...note], ...definedFields({ user, metadata }) }
     }
     case 'assistant': {
-      const { parts, toolCalls, model, finishReason, usage, feedback } = message
-      const known = definedFields({ model, finishReason, usage, feedback })
+      const { parts, toolCalls, model, finishReason, usage, searched, feedback } = message
+      const known = definedFields({ model, finishReason, usage, searched, feedback })
       return { ...base, role: 'assistant', parts, toolCalls, ...known }
     }
     case 'tool':

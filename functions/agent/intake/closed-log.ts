@@ -115,8 +115,8 @@ async function spokenOf(
     const parts = await withBytes(dependencies, key, message.parts)
     return { ...baseOf(message), role: 'user', parts, ...definedFields({ user, metadata }) }
   }
-  const { parts, toolCalls, model, finishReason, usage, feedback } = message
-  const known = definedFields({ model, finishReason, usage, feedback })
+  const { parts, toolCalls, model, finishReason, usage, searched, feedback } = message
+  const known = definedFields({ model, finishReason, usage, searched, feedback })
   return { ...baseOf(message), role: 'assistant', parts, toolCalls, ...known }
 }
 

@@ -5,7 +5,7 @@ import type { RunEvent } from '../../domain/events.ts'
 import type { HistoryEntries, HistoryQuery } from '../../domain/history.ts'
 import { nextId, nextIds } from '../../domain/ids.ts'
 import { parentNames } from '../../domain/message.ts'
-import type { AssistantMessage, AssistantPart, Message, ToolMessage } from '../../domain/message.ts'
+import type { AssistantMessage, AssistantPart, Message, ToolCall, ToolMessage } from '../../domain/message.ts'
 import type { Run, RunNotice } from '../../domain/run.ts'
 import type { Lease, Session, SessionHeader, SessionKey } from '../../domain/session.ts'
 import type { UsageAccount } from '../../domain/usage-count.ts'
@@ -19,11 +19,12 @@ import type { RunLease } from '../../ports/run-lease.ts'
 import type { RunLog } from '../../ports/run-log.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
 import type { ToolRegistry } from '../../ports/tool.ts'
+import { SEARCHING_TOOL } from '../../search/documents.ts'
 import type { InsistentStore, ResultWriter } from './held-store.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 import { numbersToRecord } from './source-counter.ts'
 import type { SourceCounter } from './source-counter.ts'
-import { roundsOf } from './thread.ts'
+import { ownMessages, roundsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
 
 /** What executing a run needs. */
@@ -125,6 +126,11 @@ export function allocate(state: RunState, count: number): string[] {
   return ids
 }
 
+/** Whether the thread has looked something up in the history in this run, or these calls do. */
+const hasSearched = (thread: Thread, calls: readonly ToolCall[] = []): boolean =>
+  calls.some(({ name }) => name === SEARCHING_TOOL) ||
+  ownMessages(thread).some((message) => message.role === 'tool' && message.toolName === SEARCHING_TOOL)
+
 /** An assistant message of a thread, not yet stored, with an id after the log's last. */
 export function assistantMessage(
   state: RunState,
@@ -142,6 +148,7 @@ export function assistantMessage(
     createdAt: now,
     toolCalls: [],
     ...numbersToRecord(state.sources, thread),
+    ...(hasSearched(thread, content.toolCalls) ? { searched: true } : {}),
     ...content,
   }
 }

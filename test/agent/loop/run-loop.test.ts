@@ -39,6 +39,16 @@ describe('a run', () => {
     ])
   })
 
+  test('marks the completions after a search of the history, and none of the next run', async () => {
+    const search = makeTool('search_history', async () => ({ text: 'found' }))
+    const script = [{ calls: [{ name: 'search_history' }] }, { calls: [{ name: 'echo' }] }, { text: 'there' }]
+    const { submit, settled, log } = await set({ script: [...script, { text: 'hello' }], tools: [search, echo] })
+    await settled(await submit('where is it?'))
+    await settled(await submit('thanks'))
+    const marks = (await log()).flatMap((one) => (one.role === 'assistant' ? [one.searched ?? false] : []))
+    expect(marks).toEqual([true, true, true, false])
+  })
+
   test('stores its calls as running before any of them executes', async () => {
     const seen: string[] = []
     const spy = makeTool('spy', async (_input, context) => {

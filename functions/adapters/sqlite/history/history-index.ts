@@ -37,7 +37,7 @@ export function createSqliteHistoryIndex({ database, history, clock }: Dependenc
   return {
     search(query) {
       return available(async () => {
-        const parsed = parseQuery(query.text)
+        const parsed = parseQuery(query.text, query.filters.role)
         const cursor = query.after === undefined ? undefined : readCursor(query, query.after)
         const merged = await mergedInTime(query.scope.tenant)
         const page = snapshot(database, (): HistoryPage => {

@@ -197,11 +197,11 @@ function findMessage(
 }
 
 function insertMessage(database: Database, { tenant }: SessionRows, document: HistoryDocument): number {
-  const { session, messageId, owner, runId, agent, toolName, toolCallId, status, call } = document
+  const { session, messageId, owner, runId, agent, toolName, toolCallId, status, call, searched } = document
   const { lastInsertRowid } = statement(
     database,
-    `INSERT INTO historyMessages (tenant, session, message, print, owner, run, agent, tool, toolCall, status, call)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO historyMessages (tenant, session, message, print, owner, run, agent, tool, toolCall, status, call, searched)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ).run(
     tenant,
     session,
@@ -214,6 +214,7 @@ function insertMessage(database: Database, { tenant }: SessionRows, document: Hi
     toolCallId ?? null,
     status ?? null,
     call ?? null,
+    searched === true ? 1 : null,
   )
   return Number(lastInsertRowid)
 }
