@@ -30,8 +30,11 @@ export interface Work extends Claimed {
 export type Outcome =
   /** It is over. */
   | { readonly status: 'delivered' | 'failed'; readonly state?: JsonObject; readonly more?: boolean }
-  /** Look again at this time (milliseconds since 1970), or when the run goes on. `more`: it has added deliveries to the outbox. */
-  | { readonly again: number; readonly state?: JsonObject; readonly more?: boolean }
+  /**
+   * Look again at this time (milliseconds since 1970), or when the run goes on; `held`: not before, whatever the run does. `more`: it
+   * has added deliveries to the outbox.
+   */
+  | { readonly again: number; readonly held?: true; readonly state?: JsonObject; readonly more?: boolean }
 
 /** Where deliveries of one kind go. */
 export interface RunChannel {

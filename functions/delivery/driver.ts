@@ -137,7 +137,9 @@ async function deliverOnce(
     const outcome = await outcomeOf(dependencies, claim, attempt)
     await settle(claim, outcome)
     if ('status' in outcome && outcome.status === 'failed') dependencies.noteFailure?.(claim.delivery)
-    if ('again' in outcome && !stopping.aborted) await hintSoon(dependencies, claim.delivery, outcome.again)
+    // What a stop leaves for now gets its hint from whoever stops.
+    if ('again' in outcome && (!stopping.aborted || outcome.again > dependencies.clock.now()))
+      await hintSoon(dependencies, claim.delivery, outcome.again)
     return outcome.more === true
   } catch (error) {
     if (!(error instanceof ClaimLost)) throw error
@@ -231,8 +233,10 @@ async function hintSoon(
   }
 }
 
-async function settle(claim: Claim, { failures = 0, state, more: _more, ...outcome }: End): Promise<void> {
-  const kept = { owner: null, hinted: null, failures, ...(state === undefined ? {} : { state }) }
-  if ('status' in outcome) await claim.change({ ...kept, status: outcome.status, due: null })
-  else await claim.change({ ...kept, due: outcome.again })
+async function settle(claim: Claim, end: End): Promise<void> {
+  const { failures = 0, state } = end
+  const kept = { hinted: null, failures, ...(state === undefined ? {} : { state }) }
+  if ('status' in end) await claim.change({ ...kept, owner: null, status: end.status, due: null })
+  // A claim that is not given back ends with its time.
+  else await claim.change({ ...kept, ...(end.held === true ? {} : { owner: null }), due: end.again })
 }

@@ -15,7 +15,7 @@ import { createProgress } from './progress.ts'
 import type { Progress } from './progress.ts'
 import { isFinal, openReply, postOnce } from './reply.ts'
 import type { Reply, ReplyDependencies } from './reply.ts'
-import { readTarget } from './reply-state.ts'
+import { isUncertain, readState, readTarget } from './reply-state.ts'
 import { SlackBusy, SlackRefusal } from './slack-error.ts'
 import type { SlackApi } from './web-api.ts'
 import type { Workspaces } from './workspaces.ts'
@@ -27,6 +27,8 @@ const EARLIER_MS = 500
 const PAUSED_MS = 60_000
 /** Milliseconds that a status may wait for its turn: a reply does not wait for it. */
 const STATUS_MS = 2_000
+/** Milliseconds after which Slack has taken a request that was given up. */
+const UNDER_WAY_MS = 5_000
 /** Deliveries of a thread that may be pending before this one. */
 const MOST_EARLIER = 100
 /** What stands for an answer without text: one message gets one reply. */
@@ -55,6 +57,9 @@ export function createSlackChannel(dependencies: ChannelDependencies): RunChanne
         return await deliver(dependencies, work)
       } catch (error) {
         if (error instanceof SlackBusy) return { again: clock.now() + error.milliseconds }
+        // Told to stop in the middle of a request: Slack may still take it, and only then does the thread show it.
+        if (work.signal.aborted && isUncertain(readState(work.delivery.state)))
+          return { again: clock.now() + UNDER_WAY_MS, held: true }
         if (!isFinal(error)) throw error
         logger.error('a reply cannot be delivered', error, { session: work.delivery.session, run: work.run.id })
         return { status: 'failed' }

@@ -163,6 +163,33 @@ describe('a process that dies at a call to Slack leaves one reply with the whole
   )
 })
 
+test.each(['chat.startStream', 'chat.postMessage'])(
+  'a program that is told to stop while Slack takes its time for %s leaves one reply',
+  async (method) => {
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    let isFirst = true
+    slack.fault = (call) => {
+      // Streams that are refused are posted whole.
+      if (method === 'chat.postMessage' && call.method === 'chat.startStream') return { refusal: 'not_allowed' }
+      if (call.method !== method || !isFirst) return undefined
+      isFirst = false
+      return promise
+    }
+    const { thread, event } = askAlone()
+    const first = start()
+    await first.deliver(event)
+    await expect.poll(() => slack.calls.some((call) => call.method === method), { timeout: 20_000 }).toBe(true)
+    programs.splice(programs.indexOf(first), 1)
+    await first.close()
+    const second = start()
+    await sleep(1_500)
+    resolve(undefined)
+    await expect.poll(() => isDelivered(second, thread), { timeout: 30_000 }).toBe(true)
+    expectOneReply(thread)
+  },
+  60_000,
+)
+
 test('whatever Slack answers to any one call, there is one reply with the whole text', async () => {
   const program = start()
   const faults: readonly Fault[] = ['ignored', 'silent', 'busy', 'broken', { refusal: 'internal_error' }]
