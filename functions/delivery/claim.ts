@@ -59,21 +59,17 @@ export async function claimDelivery(
       }
       delivery = changed
       until = due ?? Infinity
+      // A store that took its time: the claim may be over before what comes next has arrived.
+      if (to.due === undefined && clock.now() > until - LEASE_MARGIN_MS) {
+        lost.abort()
+        throw new ClaimLost(`the claim of delivery ${delivery.id} ended while it was stored`)
+      }
     })
     last = done.catch(() => undefined)
     return done
   }
 
-  const renewing = (async () => {
-    while (!ended.signal.aborted && !lost.signal.aborted) {
-      await clock.sleep(HEARTBEAT_MS, ended.signal).catch(() => undefined)
-      if (ended.signal.aborted) return
-      await change({}).catch((error: unknown) => {
-        if (!(error instanceof ClaimLost)) logger.warn('renewing a claim failed', { error: String(error) })
-      })
-      if (clock.now() > until - LEASE_MARGIN_MS) lost.abort()
-    }
-  })()
+  const renewing = renew({ clock, logger }, { change, lost, ended: ended.signal, until: () => until })
 
   return {
     get delivery() {
@@ -85,5 +81,26 @@ export async function claimDelivery(
       ended.abort()
       await renewing
     },
+  }
+}
+
+/** Renews a claim until it is ended or lost. */
+async function renew(
+  { clock, logger }: Omit<Dependencies, 'outbox'>,
+  claim: {
+    readonly change: Claim['change']
+    readonly lost: AbortController
+    readonly ended: AbortSignal
+    readonly until: () => number
+  },
+): Promise<void> {
+  const { change, lost, ended, until } = claim
+  while (!ended.aborted && !lost.signal.aborted) {
+    await clock.sleep(HEARTBEAT_MS, ended).catch(() => undefined)
+    if (ended.aborted) return
+    await change({}).catch((error: unknown) => {
+      if (!(error instanceof ClaimLost)) logger.warn('renewing a claim failed', { error: String(error) })
+    })
+    if (clock.now() > until() - LEASE_MARGIN_MS) lost.abort()
   }
 }

@@ -15,7 +15,7 @@ export const DELIVERY_MUTANTS = [
     ],
     ['a failure of the channel counts as none', 'const failures = claim.delivery.failures + 1', 'const failures = 0'],
     ['what was stopped counts as a failure', 'if (signal.aborted) return { again: clock.now() }', ''],
-    ['a claim stays when a look is over', 'const kept = { owner: null, hinted', 'const kept = { hinted'],
+    ['a claim stays when a look is over', '...(end.held === true ? {} : { owner: null })', ''],
     [
       'nobody is told of what failed for good',
       "outcome.status === 'failed') dependencies",
@@ -24,7 +24,11 @@ export const DELIVERY_MUTANTS = [
     ['what is due soon waits for a sweep', 'wait >= SOON_MS', 'wait >= 0'],
   ]),
   ...inFile('functions/delivery/claim.ts', [
-    ['a claim that was lost goes on', '        lost.abort()\n        throw', '        throw'],
+    [
+      'a claim that was lost goes on',
+      '        lost.abort()\n        throw new ClaimLost(`delivery',
+      '        throw new ClaimLost(`delivery',
+    ],
   ]),
   ...inFile('functions/delivery/due-deliveries.ts', [
     ['a hint leaves no mark', '{ owner: null, hinted: true, due', '{ owner: null, due'],

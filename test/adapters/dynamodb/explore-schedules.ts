@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { explore } from '../../contracts/schedules/exploration.ts'
+import { SESSION_SCHEDULES } from '../../contracts/schedules/schedule.ts'
 import { startEngine } from '../../engines/engines.ts'
 import { dynamodbEngine } from './engine.ts'
 
@@ -15,7 +16,7 @@ const { values } = parseArgs({
 
 const engine = await startEngine('dynamodb')
 const begun = performance.now()
-const { seed, schedules, steps, failure } = await explore(dynamodbEngine(engine.endpoint), {
+const { seed, schedules, steps, failure } = await explore(dynamodbEngine(engine.endpoint), SESSION_SCHEDULES, {
   schedules: Number(values.schedules),
   seed: Number(values.seed),
   steps: Number(values.steps),

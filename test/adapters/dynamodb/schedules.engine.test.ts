@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { explore } from '../../contracts/schedules/exploration.ts'
+import { SESSION_SCHEDULES } from '../../contracts/schedules/schedule.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { dynamodbEngine } from './engine.ts'
 
@@ -12,7 +13,7 @@ const LEAST = 5
 withEngines(['dynamodb'], ({ dynamodb }) => {
   test('no schedule of holders, clients, crashes and late writes breaks a promise of the session protocol', async () => {
     const options = { schedules: 500, budgetMs: BUDGET_MS, least: LEAST, steps: 100, seed: SEED, shrink: false }
-    const { failure, schedules, steps } = await explore(dynamodbEngine(dynamodb), options)
+    const { failure, schedules, steps } = await explore(dynamodbEngine(dynamodb), SESSION_SCHEDULES, options)
     process.stdout.write(`${schedules} schedules on DynamoDB, ${steps} steps, seed ${SEED}\n`)
     expect(failure === undefined ? '' : `${failure.message}\n${failure.trace.join('\n')}\nseed ${SEED}`).toBe('')
     expect(schedules).toBeGreaterThanOrEqual(LEAST)

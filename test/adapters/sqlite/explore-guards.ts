@@ -1,13 +1,18 @@
 import { parseArgs } from 'node:util'
 import { explore } from '../../contracts/schedules/exploration.ts'
+import { SESSION_SCHEDULES } from '../../contracts/schedules/schedule.ts'
 import { sqliteMemoryEngine } from './engine.ts'
+import { deliverySchedules } from '../../contracts/schedules/deliveries/schedule.ts'
+import type { DeliveryCode } from '../../contracts/schedules/deliveries/world.ts'
+import type { Kind } from '../../contracts/schedules/exploration.ts'
+import { DELIVERY_GUARDS } from './delivery-guards.ts'
 import { GUARDS } from './guards.ts'
 import { loadWithout } from './without-guard.ts'
 
 /**
- * Takes out one guard of the SQLite adapter after the other and looks for a schedule that notices:
+ * Takes out one guard of the SQLite adapter and of deliveries after the other and looks for a schedule that notices:
  * `npx node test/adapters/sqlite/explore-guards.ts`. One of them again, and what happened:
- * `--guard 'pause: no cancel' --seed 1 --path 1377 --trace`.
+ * `--guard 'pause: no cancel' --seed 1 --path 1377 --trace`. Those of deliveries alone: `--guard delivery`.
  */
 const { values } = parseArgs({
   options: {
@@ -19,11 +24,20 @@ const { values } = parseArgs({
   },
 })
 
+/** Every guard, and what looks for a schedule that misses it. */
+const all = [
+  ...GUARDS.map((guard) => ({ guard, kindOf: () => SESSION_SCHEDULES as Kind<unknown> })),
+  ...DELIVERY_GUARDS.map((guard) => ({
+    guard,
+    kindOf: (code: DeliveryCode) => deliverySchedules(code) as Kind<unknown>,
+  })),
+]
+
 console.log('| without | noticed by schedule | broken promise |\n|---|---|---|')
 let unnoticed = 0
-for (const guard of GUARDS.filter(({ name }) => name.includes(values.guard))) {
-  const { modules, remove } = await loadWithout(guard)
-  const { failure } = await explore(sqliteMemoryEngine(modules), {
+for (const { guard, kindOf } of all.filter(({ guard: { name } }) => name.includes(values.guard))) {
+  const { modules, delivery, remove } = await loadWithout(guard)
+  const { failure } = await explore(sqliteMemoryEngine(modules), kindOf(delivery), {
     // Where no schedule can tell, looking long does not help.
     schedules: Number(values.schedules) / (guard.backedBy === undefined ? 1 : 5),
     seed: Number(values.seed),

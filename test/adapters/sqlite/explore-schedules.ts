@@ -1,19 +1,30 @@
 import { parseArgs } from 'node:util'
+import { createDeliveryDriver } from '../../../functions/delivery/driver.ts'
+import { hintDueDeliveries } from '../../../functions/delivery/due-deliveries.ts'
+import { deliverySchedules } from '../../contracts/schedules/deliveries/schedule.ts'
+import type { Kind } from '../../contracts/schedules/exploration.ts'
 import { sqliteMemoryEngine } from './engine.ts'
 import { explore } from '../../contracts/schedules/exploration.ts'
+import { SESSION_SCHEDULES } from '../../contracts/schedules/schedule.ts'
 
-/** Explores schedules on SQLite: `npx node test/adapters/sqlite/explore-schedules.ts --schedules 20000 --seed 1`. */
+/**
+ * Explores schedules on SQLite: `npx node test/adapters/sqlite/explore-schedules.ts --schedules 20000 --seed 1`, and with `--deliveries`
+ * those of what runs owe to channels.
+ */
 const { values } = parseArgs({
   options: {
     schedules: { type: 'string', default: '20000' },
     steps: { type: 'string', default: '120' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
     path: { type: 'string' },
+    deliveries: { type: 'boolean', default: false },
   },
 })
 
+const code = { createDeliveryDriver, hintDueDeliveries }
+const kind: Kind<unknown> = values.deliveries ? deliverySchedules(code) : SESSION_SCHEDULES
 const begun = performance.now()
-const { seed, schedules, steps, failure } = await explore(sqliteMemoryEngine(), {
+const { seed, schedules, steps, failure } = await explore(sqliteMemoryEngine(), kind, {
   schedules: Number(values.schedules),
   seed: Number(values.seed),
   steps: Number(values.steps),

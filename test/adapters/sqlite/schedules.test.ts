@@ -1,31 +1,65 @@
 import { expect, test } from 'vitest'
 import { explore } from '../../contracts/schedules/exploration.ts'
+import { SESSION_SCHEDULES } from '../../contracts/schedules/schedule.ts'
 import { sqliteMemoryEngine } from './engine.ts'
+import { createDeliveryDriver } from '../../../functions/delivery/driver.ts'
+import { hintDueDeliveries } from '../../../functions/delivery/due-deliveries.ts'
+import { deliverySchedules } from '../../contracts/schedules/deliveries/schedule.ts'
+import type { DeliveryCode } from '../../contracts/schedules/deliveries/world.ts'
+import type { Kind } from '../../contracts/schedules/exploration.ts'
+import { DELIVERY_GUARDS } from './delivery-guards.ts'
 import { GUARDS } from './guards.ts'
+import type { Guard } from './guards.ts'
 import { loadWithout, textsWithout } from './without-guard.ts'
 
 /** Runs alike everywhere; `test/adapters/sqlite/explore-schedules.ts` looks further. */
 const SEED = 20_260_105
 
 test('no schedule of holders, clients, crashes and late writes breaks a promise of the session protocol', async () => {
-  const found = await explore(sqliteMemoryEngine(), { schedules: 150, steps: 120, seed: SEED, shrink: false })
+  const found = await explore(sqliteMemoryEngine(), SESSION_SCHEDULES, {
+    schedules: 150,
+    steps: 120,
+    seed: SEED,
+    shrink: false,
+  })
   const { failure } = found
   expect(failure === undefined ? '' : `${failure.message}\n${failure.trace.join('\n')}\nseed ${SEED}`).toBe('')
   expect(found.schedules).toBe(150)
 })
 
+test('no schedule of processes that deliver, lost hints, claims and responses breaks a promise of deliveries', async () => {
+  const kind = deliverySchedules({ createDeliveryDriver, hintDueDeliveries })
+  const found = await explore(sqliteMemoryEngine(), kind, { schedules: 150, steps: 160, seed: SEED, shrink: false })
+  const { failure } = found
+  expect(failure === undefined ? '' : `${failure.message}\n${failure.trace.join('\n')}\nseed ${SEED}`).toBe('')
+  expect(found.schedules).toBe(150)
+})
+
+/** Whether a schedule notices that the guard is missing. */
+async function isMissed(guard: Guard, kindOf: (code: DeliveryCode) => Kind<unknown>): Promise<boolean> {
+  const { modules, delivery, remove } = await loadWithout(guard)
+  const options = { schedules: 400, steps: 120, seed: 1, shrink: false }
+  const { failure } = await explore(sqliteMemoryEngine(modules), kindOf(delivery), options)
+  await remove()
+  return failure !== undefined
+}
+
+const named = (guards: readonly Guard[], name: string): Guard => {
+  const guard = guards.find((one) => one.name === name)
+  if (guard === undefined) throw new Error(`there is no guard "${name}"`)
+  return guard
+}
+
 test.each(['enqueue: sets due', 'append: the generation is mine'])(
   'a schedule notices that %s is missing',
-  async (name) => {
-    const guard = GUARDS.find((one) => one.name === name)
-    if (guard === undefined) throw new Error(`there is no guard "${name}"`)
-    const { modules, remove } = await loadWithout(guard)
-    const found = await explore(sqliteMemoryEngine(modules), { schedules: 400, steps: 120, seed: 1, shrink: false })
-    await remove()
-    expect(found.failure).toBeDefined()
-  },
+  async (name) => expect(await isMissed(named(GUARDS, name), () => SESSION_SCHEDULES)).toBe(true),
 )
 
-test.each(GUARDS)('the guard "$name" stands in the adapter, once', async (guard) => {
+test.each(['delivery, claim: what was given back is not renewed', 'delivery, sweep: marks what it hints at'])(
+  'a schedule notices that %s is missing',
+  async (name) => expect(await isMissed(named(DELIVERY_GUARDS, name), deliverySchedules)).toBe(true),
+)
+
+test.each([...GUARDS, ...DELIVERY_GUARDS])('the guard "$name" stands in the adapter, once', async (guard) => {
   expect((await textsWithout(guard)).size).toBeGreaterThan(0)
 })

@@ -2,6 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { DeliveryCode } from '../../contracts/schedules/deliveries/world.ts'
 import type { SqliteModules } from './engine.ts'
 import type { Guard } from './guards.ts'
 
@@ -36,8 +37,17 @@ export async function textsWithout({ name, edits }: Guard): Promise<ReadonlyMap<
   return texts
 }
 
-/** A copy of the SQLite adapter with one guard taken out, loaded beside the rest of the real program; `remove` when done. */
-export async function loadWithout(guard: Guard): Promise<{ modules: SqliteModules; remove(): Promise<void> }> {
+interface Loaded {
+  readonly modules: SqliteModules
+  readonly delivery: DeliveryCode
+  remove(): Promise<void>
+}
+
+/**
+ * A copy of the SQLite adapter, and of what delivers, with one guard taken out, loaded beside the rest of the real program; `remove`
+ * when done.
+ */
+export async function loadWithout(guard: Guard): Promise<Loaded> {
   const texts = await textsWithout(guard)
   const folder = await mkdtemp(join(tmpdir(), 'tooltrail-guard-'))
   const adapter = join(folder, 'functions/adapters/sqlite')
@@ -45,7 +55,9 @@ export async function loadWithout(guard: Guard): Promise<{ modules: SqliteModule
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   await symlink(join(ROOT, 'package.json'), join(folder, 'package.json'))
   for (const name of await readdir(join(ROOT, 'functions')))
-    if (name !== 'adapters' && name !== 'domain')
+    if (name === 'delivery')
+      await cp(join(ROOT, 'functions', name), join(folder, 'functions', name), { recursive: true })
+    else if (name !== 'adapters' && name !== 'domain')
       await symlink(join(ROOT, 'functions', name), join(folder, 'functions', name))
   // File by file, so that all but the changed one are the modules that everything else imports.
   await mkdir(join(folder, 'functions/domain'))
@@ -57,12 +69,14 @@ export async function loadWithout(guard: Guard): Promise<{ modules: SqliteModule
     await writeFile(join(adapter, 'log', file), text)
   }
   const load = async (file: string): Promise<unknown> => import(pathToFileURL(join(adapter, file)).href)
+  const deliver = await Promise.all(['driver.ts', 'due-deliveries.ts'].map((file) => load(`../../delivery/${file}`)))
   const loaded = await Promise.all(
     Object.entries(MODULES).map(async ([name, file]) => [name, await load(file)] as const),
   )
   return {
     // The same files as the static imports of `engine.ts`, but for the guard.
     modules: Object.fromEntries(loaded) as unknown as SqliteModules,
+    delivery: Object.assign({}, ...deliver) as DeliveryCode,
     remove: () => rm(folder, { recursive: true, force: true }),
   }
 }

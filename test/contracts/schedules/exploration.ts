@@ -1,8 +1,21 @@
 import fc from 'fast-check'
 import type { Engine } from '../stores.ts'
+import type { Stores } from '../stores.ts'
+import type { Violation } from './harness.ts'
 import { createProcesses } from './processes.ts'
-import { runSchedule, schedules } from './schedule.ts'
-import type { Outcome, Schedule } from './schedule.ts'
+import type { Processes } from './processes.ts'
+
+export interface Outcome {
+  readonly violation: Violation | undefined
+  /** What happened, in order. */
+  readonly trace: readonly string[]
+}
+
+/** What is explored: schedules of up to so many chosen steps, and how one is run. */
+export interface Kind<Schedule> {
+  schedules(steps: number): fc.Arbitrary<Schedule>
+  run(stores: Stores, processes: Processes, schedule: Schedule): Promise<Outcome>
+}
 
 export interface Exploration {
   readonly seed: number
@@ -15,7 +28,7 @@ export interface Exploration {
     /** Gives the schedule again: `--seed <seed> --path <path>`. */
     readonly path: string
     readonly trace: readonly string[]
-    readonly schedule: Schedule
+    readonly schedule: unknown
   }
 }
 
@@ -33,15 +46,15 @@ export interface Options {
 }
 
 /** Runs generated schedules on one engine until one breaks a promise or all have been run. */
-export async function explore(engine: Engine, options: Options): Promise<Exploration> {
+export async function explore<Schedule>(engine: Engine, kind: Kind<Schedule>, options: Options): Promise<Exploration> {
   const processes = createProcesses()
   const stores = await engine.open({ between: processes.between })
   let last: Outcome = { violation: undefined, trace: [] }
   const end = performance.now() + (options.budgetMs ?? Infinity)
   let [ran, steps] = [0, 0]
-  const property = fc.asyncProperty(schedules(options.steps), async (schedule) => {
+  const property = fc.asyncProperty(kind.schedules(options.steps), async (schedule) => {
     if (ran >= (options.least ?? 0) && performance.now() > end) return
-    const outcome = await runSchedule(stores, processes, schedule)
+    const outcome = await kind.run(stores, processes, schedule)
     ran += 1
     steps += outcome.trace.length
     if (outcome.violation === undefined) return
@@ -59,7 +72,7 @@ export async function explore(engine: Engine, options: Options): Promise<Explora
     if (!details.failed) return done
     const [schedule] = details.counterexample ?? []
     if (schedule === undefined || last.violation === undefined) throw details.errorInstance
-    const shortest = options.shrink ? await runSchedule(stores, processes, schedule) : last
+    const shortest = options.shrink ? await kind.run(stores, processes, schedule) : last
     const { rule, message } = shortest.violation ?? last.violation
     return {
       ...done,

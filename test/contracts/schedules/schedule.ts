@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { fresh } from '../session-fixture.ts'
 import { snapshot } from '../snapshot.ts'
 import type { Stores } from '../stores.ts'
+import type { Kind, Outcome } from './exploration.ts'
 import { resolve, cancel, expire, post, remove, rename } from './clients.ts'
 import type { Cancel, Input } from './clients.ts'
 import { checkEnd, checkGone, checkStep } from './invariants.ts'
@@ -13,7 +14,7 @@ import type { CallKind, Harness, Plan } from './harness.ts'
 import { work } from './worker.ts'
 
 /** A schedule: who is there, what may go wrong, and who takes the next step, again and again. */
-export interface Schedule {
+interface Schedule {
   readonly inputs: readonly Input[]
   readonly cancels: readonly Cancel[]
   readonly resolutions: readonly { readonly text: string; readonly all: boolean; readonly tries: number }[]
@@ -67,7 +68,7 @@ const rarely = fc.integer({ min: 0, max: 9 }).map((n) => n === 0)
 const calm: Budget = { crash: 0, expiry: 0, late: 0, lost: 0, beats: 0, handOver: 0, back: 0, hints: 0, days: 0 }
 
 /** Schedules of up to `steps` chosen steps; what comes after them is fair. */
-export const schedules = (steps: number): fc.Arbitrary<Schedule> =>
+const schedules = (steps: number): fc.Arbitrary<Schedule> =>
   fc.record({
     inputs: fc.array(input, { minLength: 1, maxLength: 5, size: 'max' }),
     cancels: fc.array(stop, { maxLength: 3, size: 'max' }),
@@ -101,14 +102,11 @@ export const schedules = (steps: number): fc.Arbitrary<Schedule> =>
     choices: fc.array(fc.nat(99_999), { minLength: 30, maxLength: steps, size: 'max' }),
   })
 
-export interface Outcome {
-  readonly violation: Violation | undefined
-  /** What happened, in order. */
-  readonly trace: readonly string[]
-}
+/** Schedules of one session: its clients, holders, members and sweeper. */
+export const SESSION_SCHEDULES: Kind<Schedule> = { schedules, run: runSchedule }
 
 /** Runs a schedule on a fresh session, checking every step; then lets everybody go on fairly until nothing is left to do. */
-export async function runSchedule(stores: Stores, processes: Processes, schedule: Schedule): Promise<Outcome> {
+async function runSchedule(stores: Stores, processes: Processes, schedule: Schedule): Promise<Outcome> {
   stores.clock.set(START)
   const key = { tenant: fresh('t'), session: fresh('s') }
   await stores.sessions.create({ ...key, agent: 'helper', metadata: {}, ...(schedule.expires ? { ttlDays: 1 } : {}) })

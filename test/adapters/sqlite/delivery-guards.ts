@@ -1,0 +1,116 @@
+import type { Guard } from './guards.ts'
+
+const one = (name: string, file: string, from: string, to: string): Guard => ({ name, edits: [{ file, from, to }] })
+
+const DRIVER = '../../../delivery/driver.ts'
+const CLAIM = '../../../delivery/claim.ts'
+const SWEEP = '../../../delivery/due-deliveries.ts'
+
+/** What keeps deliveries: conditions of the outbox and of what delivers, and how each reads without it. */
+export const DELIVERY_GUARDS: readonly Guard[] = [
+  one(
+    'delivery, accept: the delivery is stored with its run',
+    'run-inbox.ts',
+    '    if (newRun.delivery !== undefined)\n',
+    "    if (newRun.delivery !== undefined && run.id === '')\n",
+  ),
+  one(
+    'delivery, accept: a delivery is due some time',
+    '../../../domain/delivery.ts',
+    'due: now + DELIVERY_LOOK_MS',
+    'due: 8e15',
+  ),
+  one(
+    'delivery, change: nobody has changed it since',
+    'outbox.ts',
+    'AND id = ? AND mark = ?',
+    'AND id = ? AND (mark = ? OR 1)',
+  ),
+  one(
+    'delivery, change: sets another mark',
+    'outbox.ts',
+    'mark: randomUUID() }\n  const sql',
+    'mark: seen.mark }\n  const sql',
+  ),
+  one(
+    'delivery, add: the session is live',
+    'outbox.ts',
+    'import { findLiveSession } from',
+    'import { findSession as findLiveSession } from',
+  ),
+  one(
+    'delivery, add: once',
+    'delivery-rows.ts',
+    'ON CONFLICT (session, id) DO NOTHING',
+    'ON CONFLICT (session, id) DO UPDATE SET body = excluded.body',
+  ),
+  one(
+    'delivery, claim: what another has is left alone',
+    DRIVER,
+    'if (isUnclaimed(seen, clock.now())) return seen',
+    'return seen',
+  ),
+  one(
+    'delivery, claim: ends some time',
+    CLAIM,
+    '{ owner: randomUUID(), due: until, hinted: null }',
+    '{ owner: randomUUID(), due: 8e15, hinted: null }',
+  ),
+  one(
+    'delivery, claim: who has lost it learns it',
+    CLAIM,
+    '        lost.abort()\n        throw new ClaimLost(`delivery ${delivery.id} was taken',
+    '        return\n        throw new ClaimLost(`delivery ${delivery.id} was taken',
+  ),
+  one(
+    'delivery, claim: what was given back is not renewed',
+    CLAIM,
+    'lost.signal.aborted || delivery.owner === undefined',
+    'lost.signal.aborted',
+  ),
+  one(
+    'delivery, claim: is given back with what came of it',
+    DRIVER,
+    'await claim.change({ ...kept, owner: null, status',
+    'await claim.change({ ...kept, status',
+  ),
+  one(
+    'delivery, claim: is over when a store took as long',
+    CLAIM,
+    'if (to.due === undefined && clock.now() > until - LEASE_MARGIN_MS)',
+    "if (delivery.id === '')",
+  ),
+  one('delivery, settle: looks again', DRIVER, 'due: end.again })', 'due: 8e15 })'),
+  one('delivery, settle: what is over is due no more', DRIVER, 'status: end.status, due: null', 'status: end.status'),
+  one(
+    'delivery, hint: what is marked is taken up',
+    DRIVER,
+    'if (delivery.hinted === true || (delivery.due ?? 0)',
+    'if ((delivery.due ?? 0)',
+  ),
+  one('delivery, sweep: marks what it hints at', SWEEP, '{ owner: null, hinted: true, due', '{ owner: null, due'),
+  one(
+    'delivery, sweep: postpones what it hints at',
+    SWEEP,
+    'hinted: true, due: clock.now() + HINTED_MS',
+    'hinted: true, due: 8e15',
+  ),
+  one(
+    'delivery, sweep: what is not due is left alone',
+    SWEEP,
+    'if (delivery === undefined || (delivery.due ?? Infinity) > clock.now()) return false',
+    'if (delivery === undefined) return false',
+  ),
+  {
+    name: 'delivery, events: a delivery begins with those of its run',
+    edits: [
+      {
+        file: DRIVER,
+        from: "if (!(begins === 'start' ? isStart : begins === 'end' && isTerminal(event))) return",
+        to: 'if (begins !== undefined) return',
+      },
+    ],
+    backedBy: 'delivery, accept: a delivery is due some time',
+  },
+  one('delivery, run: is not delivered before it starts', DRIVER, " || before.status === 'queued'", ''),
+]
