@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { directMessage, signedHeaders, SIGNING_SECRET } from '../slack-server/slack-events.ts'
-import { BOT_TOKEN, startSlackServer } from '../slack-server/slack-server.ts'
+import { directMessage, sendEvent, slackSettings } from '../slack-server/slack-events.ts'
+import { startSlackServer } from '../slack-server/slack-server.ts'
 import type { Backend } from './backend.ts'
 import { startProgram } from './program.ts'
 
@@ -9,20 +9,9 @@ export function slackOn(backend: Backend): void {
   describe(`Slack, on ${backend.name}`, () => {
     test('a message that is delivered three times gets one reply, and the next after a restart one of its own', async () => {
       const [slack, place] = await Promise.all([startSlackServer(), backend.open()])
-      const env = {
-        ...place.env,
-        MODEL: 'demo/demo',
-        SLACK_BOT_TOKEN: BOT_TOKEN,
-        SLACK_SIGNING_SECRET: SIGNING_SECRET,
-        SLACK_API_URL: slack.apiUrl,
-        TOOLTRAIL_ALLOWED_HOSTS: slack.host,
-      }
+      const env = { ...place.env, ...slackSettings(slack) }
       let program = await startProgram({ env })
-      const deliver = async (payload: object): Promise<number> => {
-        const body = JSON.stringify(payload)
-        const request = { method: 'POST', body, headers: signedHeaders(body) }
-        return (await fetch(`${program.client.url}/slack/events`, request)).status
-      }
+      const deliver = (event: object): Promise<number> => sendEvent(program.client.url, event)
       const replies = (thread: string): number =>
         slack.replies('D1', thread).filter(({ metadata }) => JSON.stringify(metadata).includes('tooltrail_reply'))
           .length

@@ -1,5 +1,6 @@
 import { signatureOf } from '../../functions/channels/slack/signature.ts'
-import { BOT } from './slack-server.ts'
+import { BOT, BOT_TOKEN } from './slack-server.ts'
+import type { SlackServer } from './slack-server.ts'
 
 export const SIGNING_SECRET = 'shh-this-is-the-signing-secret'
 
@@ -40,6 +41,22 @@ export function signedHeaders(body: string, { at = Date.now(), secret = SIGNING_
     'x-slack-signature': signatureOf(secret, timestamp, body),
   }
 }
+
+/** Delivers an event to a program at this address; returns the status of its response. */
+export async function sendEvent(url: string, event: object, more: Record<string, string> = {}): Promise<number> {
+  const body = JSON.stringify(event)
+  const request = { method: 'POST', body, headers: { ...signedHeaders(body), ...more } }
+  return (await fetch(`${url}/slack/events`, request)).status
+}
+
+/** The settings of a program whose Slack this is. */
+export const slackSettings = (slack: SlackServer): Record<string, string> => ({
+  MODEL: 'demo/demo',
+  SLACK_BOT_TOKEN: BOT_TOKEN,
+  SLACK_SIGNING_SECRET: SIGNING_SECRET,
+  SLACK_API_URL: slack.apiUrl,
+  TOOLTRAIL_ALLOWED_HOSTS: slack.host,
+})
 
 /** A form with the JSON of a pressed button. */
 export const formOf = (payload: object): string => new URLSearchParams({ payload: JSON.stringify(payload) }).toString()

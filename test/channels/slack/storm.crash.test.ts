@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { randomNumbers } from '../../e2e/crashes/random-numbers.ts'
 import { localBackend } from '../../e2e/local-backend.ts'
 import { startProgram } from '../../e2e/program.ts'
-import { directMessage, signedHeaders, SIGNING_SECRET } from '../../slack-server/slack-events.ts'
-import { BOT_TOKEN, startSlackServer } from '../../slack-server/slack-server.ts'
+import { directMessage, sendEvent, slackSettings } from '../../slack-server/slack-events.ts'
+import { startSlackServer } from '../../slack-server/slack-server.ts'
 import { repliesOf, wholeText } from './reply-fixture.ts'
 
 const PROCESSES = 4
@@ -27,23 +27,14 @@ test(
   async () => {
     const random = randomNumbers(SEED)
     const [slack, place] = await Promise.all([startSlackServer(), localBackend.open()])
-    const env = {
-      ...place.env,
-      MODEL: 'demo/demo',
-      SLACK_BOT_TOKEN: BOT_TOKEN,
-      SLACK_SIGNING_SECRET: SIGNING_SECRET,
-      SLACK_API_URL: slack.apiUrl,
-      TOOLTRAIL_ALLOWED_HOSTS: slack.host,
-    }
+    const env = { ...place.env, ...slackSettings(slack) }
     const programs = await Promise.all(Array.from({ length: PROCESSES }, () => startProgram({ env })))
-    const pick = () => programs[Math.floor(random() * PROCESSES)] ?? programs[0]
+    const pick = (): string => programs[Math.floor(random() * PROCESSES)]?.client.url ?? ''
 
     /** Delivers until it is taken, as Slack does; returns how often that took. */
     async function deliver(event: object): Promise<number> {
-      const body = JSON.stringify(event)
       for (let attempt = 1; ; attempt++) {
-        const headers = { ...signedHeaders(body), 'x-slack-retry-num': String(attempt) }
-        const { status } = await fetch(`${pick()?.client.url}/slack/events`, { method: 'POST', body, headers })
+        const status = await sendEvent(pick(), event, { 'x-slack-retry-num': String(attempt) })
         if (status === 200) return attempt
         expect(status).toBe(503)
       }
