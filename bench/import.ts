@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { openDatabase, readOne } from '../functions/adapters/sqlite/database.ts'
+import { startProgram } from '../test/e2e/program.ts'
 import { hasRecordings } from '../test/search-corpus.ts'
 import { makeClaudeFiles } from './made/claude-files.ts'
 import { printTable } from './report.ts'
@@ -31,9 +32,9 @@ async function report(): Promise<void> {
   const files = join(folder, 'projects')
   const { bytes, files: count } = makeClaudeFiles(files, Number(values.megabytes) * MEGABYTE)
   const data = join(folder, 'data')
-  const program = start(['functions/handlers/local.ts'], { PORT: '0', TOOLTRAIL_DATA: data, LOG_LEVEL: 'silent' })
+  const program = await startProgram({ env: { TOOLTRAIL_DATA: data } })
   try {
-    const url = await addressOf(program)
+    const { url } = program.client
     const first = await importAll(url, files)
     const waited = await untilIndexed(join(data, 'tooltrail.db'))
     const taken = takenBy(program)
@@ -56,8 +57,7 @@ async function report(): Promise<void> {
       `the data folder's database takes ${(statSync(join(data, 'tooltrail.db')).size / MEGABYTE).toFixed(0)} MB`,
     )
   } finally {
-    program.kill('SIGTERM')
-    await once(program, 'exit')
+    await program.kill('SIGTERM')
   }
 }
 
@@ -71,29 +71,13 @@ function row(name: string, seconds: number, bytes: number, command: Taken, progr
   return [name, seconds, bytes / MEGABYTE / seconds, processor, program.processor, memory, program.memory]
 }
 
-function start(words: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
-  const variables = { ...process.env, MODEL: 'demo/demo', ...env }
-  return spawn(process.execPath, [...words], { cwd: root, env: variables, stdio: ['ignore', 'pipe', 'inherit'] })
-}
-
-function addressOf(program: ChildProcess): Promise<string> {
-  let told = ''
-  return new Promise((resolve, reject) => {
-    program.stdout?.on('data', (piece) => {
-      told += String(piece)
-      const found = /http:\/\/[^\s"/]+:\d+/u.exec(told)?.[0]
-      if (found !== undefined) resolve(found)
-    })
-    program.once('exit', () => reject(new Error(`the program ended before it listened: ${told}`)))
-  })
-}
-
 async function importAll(
   url: string,
   files: string,
 ): Promise<Taken & { readonly seconds: number; readonly told: string }> {
   const begun = performance.now()
-  const command = start(['functions/cli/import.ts', 'claude-code', files, '--url', url], {})
+  const words = ['functions/cli/import.ts', 'claude-code', files, '--url', url]
+  const command = spawn(process.execPath, words, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(command, 'exit')
   let told = ''
   command.stdout?.on('data', (piece) => (told += String(piece)))
@@ -123,7 +107,7 @@ function countIn(path: string, sql: string): number {
 }
 
 /** Seconds of processor time, and MB of memory at most, of a process that may have ended. */
-function takenBy({ pid }: ChildProcess, before: Taken = { processor: 0, memory: 0 }): Taken {
+function takenBy({ pid }: { readonly pid?: number | undefined }, before: Taken = { processor: 0, memory: 0 }): Taken {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/su, '').trim().split(' ')
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Runs every bench of this folder but the soak, or those named on the command line, one after the other. */
+/** Runs every bench of this folder but those that want words of their own, or those named on the command line, one after the other. */
 const NOT_A_BENCH = new Set(['run.ts', 'report.ts'])
-const BY_NAME_ALONE = new Set(['soak.ts'])
+const BY_NAME_ALONE = new Set(['soak.ts', 'import.ts'])
 const wanted = process.argv.slice(2)
 const all = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.ts') && !NOT_A_BENCH.has(name))
 const chosen =

@@ -282,6 +282,6 @@ export interface SweeperVariables extends StoreVariables {
 
 /** Where other programs keep their sessions, if they were told so. */
 export const readSessionFolders = (variables: NodeJS.ProcessEnv = process.env) => ({
-  claude: variables['CLAUDE_CONFIG_DIR'],
-  codex: variables['CODEX_HOME'],
+  claude: textOf(variables['CLAUDE_CONFIG_DIR']),
+  codex: textOf(variables['CODEX_HOME']),
 })

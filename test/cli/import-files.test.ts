@@ -9,6 +9,9 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { once } from 'node:events'
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -146,6 +149,54 @@ describe('sessions of Claude Code', () => {
       ':8: is not JSON, and is not complete yet',
       expect.stringMatching(/^:6: .*no open call/),
     ])
+  })
+
+  test('that are no session files are told by their first lines, and one line that counts the others', async () => {
+    const path = join(folder, 'notes.jsonl')
+    writeFileSync(path, `${'no JSON\n'.repeat(300)}${returned('nobody', 'x')}`)
+    old(path)
+    await run('claude-code')
+    const told = (line: number): string => `${path}:${line}: is not JSON`
+    expect(faults).toEqual([
+      ...Array.from({ length: 10 }, (_, place) => told(place + 1)),
+      expect.stringMatching(
+        /: 291 more lines are left out, the last of them 301: is not JSON \(290\), .*no open call.* \(1\)$/,
+      ),
+    ])
+  })
+
+  test('of one session go into it one after the other, however many are read side by side', async () => {
+    const id = 'two-files'
+    const line = (value: string) => `${JSON.stringify({ role: 'user', parts: [{ type: 'text', text: value }] })}\n`
+    const head = `${JSON.stringify({ object: 'session', id })}\n`
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f'])
+      writeFileSync(join(folder, `${name}.jsonl`), head + Array.from({ length: 200 }, () => line(name)).join(''))
+    expect(await run('native')).toMatchObject({ files: 6, messages: 1_200 })
+    expect(faults).toEqual([])
+    const texts = (await log(`native-${id}`)).map(({ parts }) => parts[0]?.text)
+    expect([texts.length, texts.filter((text, place) => text !== texts[place - 1]).length]).toEqual([1_200, 6])
+  })
+
+  test('are sent again to a program that cannot take them for now', async () => {
+    const path = join(folder, 'again.jsonl')
+    writeFileSync(path, said('walrus') + answered('m1', { type: 'text', text: 'yes' }))
+    old(path)
+    let refused = 0
+    const server = createServer((request, response) => {
+      if (refused++ < 2) return response.writeHead(503, { 'retry-after': '0' }).end('{"detail":"not now"}')
+      const to = new URL(request.url ?? '/', program.client.url)
+      const headers = { 'content-type': request.headers['content-type'] ?? '' }
+      const passed = httpRequest(to, { method: request.method, headers }, (from) => {
+        response.writeHead(from.statusCode ?? 500, from.headers)
+        from.pipe(response)
+      })
+      return request.pipe(passed)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    expect(await run('claude-code', false, `http://127.0.0.1:${port}`)).toMatchObject({ messages: 2, unreadable: 0 })
+    expect(faults).toEqual([])
+    server.close()
   })
 
   test('say so when nothing responds', async () => {

@@ -1,4 +1,5 @@
 import { localBackend } from './local-backend.ts'
-import { roundTripsOn } from './round-trips.ts'
+import { generatedRoundTripsOn, roundTripsOn } from './round-trips.ts'
 
 roundTripsOn(localBackend)
+generatedRoundTripsOn(localBackend, 60)

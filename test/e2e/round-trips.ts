@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { textOf } from '../../functions/domain/message.ts'
 import type { Backend } from './backend.ts'
+import { fc } from '../generators/seeded.ts'
+import { nativeLines } from '../generators/native-lines.ts'
 import { comparable, exportLines, type ExportedMessage } from './exported.ts'
 import { startInProcess, testAgent, type InProcess } from './in-process.ts'
 import type { Conversation, RecordedMessage } from './transcripts/recorded.ts'
@@ -68,6 +70,46 @@ export const roundTripsOn = (backend: Backend, choose = (all: readonly Conversat
       WHOLE_MS,
     )
   })
+
+/** The same of logs that nobody recorded, with odd texts, arguments, times and calls without results. */
+export const generatedRoundTripsOn = (backend: Backend, logs: number) =>
+  describe(`round trips of generated logs, on ${backend.name}`, () => {
+    let program: InProcess
+    beforeAll(async () => {
+      const agents = [testAgent({ name: 'default', model: 'openai-compatible/any' })]
+      program = await startInProcess({ backend, agents, modelBaseUrl: 'http://127.0.0.1:9' })
+    })
+    afterAll(() => program.close())
+
+    test(
+      `${logs} of them, from native to native`,
+      async () => {
+        const get = (path: string): Promise<Response> => fetch(program.client.url + path)
+        let number = 0
+        await fc.assert(
+          fc.asyncProperty(nativeLines, async (lines) => {
+            const [first, second] = [`a-${++number}`, `b-${number}`]
+            for (const id of [first, second]) await program.client.post('/v1/sessions', { id })
+            const text = lines.map((line) => JSON.stringify(line)).join('\n')
+            await program.client.post(`/v1/sessions/${first}/import?format=native`, text, LINES)
+            const imported = await exportLines(get, first)
+            expect(saidIn(imported)).toEqual(saidIn(lines))
+            const exported = await (await get(`/v1/sessions/${first}/export`)).text()
+            await program.client.post(`/v1/sessions/${second}/import?format=native`, exported, LINES)
+            expect((await exportLines(get, second)).map(comparable)).toEqual(imported.map(comparable))
+          }),
+          { numRuns: logs },
+        )
+      },
+      WHOLE_MS,
+    )
+  })
+
+/** Without what calls get that have no result. */
+const saidIn = (lines: readonly Pick<ExportedMessage, 'role' | 'status' | 'parts'>[]): unknown[] =>
+  lines
+    .filter(({ status }) => status !== 'interrupted')
+    .map(({ role, parts }) => [role, parts.map(({ text }) => text ?? '').join('')])
 
 /** What was said and returned, and the calls, without the results that the import made itself. */
 const textsOf = (messages: readonly ExportedMessage[]): unknown[] =>

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -50,9 +51,14 @@ export interface SessionFolders {
   readonly codex: string | undefined
 }
 
-/** Where the files of a program are when nobody says. */
+/** Where the files of a program are when nobody says: what is there of it, or all of it if nothing is. */
 export function usualPlaces(kind: string, { claude, codex }: SessionFolders): string[] {
-  if (kind === 'claude-code') return [join(claude ?? join(homedir(), '.claude'), 'projects')]
   const folder = codex ?? join(homedir(), '.codex')
-  return kind === 'codex' ? [join(folder, 'sessions'), join(folder, 'archived_sessions')] : []
+  const places: { readonly [kind: string]: readonly string[] } = {
+    'claude-code': [join(claude ?? join(homedir(), '.claude'), 'projects')],
+    codex: [join(folder, 'sessions'), join(folder, 'archived_sessions')],
+  }
+  const all = places[kind] ?? []
+  const there = all.filter((place) => existsSync(place))
+  return there.length > 0 ? there : [...all]
 }

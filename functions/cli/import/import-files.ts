@@ -1,5 +1,7 @@
 import { findFiles, usualPlaces, type FoundFile, type SessionFolders } from './find-files.ts'
 import { createProgress } from './progress.ts'
+import { sideBySide } from './side-by-side.ts'
+import { createToldFaults } from './told-faults.ts'
 import { contentsOfFile, ENDINGS, type FileContent, type Kind } from './sessions-of-file.ts'
 import { NotRunning, Refused, upload, type Target } from './upload.ts'
 
@@ -32,9 +34,11 @@ export interface ImportCounts {
 
 /** A file that was changed less than this ago, in milliseconds, may still be written to. */
 const LIVE_MS = 3_600_000
+/** Bytes of files that are in memory at a time, parsed; a larger file is alone. */
+const SIDE_BY_SIDE = 16_000_000
 
 /**
- * Imports session files, one after another, each as far as it has not been imported before. What is damaged is told with its
+ * Imports session files, small ones a few at a time, so that one is read while others are stored; each as far as it has not been imported before. What is damaged is told with its
  * file and line, and left out. Rejects with `NotRunning`.
  */
 export async function importFiles(order: ImportOrder, terminal: Terminal): Promise<ImportCounts> {
@@ -46,26 +50,29 @@ export async function importFiles(order: ImportOrder, terminal: Terminal): Promi
   )
   const counts: ImportCounts = { files: 0, sessions: 0, messages: 0, unreadable: found.faults.length }
   const progress = createProgress(terminal, files)
-  for (const file of files) {
-    await importFile(order, file, terminal, counts)
+  const inTurn = createTurns()
+  await sideBySide(files, { most: SIDE_BY_SIDE, weight: ({ bytes }) => bytes }, async (file) => {
+    await importFile(order, file, { terminal, counts, inTurn })
     progress.done(file, counts.messages)
-  }
+  })
   progress.end()
   return counts
 }
 
-async function importFile(
-  order: ImportOrder,
-  file: FoundFile,
-  terminal: Terminal,
-  counts: ImportCounts,
-): Promise<void> {
+interface Under {
+  readonly terminal: Terminal
+  readonly counts: ImportCounts
+  readonly inTurn: InTurn
+}
+
+async function importFile(order: ImportOrder, file: FoundFile, { terminal, counts, inTurn }: Under): Promise<void> {
+  const told = createToldFaults(file.path, terminal.fault)
   try {
     const isLive = terminal.now() - file.changedAt < LIVE_MS
     let [sessions, faults] = [0, 0]
     for await (const content of contentsOfFile(order.kind, file.path, isLive)) {
-      for (const { line, reason } of content.faults) terminal.fault(`${file.path}:${line}: ${reason}`)
-      await importSessions(order, file, content, counts)
+      told.take(content.faults)
+      await importSessions(order, file, content, { counts, inTurn })
       sessions += content.sessions.length
       faults += content.faults.length
     }
@@ -76,6 +83,8 @@ async function importFile(
     if (!(error instanceof Refused) && !('code' in error)) throw error
     terminal.fault(`${file.path}: ${error.message}`)
     counts.unreadable++
+  } finally {
+    told.end()
   }
 }
 
@@ -83,12 +92,29 @@ async function importSessions(
   { kind, dryRun, target, owner }: ImportOrder,
   file: FoundFile,
   { sessions }: FileContent,
-  counts: ImportCounts,
+  { counts, inTurn }: Pick<Under, 'counts' | 'inTurn'>,
 ): Promise<void> {
   const source = `${kind}:${file.path}`.slice(0, 1_024)
   for (const session of sessions) {
-    const added = dryRun ? session.stored : await upload(target, source, session, owner)
+    const added = dryRun ? session.stored : await inTurn(session.id, () => upload(target, source, session, owner))
     counts.messages += added
     if (added > 0) counts.sessions++
+  }
+}
+
+type InTurn = <Result>(session: string, work: () => Promise<Result>) => Promise<Result>
+
+/** Several files may have messages of one session: these come one after the other. */
+function createTurns(): InTurn {
+  const last = new Map<string, Promise<unknown>>()
+  return (session, work) => {
+    const before = last.get(session) ?? Promise.resolve()
+    const turn = before.then(work, work)
+    last.set(session, turn)
+    const forget = (): void => {
+      if (last.get(session) === turn) last.delete(session)
+    }
+    turn.then(forget, forget)
+    return turn
   }
 }

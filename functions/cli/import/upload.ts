@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FileSession } from './sessions-of-file.ts'
 
 export interface Target {
@@ -14,16 +15,42 @@ export class NotRunning extends Error {
 /** The program refused something; the message says what. */
 export class Refused extends Error {
   override readonly name = 'Refused'
+  /** Milliseconds after which the same may be sent again; undefined: it would be refused again. */
+  readonly againAfter: number | undefined
+
+  constructor(message: string, againAfter?: number) {
+    super(message)
+    this.againAfter = againAfter
+  }
 }
 
 /** Characters of lines that are made at a time. */
 const PIECE = 256 * 1024
+/** How often a conversation is sent to a program that cannot take it for now. */
+const ATTEMPTS = 5
+const FOR_NOW = new Set([429, 503])
+const WAIT_MS = 1_000
 
 /**
  * Brings a conversation into its session: what is there already is skipped, whatever the last import left. Returns how many
- * messages are new.
+ * messages are new. Tries again where the program cannot take it for now.
  */
 export async function upload(target: Target, source: string, session: FileSession, owner?: string): Promise<number> {
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await uploadOnce(target, source, session, owner)
+    } catch (error) {
+      if (!(error instanceof Refused) || error.againAfter === undefined || attempt === ATTEMPTS) throw error
+      await sleep(error.againAfter)
+    }
+}
+
+async function uploadOnce(
+  target: Target,
+  source: string,
+  session: FileSession,
+  owner: string | undefined,
+): Promise<number> {
   const isNew = await create(target, session, owner)
   const there = isNew ? 0 : await storedOf(target, source, session)
   if (there >= session.stored) return 0
@@ -89,12 +116,15 @@ async function request(target: Target, path: string, init: RequestInit & { duple
 
 async function refusalOf(response: Response): Promise<Refused> {
   const text = await response.text()
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  const wait = Number.isFinite(seconds) ? seconds * 1_000 : WAIT_MS
+  const againAfter = FOR_NOW.has(response.status) ? wait : undefined
   try {
     const problem = JSON.parse(text) as { readonly detail?: string }
-    return new Refused(problem.detail ?? text.slice(0, 300))
+    return new Refused(problem.detail ?? text.slice(0, 300), againAfter)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    return new Refused(`${response.status} ${text.slice(0, 300)}`)
+    return new Refused(`${response.status} ${text.slice(0, 300)}`, againAfter)
   }
 }
 

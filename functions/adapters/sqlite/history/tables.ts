@@ -87,10 +87,8 @@ function createBatch(database: Database, vocabulary: VocabularyWriter): HistoryB
     return made
   }
   const end = (): void => {
-    for (const { rows, documents, words } of sessions.values()) {
-      countDocuments(database, rows, documents)
-      vocabulary.add(rows, words)
-    }
+    for (const { rows, documents } of sessions.values()) countDocuments(database, rows, documents)
+    vocabulary.add(sessions.values())
     sessions.clear()
   }
   const reserve: HistoryBatch['reserve'] = (document, count) =>
@@ -98,6 +96,8 @@ function createBatch(database: Database, vocabulary: VocabularyWriter): HistoryB
   const replaceSome: HistoryBatch['replaceSome'] = (key, messageId, documents, part) => {
     const [document] = documents
     if (document !== undefined) return putSome(database, gather(document), { key, messageId, documents }, part)
+    // Most messages without documents never had any: what is gathered of others goes on.
+    if (!isIndexed(database, key, messageId)) return
     // We must know whether anything of its session is left.
     end()
     removeSome(database, vocabulary, { key, messageId, limit: ALL })
@@ -184,6 +184,11 @@ function putSome(
   if (known !== undefined && last) updateMessage(database, known, document)
   for (const [place, one] of documents.entries()) insertDocument(database, id, first + start + place, one, words)
   gathered.documents += documents.length
+}
+
+function isIndexed(database: Database, key: SessionKey, messageId: string): boolean {
+  const rows = findSessionRows(database, key)
+  return rows !== undefined && findMessage(database, rows, key, messageId) !== undefined
 }
 
 function findMessage(

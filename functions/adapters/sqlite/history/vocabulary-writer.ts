@@ -12,26 +12,50 @@ const isKnowable = (word: string): boolean => word.length >= SHORTEST && word.le
 
 /** Keeps the words of each session, of its owner and of its tenant, in the transactions that change their documents. */
 export interface VocabularyWriter {
-  /** Words that stand in documents of the session. */
-  add(rows: SessionRows, words: Iterable<string>): void
+  /** Words that stand in documents of these sessions. */
+  add(sessions: Iterable<SessionWords>): void
   /** Forgets so many words of a session without documents, unless another session has them; returns whether it has more. */
   forget(rows: SessionRows, limit: number): boolean
+}
+
+export interface SessionWords {
+  readonly rows: SessionRows
+  readonly words: Iterable<string>
+}
+
+type Range = readonly [first: number, last: number]
+
+/** Ranges that follow each other become one. */
+function joined(ranges: readonly Range[]): Range[] {
+  const whole: Range[] = []
+  for (const [first, last] of ranges) {
+    const before = whole.at(-1)
+    if (before?.[1] === first - 1) whole.splice(-1, 1, [before[0], last])
+    else whole.push([first, last])
+  }
+  return whole
 }
 
 /** The vocabulary's tables. */
 export function createVocabularyWriter(database: Database): VocabularyWriter {
   const known = createKnownWords(database)
   return {
-    add(rows, words) {
-      const { words: before, isWhole } = known.of(rows)
-      const missing: string[] = []
-      for (const word of words) if (!before.has(word) && isKnowable(word)) missing.push(word)
-      if (missing.length === 0) return
-      const first = reserveWords(database, rows, missing.length)
-      const last = first + missing.length - 1
-      const list = JSON.stringify(missing.toSorted())
-      addWords(database, rows, isWhole ? list : freshOf(database, rows, list), [first, last])
-      known.remember(rows, missing, last)
+    add(sessions) {
+      const reserved: Range[] = []
+      for (const { rows, words } of sessions) {
+        const { words: before, isWhole } = known.of(rows)
+        const missing: string[] = []
+        for (const word of words) if (!before.has(word) && isKnowable(word)) missing.push(word)
+        if (missing.length === 0) continue
+        const first = reserveWords(database, rows, missing.length)
+        const last = first + missing.length - 1
+        const list = JSON.stringify(missing.toSorted())
+        addWords(database, rows, isWhole ? list : freshOf(database, rows, list), first)
+        known.remember(rows, missing, last)
+        reserved.push([first, last])
+      }
+      // At the end, in few statements: each would write what the one before has gathered as a segment of its own.
+      for (const [first, last] of joined(reserved)) write(database, INSERT_PARTS, first, last)
     },
     forget(rows, limit) {
       reserveWords(database, rows, 1)
@@ -87,15 +111,10 @@ function freshOf(database: Database, { tenant, session }: SessionRows, words: st
 }
 
 /**
- * Adds a JSON list of words that the session does not have, sorted; new words get ids from `first` to `last`. Each table is
+ * Adds a JSON list of words that the session does not have, sorted; new words get ids from `first` on. Each table is
  * written in one statement, and no word is read back: either would cost more than all else.
  */
-function addWords(
-  database: Database,
-  { tenant, session, owner }: SessionRows,
-  words: string,
-  [first, last]: readonly [number, number],
-): void {
+function addWords(database: Database, { tenant, session, owner }: SessionRows, words: string, first: number): void {
   write(
     database,
     `INSERT INTO historyVocabulary (id, tenant, word, uses) SELECT ? + key, ?, value, 1 FROM json_each(?) WHERE true
@@ -115,10 +134,10 @@ function addWords(
       words,
       tenant,
     )
-  const parts = `INSERT INTO historyWordParts (rowid, word)
-    SELECT id, word FROM historyVocabulary WHERE id BETWEEN ? AND ?`
-  write(database, parts, first, last)
 }
+
+const INSERT_PARTS = `INSERT INTO historyWordParts (rowid, word)
+  SELECT id, word FROM historyVocabulary WHERE id BETWEEN ? AND ?`
 
 function forgetWords(database: Database, { session, owner }: SessionRows, limit: number): boolean {
   const words = readAll<{ word: number }>(

@@ -1,0 +1,31 @@
+/** Items in progress at a time. */
+const AT_ONCE = 4
+
+/**
+ * Works on a few items side by side, begun in their order, as long as their weights together are below `most`; a heavier one is
+ * alone. Rejects with the first failure when nothing is under way any more.
+ */
+export async function sideBySide<Item>(
+  items: readonly Item[],
+  { most, weight }: { readonly most: number; readonly weight: (item: Item) => number },
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const running = new Set<Promise<void>>()
+  const failures: unknown[] = []
+  let heavy = 0
+  for (const item of items) {
+    const own = weight(item)
+    while (running.size > 0 && (running.size >= AT_ONCE || heavy + own > most)) await Promise.race(running)
+    if (failures.length > 0) break
+    heavy += own
+    const one: Promise<void> = work(item)
+      .catch((error: unknown) => void failures.push(error))
+      .finally(() => {
+        heavy -= own
+        running.delete(one)
+      })
+    running.add(one)
+  }
+  await Promise.all(running)
+  if (failures.length > 0) throw failures[0]
+}
