@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,8 +10,10 @@ import { RequestError } from '../middleware/request-error.ts'
 const MOST_LINE = 32 * 1024 * 1024
 /** Bytes of one import: what a temporary folder can hold. */
 const MOST_BYTES = 1024 * 1024 * 1024
+/** Bytes of a body that stay in memory: most conversations are smaller, and a file takes longer than they do. */
+const IN_MEMORY = 1024 * 1024
 
-/** The lines of a body in a file, so that they can be read twice: once to refuse them whole, once to store them. */
+/** The lines of a body, kept so that they can be read twice: once to refuse them whole, once to store them. */
 export interface SpooledLines {
   readonly sha256: string
   /** The JSON value of each line that is not empty. One line is in memory. */
@@ -19,40 +21,57 @@ export interface SpooledLines {
   remove(): Promise<void>
 }
 
-/** Writes a body to a temporary file. */
+/** Keeps a body in memory, a large one in a temporary file. */
 export async function spoolLines(body: ReadableStream<Uint8Array>): Promise<SpooledLines> {
+  const hash = createHash('sha256')
+  const chunks = bounded(body)
+  const held: Buffer[] = []
+  let bytes = 0
+  for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
+    hash.update(next.value)
+    held.push(next.value)
+    bytes += next.value.length
+    if (bytes > IN_MEMORY) return spoolToFile(held, chunks, hash)
+  }
+  return { sha256: hash.digest('hex'), values: () => valuesOf(held), remove: () => Promise.resolve() }
+}
+
+async function* bounded(body: ReadableStream<Uint8Array>): AsyncGenerator<Buffer, void> {
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > MOST_BYTES) throw tooLong('an import may have at most 1 GB')
+    yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+  }
+}
+
+/** `held`: what was read already, and is in the hash. */
+async function spoolToFile(held: readonly Buffer[], rest: AsyncIterable<Buffer>, hash: Hash): Promise<SpooledLines> {
   const folder = await mkdtemp(join(tmpdir(), 'tooltrail-import-'))
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true })
   try {
     const path = join(folder, 'lines')
-    const sha256 = await write(body, path)
-    return { sha256, values: () => valuesOf(path), remove }
+    const file = await open(path, 'wx', 0o600)
+    try {
+      for (const chunk of held) await file.write(chunk)
+      for await (const chunk of rest) {
+        hash.update(chunk)
+        await file.write(chunk)
+      }
+    } finally {
+      await file.close()
+    }
+    const values = () => valuesOf(createReadStream(path, { highWaterMark: 256 * 1024 }) as AsyncIterable<Buffer>)
+    return { sha256: hash.digest('hex'), values, remove }
   } catch (error) {
     await remove()
     throw error
   }
 }
 
-async function write(body: ReadableStream<Uint8Array>, path: string): Promise<string> {
-  const hash = createHash('sha256')
-  const file = await open(path, 'wx', 0o600)
-  try {
-    let bytes = 0
-    for await (const chunk of body) {
-      bytes += chunk.length
-      if (bytes > MOST_BYTES) throw tooLong('an import may have at most 1 GB')
-      hash.update(chunk)
-      await file.write(chunk)
-    }
-    return hash.digest('hex')
-  } finally {
-    await file.close()
-  }
-}
-
-async function* valuesOf(path: string): AsyncGenerator<unknown> {
+async function* valuesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<unknown> {
   let number = 0
-  for await (const bytes of linesOf(createReadStream(path, { highWaterMark: 256 * 1024 }))) {
+  for await (const bytes of linesOf(chunks)) {
     number++
     const value = valueOf(bytes, number)
     if (value !== undefined) yield value
@@ -79,7 +98,7 @@ function valueOf(bytes: Uint8Array, number: number): unknown {
   }
 }
 
-async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* linesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Buffer> {
   let held: Buffer[] = []
   let length = 0
   for await (const chunk of chunks) {
