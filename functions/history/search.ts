@@ -15,6 +15,8 @@ export interface HistorySearch {
 
 /** Messages read at a time on each side of a hit; nearly always one of the first is its neighbour. */
 const NEAR = 4
+/** Characters that are read for a neighbour, of which 300 are shown: a long one ends the read. */
+const NEAR_CHARACTERS = 64 * 1024
 /** Further, larger reads if all of these were empty. */
 const FAR = 100
 const MAX_READS = 20
@@ -83,7 +85,8 @@ async function nearest(
   let edge = message.id
   for (let read = 0; read < MAX_READS; read++) {
     const bound = order === 'ascending' ? { after: edge } : { before: edge }
-    const page = await reader.messages(key, { ...bound, order, limit: read === 0 ? NEAR : FAR })
+    const limit = read === 0 ? NEAR : FAR
+    const page = await reader.messages(key, { ...bound, order, limit, mostCharacters: NEAR_CHARACTERS })
     for (const other of page.messages) {
       const entries = entriesOf([other])
       const entry = order === 'ascending' ? entries[0] : entries.at(-1)

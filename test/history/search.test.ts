@@ -4,6 +4,7 @@ import type { HistoryHit, HistoryRole } from '../../functions/domain/history.ts'
 import type { Message } from '../../functions/domain/message.ts'
 import type { HistoryIndex } from '../../functions/ports/history-index.ts'
 import type { LogReader } from '../../functions/ports/log-reader.ts'
+import { createPage, messageLength } from '../../functions/log/message-length.ts'
 import { callTo, writeLog } from '../generators/messages.ts'
 
 const query = { scope: { tenant: 'acme' }, text: 'x', filters: {}, limit: 5 }
@@ -35,10 +36,13 @@ function readerOf(log: readonly Message[]): LogReader & { reads: number } {
   const reader = {
     reads: 0,
     message: (_key: unknown, id: string) => Promise.resolve(log.find((message) => message.id === id)),
-    messages: (_key: unknown, { after = '', before = '~', order, limit }: Parameters<LogReader['messages']>[1]) => {
+    messages: (_key: unknown, query: Parameters<LogReader['messages']>[1]) => {
+      const { after = '', before = '~', order, limit, mostCharacters } = query
       const all = log.filter(({ id }) => id > after && id < before)
       const ordered = order === 'ascending' ? all : all.toReversed()
-      const messages = ordered.slice(0, limit)
+      const page = createPage(messageLength, limit, mostCharacters)
+      const end = ordered.findIndex((message) => !page.take(message))
+      const messages = ordered.slice(0, end < 0 ? ordered.length : end)
       reader.reads += messages.length
       return Promise.resolve({ messages, more: messages.length < all.length })
     },
@@ -134,4 +138,14 @@ describe('a hit', () => {
     const page = await createHistorySearch({ index, reader: readerOf(log) }).search(query)
     expect(page).toEqual({ entries: [], next: 'next-page' })
   })
+})
+
+it('a long neighbour is read, and nothing beyond it', async () => {
+  const { log, user } = writeLog()
+  for (let place = 0; place < 9; place++) user(place === 4 ? 'the hit' : `${place} ${'x'.repeat(100_000)}`)
+  const reader = readerOf(log)
+  const index = indexOf([{ id: log[4]?.id ?? '', role: 'user' }])
+  const [entry] = (await createHistorySearch({ index, reader }).search(query)).entries
+  expect([entry?.before?.text.slice(0, 3), entry?.after?.text.slice(0, 3)]).toEqual(['3 x', '5 x'])
+  expect(reader.reads).toBe(2)
 })

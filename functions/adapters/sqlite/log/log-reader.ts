@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Message } from '../../../domain/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { createPage, messageLength, runLength } from '../../../log/message-length.ts'
 import type { LogReader, MessageQuery } from '../../../ports/log-reader.ts'
@@ -15,6 +17,9 @@ type Value = string | number
 /** Greater than every ULID. */
 const AFTER_ALL_IDS = '~'
 
+/** Characters of messages. To read more holds up the event loop: others get their turn before whoever reads them goes on. */
+const LARGE = 256 * 1024
+
 /** Reads sessions' logs, on SQLite. A deleted session reads like one that never was. */
 export function createSqliteLogReader({ database }: { database: Database }): LogReader {
   /** Reads the session of this number, or returns `absent` if there is no such session. */
@@ -24,17 +29,29 @@ export function createSqliteLogReader({ database }: { database: Database }): Log
       return row === undefined ? absent : work(row.number)
     })
   return {
-    messages: (key, query) =>
-      read(key, { messages: [], more: false }, (session) => readMessages(database, session, query)),
+    async messages(key, query) {
+      const page = await read(key, { messages: [], more: false }, (session) => readMessages(database, session, query))
+      await afterLarge(page.messages)
+      return page
+    },
     context: (key) => read(key, {}, (session) => findContext(database, session)),
     sources: (key, query) =>
       read(key, { numbered: [], more: false }, (session) => readNumbers(database, session, query)),
-    message: (key, id) => read(key, undefined, (session) => findMessage(database, session, id)),
+    async message(key, id) {
+      const message = await read(key, undefined, (session) => findMessage(database, session, id))
+      if (message !== undefined) await afterLarge([message])
+      return message
+    },
     run: (key, id) => read(key, undefined, (session) => findRun(database, session, id)?.run),
     runs: (key, query) => read(key, { runs: [], more: false }, (session) => readRuns(database, session, query)),
     queued: (key, limit = -1) => read(key, [], (session) => queuedRuns(database, session, limit).map(({ run }) => run)),
     steering: (key, limit) => read(key, [], (session) => steeringRuns(database, session, limit)),
   }
+}
+
+/** An embedded store never yields to the event loop by itself. */
+async function afterLarge(messages: readonly Message[]): Promise<void> {
+  if (messages.reduce((sum, message) => sum + messageLength(message), 0) > LARGE) await nextTurn()
 }
 
 function readMessages(
