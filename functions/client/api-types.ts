@@ -205,6 +205,18 @@ export type Context = {
   }
 }
 
+export type Conversation = {
+  readonly id: string
+  readonly object: "conversation"
+  readonly created_at: number
+  readonly metadata: { readonly [name: string]: Json }
+}
+
+export type ConversationRequest = {
+  readonly items?: readonly ({ readonly [name: string]: Json })[] | null
+  readonly metadata?: { readonly [name: string]: string } | null
+}
+
 /** What has been deleted of a session so far. */
 export type Deletion = {
   readonly object: "deletion"
@@ -238,6 +250,14 @@ export type Import = {
   readonly last: string | null
   /** With `from`: messages of this source that are here now. */
   readonly total?: number
+}
+
+export type ItemList = {
+  readonly object: "list"
+  readonly data: readonly ({ readonly [name: string]: Json })[]
+  readonly first_id: string | null
+  readonly last_id: string | null
+  readonly has_more: boolean
 }
 
 /** One entry of the log. The fields from `tool_call_id` on are those of tool messages. */
@@ -426,6 +446,92 @@ export type Problem = {
     readonly path: string
     readonly message: string
   })[]
+}
+
+export type Response = {
+  readonly id: string
+  readonly object: "response"
+  readonly created_at: number
+  readonly completed_at: number | null
+  readonly status: "queued" | "in_progress" | "completed" | "incomplete" | "failed" | "cancelled"
+  readonly background: boolean
+  readonly error: {
+    readonly code: string
+    readonly message: string
+  } | null
+  readonly incomplete_details: {
+    readonly reason: string
+  } | null
+  readonly instructions: string | null
+  readonly max_output_tokens: null
+  readonly metadata: { readonly [name: string]: Json }
+  readonly model: string
+  readonly output: readonly ({ readonly [name: string]: Json })[]
+  readonly parallel_tool_calls: true
+  readonly previous_response_id: string | null
+  readonly conversation: {
+    readonly id: string
+  }
+  readonly store: boolean
+  readonly temperature: null
+  readonly text: {
+    readonly format: {
+      readonly type: "text"
+    }
+  }
+  readonly tool_choice: "auto"
+  readonly tools: readonly ({ readonly [name: string]: Json })[]
+  readonly top_p: null
+  readonly truncation: "disabled"
+  readonly usage: {
+    readonly input_tokens: number
+    readonly input_tokens_details: {
+      readonly cached_tokens: number
+      readonly cache_write_tokens: number
+    }
+    readonly output_tokens: number
+    readonly output_tokens_details: {
+      readonly reasoning_tokens: number
+    }
+    readonly total_tokens: number
+  } | null
+  readonly user: string | null
+}
+
+/** As OpenAI's API has it. `model` names an agent, whose own settings hold: temperature, limits and the like are ignored. */
+export type ResponseRequest = {
+  readonly model: string
+  readonly input: string | readonly ({ readonly [name: string]: Json })[]
+  readonly instructions?: string | null
+  readonly previous_response_id?: string | null
+  readonly conversation?: string | {
+    readonly id: string
+  } | null
+  readonly store?: boolean | null
+  readonly stream?: boolean | null
+  readonly background?: boolean | null
+  readonly tools?: readonly ({
+    readonly type: "function"
+    readonly name: string
+    readonly description?: string | null
+    /** JSON Schema of the arguments. */
+    readonly parameters?: { readonly [name: string]: Json }
+    readonly strict?: boolean | null
+  })[] | null
+  readonly metadata?: { readonly [name: string]: string } | null
+  readonly user?: string | null
+  readonly safety_identifier?: string | null
+  readonly prompt?: null
+  readonly text?: {
+    readonly format?: {
+      readonly type: "text"
+    } | null
+  } | null
+  readonly tool_choice?: "auto" | "none" | null
+  readonly truncation?: "disabled" | "auto" | null
+  readonly top_logprobs?: 0
+  readonly max_tool_calls?: null
+  readonly context_management?: null
 }
 
 export type Run = {
@@ -853,6 +959,12 @@ export interface Queries {
     readonly after?: string | undefined
     readonly limit?: number | undefined
   }
+  readonly listConversationItems: {
+    /** An item's id. */
+    readonly after?: string | undefined
+    readonly limit?: number | undefined
+    readonly order?: "asc" | "desc" | undefined
+  }
   readonly listMessages: {
     /** Messages after this id, or the page that follows the one whose `next` this is. */
     readonly after?: string | undefined
@@ -897,6 +1009,11 @@ export interface Queries {
     readonly part?: string | undefined
     /** Asks for a redirect to the store of large contents, for downloads that need not pass through here. The link lives five minutes and needs no key: treat it as one. Without such a store, or for small content, this has no effect. */
     readonly via?: "link" | undefined
+  }
+  readonly readResponse: {
+    readonly stream?: "true" | "false" | undefined
+    /** Only the events after the one with this sequence number. */
+    readonly starting_after?: string | undefined
   }
   readonly readUsage: {
     readonly by?: "day" | "agent" | "owner" | "session" | "model" | undefined

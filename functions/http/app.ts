@@ -14,6 +14,8 @@ import { callbackRoutes } from './v1/callbacks.ts'
 import { contextRoutes } from './v1/context.ts'
 import { deletionRoutes } from './v1/deletions.ts'
 import { chatCompletionRoutes } from './facades/openai/chat-completions.ts'
+import { conversationRoutes } from './facades/openai/responses/conversations.ts'
+import { responseRoutes } from './facades/openai/responses/responses.ts'
 import { modelRoutes } from './facades/openai/models.ts'
 import { agUiRoutes } from './facades/ag-ui/ag-ui.ts'
 import { chatRoutes } from './facades/ui/chat.ts'
@@ -117,6 +119,8 @@ export function createApp(dependencies: AppDependencies): App {
   mcpRoutes(app, parts)
   modelRoutes(app, dependencies)
   chatCompletionRoutes(app, parts)
+  responseRoutes(app, parts)
+  conversationRoutes(app, parts)
   chatRoutes(app, parts)
   agUiRoutes(app, parts)
   app.get('/docs/', (c) => c.redirect('/docs'))

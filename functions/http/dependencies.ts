@@ -12,6 +12,7 @@ import type { Logger } from '../ports/logger.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import type { OutputStore } from '../ports/output-store.ts'
 import type { SessionStore } from '../ports/session-store.ts'
+import type { SessionNames } from '../ports/session-names.ts'
 import type { UsageLedger } from '../ports/usage-ledger.ts'
 import type { SharedBytes } from './long-bodies.ts'
 
@@ -39,6 +40,7 @@ export interface AppDependencies {
   readonly reader: LogReader
   readonly outputs: OutputStore
   readonly keys: KeyStore
+  readonly names: SessionNames
   readonly usage: UsageLedger
   readonly callbacks: Callbacks
   readonly agents: ReadonlyMap<string, Agent>

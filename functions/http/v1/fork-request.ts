@@ -22,12 +22,21 @@ export async function fork(
   dependencies: RouteDependencies,
   caller: Caller,
   from: Session,
-  { through: wanted, id, title }: z.output<typeof newFork>,
+  { through: wanted, id = nextId(undefined, dependencies.clock.now()), title }: z.output<typeof newFork>,
 ): Promise<Session> {
-  const { service, clock } = dependencies
   const through =
     wanted === undefined ? await newestEnd(dependencies, from) : await forkable(dependencies, from, wanted)
-  const name = id ?? nextId(undefined, clock.now())
+  return copyInto(dependencies, caller, from, { through, id, title })
+}
+
+/** As `fork`, up to and with a message whose calls have all ended. */
+export async function copyInto(
+  dependencies: RouteDependencies,
+  caller: Caller,
+  from: Session,
+  { through, id: name, title }: { readonly through: string; readonly id: string; readonly title: string | undefined },
+): Promise<Session> {
+  const { service } = dependencies
   const forkedFrom = { session: from.session, messageId: through }
   const { session, isNew } = await madeOrFound()
   const copied = await service.copyLog(from, through, session)

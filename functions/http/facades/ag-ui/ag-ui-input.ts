@@ -14,9 +14,13 @@ export function readAgUiInput(body: RunAgentInput): {
   const parsed = agUiMessages.safeParse(body.messages)
   if (!parsed.success) throw invalidRequest(invalidFields('body.messages', parsed.error.issues))
   const messages = parsed.data
-  const placed = messages.flatMap((message, at) => chatMessages(message).map((one) => ({ message: one, at })))
+  const placed = messages.flatMap((message, at) =>
+    chatMessages(message).map((one) => ({ message: one, at: placeOf(at) })),
+  )
   const talk = readChatMessages(placed)
-  const failed = new Map(messages.map((message, at) => [at, message.role === 'tool' ? message.error : undefined]))
+  const failed = new Map(
+    messages.map((message, at) => [placeOf(at), message.role === 'tool' ? message.error : undefined]),
+  )
   const results = talk.results.map((one) => {
     const error = failed.get(one.at) ?? undefined
     return error === undefined ? one : { ...one, result: { toolCallId: one.result.toolCallId, error } }
@@ -36,6 +40,8 @@ export function readAgUiInput(body: RunAgentInput): {
   }))
   return { input: { ...talk, results, tools, metadata: undefined }, decisions }
 }
+
+const placeOf = (at: number): string => `messages[${at}]`
 
 function isApproved({ status, payload }: NonNullable<RunAgentInput['resume']>[number]): boolean {
   if (status === 'cancelled') return false

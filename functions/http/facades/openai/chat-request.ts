@@ -10,16 +10,29 @@ import type { ChatCompletionRequest, ChatMessage } from './chat-schemas.ts'
 type UserMessage = Extract<ChatMessage, { role: 'user' }>
 type ToolMessage = Extract<ChatMessage, { role: 'tool' }>
 
+/** A message with its place in the request: `messages[3]`. */
+export interface PlacedMessage {
+  readonly message: ChatMessage
+  readonly at: string
+}
+
+/** A result for a call of the last completion. `field`: where its call is named. */
+interface PlacedResult extends PlacedMessage {
+  readonly result: CallResolution
+  readonly field: string
+}
+
 /** What a request for a chat completion says, in our words. */
 export interface ChatInput {
   /** Of its system and developer messages, together. */
   readonly instructions: string | undefined
-  /** What the client was shown before, each message with its place in the request. */
-  readonly history: readonly { readonly message: ChatMessage; readonly at: number }[]
-  /** Results for calls of the last completion; each with its place in the request. */
-  readonly results: readonly { readonly result: CallResolution; readonly message: ChatMessage; readonly at: number }[]
+  /** What the client was shown before. */
+  readonly history: readonly PlacedMessage[]
+  readonly results: readonly PlacedResult[]
+  /** All that follows the last completion. */
+  readonly fresh: readonly PlacedMessage[]
   /** What the user says now, by message; empty for none. */
-  readonly said: readonly { readonly parts: readonly IncomingPart[]; readonly at: number }[]
+  readonly said: readonly { readonly parts: readonly IncomingPart[]; readonly at: string }[]
   readonly tools: readonly ClientTool[]
   readonly metadata: JsonObject | undefined
 }
@@ -27,7 +40,7 @@ export interface ChatInput {
 /** Divides a request into what is known, what is new and what surrounds it. Refuses what it cannot express, with the field. */
 export function readChatRequest(body: ChatCompletionRequest): ChatInput {
   const { session_id: _session, ...metadata } = body.metadata ?? {}
-  const talk = readChatMessages(body.messages.map((message, at) => ({ message, at })))
+  const talk = readChatMessages(body.messages.map((message, at) => ({ message, at: `messages[${at}]` })))
   if (talk.said.length === 0 && talk.results.length === 0)
     throw refused('messages', 'must end with a message of the user, or with tool results')
   return {
@@ -38,32 +51,31 @@ export function readChatRequest(body: ChatCompletionRequest): ChatInput {
 }
 
 /** Divides messages, each with its place in the request, at the last one of the assistant. */
-export function readChatMessages(
-  placed: readonly { readonly message: ChatMessage; readonly at: number }[],
-): Omit<ChatInput, 'tools' | 'metadata'> {
+export function readChatMessages(placed: readonly PlacedMessage[]): Omit<ChatInput, 'tools' | 'metadata'> {
   const system = placed.flatMap(({ message }) =>
     message.role === 'system' || message.role === 'developer' ? [textOf(message.content)] : [],
   )
   const talk = placed.filter(({ message }) => message.role !== 'system' && message.role !== 'developer')
   const last = talk.findLastIndex(({ message }) => message.role === 'assistant')
   const fresh = talk.slice(last + 1)
-  refuseRepeated(fresh)
+  const results = fresh.flatMap(({ message, at }) =>
+    message.role === 'tool' ? [{ result: resultOf(message), message, at, field: `${at}.tool_call_id` }] : [],
+  )
+  refuseRepeated(results)
   return {
     instructions: system.length === 0 ? undefined : system.join('\n\n'),
     history: talk.slice(0, last + 1),
-    results: fresh.flatMap(({ message, at }) =>
-      message.role === 'tool' ? [{ result: resultOf(message), message, at }] : [],
-    ),
-    said: fresh.flatMap(({ message, at }) =>
-      message.role === 'user' ? [{ parts: partsOf(message, `messages[${at}]`), at }] : [],
-    ),
+    results,
+    fresh,
+    said: fresh.flatMap(({ message, at }) => (message.role === 'user' ? [{ parts: partsOf(message, at), at }] : [])),
   }
 }
 
-function refuseRepeated(fresh: ChatInput['history']): void {
-  const ids = fresh.map(({ message }) => (message.role === 'tool' ? message.tool_call_id : undefined))
-  const repeated = fresh.find((_, index) => ids[index] !== undefined && ids.indexOf(ids[index]) !== index)
-  if (repeated !== undefined) throw refused(`messages[${repeated.at}].tool_call_id`, 'has a result already')
+/** Refuses two results for one call. */
+export function refuseRepeated(results: ChatInput['results']): void {
+  const ids = results.map(({ result }) => result.toolCallId)
+  const repeated = results.find((_, index) => ids.indexOf(ids[index] ?? '') !== index)
+  if (repeated !== undefined) throw refused(repeated.field, 'has a result already')
 }
 
 const resultOf = ({ tool_call_id: toolCallId, content }: ToolMessage): CallResolution => ({
@@ -71,7 +83,8 @@ const resultOf = ({ tool_call_id: toolCallId, content }: ToolMessage): CallResol
   output: [{ type: 'text', text: textOf(content) }],
 })
 
-const textOf = (content: string | readonly { readonly text: string }[]): string =>
+/** A content that may come in parts. */
+export const textOf = (content: string | readonly { readonly text: string }[]): string =>
   typeof content === 'string' ? content : content.map(({ text }) => text).join('')
 
 function toolOf({ function: one }: NonNullable<ChatCompletionRequest['tools']>[number]): ClientTool {
@@ -98,7 +111,11 @@ function partsOf({ content }: UserMessage, at: string): IncomingPart[] {
 }
 
 /** The bytes of a data URL: nothing is fetched from elsewhere. */
-function bytesOf(url: string, path: string, kind: string): { readonly mediaType: string; readonly data: Uint8Array } {
+export function bytesOf(
+  url: string,
+  path: string,
+  kind: string,
+): { readonly mediaType: string; readonly data: Uint8Array } {
   const found = dataOf(url)
   if (found === undefined || found.data.length === 0)
     throw refused(path, 'must be a data URL with base64 (data:…;base64,…): nothing is fetched from other addresses')

@@ -20,6 +20,10 @@ import { refused } from './chat-request.ts'
 import type { ChatInput } from './chat-request.ts'
 
 export interface ChatTurn {
+  /** Of this run alone. */
+  readonly instructions?: string
+  /** What to do while a run is active; left out: what the agent's policy says. */
+  readonly onBusy?: Submission['onBusy']
   readonly caller: Caller
   readonly agent: string
   readonly user: string | undefined
@@ -37,33 +41,39 @@ export interface ChatTurn {
   readonly nameOf?: (call: ToolMessage) => string
 }
 
+/** The run to follow. `answered`: the calls that it answers, by their rows, and the run that made them. */
+export interface AcceptedTurn extends FollowedRun {
+  readonly answered?: { readonly runId: string; readonly calls: readonly string[] }
+}
+
 /** A repeated request joins the run of the first for this long, in milliseconds. */
-const REPEAT_MS = 60_000
+export const REPEAT_MS = 60_000
 /** Rows read at a time. */
 const PAGE = 200
 const SOURCE = 'chat-completions'
 
 /** Puts what is new into the session that it belongs to, and returns the run to follow. */
-export async function acceptChatTurn(dependencies: RouteDependencies, turn: ChatTurn): Promise<FollowedRun> {
+export async function acceptChatTurn(dependencies: RouteDependencies, turn: ChatTurn): Promise<AcceptedTurn> {
   const { caller, agent, user, input } = turn
   const history = closedHistory(input)
   const id = turn.session ?? (await joinedSession(dependencies, turn)) ?? nextId(undefined, dependencies.clock.now())
   const known = await existing(dependencies, caller, id)
   const answered = known && (await answersOf(dependencies, known, turn))
-  if (answered === undefined && input.said.length === 0) throw unknownCalls(input)
+  if (answered === undefined) refuseUnknownCalls(input)
   const wanted = { id, agent, owner: user, instructions: input.instructions }
   const session = await openSession(dependencies, caller, wanted)
   const key = keyOf(session)
   if (answered === undefined) {
     await importHistory(dependencies, session, history, input)
-    const { runId } = await submit(dependencies, session, turn, {})
+    const { runId } = await submit(dependencies, session, turn, definedFields({ onBusy: turn.onBusy }))
     return { key, runId }
   }
   await dependencies.service.resolve(session, answered.runId, answered.resolutions, { here: true })
-  const { runId: resumed, after, open } = answered
-  if (input.said.length === 0) return { key, runId: resumed, after, open }
+  const { runId: resumed, after, open, calls } = answered
+  const followed = { key, after, open, answered: { runId: resumed, calls } }
+  if (input.said.length === 0) return { ...followed, runId: resumed }
   const { runId } = await submit(dependencies, session, turn, { onBusy: 'steer' })
-  return { key, runId, after, open }
+  return { ...followed, runId }
 }
 
 /**
@@ -71,9 +81,9 @@ export async function acceptChatTurn(dependencies: RouteDependencies, turn: Chat
  * connection, finds it while its run is active. Undefined: it must be a new one.
  */
 async function joinedSession(dependencies: RouteDependencies, turn: ChatTurn): Promise<string | undefined> {
-  const { caller, agent, user, bodyHash, idempotencyKey, isFirstTry } = turn
+  const { caller, bodyHash, idempotencyKey, isFirstTry } = turn
   if (turn.session !== undefined) return undefined
-  const scope = JSON.stringify([caller.owner ?? null, caller.key?.id ?? null, agent, user ?? null])
+  const scope = scopeOf(turn)
   if (idempotencyKey !== undefined) return `chat-${sha256(`${scope} key ${idempotencyKey}`).slice(0, 40)}`
   const now = dependencies.clock.now()
   const minute = Math.floor(now / REPEAT_MS)
@@ -92,19 +102,20 @@ async function joinedSession(dependencies: RouteDependencies, turn: ChatTurn): P
   return own === undefined ? nameOf(minute) : undefined
 }
 
+/** Whose requests may be taken for repetitions of each other, as a text. */
+export const scopeOf = ({ caller, agent, user }: ChatTurn): string =>
+  JSON.stringify([caller.owner ?? null, caller.key?.id ?? null, agent, user ?? null])
+
 const asStatus = ({ run }: Session) => run?.status ?? 'queued'
 
 /** What the client was shown before, as closed messages. Results that no run waits for are as old as their calls. */
-function closedHistory({ history, results }: ChatInput): ClosedMessage[] {
-  if (history.length === 0) {
-    if (results[0] !== undefined) throw refused(`messages[${results[0].at}]`, 'is a result without a call before it')
-    return []
-  }
+export function closedHistory({ history, results }: Pick<ChatInput, 'history' | 'results'>): ClosedMessage[] {
+  if (history.length === 0) return []
   const format = createOpenAiImport()
   try {
     return [
-      ...history.flatMap(({ message, at }) => [...format.take(message, `body.messages[${at}]`)]),
-      ...results.flatMap(({ message, at }) => [...format.take(message, `body.messages[${at}]`)]),
+      ...history.flatMap(({ message, at }) => [...format.take(message, `body.${at}`)]),
+      ...results.flatMap(({ message, at }) => [...format.take(message, `body.${at}`)]),
       ...format.end(),
     ]
   } catch (error) {
@@ -137,6 +148,8 @@ async function importHistory(
 interface Answers {
   readonly runId: string
   readonly resolutions: readonly CallResolution[]
+  /** Their rows. */
+  readonly calls: readonly string[]
   /** The last message of the round that asked. */
   readonly after: string
   /** Calls that are executed here now that they are approved. */
@@ -156,7 +169,7 @@ async function answersOf(
   const missing = results.find(({ result }) => !rows.has(result.toolCallId))
   if (rows.size === 0 && (said.length > 0 || nameOf !== undefined)) return undefined
   if (missing !== undefined && nameOf === undefined)
-    throw refused(`messages[${missing.at}].tool_call_id`, 'names no call of the newest run of this session')
+    throw refused(missing.field, 'names no call of the newest run of this session')
   const given = results.flatMap(({ result }): CallResolution[] => {
     const row = rows.get(result.toolCallId)
     return row === undefined ? [] : [{ ...result, toolCallId: row.toolCallId, messageId: row.id }]
@@ -165,13 +178,10 @@ async function answersOf(
     const row = rows.get(id)
     return row === undefined ? [] : [{ toolCallId: row.toolCallId, messageId: row.id, approve }]
   })
-  const after =
-    [...rows.values()]
-      .map(({ id }) => id)
-      .toSorted()
-      .at(-1) ?? ''
+  const calls = [...rows.values()].map(({ id }) => id).toSorted()
+  const after = calls.at(-1) ?? ''
   const open = new Set([...rows.values()].filter(({ needs }) => needs === 'approval').map(({ id }) => id))
-  return { runId, resolutions: [...given, ...decided], after, open }
+  return { runId, resolutions: [...given, ...decided], calls, after, open }
 }
 
 /** The newest calls of these names, or these rows, that wait for somebody, or have waited. */
@@ -209,7 +219,7 @@ async function submit(
   const submission = {
     parts: input.said.flatMap(({ parts }) => parts),
     clientTools: input.tools,
-    ...definedFields({ user, metadata: input.metadata }),
+    ...definedFields({ user, metadata: input.metadata, instructions: turn.instructions }),
     ...countedFor(caller, settings.caps),
   }
   const put = (before: string | undefined, onBusy: Pick<Submission, 'onBusy'>): Promise<Accepted> => {
@@ -229,10 +239,14 @@ async function submit(
   return put(newest?.id, more)
 }
 
-const unknownCalls = ({ results }: ChatInput): RequestError => {
-  const path = `body.messages[${results[0]?.at ?? 0}].tool_call_id`
+/** Refuses results that nobody waits for, where nothing else says what to do with them. */
+function refuseUnknownCalls({ history, results, said }: ChatInput): void {
+  const [first] = results
+  if (first !== undefined && history.length === 0) throw refused(first.at, 'is a result without a call before it')
+  if (said.length > 0) return
+  const path = `body.${first?.field}`
   const message = 'names a call of no run here: name its session, or add a message of the user'
-  return new RequestError(409, 'unknown_tool_calls', `${path} ${message}`, { errors: [{ path, message }] })
+  throw new RequestError(409, 'unknown_tool_calls', `${path} ${message}`, { errors: [{ path, message }] })
 }
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

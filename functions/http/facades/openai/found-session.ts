@@ -1,0 +1,89 @@
+import type { SessionKey } from '../../../domain/session.ts'
+import type { RouteDependencies } from '../../dependencies.ts'
+import { findRun } from '../../v1/resources/run.ts'
+import { existing } from '../open-session.ts'
+import type { ChatMessage } from './chat-schemas.ts'
+import { acceptChatTurn, scopeOf, sha256 } from './chat-session.ts'
+import type { AcceptedTurn, ChatTurn } from './chat-session.ts'
+import { acceptAfter, keepClaim } from './known-turn.ts'
+import type { KnownTurn } from './known-turn.ts'
+
+/** A conversation that nobody goes on with for so long, in milliseconds, begins anew, with its earlier messages imported. */
+const HISTORY_MS = 30 * 86_400_000
+
+/**
+ * As `acceptChatTurn`. A client that names no session goes on in the one whose newest turn has shown it what it sends as history;
+ * where something else has gone on since, it gets a session of its own.
+ */
+export async function acceptTurn(dependencies: RouteDependencies, turn: ChatTurn): Promise<AcceptedTurn> {
+  const known = turn.session === undefined ? await knownByHistory(dependencies, turn) : undefined
+  if (known === undefined) return acceptChatTurn(dependencies, turn)
+  const here = await acceptAfter(dependencies, turn, known)
+  if (here !== undefined) return here
+  const elsewhere = await acceptChatTurn(dependencies, turn)
+  await keepClaim(dependencies, turn, elsewhere.key)
+  return elsewhere
+}
+
+async function knownByHistory(dependencies: RouteDependencies, turn: ChatTurn): Promise<KnownTurn | undefined> {
+  const { names, reader } = dependencies
+  const { caller, input } = turn
+  if (input.history.length === 0) return undefined
+  const history = input.history.map(({ message }) => message)
+  const named = await names.find(caller.tenant, nameOf(turn, history))
+  const session = named && (await existing(dependencies, caller, named.session))
+  if (named === undefined || session === undefined) return undefined
+  const { run, last } = named.about
+  const { messages } = await reader.messages(session, { order: 'descending', limit: 1 })
+  const isLatest = session.run?.id === run
+  return {
+    session,
+    isNewest: isLatest && messages[0]?.id === last,
+    isActive: false,
+    isAnswer: isLatest && input.results.length > 0 && input.said.length === 0,
+  }
+}
+
+/**
+ * Remembers what a client that names no session was shown, so that it is found by that. `shown`: the messages that it may send for
+ * the completion, each in a way of its own.
+ */
+export async function rememberShown(
+  { names, reader, clock, log }: RouteDependencies,
+  turn: ChatTurn,
+  { key, runId }: { readonly key: SessionKey; readonly runId: string },
+  shown: readonly (readonly ChatMessage[])[],
+): Promise<void> {
+  if (turn.session !== undefined) return
+  const { history, fresh } = turn.input
+  const sent = [...history, ...fresh].map(({ message }) => message)
+  const ways = new Set(shown.map((messages) => nameOf(turn, [...sent, ...messages])))
+  try {
+    const run = (await findRun(reader, key, runId))?.id ?? runId
+    const { messages } = await reader.messages(key, { order: 'descending', limit: 1, run })
+    const about = { run, last: messages[0]?.id ?? '' }
+    for (const name of ways) await names.give(key, name, about, clock.now() + HISTORY_MS)
+  } catch (error) {
+    // The run has ended well; its client goes on in a new session.
+    log.warn('a conversation will not be found by its history', { session: key.session, error: String(error) })
+  }
+}
+
+/** Of the conversation as its client sees it, and for nobody else. */
+const nameOf = (turn: ChatTurn, messages: readonly ChatMessage[]): string =>
+  `history ${sha256(JSON.stringify([scopeOf(turn), messages.map(seenOf)]))}`
+
+/** What of a message every client sends back as it was shown. */
+function seenOf(message: ChatMessage): unknown {
+  if (message.role === 'tool') return [message.role, message.tool_call_id, partsOf(message.content)]
+  if (message.role !== 'assistant') return [message.role, partsOf(message.content)]
+  const calls = (message.tool_calls ?? []).map(({ id, function: { name, arguments: text } }) => [id, name, text])
+  return [message.role, partsOf(message.content), calls]
+}
+
+function partsOf(content: ChatMessage['content']): readonly unknown[] {
+  if (content === null || content === undefined) return ['']
+  if (typeof content === 'string') return [content]
+  const texts = content.flatMap((part) => ('text' in part ? [part.text] : 'refusal' in part ? [part.refusal] : []))
+  return [texts.join(''), ...content.filter(({ type }) => type !== 'text' && type !== 'refusal')]
+}
