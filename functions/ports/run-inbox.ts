@@ -29,6 +29,9 @@ export interface NewRun {
   readonly startAs?: string
 }
 
+/** What a new run is held to, whatever its session. */
+export type RunLimits = Pick<NewRun, 'keyId' | 'mostActive' | 'budget'>
+
 export interface Enqueued {
   readonly runId: string
   /** The run was accepted before with the same idempotency key and body; nothing was written now. */
@@ -69,6 +72,8 @@ export interface RunInbox {
    * idempotency key is not new: only the conflict can refuse it.
    */
   enqueue(key: SessionKey, run: NewRun): Promise<Enqueued>
+  /** Rejects as `enqueue` would reject a run with these limits now, for who makes its session first. Others may come in between. */
+  requireRoom(tenant: string, limits: RunLimits): Promise<void>
   /**
    * Remembers that what came under this idempotency key was given the run `runId`, which is there already. If the key was
    * used before, returns that run. Rejects with `idempotency_conflict` (same key, other body).

@@ -8,6 +8,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import type { ClientTool, OnBusy } from '../../domain/run.ts'
 import type { Session, SessionKey } from '../../domain/session.ts'
 import type { Source } from '../../domain/source.ts'
+import type { RunLimits } from '../../ports/run-inbox.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import type { EndedRun } from '../loop/run-state.ts'
 import type { DeletionState } from '../../ports/session-deletion.ts'
@@ -84,6 +85,8 @@ export interface Accepted {
  */
 export interface AgentService {
   submit(session: Session, submission: Submission, placement: Placement): Promise<Accepted>
+  /** As the inbox's: before a session is made for a run. */
+  requireRoom(tenant: string, limits: RunLimits): Promise<void>
   /** Retries after a failed run, or continues after a crash. Rejects with `nothing_to_continue`. */
   continue(
     session: Session,

@@ -36,6 +36,7 @@ export function createAgentService(ports: AgentServiceDependencies): AgentServic
   const { inbox, clock, deletion, worker } = dependencies
   return {
     ...acceptors(dependencies),
+    requireRoom: (tenant, limits) => inbox.requireRoom(tenant, limits),
     async cancel(key, runId) {
       const cancelled = await inbox.cancel(key, runId)
       if (cancelled.state !== 'cancelling' || !cancelled.free) return

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { isEnded } from '../../../domain/run.ts'
 import { requireRoom } from '../../../domain/run-changes.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import type { NewRun } from '../../../ports/run-inbox.ts'
+import type { RunLimits } from '../../../ports/run-inbox.ts'
 import { numberAt, textAt, toItem } from '../attributes.ts'
 import { absent, is } from '../expressions.ts'
 import { headerKey, runKey, type ItemKey } from '../keys.ts'
@@ -28,7 +28,7 @@ const activeKey = (keyId: string): ItemKey => ({
 export async function countActions(
   rows: SessionRows,
   key: SessionKey,
-  { keyId, mostActive }: NewRun,
+  { keyId, mostActive }: RunLimits,
   runId: string,
 ): Promise<Action[]> {
   if (keyId === undefined || mostActive === undefined) return []

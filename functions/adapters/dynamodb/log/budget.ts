@@ -1,7 +1,7 @@
 import { limitsTenant, requireBudget } from '../../../domain/budget.ts'
 import { costOf } from '../../../domain/model-prices.ts'
 import { dayOf, totalTokens } from '../../../domain/usage-count.ts'
-import type { NewRun } from '../../../ports/run-inbox.ts'
+import type { RunLimits } from '../../../ports/run-inbox.ts'
 import { numberAt, type Item } from '../attributes.ts'
 import { all, is, startsWith, type Condition } from '../expressions.ts'
 import type { Table } from '../table.ts'
@@ -14,7 +14,7 @@ import { countsOf, dayPartitions, SUM_PREFIX, sumsOfKey } from './usage-items.ts
 export async function requireBudgetOf(
   table: Table,
   tenant: string,
-  { keyId, budget }: NewRun,
+  { keyId, budget }: RunLimits,
   now: number,
 ): Promise<void> {
   if (budget === undefined) return

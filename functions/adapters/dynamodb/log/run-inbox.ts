@@ -3,7 +3,7 @@ import { nextId } from '../../../domain/ids.ts'
 import { isEnded, type Run } from '../../../domain/run.ts'
 import { acceptedRun, messageOfInput, startedRun } from '../../../domain/run-changes.ts'
 import { isBlocked, isFree, type SessionHeader, type SessionKey } from '../../../domain/session.ts'
-import type { Cancelled, Enqueued, NewRun, RunInbox } from '../../../ports/run-inbox.ts'
+import type { Cancelled, Enqueued, NewRun, RunInbox, RunLimits } from '../../../ports/run-inbox.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from '../attributes.ts'
 import { countActions } from './active-runs.ts'
 import { requireBudgetOf } from './budget.ts'
@@ -40,6 +40,7 @@ export function createDynamoRunInbox(dependencies: DynamoDependencies): RunInbox
   const rows = createSessionRows(dependencies)
   return {
     enqueue: (key, run) => untilDecided(rows, key, () => enqueue(rows, key, run)),
+    requireRoom: (tenant, limits) => requireRoomOf(rows, tenant, limits),
     join: (key, runId, idempotency) => untilDecided(rows, key, () => join(rows, key, runId, idempotency)),
     resolve: (key, runId, resolutions) => untilDecided(rows, key, () => resolveCalls(rows, key, runId, resolutions)),
     cancel: (key, runId) => untilDecided(rows, key, () => cancel(rows, key, runId)),
@@ -81,6 +82,12 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
   return newRun.startAs !== undefined && isIdle(state)
     ? startAtOnce(rows, key, header, run, { owner: newRun.startAs, now, claimed })
     : putInQueue(rows, key, state, run, { now, claimed })
+}
+
+async function requireRoomOf(rows: SessionRows, tenant: string, limits: RunLimits): Promise<void> {
+  await requireBudgetOf(rows.table, tenant, limits, rows.clock.now())
+  // The actions are those of no run: only the refusal counts.
+  await countActions(rows, { tenant, session: '' }, limits, '')
 }
 
 async function join(

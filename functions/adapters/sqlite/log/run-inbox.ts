@@ -4,11 +4,11 @@ import { nextId } from '../../../domain/ids.ts'
 import { isEnded, type Run } from '../../../domain/run.ts'
 import { acceptedRun, requireRoom } from '../../../domain/run-changes.ts'
 import { isBlocked, isFree, type SessionKey } from '../../../domain/session.ts'
-import type { Cancelled, Enqueued, NewRun, RunInbox } from '../../../ports/run-inbox.ts'
+import type { Cancelled, Enqueued, NewRun, RunInbox, RunLimits } from '../../../ports/run-inbox.ts'
 import { resolveCalls } from './call-resolutions.ts'
 import { insertDelivery } from './delivery-rows.ts'
 import { runStatusCode } from './codes.ts'
-import { readOne, transaction, write, type Database } from '../database.ts'
+import { readOne, snapshot, transaction, write, type Database } from '../database.ts'
 import { writeLog, type LogDependencies } from './write.ts'
 import { insertMessage } from './message-rows.ts'
 import { insertRun, resolvedRun, saveRun } from './run-rows.ts'
@@ -24,6 +24,8 @@ export function createSqliteRunInbox(dependencies: LogDependencies): RunInbox {
   const { database, clock } = dependencies
   return {
     enqueue: (key, run) => enqueue(dependencies, key, run),
+    requireRoom: async (tenant, limits) =>
+      snapshot(database, () => requireRoomOf(database, tenant, limits, clock.now())),
     join: async (key, runId, idempotency) => join(database, key, runId, idempotency, clock.now()),
     resolve: (key, runId, resolutions) => resolveCalls(dependencies, key, runId, resolutions),
     cancel: async (key, runId) => cancel(database, key, runId, clock.now()),
@@ -38,8 +40,7 @@ function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: NewRun)
     const known = knownRun(database, row, newRun, now)
     if (known !== undefined) return { runId: known, repeated: true }
     requireAcceptable(database, row, newRun)
-    requireRoomFor(database, newRun)
-    requireBudgetOf(database, key, newRun, now)
+    requireRoomOf(database, key.tenant, newRun, now)
     const run = acceptedRun(newRun, nextId(row.tail ?? undefined, now), now)
     rememberClaim(database, row, newRun, run.id, now)
     if (newRun.delivery !== undefined)
@@ -146,7 +147,12 @@ function requireAcceptable(database: Database, row: SessionRow, { trigger, onBus
     throw new TooltrailError('session_busy', `session ${row.session} has a run that has not ended`, { retryable: true })
 }
 
-function requireRoomFor(database: Database, { keyId, mostActive }: NewRun): void {
+function requireRoomOf(database: Database, tenant: string, limits: RunLimits, now: number): void {
+  requireRoomFor(database, limits)
+  requireBudgetOf(database, tenant, limits, now)
+}
+
+function requireRoomFor(database: Database, { keyId, mostActive }: RunLimits): void {
   if (keyId === undefined || mostActive === undefined) return
   const sql = `SELECT count(*) AS count FROM runs r JOIN sessions s ON s.number = r.session
     WHERE r.apiKey = ? AND r.status < 3 AND s.live = 1`

@@ -3,7 +3,7 @@ import type { Message } from '../../../domain/message.ts'
 import { costOf } from '../../../domain/model-prices.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { countedCompletion, dayOf, totalTokens, type UsageAccount } from '../../../domain/usage-count.ts'
-import type { NewRun } from '../../../ports/run-inbox.ts'
+import type { RunLimits } from '../../../ports/run-inbox.ts'
 import type { Usage } from '../../../domain/usage.ts'
 import { readAll, readOne, write, type Database } from '../database.ts'
 import { fromColumn, toColumn } from '../exact-text.ts'
@@ -53,12 +53,7 @@ const countsOf = (usage: Usage): (number | null)[] =>
 const OF_TENANT_TODAY = `SELECT model, ${USAGE_COLUMNS.join(', ')} FROM usage_of_tenants WHERE tenant = ? AND day = ?`
 
 /** Refuses a run whose key or tenant has used up its budget for this day. */
-export function requireBudgetOf(
-  database: Database,
-  { tenant }: SessionKey,
-  { keyId, budget }: NewRun,
-  now: number,
-): void {
+export function requireBudgetOf(database: Database, tenant: string, { keyId, budget }: RunLimits, now: number): void {
   if (budget === undefined) return
   const day = dayOf(now)
   const ofKey = 'SELECT tokens FROM usage_of_keys WHERE apiKey = ? AND day = ?'

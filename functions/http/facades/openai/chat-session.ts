@@ -60,6 +60,8 @@ export async function acceptChatTurn(dependencies: RouteDependencies, turn: Chat
   const known = await existing(dependencies, caller, id)
   const answered = known && (await answersOf(dependencies, known, turn))
   if (answered === undefined) refuseUnknownCalls(input)
+  const limits = countedFor(caller, dependencies.settings.caps)
+  if (known === undefined) await dependencies.service.requireRoom(caller.tenant, limits)
   const wanted = { id, agent, owner: user, instructions: input.instructions }
   const session = await openSession(dependencies, caller, wanted)
   const key = keyOf(session)

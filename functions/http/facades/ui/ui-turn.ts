@@ -30,12 +30,15 @@ export async function acceptUserMessage(
   const { service, agents, settings } = dependencies
   const { id, tools = [] } = body
   // A session keeps its agent unless the client names another.
-  const agent = body.agent ?? (await existing(dependencies, caller, id))?.agent ?? 'default'
+  const known = await existing(dependencies, caller, id)
+  const agent = body.agent ?? known?.agent ?? 'default'
   const at = `body.messages[${body.messages.length - 1}].parts`
   const parts = message.parts.map((part, index) => partOf(part, `${at}[${index}]`))
   refuseTakenNames(tools)
   refuseMissingTool(agents.get(agent), tools)
   await refuseFalseImages(at, parts)
+  const limits = countedFor(caller, settings.caps)
+  if (known === undefined) await service.requireRoom(caller.tenant, limits)
   const session = await openSession(dependencies, caller, { id, agent })
   const { metadata } = message
   const { runId } = await service.submit(
@@ -44,7 +47,7 @@ export async function acceptUserMessage(
       parts,
       clientTools: tools,
       ...definedFields({ metadata: metadata ?? undefined }),
-      ...countedFor(caller, settings.caps),
+      ...limits,
       idempotency: { keyHash: sha256(`ui-message ${message.id}`), bodyHash: sha256(JSON.stringify(message.parts)) },
     },
     { here: true },
