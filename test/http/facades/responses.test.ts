@@ -264,6 +264,9 @@ describe("the client's tools", () => {
     const next = await client.responses.create({ ...hello, previous_response_id: asked.id, input: 'Never mind.' })
     expect(next.output_text).toBe('It rains.')
     expect((await client.responses.retrieve(asked.id)).output).toEqual(asked.output)
+    const late = client.responses.create({ ...hello, previous_response_id: asked.id, input: output('c1') })
+    expect(await refusal(late)).toMatchObject({ status: 400, param: 'input[0].call_id' })
+    expect(await sessions()).toHaveLength(1)
     expect((await log(conversationOf(asked))).find(({ role }) => role === 'tool')).toMatchObject({
       status: 'cancelled',
     })

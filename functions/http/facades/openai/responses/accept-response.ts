@@ -115,7 +115,9 @@ async function acceptAfterResponse(
   const ask = asks[shown.of === undefined || shown.of === run.id ? shown.asked : 0]
   const isLatest = session.run?.id === run.id && (await endsWith(dependencies, session, run))
   const isAnswer = isLatest && ask !== undefined && input.results.length > 0 && input.said.length === 0
-  if (isAnswer || input.results.length > 0) await refuseMissingOutputs(dependencies, session, turn)
+  const [output] = input.results
+  if (output !== undefined && !isLatest) throw refused(output.field, 'names no call of the newest run of its session')
+  await refuseMissingOutputs(dependencies, session, turn)
   const known = {
     session,
     isNewest: isLatest && (ask === undefined || !ask.isOver),
