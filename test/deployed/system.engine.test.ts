@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { declareFacades } from '../e2e/facades.ts'
 import { withEngines } from '../engines/with-engines.ts'
 import { synthesise } from './cloud/assembly.ts'
 import type { Assembly } from './cloud/assembly.ts'
@@ -56,6 +57,15 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
 
     describe('Slack, webhooks and callbacks', () => {
       declareChannels(() => system)
+    })
+
+    describe('clients of other formats', () => {
+      declareFacades(() => ({
+        client: system.client,
+        key: system.client.headers['authorization']?.replace('Bearer ', '') ?? '',
+        renew: async () =>
+          void (await Promise.all([system.functions.Api.recycle(), system.functions.Worker.recycle()])),
+      }))
     })
 
     describe('what is told of it', () => {

@@ -38,7 +38,7 @@ async function rolesOf({ client }: Served, session: string): Promise<string> {
 }
 
 /** What each format can do, with the real packages and over real HTTP; `served` is asked each time, for it may be renewed. */
-function declareFacades(served: () => Served): void {
+export function declareFacades(served: () => Served): void {
   test('Chat Completions: one session for a page that names none, over new processes; our tools, its own, images, errors', async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = []
     const sessions = new Set<string | null>()
