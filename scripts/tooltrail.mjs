@@ -16,7 +16,11 @@ if (isOld && existsSync(own)) {
   process.on('SIGTERM', () => child.kill('SIGTERM'))
   child.on('exit', (code, signal) => {
     if (signal === null) process.exitCode = code ?? 1
-    else process.kill(process.pid, signal)
+    else {
+      // Nothing is to catch it here: whoever started the command sees by what it ended.
+      process.removeAllListeners(signal)
+      process.kill(process.pid, signal)
+    }
   })
 } else if (isOld && !existsSync(source)) {
   console.error(`Tooltrail runs on Node 24 or newer, but this is ${process.version}. Install Node 24 or newer.`)

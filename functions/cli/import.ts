@@ -4,6 +4,7 @@ import { readSessionFolders } from '../runtime/config.ts'
 import { importFiles, type ImportOrder } from './import/import-files.ts'
 import { KINDS, type Kind } from './import/sessions-of-file.ts'
 import { NotRunning } from './import/upload.ts'
+import { note, progressLine } from './terminal.ts'
 
 const USAGE = `Imports conversations from the session files of other programs into the running one. Again: only what is new.
 
@@ -15,11 +16,13 @@ Kinds: ${KINDS.join(', ')}. Without a PATH, claude-code and codex are looked for
 
 await runCommand(USAGE, async ({ words }) => {
   const order = readOrder(words)
-  const isTerminal = process.stderr.isTTY
   try {
     const counts = await importFiles(order, {
-      fault: (line) => process.stderr.write(`${isTerminal ? '\r\u001b[K' : ''}${printable(line)}\n`),
-      progress: isTerminal ? (line) => process.stderr.write(`\r\u001b[K${line}`) : undefined,
+      fault: (line) => {
+        progressLine?.('')
+        note(`${printable(line)}\n`)
+      },
+      progress: progressLine,
       now: () => Date.now(),
     })
     if (counts.files === 0 || (counts.messages === 0 && counts.unreadable === counts.files))

@@ -1,6 +1,7 @@
 import { readFlags, runCommand } from '../runtime/command.ts'
 import { readOperationSettings, readSettings } from '../runtime/config.ts'
 import { openPorts } from '../runtime/local/open-ports.ts'
+import { progressLine } from './terminal.ts'
 
 const USAGE = `Rebuilds the history index from the log. The program may keep running.
 
@@ -13,7 +14,8 @@ await runCommand(USAGE, async ({ environment, words }) => {
   if (environment === undefined) {
     const ports = await openPorts(readSettings())
     try {
-      const { messages, removed } = await ports.rebuildHistory()
+      const { messages, removed } = await ports.rebuildHistory((done) => progressLine?.(`${done} messages`))
+      progressLine?.('')
       return `indexed ${messages} messages again and removed the documents of ${removed} that no longer exist\n`
     } finally {
       await ports.close()

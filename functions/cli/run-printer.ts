@@ -14,6 +14,8 @@ export interface RunPrinter {
  */
 export function createRunPrinter(): RunPrinter {
   let atLineStart = true
+  /** The code of an error that a message has told: the run's end says it again. */
+  let told: string | undefined
   const text = (piece: string): void => {
     print(piece)
     atLineStart = piece.endsWith('\n')
@@ -32,8 +34,11 @@ export function createRunPrinter(): RunPrinter {
           return
         case 'message.completed':
           if (!atLineStart && !member) text('\n')
-          for (const part of event.message.parts)
-            if (part.type === 'error') line(onErrors('red', `${indent}${part.code}: ${harmless(part.text)}`))
+          for (const part of event.message.parts) {
+            if (part.type !== 'error') continue
+            line(onErrors('red', `${indent}${part.code}: ${harmless(part.text)}`))
+            if (!member) told = part.code
+          }
           return
         case 'tool_call.started':
           return line(onErrors('cyan', `${indent}→ ${callOf(event.message)}`))
@@ -55,6 +60,7 @@ export function createRunPrinter(): RunPrinter {
           return line(onErrors('yellow', 'cancelled'))
         case 'run.failed': {
           const { code, message } = event.run.error ?? { code: 'failed', message: 'the run failed' }
+          if (code === told) return
           return line(onErrors('red', `${code}: ${oneLine(message, 400)}`))
         }
         default:

@@ -29,6 +29,10 @@ export const print = (text: string): void => void process.stdout.write(text)
 export const note = (text: string): void => void process.stderr.write(text)
 export const printJson = (value: unknown): void => print(`${JSON.stringify(value)}\n`)
 
+/** A line that the next one replaces, `''` by none; undefined off a terminal, where nobody looks. */
+export const progressLine: ((line: string) => void) | undefined =
+  process.stderr.isTTY === true ? (line) => note(`\r\u001b[K${line}`) : undefined
+
 /** Rows with their columns below each other; the last one may be of any width. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))

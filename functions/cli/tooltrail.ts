@@ -24,11 +24,14 @@ const program = new Command('tooltrail')
       .env('TOOLTRAIL_URL')
       .argParser(address),
   )
-  .addOption(new Option('--key <key>', 'API key for --url').env('TOOLTRAIL_KEY'))
+  .addOption(new Option('--key <key>', 'API key for --url').env('TOOLTRAIL_KEY').argParser(keyText))
   .addOption(
     new Option('--tenant <tenant>', 'of the data folder of this machine').default('default').argParser(tenantName),
   )
-  .showHelpAfterError('Run with --help to see what there is.')
+  .configureOutput({
+    outputError: (text, write) =>
+      write(oneLine(`${text.trimEnd().replace(/\.?$/, '.')} Run with --help to see what there is.`, 2_000) + '\n'),
+  })
   .configureHelp({ showGlobalOptions: true })
   .addHelpText(
     'after',
@@ -243,6 +246,11 @@ function address(text: string): string {
   throw new InvalidArgumentError('It must be an address such as https://api.example.com')
 }
 
+function keyText(text: string): string {
+  if (/^[\x21-\x7e]*$/.test(text)) return text
+  throw new InvalidArgumentError('It must be a key as it was printed: tt_…')
+}
+
 /** Aborts when whoever reads the output has seen enough, such as `head`: nobody is shown what follows. */
 const readerGone = new AbortController()
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -271,6 +279,7 @@ function lineOf(error: unknown): string | undefined {
 /** What to do about a refusal, where its text does not say. */
 function nextStep({ code, status }: ApiProblem): string {
   if (status === 401) return ' Give a key with --key or TOOLTRAIL_KEY.'
+  if (code === 'not_found') return '. See what is wrong: tooltrail doctor. What there is: tooltrail sessions'
   if (code === 'session_not_found') return '. List them: tooltrail sessions'
   if (code === 'unexpected_response') return ' Check the address: tooltrail doctor'
   return ''

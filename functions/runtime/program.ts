@@ -62,8 +62,8 @@ export interface Ports {
 
 /** Ports with their connections and the rebuild of their history index. */
 export interface OpenPorts extends Ports {
-  /** Rebuilds the history index from the log while the program runs. */
-  rebuildHistory(): Promise<{ readonly messages: number; readonly removed: number }>
+  /** Rebuilds the history index from the log while the program runs. `tell` hears on one machine how many messages are done. */
+  rebuildHistory(tell?: (messages: number) => void): Promise<{ readonly messages: number; readonly removed: number }>
   close(): void | Promise<void>
 }
 

@@ -10,8 +10,9 @@ const RIGHT = 4
 const BOTTOM = 24
 const TOP = 14
 const BASE = HEIGHT - BOTTOM
-/** Pixels that the name of a day takes, and those of the mark for what is unknown. */
-const DAY_NAME = 46
+/** Pixels from the name of a day to the next one, half of those that it takes, and those of the mark for what is unknown. */
+const DAY_NAMES = 62
+const HALF_NAME = 19
 const MARK = 7
 const DAY_MS = 86_400_000
 
@@ -38,7 +39,7 @@ export function DayChart({ entries, days, measure }: Props) {
   const lines = scaleOf(bars)
   const perUnit = (BASE - TOP) / (lines.at(-1) ?? 1)
   const step = (width - LEFT - RIGHT) / days.length
-  const named = Math.ceil(DAY_NAME / step)
+  const named = Math.ceil(DAY_NAMES / step)
   return (
     <>
       <div ref={box}>
@@ -76,7 +77,7 @@ export function DayChart({ entries, days, measure }: Props) {
 }
 
 /** Where a day's name stands: below its bar, and within the chart. */
-const dayAt = (middle: number, width: number): number => Math.min(middle, width - DAY_NAME / 2)
+const dayAt = (middle: number, width: number): number => Math.min(middle, width - HALF_NAME)
 
 interface ColumnProps {
   readonly bar: Bar | undefined

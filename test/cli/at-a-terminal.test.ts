@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
@@ -20,25 +20,30 @@ afterAll(async () => {
 })
 
 /** The command at a pseudo-terminal, as a person has it. */
-function sitDown(words: readonly string[]) {
-  const terminal = spawn(process.execPath, ['scripts/tooltrail.mjs', ...words], {
+function sitDown(words: readonly string[], { flags = [] as string[], env = {} } = {}) {
+  const terminal = spawn(process.execPath, [...flags, 'scripts/tooltrail.mjs', ...words], {
     cols: 200,
     rows: 50,
-    env: { ...process.env, TOOLTRAIL_URL: program.client.url, NO_COLOR: '1' },
+    env: { ...process.env, TOOLTRAIL_URL: program.client.url, NO_COLOR: '1', ...env },
   })
   let raw = ''
   let read = 0
   const shown = (): string => stripVTControlCharacters(raw)
   terminal.onData((piece) => (raw += piece))
-  const exit = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)))
+  const exit = new Promise<number>((resolve) =>
+    // As shells tell it.
+    terminal.onExit(({ exitCode, signal = 0 }) => resolve(signal === 0 ? exitCode : 128 + signal)),
+  )
   return {
     exit,
     type: (keys: string) => terminal.write(keys),
     end: () => terminal.kill('SIGKILL'),
     /** Waits until this is shown after what was waited for before. */
-    async sees(text: string): Promise<void> {
-      await expect.poll(() => shown().slice(read), WAIT).toContain(text)
-      read = shown().indexOf(text, read) + text.length
+    async sees(text: string | RegExp): Promise<void> {
+      const rest = () => shown().slice(read)
+      await expect.poll(rest, WAIT).toMatch(text)
+      const [found = text] = typeof text === 'string' ? [] : (rest().match(text) ?? [])
+      read += rest().indexOf(String(found)) + String(found).length
     },
   }
 }
@@ -73,5 +78,41 @@ describe('at a terminal, chat', { timeout: 240_000 }, () => {
     const [session] = await program.client.all<{ readonly id: string }>('/v1/sessions')
     const runs = await program.client.all<{ readonly status: string }>(`/v1/sessions/${session?.id ?? ''}/runs`)
     expect(runs.map(({ status }) => status).toSorted()).toEqual(['cancelled', 'completed', 'completed'])
+  })
+})
+
+/** Lets a Node take itself for an old one; what it starts does not. */
+const OLD = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })"
+
+describe('at a terminal,', { timeout: 240_000 }, () => {
+  test.each([
+    ['the pinned Node', []],
+    ['an old Node, which starts the pinned one', ['--import', `data:text/javascript,${encodeURIComponent(OLD)}`]],
+  ])('import shows how far it is within a file, and Ctrl-C ends it as interrupted: %s', async (_name, flags) => {
+    const file = join(folder, 'many.jsonl')
+    const messages = [
+      { role: 'user', content: 'how many crates' },
+      { role: 'assistant', content: 'two' },
+    ]
+    writeFileSync(file, `${JSON.stringify({ messages })}\n`.repeat(20_000))
+    const bring = sitDown(['import', 'openai', file], { flags })
+    try {
+      await bring.sees(/0 of 1 files, [1-9]\d* messages/)
+      bring.type('\u0003')
+      expect(await bring.exit).toBe(130)
+    } finally {
+      bring.end()
+    }
+  })
+
+  test('rebuild shows how far it is', async () => {
+    const rebuild = sitDown(['rebuild'], { env: { TOOLTRAIL_DATA: folder } })
+    try {
+      await rebuild.sees(' messages')
+      await rebuild.sees('that no longer exist')
+      expect(await rebuild.exit).toBe(0)
+    } finally {
+      rebuild.end()
+    }
   })
 })

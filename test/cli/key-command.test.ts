@@ -27,7 +27,7 @@ function harness() {
   return { stored, run }
 }
 
-describe('npm run keys', () => {
+describe('tooltrail keys', () => {
   test('create prints the key once and keeps only its hash', async () => {
     const { stored, run } = harness()
     const printed = await run('create --tenant acme --scope read,write --owner me --rps 5 --active-runs 2')

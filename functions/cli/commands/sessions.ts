@@ -8,7 +8,13 @@ export type SessionsOptions = Omit<Queries['listSessions'], 'after'> & { readonl
 export async function listSessions(client: Client, { json = false, ...query }: SessionsOptions): Promise<void> {
   const { data, has_more } = await client.listSessions(query)
   if (json) return data.forEach(printJson)
-  if (data.length === 0) return note('There are no sessions. Begin one: tooltrail chat\n')
+  const isNarrowed = Object.keys(query).some((name) => name !== 'limit')
+  if (data.length === 0)
+    return note(
+      isNarrowed
+        ? 'No session fits. All of them: tooltrail sessions\n'
+        : 'There are no sessions. Begin one: tooltrail chat\n',
+    )
   const rows = data.map((session) => [
     harmless(session.id),
     session.run?.status ?? 'new',

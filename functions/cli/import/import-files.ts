@@ -52,7 +52,8 @@ export async function importFiles(order: ImportOrder, terminal: Terminal): Promi
   const progress = createProgress(terminal, files)
   const inTurn = createTurns()
   await sideBySide(files, { most: SIDE_BY_SIDE, weight: ({ bytes }) => bytes }, async (file) => {
-    await importFile(order, file, { terminal, counts, inTurn })
+    progress.tell(counts.messages)
+    await importFile(order, file, { terminal, counts, inTurn, tell: progress.tell })
     progress.done(file, counts.messages)
   })
   progress.end()
@@ -63,16 +64,19 @@ interface Under {
   readonly terminal: Terminal
   readonly counts: ImportCounts
   readonly inTurn: InTurn
+  /** Hears how many messages are new so far. */
+  tell(messages: number): void
 }
 
-async function importFile(order: ImportOrder, file: FoundFile, { terminal, counts, inTurn }: Under): Promise<void> {
+async function importFile(order: ImportOrder, file: FoundFile, under: Under): Promise<void> {
+  const { terminal, counts } = under
   const told = createToldFaults(file.path, terminal.fault)
   try {
     const isLive = terminal.now() - file.changedAt < LIVE_MS
     let [sessions, faults] = [0, 0]
     for await (const content of contentsOfFile(order.kind, file.path, isLive)) {
       told.take(content.faults)
-      await importSessions(order, file, content, { counts, inTurn })
+      await importSessions(order, file, content, under)
       sessions += content.sessions.length
       faults += content.faults.length
     }
@@ -92,13 +96,14 @@ async function importSessions(
   { kind, dryRun, target, owner }: ImportOrder,
   file: FoundFile,
   { sessions }: FileContent,
-  { counts, inTurn }: Pick<Under, 'counts' | 'inTurn'>,
+  { counts, inTurn, tell }: Under,
 ): Promise<void> {
   const source = `${kind}:${file.path}`.slice(0, 1_024)
   for (const session of sessions) {
     const added = dryRun ? session.stored : await inTurn(session.id, () => upload(target, source, session, owner))
     counts.messages += added
     if (added > 0) counts.sessions++
+    tell(counts.messages)
   }
 }
 

@@ -13,17 +13,23 @@ export function createProgress(terminal: Terminal, files: readonly FoundFile[]) 
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
   const begun = terminal.now()
   let [done, bytes, told] = [0, 0, 0]
+  const tell = (messages: number): void => {
+    const now = terminal.now()
+    if (terminal.progress === undefined || now - told < STEP_MS) return
+    told = now
+    const rate = bytes / Math.max(1, now - begun)
+    const left = Math.ceil((total - bytes) / Math.max(rate, 1e-9) / 1_000)
+    // Before the first file is done, nobody knows how long the rest takes.
+    const speed = bytes === 0 ? '' : `, ${(rate / 1_000).toFixed(1)} MB/s, ${timeText(left)} left`
+    terminal.progress(`${done} of ${files.length} files, ${messages} messages${speed}`)
+  }
   return {
+    /** Also before a file, and within one that has many conversations. */
+    tell,
     done(file: FoundFile, messages: number): void {
       done++
       bytes += file.bytes
-      const now = terminal.now()
-      if (terminal.progress === undefined || now - told < STEP_MS) return
-      told = now
-      const rate = bytes / Math.max(1, now - begun)
-      const left = Math.ceil((total - bytes) / Math.max(rate, 1e-9) / 1_000)
-      const speed = `${(rate / 1_000).toFixed(1)} MB/s`
-      terminal.progress(`${done} of ${files.length} files, ${messages} messages, ${speed}, ${timeText(left)} left`)
+      tell(messages)
     },
     end(): void {
       terminal.progress?.('')

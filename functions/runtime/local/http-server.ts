@@ -72,9 +72,12 @@ function cutUnread(open: Map<ServerResponse, Taken>, now: number): void {
   }
 }
 
+const nextStep = (error: NodeJS.ErrnoException): string =>
+  error.code === 'EADDRINUSE' ? '. Set another PORT, or 0 for any free one' : ''
+
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(new SettingsError(`PORT, HOST: ${error.message}`)))
+    server.once('error', (error) => reject(new SettingsError(`PORT, HOST: ${error.message}${nextStep(error)}`)))
     server.listen(port, host, resolve)
   })
 }

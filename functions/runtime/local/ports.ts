@@ -69,7 +69,7 @@ export function openLocalPorts(
     models: createModels({ settings: settings.modelSettings }),
     clock,
     logger,
-    rebuildHistory: () => rebuildSqliteHistory(rows),
+    rebuildHistory: (tell) => rebuildSqliteHistory(rows, tell),
     close: () => closeAll(merger, database),
   }
 }

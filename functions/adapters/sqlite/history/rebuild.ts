@@ -18,9 +18,12 @@ interface Rebuilt {
 
 /**
  * Rebuilds the history index from the log, some messages at a time. It is safe while the program writes, and searches go on
- * working meanwhile. Documents without a message are removed.
+ * working meanwhile. Documents without a message are removed. `tell` hears how many messages are done.
  */
-export async function rebuildSqliteHistory(dependencies: Dependencies): Promise<Rebuilt> {
+export async function rebuildSqliteHistory(
+  dependencies: Dependencies,
+  tell?: (messages: number) => void,
+): Promise<Rebuilt> {
   const { database, history } = dependencies
   let messages = 0
   for (let after = 0; ;) {
@@ -30,6 +33,7 @@ export async function rebuildSqliteHistory(dependencies: Dependencies): Promise<
     await history.merge()
     messages += numbers.length
     after = last
+    tell?.(messages)
   }
 }
 
