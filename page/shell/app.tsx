@@ -142,8 +142,21 @@ function Welcome() {
         Choose a session, or start a new one. The API is described <a href={href('/docs')}>here</a>.
       </p>
       <p class="quiet keys">
-        <kbd>/</kbd> search <kbd>n</kbd> new session <kbd>j</kbd> <kbd>k</kbd> next and previous session <kbd>c</kbd>{' '}
-        write <kbd>Esc</kbd> stop writing
+        <span>
+          <kbd>/</kbd> search
+        </span>{' '}
+        <span>
+          <kbd>n</kbd> new session
+        </span>{' '}
+        <span>
+          <kbd>j</kbd> <kbd>k</kbd> next and previous session
+        </span>{' '}
+        <span>
+          <kbd>c</kbd> write
+        </span>{' '}
+        <span>
+          <kbd>Esc</kbd> stop writing
+        </span>
       </p>
     </div>
   )
