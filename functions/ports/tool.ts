@@ -4,6 +4,9 @@ import type { HistoryEntries, HistoryFilters } from '../domain/history.ts'
 import type { SessionKey } from '../domain/session.ts'
 import type { Source } from '../domain/source.ts'
 
+/** A call that says that it gets on may take so many times its `timeoutMs`. */
+export const MOST_TIMES = 10
+
 export interface ToolContext extends SessionKey {
   readonly runId: string
   readonly agent: string
@@ -12,6 +15,8 @@ export interface ToolContext extends SessionKey {
   readonly signal: AbortSignal
   /** Milliseconds since 1970. */
   now(): number
+  /** The call gets on: its time begins anew, up to `MOST_TIMES` as long in all. */
+  progressed(): void
   /** Searches within the agent's scope, without the current run. Rejects if search is unavailable. */
   searchHistory(text: string, filters: HistoryFilters, limit: number): Promise<HistoryEntries>
   /** What stands behind `output:<message id>`, within the agent's scope; undefined when there is none. */

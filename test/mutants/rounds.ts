@@ -107,7 +107,7 @@ export const ROUND_MUTANTS = [
       'await raceAbort(running, signal).catch((error: unknown) => late(running, context, error))',
       'await running',
     ],
-    ['a tool gets no signal', '{ ...context, signal }', '{ ...context }'],
+    ['a tool gets no signal', '{ ...context, signal, progressed }', '{ ...context, progressed }'],
     [
       'what a tool throws ends the run',
       '    return failure(error instanceof Error ? error.message : String(error))',

@@ -10,6 +10,7 @@ export function toolContext(given: Partial<ToolContext> = {}): ToolContext {
     toolCallId: 'call-1',
     signal: new AbortController().signal,
     now: () => Date.UTC(2026, 10, 22, 0, 48, 20, 5),
+    progressed: () => undefined,
     searchHistory: async () => ({ entries: [] }),
     readOutput: async () => undefined,
     ...given,

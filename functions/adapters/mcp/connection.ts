@@ -4,6 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { LookupFunction } from 'node:net'
 import type { JsonObject } from '../../domain/json.ts'
 import type { Clock } from '../../ports/clock.ts'
+import { MOST_TIMES } from '../../ports/tool.ts'
 import { guardedFetch } from '../../tools/guarded-fetch.ts'
 import type { ResponseLimits } from '../../tools/guarded-fetch.ts'
 
@@ -38,12 +39,20 @@ export interface ConnectionSettings {
 /** Ends the stream of the call whose request is being sent: the protocol would leave it open when the call is given up. */
 const callSignal = new AsyncLocalStorage<AbortSignal>()
 
+export interface CallOptions {
+  readonly signal: AbortSignal
+  /** Between two notices of progress. */
+  readonly timeoutMs: number
+  /** Told of each notice of progress that the server sends. */
+  readonly progressed?: () => void
+}
+
 /** One MCP server, as this process talks to it. Connects when it is first used, and again after it was lost. */
 export interface McpConnection {
   /** Its tools as it lists them now, or has in the last minute without announcing a change. */
   list(): Promise<readonly Tool[]>
   /** Rejects when the server cannot be reached or refuses. The signal's abort cancels the call at the server, too. */
-  call(tool: string, input: JsonObject, options: { signal: AbortSignal; timeoutMs: number }): Promise<CallToolResult>
+  call(tool: string, input: JsonObject, options: CallOptions): Promise<CallToolResult>
 }
 
 interface Listing {
@@ -81,9 +90,10 @@ export function createConnection(settings: ConnectionSettings): McpConnection {
       })
       return tools
     },
-    async call(tool, input, { signal, timeoutMs }) {
+    async call(tool, input, { signal, timeoutMs, progressed = () => undefined }) {
       // The caller's own limit ends the call first; the package's would otherwise be a minute.
-      const options = { signal, timeout: timeoutMs + MARGIN_MS, onprogress: () => undefined }
+      const timeout = timeoutMs + MARGIN_MS
+      const options = { signal, timeout, resetTimeoutOnProgress: true, onprogress: () => progressed() }
       const attempt = (client: Client) =>
         callSignal.run(signal, () => client.callTool({ name: tool, arguments: input }, options))
       const client = connect()
@@ -175,7 +185,7 @@ function limitsOf(
 ): { readonly limits: ResponseLimits; readonly isBackground: boolean; readonly signal?: AbortSignal | undefined } {
   const asked = body === undefined ? undefined : (JSON.parse(body) as { readonly method?: unknown }).method
   if (method === 'GET' || asked === 'subscriptions/listen') return { limits: STANDING, isBackground: true }
-  const limits = { bytes: RESULT_BYTES, milliseconds: longestMs + 2 * MARGIN_MS }
+  const limits = { bytes: RESULT_BYTES, milliseconds: MOST_TIMES * longestMs + 2 * MARGIN_MS }
   if (asked !== 'tools/call') return { limits: OTHER, isBackground: false }
   return { limits, isBackground: false, signal: callSignal.getStore() }
 }

@@ -257,8 +257,14 @@ async function execute(state: RunState, thread: Thread, row: ToolMessage): Promi
     }
   const tool = thread.tools.get(call.name)
   const reading = { ...ports, reader: store.reader, outputs: store.outputs, sessions: store.sessions }
-  const context = createToolContext(reading, { session: state.session, agent: thread.agent, row, signal })
-  const met = keeper.expect((tool?.timeoutMs ?? 0) + GRACE_MS)
+  const expect = (): (() => void) => keeper.expect((tool?.timeoutMs ?? 0) + GRACE_MS)
+  let met = expect()
+  const progressed = (): void => {
+    met()
+    met = expect()
+  }
+  const at = { session: state.session, agent: thread.agent, row, signal, progressed }
+  const context = createToolContext(reading, at)
   try {
     return await executeCall(tool, call, context)
   } finally {

@@ -4,6 +4,7 @@ import type { HistoryScope } from '../../domain/history.ts'
 import type { Json } from '../../domain/json.ts'
 import type { ToolMessage } from '../../domain/message.ts'
 import type { Session } from '../../domain/session.ts'
+import { MOST_TIMES } from '../../ports/tool.ts'
 import type { Tool, ToolContext, ToolOutput } from '../../ports/tool.ts'
 import { readableOutput } from '../readable-output.ts'
 import { limitTime, raceAbort, withinTime } from '../time-limit.ts'
@@ -33,10 +34,17 @@ export async function executeCall(
   const fault = tool.check?.(input)
   if (fault !== undefined) return failure(fault)
   const timedOut = `${call.name} did not finish within ${tool.timeoutMs / 1_000} s`
-  const { signal, end } = limitTime(context.signal, tool.timeoutMs, () => new DOMException(timedOut, 'TimeoutError'))
+  const limit = limitTime(context.signal, tool.timeoutMs, () => new DOMException(timedOut, 'TimeoutError'))
+  const { signal, end } = limit
+  const last = context.now() + (MOST_TIMES - 1) * tool.timeoutMs
+  const progressed = (): void => {
+    if (context.now() >= last) return
+    limit.restart()
+    context.progressed()
+  }
   try {
     signal.throwIfAborted()
-    const running = tool.execute(input, { ...context, signal })
+    const running = tool.execute(input, { ...context, signal, progressed })
     return outcomeOf(
       call.name,
       await raceAbort(running, signal).catch((error: unknown) => late(running, context, error)),
@@ -115,7 +123,13 @@ async function searchScope(
 export function createToolContext(
   dependencies: Pick<HeldStore, 'sessions' | 'reader' | 'outputs'> &
     Pick<LoopDependencies, 'index' | 'search' | 'clock'>,
-  at: { readonly session: Session; readonly agent: Agent; readonly row: ToolMessage; readonly signal: AbortSignal },
+  at: {
+    readonly session: Session
+    readonly agent: Agent
+    readonly row: ToolMessage
+    readonly signal: AbortSignal
+    readonly progressed: () => void
+  },
 ): ToolContext {
   const { search, clock } = dependencies
   const { session, agent, row } = at
@@ -127,6 +141,7 @@ export function createToolContext(
     toolCallId: row.toolCallId,
     signal: at.signal,
     now: () => clock.now(),
+    progressed: at.progressed,
     async searchHistory(text, filters, limit) {
       const scope = await searchScope(dependencies, agent, session)
       return search({ scope, text, filters: { ...filters, notRun: row.runId }, limit })

@@ -226,3 +226,26 @@ describe('a run with MCP servers', () => {
     await cancelled
   })
 })
+
+test('a call whose server tells of its progress may take longer than its time; one that is silent may not', async () => {
+  const slow = await startMcpServer((one) => {
+    for (const name of ['tells', 'silent'])
+      one.registerTool(name, { inputSchema: z.object({ what: z.string() }) }, async (_input, { mcpReq }) => {
+        const progressToken = mcpReq._meta?.progressToken
+        for (let progress = 1; progress <= 6; progress++) {
+          await new Promise((resolve) => setTimeout(resolve, 400))
+          if (name === 'tells' && progressToken !== undefined)
+            await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, total: 6 } })
+        }
+        return { content: [{ type: 'text', text: 'done' }] }
+      })
+  })
+  closing.push(() => slow.close())
+  const mcp = [serverAt(slow.url, { timeoutMs: 1_500 })]
+  const harness = await loop(mcp, [call('test__tells'), call('test__silent'), { text: 'ok' }])
+  await finish(harness)
+  expect(await resultsOf(harness)).toMatchObject([
+    { status: 'completed', text: 'done' },
+    { status: 'error', text: 'error: test__silent did not finish within 1.5 s' },
+  ])
+})

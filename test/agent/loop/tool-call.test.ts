@@ -18,7 +18,8 @@ function contextOf(signal: AbortSignal): ToolContext {
     agent: 'a',
     toolCallId: 'c',
     signal,
-    now: () => 0,
+    now: () => Date.now(),
+    progressed: () => undefined,
     searchHistory: async () => ({ entries: [] }),
     readOutput: async () => undefined,
   }
@@ -96,4 +97,23 @@ test('a call leaves no timer and no listener behind, however it ends', async () 
   expect(getEventListeners(work.signal, 'abort')).toEqual([])
   // Other timers of this process may have begun or ended meanwhile.
   await eventually(() => expect(timers()).toBeLessThanOrEqual(before))
+})
+
+test('a tool that says that it gets on has its time anew, up to ten times as long', async () => {
+  const working =
+    (steps: number): Tool['execute'] =>
+    async (_, { progressed, signal }) => {
+      for (let step = 0; step < steps; step++) {
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        signal.throwIfAborted()
+        progressed()
+      }
+      return { text: 'done' }
+    }
+  expect(await execute(makeTool('work', working(5), { timeoutMs: 200 }))).toMatchObject({ status: 'completed' })
+  const begun = performance.now()
+  const endless = await execute(makeTool('work', working(1_000), { timeoutMs: 200 }))
+  expect(endless).toEqual({ status: 'error', text: 'error: work did not finish within 0.2 s' })
+  expect(performance.now() - begun).toBeGreaterThan(1_700)
+  expect(performance.now() - begun).toBeLessThan(10_000)
 })

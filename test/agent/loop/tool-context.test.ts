@@ -74,6 +74,7 @@ function contextOf(owner: string | undefined, searchScope: Policies['searchScope
     },
     {
       session,
+      progressed: () => undefined,
       agent: {
         name: 'default',
         model: '',
