@@ -46,7 +46,7 @@ describe('when a conversation is consolidated', () => {
   it('counts steered inputs, and neither failures, empty completions nor what members say', () => {
     const writer = writeLog().run('r').user('one').assistant(callTo('a', '{}')).result(0, 'x').user('steered')
     writer.assistant({ type: 'text', text: 'cut o' }, { type: 'error', code: 'network', text: 'failed' })
-    writer.assistant('').assistant('two')
+    writer.assistant('').assistant('I look', callTo('b', '{}')).result(0, 'y').assistant('two')
     const last = writer.log.at(-1)
     if (last !== undefined) writer.log.push({ ...last, id: `${last.id}0`, agent: 'member', parentToolCallId: 'call_a' })
     expect(conversational(writer.log)).toBe(3)
@@ -132,6 +132,22 @@ describe('what is consolidated', () => {
     ])
     expect(part).not.toContain('SECRET RESULT')
     expect(part).not.toContain('answer 2')
+  })
+
+  it('holds nothing of what members did', () => {
+    const { log } = exchanges(3, 1)
+    const theirs = log
+      .filter(({ runId }) => runId === 'run-0')
+      .map((one) => ({ ...one, id: `${one.id}0`, agent: 'member', parentToolCallId: 'call_a' }))
+    const both = [...log, ...theirs].toSorted((one, other) => (one.id < other.id ? -1 : 1))
+    expect(collect(both, { threshold: 2, keepRecentRatio: 0 })).toEqual(
+      collect(log, { threshold: 2, keepRecentRatio: 0 }),
+    )
+  })
+
+  it('is nothing where only rounds stand before what stays', () => {
+    const { log } = writeLog().run('r').assistant(callTo('a', '{}')).result(0, 'x').assistant('done')
+    expect(collect(log, { threshold: 1, keepRecentRatio: 0 })).toBeUndefined()
   })
 
   it('comes in parts that fit a request, the oldest first, and names what is too long for all of them', () => {

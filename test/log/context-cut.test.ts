@@ -3,7 +3,7 @@ import type { Cut, SessionContext } from '../../functions/domain/context.ts'
 import type { Message } from '../../functions/domain/message.ts'
 import { cutAfterRefusal, cutToFit } from '../../functions/log/context-cut.ts'
 import { replay } from '../../functions/log/replay.ts'
-import { CUT_NOTE, withinContext } from '../../functions/log/request-context.ts'
+import { CUT_NOTE, openingOf, withinContext } from '../../functions/log/request-context.ts'
 import { scaleOf } from '../../functions/log/request-size.ts'
 import { weighMessages } from '../../functions/log/token-weight.ts'
 import { callTo, writeLog } from '../generators/messages.ts'
@@ -64,6 +64,14 @@ describe('a cut', () => {
     expect(request[1]?.role).not.toBe('tool')
   })
 
+  it('is told after the summary', () => {
+    const usage = {} as never
+    const summary = { text: 'so far', through: '0', messages: 1, createdAt: 0, model: '', usage }
+    const cut = { from: '1', kept: [], messages: 1, conversational: 1 }
+    const texts = openingOf({ summary, cut }).flatMap(({ parts }) => parts.map((part) => 'text' in part && part.text))
+    expect(texts).toEqual(['<conversation_summary>\nso far\n</conversation_summary>', CUT_NOTE])
+  })
+
   it('counts what has left, also over several cuts', () => {
     const { log } = runs(30)
     const first = fit(log, 1_500)
@@ -84,9 +92,12 @@ describe('a cut', () => {
     const first = fit(writer.log, 700)
     expect(first.kept.length).toBeGreaterThan(1)
     writer.assistant('done').run('next').user(WORDS.repeat(12))
-    const second = fit(writer.log, 500, { cut: first })
-    expect(second.from >= first.from).toBe(true)
-    expect(weighMessages(sent(writer.log, second))).toBeLessThan(500)
+    for (let room = 100; room <= 1_000; room += 25) {
+      const of = measured(writer.log, { cut: first })
+      const second = cutToFit(of, scaleOf(of), room, NOTHING_OLDER)
+      expect(second === undefined || second.from >= first.from, `${room}`).toBe(true)
+    }
+    expect(weighMessages(sent(writer.log, fit(writer.log, 500, { cut: first })))).toBeLessThan(500)
   })
 
   it('keeps the inputs of the turn that a run without an input goes on with', () => {

@@ -107,5 +107,8 @@ describe('what is loaded of a log (promises R7)', () => {
     writer.run('failed').user('the task').assistant(callTo('a', '{}')).result(0, 'done').run('again')
     const { messages } = load(writer.log, 100, 10, {}, 'again')
     expect(messages.slice(-3)).toEqual(writer.log.slice(-3))
+    writer.run('long').user('the task').assistant(callTo('a', '{}')).result(0, 'some text '.repeat(60))
+    // It takes no room from what was before.
+    expect(load(writer.log, 200, 10, {}, 'again')).toEqual(load(writer.log, 200, 10, {}, 'long'))
   })
 })

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { CONTEXT_MUTANTS } from './context.ts'
 import { DELIVERY_MUTANTS } from './delivery.ts'
 import { DYNAMODB_MUTANTS } from './dynamodb.ts'
 import { HISTORY_MUTANTS, PROJECTION_MUTANTS } from './history.ts'
@@ -58,6 +59,16 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
   {
     mutants: TEAM_MUTANTS,
     suites: [vitest('teams', 'test/agent/team'), vitest('consolidation', 'test/agent/consolidation')],
+  },
+  {
+    mutants: CONTEXT_MUTANTS,
+    suites: [
+      vitest('log', 'test/log', 'test/agent/loop/context'),
+      vitest(
+        'context',
+        ...['consolidation', 'context-budget', 'sources', 'media', 'takeover'].map((name) => `test/agent/${name}`),
+      ),
+    ],
   },
   {
     mutants: SERVING_MUTANTS,
