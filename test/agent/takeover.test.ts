@@ -241,7 +241,8 @@ test.each([
   if (started !== undefined && isStored) {
     const usage = { ...completionOf({ tokens: 10 }).usage }
     const summary = { text: 'so far', through: messages[2]?.id ?? '', messages: 3, createdAt: 1, usage, model: 'm' }
-    await ports.log.recordDecision(started.lease, { number: 0, context: { summary }, notices: [], work: summary })
+    const told = { type: 'context.nearly_full', messages: 3, threshold: 2, after: started.lease.head ?? '' } as const
+    await ports.log.recordDecision(started.lease, { number: 0, context: { summary }, notices: [told], work: summary })
   }
   ahead += 61_000
   await worker.serve(key)
@@ -251,6 +252,8 @@ test.each([
   const session = await ports.sessions.read(key)
   expect(session?.totals.byAgent['summary']?.totalTokens).toBe(10)
   expect(session?.summary?.messages).toBe(3)
+  const { notices = [] } = (await ports.reader.run(key, runId)) ?? {}
+  expect(notices.filter(({ type }) => type === 'context.nearly_full')).toHaveLength(1)
   await expect(service.context(session ?? never(), undefined)).resolves.toMatchObject({ summary: { text: 'so far' } })
 })
 
