@@ -17,20 +17,30 @@ type Value = string | number
 /** Greater than every ULID. */
 const AFTER_ALL_IDS = '~'
 
-/** Characters of messages. To read more holds up the event loop: others get their turn before whoever reads them goes on. */
+/** Characters of messages. To read more holds up the event loop. */
 const LARGE = 256 * 1024
 
 /** Reads sessions' logs, on SQLite. A deleted session reads like one that never was. */
 export function createSqliteLogReader({ database }: { database: Database }): LogReader {
   /** Reads the session of this number, or returns `absent` if there is no such session. */
-  const read = async <Result>(key: SessionKey, absent: Result, work: (session: number) => Result): Promise<Result> =>
+  const readNow = <Result>(key: SessionKey, absent: Result, work: (session: number) => Result): Result =>
     snapshot(database, () => {
       const row = findLiveSession(database, key)
       return row === undefined ? absent : work(row.number)
     })
+  const read = async <Result>(...given: Parameters<typeof readNow<Result>>): Promise<Result> => readNow(...given)
+  /** An embedded store never yields to the event loop by itself: after a large read, others get their turn. */
+  let turn: Promise<void> | undefined
+  async function afterLarge(messages: readonly Message[]): Promise<void> {
+    if (messages.reduce((sum, message) => sum + messageLength(message), 0) <= LARGE) return
+    turn = nextTurn().then(() => (turn = undefined))
+    await turn
+  }
   return {
     async messages(key, query) {
-      const page = await read(key, { messages: [], more: false }, (session) => readMessages(database, session, query))
+      const absent = { messages: [], more: false }
+      while (turn !== undefined) await turn
+      const page = readNow(key, absent, (session) => readMessages(database, session, query))
       await afterLarge(page.messages)
       return page
     },
@@ -38,7 +48,8 @@ export function createSqliteLogReader({ database }: { database: Database }): Log
     sources: (key, query) =>
       read(key, { numbered: [], more: false }, (session) => readNumbers(database, session, query)),
     async message(key, id) {
-      const message = await read(key, undefined, (session) => findMessage(database, session, id))
+      while (turn !== undefined) await turn
+      const message = readNow(key, undefined, (session) => findMessage(database, session, id))
       if (message !== undefined) await afterLarge([message])
       return message
     },
@@ -47,11 +58,6 @@ export function createSqliteLogReader({ database }: { database: Database }): Log
     queued: (key, limit = -1) => read(key, [], (session) => queuedRuns(database, session, limit).map(({ run }) => run)),
     steering: (key, limit) => read(key, [], (session) => steeringRuns(database, session, limit)),
   }
-}
-
-/** An embedded store never yields to the event loop by itself. */
-async function afterLarge(messages: readonly Message[]): Promise<void> {
-  if (messages.reduce((sum, message) => sum + messageLength(message), 0) > LARGE) await nextTurn()
 }
 
 function readMessages(
