@@ -1,4 +1,5 @@
 import type { RunEvent } from '../../functions/domain/events.ts'
+import type { ModelRequest } from '../../functions/domain/model-request.ts'
 import type { SessionKey } from '../../functions/domain/session.ts'
 import type { Logger } from '../../functions/ports/logger.ts'
 import { checkConversation } from './conversation.ts'
@@ -204,6 +205,10 @@ function createProgramOf(
       if ('value' in outcome) index.observe(call, sessionIn(args))
     })
   const { names: _, ...objects } = outputs
+  const check = (request: ModelRequest): void => {
+    // After days idempotency keys are forgotten, and what was repeated is said twice.
+    if (harness.timeline.slept() === 0) checkConversation(sessions, request)
+  }
   const sent = over('queue', { send: queue.send })
   const ports = {
     sessions: over('sessions', raw.sessions),
@@ -223,7 +228,7 @@ function createProgramOf(
     outputs: over('outputs', objects),
     index: over('index', index.searched),
     queue: { ...sent, consume: queue.consume },
-    models: createModels(harness, process, effects, (request) => checkConversation(sessions, request)),
+    models: createModels(harness, process, effects, check),
     clock,
     logger: createLogger(harness, process),
   }

@@ -18,6 +18,8 @@ import type { Harness } from './harness.ts'
 
 /** Within so much virtual time after the last fault everything has come to rest. */
 const REST_MS = 20 * 60_000
+/** What each run needs to be given up where whoever takes it up dies: three leases have to end. */
+const GIVEN_UP_MS = 5 * 60_000
 /** A cancel takes effect in this time where only models and tools misbehave. */
 const CANCEL_MS = 3_000
 /** A session whose hint is lost is found in this time, with whatever cannot be deleted before it. */
@@ -132,7 +134,9 @@ function checkTime(harness: Harness, { all }: Sessions, others: string): void {
       if (now <= until || seen.header?.status !== 'live') continue
       must('a cancel takes effect in its time', seen.header.activeRun !== runId, `${runId} of ${key.session}`)
     }
-  if (now <= quietAt + REST_MS) return
+  const isPoisoned = faults.some((fault) => fault.type === 'poison')
+  const runs = isPoisoned ? all.reduce((count, { seen }) => count + seen.runs.length, 0) : 0
+  if (now <= quietAt + REST_MS + runs * GIVEN_UP_MS) return
   const restless = all.map((watch) => unrest(watch, harness.timeline.now())).filter((why) => why !== undefined)
   throw new Violation('everything comes to rest', restless.length > 0 ? restless.join(', ') : others)
 }
