@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { acceptRun } from '../../../functions/agent/intake/accept-run.ts'
+import type { AcceptDependencies } from '../../../functions/agent/intake/accept-run.ts'
+import type { Session } from '../../../functions/domain/session.ts'
+import type { NewRun } from '../../../functions/ports/run-inbox.ts'
+
+const SESSION = { tenant: 'default', session: 's1', agent: 'default' } as Session
+const RUN = {} as NewRun
+
+/** What becomes of an accepted run: who is told of it, and what is logged. */
+async function accept(
+  accepted: { readonly repeated?: boolean; readonly started?: object },
+  { here, fails = false }: { readonly here: boolean; readonly fails?: boolean },
+): Promise<string[]> {
+  const told: string[] = []
+  const work = (name: string) => async (): Promise<void> => {
+    told.push(name)
+    if (fails) throw new Error('no')
+  }
+  const dependencies = {
+    agents: new Map(),
+    inbox: { enqueue: async () => ({ runId: 'r', repeated: false, ...accepted }) },
+    queue: { send: work('hint') },
+    worker: {
+      serve: work('serve'),
+      serveStarted: () => ({ done: work('serveStarted')(), ended: Promise.resolve(undefined) }),
+      idle: async () => undefined,
+    },
+    logger: {
+      info: () => undefined,
+      warn: () => undefined,
+      error: (_: string, error: Error) => told.push(error.message),
+    },
+  } as unknown as AcceptDependencies
+  expect(await acceptRun(dependencies, SESSION, RUN, { here })).toMatchObject({ runId: 'r' })
+  await new Promise((resolve) => setImmediate(resolve))
+  return told
+}
+
+test.each([false, true])(
+  'somebody is told of a queued input, also when it is repeated (%s): its first hint may be lost',
+  async (repeated) => {
+    expect(await accept({ repeated }, { here: false })).toEqual(['hint'])
+    expect(await accept({ repeated }, { here: true })).toEqual(['serve'])
+  },
+)
+
+test('a run that was started here is executed here', async () => {
+  expect(await accept({ started: {} }, { here: true })).toEqual(['serveStarted'])
+})
+
+test('what fails after the input was accepted is logged, and is no failure of the caller', async () => {
+  expect(await accept({}, { here: false, fails: true })).toEqual(['hint', 'no'])
+  expect(await accept({}, { here: true, fails: true })).toEqual(['serve', 'no'])
+  expect(await accept({ started: {} }, { here: true, fails: true })).toEqual(['serveStarted', 'no'])
+})
