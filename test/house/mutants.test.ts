@@ -1,4 +1,5 @@
-import { resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { LISTS, missingIn } from '../mutants/mutants.ts'
 
@@ -12,4 +13,10 @@ test('what each mutant changes stands in the tree, exactly once', () => {
 test('each mutant has a name of its own, and changes something', () => {
   expect(new Set(ALL.map(({ name }) => name)).size).toBe(ALL.length)
   expect(ALL.filter(({ from, to }) => from === to)).toEqual([])
+})
+
+test('what noticed a mutant is said of mutants that are listed', () => {
+  const answers = readFileSync(join(ROOT, 'test/mutants/answers.txt'), 'utf8').trim().split('\n')
+  const names = new Set(ALL.map(({ name }) => name))
+  expect(answers.map((line) => line.split(' | ')[0] ?? '').filter((name) => !names.has(name))).toEqual([])
 })
