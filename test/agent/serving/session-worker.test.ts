@@ -78,6 +78,7 @@ test('a worker that was told to stop begins nothing', async () => {
   })
   await harness.worker.serve(harness.key)
   expect(harness.requests).toEqual([])
+  expect(await harness.ports.lease.look(harness.key)).toMatchObject({ queued: 1 })
 })
 
 test('whoever has lost a lease leaves the session to the others: what it had begun may go on here', async () => {
