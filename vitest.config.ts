@@ -3,6 +3,8 @@ import { shared } from './vitest.shared.config.ts'
 
 /** Suites that leave nothing behind in their process: they share one, for to load the program anew takes longer than they do. */
 const SHARING = ['test/{access,agent,domain,history,http,log,search}/**/*.test.ts']
+/** Its seeds decide everything but when a module is loaded: Node itself does that at once, where Vitest asks another process. */
+const SIMULATOR = 'test/simulator/*.test.ts'
 const OTHERS_RUN = ['test/**/*.engine.test.ts', 'test/**/*.crash.test.ts', 'test/**/*.browser.test.ts']
 
 export default defineConfig({
@@ -11,7 +13,16 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...OTHERS_RUN, ...SHARING] },
+        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...OTHERS_RUN, ...SHARING, SIMULATOR] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'simulator',
+          include: [SIMULATOR],
+          exclude: OTHERS_RUN,
+          experimental: { viteModuleRunner: false },
+        },
       },
       { extends: true, test: { name: 'sharing', include: SHARING, exclude: OTHERS_RUN, isolate: false } },
     ],

@@ -5,6 +5,7 @@ import { checkIndex } from './check-index.ts'
 import { checkRest, unrest } from './rest.ts'
 import type { ProgramPorts } from './program.ts'
 import type { Fault, Script } from './script.ts'
+import { loadLateModules } from './loaded-first.ts'
 import { createServers, SWEEPS_MS } from './servers.ts'
 import { noteWaiting, watchSessions } from './sessions.ts'
 import type { Sessions } from './sessions.ts'
@@ -49,6 +50,7 @@ export async function simulate(
   script: Script,
   { openStore, keepTrace, plant = (ports) => ports }: Options,
 ): Promise<Result> {
+  await loadLateModules()
   const harness = createHarness(script, keepTrace)
   enterHarness(harness)
   const outputs = createMemoryOutputs()
