@@ -1,5 +1,5 @@
-import { checkApp } from '../channels/slack/check-app.ts'
-import { slackManifest } from '../channels/slack/manifest.ts'
+import { checkApp } from '../channels/slack/installing/check-app.ts'
+import { slackManifest } from '../channels/slack/installing/manifest.ts'
 import { runCommand, UsageError } from '../runtime/command.ts'
 import { readSettings } from '../runtime/config.ts'
 

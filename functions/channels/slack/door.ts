@@ -1,8 +1,8 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Door } from '../../ports/door.ts'
 import type { Logger } from '../../ports/logger.ts'
-import { readRequest } from './requests.ts'
-import { SlackBusy, SlackRefusal, SlackSilence } from './slack-error.ts'
+import { readRequest } from './arriving/requests.ts'
+import { SlackBusy, SlackRefusal, SlackSilence } from './api/slack-error.ts'
 
 export interface DoorDependencies {
   readonly clock: Clock

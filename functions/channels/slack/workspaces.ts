@@ -1,5 +1,5 @@
 import type { SlackSettings } from './settings.ts'
-import type { SlackApi } from './web-api.ts'
+import type { SlackApi } from './api/web-api.ts'
 
 /** A workspace in which the bot is installed. */
 export interface Workspace {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { checkApp } from '../../../functions/channels/slack/check-app.ts'
-import { SCOPES, slackManifest } from '../../../functions/channels/slack/manifest.ts'
+import { checkApp } from '../../../functions/channels/slack/installing/check-app.ts'
+import { SCOPES, slackManifest } from '../../../functions/channels/slack/installing/manifest.ts'
 import { BOT_TOKEN, startSlackServer } from '../../slack-server/slack-server.ts'
 import type { SlackServer } from '../../slack-server/slack-server.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRateLimits } from '../../../functions/channels/slack/rate-limits.ts'
+import { createRateLimits } from '../../../functions/channels/slack/api/rate-limits.ts'
 
 const open = () => {
   const time = { now: 1_000_000 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
-import { listenOnSocket } from '../../../functions/channels/slack/socket-mode.ts'
+import { listenOnSocket } from '../../../functions/channels/slack/arriving/socket-mode.ts'
 import { startSocketServer } from '../../slack-server/socket-server.ts'
 import type { SocketServer } from '../../slack-server/socket-server.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { pieceEnd, renderPiece } from '../../../functions/channels/slack/split-markdown.ts'
+import { pieceEnd, renderPiece } from '../../../functions/channels/slack/replying/split-markdown.ts'
 
 /** The text in pieces as they are posted, and where each begins. */
 function split(text: string): { readonly from: number; readonly to: number; readonly shown: string }[] {

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import type { Work } from '../../delivery/channel.ts'
-import type { JsonObject } from '../../domain/json.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Work } from '../../../delivery/channel.ts'
+import type { JsonObject } from '../../../domain/json.ts'
+import type { Clock } from '../../../ports/clock.ts'
 import { isUncertain, readState, stateJson } from './reply-state.ts'
 import type { PartState, ReplyState, Target } from './reply-state.ts'
-import { isRefusal, SlackBusy, SlackRefusal, SlackSilence } from './slack-error.ts'
-import { threadMessages } from './thread-messages.ts'
-import type { ThreadMessage } from './thread-messages.ts'
-import type { SlackApi } from './web-api.ts'
-import type { Workspace } from './workspaces.ts'
+import { isRefusal, SlackBusy, SlackRefusal, SlackSilence } from '../api/slack-error.ts'
+import { threadMessages } from '../arriving/thread-messages.ts'
+import type { ThreadMessage } from '../arriving/thread-messages.ts'
+import type { SlackApi } from '../api/web-api.ts'
+import type { Workspace } from '../workspaces.ts'
 
 /** How often something is tried whose outcome nobody knows, and milliseconds before it is tried again, doubled each time. */
 const ATTEMPTS = 5

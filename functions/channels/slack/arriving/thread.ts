@@ -1,4 +1,4 @@
-import type { SessionKey } from '../../domain/session.ts'
+import type { SessionKey } from '../../../domain/session.ts'
 
 /** A thread of a workspace: one session. A direct message or a mention outside of a thread begins one of its own `ts`. */
 export interface Thread {

@@ -1,6 +1,6 @@
-import { guardedFetch } from '../../tools/guarded-fetch.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { guardedFetch } from '../../../tools/guarded-fetch.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Json, JsonObject } from '../../../domain/json.ts'
 import { createRateLimits } from './rate-limits.ts'
 import { SlackBusy, SlackRefusal, SlackSilence } from './slack-error.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../domain/json.ts'
+import type { JsonObject } from '../../../domain/json.ts'
 import { feedbackBlock, withBlock } from './blocks.ts'
 import type { OpenPart } from './live-stream.ts'
 import { MOST_PARTS } from './live-stream.ts'
@@ -6,9 +6,9 @@ import { addPart, changePart, hashOf, postOnce } from './reply.ts'
 import type { MessageType, Reply } from './reply.ts'
 import type { ReplyDependencies } from './reply.ts'
 import type { ReplyState } from './reply-state.ts'
-import { isRefusal, SlackRefusal, SlackSilence } from './slack-error.ts'
+import { isRefusal, SlackRefusal, SlackSilence } from '../api/slack-error.ts'
 import { pieceEnd, renderPiece } from './split-markdown.ts'
-import { threadMessages } from './thread-messages.ts'
+import { threadMessages } from '../arriving/thread-messages.ts'
 
 export interface Finishing extends ReplyDependencies {
   readonly reply: Reply

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import type { Clock } from '../../ports/clock.ts'
-import type { Logger } from '../../ports/logger.ts'
-import { refusedAddress } from '../../tools/allowed-hosts.ts'
-import type { SlackApi } from './web-api.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Logger } from '../../../ports/logger.ts'
+import { refusedAddress } from '../../../tools/allowed-hosts.ts'
+import type { SlackApi } from '../api/web-api.ts'
 
 /** Milliseconds without a message after which a connection counts as dead: Slack's own pings are not shown to programs. */
 const QUIET_MS = 900_000

@@ -1,10 +1,10 @@
 import { createSlackDownloads, createSlackUpload } from './file-transfer.ts'
 import type { SlackDownloads } from './file-transfer.ts'
-import type { SlackSettings } from './settings.ts'
+import type { SlackSettings } from '../settings.ts'
 import { createSlackApi } from './web-api.ts'
 import type { SlackApi, SlackApiDependencies } from './web-api.ts'
-import { createWorkspaces } from './workspaces.ts'
-import type { Workspaces } from './workspaces.ts'
+import { createWorkspaces } from '../workspaces.ts'
+import type { Workspaces } from '../workspaces.ts'
 
 /** What a process shares of Slack: one count of its calls, and what it knows of the workspaces. */
 export interface SlackConnection {

@@ -1,5 +1,5 @@
-import type { Rating } from '../../domain/feedback.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import type { Rating } from '../../../domain/feedback.ts'
+import type { Json, JsonObject } from '../../../domain/json.ts'
 import { escaped } from './text.ts'
 
 /** What a button stands for; its value names the run, and the call where there is one. */

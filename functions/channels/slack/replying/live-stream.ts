@@ -1,13 +1,13 @@
-import type { Json } from '../../domain/json.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Logger } from '../../ports/logger.ts'
+import type { Json } from '../../../domain/json.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Logger } from '../../../ports/logger.ts'
 import type { Progress, Task } from './progress.ts'
 import { addPart } from './reply.ts'
 import type { Reply } from './reply.ts'
 import type { Target } from './reply-state.ts'
-import { isRefusal, SlackBusy, SlackRefusal, SlackSilence } from './slack-error.ts'
+import { isRefusal, SlackBusy, SlackRefusal, SlackSilence } from '../api/slack-error.ts'
 import { isDecided, pieceEnd, renderPiece, startOfPiece, SURE } from './split-markdown.ts'
-import type { SlackApi } from './web-api.ts'
+import type { SlackApi } from '../api/web-api.ts'
 
 /** Messages of a reply; a longer answer goes on in a file. */
 export const MOST_PARTS = 5

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { isRefusal } from './slack-error.ts'
+import { isRefusal } from '../api/slack-error.ts'
 import type { Thread } from './thread.ts'
-import type { SlackApi } from './web-api.ts'
+import type { SlackApi } from '../api/web-api.ts'
 
 /** Messages of a page, and pages that are read at most. */
 const PAGE = 200

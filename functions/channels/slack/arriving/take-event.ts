@@ -1,15 +1,15 @@
-import type { RunLease } from '../../ports/run-lease.ts'
-import type { AgentService } from '../../agent/intake/agent-service.ts'
+import type { RunLease } from '../../../ports/run-lease.ts'
+import type { AgentService } from '../../../agent/intake/agent-service.ts'
 import type { AcceptMessageDependencies } from './accept-message.ts'
 import { acceptMessage, isForBot } from './accept-message.ts'
-import { plain } from './blocks.ts'
+import { plain } from '../replying/blocks.ts'
 import { readEvent } from './event.ts'
 import type { SlackEvent, SlackMessage } from './event.ts'
-import { isAllowed } from './settings.ts'
+import { isAllowed } from '../settings.ts'
 import { sessionOf } from './thread.ts'
 import { threadMessages } from './thread-messages.ts'
-import type { SlackApi } from './web-api.ts'
-import type { Workspace, Workspaces } from './workspaces.ts'
+import type { SlackApi } from '../api/web-api.ts'
+import type { Workspace, Workspaces } from '../workspaces.ts'
 
 export interface TakeEventDependencies extends AcceptMessageDependencies {
   readonly api: Pick<SlackApi, 'call'>

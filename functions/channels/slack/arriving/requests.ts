@@ -1,5 +1,5 @@
-import type { Clock } from '../../ports/clock.ts'
-import type { Refusal } from '../../ports/door.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Refusal } from '../../../ports/door.ts'
 import { isSigned } from './signature.ts'
 
 /** Bytes. What Slack sends of an event is far smaller. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { JsonObject } from '../../domain/json.ts'
+import type { JsonObject } from '../../../domain/json.ts'
 
 /** One message of the reply. Without a `ts`, it was intended, and nobody knows what came of it. */
 const part = z.object({

@@ -1,4 +1,4 @@
-import { guardedFetch } from '../../tools/guarded-fetch.ts'
+import { guardedFetch } from '../../../tools/guarded-fetch.ts'
 import { SlackSilence } from './slack-error.ts'
 import type { SlackApiDependencies } from './web-api.ts'
 

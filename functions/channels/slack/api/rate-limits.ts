@@ -1,4 +1,4 @@
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../../ports/clock.ts'
 
 /** Calls a minute that Slack takes of each method and workspace, by its tiers; those of `postMessage` count by channel. */
 const PER_MINUTE: { readonly [method: string]: number } = {

@@ -1,6 +1,6 @@
-import { guardedFetch } from '../../tools/guarded-fetch.ts'
+import { guardedFetch } from '../../../tools/guarded-fetch.ts'
 import { SCOPES } from './manifest.ts'
-import { signatureOf } from './signature.ts'
+import { signatureOf } from '../arriving/signature.ts'
 
 const LIMITS = { bytes: 1_000_000, milliseconds: 10_000 } as const
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
-import type { NewDelivery } from '../../domain/delivery.ts'
-import { ULID_PATTERN } from '../../domain/ids.ts'
-import type { JsonObject } from '../../domain/json.ts'
+import type { NewDelivery } from '../../../domain/delivery.ts'
+import { ULID_PATTERN } from '../../../domain/ids.ts'
+import type { JsonObject } from '../../../domain/json.ts'
 
 /** The kind of deliveries that record who pressed a button, and when; each is done once. */
 const ACTION_KIND = 'slack-action'

@@ -1,6 +1,6 @@
-import type { IncomingPart } from '../../agent/intake/agent-service.ts'
+import type { IncomingPart } from '../../../agent/intake/agent-service.ts'
 import type { SlackFile } from './event.ts'
-import type { SlackDownloads } from './file-transfer.ts'
+import type { SlackDownloads } from '../api/file-transfer.ts'
 
 /** Bytes of one file that a channel brings. */
 const MOST_BYTES = 20_000_000

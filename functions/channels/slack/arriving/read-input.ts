@@ -1,13 +1,13 @@
-import type { IncomingPart } from '../../agent/intake/agent-service.ts'
-import type { Session } from '../../domain/session.ts'
-import type { Logger } from '../../ports/logger.ts'
+import type { IncomingPart } from '../../../agent/intake/agent-service.ts'
+import type { Session } from '../../../domain/session.ts'
+import type { Logger } from '../../../ports/logger.ts'
 import type { SlackMessage } from './event.ts'
-import type { SlackDownloads } from './file-transfer.ts'
+import type { SlackDownloads } from '../api/file-transfer.ts'
 import { readFiles } from './files.ts'
-import { unescaped, withoutMention } from './text.ts'
+import { unescaped, withoutMention } from '../replying/text.ts'
 import { threadMessages } from './thread-messages.ts'
-import type { SlackApi } from './web-api.ts'
-import type { Workspace } from './workspaces.ts'
+import type { SlackApi } from '../api/web-api.ts'
+import type { Workspace } from '../workspaces.ts'
 
 /** Characters of the messages before the first mention; the newest are kept. */
 const MOST_CONTEXT = 40_000
