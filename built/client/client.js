@@ -1,5 +1,5 @@
 import { followEvents } from './follow.js';
-import { problemOf } from './problem.js';
+import { expectType, problemOf } from './problem.js';
 /** Requests of which the API must know that they are one, however often they are sent. */
 const newKey = () => globalThis.crypto.randomUUID();
 const ASYNC = { prefer: 'respond-async' };
@@ -10,7 +10,7 @@ const pathOf = (session) => `/v1/sessions/${encodeURIComponent(session)}`;
  */
 export function createClient(options) {
     const send = sender(options);
-    const json = async (method, path, call = {}) => (await (await send(method, path, call)).json());
+    const json = async (method, path, call = {}) => (await (await expectType(await send(method, path, call), 'application/json')).json());
     return { ...sessionRequests(json), ...logRequests(send, json), ...runRequests(send, json), ...queries(json) };
 }
 const sessionRequests = (json) => ({
@@ -30,7 +30,7 @@ const logRequests = (send, json) => ({
         signal,
     }),
     /** The log as the lines or the page of its format; the body is read as it comes. */
-    exportSession: (session, query = {}, { signal } = {}) => send('GET', `${pathOf(session)}/export`, { query, signal }),
+    exportSession: async (session, query = {}, { signal } = {}) => expectType(await send('GET', `${pathOf(session)}/export`, { query, signal }), query.format === 'markdown' ? 'text/markdown' : 'application/x-ndjson'),
 });
 const queries = (json) => ({
     readContext: (session, rest = {}) => json('GET', `${pathOf(session)}/context`, rest),

@@ -1,4 +1,4 @@
-import { ApiProblem } from './problem.js';
+import { ApiProblem, expectType } from './problem.js';
 import { sentEvents } from './sse.js';
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;
@@ -19,7 +19,7 @@ export async function* followEvents(open, options) {
     while (!gone()) {
         let reason = 'the stream ended before the run did';
         try {
-            const response = await open({ run, after }, signal);
+            const response = await expectType(await open({ run, after }, signal), 'text/event-stream');
             for await (const { id, data } of sentEvents(response.body ?? new ReadableStream())) {
                 failures = 0;
                 const event = JSON.parse(data);

@@ -11,3 +11,5 @@ export declare class ApiProblem extends Error {
 }
 /** Reads what a response that is not `ok` says. */
 export declare function problemOf(response: Response): Promise<ApiProblem>;
+/** Returns an `ok` response of this type. Throws `unexpected_response` where something else than the API has responded. */
+export declare function expectType(response: Response, type: string): Promise<Response>;

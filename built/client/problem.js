@@ -23,6 +23,12 @@ export async function problemOf(response) {
     const problem = type.startsWith('application/problem+json') ? JSON.parse(text) : foreign(response, text);
     return new ApiProblem(problem, Number.isFinite(seconds) ? seconds * 1000 : undefined);
 }
+/** Returns an `ok` response of this type. Throws `unexpected_response` where something else than the API has responded. */
+export async function expectType(response, type) {
+    if ((response.headers.get('content-type') ?? '').startsWith(type))
+        return response;
+    throw new ApiProblem(foreign(response, await response.text()), undefined);
+}
 /** Something between the client and the API has responded. */
 const foreign = (response, text) => ({
     type: 'urn:tooltrail:problem:unexpected_response',

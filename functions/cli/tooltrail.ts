@@ -278,9 +278,9 @@ function lineOf(error: unknown): string | undefined {
 
 /** What to do about a refusal, where its text does not say. */
 function nextStep({ code, status }: ApiProblem): string {
-  if (status === 401) return ' Give a key with --key or TOOLTRAIL_KEY.'
+  if (status === 401) return '; give one with --key or TOOLTRAIL_KEY'
   if (code === 'not_found') return '. See what is wrong: tooltrail doctor. What there is: tooltrail sessions'
   if (code === 'session_not_found') return '. List them: tooltrail sessions'
-  if (code === 'unexpected_response') return ' Check the address: tooltrail doctor'
+  if (code === 'unexpected_response') return '. Check the address: tooltrail doctor'
   return ''
 }

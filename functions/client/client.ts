@@ -18,7 +18,7 @@ import type {
 } from './api-types.ts'
 import { followEvents } from './follow.ts'
 import type { FollowedEvent, FollowOptions } from './follow.ts'
-import { problemOf } from './problem.ts'
+import { expectType, problemOf } from './problem.ts'
 
 export interface ClientOptions {
   /** Where the API is, such as `http://127.0.0.1:3000`: what precedes `/v1`. */
@@ -53,7 +53,7 @@ const pathOf = (session: string): string => `/v1/sessions/${encodeURIComponent(s
 export function createClient(options: ClientOptions) {
   const send = sender(options)
   const json: Json = async <Result>(method: string, path: string, call: Call = {}) =>
-    (await (await send(method, path, call)).json()) as Result
+    (await (await expectType(await send(method, path, call), 'application/json')).json()) as Result
   return { ...sessionRequests(json), ...logRequests(send, json), ...runRequests(send, json), ...queries(json) }
 }
 
@@ -87,8 +87,11 @@ const logRequests = (send: Send, json: Json) => ({
       signal,
     }),
   /** The log as the lines or the page of its format; the body is read as it comes. */
-  exportSession: (session: string, query: Queries['exportSession'] = {}, { signal }: Options = {}) =>
-    send('GET', `${pathOf(session)}/export`, { query, signal }),
+  exportSession: async (session: string, query: Queries['exportSession'] = {}, { signal }: Options = {}) =>
+    expectType(
+      await send('GET', `${pathOf(session)}/export`, { query, signal }),
+      query.format === 'markdown' ? 'text/markdown' : 'application/x-ndjson',
+    ),
 })
 
 const queries = (json: Json) => ({

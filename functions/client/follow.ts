@@ -1,5 +1,5 @@
 import type { RunEvent } from './api-types.ts'
-import { ApiProblem } from './problem.ts'
+import { ApiProblem, expectType } from './problem.ts'
 import { sentEvents } from './sse.ts'
 
 const FIRST_WAIT_MS = 250
@@ -45,7 +45,7 @@ export async function* followEvents(
   while (!gone()) {
     let reason: unknown = 'the stream ended before the run did'
     try {
-      const response = await open({ run, after }, signal)
+      const response = await expectType(await open({ run, after }, signal), 'text/event-stream')
       for await (const { id, data } of sentEvents(response.body ?? new ReadableStream())) {
         failures = 0
         const event = JSON.parse(data) as RunEvent

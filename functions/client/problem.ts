@@ -28,6 +28,12 @@ export async function problemOf(response: Response): Promise<ApiProblem> {
   return new ApiProblem(problem, Number.isFinite(seconds) ? seconds * 1000 : undefined)
 }
 
+/** Returns an `ok` response of this type. Throws `unexpected_response` where something else than the API has responded. */
+export async function expectType(response: Response, type: string): Promise<Response> {
+  if ((response.headers.get('content-type') ?? '').startsWith(type)) return response
+  throw new ApiProblem(foreign(response, await response.text()), undefined)
+}
+
 /** Something between the client and the API has responded. */
 const foreign = (response: Response, text: string): Problem => ({
   type: 'urn:tooltrail:problem:unexpected_response',

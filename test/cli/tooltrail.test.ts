@@ -201,7 +201,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     [['show', '..'], 1, /^there is nothing at this address.* tooltrail doctor\. What there is: tooltrail sessions\n$/],
     [['sessions', '--owner', 'nobody'], 0, 'No session fits. All of them: tooltrail sessions\n'],
     [['chat', 'fail model'], 1, /^provider_error: the demo model was asked to fail\nThe run ended as failed\. /],
-    [['--key', 'tt_wrong', 'sessions'], 1, /Give a key with --key or TOOLTRAIL_KEY\.\n$/],
+    [['--key', 'tt_wrong', 'sessions'], 1, /this API key is not known; give one with --key or TOOLTRAIL_KEY\n$/],
     [['chat'], 1, 'There is no input. Give a text: tooltrail chat -p "…"\n'],
     [['chat', '--session', 'nobody', 'hi'], 1, NOBODY],
     [['chat', '--agent', 'nobody', 'hi'], 1, /nobody/],

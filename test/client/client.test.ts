@@ -145,6 +145,19 @@ describe('the client', () => {
     await expect(client.readSession('s')).rejects.toMatchObject({ code: 'unexpected_response', status: 502 })
   })
 
+  test('says that what responded is not the API, and asks it for nothing more', async () => {
+    let requests = 0
+    const fetch = async (): Promise<Response> => {
+      requests++
+      return new Response('<h1>Hello</h1>', { headers: { 'content-type': 'text/html' } })
+    }
+    const client = createClient({ url: 'http://localhost:3000', fetch })
+    await expect(client.readSession('s')).rejects.toMatchObject({ code: 'unexpected_response', status: 200 })
+    const followed = collect(client.streamMessage('s', { content: 'hi' }))
+    await expect(followed).rejects.toMatchObject({ code: 'unexpected_response', status: 200 })
+    expect(requests).toBe(2)
+  })
+
   test('sends its key', async () => {
     harness = await openHttpHarness()
     const { authorization } = await harness.key()
