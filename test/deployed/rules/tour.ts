@@ -91,6 +91,20 @@ export function declareTour(system: () => System): void {
     const document = await fetch(new URL(link, page.url))
     expect(await document.json()).toMatchObject({ openapi: '3.1.0' })
   })
+
+  test('the page is served below the address of the API, at every address of its views, with its script', async () => {
+    const { client } = system()
+    for (const path of ['/', '/sessions/tour', '/search']) {
+      const page = await fetch(`${client.url}${path}`)
+      expect([page.status, page.headers.get('content-type')]).toStrictEqual([200, 'text/html; charset=utf-8'])
+      expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+      const html = await page.text()
+      const [, base = ''] = /<base href="([^"]+)"/.exec(html) ?? []
+      const [, script = ''] = /<script[^>]* src="([^"]+)"/.exec(html) ?? []
+      const code = await fetch(new URL(script, new URL(base, page.url)))
+      expect([code.status, code.headers.get('content-type')]).toStrictEqual([200, 'text/javascript; charset=utf-8'])
+    }
+  })
 }
 
 interface Arrival {
