@@ -4,7 +4,7 @@ import { PNG } from '../../fixtures/png.ts'
 import { completionOf, makeTool } from '../../agent/harness.ts'
 import { expectJson, heldTurn, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
-import { openAiClient, refusal } from './openai-client.ts'
+import { logOf, openAiClient, refusal, sessionsOf } from './openai-client.ts'
 
 type Messages = OpenAI.ChatCompletionMessageParam[]
 
@@ -22,17 +22,8 @@ const weather = {
   type: 'function',
   function: { name: 'weather', description: 'The weather', parameters: { type: 'object', properties: {} } },
 } as const
-const log = async (session: string): Promise<Record<string, unknown>[]> =>
-  (
-    await expectJson<{ data: Record<string, unknown>[] }>(
-      harness,
-      200,
-      'GET',
-      `/v1/sessions/${session}/messages?limit=100`,
-    )
-  ).data
-const sessions = async (): Promise<Record<string, unknown>[]> =>
-  (await expectJson<{ data: Record<string, unknown>[] }>(harness, 200, 'GET', '/v1/sessions')).data
+const log = (session: string) => logOf(harness, session)
+const sessions = () => sessionsOf(harness)
 
 describe('a completion', () => {
   test('comes whole, with usage, and names its session', async () => {

@@ -1,6 +1,7 @@
 import OpenAI from 'openai'
 import { expect } from 'vitest'
 import { deviations } from '../conformance.ts'
+import { expectJson } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
 
 /** The real package against this program; each of its responses is checked against the description. */
@@ -27,3 +28,13 @@ export async function refusal(request: PromiseLike<unknown>): Promise<InstanceTy
   }
   throw new Error('it was not refused')
 }
+
+type List = { data: Record<string, unknown>[] }
+
+/** What our own API shows of a session's log. */
+export const logOf = async (harness: HttpHarness, session: string): Promise<List['data']> =>
+  (await expectJson<List>(harness, 200, 'GET', `/v1/sessions/${session}/messages?limit=100`)).data
+
+/** All sessions. */
+export const sessionsOf = async (harness: HttpHarness): Promise<List['data']> =>
+  (await expectJson<List>(harness, 200, 'GET', '/v1/sessions')).data

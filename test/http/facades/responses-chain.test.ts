@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { makeTool } from '../../agent/harness.ts'
 import { expectJson, heldTurn, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
-import { openAiClient, refusal } from './openai-client.ts'
+import { logOf, openAiClient, refusal, sessionsOf } from './openai-client.ts'
 
 type Events = OpenAI.Responses.ResponseStreamEvent[]
 
@@ -17,17 +17,8 @@ async function open(options: Options = {}): Promise<OpenAI> {
 }
 
 const hello = { model: 'default', input: 'Hello' } as const
-const log = async (session: string): Promise<Record<string, unknown>[]> =>
-  (
-    await expectJson<{ data: Record<string, unknown>[] }>(
-      harness,
-      200,
-      'GET',
-      `/v1/sessions/${session}/messages?limit=100`,
-    )
-  ).data
-const sessions = async (): Promise<Record<string, unknown>[]> =>
-  (await expectJson<{ data: Record<string, unknown>[] }>(harness, 200, 'GET', '/v1/sessions')).data
+const log = (session: string) => logOf(harness, session)
+const sessions = () => sessionsOf(harness)
 const conversationOf = ({ conversation }: OpenAI.Responses.Response): string => conversation?.id ?? ''
 
 describe('a Response after another', () => {

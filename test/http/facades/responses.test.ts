@@ -3,9 +3,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { ModelError } from '../../../functions/ports/model.ts'
 import { PNG } from '../../fixtures/png.ts'
 import { completionOf, makeTool } from '../../agent/harness.ts'
-import { expectJson, openHttpHarness } from '../harness.ts'
+import { openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
-import { openAiClient, refusal } from './openai-client.ts'
+import { logOf, openAiClient, refusal, sessionsOf } from './openai-client.ts'
 
 type ResponseInput = OpenAI.Responses.ResponseInput
 type Events = OpenAI.Responses.ResponseStreamEvent[]
@@ -27,17 +27,8 @@ const weather = {
   strict: false,
 } as const
 const hello = { model: 'default', input: 'Hello' } as const
-const log = async (session: string): Promise<Record<string, unknown>[]> =>
-  (
-    await expectJson<{ data: Record<string, unknown>[] }>(
-      harness,
-      200,
-      'GET',
-      `/v1/sessions/${session}/messages?limit=100`,
-    )
-  ).data
-const sessions = async (): Promise<Record<string, unknown>[]> =>
-  (await expectJson<{ data: Record<string, unknown>[] }>(harness, 200, 'GET', '/v1/sessions')).data
+const log = (session: string) => logOf(harness, session)
+const sessions = () => sessionsOf(harness)
 const output = (id: string, text = 'rain'): ResponseInput => [
   { type: 'function_call_output', call_id: id, output: text },
 ]
