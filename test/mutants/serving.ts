@@ -45,7 +45,6 @@ export const SERVING_MUTANTS = [
   ...inFile('functions/agent/following/glances.ts', [
     ['a change of the header is not told', 'if (hasChanged) changes++', 'if (hasChanged && changes < 0) changes++'],
     ['a glance that fails is told to nobody', '      changes++\n      wake()', '      void tails'],
-    ['a pause is no change', 'activeRun, paused, waiting > 0', 'activeRun, false, waiting > 0'],
     ['a glance wakes nobody', "if (hasChanged || of === 'events') wake()", "if (hasChanged && of === 'events') wake()"],
   ]),
   ...inFile('functions/agent/following/event-feed.ts', [

@@ -49,11 +49,11 @@ type Glance = Pick<RunLease, 'glance'>
 /** Everything of a header that an event tells of: not the lease's end, which moves by itself. */
 const allOf = (header: SessionHeader | undefined): unknown[] => [endOf(header), header?.head, header?.waiting]
 
-/** What moves when a run begins, ends or pauses. */
+/** What moves when a run begins, ends or pauses: whoever lets a lease go raises the generation. */
 function endOf(header: SessionHeader | undefined): unknown[] {
   if (header === undefined) return []
-  const { status, generation, activeRun, paused, waiting, queued, cancel } = header
-  return [status, generation, activeRun, paused, waiting > 0, queued, cancel?.run]
+  const { status, generation, activeRun, waiting, queued, cancel } = header
+  return [status, generation, activeRun, waiting > 0, queued, cancel?.run]
 }
 
 /**

@@ -2,7 +2,11 @@ import { getEventListeners } from 'node:events'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createEventBus } from '../../../functions/agent/following/event-bus.ts'
 import { followRun } from '../../../functions/agent/following/event-feed.ts'
+import { sharedReader } from '../../../functions/agent/following/shared-reads.ts'
 import type { RunEvent } from '../../../functions/domain/events.ts'
+import type { Run } from '../../../functions/domain/run.ts'
+import type { RunLease } from '../../../functions/ports/run-lease.ts'
+import type { LogReader } from '../../../functions/ports/log-reader.ts'
 import type { ModelEvent } from '../../../functions/ports/model.ts'
 import { completionOf, makeTool, openHarness } from '../harness.ts'
 import type { Harness } from '../harness.ts'
@@ -149,4 +153,41 @@ test('what streamed of a round does not come after the round as it was stored', 
   for await (const event of following) seen.push(event)
   expect(seen.flatMap((event) => (event.type === 'text.delta' ? [event.text] : []))).toEqual(['fresh'])
   expect(seen.at(-1)?.type).toBe('run.completed')
+})
+
+test('a consumer that was too slow reads the log as it is, and not as another had begun to read it before', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  let run = { id: 'r', status: 'running', startedAt: 1 } as Run
+  let isSlow = false
+  let release = (): void => undefined
+  const reader = {
+    run: async () => {
+      const found = run
+      if (isSlow) await new Promise<void>((resolve) => (release = resolve))
+      return found
+    },
+    messages: async () => ({ messages: [], more: false }),
+  } as unknown as LogReader
+  const bus = createEventBus()
+  const lease = { glance: async () => undefined, look: async () => undefined } as unknown as RunLease
+  const left = new AbortController()
+  const following = followRun({ reader, lease, worker: { isServing: () => true }, bus }, key, 'r', left)
+  const next = async (): Promise<string | undefined> => ((await following.next()).value as RunEvent | undefined)?.type
+  expect(await next()).toBe('run.started')
+  bus.emit(key, began)
+  expect(await next()).toBe('round.started')
+
+  isSlow = true
+  const other = sharedReader(reader).reader.run(key, 'r')
+  isSlow = false
+  run = { ...run, status: 'completed' }
+  bus.emit(key, delta(0, 'x'.repeat(50_000)))
+  bus.emit(key, { type: 'run.completed', id: 'r:run.completed', runId: 'r', run } as RunEvent)
+  const last = next()
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+  release()
+  await other
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+  left.abort()
+  expect(await last).toBe('run.completed')
 })

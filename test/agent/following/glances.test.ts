@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createEventBus } from '../../../functions/agent/following/event-bus.ts'
+import { glanceAt } from '../../../functions/agent/following/glances.ts'
+import type { Glances } from '../../../functions/agent/following/glances.ts'
+import { untilSettled } from '../../../functions/agent/following/run-end.ts'
+import type { Run } from '../../../functions/domain/run.ts'
+import type { SessionHeader } from '../../../functions/domain/session.ts'
+import type { LogReader } from '../../../functions/ports/log-reader.ts'
+
+const KEY = { tenant: 't', session: 's' }
+const BUSY: SessionHeader = {
+  ...KEY,
+  status: 'live',
+  generation: 1,
+  activeRun: 'r',
+  paused: false,
+  waiting: 0,
+  queued: 0,
+  takeovers: 0,
+  head: 'm1',
+}
+const down = (): Promise<never> => Promise.reject(new Error('the store is down'))
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+afterEach(() => void vi.useRealTimers())
+
+/** Who glances at a session once, after which a test says what the next glance sees. */
+async function watch(of: 'events' | 'ends') {
+  let look: () => Promise<SessionHeader | undefined> = async () => BUSY
+  let woken = 0
+  const glances: Glances = glanceAt({ glance: () => look() }, KEY, { of, wake: () => woken++ })
+  const seen = await glances.seen()
+  woken = 0
+  return {
+    async next(glance: typeof look): Promise<[since: string, woken: number]> {
+      look = glance
+      await vi.advanceTimersByTimeAsync(1_000)
+      glances.close()
+      return [glances.since(seen), Math.min(woken, 1)]
+    },
+  }
+}
+
+test.each<[string, 'events' | 'ends', Partial<SessionHeader>]>([
+  ['a message', 'events', { head: 'm2' }],
+  ['a call that waits no longer', 'events', { waiting: 1 }],
+  ['another holder', 'ends', { generation: 2 }],
+  ['a pause', 'ends', { generation: 2, paused: true, waiting: 2 }],
+  ['a cancel', 'ends', { cancel: { run: 'r', reason: 'user' } }],
+  ['an input that was queued', 'ends', { queued: 1 }],
+])('%s is a change', async (_, of, change) => {
+  expect(await (await watch(of)).next(async () => ({ ...BUSY, ...change }))).toEqual(['change', 1])
+})
+
+test('who waits for an end alone is not woken by a message', async () => {
+  const ends = await watch('ends')
+  expect(await ends.next(async () => ({ ...BUSY, head: 'm2' }))).toEqual([expect.any(String), 0])
+})
+
+test.each(['events', 'ends'] as const)('a glance that fails is a change: reading the log explains it (%s)', async (of) => {
+  expect(await (await watch(of)).next(down)).toEqual(['change', 1])
+})
+
+test('who waits for a run of another process reads it again at the first glance that sees a change', async () => {
+  let run = { id: 'r', status: 'running' } as Run
+  let header = BUSY
+  const reader = { run: async () => run } as unknown as LogReader
+  const lease = { glance: async () => header, look: async () => header }
+  const worker = { isServing: () => false }
+  const waiting = untilSettled({ reader, lease, worker, bus: createEventBus() }, KEY, 'r', new AbortController().signal)
+  let isSettled = false
+  void waiting.then(() => (isSettled = true))
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(isSettled).toBe(false)
+  run = { ...run, status: 'completed' }
+  const { activeRun: _, ...free } = BUSY
+  header = { ...free, generation: 2 }
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(isSettled).toBe(true)
+})

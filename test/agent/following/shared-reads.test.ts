@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { sharedReader } from '../../../functions/agent/following/shared-reads.ts'
+import type { LogReader } from '../../../functions/ports/log-reader.ts'
+
+const KEY = { tenant: 't', session: 's' }
+
+/** A log whose reads end when a test lets them. */
+function slowLog() {
+  const ends: (() => void)[] = []
+  const reader = {
+    run: () => new Promise<void>((resolve) => void ends.push(resolve)),
+    messages: () => new Promise<void>((resolve) => void ends.push(resolve)),
+  } as unknown as LogReader
+  return { reader, count: () => ends.length, end: () => ends.forEach((end) => end()) }
+}
+
+test('those that read the same at the same time read it once', async () => {
+  const { reader, count, end } = slowLog()
+  const [one, other] = [sharedReader(reader), sharedReader(reader)]
+  const reads = [one.reader.run(KEY, 'r'), other.reader.run(KEY, 'r')]
+  expect(count()).toBe(1)
+  const others = [one.reader.run(KEY, 'r2'), other.reader.run({ ...KEY, session: 's2' }, 'r')]
+  expect(count()).toBe(3)
+  end()
+  await Promise.all([...reads, ...others])
+})
+
+test('a read that began before something was known is not new enough for who knows of it', async () => {
+  const { reader, count, end } = slowLog()
+  const [early, told] = [sharedReader(reader), sharedReader(reader)]
+  const before = early.reader.run(KEY, 'r')
+  told.begin()
+  const after = told.reader.run(KEY, 'r')
+  expect(count()).toBe(2)
+  const late = sharedReader(reader).reader.run(KEY, 'r')
+  expect(count()).toBe(3)
+  end()
+  await Promise.all([before, after, late])
+})
