@@ -215,6 +215,18 @@ export function completionOf(turn: Exclude<Turn, (...args: never[]) => unknown>)
   }
 }
 
+/** A store that takes many turns to store a result: what does not wait for that comes before it. */
+export const withSlowResults = (ports: Ports): Ports => ({
+  ...ports,
+  log: {
+    ...ports.log,
+    async completeCall(...result) {
+      for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+      return ports.log.completeCall(...result)
+    },
+  },
+})
+
 /** A tool that does what `run` does. */
 export function makeTool(name: string, run: Tool['execute'], more: Partial<Tool> = {}): Tool {
   return {

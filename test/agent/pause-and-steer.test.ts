@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Message } from '../../functions/domain/message.ts'
-import { makeTool, openHarness } from './harness.ts'
+import { makeTool, openHarness, withSlowResults } from './harness.ts'
 import type { Harness } from './harness.ts'
 import { until } from '../eventually.ts'
 
@@ -111,7 +111,7 @@ describe('a tool that needs approval', () => {
 
   test('runs only after it was allowed', async () => {
     const ran: string[] = []
-    const { submit, settled, service, log, session } = await set({
+    const { submit, settled, service, log, session, events } = await set({
       script: [{ calls: [{ id: 'a', name: 'careful' }] }, { text: 'ok' }],
       tools: [careful(ran)],
     })
@@ -122,6 +122,7 @@ describe('a tool that needs approval', () => {
     expect(await settled(runId)).toMatchObject({ status: 'completed' })
     expect(ran).toEqual(['ran'])
     expect(statuses(await log())).toEqual(['completed'])
+    expect(events.filter(({ type }) => type === 'tool_call.completed')).toHaveLength(1)
   })
 
   test('is not asked about when its arguments are not JSON: the call fails, and the model may mend it', async () => {
@@ -218,9 +219,10 @@ describe('a busy session', () => {
 
   test('takes a steering input as a user message of the running run, between two rounds', async () => {
     const { tool, open, isWaiting } = gate()
-    const { submit, settled, requests, ports, key } = await set({
+    const { submit, settled, requests, ports, key, events } = await set({
       script: [{ calls: [{ name: 'gate' }] }, { text: 'turned' }],
       tools: [tool],
+      change: withSlowResults,
     })
     const first = await submit('a')
     await until(isWaiting)
@@ -229,6 +231,8 @@ describe('a busy session', () => {
     expect(await settled(second)).toMatchObject({ id: first, status: 'completed' })
     expect(await ports.reader.run(key, second)).toMatchObject({ status: 'merged', mergedInto: first })
     expect(requests[1]?.messages.at(-1)).toMatchObject({ role: 'user', parts: [{ text: 'turn left' }] })
+    const told = events.map(({ type }) => type)
+    expect(told.indexOf('message.steered')).toBeGreaterThan(told.indexOf('tool_call.completed'))
   })
 })
 

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
+import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
 import { MOST_CALLS } from '../../functions/domain/message.ts'
 import type { ToolMessage } from '../../functions/domain/message.ts'
 import type { Lease } from '../../functions/domain/session.ts'
+import { fitContent } from '../../functions/log/fit-content.ts'
 import { ModelError } from '../../functions/ports/model.ts'
 import { completionOf, makeTool, openHarness } from './harness.ts'
 import type { Harness } from './harness.ts'
@@ -94,6 +96,21 @@ test('a call of a tool that the agent no longer lists is not executed again, how
   await it.worker.serve(it.key)
   await it.settled(runId)
   expect((await it.log()).at(2)).toMatchObject({ role: 'tool', status: 'interrupted' })
+})
+
+test('an output that a dead holder stored before it died does not stand in the way of the one that counts', async () => {
+  const look = makeTool('look', async () => ({ text: 'new '.repeat(20_000) }), { idempotent: true })
+  const it = await set({ script: [{ text: 'done' }], tools: [look] })
+  const { lease, runId } = await leftBehind(it, ['look'])
+  const at = { messageId: (await it.log()).at(-1)?.id ?? '', attempt: String(lease.generation) }
+  for (const { name, bytes, mediaType } of fitContent(at, { text: 'old '.repeat(20_000) }, DEFAULT_POLICIES).objects)
+    await it.ports.outputs.put(it.key, name, bytes, mediaType)
+  ahead = 61_000
+  await it.worker.serve(it.key)
+  expect((await it.settled(runId)).status).toBe('completed')
+  const row = (await it.log()).find((message) => message.role === 'tool')
+  const output = await it.ports.outputs.read(it.key, row?.output?.object ?? '')
+  expect(Buffer.from(output).toString()).toBe('new '.repeat(20_000))
 })
 
 test('what the dead holder still sends after the takeover changes nothing', async () => {

@@ -115,7 +115,7 @@ export const LOOP_MUTANTS = [
     [
       'what crashes again and again is loaded before it is given up',
       '    const crashLoop = endOfCrashLoop(state)\n',
-      '    await loadLog(state.store.reader, held.lease, held.run.id)\n    const crashLoop = endOfCrashLoop(state)\n',
+      '    await loadContext(state.store.reader, held.lease, held.run.id, state.leader.agent)\n    const crashLoop = endOfCrashLoop(state)\n',
     ],
     ['what summaries took is forgotten', "  takeNoteOfSummaries(leader, held.run.usageByAgent['summary'])\n", ''],
     ['the session of another is shown', 'held.session ?? (await readSession(state))', 'unreadSession(held)'],

@@ -114,7 +114,8 @@ export const SERVING_MUTANTS = [
     ['a removed session is not finished', '    await deletion.finish(key)\n', ''],
   ]),
   ...inFile(`${SERVING}/sweeper.ts`, [
-    ['hints are not postponed', '        await janitor.postpone(session, again())\n      } else if', '      } else if'],
+    ['what was looked at is not postponed', 'await janitor.postpone(session, due)', 'due > 0'],
+    ['a tombstone is due when it was', 'tombstones.push({ ...session, due })', 'tombstones.push(session)'],
     [
       'a store that does not come back ends all sweeps',
       'const dependencies = inTime(ports)',
@@ -125,9 +126,9 @@ export const SERVING_MUTANTS = [
       '  const tombstones = await hintAll(dependencies, deadline)\n',
       '  await expireAll(dependencies, deadline)\n  const tombstones = await hintAll(dependencies, deadline)\n',
     ],
-    ['due sessions get no hint', '        await queue.send(session.key)\n', ''],
-    ['tombstones are left', 'tombstones.push(session)', 'tombstones.slice()'],
-    ['no deletion is left to who has begun it', 'clock.now() - session.due >= BEGUN_MS', 'clock.now() >= 0'],
+    ['due sessions get no hint', 'await queue.send(session.key)', 'void queue'],
+    ['tombstones are left', 'tombstones.push({ ...session, due })', 'tombstones.slice()'],
+    ['no deletion is left to who has begun it', 'clock.now() - session.due < BEGUN_MS', 'clock.now() < 0'],
     [
       'a failure is not postponed',
       'await janitor.postpone(session, again()).catch((failed: unknown) => report(dependencies, session.key, failed))',

@@ -10,12 +10,14 @@ import type { RunState } from './run-state.ts'
 const PAGE = 200
 
 /**
- * What the end of a completed run decides about sources under the policy `cited`: it is stored with the end. Nothing under
- * `keep`, and nothing where the turn has no sources and its final completion cites none.
+ * What the end of a completed run decides about sources under the policy `cited`: it is stored with the end. Nothing where the
+ * turn has no sources and its final completion cites none.
  */
-export async function citationsAtEnd(state: RunState, { outcome, message }: RunEnd): Promise<Pick<RunEnd, 'context'>> {
-  const { leader, context } = state
-  if (leader.agent.policies.sources !== 'cited' || outcome !== 'completed') return {}
+export async function citationsAtEnd(
+  state: RunState,
+  { message }: Pick<RunEnd, 'message'>,
+): Promise<Pick<RunEnd, 'context'>> {
+  const { context } = state
   const text = message === undefined ? '' : textOf(message.parts)
   const ofTurn = await sourcesOfTurn(state, message?.numbered ?? [])
   if (ofTurn.length === 0 && !text.includes('[')) return {}

@@ -190,11 +190,9 @@ async function beginApproved({ store, held }: RunState, thread: Thread): Promise
 }
 
 async function executeOne(state: RunState, thread: Thread, row: ToolMessage): Promise<ToolMessage> {
-  const { ports, keeper, signal } = state
   // A process that stood still may not have heard yet that its lease is over.
-  keeper.check()
-  signal.throwIfAborted()
-  const startedAt = ports.clock.now()
+  state.keeper.check()
+  const startedAt = state.ports.clock.now()
   return keepOutcome(state, thread, row, await execute(state, thread, row), startedAt)
 }
 

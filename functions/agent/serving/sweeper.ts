@@ -13,8 +13,8 @@ import { inTime } from './in-time.ts'
 const PAGE = 500
 /** Sessions served at the same time: 10,000 take half a minute if each takes 30 ms. */
 const AT_ONCE = 10
-/** Milliseconds after which a session that got a hint is checked again, behind those that got none. */
-const HINTED_MS = 10_000
+/** Milliseconds after which a session that was looked at is looked at again, behind those that were not. */
+const LOOKED_AT_MS = 10_000
 /** Milliseconds that a failed deletion has to wait. */
 const FAILED_DELETION_MS = 300_000
 /**
@@ -55,11 +55,14 @@ export async function sweep(ports: Dependencies, deadline = Infinity): Promise<v
 const shareOf = (clock: Clock, deadline: number): number =>
   clock.now() + (deadline === Infinity ? SHARE_MS : (deadline - clock.now()) / 2)
 
-/** Sends hints for all due sessions, page after page. Returns the tombstones among them whose deletion has stalled. */
+/**
+ * Sends hints for all due sessions, page after page. Returns the tombstones among them whose deletion has stalled; they go behind
+ * the others, too, or none of those would be read while the first page has nothing but deletions.
+ */
 async function hintAll(dependencies: Dependencies, deadline: number): Promise<DueSession[]> {
   const { janitor, lease, queue, clock } = dependencies
   const tombstones: DueSession[] = []
-  const again = (): number => clock.now() + HINTED_MS
+  const again = (): number => clock.now() + LOOKED_AT_MS
   const pages = unseenPages(
     (limit) => janitor.due(clock.now(), limit),
     ({ key }) => key,
@@ -67,10 +70,11 @@ async function hintAll(dependencies: Dependencies, deadline: number): Promise<Du
   for await (const page of pages) {
     await each(dependencies, page, deadline, again, async (session) => {
       const header = await lease.look(session.key)
-      if (header?.status !== 'deleted') {
-        await queue.send(session.key)
-        await janitor.postpone(session, again())
-      } else if (clock.now() - session.due >= BEGUN_MS) tombstones.push(session)
+      if (header?.status !== 'deleted') await queue.send(session.key)
+      else if (clock.now() - session.due < BEGUN_MS) return
+      const due = again()
+      const isPostponed = await janitor.postpone(session, due)
+      if (header?.status === 'deleted' && isPostponed) tombstones.push({ ...session, due })
     })
     if (clock.now() > deadline) break
   }

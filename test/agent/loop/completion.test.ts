@@ -13,7 +13,8 @@ const busy = (retryAfterMs?: number): ModelError =>
   new ModelError('rate_limited', 'busy', { retryable: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
 const refused = new ModelError('refused', 'no', { retryable: false })
 
-type Attempt = readonly (ModelEvent | Error | 'silence')[]
+/** `silence` ends with the signal, `deaf` never; a number is so many milliseconds of silence. */
+type Attempt = readonly (ModelEvent | Error | 'silence' | 'deaf' | number)[]
 
 /** Asks a model that does these things, one list an attempt; waits take no time and are noted. */
 function ask(attempts: readonly Attempt[], signal = new AbortController().signal) {
@@ -24,6 +25,8 @@ function ask(attempts: readonly Attempt[], signal = new AbortController().signal
     for (const step of attempts[asked++] ?? [new Error('the script has no further attempt')]) {
       if (step === 'silence')
         await new Promise((_resolve, reject) => stop.addEventListener('abort', () => reject(stop.reason as Error)))
+      else if (step === 'deaf') await new Promise(() => undefined)
+      else if (typeof step === 'number') await new Promise((resolve) => setTimeout(resolve, step))
       else if (step instanceof Error) throw step
       else yield step
     }
@@ -107,6 +110,25 @@ test('a model that says nothing for two minutes is asked again', async () => {
   expect(silent.asked()).toBe(1)
   await vi.advanceTimersByTimeAsync(2_000)
   expect(await silent.completion).toMatchObject({ parts: [{ text: 'done' }] })
+})
+
+test('a model that says something now and then may take as long as it likes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const slow = ask([[text('a'), 100_000, text('b'), 100_000, text('c'), 100_000, done], [refused]])
+  await vi.advanceTimersByTimeAsync(300_000)
+  expect(await slow.completion).toMatchObject({ parts: [{ text: 'done' }] })
+  expect(slow.asked()).toBe(1)
+})
+
+test('a stream that ignores its signal is not waited for', async () => {
+  const stop = new AbortController()
+  const { completion } = ask([[text('half'), 'deaf']], stop.signal)
+  let isOver = false
+  void completion.catch(() => (isOver = true))
+  await new Promise((resolve) => setImmediate(resolve))
+  stop.abort(new Error('enough'))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(isOver).toBe(true)
 })
 
 test('an abort ends it with the reason and what had streamed', async () => {

@@ -30,3 +30,18 @@ test('the load of a context reads two more messages at the most than it needs, h
   expect(messages.at(-1)?.id).toBe(writer.log.at(-1)?.id)
   expect(read / LARGE.length).toBeLessThan(4)
 })
+
+test('the load of a context goes on page after page, until it has all that goes out', async () => {
+  const writer = writeLog()
+  for (let run = 0; run < 800; run++) writer.run(`run-${run}`).user('and?').assistant('so')
+  const reader = {
+    context: () => Promise.resolve({}),
+    messages: (_: unknown, { before, limit }: Parameters<LogReader['messages']>[1]) => {
+      const older = writer.log.filter(({ id }) => before === undefined || id < before)
+      return Promise.resolve({ messages: older.slice(-limit).toReversed(), more: older.length > limit })
+    },
+  } as unknown as LogReader
+  const agent = { model: 'script/ed', modelOptions: {}, policies: DEFAULT_POLICIES }
+  const { messages, isWhole } = await loadContext(reader, { tenant: 't', session: 's' }, 'run-799', agent)
+  expect([messages.map(({ id }) => id), isWhole]).toEqual([writer.log.map(({ id }) => id), true])
+})

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { messageEvents } from '../../../functions/log/stored-events.ts'
 import { ModelError } from '../../../functions/ports/model.ts'
 import type { ToolOutput } from '../../../functions/ports/tool.ts'
-import { makeTool, openHarness } from '../harness.ts'
+import { makeTool, openHarness, withSlowResults } from '../harness.ts'
 import type { Harness } from '../harness.ts'
 
 let harness: Harness | undefined
@@ -110,6 +110,7 @@ describe('a run', () => {
       script: [{ calls }, { calls }, { calls }],
       tools: [echo],
       policies: { maxRounds: 2 },
+      change: withSlowResults,
     })
     expect(await settled(await submit('go'))).toMatchObject({ status: 'completed', stopReason: 'max_rounds' })
     expect(requests.map((request) => request.toolChoice)).toEqual(['auto', 'auto', 'none'])
@@ -143,10 +144,24 @@ describe('a run', () => {
   test('stores the rows of calls beyond those that execute, however many, and tells of each', async () => {
     const count = makeTool('count', async () => ({ text: '' }))
     const calls = Array.from({ length: 200 }, (_, place) => ({ id: `c${place}`, name: 'count' }))
-    const { submit, settled, events, log } = await set({ script: [{ calls }, { text: 'ok' }], tools: [count] })
+    const written: number[] = []
+    const { submit, settled, events, log } = await set({
+      script: [{ calls }, { text: 'ok' }],
+      tools: [count],
+      change: (ports) => ({
+        ...ports,
+        log: {
+          ...ports.log,
+          appendRound: (...round) => (written.push(round[1].tools.length), ports.log.appendRound(...round)),
+          append: (...rows) => (written.push(rows[1].length), ports.log.append(...rows)),
+        },
+      }),
+    })
     await settled(await submit('go'))
     const rows = (await log()).filter((message) => message.role === 'tool')
     expect(rows).toHaveLength(200)
+    // A write of DynamoDB has room for no more.
+    expect(written).toEqual([64, 64, 64, 8])
     // Events read from the log equal those that were followed live.
     for (const stored of rows.flatMap(messageEvents))
       expect(events.find((event) => 'id' in event && 'id' in stored && event.id === stored.id)).toEqual(stored)

@@ -40,10 +40,11 @@ function createBacklog({ due = [], tombstones = [], expired = [], failing = [], 
           [...times.values()].filter((one) => one.due <= at),
           limit,
         ),
-      postpone: async ({ key }, until) => {
+      postpone: async ({ key, due }, until) => {
         const one = times.get(key.session)
-        if (one !== undefined) one.due = until
-        return one !== undefined
+        if (one?.due !== due) return false
+        one.due = until
+        return true
       },
       expired: async (_, limit) => waiting.slice(0, limit),
       clearDue: none,
@@ -142,6 +143,16 @@ describe('a sweep', () => {
     expect(backlog.waiting).toEqual([])
     expect(backlog.times.size).toBeGreaterThan(0)
     expect(backlog.times.size).toBeLessThan(1_000)
+  })
+
+  test('hints at a session that stands behind more deletions than it reads at a time, and ever so slow ones', async () => {
+    const backlog = createBacklog({ due: [keyOf('lost')], tombstones: many(600, 'dead'), stepMs: 10 })
+    backlog.dependencies.deletion.removeRows = async () => {
+      await backlog.dependencies.clock.sleep(20_000)
+      return { more: true }
+    }
+    await sweep(backlog.dependencies, 60_000)
+    expect(backlog.sessions()).toEqual(['lost'])
   })
 
   test('leaves a deletion that failed alone for five minutes', async () => {

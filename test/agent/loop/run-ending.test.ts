@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest'
+import { RunCancelled } from '../../../functions/agent/loop/lease-keeper.ts'
+import { endOfCrashLoop, endRun, stopAfter } from '../../../functions/agent/loop/run-ending.ts'
+import type { RunState } from '../../../functions/agent/loop/run-state.ts'
+import { createSourceCounter } from '../../../functions/agent/loop/source-counter.ts'
+import { createLeader } from '../../../functions/agent/loop/thread.ts'
+import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
+import type { Agent } from '../../../functions/domain/agent.ts'
+import { LeaseLost } from '../../../functions/domain/errors.ts'
+import type { RunEvent } from '../../../functions/domain/events.ts'
+import type { AssistantMessage, ToolMessage } from '../../../functions/domain/message.ts'
+import type { RunEnd } from '../../../functions/domain/run-changes.ts'
+
+const AGENT = { name: 'default', model: 'm', policies: DEFAULT_POLICIES } as Agent
+const lost = new LeaseLost('s', 1)
+const ANSWER: RunEnd = {
+  outcome: 'completed',
+  stopReason: 'answer',
+  message: { id: 'm9', role: 'assistant', parts: [{ type: 'text', text: 'done' }] } as unknown as AssistantMessage,
+}
+
+interface Found {
+  readonly takeovers?: number
+  /** What a look finds that refused the end. */
+  readonly cancel?: RunCancelled
+  readonly settled?: () => Promise<void>
+  readonly closed?: readonly ToolMessage[]
+}
+
+/** A run that is about to end, over a store that refuses to end what is cancelled. */
+function ending({ takeovers = 0, cancel, settled = async () => undefined, closed = [] }: Found = {}) {
+  const asked: RunEnd[] = []
+  const events: RunEvent[] = []
+  const run = { id: 'r', agent: 'default', rounds: 0, status: 'running' }
+  const state = {
+    ports: { clock: { now: () => 0, sleep: async () => undefined } },
+    store: {
+      log: {
+        endRun: async (_: unknown, end: RunEnd) => {
+          asked.push(end)
+          const isRefused = cancel !== undefined && end.outcome !== 'cancelled'
+          return isRefused ? undefined : { run: { ...run, status: end.outcome }, closed }
+        },
+      },
+      look: async () => {
+        if (cancel !== undefined) throw cancel
+      },
+    },
+    held: { lease: { session: 's', generation: 1 }, run, found: { header: { takeovers }, open: [] } },
+    leader: createLeader('r', AGENT),
+    session: {},
+    writer: { settled },
+    head: 'm1',
+    context: { isRecorded: true },
+    sources: createSourceCounter(),
+    emit: (event: RunEvent) => void events.push(event),
+  } as unknown as RunState
+  return { state, asked, events }
+}
+
+test.each([
+  ['user', 'cancelled'],
+  ['superseded', 'superseded'],
+] as const)('an end that a cancel (%s) comes before is an end by it, and keeps what was produced', async (reason, why) => {
+  const { state, asked, events } = ending({ cancel: new RunCancelled(reason) })
+  await endRun(state, ANSWER)
+  expect(asked.slice(1)).toEqual([{ outcome: 'cancelled', stopReason: why, message: ANSWER.message }])
+  expect(events.at(-1)).toMatchObject({ type: 'run.cancelled' })
+})
+
+test('calls that an end closes are told before it', async () => {
+  const closed = [{ id: 'm2', role: 'tool', runId: 'r', status: 'cancelled' } as ToolMessage]
+  const { state, events } = ending({ closed })
+  await endRun(state, ANSWER)
+  expect(events.map(({ type }) => type)).toEqual(['tool_call.completed', 'message.completed', 'run.completed'])
+})
+
+test.each([
+  ['itself', lost],
+  ['as the cause of something else', new Error('the model gave no completion', { cause: lost })],
+])('who has lost its lease (%s) ends nothing, also when nobody has taken it yet', async (_, error) => {
+  const { state, asked } = ending()
+  expect(await stopAfter(state, error)).toBe('lost')
+  expect(asked).toEqual([])
+})
+
+test('a run that fails ends when its results are stored, and not at all when they cannot be', async () => {
+  const order: string[] = []
+  const { state, asked } = ending({ settled: async () => void order.push(`settled before ${asked.length} ends`) })
+  expect(await stopAfter(state, new Error('no'))).toBe('ended')
+  expect([order, asked.length]).toEqual([['settled before 0 ends'], 1])
+  const unstored = ending({ settled: () => Promise.reject(lost) })
+  expect(await stopAfter(unstored.state, new Error('no'))).toBe('lost')
+  expect(unstored.asked).toEqual([])
+})
+
+test('a run is given up at its third takeover without a message, and not before', () => {
+  expect(endOfCrashLoop(ending({ takeovers: 2 }).state)).toBeUndefined()
+  expect(endOfCrashLoop(ending({ takeovers: 3 }).state)).toMatchObject({ error: { code: 'crashed_repeatedly' } })
+})
