@@ -87,7 +87,9 @@ describe('by keyboard alone,', () => {
 
   test('what is found is opened where it happened, at its call, also by who is faster than the search', async () => {
     const page = await opened.show('/usage')
+    await page.getByRole('heading', { name: 'Usage' }).waitFor()
     await page.keyboard.press('/')
+    await expect.poll(() => focused(page)).toContain('Search everything')
     await page.keyboard.type('Asia/Tokyo')
     await page.getByText('hits in').waitFor()
     await page.keyboard.press('ArrowDown')
