@@ -57,9 +57,12 @@ test('who waits for an end alone is not woken by a message', async () => {
   expect(await ends.next(async () => ({ ...BUSY, head: 'm2' }))).toEqual([expect.any(String), 0])
 })
 
-test.each(['events', 'ends'] as const)('a glance that fails is a change: reading the log explains it (%s)', async (of) => {
-  expect(await (await watch(of)).next(down)).toEqual(['change', 1])
-})
+test.each(['events', 'ends'] as const)(
+  'a glance that fails is a change: reading the log explains it (%s)',
+  async (of) => {
+    expect(await (await watch(of)).next(down)).toEqual(['change', 1])
+  },
+)
 
 test('who waits for a run of another process reads it again at the first glance that sees a change', async () => {
   let run = { id: 'r', status: 'running' } as Run

@@ -11,7 +11,11 @@ const ROW = { id: 'm1', runId: 'r' } as ToolMessage
 const RESULT = {
   row: ROW,
   status: 'completed',
-  content: { parts: [], output: undefined, objects: [{ name: 'o', bytes: new Uint8Array(1), mediaType: 'text/plain' }] },
+  content: {
+    parts: [],
+    output: undefined,
+    objects: [{ name: 'o', bytes: new Uint8Array(1), mediaType: 'text/plain' }],
+  },
   completedAt: 1,
   durationMs: 1,
 } as unknown as Parameters<ReturnType<typeof createResultWriter>['write']>[0]

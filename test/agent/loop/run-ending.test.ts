@@ -61,12 +61,15 @@ function ending({ takeovers = 0, cancel, settled = async () => undefined, closed
 test.each([
   ['user', 'cancelled'],
   ['superseded', 'superseded'],
-] as const)('an end that a cancel (%s) comes before is an end by it, and keeps what was produced', async (reason, why) => {
-  const { state, asked, events } = ending({ cancel: new RunCancelled(reason) })
-  await endRun(state, ANSWER)
-  expect(asked.slice(1)).toEqual([{ outcome: 'cancelled', stopReason: why, message: ANSWER.message }])
-  expect(events.at(-1)).toMatchObject({ type: 'run.cancelled' })
-})
+] as const)(
+  'an end that a cancel (%s) comes before is an end by it, and keeps what was produced',
+  async (reason, why) => {
+    const { state, asked, events } = ending({ cancel: new RunCancelled(reason) })
+    await endRun(state, ANSWER)
+    expect(asked.slice(1)).toEqual([{ outcome: 'cancelled', stopReason: why, message: ANSWER.message }])
+    expect(events.at(-1)).toMatchObject({ type: 'run.cancelled' })
+  },
+)
 
 test('calls that an end closes are told before it', async () => {
   const closed = [{ id: 'm2', role: 'tool', runId: 'r', status: 'cancelled' } as ToolMessage]
