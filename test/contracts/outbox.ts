@@ -78,6 +78,28 @@ export function outboxContract(engine: Engine): void {
       expect(await fixture.outbox.pending(fixture.key, 10)).toEqual([])
     })
 
+    test('what is pending is found behind all that is over, oldest first, and again when it is to be sent once more', async () => {
+      const { fixture, found } = await openOwing(stores)
+      const over: Delivery[] = []
+      for (let at = 1; at <= 5; at++) {
+        const key = { ...fixture.key, id: `${found.id}.${at}` }
+        await fixture.outbox.add(key, delivery, {})
+        const one = (await fixture.outbox.read(key)) as Delivery
+        const claimed = (await fixture.outbox.change(one, { owner: 'one', due: 5 })) as Delivery
+        over.push((await fixture.peer.outbox.change(claimed, { status: 'failed', owner: null, due: null })) as Delivery)
+      }
+      const pending = async (limit: number) =>
+        (await fixture.peer.outbox.pending(fixture.key, limit)).map(({ id }) => id)
+      expect(await pending(10)).toEqual([found.id])
+      const [, second, , fourth] = over as [Delivery, Delivery, Delivery, Delivery]
+      for (const one of [fourth, second]) await fixture.outbox.change(one, { status: 'pending', due: 5 })
+      expect(await pending(10)).toEqual([found.id, second.id, fourth.id])
+      expect(await pending(2)).toEqual([found.id, second.id])
+      // Refused: somebody has changed it since.
+      expect(await fixture.outbox.change(second, { status: 'delivered' })).toBeUndefined()
+      expect(await pending(10)).toEqual([found.id, second.id, fourth.id])
+    })
+
     test('what is due is found by time, and no longer when it is over or has been postponed', async () => {
       const { fixture, found } = await openOwing(stores)
       const now = fixture.clock.now()

@@ -28,6 +28,7 @@ const CLAIM_PREFIX = '#KEY#'
 export const STEERING_PREFIX = '#STEER#'
 export const SOURCES_PREFIX = '#SOURCES#'
 export const DELIVERY_PREFIX = '#DELIVERY#'
+export const PENDING_PREFIX = '#PENDING#'
 export const NAME_PREFIX = '#NAME#'
 /** Digits of a number, so that texts sort as numbers do. */
 const NUMBER_DIGITS = 12
@@ -55,6 +56,8 @@ export const steeringKey = (key: SessionKey, id: string): ItemKey => ({
 export const claimKey = (key: SessionKey, hash: string): ItemKey => ({ pk: partitionOf(key), sk: CLAIM_PREFIX + hash })
 /** What a run owes to a channel. */
 export const deliveryKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key), sk: DELIVERY_PREFIX + key.id })
+/** Says that a delivery is pending: such deliveries are found without reading those that are over. */
+export const pendingKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key), sk: PENDING_PREFIX + key.id })
 /** A name may hold any character. */
 export const namePrint = (name: string): string => createHash('sha256').update(JSON.stringify(name)).digest('hex')
 /** What a name stands for. */

@@ -4,24 +4,28 @@ import { newDelivery, type Delivery, type DeliveryKey } from '../../../domain/de
 import type { NewRun } from '../../../ports/run-inbox.ts'
 import { flagAt, numberAt, requiredText, textAt, toItem, type Item, type Scalar } from '../attributes.ts'
 import { absent } from '../expressions.ts'
-import { DELIVERY_PREFIX, deliveryGroup, deliveryKey, sessionOf, shardOf } from '../keys.ts'
+import { DELIVERY_PREFIX, deliveryGroup, deliveryKey, pendingKey, sessionOf, shardOf } from '../keys.ts'
 import type { Action } from '../table.ts'
 
 /** What the write that accepts a run must also contain for what the run owes to a channel. */
 export function deliveryActions(key: DeliveryKey, { delivery }: Pick<NewRun, 'delivery'>, now: number): Action[] {
-  return delivery === undefined ? [] : [putDelivery(newDelivery(key, delivery, now))]
+  return delivery === undefined ? [] : putDelivery(newDelivery(key, delivery, now))
 }
 
-/** Puts a new delivery. `group` and `at` list it, `due_shard` and `due` find it when it is due. */
-export function putDelivery(delivery: Omit<Delivery, 'mark'>): Action {
+/** Puts a new delivery. `group` and `at` list it, `due_shard` and `due` find it when it is due; an item of its own, while it is pending. */
+export function putDelivery(delivery: Omit<Delivery, 'mark'>): Action[] {
   const { kind, target, createdAt } = delivery
   const fixed = { kind, target: JSON.stringify(target), created_at: createdAt }
   const place = { group: deliveryGroup(delivery, kind), at: delivery.id }
-  return {
-    put: toItem({ ...deliveryKey(delivery), ...fixed, ...place, mark: randomUUID(), ...fieldsOf(delivery) }),
-    when: absent('pk'),
-  }
+  const item = toItem({ ...deliveryKey(delivery), ...fixed, ...place, mark: randomUUID(), ...fieldsOf(delivery) })
+  return [{ put: item, when: absent('pk') }, flagPending(delivery)]
 }
+
+/** Lets a delivery be found as pending. */
+export const flagPending = (key: DeliveryKey): Action => ({
+  update: pendingKey(key),
+  change: { set: { pending: true } },
+})
 
 /** The attributes that change; what a delivery does not have is undefined. */
 export function fieldsOf(delivery: Omit<Delivery, 'mark'>): Record<string, Scalar | undefined> {

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { changedDelivery, newDelivery, type Delivery, type DeliveryKey } from '../../../domain/delivery.ts'
 import { fairShares } from '../../../domain/fair-shares.ts'
+import type { SessionKey } from '../../../domain/session.ts'
 import type { DeliveryFilter, Outbox } from '../../../ports/outbox.ts'
 import { numberAt, requiredText, textAt, type Item } from '../attributes.ts'
-import { all, below, is, startsWith } from '../expressions.ts'
+import { all, below, is, startsWith, type Change } from '../expressions.ts'
 import {
   DELIVERY_PREFIX,
   deliveryGroups,
@@ -12,11 +13,13 @@ import {
   GROUP_INDEX,
   headerKey,
   partitionOf,
+  PENDING_PREFIX,
+  pendingKey,
   sessionOf,
   shardsOf,
 } from '../keys.ts'
 import { createTable, type Table, type TableDependencies } from '../table.ts'
-import { deliveryOf, fieldsOf, putDelivery } from './delivery-item.ts'
+import { deliveryOf, fieldsOf, flagPending, putDelivery } from './delivery-item.ts'
 import { live } from './header-item.ts'
 
 /** Deliveries read for one page at most, if only they themselves show whether they match. */
@@ -29,27 +32,21 @@ export function createDynamoOutbox(dependencies: TableDependencies): Outbox {
   return {
     async add(key, delivery, state) {
       const put = putDelivery({ ...newDelivery(key, delivery, clock.now()), state, due: clock.now() })
-      return (await table.write([{ check: headerKey(key), when: live }, put])) === undefined
+      return (await table.write([{ check: headerKey(key), when: live }, ...put])) === undefined
     },
     async read(key) {
       const item = await table.read(deliveryKey(key))
       return item && deliveryOf(item)
     },
-    async pending(key, limit) {
-      const found: Delivery[] = []
-      const keys = all(is('pk', partitionOf(key)), startsWith('sk', DELIVERY_PREFIX))
-      for await (const item of table.query({ keys, filter: is('status', 'pending') })) {
-        found.push(deliveryOf(item))
-        if (found.length >= limit) break
-      }
-      return found
-    },
+    pending: (key, limit) => pendingOf(table, key, limit),
     async change(seen, change) {
       const now = { ...changedDelivery(seen, change), mark: randomUUID() }
       const fields = Object.entries({ ...fieldsOf(now), mark: now.mark })
       const remove = fields.flatMap(([name, value]) => (value === undefined ? [name] : []))
       const to = { set: Object.fromEntries(fields), remove }
-      const { done, item } = await table.update(deliveryKey(seen), is('mark', seen.mark), to)
+      // Whoever gets a hint looks at what is flagged: also for what a version has stored that flagged nothing.
+      const mustFlag = now.status !== seen.status || change.hinted === true
+      const { done, item } = mustFlag ? await changeAndFlag(table, seen, now, to) : await changeOnly(table, seen, to)
       // Also when the response of the write was lost, and its repetition was refused.
       return done || (item !== undefined && textAt(item, 'mark') === now.mark) ? now : undefined
     },
@@ -64,6 +61,43 @@ export function createDynamoOutbox(dependencies: TableDependencies): Outbox {
       return item && deliveryOf(item)
     },
   }
+}
+
+/** Flags are read first, then their deliveries, which may be over by then. */
+async function pendingOf(table: Table, key: SessionKey, limit: number): Promise<Delivery[]> {
+  const found: Delivery[] = []
+  const keys = all(is('pk', partitionOf(key)), startsWith('sk', PENDING_PREFIX))
+  const read = async (ids: readonly string[]): Promise<void> => {
+    for (const item of await table.readMany(ids.map((id) => deliveryKey({ ...key, id }))))
+      if (item !== undefined && textAt(item, 'status') === 'pending') found.push(deliveryOf(item))
+  }
+  let ids: string[] = []
+  for await (const item of table.query({ keys, pageSize: Math.min(limit, MOST_READ) })) {
+    ids.push(requiredText(item, 'sk').slice(PENDING_PREFIX.length))
+    if (ids.length + found.length < limit) continue
+    await read(ids)
+    ids = []
+    if (found.length >= limit) return found
+  }
+  await read(ids)
+  return found
+}
+
+const changeOnly = (table: Table, seen: Delivery, to: Change) =>
+  table.update(deliveryKey(seen), is('mark', seen.mark), to)
+
+/** In one write with whether it is found as pending. */
+async function changeAndFlag(
+  table: Table,
+  seen: Delivery,
+  { status }: Pick<Delivery, 'status'>,
+  to: Change,
+): Promise<{ readonly done: boolean; readonly item: Item | undefined }> {
+  const refusal = await table.write([
+    { update: deliveryKey(seen), when: is('mark', seen.mark), change: to },
+    status === 'pending' ? flagPending(seen) : { remove: pendingKey(seen) },
+  ])
+  return { done: refusal === undefined, item: refusal?.[0]?.item }
 }
 
 async function dueOf(table: Table, shard: string, now: number, limit: number) {
@@ -126,11 +160,7 @@ async function newestOfTenant(table: Table, { tenant, kind, status, limit, after
   return (await table.readMany(keys.map(deliveryKey))).filter((item) => item !== undefined)
 }
 
-async function newestOfSession(
-  table: Table,
-  key: { readonly tenant: string; readonly session: string },
-  after: string | undefined,
-): Promise<Item[]> {
+async function newestOfSession(table: Table, key: SessionKey, after: string | undefined): Promise<Item[]> {
   const found: Item[] = []
   const keys = all(is('pk', partitionOf(key)), startsWith('sk', DELIVERY_PREFIX))
   for await (const item of table.query({ keys, descending: true })) {

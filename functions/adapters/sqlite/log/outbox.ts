@@ -4,8 +4,17 @@ import { fairShares } from '../../../domain/fair-shares.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { DeliveryChange, DeliveryFilter, Outbox } from '../../../ports/outbox.ts'
 import { readAll, readOne, snapshot, transaction, write, type Database } from '../database.ts'
-import { bodyOf, deliveryOf, insertDelivery, SELECT_DELIVERIES, type DeliveryRow } from './delivery-rows.ts'
+import {
+  bodyOf,
+  deliveryOf,
+  insertDelivery,
+  PENDING_DELIVERIES,
+  SELECT_DELIVERIES,
+  type DeliveryRow,
+} from './delivery-rows.ts'
 import { findLiveSession } from './session-rows.ts'
+
+const ONE_OF_TENANT = `${SELECT_DELIVERIES} WHERE d.tenant = ? AND d.kind = ? AND d.id = ?`
 
 /** What runs owe to channels, on SQLite. */
 export function createSqliteOutbox({
@@ -15,8 +24,8 @@ export function createSqliteOutbox({
   readonly database: Database
   readonly clock: Clock
 }): Outbox {
-  const all = (where: string, ...values: (string | number)[]): Delivery[] =>
-    snapshot(database, () => readAll<DeliveryRow>(database, `${SELECT_DELIVERIES} ${where}`, ...values)).map(deliveryOf)
+  const all = (sql: string, ...values: (string | number)[]): Delivery[] =>
+    snapshot(database, () => readAll<DeliveryRow>(database, sql, ...values)).map(deliveryOf)
   return {
     add: async (key, delivery, state) =>
       transaction(database, () => {
@@ -29,11 +38,7 @@ export function createSqliteOutbox({
         })
       }),
     read: async (key) => snapshot(database, () => readDelivery(database, key)),
-    pending: async ({ tenant, session }, limit) =>
-      all(
-        `WHERE s.tenant = ? AND s.session = ? AND d.status = 'pending' ORDER BY d.id LIMIT ?`,
-        ...[tenant, session, limit],
-      ),
+    pending: async ({ tenant, session }, limit) => all(PENDING_DELIVERIES, tenant, session, limit),
     change: async (seen, change) => changeDelivery(database, seen, change),
     due: async (now, limit) => fairShares(dueOfTenants(database, now, limit), limit),
     list: async (filter) => {
@@ -42,7 +47,7 @@ export function createSqliteOutbox({
       const last = deliveries.length > filter.limit ? page.at(-1)?.id : undefined
       return { deliveries: page, ...(last === undefined ? {} : { next: last }) }
     },
-    find: async (tenant, kind, id) => all('WHERE d.tenant = ? AND d.kind = ? AND d.id = ?', tenant, kind, id)[0],
+    find: async (tenant, kind, id) => all(ONE_OF_TENANT, tenant, kind, id)[0],
   }
 }
 
@@ -94,5 +99,5 @@ function pageOf({ tenant, kind, session, status, limit, after }: DeliveryFilter)
   ]
   const set = conditions.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]))
   const where = set.map(({ sql }) => sql).join(' AND ')
-  return [`WHERE ${where} ORDER BY d.id DESC LIMIT ?`, ...set.map(({ value }) => value), limit + 1]
+  return [`${SELECT_DELIVERIES} WHERE ${where} ORDER BY d.id DESC LIMIT ?`, ...set.map(({ value }) => value), limit + 1]
 }

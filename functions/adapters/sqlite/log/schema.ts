@@ -188,3 +188,8 @@ CREATE TABLE names (
 CREATE INDEX names_of_session ON names (session);
 CREATE INDEX names_until ON names (until) WHERE until IS NOT NULL;
 `
+
+/** Finds pending deliveries of a session without reading those that are over. */
+export const PENDING_SCHEMA = `
+CREATE INDEX deliveries_pending ON deliveries (session, id) WHERE status = 'pending';
+`
