@@ -72,12 +72,17 @@ test('the first words go out as they come, and later ones together', async () =>
 })
 
 test('tools show with their names and states; no text of a call or a result reaches Slack', async () => {
+  // It ends when its message streams, and the answer follows before Slack is told more.
+  const execute: typeof leakyTool.execute = async (...call) => {
+    await expect.poll(() => methods()).toContain('chat.startStream')
+    return leakyTool.execute(...call)
+  }
   harness = await openSlackHarness({
     script: [
       { text: 'Let me see.', calls: [{ name: 'leaky', arguments: '{"secret":"SECRET-ARGUMENT"}' }] },
       { text: 'All is well.' },
     ],
-    tools: [leakyTool],
+    tools: [{ ...leakyTool, execute }],
   })
   await ask()
   await delivered()
@@ -87,6 +92,7 @@ test('tools show with their names and states; no text of a call or a result reac
   const tasks = harness.slack.calls.flatMap(({ args }) => (args['chunks'] as { type: string }[] | undefined) ?? [])
   const shown = tasks.filter(({ type }) => type === 'task_update')
   for (const task of shown) expect(Object.keys(task).toSorted()).toEqual(['id', 'status', 'title', 'type'])
+  expect(shown.at(-1)).toMatchObject({ title: 'leaky', status: 'complete' })
 })
 
 test('a long answer takes several messages, and one of more than five comes whole as a file too', async () => {

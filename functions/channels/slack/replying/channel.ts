@@ -90,7 +90,7 @@ async function deliver(dependencies: ChannelDependencies, work: Work): Promise<O
   const progress = createProgress()
   const end = await follow(dependencies, work, progress, () => live.show(progress))
   await decideApprovals(dependencies, finishing, progress)
-  await complete(finishing, progress, end, live.open())
+  await complete(finishing, progress, end, live.open(progress))
   await status
   await showStatus(dependencies, parts, 'active')
   return end.type === 'run.paused' ? { again: clock.now() + PAUSED_MS } : { status: 'delivered' }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../domain/json.ts'
 import { feedbackBlock, withBlock } from './blocks.ts'
 import type { OpenPart } from './live-stream.ts'
-import { MOST_PARTS } from './live-stream.ts'
+import { chunksOf, MOST_PARTS } from './live-stream.ts'
 import { addPart, changePart, hashOf, postOnce } from './reply.ts'
 import type { MessageType, Reply } from './reply.ts'
 import type { ReplyDependencies } from './reply.ts'
@@ -108,10 +108,10 @@ async function stopWith(
 ): Promise<boolean> {
   const isKnown = open !== undefined && text.startsWith(open.sent)
   const rest = isKnown ? text.slice(open.sent.length) : ''
-  const chunks = rest === '' ? {} : { chunks: [{ type: 'markdown_text', text: rest }] }
+  const chunks = isKnown ? chunksOf(rest, open.news ?? []) : []
   try {
     const blocks = isRated ? { blocks: [feedbackBlock(work.run.id)] } : {}
-    await reply.call('chat.stopStream', { ts, metadata, ...chunks, ...blocks })
+    await reply.call('chat.stopStream', { ts, metadata, ...(chunks.length === 0 ? {} : { chunks }), ...blocks })
     return isKnown
   } catch (error) {
     // It may be stopped by now, with the rest or without: its message is replaced.

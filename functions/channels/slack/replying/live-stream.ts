@@ -23,6 +23,8 @@ export interface OpenPart {
   sent: string
   /** Where that ends in the answer. */
   to: number
+  /** What has changed of the calls since Slack was last told. */
+  readonly news?: readonly Task[]
 }
 
 interface Dependencies {
@@ -47,7 +49,7 @@ export interface LiveStream {
   /** Returns whether Slack was asked for anything: there may be nothing new to show. */
   show(progress: Progress): Promise<boolean>
   /** What this process is streaming, and knows to have arrived. */
-  open(): OpenPart | undefined
+  open(progress: Progress): OpenPart | undefined
 }
 
 interface Streaming extends Dependencies {
@@ -59,7 +61,10 @@ interface Streaming extends Dependencies {
 export function createLiveStream(dependencies: Dependencies): LiveStream {
   const streaming: Streaming = { ...dependencies, shown: new Map(), isOver: false }
   return {
-    open: () => (streaming.isOver ? undefined : streaming.open),
+    open(progress) {
+      const { isOver, open } = streaming
+      return isOver || open === undefined ? undefined : { ...open, news: newsOf(streaming, progress) }
+    },
     async show(progress) {
       if (streaming.isOver) return false
       try {
@@ -76,9 +81,9 @@ export function createLiveStream(dependencies: Dependencies): LiveStream {
 }
 
 async function show(streaming: Streaming, progress: Progress): Promise<boolean> {
-  const { clock, reply, streamMs, shown, open } = streaming
+  const { clock, reply, streamMs, open } = streaming
   const text = progress.text()
-  const tasks = progress.tasks().filter(({ id, status }) => shown.get(id) !== status)
+  const tasks = newsOf(streaming, progress)
   if (open === undefined) return begin(streaming, text, tasks)
   const from = reply.state().parts[open.index]?.from ?? 0
   // What was shown is no longer part of the answer: the message is corrected when it is finished.
@@ -92,6 +97,9 @@ async function show(streaming: Streaming, progress: Progress): Promise<boolean> 
   if (age > streamMs * (1 + GRACE)) return end(streaming, text, line > open.to ? line : to)
   return append(streaming, text, to, tasks)
 }
+
+const newsOf = ({ shown }: Streaming, progress: Progress): readonly Task[] =>
+  progress.tasks().filter(({ id, status }) => shown.get(id) !== status)
 
 function stopShowing(streaming: Streaming): false {
   streaming.isOver = true
@@ -148,7 +156,8 @@ async function end(streaming: Streaming, text: string, to: number): Promise<bool
   return true
 }
 
-const chunksOf = (text: string, tasks: readonly Task[]): Json[] => [
+/** What is new, as a stream takes it. */
+export const chunksOf = (text: string, tasks: readonly Task[]): Json[] => [
   ...tasks.map((task): Json => ({ type: 'task_update', ...task })),
   ...(text === '' ? [] : [{ type: 'markdown_text', text }]),
 ]

@@ -89,6 +89,7 @@ function noteEvent(seen: Seen, event: RunEvent): void {
     case 'message.steered':
     case 'reasoning.delta':
     case 'tool_call.delta':
+    case 'tool_call.progress':
     case 'context.nearly_full':
     case 'context.consolidated':
     case 'warning':
