@@ -692,6 +692,20 @@ export type RunEvent = {
     readonly tool_name: string;
     readonly arguments: string;
 } | {
+    readonly type: "tool_call.progress";
+    readonly session_id: string;
+    readonly run_id: string;
+    readonly agent?: string;
+    readonly parent_tool_call_id?: string;
+    /** Of the delegate call: ids of calls may repeat. */
+    readonly parent_message_id?: string;
+    readonly message_id: string;
+    readonly tool_call_id: string;
+    readonly tool_name: string;
+    readonly progress: number;
+    readonly total?: number;
+    readonly text?: string;
+} | {
     readonly type: "message.completed" | "message.steered" | "tool_call.started" | "tool_call.completed";
     readonly session_id: string;
     readonly run_id: string;

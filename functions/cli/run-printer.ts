@@ -1,4 +1,5 @@
 import type { Message, RunEvent } from '../client/api-types.ts'
+import { howFar } from '../client/how-far.ts'
 import { harmless, note, oneLine, onErrors, print } from './terminal.ts'
 
 const CALL_WIDTH = 100
@@ -42,6 +43,8 @@ export function createRunPrinter(): RunPrinter {
           return
         case 'tool_call.started':
           return line(onErrors('cyan', `${indent}→ ${callOf(event.message)}`))
+        case 'tool_call.progress':
+          return line(onErrors('dim', `${indent}… ${oneLine(`${event.tool_name}: ${howFar(event)}`, RESULT_WIDTH)}`))
         case 'tool_call.completed':
           return line(onErrors('dim', `${indent}← ${resultOf(event.message)}`))
         case 'round.restarted':

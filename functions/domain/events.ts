@@ -58,6 +58,20 @@ export type DeltaEvent = EventBase & { readonly round: number } & (
         readonly arguments: string
       }
   )
+/** How far a call is, as its tool says. Provisional like deltas, and one of many: what it says is not the result. */
+export interface CallProgress {
+  readonly progress: number
+  readonly total?: number
+  readonly text?: string
+}
+export type CallProgressEvent = EventBase &
+  CallProgress & {
+    readonly type: 'tool_call.progress'
+    /** The call's message. */
+    readonly messageId: string
+    readonly toolCallId: string
+    readonly toolName: string
+  }
 export type RoundEvent = EventBase & { readonly round: number } & (
     | { readonly type: 'round.started' }
     /** Discard the deltas of this round. */
@@ -75,7 +89,7 @@ export type WarningEvent = StoredBase & {
 }
 
 /** Everything that shows progress handles this whole union. */
-export type RunEvent = StoredEvent | DeltaEvent | RoundEvent
+export type RunEvent = StoredEvent | DeltaEvent | RoundEvent | CallProgressEvent
 export type RunEventType = RunEvent['type']
 
 export const eventId = (ulid: string, type: RunEventType): string => `${ulid}:${type}`

@@ -1,5 +1,7 @@
 import { eventId } from '../domain/events.ts'
 import type {
+  CallProgress,
+  CallProgressEvent,
   ContextEvent,
   DeltaEvent,
   RoundEvent,
@@ -105,6 +107,11 @@ export function callStarted(message: ToolMessage): StoredEvent {
 export function callCompleted(message: ToolMessage): StoredEvent {
   const id = eventId(message.id, 'tool_call.completed')
   return { type: 'tool_call.completed', id, runId: message.runId, ...memberNames(message), message }
+}
+
+export function callProgress(message: ToolMessage, howFar: CallProgress): CallProgressEvent {
+  const { id: messageId, runId, toolCallId, toolName } = message
+  return { type: 'tool_call.progress', runId, ...memberNames(message), messageId, toolCallId, toolName, ...howFar }
 }
 
 type NoticeEvent = ContextEvent | WarningEvent | RunStateEvent

@@ -1,4 +1,5 @@
 import type { Agent } from '../domain/agent.ts'
+import type { CallProgress } from '../domain/events.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { HistoryEntries, HistoryFilters } from '../domain/history.ts'
 import type { SessionKey } from '../domain/session.ts'
@@ -15,8 +16,8 @@ export interface ToolContext extends SessionKey {
   readonly signal: AbortSignal
   /** Milliseconds since 1970. */
   now(): number
-  /** The call gets on: its time begins anew, up to `MOST_TIMES` as long in all. */
-  progressed(): void
+  /** The call gets on: its time begins anew, up to `MOST_TIMES` as long in all. Followers of the run are told `how far`, once a second at most. */
+  progressed(howFar?: CallProgress): void
   /** Searches within the agent's scope, without the current run. Rejects if search is unavailable. */
   searchHistory(text: string, filters: HistoryFilters, limit: number): Promise<HistoryEntries>
   /** What stands behind `output:<message id>`, within the agent's scope; undefined when there is none. */

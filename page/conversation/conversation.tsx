@@ -89,6 +89,11 @@ function End({ store, state }: { readonly store: ConversationStore; readonly sta
           <div class="said">{text}</div>
         </article>
       ))}
+      {log.progress.map(({ key, text }) => (
+        <p key={key} class="notice">
+          {text}
+        </p>
+      ))}
       {log.notices.map(({ key, text }) => (
         <p key={key} class="notice">
           {text}

@@ -1,4 +1,5 @@
 import type { Message, Run, RunEvent } from '../../functions/client/api-types.ts'
+import { howFar } from '../../functions/client/how-far.ts'
 
 /** A completion that is still streaming. */
 export interface Draft {
@@ -25,9 +26,11 @@ export interface Log {
   /** The one that is followed, or was last. */
   readonly run: Run | undefined
   readonly notices: readonly Notice[]
+  /** How far running calls are, as their tools say, by the calls' messages. */
+  readonly progress: readonly Notice[]
 }
 
-export const EMPTY_LOG: Log = { messages: [], drafts: [], run: undefined, notices: [] }
+export const EMPTY_LOG: Log = { messages: [], drafts: [], run: undefined, notices: [], progress: [] }
 
 /** Adds messages, in any order; one with the same id replaces the former. */
 export function withMessages(log: Log, added: readonly Message[]): Log {
@@ -58,7 +61,7 @@ export function withEvent(log: Log, event: RunEvent): Log {
     case 'run.completed':
     case 'run.failed':
     case 'run.cancelled':
-      return { ...log, run: event.run, drafts: [] }
+      return { ...log, run: event.run, drafts: [], progress: [] }
     case 'round.started':
     case 'round.restarted':
       return { ...log, drafts: without(log.drafts, event.parent_tool_call_id) }
@@ -69,9 +72,15 @@ export function withEvent(log: Log, event: RunEvent): Log {
     case 'message.completed':
       return withMessages({ ...log, drafts: without(log.drafts, event.parent_tool_call_id) }, [event.message])
     case 'message.steered':
+      return withMessages(log, [event.message])
     case 'tool_call.started':
     case 'tool_call.completed':
-      return withMessages(log, [event.message])
+      return withMessages({ ...log, progress: others(log.progress, event.message.id) }, [event.message])
+    case 'tool_call.progress': {
+      const key = event.message_id
+      const text = `${event.tool_name}: ${howFar(event)}`
+      return { ...log, progress: [...others(log.progress, key), { key, text }] }
+    }
     case 'context.nearly_full':
       return noted(
         log,
@@ -84,14 +93,19 @@ export function withEvent(log: Log, event: RunEvent): Log {
     case 'warning':
       return noted(log, event.run_id, event.code, `${event.code}: ${event.detail}`)
     default:
-      return event satisfies never
+      event satisfies never
+      // Of a newer program, whose page is still to be loaded.
+      return log
   }
 }
 
 function noted(log: Log, run: string, kind: string, text: string): Log {
   const key = `${run}:${kind}`
-  return { ...log, notices: [...log.notices.filter((notice) => notice.key !== key), { key, text }] }
+  return { ...log, notices: [...others(log.notices, key), { key, text }] }
 }
+
+const others = (notices: readonly Notice[], key: string): readonly Notice[] =>
+  notices.some((notice) => notice.key === key) ? notices.filter((notice) => notice.key !== key) : notices
 
 const without = (drafts: readonly Draft[], parent: string | undefined): readonly Draft[] =>
   drafts.filter((draft) => draft.parent !== parent)

@@ -1,10 +1,12 @@
 import { Client, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import type { CallToolResult, Tool } from '@modelcontextprotocol/client'
+import type { CallToolResult, Progress, Tool } from '@modelcontextprotocol/client'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { LookupFunction } from 'node:net'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { MOST_TIMES } from '../../ports/tool.ts'
+import type { ToolContext } from '../../ports/tool.ts'
 import { guardedFetch } from '../../tools/guarded-fetch.ts'
 import type { ResponseLimits } from '../../tools/guarded-fetch.ts'
 
@@ -44,7 +46,7 @@ export interface CallOptions {
   /** Between two notices of progress. */
   readonly timeoutMs: number
   /** Told of each notice of progress that the server sends. */
-  readonly progressed?: () => void
+  readonly progressed?: ToolContext['progressed']
 }
 
 /** One MCP server, as this process talks to it. Connects when it is first used, and again after it was lost. */
@@ -93,7 +95,9 @@ export function createConnection(settings: ConnectionSettings): McpConnection {
     async call(tool, input, { signal, timeoutMs, progressed = () => undefined }) {
       // The caller's own limit ends the call first; the package's would otherwise be a minute.
       const timeout = timeoutMs + MARGIN_MS
-      const options = { signal, timeout, resetTimeoutOnProgress: true, onprogress: () => progressed() }
+      const onprogress = ({ progress, total, message: text }: Progress): void =>
+        progressed({ progress, ...definedFields({ total, text }) })
+      const options = { signal, timeout, resetTimeoutOnProgress: true, onprogress }
       const attempt = (client: Client) =>
         callSignal.run(signal, () => client.callTool({ name: tool, arguments: input }, options))
       const client = connect()

@@ -1,3 +1,4 @@
+import { eventId } from '../../domain/events.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import type { ParentNames } from '../../domain/message.ts'
 
@@ -40,6 +41,8 @@ export function createEventFilter(): EventFilter {
           stored.set(threadOf(event), Math.max(last(stored, event), event.message.round))
         return true
       }
+      if (event.type === 'tool_call.progress')
+        return event.messageId > passed && !known.has(eventId(event.messageId, 'tool_call.completed'))
       if (!('round' in event)) return true
       if (isOver(threadOf(event))) return false
       if (event.round <= last(stored, event)) return false

@@ -1,5 +1,6 @@
 import { DEFAULT_POLICIES } from '../../domain/agent.ts'
 import type { Agent, Policies } from '../../domain/agent.ts'
+import type { CallProgress } from '../../domain/events.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { nextId } from '../../domain/ids.ts'
 import { MOST_CALLS, parentNames } from '../../domain/message.ts'
@@ -20,6 +21,7 @@ import { numbersRecorded } from './source-counter.ts'
 import { strictFault } from './strict-arguments.ts'
 import { callOf, memberNames, openCalls, ownMessages, refusalOf, remember } from './thread.ts'
 import type { Thread } from './thread.ts'
+import { progressTeller } from './call-progress.ts'
 import { createToolContext, executeCall, GRACE_MS, parseArguments } from './tool-call.ts'
 import type { CallOutcome } from './tool-call.ts'
 
@@ -257,9 +259,11 @@ async function execute(state: RunState, thread: Thread, row: ToolMessage): Promi
   const reading = { ...ports, reader: store.reader, outputs: store.outputs, sessions: store.sessions }
   const expect = (): (() => void) => keeper.expect((tool?.timeoutMs ?? 0) + GRACE_MS)
   let met = expect()
-  const progressed = (): void => {
+  const tell = progressTeller(state, row)
+  const progressed = (howFar?: CallProgress): void => {
     met()
     met = expect()
+    if (howFar !== undefined) tell(howFar)
   }
   const at = { session: state.session, agent: thread.agent, row, signal, progressed }
   const context = createToolContext(reading, at)

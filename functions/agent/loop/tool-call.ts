@@ -1,5 +1,6 @@
 import type { Agent } from '../../domain/agent.ts'
 import { LeaseLost } from '../../domain/errors.ts'
+import type { CallProgress } from '../../domain/events.ts'
 import type { HistoryScope } from '../../domain/history.ts'
 import type { Json } from '../../domain/json.ts'
 import type { ToolMessage } from '../../domain/message.ts'
@@ -37,10 +38,11 @@ export async function executeCall(
   const limit = limitTime(context.signal, tool.timeoutMs, () => new DOMException(timedOut, 'TimeoutError'))
   const { signal, end } = limit
   const last = context.now() + (MOST_TIMES - 1) * tool.timeoutMs
-  const progressed = (): void => {
-    if (context.now() >= last) return
+  let isOver = false
+  const progressed = (howFar?: CallProgress): void => {
+    if (isOver || context.now() >= last) return
     limit.restart()
-    context.progressed()
+    context.progressed(howFar)
   }
   try {
     signal.throwIfAborted()
@@ -54,6 +56,7 @@ export async function executeCall(
     if (signal.aborted) return failure(timedOut)
     return failure(error instanceof Error ? error.message : String(error))
   } finally {
+    isOver = true
     end()
   }
 }
@@ -128,7 +131,7 @@ export function createToolContext(
     readonly agent: Agent
     readonly row: ToolMessage
     readonly signal: AbortSignal
-    readonly progressed: () => void
+    readonly progressed: ToolContext['progressed']
   },
 ): ToolContext {
   const { search, clock } = dependencies

@@ -1,4 +1,5 @@
 import type {
+  CallProgressEvent,
   ContextEvent,
   DeltaEvent,
   MessageCompletedEvent,
@@ -37,7 +38,15 @@ export type RunStep =
   /** Follows its pieces. */
   | (Of & { readonly type: 'completion'; readonly message: AssistantMessage })
   | (Of & { readonly type: 'call_started' | 'call_ended'; readonly message: ToolMessage })
-  | { readonly type: 'notice'; readonly event: WarningEvent | ContextEvent | MessageSteeredEvent }
+  | { readonly type: 'notice'; readonly event: NoticeEvent }
+
+type NoticeEvent = WarningEvent | ContextEvent | MessageSteeredEvent | CallProgressEvent
+
+/** What a notice says, without the names of its run. */
+export function noticeData({ type: _type, runId: _run, ...rest }: NoticeEvent) {
+  const { id: _id, ...data } = { id: undefined, ...rest }
+  return data
+}
 
 /** How a run ended, or why it waits. */
 export interface RunEnd {
@@ -94,6 +103,7 @@ export function createRunSteps({ after = '', open }: Known = {}): RunSteps {
         case 'context.nearly_full':
         case 'context.consolidated':
         case 'message.steered':
+        case 'tool_call.progress':
           return [{ type: 'notice', event }]
         case 'run.paused':
         case 'run.completed':

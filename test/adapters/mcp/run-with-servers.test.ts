@@ -235,7 +235,10 @@ test('a call whose server tells of its progress may take longer than its time; o
         for (let progress = 1; progress <= 6; progress++) {
           await new Promise((resolve) => setTimeout(resolve, 400))
           if (name === 'tells' && progressToken !== undefined)
-            await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, total: 6 } })
+            await mcpReq.notify({
+              method: 'notifications/progress',
+              params: { progressToken, progress, total: 6, message: `step ${progress}` },
+            })
         }
         return { content: [{ type: 'text', text: 'done' }] }
       })
@@ -248,4 +251,14 @@ test('a call whose server tells of its progress may take longer than its time; o
     { status: 'completed', text: 'done' },
     { status: 'error', text: 'error: test__silent did not finish within 1.5 s' },
   ])
+  const told = harness.events.filter(({ type }) => type.startsWith('tool_call.') && type !== 'tool_call.delta')
+  expect(told.map(({ type }) => type)).toEqual([
+    'tool_call.started',
+    ...told.slice(1, -3).map(() => 'tool_call.progress'),
+    'tool_call.completed',
+    'tool_call.started',
+    'tool_call.completed',
+  ])
+  expect(told[1]).toMatchObject({ toolName: 'test__tells', progress: 1, total: 6, text: 'step 1' })
+  expect(told.slice(1, -3).length).toBeGreaterThan(1)
 })

@@ -13,7 +13,10 @@ export const leakyTool = defineTool({
   description: 'Returns a secret.',
   input: z.object({ secret: z.string() }),
   idempotent: true,
-  execute: async () => ({ text: 'SECRET-RESULT' }),
+  execute: async (_, { progressed }) => {
+    progressed({ progress: 1, total: 2, text: 'SECRET-PROGRESS' })
+    return { text: 'SECRET-RESULT' }
+  },
 })
 
 interface Named extends StoredMessage {

@@ -1,6 +1,7 @@
 import type { ToolMessage } from '../../../domain/message.ts'
 import { textOf } from '../../../domain/message.ts'
 import type { Usage } from '../../../domain/usage.ts'
+import { noticeData } from '../run-steps.ts'
 import type { RunEnd, RunStep } from '../run-steps.ts'
 import { agUiCallId, createThread } from './ag-ui-thread.ts'
 import type { AgUiEvent, Thread } from './ag-ui-thread.ts'
@@ -53,8 +54,8 @@ export function createAgUiEvents({ threadId, runId, ours }: Names): AgUiEvents {
     start: () => [{ type: 'RUN_STARTED', threadId, runId }],
     take(step) {
       if (step.type === 'notice') {
-        const { type, runId: _run, id: _id, ...value } = step.event
-        return 'message' in value ? [] : [{ type: 'CUSTOM', name: type, value }]
+        const value = noticeData(step.event)
+        return 'message' in value ? [] : [{ type: 'CUSTOM', name: step.event.type, value }]
       }
       const over = step.type === 'call_ended' ? ended(step.message) : []
       const { thread, before } = threadOf(step)

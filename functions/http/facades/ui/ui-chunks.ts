@@ -3,6 +3,7 @@ import { textOf } from '../../../domain/message.ts'
 import type { Run } from '../../../domain/run.ts'
 import { usageResource } from '../../v1/resources/usage.ts'
 import { roundCallId } from '../call-id.ts'
+import { noticeData } from '../run-steps.ts'
 import type { RunEnd, RunStep } from '../run-steps.ts'
 
 /** One chunk of the AI SDK's UI message stream. */
@@ -53,8 +54,12 @@ export function createUiChunks(options: Options): UiChunks {
   return {
     take(step) {
       if (step.type === 'notice') {
-        const { type, runId: _run, id: _id, ...data } = step.event
-        return 'message' in data ? [] : [{ type: type === 'warning' ? 'data-warning' : 'data-context', data }]
+        const { type } = step.event
+        const data = noticeData(step.event)
+        if ('message' in data) return []
+        // Not kept among the parts of the message: there may be many.
+        if (type === 'tool_call.progress') return [{ type: 'data-progress', data, transient: true }]
+        return [{ type: type === 'warning' ? 'data-warning' : 'data-context', data }]
       }
       if (step.parentToolCallId !== undefined) return memberChunks(step)
       switch (step.type) {

@@ -1,5 +1,5 @@
 import type { z } from '@hono/zod-openapi'
-import type { RunEvent } from '../../../domain/events.ts'
+import type { CallProgressEvent, RunEvent } from '../../../domain/events.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { messageResource, parentFields } from './message.ts'
 import { runResource } from './run.ts'
@@ -7,6 +7,11 @@ import type { WaitingCall } from './run.ts'
 import type { RunEventSchema } from '../schemas/event.ts'
 
 export type RunEventResource = z.input<typeof RunEventSchema>
+
+const progressFields = ({ messageId, toolCallId, toolName, progress, total, text }: CallProgressEvent) => ({
+  ...{ message_id: messageId, tool_call_id: toolCallId, tool_name: toolName, progress },
+  ...definedFields({ total, text }),
+})
 
 /** An event as the API shows it. `calls`: those of a `run.paused`, or that of a tool message, with their arguments. */
 export function eventResource(session: string, event: RunEvent, calls: readonly WaitingCall[] = []): RunEventResource {
@@ -48,6 +53,8 @@ export function eventResource(session: string, event: RunEvent, calls: readonly 
         tool_name: event.toolName,
         arguments: event.arguments,
       }
+    case 'tool_call.progress':
+      return { type: event.type, ...base, ...progressFields(event) }
     case 'round.started':
       return { type: event.type, ...base, round: event.round }
     case 'round.restarted':

@@ -39,6 +39,16 @@ export const RunEventSchema = z
       arguments: z.string(),
     }),
     z.object({
+      type: z.literal('tool_call.progress'),
+      ...base,
+      message_id: ulid,
+      tool_call_id: z.string(),
+      tool_name: z.string(),
+      progress: z.number(),
+      total: z.number().optional(),
+      text: z.string().optional(),
+    }),
+    z.object({
       type: z.enum(['message.completed', 'message.steered', 'tool_call.started', 'tool_call.completed']),
       ...base,
       message: MessageSchema,
