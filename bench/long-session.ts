@@ -1,14 +1,14 @@
 import { DEFAULT_POLICIES } from '../functions/domain/agent.ts'
+import type { ClosedMessage } from '../functions/domain/closed-message.ts'
 import { loadContext } from '../functions/agent/loop/context.ts'
 import { createHistorySearch } from '../functions/history/search.ts'
 import { continueDeletion } from '../functions/agent/serving/delete-session.ts'
-
 import { openHarness } from '../test/agent/harness.ts'
 import { printTable, timed } from './report.ts'
 
 /**
- * A session of 50,000 messages (or of `--messages`) on SQLite: what its next turn, its newest page, a search in it and its deletion
- * take, beside a session of 100. None but the deletion may depend on its length.
+ * A session of 50,000 messages (or of `--messages`), imported, on SQLite: what its first turn, its next one, its newest page, a
+ * search in it and its deletion take, beside a session of 100. None but the deletion may depend on its length.
  */
 const at = process.argv.indexOf('--messages')
 const MESSAGES = at === -1 ? 50_000 : Number(process.argv[at + 1])
@@ -16,22 +16,33 @@ const MESSAGES = at === -1 ? 50_000 : Number(process.argv[at + 1])
 /** What the context is loaded for. */
 const AGENT = { model: 'script/ed', modelOptions: {}, policies: { ...DEFAULT_POLICIES, contextTokens: 200_000 } }
 
+function* turns(messages: number): Generator<ClosedMessage> {
+  for (let turn = 0; turn < messages / 2; turn++) {
+    yield { role: 'user', parts: [{ type: 'text', text: `where is crate ${turn}?` }] }
+    yield {
+      role: 'assistant',
+      parts: [{ type: 'text', text: `reply ${turn} about crate ${turn % 97}` }],
+      toolCalls: [],
+    }
+  }
+}
+
 async function measure(messages: number): Promise<(string | number)[]> {
-  const texts = Array.from({ length: messages / 2 + 1 }, (_, turn) => ({
-    text: `reply ${turn} about crate ${turn % 97}`,
-  }))
-  const harness = await openHarness({ script: texts })
-  const { ports, key } = harness
-  const turn = async (number: number): Promise<void> =>
-    void (await harness.settled(await harness.submit(`where is crate ${number}?`)))
-  for (let number = 0; number < messages / 2; number++) await turn(number)
+  const harness = await openHarness({ script: [{ text: 'in the yard' }, { text: 'still there' }] })
+  const { ports, key, session, service, submit, settled } = harness
+  await service.importMessages(session, turns(messages), { source: 'bench' })
+  const turn = async (): Promise<unknown> => settled(await submit('where is crate 42?'))
   const { messages: newest } = await ports.reader.messages(key, { order: 'descending', limit: 1 })
   const search = createHistorySearch({ index: ports.index, reader: ports.reader })
+  const find = () => search.search({ text: 'crate 42', scope: { tenant: key.tenant }, filters: {}, limit: 10 })
+  // The first waits for what has just been stored to be indexed.
+  await find()
   const times = [
-    await timed(async () => turn(messages)),
+    await timed(turn),
+    await timed(turn),
     await timed(() => loadContext(ports.reader, key, newest[0]?.runId ?? '', AGENT)),
     await timed(() => ports.reader.messages(key, { order: 'descending', limit: 100 })),
-    await timed(() => search.search({ text: 'crate 42', scope: { tenant: key.tenant }, filters: {}, limit: 10 })),
+    await timed(find),
   ]
   const removal = await timed(async () => {
     await ports.deletion.tombstone(key)
@@ -43,6 +54,6 @@ async function measure(messages: number): Promise<(string | number)[]> {
 
 printTable(
   'A long session on SQLite, milliseconds',
-  ['messages', 'a turn', 'loading its context', 'its newest page', 'a search', 'its deletion'],
+  ['messages', 'its first turn', 'the next', 'loading its context', 'its newest page', 'a search', 'its deletion'],
   [await measure(100), await measure(MESSAGES)],
 )

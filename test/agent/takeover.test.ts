@@ -70,6 +70,7 @@ test('a call that a crash cut off becomes interrupted and is not executed again,
 
   expect(await it.settled(runId)).toMatchObject({ status: 'completed', rounds: 2 })
   expect(ran).toEqual(['look'])
+  expect(it.events.filter(({ type }) => type === 'tool_call.completed')).toHaveLength(2)
   expect(it.requests[0]?.messages.slice(2)).toMatchObject([
     { toolName: 'pay', isError: true, parts: [{ text: 'interrupted: this call may or may not have run' }] },
     { toolName: 'look', isError: false, parts: [{ text: '1' }] },
@@ -247,7 +248,7 @@ test.each([
   ['before its summary was stored', false, ['so far', 'going on']],
   ['after that', true, ['going on']],
 ])('a run that died %s goes on with one summary, counted once', async (_when, isStored, script) => {
-  const policies = { consolidation: { threshold: 2, keepRecentRatio: 0.5 } }
+  const policies = { consolidation: { threshold: 2, keepRecentRatio: 0.5 }, maxRunTokens: 10 }
   const texts = ['one', 'two', ...script].map((text) => ({ text, tokens: 10 }))
   const { ports, key, submit, settled, service, worker, requests } = await set({ script: texts, policies })
   for (const text of ['first', 'second']) await settled(await submit(text))
@@ -265,7 +266,7 @@ test.each([
   await worker.serve(key)
   expect((await settled(runId)).status).toBe('completed')
   expect(requests.at(-1)?.messages[0]?.parts).toMatchObject([{ text: expect.stringContaining('so far') as string }])
-  expect(requests).toHaveLength(isStored ? 3 : 4)
+  expect([requests.length, requests.at(-1)?.toolChoice]).toEqual([isStored ? 3 : 4, 'none'])
   const session = await ports.sessions.read(key)
   expect(session?.totals.byAgent['summary']?.totalTokens).toBe(10)
   expect(session?.summary?.messages).toBe(3)

@@ -112,3 +112,14 @@ test('a call that is executed here is never meant: another with its id that wait
   const refusal = { code: 'resolution_conflict', message: expect.stringContaining('executed here') }
   await expect(prepared([executed], result)).rejects.toMatchObject(refusal)
 })
+
+test('of two calls of the same id the one is meant whose message is named', async () => {
+  const rows = ['m1', 'm2'].map((id) => rowOf(id, { needs: 'approval' }))
+  for (const { id } of rows)
+    expect(await prepared(rows, { toolCallId: 'call_0', messageId: id, approve: true })).toMatchObject({
+      messageId: id,
+    })
+  await expect(prepared(rows, { toolCallId: 'call_0', approve: true })).rejects.toMatchObject({
+    code: 'ambiguous_call',
+  })
+})

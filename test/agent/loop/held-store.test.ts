@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest'
-import { createResultWriter } from '../../../functions/agent/loop/held-store.ts'
-import { LeaseLost } from '../../../functions/domain/errors.ts'
+import { afterEach, expect, test, vi } from 'vitest'
+import { createResultWriter, insistentStore } from '../../../functions/agent/loop/held-store.ts'
+import { LeaseLost, TooltrailError } from '../../../functions/domain/errors.ts'
 import type { RunEvent } from '../../../functions/domain/events.ts'
 import type { ToolMessage } from '../../../functions/domain/message.ts'
 import type { Lease } from '../../../functions/domain/session.ts'
+import type { LogReader } from '../../../functions/ports/log-reader.ts'
 import type { OutputStore } from '../../../functions/ports/output-store.ts'
 import type { RunLog } from '../../../functions/ports/run-log.ts'
 
@@ -57,4 +58,64 @@ test('a result that cannot be stored stops the work, and nothing that builds on 
   await expect(writer.settled()).rejects.toBe(lost)
   expect([writer.signal.reason, done]).toEqual([lost, ['object']])
   await expect(writer.settled()).rejects.toBe(lost)
+})
+
+afterEach(() => void vi.useRealTimers())
+
+const refusal = new TooltrailError('storage_failed', 'no')
+const never = (): Promise<never> => new Promise(() => undefined)
+
+/** A holder's store of which each read or result does what is next; its lease ends after 20 s, of which waits take some. */
+function insisting(...steps: readonly (() => Promise<unknown>)[]) {
+  let [now, tries] = [0, 0]
+  const next = async () => (steps[tries++] ?? steps.at(-1) ?? never)()
+  const { signal } = new AbortController()
+  const keeper = {
+    signal,
+    lost: signal,
+    until: () => 20_000,
+    expect: () => () => undefined,
+    giveUp: (cause: unknown) => new LeaseLost('s', 1, cause),
+    poll: never,
+  }
+  const store = insistentStore(
+    {
+      log: { completeCall: next } as unknown as RunLog,
+      reader: { message: next } as unknown as LogReader,
+      outputs: {} as OutputStore,
+      sessions: { read: never },
+      lease: { release: never },
+    },
+    { keeper, clock: { now: () => now, sleep: async (milliseconds) => void (now += milliseconds) } },
+  )
+  return { store, tries: () => tries, now: () => now }
+}
+
+const KEY = { tenant: 't', session: 's' }
+const down = (): Promise<never> => Promise.reject(new Error('the store is down'))
+const fine = async (): Promise<string> => 'fine'
+
+test('a store that fails is asked again, and one that does not come back after ten seconds', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const { store } = insisting(down, never, fine)
+  const read = store.reader.message(KEY, 'm1')
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(await read).toBe('fine')
+})
+
+test('a store that fails is asked until the lease ends, and not for longer', async () => {
+  let left = 1_000
+  const { store, now, tries } = insisting(() => (left-- > 0 ? down() : Promise.reject(refusal)))
+  await expect(store.reader.message(KEY, 'm1')).rejects.toBeInstanceOf(LeaseLost)
+  expect(now()).toBeGreaterThan(17_000)
+  expect(now()).toBeLessThan(20_000)
+  expect(tries()).toBeLessThan(20)
+})
+
+test('what a store refuses for good is asked once, but for a result: the call has run', async () => {
+  const reading = insisting(() => Promise.reject(refusal))
+  await expect(reading.store.reader.message(KEY, 'm1')).rejects.toBe(refusal)
+  expect(reading.tries()).toBe(1)
+  const storing = insisting(() => Promise.reject(refusal), fine)
+  expect(await storing.store.log.completeCall({} as Lease, {} as never)).toBe('fine')
 })

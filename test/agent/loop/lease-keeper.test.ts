@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import { keepLease, RunCancelled } from '../../../functions/agent/loop/lease-keeper.ts'
 import type { LeaseKeeper } from '../../../functions/agent/loop/lease-keeper.ts'
 import { LeaseLost } from '../../../functions/domain/errors.ts'
 import type { Lease, SessionHeader } from '../../../functions/domain/session.ts'
+import type { Clock } from '../../../functions/ports/clock.ts'
 import type { RunLease } from '../../../functions/ports/run-lease.ts'
 import { until } from '../../eventually.ts'
 
@@ -22,14 +23,17 @@ let keeper: LeaseKeeper | undefined
 beforeEach(() => {
   ahead = 0
 })
-afterEach(() => keeper?.stop())
+afterEach(() => {
+  keeper?.stop()
+  vi.useRealTimers()
+})
 
 const never = (): Promise<never> => new Promise(() => undefined)
 const down = (): Promise<never> => Promise.reject(new Error('the store is down'))
 
 /** A keeper of a lease of a minute; the ports that it is not given never respond. */
-function keep(given: Partial<RunLease> = {}): LeaseKeeper {
-  const lease: Lease = { ...mine, generation: 3, owner: 'o', runId: 'r', until: clock.now() + 60_000, head: undefined }
+function keep(given: Partial<RunLease> = {}, by: Clock = clock): LeaseKeeper {
+  const lease: Lease = { ...mine, generation: 3, owner: 'o', runId: 'r', until: by.now() + 60_000, head: undefined }
   const silent = {
     look: never,
     glance: never,
@@ -39,7 +43,7 @@ function keep(given: Partial<RunLease> = {}): LeaseKeeper {
     heartbeat: never,
     release: never,
   }
-  keeper = keepLease({ lease: { ...silent, ...given }, clock, logger }, lease)
+  keeper = keepLease({ lease: { ...silent, ...given }, clock: by, logger }, lease)
   return keeper
 }
 
@@ -143,4 +147,37 @@ test('a process that stood still knows by the clock alone that it must not begin
   expect(check).not.toThrow()
   ahead = 50_001
   expect(check).toThrow(/no longer holds the lease/)
+})
+
+/** Time that moves only where a test says so, and timers with it. */
+function virtualClock(): Clock {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+  const sleep = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      setTimeout(resolve, milliseconds)
+      signal?.addEventListener('abort', () => reject(signal.reason as Error))
+    })
+  return { now: () => Date.now(), sleep }
+}
+
+test.each<[string, () => Promise<never>, milliseconds: number]>([
+  ['fails', down, 1_100],
+  ['does not come back', never, 6_100],
+])('a cancel is seen by the next look after one that %s', async (_, first, milliseconds) => {
+  let looks = 0
+  const cancelled = header({ cancel: { run: 'r', reason: 'user' } })
+  const { signal } = keep({ look: () => (looks++ === 0 ? first() : Promise.resolve(cancelled)) }, virtualClock())
+  await vi.advanceTimersByTimeAsync(milliseconds)
+  expect(signal.reason).toBeInstanceOf(RunCancelled)
+})
+
+test('who is stopped asks for nothing any more', async () => {
+  let asked = 0
+  const look = async (): Promise<SessionHeader> => (asked++, header())
+  const kept = keep({ look, heartbeat: async () => void asked++ }, virtualClock())
+  await vi.advanceTimersByTimeAsync(15_000)
+  expect(asked).toBe(31)
+  kept.stop()
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect([asked, kept.signal.aborted]).toEqual([31, false])
 })

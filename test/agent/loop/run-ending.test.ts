@@ -51,13 +51,14 @@ function ending({ takeovers = 0, cancel, settled = async () => undefined, closed
     session: {},
     writer: { settled },
     head: 'm1',
-    context: { isRecorded: true },
+    context: { isRecorded: false, decided: { media: {} } },
     sources: createSourceCounter(),
     emit: (event: RunEvent) => void events.push(event),
   } as unknown as RunState
   return { state, asked, events }
 }
 
+/** With what the last request has decided, which nothing has recorded yet. */
 test.each([
   ['user', 'cancelled'],
   ['superseded', 'superseded'],
@@ -66,7 +67,8 @@ test.each([
   async (reason, why) => {
     const { state, asked, events } = ending({ cancel: new RunCancelled(reason) })
     await endRun(state, ANSWER)
-    expect(asked.slice(1)).toEqual([{ outcome: 'cancelled', stopReason: why, message: ANSWER.message }])
+    const cancelled = { outcome: 'cancelled', stopReason: why, message: ANSWER.message }
+    expect(asked).toEqual([ANSWER, cancelled].map((end) => ({ ...end, context: { media: {} } })))
     expect(events.at(-1)).toMatchObject({ type: 'run.cancelled' })
   },
 )
