@@ -12,14 +12,19 @@ export interface CallEntry {
   readonly members: readonly Entry[]
 }
 
-/** The entries of a part of a log, in order. A call whose completion is not in it stands alone. */
+/**
+ * The entries of a part of a log, in order. A call whose completion is not in it stands alone. What a member did stands below the
+ * message of its delegate call: ids of calls may repeat, also within a run.
+ */
 export function entriesOf(messages: readonly Message[]): readonly Entry[] {
   const members = new Map<string, Message[]>()
-  for (const message of messages)
-    if (message.parent_tool_call_id !== undefined)
-      members.set(message.parent_tool_call_id, [...(members.get(message.parent_tool_call_id) ?? []), message])
-  const known = new Set(messages.flatMap(({ tool_call_id: call }) => call ?? []))
-  const leaders = messages.filter(({ parent_tool_call_id: parent }) => parent === undefined || !known.has(parent))
+  const known = new Set(messages.map(({ id }) => id))
+  const leaders = messages.filter((message) => {
+    const { parent_message_id: parent } = message
+    if (parent === undefined || !known.has(parent)) return true
+    members.set(parent, [...(members.get(parent) ?? []), message])
+    return false
+  })
   return nested(leaders, members)
 }
 
@@ -42,7 +47,7 @@ const callOf = (
 ): CallEntry => ({
   message,
   input: completion?.tool_calls?.find(({ id }) => id === message.tool_call_id)?.arguments,
-  members: nested(members.get(message.tool_call_id ?? '') ?? [], members),
+  members: nested(members.get(message.id) ?? [], members),
 })
 
 /** The entry that shows a message: its own, or the one whose call it is. */

@@ -6,6 +6,7 @@ export interface Draft {
   readonly key: string
   readonly round: number
   readonly agent: string | undefined
+  /** The message of the delegate call that it works for. */
   readonly parent: string | undefined
   readonly parts: readonly DraftPart[]
 }
@@ -64,13 +65,13 @@ export function withEvent(log: Log, event: RunEvent): Log {
       return { ...log, run: event.run, drafts: [], progress: [] }
     case 'round.started':
     case 'round.restarted':
-      return { ...log, drafts: without(log.drafts, event.parent_tool_call_id) }
+      return { ...log, drafts: without(log.drafts, event.parent_message_id) }
     case 'text.delta':
     case 'reasoning.delta':
     case 'tool_call.delta':
       return { ...log, drafts: withDelta(log.drafts, event) }
     case 'message.completed':
-      return withMessages({ ...log, drafts: without(log.drafts, event.parent_tool_call_id) }, [event.message])
+      return withMessages({ ...log, drafts: without(log.drafts, event.parent_message_id) }, [event.message])
     case 'message.steered':
       return withMessages(log, [event.message])
     case 'tool_call.started':
@@ -113,7 +114,7 @@ const without = (drafts: readonly Draft[], parent: string | undefined): readonly
 type Delta = Extract<RunEvent, { readonly round: number } & ({ readonly text: string } | { readonly sequence: number })>
 
 function withDelta(drafts: readonly Draft[], event: Delta): readonly Draft[] {
-  const { agent, parent_tool_call_id: parent, round } = event
+  const { agent, parent_message_id: parent, round } = event
   const old = drafts.find((draft) => draft.parent === parent) ?? {
     key: `draft-${event.run_id}-${parent ?? ''}`,
     round,

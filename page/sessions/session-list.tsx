@@ -80,7 +80,7 @@ function SessionRow({ session, isCurrent }: { readonly session: Session; readonl
   const details = [
     owner ?? undefined,
     agent === 'default' ? undefined : agent,
-    plural(usage.runs, 'run'),
+    usage.runs === 0 ? undefined : plural(usage.runs, 'run'),
     usage.total_tokens === null ? undefined : `${compact(usage.total_tokens)} tokens`,
   ].filter((text) => text !== undefined)
   return (

@@ -49,7 +49,8 @@ function OpenSession(props: OpenProps) {
         <Title store={store} title={title} />
         {known === undefined ? null : (
           <span class="quiet session-facts">
-            {known.agent}, {plural(known.usage.runs, 'run')}
+            {known.agent}
+            {known.usage.runs === 0 ? '' : `, ${plural(known.usage.runs, 'run')}`}
             {known.usage.total_tokens === null ? '' : `, ${compact(known.usage.total_tokens)} tokens`}
           </span>
         )}

@@ -107,7 +107,7 @@ function SideHead(props: { readonly list: SessionListStore | undefined; readonly
         </a>
         <span class="grow" />
         <button type="button" class="quiet-button" onClick={() => setTheme(nextTheme(current))} title="Light or dark">
-          {current}
+          Theme: {current}
         </button>
         {readKey() === undefined ? null : (
           <button type="button" class="quiet-button" onClick={() => keepKey(undefined)}>

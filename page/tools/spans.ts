@@ -25,13 +25,19 @@ export function runSpans(messages: readonly Message[], now: number): readonly Ru
   return [...runs].map(([run, own]) => spansOf(run, own, now)).toReversed()
 }
 
+/** What was brought in from elsewhere has no end of its own: it took nobody knows how long. */
+function endOf({ completed_at, status }: Message, begun: number, now: number): number {
+  if (completed_at !== undefined) return Date.parse(completed_at)
+  return status === 'running' || status === 'waiting' ? now : begun
+}
+
 function spansOf(run: string, messages: readonly Message[], now: number): RunSpans {
   const input = messages.find(({ role }) => role === 'user')
   /** When each loop had the last thing that its next completion waits for. */
   const ready = new Map<string, number>()
   const depths = new Map<string, number>()
   const spans = messages.flatMap((message): Span[] => {
-    const loop = message.parent_tool_call_id ?? ''
+    const loop = message.parent_message_id ?? ''
     const begun = Date.parse(message.created_at)
     const depth = depths.get(loop) ?? 0
     if (message.role === 'user') {
@@ -44,9 +50,9 @@ function spansOf(run: string, messages: readonly Message[], now: number): RunSpa
       const label = message.tool_calls === undefined ? 'completion' : 'completion with calls'
       return [{ id: message.id, kind: 'model', label, status: 'completed', depth, from, to: begun }]
     }
-    const to = message.completed_at === undefined ? now : Date.parse(message.completed_at)
+    const to = endOf(message, begun, now)
     ready.set(loop, Math.max(ready.get(loop) ?? 0, to))
-    depths.set(message.tool_call_id ?? '', depth + 1)
+    depths.set(message.id, depth + 1)
     const label = message.call ?? message.tool_name ?? ''
     return [{ id: message.id, kind: 'tool', label, status: message.status ?? 'completed', depth, from: begun, to }]
   })

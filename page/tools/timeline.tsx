@@ -41,7 +41,8 @@ function Waterfall({ run, session }: { readonly run: RunSpans; readonly session:
         <h2>{run.title}</h2>
         <span class="grow" />
         <span class="when">
-          {whole(new Date(run.from).toISOString())}, {duration(whole_ms)}
+          {whole(new Date(run.from).toISOString())}
+          {whole_ms > 1 ? `, ${duration(whole_ms)}` : ''}
         </span>
       </header>
       <ol>
@@ -55,12 +56,12 @@ function Waterfall({ run, session }: { readonly run: RunSpans; readonly session:
 
 function Bar({ span, run, session }: { readonly span: Span; readonly run: RunSpans; readonly session: string }) {
   const share = (ms: number): string => `${(100 * ms) / (run.to - run.from)}%`
-  const took = duration(span.to - span.from)
+  const took = span.to === span.from ? '' : duration(span.to - span.from)
   return (
     <li>
       <a
         href={href(`/sessions/${encodeURIComponent(session)}#${span.id}`)}
-        title={`${span.label}: ${span.status}, ${took}`}
+        title={[`${span.label}: ${span.status}`, took].filter((text) => text !== '').join(', ')}
         class="span-row"
       >
         <span class="span-label" style={{ paddingLeft: `${span.depth * 14}px` }}>

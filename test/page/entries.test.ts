@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import type { Message } from '../../functions/client/api-types.ts'
+import { entriesOf, holderOf } from '../../page/conversation/entries.ts'
+import type { Entry } from '../../page/conversation/entries.ts'
+import { runSpans } from '../../page/tools/spans.ts'
+
+const AT = '2026-11-23T09:30:00.000Z'
+const END = Date.parse('2026-11-23T10:00:00.000Z')
+
+function message(id: string, role: Message['role'], rest: Partial<Message> = {}): Message {
+  return {
+    object: 'message',
+    id,
+    session_id: 's',
+    run_id: 'r',
+    agent: 'default',
+    role,
+    round: 0,
+    created_at: AT,
+    parts: [],
+    ...rest,
+  }
+}
+
+/** Ids of the entries, with what is nested in them. */
+const shape = (entries: readonly Entry[]): unknown[] =>
+  entries.map(({ message: { id }, calls }) => [id, ...calls.map((call) => [call.message.id, ...shape(call.members)])])
+
+/** A team as the demo model makes it: the member's call has the id of the call that it works for. */
+const TEAM = [
+  message('1', 'user'),
+  message('2', 'assistant'),
+  message('3', 'tool', { tool_call_id: 'c1', assistant_message_id: '2', status: 'completed', completed_at: AT }),
+  message('4', 'user', { parent_message_id: '3', parent_tool_call_id: 'c1' }),
+  message('5', 'assistant', { parent_message_id: '3', parent_tool_call_id: 'c1' }),
+  message('6', 'tool', {
+    tool_call_id: 'c1',
+    assistant_message_id: '5',
+    parent_message_id: '3',
+    parent_tool_call_id: 'c1',
+    status: 'completed',
+  }),
+  message('7', 'assistant', { parent_message_id: '3', parent_tool_call_id: 'c1' }),
+  message('8', 'assistant'),
+]
+
+test('what a member did stands below its delegate call, also where its own call has the same id', () => {
+  const entries = entriesOf(TEAM)
+  expect(shape(entries)).toEqual([['1'], ['2', ['3', ['4'], ['5', ['6']], ['7']]], ['8']])
+  expect(holderOf(entries, '6')).toBe('2')
+})
+
+test('what a member did stands alone where its delegate call is not in this part of the log', () => {
+  expect(shape(entriesOf(TEAM.slice(4)))).toEqual([['5', ['6']], ['7'], ['8']])
+})
+
+test('a timeline nests by the delegate call, and what was brought in without an end takes no time', () => {
+  const [run] = runSpans(TEAM, END)
+  expect(run?.spans.map(({ id, depth, from, to }) => [id, depth, to - from])).toEqual([
+    ['2', 0, 0],
+    ['3', 0, 0],
+    ['5', 1, 0],
+    ['6', 1, 0],
+    ['7', 1, 0],
+    ['8', 0, 0],
+  ])
+  const [waiting] = runSpans([message('1', 'user'), message('2', 'tool', { status: 'waiting' })], END)
+  expect(waiting?.to).toBe(END)
+})
