@@ -6,12 +6,12 @@ import { KINDS, type Kind } from './import/sessions-of-file.ts'
 import { NotRunning } from './import/upload.ts'
 import { note, progressLine } from './terminal.ts'
 
-const USAGE = `Imports conversations from the session files of other programs into the running one. Again: only what is new.
+const USAGE = `Brings in conversations from the session files of other programs. Run it again at any time: it takes only what is new.
 
   npx tooltrail import <kind> [PATH…] [--dry-run] [--owner <owner>] [--url <address>] [--key <API key>]
 
 Kinds: ${KINDS.join(', ')}. Without a PATH, claude-code and codex are looked for where they keep their files.
---dry-run counts and stores nothing. Damaged lines are told as FILE:LINE: reason, and left out.
+--dry-run counts and stores nothing. Damaged lines are reported as FILE:LINE: reason, and left out.
 `
 
 await runCommand(USAGE, async ({ words }) => {

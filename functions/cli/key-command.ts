@@ -61,7 +61,8 @@ export async function runKeyCommand({ keys, clock }: Dependencies, words: readon
     }
     case 'revoke':
       if (id === undefined) throw new KeyCommandError('revoke needs the id of a key')
-      if (!(await keys.revoke(id, clock.now()))) throw new KeyCommandError(`there is no key ${id}`)
+      if (!(await keys.revoke(id, clock.now())))
+        throw new KeyCommandError(`there is no key ${id}: list them with "keys list"`)
       return `Key ${id} is revoked.\n${(await isLockedOut(keys)) ? LOCKED_OUT : ''}`
     default:
       throw new KeyCommandError(`there is no command ${command}`)

@@ -19,7 +19,8 @@ function bodyOf(message: Message): string {
     if (part.type === 'tool_call') return undefined
     if (part.type === 'data') return shortened(JSON.stringify(part.data ?? null))
     if (part.type === 'error') return onOutput('red', `${part.code}: ${harmless(part.text)}`)
-    if ('text' in part) return part.type === 'reasoning' ? onOutput('dim', shortened(part.text)) : shortened(part.text)
+    if (part.type === 'reasoning') return onOutput('dim', `(thinking) ${shortened(part.text)}`)
+    if ('text' in part) return shortened(part.text)
     return `[${part.type} ${harmless(part.filename ?? part.media_type)}, ${part.bytes} bytes]`
   })
   const calls = (message.tool_calls ?? []).map((call) =>

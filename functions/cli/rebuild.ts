@@ -5,7 +5,7 @@ import { progressLine } from './terminal.ts'
 
 const USAGE = `Rebuilds the history index from the log. The program may keep running.
 
-  npx tooltrail rebuild                         on this machine
+  npx tooltrail rebuild                      on this machine
   npx tooltrail rebuild --env <environment>  on a deployed environment
 `
 

@@ -79,7 +79,7 @@ program
   .option('--agent <name>', 'only of this agent')
   .option('--since <time>', 'a date or a time')
   .option('--until <time>', 'a date or a time')
-  .option('--limit <n>', 'most hits', count)
+  .option('--limit <n>', 'at most so many hits', count)
   .option('--json', 'each hit as a line of JSON')
   .action(async (words: string[], options: SearchOptions) => {
     const { search } = await import('./commands/search.ts')
@@ -91,8 +91,17 @@ program
   .description('list sessions, the last used first')
   .option('--owner <owner>', 'only of this owner')
   .option('--agent <name>', 'only of this agent')
-  .option('--run-status <status>', 'only with a latest run in this state')
-  .option('--limit <n>', 'most sessions', count)
+  .addOption(
+    new Option('--run-status <status>', 'only those whose last run is in this state').choices([
+      'queued',
+      'running',
+      'paused',
+      'completed',
+      'failed',
+      'cancelled',
+    ]),
+  )
+  .option('--limit <n>', 'at most so many sessions', count)
   .option('--json', 'each session as a line of JSON')
   .action(
     async ({ runStatus: run_status, ...options }: SessionsOptions & { runStatus?: SessionsOptions['run_status'] }) => {
@@ -106,7 +115,7 @@ program
 program
   .command('show <session>')
   .description('show the messages of a session')
-  .option('--limit <n>', 'only the newest', count)
+  .option('--limit <n>', 'only so many of the newest', count)
   .option('--json', 'each message as a line of JSON')
   .action(async (session: string, options: ShowOptions) => {
     const { show } = await import('./commands/show.ts')
@@ -116,7 +125,7 @@ program
 program
   .command('tail <session>')
   .description('show the newest messages of a session, and its runs as they happen')
-  .option('--limit <n>', 'messages to show first', count, 10)
+  .option('--limit <n>', 'how many messages to show first', count, 10)
   .option('--json', 'messages and events as lines of JSON')
   .action(async (session: string, options: TailOptions) => {
     const { tail } = await import('./commands/tail.ts')
@@ -272,7 +281,7 @@ function lineOf(error: unknown): string | undefined {
   if (error instanceof Failed) return error.message
   if (error instanceof ApiProblem) return oneLine(error.message, 1_000) + nextStep(error)
   if (error instanceof TypeError && error.message === 'fetch failed')
-    return `Nothing responds at ${place().url ?? 'the program'} (${causeOf(error)}). Start it: tooltrail start`
+    return `Nothing responds at ${place().url ?? 'the program'} (${causeOf(error)}). Check the address, or start a program there: tooltrail start`
   return tellable(error)
 }
 
@@ -281,6 +290,7 @@ function nextStep({ code, status }: ApiProblem): string {
   if (status === 401) return '; give one with --key or TOOLTRAIL_KEY'
   if (code === 'not_found') return '. See what is wrong: tooltrail doctor. What there is: tooltrail sessions'
   if (code === 'session_not_found') return '. List them: tooltrail sessions'
+  if (code === 'agent_not_found') return '. See which there are in agents.json (TOOLTRAIL_AGENTS)'
   if (code === 'unexpected_response') return '. Check the address: tooltrail doctor'
   return ''
 }

@@ -17,7 +17,7 @@ export interface CommandLine {
 
 /**
  * Runs a command: prints what `work` returns, or its usage on request. A mistake that the user can correct is one line
- * with exit code 1; only unexpected errors show their stack.
+ * that ends with the next step, with exit code 1; only unexpected errors show their stack.
  */
 export async function runCommand(usage: string, work: (line: CommandLine) => Promise<string>): Promise<void> {
   const words = process.argv.slice(2)
@@ -27,7 +27,8 @@ export async function runCommand(usage: string, work: (line: CommandLine) => Pro
   } catch (error) {
     const told = tellable(error)
     if (told === undefined) throw error
-    process.stderr.write(`${told}\n${error instanceof UsageError ? `\n${usage}` : ''}`)
+    const nextStep = error instanceof UsageError ? ' Run with --help to see what it takes.' : ''
+    process.stderr.write(`${nextStep === '' ? told : told.replace(/\.?$/, '.')}${nextStep}\n`)
     process.exitCode = 1
   }
 }
@@ -72,7 +73,7 @@ export function tellable(error: unknown): string | undefined {
   if (error.message === 'Region is missing') return 'No AWS region was found: set AWS_REGION.'
   if ('$fault' in error) return `AWS refused: ${error.name}: ${error.message}`
   if (error instanceof OpenSearchError && error.status === 403)
-    return `${error.message}\nDoes your role allow it? See "Rebuild the index" in docs/operations.md.`
+    return `${error.message} Does your role allow it? See "Rebuild the index" in docs/operations.md.`
   if (error instanceof OpenSearchError || error instanceof TooltrailError) return error.message
   if ('syscall' in error) return `Could not reach a service: ${error.message}`
   return undefined

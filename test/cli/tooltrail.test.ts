@@ -88,8 +88,10 @@ describe('tooltrail', { timeout: 240_000 }, () => {
       { role: 'tool' },
       { role: 'assistant' },
     ])
+    const thought = sessionOf(await tooltrail(['chat', '--json', 'think about crates']))
+    expect((await tooltrail(['show', thought])).out).toContain('\nASSISTANT (thinking) The input has ')
     expect((await tooltrail(['context', session])).out).toMatch(
-      /^agent {4}default\n[^]*tokens {3}░+ about \d+ of 200000\n/,
+      /^agent {4}default\n[^]*tokens {3}░+ about [\d,]+ of 200,000\n/,
     )
   })
 
@@ -190,9 +192,13 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     [['search', 'x', '--role', 'boss'], 1, /^error: option '--role <role>' argument 'boss' is invalid/],
     [['search', 'x', '--since', 'soon'], 1, /^the request is not valid: query.since/],
     [['sessions', '--limit', '0'], 1, /It must be a whole number above 0/],
-    [['sessions', '--run-status', 'odd'], 1, /^the request is not valid: query.run_status/],
+    [['sessions', '--run-status', 'odd'], 1, /Allowed choices are queued, running, paused, completed/],
     [['--url', 'ftp://x', 'sessions'], 1, /It must be an address/],
-    [['--url', 'http://127.0.0.1:1', 'sessions'], 1, /^Nothing responds at .*Start it: tooltrail start\n$/],
+    [
+      ['--url', 'http://127.0.0.1:1', 'sessions'],
+      1,
+      /^Nothing responds at .*Check the address, or start a program there: tooltrail start\n$/,
+    ],
     [
       ['--url', 'http://127.0.0.1:1', '--key', 'tt_a\nb', 'sessions'],
       1,
@@ -204,10 +210,10 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     [['--key', 'tt_wrong', 'sessions'], 1, /this API key is not known; give one with --key or TOOLTRAIL_KEY\n$/],
     [['chat'], 1, 'There is no input. Give a text: tooltrail chat -p "…"\n'],
     [['chat', '--session', 'nobody', 'hi'], 1, NOBODY],
-    [['chat', '--agent', 'nobody', 'hi'], 1, /nobody/],
+    [['chat', '--agent', 'nobody', 'hi'], 1, /^there is no agent nobody\. See which there are in agents\.json/],
     [['show'], 1, "error: missing required argument 'session'. Run with --help to see what there is.\n"],
     [['dance'], 1, /^error: unknown command 'dance'/],
-    [['keys', 'dance'], 1, /dance/],
+    [['keys', 'dance'], 1, 'there is no command dance. Run with --help to see what it takes.\n'],
     [['doctor', '--url', 'http://127.0.0.1:1'], 2, ''],
   ] as const)('%j ends with %i and one line of help', async (words, code, error) => {
     const refused = await tooltrail(words)

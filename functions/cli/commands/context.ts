@@ -14,7 +14,9 @@ export async function showContext(
   const { estimated_tokens: estimated, context_tokens: most, summary, omitted } = context
   const full = Math.min(BAR, Math.round((BAR * estimated) / most))
   print(`agent    ${harmless(context.agent)}\nmodel    ${harmless(context.model)}\n`)
-  print(`tokens   ${'█'.repeat(full)}${'░'.repeat(BAR - full)} about ${estimated} of ${most}\n`)
+  print(
+    `tokens   ${'█'.repeat(full)}${'░'.repeat(BAR - full)} about ${estimated.toLocaleString('en')} of ${most.toLocaleString('en')}\n`,
+  )
   print(`tools    ${context.tools.map(harmless).join(', ') || 'none'}\n`)
   if (summary !== null) print(`summary  of ${summary.messages} messages: ${oneLine(summary.text, 300)}\n`)
   if (omitted.messages > 0) print(`left out ${omitted.messages} messages that no longer fit; search finds them\n`)
