@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Place } from './backend.ts'
+import { localBackend } from './local-backend.ts'
+import type { RunningProgram } from './program.ts'
+import { startProgram } from './program.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const programsOf = (page: string): string[] =>
+  [...readFileSync(join(ROOT, page), 'utf8').matchAll(/```ts\n([^]*?)```/g)].map(([, program = '']) => program)
+const [chatCompletions = '', responses = '', agUi = ''] = programsOf('docs/clients.md')
+const [ours = ''] = programsOf('docs/api.md')
+
+describe('the programs of the documentation, as they stand', () => {
+  let place: Place
+  let program: RunningProgram
+  beforeAll(async () => {
+    place = await localBackend.open()
+    program = await startProgram({ env: place.env })
+  })
+  afterAll(async () => {
+    await program.kill()
+    await place.remove()
+  })
+
+  const TIME = / said: \d{4}-\d\d-\d\dT/
+  test.each([
+    ['Chat Completions', chatCompletions, TIME],
+    ['Responses', responses, /you said "And in Lima\?"/],
+    ['AG-UI', agUi, TIME],
+    ['our own client', `import { createClient } from 'tooltrail/client'\n${ours}`, TIME],
+  ])('%s', async (_name, code, printed) => {
+    expect(code).toContain('http://127.0.0.1:3000')
+    const words = [
+      '--input-type=module-typescript',
+      '--eval',
+      code.replaceAll('http://127.0.0.1:3000', program.client.url),
+    ]
+    const { stdout } = await promisify(execFile)(process.execPath, words, { cwd: ROOT })
+    expect(stdout).toMatch(printed)
+  })
+})
