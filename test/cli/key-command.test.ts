@@ -93,7 +93,9 @@ describe('tooltrail keys', () => {
     for (let count = 0; count < 2; count++) await run('create --tenant a --scope read')
     const [key] = stored.values()
     expect(await run(`revoke ${key?.id}`)).toBe(`Key ${key?.id} is revoked.\n`)
-    await expect(run('revoke nothing')).rejects.toThrow(new KeyCommandError('there is no key nothing'))
+    await expect(run('revoke nothing')).rejects.toThrow(
+      new KeyCommandError('there is no key nothing: list them with "keys list"'),
+    )
   })
 
   test.each(['', '--help', 'create --help', '-h'])('%j explains how it is used', async (line) => {
