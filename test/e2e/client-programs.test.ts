@@ -10,9 +10,11 @@ import { startProgram } from './program.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const programsOf = (page: string): string[] =>
-  [...readFileSync(join(ROOT, page), 'utf8').matchAll(/```ts\n([^]*?)```/g)].map(([, program = '']) => program)
-const [chatCompletions = '', responses = '', agUi = ''] = programsOf('docs/clients.md')
-const [ours = ''] = programsOf('docs/api.md')
+  [...readFileSync(join(ROOT, 'docs', `${page}.md`), 'utf8').matchAll(/```ts\n([^]*?)```/g)].map(
+    ([, program = '']) => program,
+  )
+const [chatCompletions = '', responses = '', agUi = ''] = programsOf('clients')
+const [ours = ''] = programsOf('api')
 
 describe('the programs of the documentation, as they stand', () => {
   let place: Place
