@@ -82,6 +82,7 @@ function expectOneReply(thread: string, channel = 'D1'): void {
   expect(wholeText(slack, channel, thread)).toBe(WHOLE)
   expect(new Set(repliesOf(slack, channel, thread).map(({ metadata }) => metadata.event_payload.run_id)).size).toBe(1)
   expect(slack.replies(channel, thread)).toEqual(repliesOf(slack, channel, thread))
+  for (const { text } of slack.replies(channel, thread)) expect(text).not.toBe('')
   for (const { streaming_state: state } of slack.replies(channel, thread))
     expect(state ?? 'completed').toBe('completed')
 }

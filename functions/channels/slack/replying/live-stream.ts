@@ -114,7 +114,8 @@ async function begin(streaming: Streaming, text: string, tasks: readonly Task[])
   const method = 'chat.startStream'
   const isLate = api.wait({ team, method, args: {} }) > LONGEST_WAIT_MS
   if (from === undefined || parts.length >= MOST_PARTS || isLate) return stopShowing(streaming)
-  if (text.length <= from && tasks.length === 0) return false
+  // A reply goes on in a new message only with text: after a crash it may be whole already.
+  if (text.length <= from && (tasks.length === 0 || parts.length > 0)) return false
   const to = Math.min(text.length, from + SURE)
   const sent = to > from ? `${startOfPiece(text, from)}${text.slice(from, to)}` : ''
   await addPart(reply, { from, stream: true }, () =>
