@@ -7,16 +7,13 @@ const hasMedia = (message: Message): boolean =>
 
 /**
  * Where the newest `count` messages with images or files begin, if some of those that go out so far have to leave; undefined
- * while there are no more, and once the run has a completion: what its tools bring moves the window of the next run, so that a run
- * decides once. Messages: those that are loaded, ids ascending.
+ * while there are no more. Messages: those that are loaded, ids ascending.
  */
 export function movedMedia(
   messages: readonly Message[],
   count: number,
   { media }: Pick<SessionContext, 'media'>,
-  currentRun: string,
 ): SessionContext['media'] {
-  if (messages.some(({ role, runId }) => role === 'assistant' && runId === currentRun)) return undefined
   const sent = messages.filter(
     (message) => isLeaders(message) && hasMedia(message) && message.id >= (media?.from ?? ''),
   )

@@ -14,8 +14,6 @@ export interface Round {
   readonly assistant: AssistantMessage
   /** At most 64, with status `running` or `waiting` and the generation of the lease. */
   readonly tools: readonly ToolMessage[]
-  /** What holds for the session's requests from now on; left out: what held before. */
-  readonly context?: SessionContext
 }
 
 export interface CallResult {
@@ -49,7 +47,7 @@ export interface Decision {
 export interface RunLog {
   /**
    * Stores the completion and its open calls, all or nothing, before any of them executes. Adds its usage to the run, to
-   * the session and to what the ledger holds for `account`, and the numbers that it gives to sources to those of the session. What its request has decided is stored with it.
+   * the session and to what the ledger holds for `account`, and the numbers that it gives to sources to those of the session.
    */
   appendRound(lease: Lease, round: Round, account?: UsageAccount): Promise<void>
   /**

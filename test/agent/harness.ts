@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAgentService } from '../../functions/agent/intake/create-agent-service.ts'
-import type { AgentService } from '../../functions/agent/intake/agent-service.ts'
+import type { AgentService, Submission } from '../../functions/agent/intake/agent-service.ts'
 import { createEventBus } from '../../functions/agent/following/event-bus.ts'
 import { createSessionWorker } from '../../functions/agent/serving/session-worker.ts'
 import type { SessionWorker } from '../../functions/agent/serving/session-worker.ts'
@@ -56,7 +56,10 @@ export interface Harness {
   readonly requests: ModelRequest[]
   /** Every event that was emitted. */
   readonly events: RunEvent[]
-  submit(text: string, options?: { clientTools?: readonly ClientTool[]; onBusy?: OnBusy }): Promise<string>
+  submit(
+    content: string | Submission['parts'],
+    options?: { clientTools?: readonly ClientTool[]; onBusy?: OnBusy },
+  ): Promise<string>
   /** Resolves with the run's terminal event's run. */
   settled(runId: string): Promise<Run>
   log(): Promise<readonly Message[]>
@@ -138,8 +141,8 @@ export async function openHarness(options: {
       session,
       requests,
       events,
-      async submit(text, { clientTools = [], onBusy } = {}) {
-        const parts = [{ type: 'text', text }] as const
+      async submit(content, { clientTools = [], onBusy } = {}) {
+        const parts = typeof content === 'string' ? ([{ type: 'text', text: content }] as const) : content
         const submission = { parts, clientTools, ...(onBusy === undefined ? {} : { onBusy }) }
         return (await service.submit(session, submission, { here: true })).runId
       },

@@ -49,7 +49,7 @@ const noting = (log: Ports['log'], written: string[]): Ports['log'] => {
     ...log,
     async appendRound(lease, round, account) {
       await log.appendRound(lease, round, account)
-      note('round', round.context)
+      note('round', undefined)
     },
     async recordDecision(lease, decision) {
       await log.recordDecision(lease, decision)
@@ -120,17 +120,17 @@ describe('under `images: {reattach}`', () => {
     ])
     const log = await harness.log()
     const { media } = await harness.ports.reader.context(harness.key)
-    expect(media).toEqual({ from: log.filter(({ role }) => role === 'tool')[1]?.id })
+    expect(media).toEqual({ from: log.filter(({ role }) => role === 'tool')[2]?.id })
     const bodies = harness.requests.map(({ messages }) => JSON.stringify(messages).slice(1, -1))
     for (const place of [1, 2, 3, 4, 5, 7])
       expect(bodies[place]?.startsWith(bodies[place - 1] ?? '?'), `${place}`).toBe(true)
   })
 
-  it('what a request decides is stored with its completion, with a notice at once, and a long run decides no more', async () => {
+  it('what tools brought leaves with the end of their run, which decides once, and what an input brings before its first request', async () => {
     const written: string[] = []
     const turns = Array.from({ length: 4 }, (_, place) => drawing(`one${place}`))
     harness = await openHarness({
-      script: [...turns, { text: 'done' }, drawing('two'), { text: 'more' }, { text: 'last' }],
+      script: [...turns, { text: 'done' }, drawing('two'), { text: 'more' }, { text: 'last' }, { text: 'seen' }],
       tools: [draw],
       policies: { images: { reattach: 1 }, consolidation: { threshold: 6, keepRecentRatio: 0.4 } },
       change: (ports) => ({ ...ports, log: noting(ports.log, written) }),
@@ -140,28 +140,53 @@ describe('under `images: {reattach}`', () => {
     expect(seen(harness.requests[5])).toEqual(['one0.png', 'one1.png', 'one2.png', 'one3.png with bytes'])
     expect(seen(harness.requests[7]).filter((one) => one.endsWith('bytes'))).toEqual(['two.png with bytes'])
     expect(written).toEqual([
-      ...Array.from({ length: 4 }, () => 'round'),
-      ...['end', 'round with a decision', 'end', 'context.nearly_full with a decision', 'end'],
+      ...[...turns.map(() => 'round'), 'end with a decision'],
+      ...['round', 'end with a decision'],
+      ...['context.nearly_full', 'end'],
     ])
     const last = harness.events.findLastIndex(({ type }) => type === 'run.started')
     expect(harness.events.slice(last, last + 3).map(({ type }) => type)).toEqual([
       ...['run.started', 'context.nearly_full', 'round.started'],
     ])
+    await harness.settled(await harness.submit([image('mine.png')]))
+    expect(written.slice(-2)).toEqual(['context.nearly_full with a decision', 'end'])
+    expect(seen(harness.requests[8]).filter((one) => one.endsWith('bytes'))).toEqual(['mine.png with bytes'])
   })
 
-  it('what a request has decided is stored with the failure of its run, too', async () => {
+  it('leave in the same write that says what was cited', async () => {
+    const sourced = makeTool('draw', async () => ({
+      text: 'drawn',
+      media: [image('a.png')],
+      sources: [{ title: 'A' }],
+    }))
+    harness = await openHarness({
+      script: [0, 1].flatMap((): Turn[] => [drawing(''), { text: 'As [source1] says.' }]),
+      tools: [sourced],
+      policies: { images: { reattach: 1 }, sources: 'cited' },
+    })
+    for (const text of ['draw', 'draw']) await harness.settled(await harness.submit(text))
+    const last = (await harness.log()).findLast(({ role }) => role === 'tool')
+    expect(await harness.ports.reader.context(harness.key)).toMatchObject({
+      media: { from: last?.id },
+      citations: { cited: [[1, 1]] },
+    })
+  })
+
+  it('a run that fails leaves them to the next one', async () => {
     const refused: Turn = async function* () {
       yield* []
       throw new ModelError('invalid_request', 'no', { retryable: false })
     }
     harness = await openHarness({
-      script: [...script(2), refused],
+      script: [...script(1), drawing('two'), refused, { text: 'on' }, { text: 'on' }],
       tools: [draw],
       policies: { images: { reattach: 1 } },
     })
-    for (const text of ['draw', 'draw', 'fail']) await harness.settled(await harness.submit(text))
-    const [, second] = (await harness.log()).filter(({ role }) => role === 'tool')
-    expect((await harness.ports.reader.context(harness.key)).media).toEqual({ from: second?.id })
+    for (const text of ['draw', 'fail']) await harness.settled(await harness.submit(text))
+    expect((await harness.ports.reader.context(harness.key)).media).toBeUndefined()
+    for (const text of ['on', 'on']) await harness.settled(await harness.submit(text))
+    expect(seen(harness.requests[4])).toEqual(['picture0.png', 'two.png with bytes'])
+    expect(seen(harness.requests[5])).toEqual(['picture0.png', 'two.png with bytes'])
   })
 
   it('another process goes on with what was decided', async () => {

@@ -3,18 +3,7 @@ import type { SessionContext, Summary } from '../../functions/domain/context.ts'
 import type { RunNotice } from '../../functions/domain/run.ts'
 import { NO_USAGE } from '../../functions/domain/usage.ts'
 import type { Decision } from '../../functions/ports/run-log.ts'
-import {
-  endAfter,
-  expectCode,
-  fresh,
-  header,
-  headOf,
-  newRun,
-  openFixture,
-  roundAfter,
-  startRun,
-  takeOver,
-} from './session-fixture.ts'
+import { endAfter, expectCode, fresh, header, newRun, openFixture, startRun, takeOver } from './session-fixture.ts'
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
@@ -79,25 +68,6 @@ export function sessionContextContract(engine: Engine): void {
       expect(sessions[0]?.summary).toEqual(context.summary)
       await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head))
       expect((await fixture.sessions.read(fixture.key))?.totals.usage.totalTokens).toBe(110)
-    })
-
-    test('that a request has decided is stored with its round, once, or not at all', async () => {
-      const fixture = await openFixture(stores)
-      const { lease } = await startRun(fixture)
-      const context = { media: { from: lease.head ?? '' }, summary: summary('1', 'long '.repeat(100_000)) }
-      const round = { ...roundAfter(fixture, lease, lease.head, [{ name: 'a' }]), context }
-      for (let times = 0; times < 2; times++) await fixture.log.appendRound(lease, round)
-      expect(await fixture.peer.reader.context(fixture.key)).toEqual(context)
-      const next = roundAfter(fixture, lease, headOf(round), [{ name: 'a' }], 1)
-      await fixture.log.appendRound(lease, next)
-      expect(await fixture.peer.reader.context(fixture.key)).toEqual(context)
-      await takeOver(fixture)
-      const late = {
-        ...roundAfter(fixture, lease, headOf(next), [{ name: 'a' }], 2),
-        context: { summary: summary('2', 'late '.repeat(100_000)) },
-      }
-      await expectCode(fixture.log.appendRound(lease, late), 'lease_lost')
-      expect(await fixture.peer.reader.context(fixture.key)).toEqual(context)
     })
 
     test('is the same when its write is repeated', async () => {

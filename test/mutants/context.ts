@@ -78,24 +78,35 @@ export const CONTEXT_MUTANTS = [
     ['what was never numbered is cited', 'number >= 1 && number <= highest', 'number >= 1'],
   ]),
   ...inFile(`${LOG}/media-window.ts`, [
-    [
-      'images leave within a run',
-      "role === 'assistant' && runId === currentRun",
-      "role === 'assistant' && runId === ''",
-    ],
     ['one image more goes out', 'sent.length <= count ||', 'sent.length <= count + 1 ||'],
     ['images come back', "message.id >= (media?.from ?? '')", "message.id >= ''"],
   ]),
-  ...inFile(`${LOOP}/decision.ts`, [
+  ...inFile(`${LOOP}/context.ts`, [
     [
-      'what a request has decided is not recorded',
-      'state.context.isRecorded = false',
-      'state.context.isRecorded = true',
+      'images leave within a run',
+      "role === 'assistant' && message.runId === runId",
+      "role === 'assistant' && runId === ''",
     ],
-    ['what is recorded is recorded again', 'context.isRecorded ? {} :', 'context.number < 0 ? {} :'],
+    [
+      'a request is sent before its decision is recorded',
+      'await recordDecision(state, { ...definedFields({ context: sized.decision })',
+      'void recordDecision(state, { ...definedFields({ context: sized.decision })',
+    ],
+    [
+      'what a request decides is not recorded',
+      '{ ...definedFields({ context: sized.decision }), notices: told }',
+      '{ notices: told }',
+    ],
   ]),
-  ...inFile(`${LOOP}/run-ending.ts`, [
-    ['a failed run forgets what its request has decided', '{ ...unrecorded(state), ...end }', '{ ...end }'],
+  ...inFile(`${LOOP}/run-loop.ts`, [
+    [
+      'the end of a run decides nothing about images',
+      'definedFields({ context: await mediaAtEnd(state, completed.message) })',
+      '{}',
+    ],
+  ]),
+  ...inFile(`${LOOP}/citations-at-end.ts`, [
+    ['citations replace what else was decided', '{ ...decided, citations }', '{ ...state.context.decided, citations }'],
   ]),
   ...inFile(`${LOOP}/consolidate.ts`, [
     [

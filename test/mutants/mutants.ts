@@ -66,7 +66,9 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
       vitest('log', 'test/log', 'test/agent/loop/context'),
       vitest(
         'context',
-        ...['consolidation', 'context-budget', 'sources', 'media', 'takeover'].map((name) => `test/agent/${name}`),
+        ...['consolidation', 'context-budget', 'decided-before', 'sources', 'media', 'takeover'].map(
+          (name) => `test/agent/${name}`,
+        ),
       ),
     ],
   },

@@ -15,17 +15,16 @@ const PAGE = 200
  */
 export async function citationsAtEnd(
   state: RunState,
-  { message }: Pick<RunEnd, 'message'>,
+  { message, context: decided = state.context.decided }: Pick<RunEnd, 'message' | 'context'>,
 ): Promise<Pick<RunEnd, 'context'>> {
-  const { context } = state
   const text = message === undefined ? '' : textOf(message.parts)
   const ofTurn = await sourcesOfTurn(state, message?.numbered ?? [])
   if (ofTurn.length === 0 && !text.includes('[')) return {}
   const { citationsAfter } = await import('../../log/citations.ts')
   const numbers = ofTurn.flatMap(({ from, count }) => Array.from({ length: count }, (_, place) => from + place))
   const highest = Math.max(highestOf(ofTurn), await highestRecorded(state))
-  const citations = citationsAfter(text, numbers, highest, context.decided.citations)
-  return citations === undefined ? {} : { context: { ...context.decided, citations } }
+  const citations = citationsAfter(text, numbers, highest, decided.citations)
+  return citations === undefined ? {} : { context: { ...decided, citations } }
 }
 
 async function highestRecorded({ sources, store, held }: RunState): Promise<number> {

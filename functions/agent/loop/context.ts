@@ -2,7 +2,7 @@ import type { Agent } from '../../domain/agent.ts'
 import type { Cut, Scale, SessionContext } from '../../domain/context.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { isLeaders } from '../../domain/message.ts'
-import type { Message } from '../../domain/message.ts'
+import type { AssistantMessage, Message } from '../../domain/message.ts'
 import type { ModelRequest, ToolDeclaration } from '../../domain/model-request.ts'
 import type { RunNotice } from '../../domain/run.ts'
 import type { SessionKey } from '../../domain/session.ts'
@@ -17,8 +17,8 @@ import { scaleOf, tokensOf } from '../../log/request-size.ts'
 import type { Measured } from '../../log/request-size.ts'
 import { weighDeclarations, weighMessages } from '../../log/token-weight.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
-import { decide, recordDecision } from './decision.ts'
-import { buildRequest, instructed, mediaFromOf } from './model-request.ts'
+import { recordDecision } from './decision.ts'
+import { buildRequest, declaredTools, instructed, mediaFromOf } from './model-request.ts'
 import type { RequestOf } from './model-request.ts'
 import type { RunState } from './run-state.ts'
 import { giveNumbers } from './source-numbers.ts'
@@ -89,13 +89,20 @@ export async function sizeRequest(of: Requested): Promise<SizedRequest> {
   const { runId, agent } = of.thread
   const { messages, decided } = of.context
   const room = roomOf(agent)
-  const { images } = agent.policies
-  const media = images === 'note' ? undefined : movedMedia(messages, images.reattach, decided, runId)
+  // What a run's tools bring moves the window of the next run.
+  const begins = !messages.some((message) => message.role === 'assistant' && message.runId === runId)
+  const media = begins ? movedMediaOf(agent, messages, decided) : undefined
   const next = media === undefined ? of : withMedia(of, media)
   const whole = { ...measure(next), ...(next === of ? {} : { decision: next.context.decided }) }
   if (whole.tokens <= room * FULL && of.context.isWhole) return whole
   return withCut(next, whole, cutToFit(whole.of, whole.scale, room, await of.older())) ?? whole
 }
+
+const movedMediaOf = (
+  { policies: { images } }: Pick<Agent, 'policies'>,
+  messages: readonly Message[],
+  decided: SessionContext,
+): SessionContext['media'] => (images === 'note' ? undefined : movedMedia(messages, images.reattach, decided))
 
 /** The same after images have left the window of those that go out. */
 function withMedia(of: Requested, media: NonNullable<SessionContext['media']>): Requested {
@@ -184,10 +191,7 @@ export async function* readBack(
   }
 }
 
-/**
- * The next request of a thread within its context. What people are told, and what is decided for members, is durable when this
- * resolves; what else the leader's request decides is recorded with its completion.
- */
+/** The next request of a thread within its context. What it decides is durable when this resolves, and the notices with it. */
 export async function fittingRequest(
   state: RunState,
   asked: Asked,
@@ -195,10 +199,6 @@ export async function fittingRequest(
 ): Promise<SizedRequest> {
   const sized = await sizeRequest(await requested(state, asked))
   if (sized.decision === undefined && notices.length === 0) return sized
-  if (sized.decision !== undefined && notices.length === 0 && isLeaders(asked.thread)) {
-    decide(state, sized.decision)
-    return sized
-  }
   // Inputs may have become messages since the notices were made.
   const told = notices.map((notice) => ({ ...notice, after: state.head ?? '' }))
   await recordDecision(state, { ...definedFields({ context: sized.decision }), notices: told }, asked.thread)
@@ -221,6 +221,25 @@ export async function reducedRequest(
   const notice = { ...told, ...memberNames(asked.thread) }
   await recordDecision(state, { context: smaller.decision, notices: [notice] }, asked.thread)
   return smaller
+}
+
+/**
+ * What holds for the session once its run has ended with this completion, if images or files leave the window of those that go
+ * out again: decided now, so that a run whose input brings none has nothing of it to record before its first request.
+ */
+export async function mediaAtEnd(
+  state: RunState,
+  completion: AssistantMessage | undefined,
+): Promise<SessionContext | undefined> {
+  const { leader, context, held } = state
+  const messages = completion === undefined ? leader.messages : [...leader.messages, completion]
+  const media = movedMediaOf(leader.agent, messages, context.decided)
+  if (media === undefined) return undefined
+  const tools = declaredTools(leader.tools, held.run.clientTools)
+  const last = await requested(state, { thread: leader, tools, toolChoice: 'auto' })
+  const at = { ...last, head: completion?.id ?? last.head }
+  const ended = { ...at, thread: { ...last.thread, messages }, context: { ...last.context, messages } }
+  return withMedia(ended, media).context.decided
 }
 
 /** What a request of a thread has beside its messages. */

@@ -7,20 +7,7 @@ import type { RunState } from './run-state.ts'
 import { takeNoteOfSummaries, threadsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
 
-/**
- * Takes what the leader's next request decides as decided: the write of its completion records it. Where that is lost, the request
- * follows from the same log again.
- */
-export function decide(state: RunState, decided: SessionContext): void {
-  takeAsDecided(state, withDecision(state, state.leader, decided))
-  state.context.isRecorded = false
-}
-
-/** What the next write of a completion, or of the run's end, records. */
-export const unrecorded = ({ context }: RunState): { readonly context?: SessionContext } =>
-  context.isRecorded ? {} : { context: context.decided }
-
-/** Records at once what a policy has decided, one decision after the other, and tells whoever follows the run. */
+/** Records what a policy has decided, one decision after the other, and tells whoever follows the run. */
 export async function recordDecision(
   state: RunState,
   decision: Omit<Decision, 'number'>,
@@ -33,10 +20,7 @@ export async function recordDecision(
     await state.store.log.recordDecision(state.held.lease, recorded)
     context.number++
     takeNoteOfSummaries(state.leader, decision.work?.usage)
-    if (decided !== undefined) {
-      takeAsDecided(state, decided)
-      context.isRecorded = true
-    }
+    if (decided !== undefined) takeAsDecided(state, decided)
     const before = context.notices.length
     context.notices.push(...decision.notices)
     for (const event of noticeEvents(state.held.run, context.notices, before)) state.emit(event)

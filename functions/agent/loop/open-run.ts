@@ -88,7 +88,6 @@ function createState(ports: LoopDependencies, held: HeldRun, agent: Agent): RunS
     extended: Promise.resolve(),
     context: {
       decided: {},
-      isRecorded: true,
       isWhole: false,
       number: run.decisions ?? 0,
       notices: [...(run.notices ?? [])],

@@ -7,7 +7,6 @@ import { isDelegation } from '../../domain/team.ts'
 import { ModelError } from '../../ports/model.ts'
 import type { RunEnd } from '../../domain/run-changes.ts'
 import { CompletionFailed, keptParts } from './completion.ts'
-import { unrecorded } from './decision.ts'
 import { RunCancelled } from './lease-keeper.ts'
 import { accountOf, assistantMessage } from './run-state.ts'
 import type { RunState } from './run-state.ts'
@@ -24,7 +23,7 @@ export async function endRun(state: RunState, end: RunEnd): Promise<void> {
   const { log } = state.store
   const { lease } = state.held
   const account = accountOf(state)
-  const ended = (await log.endRun(lease, { ...unrecorded(state), ...end }, account)) ?? (await endCancelled())
+  const ended = (await log.endRun(lease, end, account)) ?? (await endCancelled())
   if (ended === undefined) throw new LeaseLost(lease.session, lease.generation)
   state.ended = { run: ended.run, messages: messagesAtEnd(state, end, ended.closed) }
   for (const message of ended.closed) state.emit(callCompleted(message))
@@ -35,7 +34,7 @@ export async function endRun(state: RunState, end: RunEnd): Promise<void> {
     const reason = await cancelReason(state)
     const stopReason = reason === 'superseded' ? 'superseded' : 'cancelled'
     const message = end.message === undefined ? {} : { message: end.message }
-    return log.endRun(lease, { outcome: 'cancelled', stopReason, ...message, ...unrecorded(state) }, account)
+    return log.endRun(lease, { outcome: 'cancelled', stopReason, ...message }, account)
   }
 }
 

@@ -1,5 +1,6 @@
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { Span } from '@opentelemetry/api'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { isLeaders } from '../../domain/message.ts'
 import type { ToolMessage } from '../../domain/message.ts'
 import type { Run } from '../../domain/run.ts'
@@ -8,6 +9,7 @@ import type { Completion } from '../../ports/model.ts'
 import type { RunEnd } from '../../domain/run-changes.ts'
 import { CompletionFailed, nextCompletion } from './completion.ts'
 import { consolidateIfDue } from './consolidate.ts'
+import { mediaAtEnd } from './context.ts'
 import { openModel } from './open-thread.ts'
 import { endRun, stopAfter } from './run-ending.ts'
 import type { LoopEnding } from './run-ending.ts'
@@ -168,8 +170,9 @@ async function pauseRun(state: RunState): Promise<boolean> {
   return true
 }
 
-/** Ends the run with what its completion cites. */
-async function finish(state: RunState, end: RunEnd): Promise<void> {
+/** Ends the run with what its completion cites, and what it has decided for the requests of later runs. */
+async function finish(state: RunState, completed: RunEnd): Promise<void> {
+  const end = { ...completed, ...definedFields({ context: await mediaAtEnd(state, completed.message) }) }
   if (state.leader.agent.policies.sources === 'keep') await endRun(state, end)
   else {
     const { citationsAtEnd } = await import('./citations-at-end.ts')

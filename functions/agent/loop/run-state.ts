@@ -59,8 +59,6 @@ export interface HeldRun {
 /** What was decided for the session's requests, and what this run's followers were told. */
 export interface ContextState {
   decided: SessionContext
-  /** The store knows all of that. */
-  isRecorded: boolean
   /** The leader's thread holds everything that goes out. */
   isWhole: boolean
   /** Decisions of this run that were recorded. */

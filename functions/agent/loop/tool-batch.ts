@@ -14,7 +14,7 @@ import { callCompleted, callStarted, messageCompleted } from '../../log/run-even
 import type { Completion } from '../../ports/model.ts'
 import { READING_TOOLS } from '../../search/documents.ts'
 import { storeToolMedia } from '../media.ts'
-import { recordDecision, unrecorded } from './decision.ts'
+import { recordDecision } from './decision.ts'
 import { accountOf, allocate, inTurn } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import { numbersRecorded } from './source-counter.ts'
@@ -69,8 +69,7 @@ async function storeInTurn(state: RunState, thread: Thread, message: AssistantMe
     const row = rowOf(assistant, sequence, rowIds[sequence] ?? '', lease.generation)
     return needs === undefined ? row : { ...row, status: 'waiting', needs }
   })
-  await state.store.log.appendRound(lease, { assistant, tools: rows, ...unrecorded(state) }, accountOf(state))
-  state.context.isRecorded = true
+  await state.store.log.appendRound(lease, { assistant, tools: rows }, accountOf(state))
   numbersRecorded(state.sources, thread)
   remember(thread, [assistant, ...rows])
   state.emit(messageCompleted(assistant))

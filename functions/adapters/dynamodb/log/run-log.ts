@@ -6,7 +6,7 @@ import type { UsageAccount } from '../../../domain/usage-count.ts'
 import type { CallResult, Round, RunLog } from '../../../ports/run-log.ts'
 import { numberAt, textAt } from '../attributes.ts'
 import { all, is } from '../expressions.ts'
-import { putContext, recordDecision } from './context-item.ts'
+import { recordDecision } from './context-item.ts'
 import { headBelow, heldHeader, isHeld, mine } from './header-item.ts'
 import { headerKey, messageKey, runKey } from '../keys.ts'
 import {
@@ -49,7 +49,7 @@ export function createDynamoRunLog(dependencies: DynamoDependencies): RunLog {
 async function appendRound(
   rows: SessionRows,
   lease: Lease,
-  { assistant, tools, context }: Round,
+  { assistant, tools }: Round,
   account: UsageAccount = {},
 ): Promise<void> {
   const { table } = rows
@@ -72,7 +72,6 @@ async function appendRound(
       },
     },
     ...puts,
-    ...(context === undefined ? [] : [await putContext(rows, lease, context)]),
     ...putNumbers(lease, assistant),
     ...countUsage(lease, assistant, account),
   ])

@@ -6,7 +6,7 @@ import type { UsageAccount } from '../../../domain/usage-count.ts'
 import type { CallResult, Round, RunLog } from '../../../ports/run-log.ts'
 import type { Database } from '../database.ts'
 import { writeLog, type LogDependencies } from './write.ts'
-import { recordDecision, saveContext } from './contexts.ts'
+import { recordDecision } from './contexts.ts'
 import { isSameMessage } from './message-codec.ts'
 import { findLiveCall, findMessage, findToolMessage, insertMessage, updateToolMessage } from './message-rows.ts'
 import { endRun, pause } from './run-endings.ts'
@@ -47,7 +47,6 @@ function appendRound(
     saveRun(database, stored, withCompletion(stored.run, round.assistant))
     saveSession(database, row, counting({ ...row, head, waiting, takeovers: 0 }, round.assistant))
     countUsage(database, lease, round.assistant, account)
-    if (round.context !== undefined) saveContext(database, row.number, round.context)
   })
 }
 
