@@ -147,7 +147,20 @@ export function parseAgents(value: unknown, defaults: Defaults): Map<string, Age
 function parseFile(value: unknown): z.output<typeof agentsFile> {
   const parsed = agentsFile.safeParse(value)
   if (parsed.success) return parsed.data
-  throw new SettingsError(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'))
+  throw new SettingsError(parsed.error.issues.flatMap((issue) => faultsOf(issue, [])).join('\n'))
+}
+
+/** What is wrong, with its path. Of a value that may have several forms, it is said of the one that was begun. */
+function faultsOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string[] {
+  const at = [...path, ...issue.path]
+  const begun =
+    issue.code !== 'invalid_union'
+      ? []
+      : issue.errors.filter((form) => form.every((one) => one.path.length > 0 || one.code === 'unrecognized_keys'))
+  const [form] = begun
+  return form !== undefined && begun.length === 1
+    ? form.flatMap((one) => faultsOf(one, at))
+    : [`${at.join('.')}: ${issue.message}`]
 }
 
 function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defaults): Agent {

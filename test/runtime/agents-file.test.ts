@@ -108,9 +108,15 @@ describe('agents', () => {
     ],
     [{ agents: { default: { mcp: { a: { url: 'https://x', timeout: 1 } } } } }, 'agents.default.mcp.a: '],
     [{ agents: { default: { policies: { consolidation: true } } } }, 'policies.consolidation: is neither false nor'],
-    [{ agents: { default: { policies: { consolidation: { threshold: 0 } } } } }, 'policies.consolidation'],
-    [{ agents: { default: { policies: { consolidation: { keep_recent_ratio: 2 } } } } }, 'policies.consolidation'],
-    [{ agents: { default: { policies: { consolidation: { limit: 1 } } } } }, 'policies.consolidation'],
+    [{ agents: { default: { policies: { consolidation: { threshold: 0 } } } } }, 'consolidation.threshold: Too small'],
+    [
+      { agents: { default: { policies: { consolidation: { keep_recent_ratio: 2 } } } } },
+      'consolidation.keep_recent_ratio: Too',
+    ],
+    [
+      { agents: { default: { policies: { consolidation: { limit: 1 } } } } },
+      'policies.consolidation: Unrecognized key: "limit"',
+    ],
     [
       { agents: { default: { policies: { context_tokens: 5 } } } },
       'policies.context_tokens: is less than any request needs',
