@@ -3,6 +3,8 @@ import { ModelError } from '../../ports/model.ts'
 
 const TOO_LONG =
   /context.?(?:length|window|limit)|maximum context|prompt is too long|input is too long|too many (?:input )?tokens|exceeds? the (?:maximum|limit|model)[^.]*token|reduce the length/i
+/** What Bedrock's package says of credentials that were not found, or whose login is over: no request was sent. */
+const NO_CREDENTIALS = /^AWS credential provider failed/
 /** Waiting does not help when a quota is used up. */
 const USED_UP = /insufficient_quota|billing|credit balance/i
 
@@ -39,6 +41,7 @@ function byStatus(error: unknown, status: number, message: string): ModelError {
 /** Without a status: the connection failed, or what came over it was not a response. */
 function withoutStatus(error: unknown, message: string): ModelError {
   if (TOO_LONG.test(message)) return new ModelError('context_length', message, { retryable: false, cause: error })
+  if (NO_CREDENTIALS.test(message)) return new ModelError('authentication', message, { retryable: false, cause: error })
   const sent = error instanceof Error ? undefined : error
   if (sent === undefined) return new ModelError('network', message, { retryable: true, cause: error })
   return new ModelError('provider_error', message, { retryable: !USED_UP.test(JSON.stringify(sent)), cause: error })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createModels } from '../../../functions/adapters/models/models.ts'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
 import type { Model, Completion, ModelEvent } from '../../../functions/ports/model.ts'
 import { ModelError } from '../../../functions/ports/model.ts'
@@ -217,6 +218,18 @@ describe.each(PROVIDERS)('a refusal of $name', (provider) => {
     const model = await openModel(provider, server)
     await server.close()
     await expect(collect(model)).rejects.toMatchObject({ code: 'network', retryable: true })
+  })
+})
+
+it('credentials of AWS that are not found are no network error: only people can mend that', async () => {
+  const credentials = async () => {
+    throw new Error('Could not load credentials from any providers')
+  }
+  const model = await createModels({ settings: { bedrock: { region: 'eu-west-1', credentials } } }).open('bedrock/x')
+  await expect(collect(model)).rejects.toMatchObject({
+    code: 'authentication',
+    retryable: false,
+    message: expect.stringContaining('Could not load credentials'),
   })
 })
 
