@@ -3,7 +3,8 @@ import type { Caps } from '../access/rates.ts'
 import { definedFields } from '../domain/defined-fields.ts'
 import { isTenant } from '../domain/ids.ts'
 
-const count = z.coerce.number('must be a whole number above 0').pipe(z.int('must be a whole number').positive())
+const COUNT = 'must be a whole number above 0'
+const count = z.coerce.number(COUNT).pipe(z.int(COUNT).positive(COUNT))
 const dollars = z.coerce.number('must be a number above 0').pipe(z.number().positive('must be above 0'))
 
 const ofTenants = z

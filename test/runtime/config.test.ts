@@ -99,6 +99,11 @@ describe('settings', () => {
     expect(() => readSettings({ PORT: value })).toThrow(new SettingsError(message))
   })
 
+  test.each(['0', '-1', '1.5', 'many', 'Infinity'])('say what a limit must be, instead of %s', (value) => {
+    const message = 'TOOLTRAIL_KEY_RPS: must be a whole number above 0'
+    expect(() => readSettings({ TOOLTRAIL_KEY_RPS: value })).toThrow(new SettingsError(message))
+  })
+
   test('give single tenants budgets of their own, and say what is wrong with one', () => {
     const of = (value: string) => readSettings({ TOOLTRAIL_TENANT_BUDGETS: value }).caps.named
     expect(of('{"acme": {"tokens_per_day": 5, "usd_per_day": null}}')).toEqual(
