@@ -23,6 +23,8 @@ const PAGE = 500
 
 interface ChatPage {
   readonly messages: OpenAiMessage[]
+  /** Where a page begins that begins with the message of the same index; undefined for the system message. */
+  readonly begins: readonly (ChatPosition | undefined)[]
   /** Where the next page begins; undefined after the last. */
   readonly next: ChatPosition | undefined
 }
@@ -41,24 +43,34 @@ export async function chatMessages(
   const instructions = from === undefined ? instructionsOf(session, agent) : undefined
   const wanted = instructions === undefined ? limit : limit - 1
   const found: { readonly request: RequestMessage; readonly at: ChatPosition }[] = []
-  let bytes = 0
-  let room = wanted
+  let length = 0
+  const pageWith = (next: ChatPosition | undefined): ChatPage => ({
+    messages: toOpenAiMessages(
+      found.map(({ request, at }) => withLinks(session.session, at.id, request)),
+      instructions,
+    ),
+    begins: [...(instructions === undefined ? [] : [undefined]), ...found.map(({ at }) => at)],
+    next,
+  })
   const reading = { reader, agent, from: from?.id, pageSize: Math.min(PAGE, limit + 1) }
   for await (const { id, sent } of replayFrom(session, reading)) {
     const skipped = id === from?.id ? from.skip : 0
     for (const [index, request] of sent.slice(skipped).entries()) {
-      bytes += Buffer.byteLength(JSON.stringify(request.parts))
-      if (found.length > 0 && found.length < room && bytes > MOST_BYTES) room = found.length
-      found.push({ request, at: { id, skip: skipped + index } })
+      const at = { id, skip: skipped + index }
+      length += lengthOf(request)
+      if (found.length >= wanted || (found.length > 0 && length > MOST_BYTES)) return pageWith(at)
+      found.push({ request, at })
     }
-    if (found.length > room) break
   }
-  const page = found.slice(0, room).map(({ request, at }) => withLinks(session.session, at.id, request))
-  return {
-    messages: toOpenAiMessages(page, instructions),
-    next: found[room]?.at,
-  }
+  return pageWith(undefined)
 }
+
+/** Characters of its content: its JSON has at least as many bytes, and is not made to learn that it is too long. */
+const lengthOf = ({ parts }: RequestMessage): number =>
+  parts.reduce(
+    (sum, part) => sum + ('text' in part ? part.text.length : 'arguments' in part ? part.arguments.length : 0),
+    0,
+  )
 
 interface Reading {
   readonly reader: LogReader

@@ -22,9 +22,10 @@ async function chatPage(
   { after, limit }: MessageQuery,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { chatMessages } = await import('./chat-messages.ts')
-  const page = await chatMessages(dependencies, session, readChatCursor(after), limit)
-  const next = page.next === undefined ? null : writeChatCursor(page.next)
-  return pageBytes(await entriesOf(page.messages, async (message) => message, Number.POSITIVE_INFINITY), next)
+  const { messages, begins, next } = await chatMessages(dependencies, session, readChatCursor(after), limit)
+  const entries = await entriesOf(messages, async (message) => message)
+  const cut = begins[entries.texts.length] ?? next
+  return pageBytes(entries, cut === undefined ? null : writeChatCursor(cut))
 }
 
 async function nativePage(

@@ -14,7 +14,6 @@ export interface PageEntries {
 export async function entriesOf<Entry>(
   entries: readonly Entry[],
   make: (entry: Entry) => Promise<unknown>,
-  most = MOST_BYTES,
 ): Promise<PageEntries> {
   const texts: string[] = []
   let bytes = 0
@@ -22,7 +21,7 @@ export async function entriesOf<Entry>(
   for (const entry of entries) {
     const text = JSON.stringify(await make(entry))
     const length = Buffer.byteLength(text) + 1
-    if (texts.length > 0 && bytes + length > most) break
+    if (texts.length > 0 && bytes + length > MOST_BYTES) break
     texts.push(text)
     bytes += length
     since += length
