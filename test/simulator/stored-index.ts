@@ -77,9 +77,17 @@ const FAULTS: readonly (readonly [fault: string, sql: string])[] = [
      JOIN historyMessages h ON h.id = d.message WHERE h.tenant = a.tenant AND h.session = a.name)`,
   ],
   [
+    'words of a session that is gone',
+    'SELECT 1 FROM historySessionWords WHERE session NOT IN (SELECT id FROM historyAudiences)',
+  ],
+  [
+    'words of an owner who is gone',
+    'SELECT 1 FROM historyOwnerWords WHERE owner NOT IN (SELECT id FROM historyAudiences)',
+  ],
+  [
     'a word is used by nobody',
-    `SELECT 1 FROM historyVocabulary v WHERE uses != (SELECT count(*) FROM historyWordUses u
-     JOIN historyAudiences a ON a.id = u.audience WHERE u.word = v.id AND a.kind = 'session')`,
+    `SELECT 1 FROM historyVocabulary v WHERE (v.tenant, v.word) NOT IN (SELECT a.tenant, w.value FROM historySessionWords s
+     JOIN historyAudiences a ON a.id = s.session, json_each('["' || replace(s.words, ' ', '","') || '"]') w)`,
   ],
 ]
 

@@ -1,5 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { HISTORY_PAGES_SCHEMA, HISTORY_SCHEMA, HISTORY_SEARCHED_SCHEMA } from './history/schema.ts'
+import {
+  HISTORY_PAGES_SCHEMA,
+  HISTORY_SCHEMA,
+  HISTORY_SEARCHED_SCHEMA,
+  HISTORY_WORDS_SCHEMA,
+} from './history/schema.ts'
 import {
   CONTEXT_SCHEMA,
   LOG_SCHEMA,
@@ -21,7 +26,7 @@ const APPLICATION = 0x74747261
  * What brings a file from version n to n + 1, in order. A version that was ever released is never changed: a change is a new
  * entry at the end.
  */
-const MIGRATIONS: readonly string[] = [
+export const MIGRATIONS: readonly string[] = [
   ...[LOG_SCHEMA, HISTORY_SCHEMA, USAGE_SCHEMA, STEERING_SCHEMA, CONTEXT_SCHEMA],
   ...[
     SOURCES_SCHEMA,
@@ -33,6 +38,7 @@ const MIGRATIONS: readonly string[] = [
     NAMES_SCHEMA,
     HISTORY_SEARCHED_SCHEMA,
     PENDING_SCHEMA,
+    HISTORY_WORDS_SCHEMA,
   ],
 ]
 

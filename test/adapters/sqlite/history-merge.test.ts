@@ -245,7 +245,13 @@ describe('the SQLite history', () => {
     transaction(database, () => projection.remove(key, [message.id]))
     expect(words()).toEqual([{ word: 'zebra' }])
     transaction(database, () => projection.remove(other, [`1${message.id.slice(1)}`]))
-    for (const table of ['historyVocabulary', 'historyWordUses', 'historyAudiences', 'historyDocuments'])
+    for (const table of [
+      'historyVocabulary',
+      'historySessionWords',
+      'historyOwnerWords',
+      'historyAudiences',
+      'historyDocuments',
+    ])
       expect(readAll(database, `SELECT * FROM ${table}`), table).toEqual([])
     expect(readAll(database, "SELECT rowid FROM historyWordParts WHERE historyWordParts MATCH 'zeb'")).toEqual([])
   })

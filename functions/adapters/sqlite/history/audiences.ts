@@ -17,8 +17,9 @@ const rangeOf = (tenant: number): IdRange => ({ first: tenant * SPAN, last: (ten
 /** Who may see what: all of a tenant, an owner's sessions, or one session. */
 export interface Audience {
   readonly tenant: number
-  /** Undefined for the whole tenant. */
-  readonly id: number | undefined
+  /** The row of the session, or else of the owner; none for the whole tenant. */
+  readonly session?: number
+  readonly owner?: number
   readonly range: IdRange
   /** Tokens that all its documents have, within the range. */
   readonly tokens: readonly string[]
@@ -53,15 +54,30 @@ export function findAudience(database: Database, scope: HistoryScope): Audience 
     tokens: scopeTokensOf(scope).map(quote),
     version: `${tenant.lastDocument} ${tenant.documents}`,
   }
-  if (scope.session === undefined && scope.owner === undefined)
-    return { ...base, id: undefined, documents: tenant.documents }
+  if (scope.session === undefined && scope.owner === undefined) return { ...base, documents: tenant.documents }
   const find = (kind: 'owner' | 'session', name: string | undefined): AudienceRow | undefined =>
     name === undefined ? undefined : findRow(database, tenant.id, kind, name)
   const [owner, session] = [find('owner', scope.owner), find('session', scope.session)]
   const narrowest = scope.session === undefined ? owner : session
   if (narrowest === undefined) return undefined
   if (scope.session !== undefined && scope.owner !== undefined && session?.owner !== owner?.id) return undefined
-  return { ...base, id: narrowest.id, documents: narrowest.documents }
+  const row = scope.session === undefined ? { owner: narrowest.id } : { session: narrowest.id }
+  return { ...base, ...row, documents: narrowest.documents }
+}
+
+/** Who sees a session without being bound to it: its tenant, and its owner. */
+export function audiencesOf(
+  database: Database,
+  rows: SessionRows,
+): { readonly tenant: Audience | undefined; readonly owner: Audience | undefined } {
+  const sql = `SELECT tenant, (SELECT name FROM historyAudiences WHERE id = ?) AS owner FROM historyTenants WHERE id = ?`
+  const names = readOne<{ tenant: string; owner: string | null }>(database, sql, rows.owner ?? null, rows.tenant)
+  if (names === undefined) return { tenant: undefined, owner: undefined }
+  const { tenant, owner } = names
+  return {
+    tenant: findAudience(database, { tenant }),
+    owner: owner === null ? undefined : findAudience(database, { tenant, owner }),
+  }
 }
 
 /** A session as the tables keep it, with what its documents are counted in. */
@@ -124,15 +140,15 @@ export function reserveDocuments(database: Database, tenant: number, count: numb
 }
 
 /** Inside a transaction: returns the first of so many ids of words. */
-export function reserveWords(database: Database, rows: SessionRows, count: number): number {
-  const last = lastWord(database, rows)
-  const { first } = rangeOf(rows.tenant)
-  write(database, 'UPDATE historyTenants SET lastWord = ? WHERE id = ?', last - first + count, rows.tenant)
+export function reserveWords(database: Database, tenant: number, count: number): number {
+  const last = lastWord(database, tenant)
+  const { first } = rangeOf(tenant)
+  write(database, 'UPDATE historyTenants SET lastWord = ? WHERE id = ?', last - first + count, tenant)
   return last + 1
 }
 
 /** Changes whenever anybody reserves words of the tenant. */
-export function lastWord(database: Database, { tenant }: SessionRows): number {
+export function lastWord(database: Database, tenant: number): number {
   return (
     rangeOf(tenant).first + idOf(readOne(database, 'SELECT lastWord AS id FROM historyTenants WHERE id = ?', tenant))
   )
@@ -156,7 +172,7 @@ export function isEmpty(database: Database, { session }: SessionRows): boolean {
 export function removeSession(database: Database, { session, owner }: SessionRows): void {
   write(database, 'DELETE FROM historyAudiences WHERE id = ? AND documents = 0', session)
   if (owner === undefined) return
-  const unused = 'NOT EXISTS (SELECT 1 FROM historyWordUses WHERE audience = ?1)'
+  const unused = 'NOT EXISTS (SELECT 1 FROM historyOwnerWords WHERE owner = ?1)'
   write(database, `DELETE FROM historyAudiences WHERE id = ?1 AND documents = 0 AND ${unused}`, owner)
 }
 

@@ -1,8 +1,9 @@
 import type { Vocabulary } from '../../../search/plan.ts'
-import { slipsOf } from '../../../search/word-forms.ts'
+import { slipsOf, withinOneSlip } from '../../../search/word-forms.ts'
 import { readAll, readOne, type Database } from '../database.ts'
 import type { Audience } from './audiences.ts'
 import { quote } from './scope.ts'
+import { sessionWords } from './session-words.ts'
 
 /** Letters of the shortest word that is known. */
 const SHORTEST = 3
@@ -21,22 +22,54 @@ export function createVocabulary(database: Database): { of(audience: Audience): 
   const counted = new Map<string, { readonly version: string; readonly frequency: number }>()
   return {
     of(audience) {
-      const { documents, version } = audience
+      const { documents, version, session, owner, tenant } = audience
+      const words = session === undefined ? wordsOfMany(database, audience) : wordsOfSession(database, session)
       return {
         documents,
+        ...words,
         frequency(token) {
-          const name = `${audience.id ?? ''} ${audience.tenant} ${token}`
+          const name = `${session ?? owner ?? ''} ${tenant} ${token}`
           const known = counted.get(name)
           if (known?.version === version) return known.frequency
           const frequency = frequencyOf(database, audience, token)
           if (frequency > COUNTED_EACH_TIME) remember(counted, name, { version, frequency })
           return frequency
         },
-        startingWith: (prefix, limit) => startingWith(database, audience, prefix, limit),
-        resembling: (word) => resembling(database, audience, word),
-        containing: (part, limit) => containing(database, audience, part, limit),
       }
     },
+  }
+}
+
+type Words = Omit<Vocabulary, 'documents' | 'frequency'>
+
+/** The words of an owner or a tenant. */
+const wordsOfMany = (database: Database, audience: Audience): Words => ({
+  startingWith: (prefix, limit) => startingWith(database, audience, prefix, limit),
+  resembling: (word) => resembling(database, audience, word),
+  containing: (part, limit) => containing(database, audience, part, limit),
+})
+
+/** The words of a session, read once they are asked for. */
+function wordsOfSession(database: Database, session: number): Words {
+  let read: string[] | undefined
+  const those = (isWanted: (word: string) => boolean): string[] =>
+    (read ??= sessionWords(database, session).toSorted()).filter(isWanted)
+  const shortest = (words: string[], limit: number): string[] =>
+    words.toSorted((left, right) => left.length - right.length).slice(0, limit)
+  return {
+    startingWith: (prefix, limit) =>
+      shortest(
+        those((word) => word.startsWith(prefix)),
+        limit,
+      ),
+    resembling: (word) => those((other) => withinOneSlip(word, other)),
+    containing: (part, limit) =>
+      Array.from(part).length < SHORTEST
+        ? []
+        : shortest(
+            those((word) => word.includes(part)),
+            limit,
+          ),
   }
 }
 
@@ -52,8 +85,8 @@ function frequencyOf(database: Database, { range, tokens }: Audience, token: str
 }
 
 /** What holds a query of `historyVocabulary v` to the audience: to its tenant in the query, to less here. */
-const mine = ({ id }: Audience): string =>
-  id === undefined ? '' : `AND EXISTS (SELECT 1 FROM historyWordUses u WHERE u.audience = ${id} AND u.word = v.id)`
+const mine = ({ owner }: Audience): string =>
+  owner === undefined ? '' : `AND EXISTS (SELECT 1 FROM historyOwnerWords o WHERE o.owner = ${owner} AND o.word = v.id)`
 
 function startingWith(database: Database, audience: Audience, prefix: string, limit: number): string[] {
   return words(
