@@ -48,11 +48,15 @@ function Call({ call, target }: { readonly call: CallEntry; readonly target: str
   )
 }
 
+/** Who wrote an input. A member's is the task that its leader gave it. */
+const authorOf = ({ user, parent_message_id: task, agent }: Message): string =>
+  task === undefined ? (user ?? 'You') : `Task for ${agent}`
+
 function EntryHead({ message }: { readonly message: Message }) {
   const { session_id: session, id, role, created_at: created, usage, model } = message
   return (
     <header>
-      <span class="who">{role === 'user' ? (message.user ?? 'You') : message.agent}</span>
+      <span class="who">{role === 'user' ? authorOf(message) : message.agent}</span>
       <a
         class="when"
         href={href(`/sessions/${encodeURIComponent(session)}#${id}`)}

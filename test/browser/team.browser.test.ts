@@ -1,0 +1,38 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openBrowser } from './browser.ts'
+import type { Opened } from './browser.ts'
+
+const AGENTS = { default: { members: ['clerk'] }, clerk: { tools: ['current_time'] } }
+
+const folder = mkdtempSync(join(tmpdir(), 'tooltrail-team-'))
+let opened: Opened
+beforeAll(async () => {
+  const file = join(folder, 'agents.json')
+  writeFileSync(file, JSON.stringify({ agents: AGENTS }))
+  opened = await openBrowser({ TOOLTRAIL_AGENTS: file })
+  await opened.client.createSession({ id: 'team' })
+})
+afterAll(async () => {
+  await opened.close()
+  rmSync(folder, { recursive: true })
+})
+
+test("a member's work stands below its delegate call, live and read again", async () => {
+  const page = await opened.show('/sessions/team')
+  const delegation = page.locator('.call', { hasText: 'delegate_task_to_member' }).first()
+  await page.getByLabel('Message', { exact: true }).fill('delegate "what time is it" to the clerk')
+  await page.keyboard.press('Enter')
+  await page.getByText('delegate_task_to_member said:').waitFor()
+  for (let time = 0; time < 2; time++) {
+    await delegation.locator('summary').first().click()
+    await delegation.getByText('Task for clerk').waitFor()
+    await delegation.locator('.members').getByText('current_time()').waitFor()
+    expect(await page.locator('.members .who').allTextContents()).toEqual(['Task for clerk', 'clerk', 'clerk'])
+    await page.reload()
+  }
+  await page.goto(`${opened.url}/sessions/team/timeline`)
+  await page.getByText('current_time()').waitFor()
+})
