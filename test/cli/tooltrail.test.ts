@@ -78,7 +78,9 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     expect(found.out).toMatch(/TOOL CALL: current_time\(timezone="Asia\/«Tokyo»"\)/)
     const [hit] = lines((await tooltrail(['search', 'Tokyo', '--session', session, '--json'])).out)
     expect(hit).toMatchObject({ object: 'search_hit', session_id: session })
-    expect((await tooltrail(['sessions'])).out).toMatch(new RegExp(`\n${session} +completed +20`))
+    expect((await tooltrail(['sessions'])).out).toMatch(
+      new RegExp(`\n${session} +completed +20.* tokens +use current_time with`),
+    )
     expect(lines((await tooltrail(['sessions', '--json', '--limit', '1'])).out)).toMatchObject([{ id: session }])
     const shown = await tooltrail(['show', session])
     expect(shown.out).toMatch(

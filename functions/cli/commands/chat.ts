@@ -7,6 +7,8 @@ import { createRunPrinter } from '../run-printer.ts'
 import { isInteractive, note, oneLine, onErrors, printJson } from '../terminal.ts'
 import { askAboutCalls } from '../waiting-calls.ts'
 
+const TITLE_CHARACTERS = 80
+
 export interface ChatOptions {
   readonly session?: string
   /** Goes on with the session that was used last. */
@@ -19,7 +21,7 @@ export interface ChatOptions {
 
 /** One input, followed to its run's end. */
 export async function say(client: Client, input: string, options: ChatOptions): Promise<void> {
-  const session = await sessionFor(client, options)
+  const session = await sessionFor(client, options, titleOf(input))
   const end = await turn(client, session, input, options)
   if (end.status === 'paused')
     throw new Failed(
@@ -35,10 +37,13 @@ export async function converse(client: Client, options: ChatOptions): Promise<vo
   note(onErrors('dim', `session ${session} · Ctrl-C stops a run, twice or Ctrl-D leaves\n`))
   const paused = await activeRun(client, session)
   if (paused !== undefined) await finish(client, session, paused, { ids: new Set() }, options)
+  let isNew = options.session === undefined && options.continue !== true
   for (;;) {
     const input = await text({ message: 'You', output: process.stderr })
     if (isCancel(input)) break
     if (input === undefined || input.trim() === '') continue
+    if (isNew) await client.changeSession(session, { title: titleOf(input) })
+    isNew = false
     await turn(client, session, input, options)
   }
   note(onErrors('dim', `Go on later with: tooltrail chat --session ${session}\n`))
@@ -119,7 +124,11 @@ async function watch(client: Client, session: string, open: Open, shown: Shown, 
 
 const LAST: readonly string[] = ['run.paused', 'run.completed', 'run.failed', 'run.cancelled']
 
-async function sessionFor(client: Client, { session, continue: goesOn, agent, owner }: ChatOptions): Promise<string> {
+/** What a new session is called: how its first input begins. */
+const titleOf = (input: string): string => oneLine(input.trim().split('\n')[0] ?? '', TITLE_CHARACTERS)
+
+async function sessionFor(client: Client, options: ChatOptions, title?: string): Promise<string> {
+  const { session, continue: goesOn, agent, owner } = options
   if (session !== undefined) return (await client.readSession(session)).id
   if (goesOn === true) {
     const { data } = await client.listSessions({ limit: 1, ...(owner === undefined ? {} : { owner }) })
@@ -129,6 +138,7 @@ async function sessionFor(client: Client, { session, continue: goesOn, agent, ow
   const made = await client.createSession({
     ...(agent === undefined ? {} : { agent }),
     ...(owner === undefined ? {} : { owner }),
+    ...(title === undefined ? {} : { title }),
   })
   return made.id
 }

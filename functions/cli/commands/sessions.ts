@@ -21,7 +21,7 @@ export async function listSessions(client: Client, { json = false, ...query }: S
     localTime(session.updated_at),
     harmless(session.agent),
     harmless(session.owner ?? '-'),
-    `${session.usage.total_tokens ?? 0} tokens`,
+    session.usage.total_tokens === null ? '-' : `${session.usage.total_tokens} tokens`,
     oneLine(session.title ?? '', 60),
   ])
   print(table([['SESSION', 'LAST RUN', 'USED', 'AGENT', 'OWNER', 'USAGE', 'TITLE'], ...rows]))
