@@ -33,6 +33,16 @@ export const printJson = (value: unknown): void => print(`${JSON.stringify(value
 export const progressLine: ((line: string) => void) | undefined =
   process.stderr.isTTY === true ? (line) => note(`\r\u001b[K${line}`) : undefined
 
+const BAR = 30
+
+/**
+ * A share from 0 to 1 as a bar. That of the prompts' library takes the keyboard with it, and ends an interrupted command with 0.
+ */
+export function bar(share: number): string {
+  const full = Math.round(BAR * Math.min(1, share))
+  return '█'.repeat(full) + '░'.repeat(BAR - full)
+}
+
 /** Rows with their columns below each other; the last one may be of any width. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))

@@ -97,7 +97,7 @@ describe('at a terminal,', { timeout: 240_000 }, () => {
     writeFileSync(file, `${JSON.stringify({ messages })}\n`.repeat(20_000))
     const bring = sitDown(['import', 'openai', file], { flags })
     try {
-      await bring.sees(/0 of 1 files, [1-9]\d* messages/)
+      await bring.sees(/\r░{30} 0 of 1 files, [1-9]\d* messages/)
       bring.type('\u0003')
       expect(await bring.exit).toBe(130)
     } finally {

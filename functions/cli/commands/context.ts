@@ -1,7 +1,5 @@
 import type { Client } from '../../client/client.ts'
-import { harmless, oneLine, onOutput, print, printJson } from '../terminal.ts'
-
-const BAR = 30
+import { bar, harmless, oneLine, onOutput, print, printJson } from '../terminal.ts'
 
 /** Shows what the next request of a session would hold. */
 export async function showContext(
@@ -12,11 +10,8 @@ export async function showContext(
   const context = await client.readContext(session)
   if (json) return printJson(context)
   const { estimated_tokens: estimated, context_tokens: most, summary, omitted } = context
-  const full = Math.min(BAR, Math.round((BAR * estimated) / most))
   print(`agent    ${harmless(context.agent)}\nmodel    ${harmless(context.model)}\n`)
-  print(
-    `tokens   ${'█'.repeat(full)}${'░'.repeat(BAR - full)} about ${estimated.toLocaleString('en')} of ${most.toLocaleString('en')}\n`,
-  )
+  print(`tokens   ${bar(estimated / most)} about ${estimated.toLocaleString('en')} of ${most.toLocaleString('en')}\n`)
   print(`tools    ${context.tools.map(harmless).join(', ') || 'none'}\n`)
   if (summary !== null) print(`summary  of ${summary.messages} messages: ${oneLine(summary.text, 300)}\n`)
   if (omitted.messages > 0) print(`left out ${omitted.messages} messages that no longer fit; search finds them\n`)

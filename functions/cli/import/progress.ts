@@ -1,3 +1,4 @@
+import { bar } from '../terminal.ts'
 import type { FoundFile } from './find-files.ts'
 
 interface Terminal {
@@ -21,7 +22,9 @@ export function createProgress(terminal: Terminal, files: readonly FoundFile[]) 
     const left = Math.ceil((total - bytes) / Math.max(rate, 1e-9) / 1_000)
     // Before the first file is done, nobody knows how long the rest takes.
     const speed = bytes === 0 ? '' : `, ${(rate / 1_000).toFixed(1)} MB/s, ${timeText(left)} left`
-    terminal.progress(`${done} of ${files.length} files, ${messages} messages${speed}`)
+    terminal.progress(
+      `${bar(total === 0 ? 1 : bytes / total)} ${done} of ${files.length} files, ${messages} messages${speed}`,
+    )
   }
   return {
     /** Also before a file, and within one that has many conversations. */
