@@ -95,6 +95,39 @@ test('tools show with their names and states; no text of a call or a result reac
   expect(shown.at(-1)).toMatchObject({ title: 'leaky', status: 'complete' })
 })
 
+test('nothing of a call that fails, of a member’s words and calls, or of a failed run reaches Slack', async () => {
+  const task = JSON.stringify({ member: 'clerk', task: 'SECRET-TASK' })
+  harness = await openSlackHarness({
+    script: [
+      {
+        text: 'I ask the clerk.',
+        calls: [
+          { id: '1', name: 'delegate_task_to_member', arguments: task },
+          { id: '2', name: 'broken', arguments: '{"secret":"SECRET-ARGUMENT"}' },
+          { id: '3', name: 'leaky', arguments: '{"secret":"SECRET-MALFORMED' },
+        ],
+      },
+      { text: 'SECRET-WORDS', calls: [{ id: '4', name: 'leaky', arguments: '{"secret":"SECRET-ARGUMENT"}' }] },
+      { text: 'SECRET-ANSWER' },
+      () => {
+        throw new ModelError('invalid_request', 'SECRET-REASON', { retryable: false })
+      },
+    ],
+    tools: [leakyTool, { ...leakyTool, name: 'broken', execute: () => Promise.reject(new Error('SECRET-ERROR')) }],
+    agents: [{ name: 'default', members: ['clerk'] }, { name: 'clerk' }],
+  })
+  await ask()
+  await delivered()
+  const everything = JSON.stringify(harness.slack.calls)
+  expect(everything).toContain('I ask the clerk.')
+  expect(everything).toContain('tooltrail_retry')
+  expect(everything).not.toContain('SECRET')
+  const log = await harness.http.send('GET', `/v1/sessions/slack-T1-D1-${TS}/messages?limit=100`)
+  const words = ['TASK', 'ARGUMENT', 'MALFORMED', 'WORDS', 'PROGRESS', 'RESULT', 'ANSWER', 'REASON', 'ERROR']
+  const told = await log.text()
+  expect(words.filter((word) => !told.includes(`SECRET-${word}`))).toEqual(['PROGRESS'])
+})
+
 test('a long answer takes several messages, and one of more than five comes whole as a file too', async () => {
   const text = Array.from({ length: 4_000 }, (_, index) => `Sentence number ${index} says little.`).join('\n\n')
   harness = await openSlackHarness({ script: [{ text }] })
