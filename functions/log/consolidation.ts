@@ -16,6 +16,10 @@ export const isDue = ({ threshold, keepRecentRatio }: Consolidation, count: numb
 /** Whether the threshold is near or reached. */
 export const isNearlyFull = ({ threshold }: Consolidation, count: number): boolean => count >= threshold - NEARLY
 
+/** Whether a summary is near, and none is due yet. */
+export const isSoonDue = (policy: Consolidation, count: number): boolean =>
+  policy.keepRecentRatio < 1 && isNearlyFull(policy, count) && !isDue(policy, count)
+
 /** How many conversational messages stay as they are. */
 export const keptCount = ({ threshold, keepRecentRatio }: Consolidation): number =>
   Math.max(1, Math.floor(threshold * keepRecentRatio + 1e-9))

@@ -174,6 +174,26 @@ describe('the context of a session', () => {
     }
   })
 
+  it.each([
+    ['of a run that begins with a notice is cut in the same write, before it is quite full', 0.5, 1],
+    ['of one without a summary to come is whole as long as it fits', 1, 0],
+  ])('%s', async (_, keepRecentRatio, cuts) => {
+    const consolidation = { threshold: 10, keepRecentRatio }
+    const script = Array.from({ length: 5 }, () => counting(WORDS, 1))
+    harness = await openHarness({ script, policies: { contextTokens: 1_300, consolidation } })
+    await converse(4, 25)
+    const next = await harness.service.context(harness.session, undefined)
+    const run = await harness.submit('x')
+    await harness.settled(run)
+    const [sent] = harness.requests.slice(-1)
+    expect(toOpenAiMessages(next.request.messages)).toEqual(toOpenAiMessages(sent?.messages ?? []).slice(0, -1))
+    expect([next.omitted > 0, sent !== undefined && isCut(sent)]).toEqual([cuts > 0, cuts > 0])
+    expect(await harness.ports.reader.run(harness.key, run)).toMatchObject({
+      decisions: 1,
+      notices: [{ type: 'context.nearly_full', messages: 8 }],
+    })
+  })
+
   it('of a paused run says which calls wait', async () => {
     const ask = { name: 'ask', description: 'asks', parameters: { type: 'object' } }
     harness = await openHarness({ script: [{ calls: [{ name: 'ask' }] }, { text: 'done' }] })

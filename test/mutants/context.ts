@@ -87,6 +87,7 @@ export const CONTEXT_MUTANTS = [
       "role === 'assistant' && message.runId === runId",
       "role === 'assistant' && runId === ''",
     ],
+    ['what is announced is cut as late as others', 'of.isAnnounced ? SOON_FULL : FULL', 'FULL'],
     [
       'a request is sent before its decision is recorded',
       'await recordDecision(state, { ...definedFields({ context: sized.decision })',

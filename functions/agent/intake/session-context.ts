@@ -8,11 +8,13 @@ import type { Message, Part, UserMessage } from '../../domain/message.ts'
 import type { ClientTool } from '../../domain/run.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { Session, SessionHeader, SessionKey } from '../../domain/session.ts'
+import { isSoonDue } from '../../log/consolidation.ts'
 import { contextTokensOf } from '../../log/context-sizes.ts'
 import { hasSources, highestOf, numberSources, recordedNumbers } from '../../log/sources.ts'
 import type { SourceNumbers } from '../../log/sources.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
-import { countOlder, loadContext, sizeRequest } from '../loop/context.ts'
+import { countConversation, countOlder, loadContext, sizeRequest } from '../loop/context.ts'
+import type { LoadedContext } from '../loop/context.ts'
 import { declaredTools, instructed } from '../loop/model-request.ts'
 import type { LoopDependencies } from '../loop/run-state.ts'
 import { summarise, SummaryFailed } from '../loop/summarise.ts'
@@ -59,6 +61,7 @@ export async function nextRequest(
     context,
     numbers: await nextNumbers(reader, key, messages),
     head: header?.head ?? '',
+    isAnnounced: run === undefined && (await isAnnounced(reader, key, loaded, agent)),
     older: () => countOlder(reader, key, loaded),
   })
   const { request, tokens, decision = loaded.decided } = sized
@@ -71,6 +74,12 @@ export async function nextRequest(
     mediaOf: new Map(loaded.messages.flatMap(({ id, parts }) => mediaIds(parts).map((media) => [media, id]))),
     omitted: decision.cut === undefined ? 0 : decision.cut.messages - decision.cut.kept.length,
   }
+}
+
+/** Whether the next run begins with the notice that a summary is near. */
+async function isAnnounced(reader: LogReader, key: SessionKey, loaded: LoadedContext, agent: Agent): Promise<boolean> {
+  const { consolidation } = agent.policies
+  return consolidation !== false && isSoonDue(consolidation, await countConversation(reader, key, loaded, NEXT_RUN))
 }
 
 const mediaIds = (parts: readonly Part[]): string[] =>

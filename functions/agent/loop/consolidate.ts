@@ -6,7 +6,7 @@ import { isDue, isNearlyFull } from '../../log/consolidation.ts'
 import { isConversational } from '../../log/request-context.ts'
 import { scaleOf } from '../../log/request-size.ts'
 import { CutOff } from './completion.ts'
-import { countOlder } from './context.ts'
+import { countConversation } from './context.ts'
 import { recordDecision } from './decision.ts'
 import { accountOf } from './run-state.ts'
 import type { RunState } from './run-state.ts'
@@ -26,7 +26,8 @@ export async function consolidateIfDue(
   const { leader, held, context } = state
   const { consolidation } = leader.agent.policies
   if (consolidation === false || held.run.trigger !== 'input' || roundsOf(leader) > 0) return []
-  const count = await conversationalMessages(state)
+  const loaded = { messages: leader.messages, decided: context.decided, isWhole: context.isWhole }
+  const count = await countConversation(state.store.reader, held.lease, loaded, held.run.id)
   const after = state.head ?? ''
   const warning: RunNotice = {
     type: 'context.nearly_full',
@@ -88,21 +89,6 @@ function afterSummary(state: RunState, { summary, after }: Summarised): RunState
   const left = messages.filter(({ id }) => id >= cut.from && id < (inputOf(state) ?? ''))
   const conversational = after.conversational - left.filter(isConversational).length
   return { ...begun, cut: { ...cut, messages: after.messages - left.filter(isLeaders).length, conversational } }
-}
-
-/** Conversational messages after the last summary, without the new input. */
-async function conversationalMessages(state: RunState): Promise<number> {
-  const { leader, held, context, store } = state
-  const { cut, summary } = context.decided
-  const from = cut?.from ?? ''
-  const through = summary?.through ?? ''
-  const isLoaded = leader.messages.filter(
-    (message) =>
-      message.id >= from && message.id > through && message.runId !== held.run.id && isConversational(message),
-  ).length
-  if (cut !== undefined && cut.from > through) return isLoaded + cut.conversational
-  const loaded = { messages: leader.messages, decided: context.decided, isWhole: context.isWhole }
-  return isLoaded + (await countOlder(store.reader, held.lease, loaded)).conversational
 }
 
 /** The first message of the turn that has just begun. */

@@ -30,6 +30,8 @@ const PAGE = 500
 const PAGE_CHARACTERS = 1_000_000
 /** Of what fits: what is estimated may be some per cent short. */
 const FULL = 0.95
+/** The same where a write stands before the request anyway: a cut within the same run would be one more. */
+const SOON_FULL = 0.75
 
 /** What a request is made of: the log as far as it fits, and what was decided about the rest. */
 export interface LoadedContext extends LoadedLog {
@@ -81,6 +83,8 @@ export interface Requested extends Omit<RequestOf, 'context'> {
   readonly context: LoadedContext
   /** The log's last message. */
   readonly head: string
+  /** The run begins with the notice that a summary is near, which is recorded before this request. */
+  readonly isAnnounced: boolean
   older(): Promise<Older>
 }
 
@@ -94,7 +98,7 @@ export async function sizeRequest(of: Requested): Promise<SizedRequest> {
   const media = begins ? movedMediaOf(agent, messages, decided) : undefined
   const next = media === undefined ? of : withMedia(of, media)
   const whole = { ...measure(next), ...(next === of ? {} : { decision: next.context.decided }) }
-  if (whole.tokens <= room * FULL && of.context.isWhole) return whole
+  if (whole.tokens <= room * (of.isAnnounced ? SOON_FULL : FULL) && of.context.isWhole) return whole
   return withCut(next, whole, cutToFit(whole.of, whole.scale, room, await of.older())) ?? whole
 }
 
@@ -171,6 +175,21 @@ export async function countOlder(
   return count
 }
 
+/** Conversational messages after the last summary, without those of this run. */
+export async function countConversation(
+  reader: LogReader,
+  key: SessionKey,
+  loaded: LoadedContext,
+  run: string,
+): Promise<number> {
+  const { cut, summary } = loaded.decided
+  const through = summary?.through ?? ''
+  const after = (id: string): boolean => id >= (cut?.from ?? '') && id > through
+  const known = loaded.messages.filter((one) => after(one.id) && one.runId !== run && isConversational(one)).length
+  if (cut !== undefined && cut.from > through) return known + cut.conversational
+  return known + (await countOlder(reader, key, loaded)).conversational
+}
+
 /** The log's messages between two ids, the newest first; read as they are asked for. */
 export async function* readBack(
   reader: LogReader,
@@ -197,7 +216,9 @@ export async function fittingRequest(
   asked: Asked,
   notices: readonly RunNotice[] = [],
 ): Promise<SizedRequest> {
-  const sized = await sizeRequest(await requested(state, asked))
+  const { consolidation } = asked.thread.agent.policies
+  const isAnnounced = notices.length > 0 && consolidation !== false && consolidation.keepRecentRatio < 1
+  const sized = await sizeRequest({ ...(await requested(state, asked)), isAnnounced })
   if (sized.decision === undefined && notices.length === 0) return sized
   // Inputs may have become messages since the notices were made.
   const told = notices.map((notice) => ({ ...notice, after: state.head ?? '' }))
@@ -259,7 +280,7 @@ async function requested(state: RunState, { thread, tools, toolChoice }: Asked):
   const older = (): Promise<Older> => countOlder(store.reader, held.lease, loaded)
   const { runId, agent } = thread
   const own = { session: isLeaders(thread) ? instructed(held.run, session) : {}, thread: { runId, agent, messages } }
-  return { ...own, tools, toolChoice, context: loaded, numbers, head, older }
+  return { ...own, tools, toolChoice, context: loaded, numbers, head, isAnnounced: false, older }
 }
 
 /** What was decided for a member's requests. */

@@ -45,6 +45,7 @@ function requested({ log, currentRun }: Point, agent: Agent, decided: SessionCon
     tools: [],
     toolChoice: 'auto',
     head: messages.at(-1)?.id ?? '',
+    isAnnounced: false,
     older: async () => ({ messages: 0, conversational: 0 }),
   }
 }
