@@ -22,6 +22,7 @@ import { createToolList } from '../../functions/tools/tool-list.ts'
 import { openLocalPorts } from '../../functions/runtime/local/ports.ts'
 import type { Ports } from '../../functions/runtime/program.ts'
 import { PATIENCE_MS } from '../eventually.ts'
+import { requireNoImages, storedRows } from '../fixtures/stored-rows.ts'
 
 /** One completion in a script: text and calls, or something that happens instead. */
 export type Turn =
@@ -164,6 +165,7 @@ export async function openHarness(options: {
     async close() {
       await Promise.all(workers.map((worker) => worker.stop()))
       await opened.close()
+      requireNoImages(storedRows(folder))
       rmSync(folder, { recursive: true, force: true })
     },
   }

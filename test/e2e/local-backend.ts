@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Backend } from './backend.ts'
 import { until } from '../eventually.ts'
+import { storedRows } from '../fixtures/stored-rows.ts'
 
 /** SQLite and disk, in a folder of its own for each place. */
 export const localBackend: Backend = {
@@ -51,22 +52,8 @@ async function* rowsOf(folder: string): AsyncGenerator<string, void> {
   try {
     const pending = database.prepare('SELECT 1 FROM historyMarks LIMIT 1')
     await until(() => pending.get() === undefined)
-    const tables = database.prepare(
-      "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'",
-    )
-    for (const { name } of tables.all() as { name: string }[]) {
-      const rows = database.prepare(`SELECT * FROM "${name}"`)
-      rows.setReadBigInts(true)
-      for (const row of rows.iterate())
-        yield Object.values(row)
-          .map((value) => `${valueText(value)}\0`)
-          .join('')
-    }
   } finally {
     database.close()
   }
+  yield* storedRows(folder)
 }
-
-/** Bytes as the characters of their numbers. */
-const valueText = (value: unknown): string =>
-  value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)

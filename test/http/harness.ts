@@ -19,6 +19,7 @@ import { createProgram } from '../../functions/runtime/program.ts'
 import type { Ports, Program } from '../../functions/runtime/program.ts'
 import { completionOf } from '../agent/harness.ts'
 import type { Turn } from '../agent/harness.ts'
+import { requireNoImages, storedRows } from '../fixtures/stored-rows.ts'
 import { deviations } from './conformance.ts'
 import type { OpenApiDocument } from './conformance.ts'
 
@@ -120,6 +121,8 @@ export async function openHttpHarness(
     async close() {
       await program.stop()
       await opened.close()
+      requireNoImages(storedRows(folder))
+      requireNoImages(lines.map((line) => JSON.stringify(line)))
       rmSync(folder, { recursive: true, force: true })
     },
   }
