@@ -90,7 +90,7 @@ function End({ store, state }: { readonly store: ConversationStore; readonly sta
         </article>
       ))}
       {log.progress.map(({ key, text }) => (
-        <p key={key} class="notice">
+        <p key={key} class="quiet">
           {text}
         </p>
       ))}
