@@ -13,8 +13,8 @@ import { printTable } from './report.ts'
  */
 const root = join(import.meta.dirname, '..')
 const INPUT = 'An input of four megabytes. '.repeat(140_000)
-/** Until what the clients asked for is on its way. */
-const SETTLE_MS = 5_000
+/** Until what the clients asked for has been made and is on its way, on a busy machine, too. */
+const SETTLE_MS = 20_000
 const PROBES = 20
 /** That read everything before those that read nothing come. */
 const READERS = 24
@@ -22,9 +22,12 @@ const READERS = 24
 /** Loaded before the program: collects the garbage when it is asked, and says what is held then. */
 const HELD = `process.on('message', () => {
   gc()
-  gc()
-  const { heapUsed, external } = process.memoryUsage()
-  process.send(heapUsed + external)
+  // What the first one found is given back a little later.
+  setTimeout(() => {
+    gc()
+    const { heapUsed, external } = process.memoryUsage()
+    process.send(heapUsed + external)
+  }, 200)
 })`
 
 interface Program {
@@ -207,6 +210,6 @@ const rows: (readonly (string | number)[])[] = []
 for (const one of chosen) rows.push(await measure(one))
 printTable(
   'Clients that read nothing',
-  ['', 'MB before', 'MB at most', 'MB after 5 s', 'KB held a client', 'slowest health, ms'],
+  ['', 'MB before', 'MB at most', 'MB after 20 s', 'KB held a client', 'slowest health, ms'],
   rows,
 )

@@ -2,8 +2,11 @@ import { createHash } from 'node:crypto'
 import { createRecent } from '../domain/recent.ts'
 import { RequestError } from './middleware/request-error.ts'
 
-/** Bytes. A longer text is sent in pieces of this length, each only after the client has read the one before. */
-const PIECE = 64 * 1024
+/**
+ * Bytes. A longer text is sent in pieces of this length, on demand: up to three of them wait for a client that reads nothing, since
+ * the server for the local machine asks for two before it begins (`functions/runtime/local/http-server.ts`).
+ */
+export const PIECE = 16 * 1024
 /** Characters. A shorter text is not worth sharing. */
 const SHORT = 8 * 1024
 /** Bytes of long texts that clients have not read yet, in total. */
@@ -19,7 +22,7 @@ export interface NamedText {
 
 /**
  * Long texts on their way to clients. Clients of the same text share its bytes, and the total is bounded: however many clients
- * read slowly or not at all, each costs one piece.
+ * read slowly or not at all, each costs a few pieces.
  */
 export interface SharedBytes {
   /** The text in pieces, on demand; held from the first to the last. Rejects as `requireRoom` throws. */

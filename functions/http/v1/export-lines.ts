@@ -5,13 +5,12 @@ import { definedFields } from '../../domain/defined-fields.ts'
 import type { Session } from '../../domain/session.ts'
 import { messageMarkdown, sessionMarkdown } from '../../log/markdown.ts'
 import type { AppDependencies } from '../dependencies.ts'
+import { PIECE } from '../long-bodies.ts'
 import { chatMessages } from './chat-messages.ts'
 import { messageResource } from './resources/message.ts'
 import { sessionResource } from './resources/session.ts'
 import type { exportQuery } from './schemas/transfer.ts'
 
-/** Bytes that a client is given at a time. */
-const PIECE = 64 * 1024
 /** Chat Completions messages read at a time. */
 const CHAT_PAGE = 100
 

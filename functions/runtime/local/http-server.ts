@@ -16,6 +16,8 @@ const HEADERS_MS = 20_000
 /** A response is cut off if its client takes nothing for this long: the client may ask again for the rest. */
 const UNREAD_MS = 60_000
 const LOOK_MS = 5_000
+/** Bytes that wait for a client beside what the system holds; no more is asked of the response meanwhile. */
+const WAITING = 16 * 1024
 /** More connections than this are refused at once. */
 const MOST_CONNECTIONS = 4_096
 
@@ -34,7 +36,8 @@ export async function serveHttp(
 ): Promise<HttpServer> {
   const respond = getRequestListener(fetch, { hostname: host, errorHandler: unreadableRequest })
   const open = new Map<ServerResponse, Taken>()
-  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS }, (request, response) => {
+  const limits = { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, highWaterMark: WAITING }
+  const server = createServer(limits, (request, response) => {
     open.set(response, { left: 0, since: Date.now() })
     response.once('close', () => open.delete(response))
     void respond(request, response)

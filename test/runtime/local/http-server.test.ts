@@ -1,7 +1,10 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
+import { bodyOf, createSharedBytes, PIECE } from '../../../functions/http/long-bodies.ts'
 import { serveHttp } from '../../../functions/runtime/local/http-server.ts'
 import type { HttpServer } from '../../../functions/runtime/local/http-server.ts'
 
@@ -68,4 +71,28 @@ test('a client that has left is not waited for, and a response that takes too lo
   await close()
   await drained
   expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+})
+
+test('what waits for a client that reads nothing is bounded, whatever the system takes', async () => {
+  const taken = Promise.withResolvers<ServerResponse>()
+  const take = (message: unknown): void => taken.resolve((message as { response: ServerResponse }).response)
+  subscribe('http.server.request.start', take)
+  const shared = createSharedBytes()
+  // More than the buffers of a connection take.
+  const text = Buffer.alloc(60_000_000, 'x')
+  server = await serveHttp(() => new Response(bodyOf(shared.pieces(text))), HERE)
+  const { port } = new URL(server.url)
+  const client = connect(Number(port), '127.0.0.1').pause()
+  client.write(`GET / HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`)
+  const response = await taken.promise
+  unsubscribe('http.server.request.start', take)
+  const sent = (): number => response.socket?.bytesWritten ?? 0
+  for (let before = -1, same = 0; same < 5; before = sent()) {
+    await sleep(50)
+    same = response.writableLength > 0 && sent() === before ? same + 1 : 0
+  }
+  const waiting = response.writableLength
+  expect(waiting).toBeGreaterThan(0)
+  expect(waiting).toBeLessThan(4 * PIECE)
+  client.destroy()
 })
