@@ -103,6 +103,18 @@ describe('words that SQLite knows', () => {
     expect(list("SELECT rowid AS word FROM historyWordParts WHERE historyWordParts MATCH 'wor'")).toEqual([])
   })
 
+  test('are known once, also when there are more than are remembered', () => {
+    const letters = (place: number): string =>
+      (place + 100_000).toString().replaceAll(/\d/gu, (digit) => 'abcdefghij'.charAt(Number(digit)))
+    const lists = ['x', 'y'].map((letter) => Array.from({ length: 51_000 }, (_, place) => letter + letters(place)))
+    const [first = [], second = []] = lists
+    const some = first.slice(0, 50)
+    for (const [place, words] of [first, some, second, some, some].entries())
+      say({ session: `s-${place}`, message: `m-${place}`, text: words.join(' '), owner: 'ann' })
+    expect(known()).toEqual([...first, ...second])
+    expect(knownTo('ann')).toEqual([...first, ...second])
+  })
+
   test('of a file from before are those of the same sessions, owners and tenants', async () => {
     const old = new DatabaseSync(':memory:')
     migrate(old, MIGRATIONS.slice(0, MIGRATIONS.indexOf(HISTORY_WORDS_SCHEMA)))

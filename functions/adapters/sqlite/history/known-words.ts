@@ -2,14 +2,20 @@ import type { Database } from '../database.ts'
 import { lastWord, type SessionRows } from './audiences.ts'
 import { sessionWords } from './session-words.ts'
 
-/** Words that are remembered of sessions, and as many of owners and tenants. */
+/** Words that are remembered of sessions, and about as many of owners and tenants. */
 const REMEMBERED = 200_000
 
-/** Words that the tables have: all of a session, and of its owner and its tenant those that came up. */
+/** Words of which some are remembered. */
+export interface SomeWords {
+  has(word: string): boolean
+  add(word: string): void
+}
+
+/** Words that the tables have: all of a session, and of its owner and its tenant those that came up lately. */
 export interface KnownWords {
   readonly session: Set<string>
-  readonly owner: Set<string> | undefined
-  readonly tenant: Set<string>
+  readonly owner: SomeWords | undefined
+  readonly tenant: SomeWords
 }
 
 /**
@@ -18,21 +24,21 @@ export interface KnownWords {
  */
 export function createKnownWords(database: Database) {
   const left = new Map<number, number>()
-  const sessions = new Map<number, Set<string>>()
-  const owners = new Map<number, Set<string>>()
-  const tenants = new Map<number, Set<string>>()
+  const sessions: WordSets = new Map()
+  const owners = createLatest()
+  const tenants = createLatest()
   return {
     /** Runs `work`, which adds words of the tenant to its tables and to the sets of its sessions. */
     adding(tenant: number, work: (of: (rows: SessionRows) => KnownWords) => void): void {
       if (left.get(tenant) !== lastWord(database, tenant))
-        for (const sets of [left, sessions, owners, tenants]) sets.clear()
+        for (const one of [left, sessions, owners, tenants]) one.clear()
       if (sizeOf(sessions) > REMEMBERED) sessions.clear()
-      if (sizeOf(owners) + sizeOf(tenants) > REMEMBERED) for (const sets of [owners, tenants]) sets.clear()
+      for (const one of [owners, tenants]) one.age()
       left.delete(tenant)
       work((rows) => ({
         session: setOf(sessions, rows.session, () => sessionWords(database, rows.session)),
-        owner: rows.owner === undefined ? undefined : setOf(owners, rows.owner),
-        tenant: setOf(tenants, tenant),
+        owner: rows.owner === undefined ? undefined : owners.of(rows.owner),
+        tenant: tenants.of(tenant),
       }))
       left.set(tenant, lastWord(database, tenant))
     },
@@ -40,6 +46,27 @@ export function createKnownWords(database: Database) {
 }
 
 type WordSets = Map<number, Set<string>>
+
+/** Words of owners or tenants in two ages: those that come again stay, the others are given up when there are too many. */
+function createLatest() {
+  let young: WordSets = new Map()
+  let old: WordSets = new Map()
+  return {
+    of(id: number): SomeWords {
+      const [lately, before] = [setOf(young, id), old.get(id)]
+      return {
+        has: (word) => lately.has(word) || (before?.has(word) === true && lately.add(word).has(word)),
+        add: (word) => void lately.add(word),
+      }
+    },
+    age(): void {
+      if (sizeOf(young) > REMEMBERED / 4) [young, old] = [new Map(), young]
+    },
+    clear(): void {
+      for (const sets of [young, old]) sets.clear()
+    },
+  }
+}
 
 const sizeOf = (sets: WordSets): number => [...sets.values()].reduce((sum, { size }) => sum + size, 0)
 

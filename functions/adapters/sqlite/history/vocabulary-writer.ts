@@ -1,6 +1,6 @@
 import { readOne, write, type Database } from '../database.ts'
 import { audiencesOf, reserveWords, type Audience, type SessionRows } from './audiences.ts'
-import { createKnownWords, type KnownWords } from './known-words.ts'
+import { createKnownWords, type KnownWords, type SomeWords } from './known-words.ts'
 import { quote } from './scope.ts'
 import { addSessionWords, hasSessionWords, takeSessionWords } from './session-words.ts'
 
@@ -80,7 +80,7 @@ function addToSession(database: Database, { rows, words }: SessionWords, known: 
   return missing.length > 0
 }
 
-function note(word: string, known: Set<string>, fresh: Set<string>): void {
+function note(word: string, known: SomeWords, fresh: Set<string>): void {
   if (known.has(word)) return
   known.add(word)
   fresh.add(word)
