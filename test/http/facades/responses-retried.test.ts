@@ -25,6 +25,13 @@ const broken = (...deltas: string[]): NonNullable<Options['script']>[number] =>
     throw new ModelError('network', 'broken', { retryable: true })
   }
 const conversationOf = ({ conversation }: OpenAI.Responses.Response): string => conversation?.id ?? ''
+const runOf = ({ id }: OpenAI.Responses.Response): string => id.slice('resp_'.length)
+/** Whether a Response after this one can be read. */
+async function isBegun(before: OpenAI.Responses.Response): Promise<boolean> {
+  const run = (await sessionsOf(harness))[0]?.['run'] as { readonly id: string }
+  if (run.id === runOf(before)) return false
+  return (await harness.send('GET', `/openai/v1/responses/resp_${run.id}`)).status === 200
+}
 const textsOf = async (session: string): Promise<unknown[]> =>
   (await logOf(harness, session)).map(({ role, parts }) => [role, (parts as { text?: string }[])[0]?.text])
 
@@ -114,11 +121,15 @@ describe('outputs of calls and what a user says, in one request', () => {
     const body = { ...hello, previous_response_id: asked.id, input: [...output('c1'), ...output('c2'), ...said] }
     const answering = client.responses.create(body)
     await expect.poll(() => harness.requests.length).toBe(2)
+    await expect.poll(() => isBegun(asked)).toBe(true)
+    const again = client.responses.create(body, { headers: { 'x-stainless-retry-count': '1' } })
     held.letGo()
     const answered = await answering
     expect(answered).toMatchObject({ status: 'completed', previous_response_id: asked.id })
     expect(answered.id).not.toBe(asked.id)
     expect(answered.output_text).toContain('Tomorrow too.')
+    expect(await again).toEqual(answered)
+    expect(await client.responses.create(body, { headers: { 'x-stainless-retry-count': '2' } })).toEqual(answered)
     expect((await client.responses.retrieve(asked.id)).output).toEqual(asked.output)
     expect(await client.responses.retrieve(answered.id)).toEqual(answered)
     const log = await textsOf(conversationOf(asked))

@@ -33,15 +33,34 @@ export interface NewResponse {
 /** Begins a Response, or finds the one that an earlier attempt has begun; it can be found by its id from then on. */
 export async function acceptResponse(dependencies: RouteDependencies, wanted: NewResponse): Promise<ShownResponse> {
   const { names } = dependencies
-  const { about, isStored, withCalls } = wanted
+  const { turn, about, isStored, withCalls } = wanted
+  const before = await repeatedResponse(dependencies, wanted)
+  if (before !== undefined) return before
   const accepted = await acceptWanted(dependencies, wanted)
   const { key, runId, answered } = accepted
   const asked = answered === undefined ? 0 : await answersAfter(dependencies, accepted)
   const isSame = answered === undefined || answered.runId === runId
   const id = `resp_${runId}${asked === 0 || !isSame ? '' : `.${asked}`}`
   const whole = { ...about, asked, ...definedFields({ of: answered?.runId }) }
-  if (isStored) await names.give(key, nameOf(id), { ...whole, withCalls } as JsonObject)
+  const { bodyHash } = turn
+  if (isStored) await names.give(key, nameOf(id), { ...whole, withCalls, bodyHash } as JsonObject)
   return { id, key, runId, asked, withCalls, about: whole, isStored, ...definedFields({ of: answered?.runId }) }
+}
+
+/**
+ * What an earlier attempt of this request has begun, where that brought outputs with a message: the message's run is the newest
+ * since, and the outputs would be refused.
+ */
+async function repeatedResponse(
+  dependencies: RouteDependencies,
+  { turn, about: { previous } }: NewResponse,
+): Promise<ShownResponse | undefined> {
+  const { caller, bodyHash, idempotencyKey, input, isFirstTry } = turn
+  if (previous === undefined || input.results.length === 0 || input.said.length === 0) return undefined
+  if (isFirstTry && idempotencyKey === undefined) return undefined
+  const newest = (await foundResponse(dependencies, caller, previous))?.session.run?.id
+  const found = newest === undefined ? undefined : await foundResponse(dependencies, caller, `resp_${newest}`)
+  return found?.bodyHash === bodyHash ? found.shown : undefined
 }
 
 /** The Response of this id, if the caller may see it; unknown and foreign ones get the same 404. */
@@ -57,18 +76,31 @@ export async function findResponse(
 
 const nameOf = (id: string): string => `response ${id}`
 
+/** What is remembered under the name of a Response. */
+interface NamedResponse extends AboutResponse {
+  readonly withCalls: boolean
+  readonly bodyHash?: string
+}
+
+interface FoundResponse {
+  readonly shown: ShownResponse
+  readonly session: Session
+  /** Of the request that made it. */
+  readonly bodyHash: string | undefined
+}
+
 async function foundResponse(
   dependencies: RouteDependencies,
   caller: Caller,
   id: string,
-): Promise<{ readonly shown: ShownResponse; readonly session: Session } | undefined> {
+): Promise<FoundResponse | undefined> {
   const [, runId] = RESPONSE_ID.exec(id) ?? []
   const named = runId === undefined ? undefined : await dependencies.names.find(caller.tenant, nameOf(id))
   const session = named && (await existing(dependencies, caller, named.session))
   if (runId === undefined || named === undefined || session === undefined) return undefined
-  const { withCalls, ...about } = named.about as unknown as AboutResponse & { readonly withCalls: boolean }
+  const { withCalls, bodyHash, ...about } = named.about as unknown as NamedResponse
   const part = { key: keyOf(session), runId, asked: about.asked, withCalls, ...definedFields({ of: about.of }) }
-  return { shown: { id, ...part, about, isStored: true }, session }
+  return { shown: { id, ...part, about, isStored: true }, session, bodyHash }
 }
 
 async function acceptWanted(
