@@ -39,6 +39,7 @@ describe('a delegated task', () => {
       team: { researcher: { script: [{ calls: [{ name: 'echo' }] }, { text: 'Ann.' }], instructions: 'Look it up.' } },
       tools: [echo],
     })
+    const next = await it.service.context(it.session, undefined)
     const runId = await it.submit('Who is the boss?')
     expect(await it.settled(runId)).toMatchObject({
       status: 'completed',
@@ -46,7 +47,9 @@ describe('a delegated task', () => {
       usage: { totalTokens: 32 },
       usageByAgent: { default: { totalTokens: 12 }, researcher: { totalTokens: 20 } },
     })
-    const [, first, second, last] = it.requests
+    const [asked, first, second, last] = it.requests
+    expect(next.request.tools).toEqual(asked?.tools)
+    expect(asked?.tools.map(({ name }) => name)).toEqual(['echo', 'delegate_task_to_member'])
     expect(first).toMatchObject({
       instructions: 'Look it up.',
       messages: [{ role: 'user', parts: text('Find the boss.') }],

@@ -17,6 +17,7 @@ import { countConversation, countOlder, loadContext, sizeRequest } from '../loop
 import type { LoadedContext } from '../loop/context.ts'
 import { declaredTools, instructed } from '../loop/model-request.ts'
 import type { LoopDependencies } from '../loop/run-state.ts'
+import { withDelegation } from '../loop/open-thread.ts'
 import { summarise, SummaryFailed } from '../loop/summarise.ts'
 import { limitTime } from '../time-limit.ts'
 import { agentOf } from './accept-run.ts'
@@ -47,16 +48,12 @@ export async function nextRequest(
   const messages = loaded.messages.map(withoutResult)
   if (run === undefined) messages.push(nextInput(agent))
   const context = { ...loaded, messages }
+  const looks = run === undefined ? undefined : ({ ...key, runId: run, as: 'looks', absent: () => undefined } as const)
+  const opened = await tools.open(agent, looks)
   const sized = await sizeRequest({
     session: instructed(definedFields({ instructions }), session),
     thread: { runId: run ?? NEXT_RUN, agent, messages },
-    tools: declaredTools(
-      await tools.open(
-        agent,
-        run === undefined ? undefined : { ...key, runId: run, as: 'looks', absent: () => undefined },
-      ),
-      clientTools,
-    ),
+    tools: declaredTools(await withDelegation(opened, agent, dependencies.agents), clientTools),
     toolChoice: 'auto',
     context,
     numbers: await nextNumbers(reader, key, messages),

@@ -4,6 +4,7 @@ import { isLeaders } from '../../domain/message.ts'
 import type { Message } from '../../domain/message.ts'
 import { keyOf } from '../../domain/session.ts'
 import { ModelError } from '../../ports/model.ts'
+import type { Tools } from '../../ports/tool.ts'
 import { raceAbort, TimedOut, withinTime } from '../time-limit.ts'
 import { recordDecision } from './decision.ts'
 import type { RunState } from './run-state.ts'
@@ -28,10 +29,20 @@ export async function openTools(state: RunState, thread: Thread): Promise<readon
     absent: (why: string) => void absent.push(why),
   } as const
   const opened = await inTime(state, 'the registry of tools', () => ports.tools.open(thread.agent, opening))
-  const members = (thread.agent.members ?? []).flatMap((name) => ports.agents.get(name) ?? [])
-  const tool = members.length === 0 ? undefined : (await import('./delegate-tool.ts')).delegateTool(members)
-  thread.tools = tool === undefined ? opened : new Map([...opened, [tool.name, tool]])
+  thread.tools = await withDelegation(opened, thread.agent, ports.agents)
   return absent
+}
+
+/** An agent's tools with the one that gives tasks to its members, if it has any. */
+export async function withDelegation(
+  tools: Tools,
+  agent: Pick<Agent, 'members'>,
+  agents: ReadonlyMap<string, Agent>,
+): Promise<Tools> {
+  const members = (agent.members ?? []).flatMap((name) => agents.get(name) ?? [])
+  if (members.length === 0) return tools
+  const tool = (await import('./delegate-tool.ts')).delegateTool(members)
+  return new Map([...tools, [tool.name, tool]])
 }
 
 /** Tells the run's followers why tools of a thread are absent. */
