@@ -7,7 +7,6 @@ const NEAREST: { readonly [file: string]: readonly string[] } = {
   'run-ending': ['loop/run-ending', 'cancel', 'takeover', 'loop/run-loop'],
   'open-run': ['loop/open-run', 'takeover', 'failing-store'],
   'open-thread': ['failing-store'],
-  decision: ['loop/decision'],
   consolidate: ['takeover'],
   'lease-keeper': ['loop/lease-keeper', 'cancel'],
   'held-store': ['loop/held-store', 'failing-store'],

@@ -223,6 +223,7 @@ export const SERVING_MUTANTS = [
       '(toolCallId ?? call.toolCallId) === call.toolCallId && (messageId ?? call.id) === call.id',
       '(toolCallId ?? call.toolCallId) === call.toolCallId',
     ],
+    ['the latest call of the same id is meant', '= waited\n', '= waited.slice(-1)\n'],
     [
       'of several calls of the same id, any is meant',
       'if (row !== undefined && others.length === 0) return row',
