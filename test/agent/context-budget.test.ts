@@ -81,6 +81,21 @@ describe('the token budget', () => {
     expect(request?.messages.slice(0, before?.messages.length)).toEqual(before?.messages)
   })
 
+  it('goes on to hold after a summary by hand, and so does what the provider has said', async () => {
+    const script = Array.from({ length: 22 }, () => counting(WORDS, 1.5))
+    harness = await openHarness({ script, policies })
+    await converse(20)
+    const { cut } = await harness.ports.reader.context(harness.key)
+    const { through } = await harness.service.consolidate(harness.session, {})
+    expect(cut !== undefined && cut.from > through).toBe(true)
+    expect((await harness.ports.reader.context(harness.key)).cut).toMatchObject({ from: cut?.from })
+    const { estimatedTokens } = await harness.service.context(harness.session, undefined)
+    await harness.settled(await harness.submit('x'))
+    const [last] = harness.requests.slice(-1)
+    const counted = last === undefined ? 0 : countOf(last) * 1.5
+    expect(Math.abs(estimatedTokens - counted)).toBeLessThan(counted * 0.25)
+  })
+
   it('leaves the oldest rounds of a long run out, and never its input', async () => {
     const look = makeTool('look', async () => ({ text: WORDS.repeat(20) }))
     const script: Turn[] = Array.from(

@@ -18,7 +18,7 @@ import type { LoadedContext } from '../loop/context.ts'
 import { declaredTools, instructed } from '../loop/model-request.ts'
 import type { LoopDependencies } from '../loop/run-state.ts'
 import { withDelegation } from '../loop/open-thread.ts'
-import { summarise, SummaryFailed } from '../loop/summarise.ts'
+import { afterSummary, summarise, SummaryFailed } from '../loop/summarise.ts'
 import { limitTime } from '../time-limit.ts'
 import { agentOf } from './accept-run.ts'
 import type { NextRequest, Submission } from './agent-service.ts'
@@ -150,7 +150,8 @@ export async function consolidateByHand(
   if (known !== undefined) return known
   const seen = await lease.look(key)
   if (seen === undefined || seen.activeRun !== undefined || seen.queued > 0) throw busy(key)
-  const { summary: former, citations, media } = await reader.context(key)
+  const loaded = await loadContext(reader, key, NEXT_RUN, agent)
+  const { summary: former } = loaded.decided
   const policy = agent.policies.consolidation === false ? DEFAULT_CONSOLIDATION : agent.policies.consolidation
   const keeper = { expect: () => () => undefined }
   const late = (): Error => new Error(`it took longer than ${limitMs / 1_000} s`)
@@ -163,12 +164,12 @@ export async function consolidateByHand(
     if (made === undefined)
       throw new TooltrailError('nothing_to_consolidate', `session ${key.session} has nothing older to summarise`)
     const { summary } = made
-    const decided = { at: seen.head ?? '', scale: { weight: 0, tokens: 0, rate: 1 } }
+    const at = { head: seen.head ?? '', before: undefined, run: NEXT_RUN, replay: agent.policies.replay }
     const claim = idempotency === undefined ? {} : { idempotency }
     const record = {
       work: summary,
       account,
-      context: { ...definedFields({ citations, media }), summary, decided },
+      context: afterSummary(loaded, made, at),
       ...from,
       ...claim,
     }

@@ -1,16 +1,11 @@
 import type { Consolidation } from '../../domain/agent.ts'
-import { definedFields } from '../../domain/defined-fields.ts'
-import { isLeaders } from '../../domain/message.ts'
 import type { RunNotice } from '../../domain/run.ts'
 import { isDue, isNearlyFull } from '../../log/consolidation.ts'
-import { isConversational } from '../../log/request-context.ts'
-import { scaleOf } from '../../log/request-size.ts'
 import { CutOff } from './completion.ts'
 import { countConversation } from './context.ts'
 import { recordDecision } from './decision.ts'
 import { accountOf } from './run-state.ts'
 import type { RunState } from './run-state.ts'
-import type { Summarised } from './summarise.ts'
 import { roundsOf } from './thread.ts'
 
 /**
@@ -63,32 +58,15 @@ async function consolidate(state: RunState, policy: Consolidation, signal: Abort
   const work = { agent: leader.agent, policy, former: context.decided.summary, before, signal }
   const dependencies = { reader: store.reader, models: ports.models, clock: ports.clock, keeper }
   // Few runs come to this.
-  const { summarise } = await import('./summarise.ts')
+  const { afterSummary, summarise } = await import('./summarise.ts')
   const made = await summarise(dependencies, held.lease, work)
   if (made === undefined) return
   const { through } = made.summary
   const notice = { type: 'context.consolidated', through, messages: made.messages, after: state.head ?? '' } as const
   const cost = { work: made.summary, account: accountOf(state) }
-  await recordDecision(state, { context: afterSummary(state, made), notices: [notice], ...cost })
-}
-
-/** A cut that stands after the summary goes on to hold; another one has nothing left to leave out. */
-function afterSummary(state: RunState, { summary, after }: Summarised): RunState['context']['decided'] {
-  const { decided, isWhole } = state.context
-  const { policies } = state.leader.agent
-  const { messages } = state.leader
-  const measured = { messages, context: decided, currentRun: state.held.run.id, replay: policies.replay }
-  const { rate } = scaleOf({ ...measured, declarations: 0, isWhole })
-  const begun = {
-    ...definedFields({ citations: decided.citations, media: decided.media }),
-    summary,
-    decided: { at: state.head ?? '', scale: { weight: 0, tokens: 0, rate } },
-  }
-  const { cut } = decided
-  if (cut === undefined || cut.from <= summary.through) return begun
-  const left = messages.filter(({ id }) => id >= cut.from && id < (inputOf(state) ?? ''))
-  const conversational = after.conversational - left.filter(isConversational).length
-  return { ...begun, cut: { ...cut, messages: after.messages - left.filter(isLeaders).length, conversational } }
+  const loaded = { messages: leader.messages, decided: context.decided, isWhole: context.isWhole }
+  const at = { head: state.head ?? '', before, run: held.run.id, replay: leader.agent.policies.replay }
+  await recordDecision(state, { context: afterSummary(loaded, made, at), notices: [notice], ...cost })
 }
 
 /** The first message of the turn that has just begun. */

@@ -1,11 +1,14 @@
 import type { Agent, Consolidation } from '../../domain/agent.ts'
-import type { Summary, SummaryWork } from '../../domain/context.ts'
+import type { SessionContext, Summary, SummaryWork } from '../../domain/context.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { isLeaders, textOf } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { addUsage, NO_USAGE } from '../../domain/usage.ts'
 import { createCollector, summaryRequestText } from '../../log/consolidation.ts'
 import type { Consolidated } from '../../log/consolidation.ts'
 import { roomOf } from '../../log/context-sizes.ts'
-import { textOf } from '../../domain/message.ts'
+import { isConversational } from '../../log/request-context.ts'
+import { scaleOf } from '../../log/request-size.ts'
 import { SUMMARY_PROMPT } from '../../log/summary-prompt.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
@@ -13,6 +16,7 @@ import type { Models } from '../../ports/model.ts'
 import { raceAbort } from '../time-limit.ts'
 import { CompletionFailed, requestCompletion } from './completion.ts'
 import { readBack } from './context.ts'
+import type { LoadedContext } from './context.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 
 /** Of a request for a summary, the share that its material may take: prompt, former summary and completion need room, too. */
@@ -124,4 +128,35 @@ async function askInParts(
     })
   }
   return { text: made.text ?? '', model: made.model, usage }
+}
+
+interface SummarisedAt {
+  /** The log's last message. */
+  readonly head: string
+  /** The first message that was not looked at; left out: none. */
+  readonly before: string | undefined
+  readonly run: string
+  readonly replay: Agent['policies']['replay']
+}
+
+/**
+ * What holds for the session's requests once its summary does. A cut that stands after the summary goes on to hold; another one
+ * has nothing left to leave out. What is known of the provider's tokens stays known.
+ */
+export function afterSummary(
+  { messages, decided, isWhole }: LoadedContext,
+  { summary, after }: Summarised,
+  { head, before, run, replay }: SummarisedAt,
+): SessionContext & Pick<Summarised, 'summary'> {
+  const { rate } = scaleOf({ messages, context: decided, currentRun: run, replay, declarations: 0, isWhole })
+  const begun = {
+    ...definedFields({ citations: decided.citations, media: decided.media }),
+    summary,
+    decided: { at: head, scale: { weight: 0, tokens: 0, rate } },
+  }
+  const { cut } = decided
+  if (cut === undefined || cut.from <= summary.through) return begun
+  const left = messages.filter(({ id }) => id >= cut.from && (before === undefined || id < before))
+  const conversational = after.conversational - left.filter(isConversational).length
+  return { ...begun, cut: { ...cut, messages: after.messages - left.filter(isLeaders).length, conversational } }
 }
