@@ -45,10 +45,11 @@ describe('npm run smoke', { timeout: 120_000 }, () => {
   })
 
   test.each([[[]], [['--url', 'nonsense']], [['--ulr', 'http://127.0.0.1']]])(
-    '%j is told how it is used',
+    '%j is told what is wrong, and where it stands how it is used',
     async (words) => {
       const { code, error } = await smoke(...words)
-      expect([code, error]).toEqual([1, expect.stringContaining('npx tooltrail smoke --url')])
+      expect([code, error]).toEqual([1, expect.stringMatching(/^.+\. Run with --help to see what it takes\.\n$/)])
+      expect((await smoke('--help')).out).toContain('npx tooltrail smoke --url')
     },
   )
 })
