@@ -11,9 +11,14 @@ const FORMATS = [
     format: 'openai',
     ending: 'jsonl',
     name: 'Chat Completions',
-    what: 'The messages as a model is sent them, one a line.',
+    what: 'The messages as the model sees them, one per line.',
   },
-  { format: 'native', ending: 'jsonl', name: 'Everything', what: 'What an import makes the same session of.' },
+  {
+    format: 'native',
+    ending: 'jsonl',
+    name: 'Everything',
+    what: 'Nothing left out: an import makes the same session of it.',
+  },
 ] as const
 
 /** What leaves a session: a file of it, or a copy. */
