@@ -74,6 +74,7 @@ describe('images and files', () => {
 test.each([
   ['text', Buffer.from('no image at all').toString('base64')],
   ['a PDF', Buffer.from('%PDF-1.7 and more of it').toString('base64')],
+  ['another image than it says', Buffer.from('GIF89a and more of it').toString('base64')],
 ])('an image that is %s is refused with its path, wherever it stands, and nothing is stored', async (_what, data) => {
   await open({ script: [{ calls: [{ id: 'c1', name: 'ask' }] }, { text: 'done' }] })
   const content = [{ type: 'text', text: 'x' } as const, { type: 'image', media_type: 'image/png', data }]

@@ -23,15 +23,30 @@ type ContentPart = z.output<typeof contentParts>[number]
 export const incomingParts = (content: string | readonly ContentPart[]): IncomingPart[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(incomingPart)
 
-/** Refuses images whose first bytes are not an image's: providers would refuse them every time. `at`: their place. */
+/** Other names of types, and what a type includes. */
+const SAME_TYPES: ReadonlyMap<string, string> = new Map([
+  ['image/jpg', 'image/jpeg'],
+  ['image/apng', 'image/png'],
+])
+const sameType = (mediaType: string): string => SAME_TYPES.get(mediaType) ?? mediaType
+/** Images that all providers take. */
+const KNOWN_IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+
+/** What is wrong with bytes that say they are an image of this type; `found`: what their first bytes say. */
+function imageFault(declared: string, found: string | undefined): string | undefined {
+  if (found?.startsWith('image/') !== true) return `is no image: its first bytes say ${found ?? 'nothing'}`
+  if (!KNOWN_IMAGES.has(sameType(declared)) || sameType(declared) === sameType(found)) return undefined
+  return `is no ${declared}: its first bytes say ${found}`
+}
+
+/** Refuses images whose first bytes are not those of the image that they say they are. `at`: their place. */
 export async function refuseFalseImages(at: string, parts: readonly IncomingPart[]): Promise<void> {
   const errors: InvalidField[] = []
   for (const [index, part] of parts.entries()) {
     if (part.type !== 'image') continue
     const { fileTypeFromBuffer } = await import('file-type')
-    const found = (await fileTypeFromBuffer(part.data))?.mime
-    if (found?.startsWith('image/') !== true)
-      errors.push({ path: `${at}[${index}].data`, message: `is no image: its first bytes say ${found ?? 'nothing'}` })
+    const message = imageFault(part.mediaType, (await fileTypeFromBuffer(part.data))?.mime)
+    if (message !== undefined) errors.push({ path: `${at}[${index}].data`, message })
   }
   const [first] = errors
   if (first !== undefined) throw new RequestError(422, 'invalid_media', `${first.path} ${first.message}`, { errors })
