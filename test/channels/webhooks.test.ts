@@ -110,6 +110,12 @@ test('a name that no address can have is no webhook', async () => {
   expect((await post('%E0%A4%A', {}, bearer)).status).toBe(404)
 })
 
+test('a scheme of authorization is the same in small letters', async () => {
+  await open()
+  const small = { authorization: 'bearer plain secret' }
+  expect(await post('plain', { to: 'a', text: 'hi' }, small)).toMatchObject({ status: 202 })
+})
+
 test('both secrets are good while they are changed, and no other is', async () => {
   await open()
   expect((await sendSigned('orders', { id: 1 }, { secret: SECRET, id: 'a' })).status).toBe(202)

@@ -25,7 +25,10 @@ const CHECKS: { readonly [preset in Preset]: (secret: string, headers: Headers, 
     const given = headers.get('x-hub-signature-256') ?? ''
     return isEqual(given, `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`)
   },
-  bearer: (secret, headers) => isEqual(headers.get('authorization') ?? '', `Bearer ${secret}`),
+  bearer(secret, headers) {
+    const given = headers.get('authorization') ?? ''
+    return /^bearer /iu.test(given) && isEqual(given.slice('Bearer '.length), secret)
+  },
 }
 
 /** Digests have the same length, whatever was given. */
