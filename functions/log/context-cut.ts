@@ -17,8 +17,11 @@ export interface Older {
   readonly conversational: number
 }
 
+/** A place where a cut may stand. Of a long log there are thousands: the cut itself is made of the one that is chosen. */
 interface Candidate {
-  readonly cut: Cut
+  readonly from: string
+  /** How many inputs before it stay. */
+  readonly kept: number
   readonly tokens: number
 }
 
@@ -28,21 +31,27 @@ interface Candidate {
  * nothing more can be dropped.
  */
 export function cutToFit(of: Measured, scale: Scale, room: number, older: Older): Cut | undefined {
-  const found = candidates(of, scale, older)
+  const { found, inputs } = candidates(of, scale)
   const distance = ({ tokens }: Candidate): number => Math.abs(tokens - room * MIDDLE)
   const between = found.filter(({ tokens }) => tokens >= room * LEAST && tokens <= room * MOST)
   const nearest = between.toSorted((one, other) => distance(one) - distance(other))[0]
-  return (nearest ?? found.find(({ tokens }) => tokens <= room) ?? found.at(-1))?.cut
+  return cutAt(of, nearest ?? found.find(({ tokens }) => tokens <= room) ?? found.at(-1), inputs, older)
 }
 
 /** The cut after a provider refused a request of this many estimated tokens: at most two thirds of it stay. */
 export function cutAfterRefusal(of: Measured, scale: Scale, tokens: number, older: Older): Cut | undefined {
-  const found = candidates(of, scale, older)
-  return (found.find((one) => one.tokens <= tokens * AFTER_REFUSAL) ?? found.at(-1))?.cut
+  const { found, inputs } = candidates(of, scale)
+  return cutAt(of, found.find((one) => one.tokens <= tokens * AFTER_REFUSAL) ?? found.at(-1), inputs, older)
+}
+
+/** `inputs`: the ids of the turn's inputs, in their order. */
+function cutAt(of: Measured, place: Candidate | undefined, inputs: readonly string[], older: Older): Cut | undefined {
+  if (place === undefined) return undefined
+  return { from: place.from, kept: inputs.slice(0, place.kept), ...countBefore(of, place.from, older) }
 }
 
 /** Every cut that leaves out more than now, the largest request first. */
-function candidates(of: Measured, scale: Scale, older: Older): Candidate[] {
+function candidates(of: Measured, scale: Scale): { readonly found: readonly Candidate[]; readonly inputs: string[] } {
   const { context } = of
   const sent = withinContext(of.messages, context)
   const replayed = replayEach(sent, of).map(({ message, sent: parts }) => ({ message, weight: weighMessages(parts) }))
@@ -52,22 +61,22 @@ function candidates(of: Measured, scale: Scale, older: Older): Candidate[] {
   const opening = weighMessages(openingOf({ ...context, cut: context.cut ?? NO_CUT })) + of.declarations
   let rest = replayed.reduce((sum, { weight }) => sum + weight, 0)
   let keptWeight = 0
-  const kept: string[] = []
+  const inputs: string[] = []
   const found: Candidate[] = []
   for (const [index, { message, weight }] of replayed.entries()) {
     const isInput = message.role === 'user' && turn.has(message)
     // What has left does not come back: inputs that were kept leave together.
     const isBehind = message.id < (context.cut?.from ?? '')
-    if (!isBehind && (index > kept.length || (index === 0 && !of.isWhole))) {
-      const cut = { from: message.id, kept: [...kept], ...countBefore(of, message.id, older) }
-      found.push({ cut, tokens: tokensOf(scale, opening + keptWeight + rest) })
+    if (!isBehind && (index > inputs.length || (index === 0 && !of.isWhole))) {
+      const tokens = tokensOf(scale, opening + keptWeight + rest)
+      found.push({ from: message.id, kept: inputs.length, tokens })
     }
     rest -= weight
     if (!isInput) continue
-    kept.push(message.id)
+    inputs.push(message.id)
     keptWeight += weight
   }
-  return found
+  return { found, inputs }
 }
 
 const NO_CUT: Cut = { from: '', kept: [], messages: 0, conversational: 0 }

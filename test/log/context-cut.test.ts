@@ -57,6 +57,25 @@ describe('a cut', () => {
     }
   })
 
+  it('reads a message as often in a long log as in a short one', () => {
+    const readsOf = (count: number): number => {
+      const { log } = runs(count)
+      let reads = 0
+      const counted = log.map(
+        (message) =>
+          new Proxy(message, {
+            get(target, name, receiver): unknown {
+              reads++
+              return Reflect.get(target, name, receiver)
+            },
+          }),
+      )
+      fit(counted, 1_500)
+      return reads / counted.length
+    }
+    expect(readsOf(400)).toBeLessThan(readsOf(40) * 1.5)
+  })
+
   it('takes whole rounds, and says so in front of what is left', () => {
     const { log } = runs(30)
     const request = sent(log, fit(log, 1_500))
