@@ -69,10 +69,9 @@ describe('sessions of Claude Code', () => {
   test('come with their calls, results, times, folder and sub-agents; again, only what is new', async () => {
     const path = join(folder, `${ID}.jsonl`)
     mkdirSync(join(folder, ID, 'subagents'), { recursive: true })
-    writeFileSync(
-      join(folder, ID, 'subagents', 'agent-a1.jsonl'),
-      said('look for it') + answered('m9', call('t9', 'Grep', { pattern: 'x' })) + returned('t9', 'found zebra'),
-    )
+    const agent = join(folder, ID, 'subagents', 'agent-a1.jsonl')
+    const searched = said('look for it') + answered('m9', call('t9', 'Grep', { pattern: 'x' }))
+    writeFileSync(agent, `${searched}${returned('t9', 'found zebra')}{torn\n`)
     const line = said('find the ffmpeg command')
     writeFileSync(
       path,
@@ -95,7 +94,7 @@ describe('sessions of Claude Code', () => {
     old(path)
     expect(await run('claude-code', true)).toMatchObject({ files: 1, messages: 8 })
     expect(await run('claude-code')).toMatchObject({ files: 1, sessions: 1, messages: 8 })
-    expect(faults).toEqual([])
+    expect(faults).toEqual([`${agent}:4: is not JSON`])
     const id = `claude-code-${ID}`
     const messages = await log(id)
     expect(messages.map(({ role, agent }) => `${role} ${String(agent)}`)).toEqual([
@@ -273,8 +272,9 @@ test('chat logs, UI messages and exports come in, too', async () => {
       ],
     },
   ]
-  writeFileSync(join(folder, 'chat.json'), JSON.stringify(ui))
+  writeFileSync(join(folder, 'chat.json'), JSON.stringify([...ui, { id: '3', role: 'parrot', parts: [] }]))
   expect(await run('ai-sdk')).toMatchObject({ files: 1, messages: 4 })
+  expect(faults).toEqual([`${join(folder, 'chat.json')}:1: is no message of a user or an assistant`])
   rmSync(join(folder, 'chat.json'))
   await program.client.post('/v1/sessions', { id: 'origin' })
   await program.client.post('/v1/sessions/origin/import', { format: 'openai', messages: chat.slice(1) })
@@ -292,7 +292,7 @@ test('the command tells counts, damage and mistakes, each with its exit code', a
     })
   const told = await command('claude-code', folder, '--url', program.client.url)
   expect(told).toMatch(/^0 1 files read: 1 messages in 1 sessions are new\n.*x\.jsonl:2: is not JSON/)
-  expect(await command('parrot')).toMatch(/^1 name the kind of the files/)
+  expect(await command('parrot')).toMatch(/^2 name the kind of the files/)
   expect(await command('codex', join(folder, 'nowhere'), '--url', program.client.url)).toMatch(/^1 .*\n.*ENOENT/)
   expect(await command('claude-code', folder, '--url', 'http://127.0.0.1:9')).toMatch(/^3 [^]*nothing responds/)
 })

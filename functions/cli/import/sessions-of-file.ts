@@ -96,8 +96,8 @@ const pick = (fields: { title: string | undefined; instructions: string | undefi
 async function transcriptsOf(kind: LineKind, path: string, lines: readonly FileLine[]): Promise<Read[]> {
   switch (kind) {
     case 'claude-code': {
-      const agents = await readAgents(path, lines)
-      return [readClaudeCode(lines, (agent) => agents.get(agent))]
+      const { agents, faults } = await readAgents(path, lines)
+      return [{ ...readClaudeCode(lines, (agent) => agents.get(agent)), faults }]
     }
     case 'codex':
       return [readCodex(lines)]
@@ -172,8 +172,9 @@ async function wholeDocument(path: string): Promise<{ lines: FileLine[]; faults:
 }
 
 /** The files of the sub-agents that a file names: beside it in older versions, in its folder in newer ones. */
-async function readAgents(path: string, lines: readonly FileLine[]): Promise<Map<string, readonly FileLine[]>> {
+async function readAgents(path: string, lines: readonly FileLine[]) {
   const agents = new Map<string, readonly FileLine[]>()
+  const faults: Fault[] = []
   for (const { value } of lines) {
     const result = isRecord(value) ? value['toolUseResult'] : undefined
     const agent = isRecord(result) ? textIn(result, 'agentId') : undefined
@@ -182,10 +183,12 @@ async function readAgents(path: string, lines: readonly FileLine[]): Promise<Map
     const places = [join(folder, 'subagents', `agent-${agent}.jsonl`), join(dirname(path), `agent-${agent}.jsonl`)]
     for (const place of places) {
       const read = await readLines(place).catch(() => undefined)
-      if (read !== undefined) agents.set(agent, read.lines)
+      if (read === undefined) continue
+      agents.set(agent, read.lines)
+      faults.push(...read.faults.map((fault) => ({ ...fault, path: place })))
     }
   }
-  return agents
+  return { agents, faults }
 }
 
 function nameOf(kind: Kind, { id }: Transcript, path: string): string {

@@ -11,9 +11,9 @@ export function createToldFaults(path: string, tell: (line: string) => void) {
   let [told, more, last] = [0, 0, 0]
   return {
     take(faults: readonly Fault[]): void {
-      for (const { line, reason } of faults) {
+      for (const { path: other = path, line, reason } of faults) {
         if (told++ < TOLD) {
-          tell(`${path}:${line}: ${reason}`)
+          tell(`${other}:${line}: ${reason}`)
           continue
         }
         more++

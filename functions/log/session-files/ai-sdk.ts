@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../domain/json.ts'
 import { createMessages, isRecord, textIn, timeIn } from './transcript.ts'
-import type { FileLine, Transcript } from './transcript.ts'
+import type { Fault, FileLine, Transcript } from './transcript.ts'
 
 type Fields = { readonly [name: string]: unknown }
 
@@ -9,12 +9,18 @@ const DATA_URL = /^data:([^;,]+);base64,(.+)$/su
 /** A conversation of the AI SDK: UIMessages with their parts. Each step of an assistant message is a completion. */
 export function readAiSdk(lines: Iterable<FileLine>): Transcript {
   const messages = createMessages()
+  const faults: Fault[] = []
   for (const { line, value } of lines) {
-    if (!isRecord(value)) continue
+    if (!isRecord(value) || (value['role'] !== 'user' && value['role'] !== 'assistant')) {
+      faults.push({ line, reason: 'is no message of a user or an assistant' })
+      continue
+    }
     const parts = Array.isArray(value['parts']) ? value['parts'].filter(isRecord) : []
     const time = timeIn(value, 'createdAt')
-    if (value['role'] === 'user') messages.user(line, parts.flatMap(contentOf), time)
-    if (value['role'] !== 'assistant') continue
+    if (value['role'] === 'user') {
+      messages.user(line, parts.flatMap(contentOf), time)
+      continue
+    }
     for (const step of stepsOf(parts)) {
       for (const part of step) {
         const call = callOf(part)
@@ -27,7 +33,7 @@ export function readAiSdk(lines: Iterable<FileLine>): Transcript {
       }
     }
   }
-  return { id: undefined, title: undefined, metadata: {}, messages: messages.end(), faults: [] }
+  return { id: undefined, title: undefined, metadata: {}, messages: messages.end(), faults }
 }
 
 function stepsOf(parts: readonly Fields[]): Fields[][] {

@@ -8,6 +8,8 @@ export interface FileLine {
 
 /** Why a line was not taken. */
 export interface Fault {
+  /** Absent: the file that is read. */
+  readonly path?: string
   readonly line: number
   readonly reason: string
 }
