@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { ApiProblem } from '../client/problem.ts'
 import { isTenant } from '../domain/ids.ts'
-import { tellable } from '../runtime/command.ts'
+import { MISUSED, tellable } from '../runtime/command.ts'
 import { VERSION } from '../runtime/version.ts'
 import { causeOf } from './commands/doctor.ts'
 import type { ExportOptions } from './commands/export.ts'
@@ -32,10 +32,11 @@ const program = new Command('tooltrail')
     outputError: (text, write) =>
       write(oneLine(`${text.trimEnd().replace(/\.?$/, '.')} Run with --help to see what there is.`, 2_000) + '\n'),
   })
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : MISUSED))
   .configureHelp({ showGlobalOptions: true })
   .addHelpText(
     'after',
-    '\nExit codes: 0 done, 1 failed, 2 needs attention (doctor, status --env), 3 a run waits for a person, 130 interrupted.',
+    '\nExit codes: 0 done, 1 failed, 2 a mistake on the command line, or needs attention (doctor, status --env), 3 a run waits for a person, 130 interrupted.',
   )
 
 /** Where the command was told to look; an empty variable counts as not set. */
@@ -66,7 +67,8 @@ program
       .filter((text) => text !== undefined && text.trim() !== '')
       .join('\n\n')
     const { converse, say } = await import('./commands/chat.ts')
-    if (input === '' && !isInteractive()) throw new Failed('There is no input. Give a text: tooltrail chat -p "…"')
+    if (input === '' && !isInteractive())
+      throw new Failed('There is no input. Give a text: tooltrail chat -p "…"', MISUSED)
     await on(({ client }) => (input === '' ? converse(client, options) : say(client, input, options)))
   })
 
@@ -80,7 +82,7 @@ program
   .option('--since <time>', 'a date or a time')
   .option('--until <time>', 'a date or a time')
   .option('--limit <n>', 'at most so many hits', count)
-  .option('--json', 'each hit as a line of JSON')
+  .option('--json', 'the page of hits as a line of JSON')
   .action(async (words: string[], options: SearchOptions) => {
     const { search } = await import('./commands/search.ts')
     await on(({ client }) => search(client, words.join(' '), options))

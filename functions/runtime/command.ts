@@ -3,6 +3,9 @@ import { OpenSearchError } from '../adapters/opensearch/requests.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import { SettingsError } from './config.ts'
 
+/** The exit code of a mistake on the command line. */
+export const MISUSED = 2
+
 /** A mistake on the command line; the message names it. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
@@ -17,7 +20,7 @@ export interface CommandLine {
 
 /**
  * Runs a command: prints what `work` returns, or its usage on request. A mistake that the user can correct is one line
- * that ends with the next step, with exit code 1; only unexpected errors show their stack.
+ * that ends with the next step, with exit code 1, or 2 if it is on the command line; only unexpected errors show their stack.
  */
 export async function runCommand(usage: string, work: (line: CommandLine) => Promise<string>): Promise<void> {
   const words = process.argv.slice(2)
@@ -29,7 +32,7 @@ export async function runCommand(usage: string, work: (line: CommandLine) => Pro
     if (told === undefined) throw error
     const nextStep = error instanceof UsageError ? ' Run with --help to see what it takes.' : ''
     process.stderr.write(`${nextStep === '' ? told : told.replace(/\.?$/, '.')}${nextStep}\n`)
-    process.exitCode = 1
+    process.exitCode = error instanceof UsageError ? MISUSED : 1
   }
 }
 

@@ -48,7 +48,7 @@ describe('npm run smoke', { timeout: 120_000 }, () => {
     '%j is told what is wrong, and where it stands how it is used',
     async (words) => {
       const { code, error } = await smoke(...words)
-      expect([code, error]).toEqual([1, expect.stringMatching(/^.+\. Run with --help to see what it takes\.\n$/)])
+      expect([code, error]).toEqual([2, expect.stringMatching(/^.+\. Run with --help to see what it takes\.\n$/)])
       expect((await smoke('--help')).out).toContain('npx tooltrail smoke --url')
     },
   )

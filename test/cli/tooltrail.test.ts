@@ -76,8 +76,9 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     const session = sessionOf(await tooltrail(['chat', '--json', 'use current_time with {"timezone": "Asia/Tokyo"}']))
     const found = await tooltrail(['search', 'Tokyo', '--role', 'tool_call', '--session', session])
     expect(found.out).toMatch(/TOOL CALL: current_time\(timezone="Asia\/«Tokyo»"\)/)
-    const [hit] = lines((await tooltrail(['search', 'Tokyo', '--session', session, '--json'])).out)
-    expect(hit).toMatchObject({ object: 'search_hit', session_id: session })
+    const pages = lines((await tooltrail(['search', 'Tokyo', '--session', session, '--limit', '1', '--json'])).out)
+    const hit = expect.objectContaining({ object: 'search_hit', session_id: session }) as object
+    expect(pages).toMatchObject([{ object: 'list', data: [hit], has_more: true }])
     expect((await tooltrail(['sessions'])).out).toMatch(
       new RegExp(`\n${session} +completed +20.* tokens +use current_time with`),
     )
@@ -188,14 +189,14 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     [['show', 'nobody'], 1, NOBODY],
     [['tail', 'nobody'], 1, NOBODY],
     [['context', 'nobody'], 1, NOBODY],
-    [['--tenant', 'BAD', 'sessions'], 1, /^error: option '--tenant <tenant>' argument 'BAD' is invalid/],
+    [['--tenant', 'BAD', 'sessions'], 2, /^error: option '--tenant <tenant>' argument 'BAD' is invalid/],
     [['--url', 'http://127.0.0.1:1', 'import', 'openai', 'package.json'], 1, /^package.json:1: is not JSON/],
-    [['--url', 'http://127.0.0.1:1', 'keys', 'list'], 1, /^Unknown option '--url'/],
-    [['search', 'x', '--role', 'boss'], 1, /^error: option '--role <role>' argument 'boss' is invalid/],
+    [['--url', 'http://127.0.0.1:1', 'keys', 'list'], 2, /^Unknown option '--url'/],
+    [['search', 'x', '--role', 'boss'], 2, /^error: option '--role <role>' argument 'boss' is invalid/],
     [['search', 'x', '--since', 'soon'], 1, /^the request is not valid: query.since/],
-    [['sessions', '--limit', '0'], 1, /It must be a whole number above 0/],
-    [['sessions', '--run-status', 'odd'], 1, /Allowed choices are queued, running, paused, completed/],
-    [['--url', 'ftp://x', 'sessions'], 1, /It must be an address/],
+    [['sessions', '--limit', '0'], 2, /It must be a whole number above 0/],
+    [['sessions', '--run-status', 'odd'], 2, /Allowed choices are queued, running, paused, completed/],
+    [['--url', 'ftp://x', 'sessions'], 2, /It must be an address/],
     [
       ['--url', 'http://127.0.0.1:1', 'sessions'],
       1,
@@ -203,19 +204,19 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     ],
     [
       ['--url', 'http://127.0.0.1:1', '--key', 'tt_a\nb', 'sessions'],
-      1,
+      2,
       /argument 'tt_a b' is invalid\. It must be a key/,
     ],
     [['show', '..'], 1, /^there is nothing at this address.* tooltrail doctor\. What there is: tooltrail sessions\n$/],
     [['sessions', '--owner', 'nobody'], 0, 'No session fits. All of them: tooltrail sessions\n'],
     [['chat', 'fail model'], 1, /^provider_error: the demo model was asked to fail\nThe run ended as failed\. /],
     [['--key', 'tt_wrong', 'sessions'], 1, /this API key is not known; give one with --key or TOOLTRAIL_KEY\n$/],
-    [['chat'], 1, 'There is no input. Give a text: tooltrail chat -p "…"\n'],
+    [['chat'], 2, 'There is no input. Give a text: tooltrail chat -p "…"\n'],
     [['chat', '--session', 'nobody', 'hi'], 1, NOBODY],
     [['chat', '--agent', 'nobody', 'hi'], 1, /^there is no agent nobody\. See which there are in agents\.json/],
-    [['show'], 1, "error: missing required argument 'session'. Run with --help to see what there is.\n"],
-    [['dance'], 1, /^error: unknown command 'dance'/],
-    [['keys', 'dance'], 1, 'there is no command dance. Run with --help to see what it takes.\n'],
+    [['show'], 2, "error: missing required argument 'session'. Run with --help to see what there is.\n"],
+    [['dance'], 2, /^error: unknown command 'dance'/],
+    [['keys', 'dance'], 2, 'there is no command dance. Run with --help to see what it takes.\n'],
     [['doctor', '--url', 'http://127.0.0.1:1'], 2, ''],
   ] as const)('%j ends with %i and one line of help', async (words, code, error) => {
     const refused = await tooltrail(words)

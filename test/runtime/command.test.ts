@@ -36,17 +36,23 @@ describe('a command about an environment', () => {
   })
 
   test.each([
-    ['names no environment', ['status'], 'name the environment: --env <environment>'],
-    ['leaves its name out', ['rebuild', '--env'], '--env needs the name of an environment, such as dev'],
-    ['gives it a name that none can have', ['redrive', '--env=../x'], '--env needs the name of an environment'],
-    ['names two', ['status', '--env', 'dev', '--env', 'prod'], '--env was given twice'],
-    ['has a word that is not known', ['status', '--env', 'dev', '--cuont'], 'unexpected: --cuont'],
-    ['has no region to look in', ['status', '--env', 'dev'], 'No AWS region was found: set AWS_REGION.'],
-    ['has no credentials', ['keys', '--env', 'dev', 'list'], 'No AWS credentials were found: set AWS_PROFILE', REGION],
-    ['reaches nobody', ['redrive', '--env', 'dev'], 'Could not reach a service: connect ECONNREFUSED', OFFLINE],
-  ])('that %s is told what is wrong in a line', async (_name, words, told, variables = {}) => {
+    ['names no environment', 2, ['status'], 'name the environment: --env <environment>'],
+    ['leaves its name out', 2, ['rebuild', '--env'], '--env needs the name of an environment, such as dev'],
+    ['gives it a name that none can have', 2, ['redrive', '--env=../x'], '--env needs the name of an environment'],
+    ['names two', 2, ['status', '--env', 'dev', '--env', 'prod'], '--env was given twice'],
+    ['has a word that is not known', 2, ['status', '--env', 'dev', '--cuont'], 'unexpected: --cuont'],
+    ['has no region to look in', 1, ['status', '--env', 'dev'], 'No AWS region was found: set AWS_REGION.'],
+    [
+      'has no credentials',
+      1,
+      ['keys', '--env', 'dev', 'list'],
+      'No AWS credentials were found: set AWS_PROFILE',
+      REGION,
+    ],
+    ['reaches nobody', 1, ['redrive', '--env', 'dev'], 'Could not reach a service: connect ECONNREFUSED', OFFLINE],
+  ])('that %s is told what is wrong in a line', async (_name, expected, words, told, variables = {}) => {
     const { code, out, error } = await run(words, variables)
-    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect({ code, out }).toEqual({ code: expected, out: '' })
     expect(error).toContain(told)
     expect(error).toMatch(/^[^\n]+\n$/)
   })

@@ -7,10 +7,10 @@ export type SearchOptions = Omit<Queries['searchHistory'], 'q' | 'after'> & { re
 const NEIGHBOUR_WIDTH = 160
 const MARKS = /«([^»]*)»/gu
 
-/** Shows the best hits of one page, each with what came before and after it. */
+/** Shows the best hits of one page, each with what came before and after it; with `json` the page as the API gives it. */
 export async function search(client: Client, text: string, { json = false, ...query }: SearchOptions): Promise<void> {
   const page = await client.search({ q: text, ...query })
-  if (json) return page.data.forEach(printJson)
+  if (json) return printJson(page)
   if (page.data.length === 0) note('Nothing in the history matches.\n')
   for (const hit of page.data) print(`${shown(hit)}\n`)
   if (page.incomplete === true) note('Some of what was written last is not indexed yet: search again for it.\n')
