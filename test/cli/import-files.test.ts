@@ -278,8 +278,10 @@ test('chat logs, UI messages and exports come in, too', async () => {
   rmSync(join(folder, 'chat.json'))
   await program.client.post('/v1/sessions', { id: 'origin' })
   await program.client.post('/v1/sessions/origin/import', { format: 'openai', messages: chat.slice(1) })
-  writeFileSync(join(folder, 'o.jsonl'), await (await fetch(`${program.client.url}/v1/sessions/origin/export`)).text())
+  const exported = await (await fetch(`${program.client.url}/v1/sessions/origin/export`)).text()
+  writeFileSync(join(folder, 'o.jsonl'), `${exported}42\n`)
   expect(await run('native')).toMatchObject({ files: 1, messages: 2 })
+  expect(faults).toEqual([`${join(folder, 'o.jsonl')}:4: is no JSON object`])
   expect(await log('native-origin')).toHaveLength(2)
 })
 

@@ -55,7 +55,12 @@ export async function* contentsOfFile(kind: Kind, path: string, isLive: boolean)
 type LineKind = Exclude<Kind, 'langgraph-sqlite'>
 
 async function sessionsOfLines(kind: LineKind, path: string, isLive: boolean): Promise<FileContent> {
-  const { lines, faults } = kind === 'openai' || kind === 'ai-sdk' ? await readDocument(path) : await readLines(path)
+  const read = kind === 'openai' || kind === 'ai-sdk' ? await readDocument(path) : await readLines(path)
+  const lines = read.lines.filter(({ value }) => isRecord(value))
+  const odd = read.lines
+    .filter(({ value }) => !isRecord(value))
+    .map(({ line }) => ({ line, reason: 'is no JSON object' }))
+  const faults = [...read.faults, ...odd]
   return contentOf(await transcriptsOf(kind, path, lines), { kind, path, isLive, faults })
 }
 
