@@ -2,6 +2,8 @@ import { crc32, deflateSync } from 'node:zlib'
 
 const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
 const MOST_COLORS = 256
+/** The most frequent are the grounds, which differ little and are all kept. */
+const GROUNDS = 12
 /** Squares of the differences of red, green and blue, added up: below this, two colors look the same. */
 const SAME = 300
 
@@ -16,7 +18,7 @@ export const READ_PIXELS = `async (picture) => {
   return btoa(Array.from(data, (value) => String.fromCharCode(value)).join(''))
 }`
 
-/** A PNG of pixels (RGBA, opaque) with its frequent colors only, no two of which look the same: others become the nearest of them. */
+/** A PNG of pixels (RGBA, opaque) with its grounds and its frequent colors, no two of which look the same: others become the nearest of them. */
 export function smallPng(pixels: Uint8Array, width: number): Buffer {
   const height = pixels.length / 4 / width
   const colors = new Int32Array(width * height)
@@ -27,8 +29,8 @@ export function smallPng(pixels: Uint8Array, width: number): Buffer {
     counts.set(color, (counts.get(color) ?? 0) + 1)
   }
   const frequent = [...counts].sort((a, b) => b[1] - a[1]).map(([color]) => color)
-  const palette: number[] = []
-  for (const color of frequent)
+  const palette = frequent.slice(0, GROUNDS)
+  for (const color of frequent.slice(GROUNDS))
     if (palette.length < MOST_COLORS && palette.every((one) => distance(one, color) >= SAME)) palette.push(color)
   const places = new Map(frequent.map((color) => [color, nearest(palette, color)]))
   // A row begins with its filter: none.
