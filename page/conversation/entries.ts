@@ -1,4 +1,5 @@
 import type { Message } from '../../functions/client/api-types.ts'
+import { parentsOf } from './parents.ts'
 
 /** A message of the log as it is shown: a completion with the calls it made, and under each call what a member did for it. */
 export interface Entry {
@@ -18,10 +19,10 @@ export interface CallEntry {
  */
 export function entriesOf(messages: readonly Message[]): readonly Entry[] {
   const members = new Map<string, Message[]>()
-  const known = new Set(messages.map(({ id }) => id))
+  const parents = parentsOf(messages)
   const leaders = messages.filter((message) => {
-    const { parent_message_id: parent } = message
-    if (parent === undefined || !known.has(parent)) return true
+    const parent = parents.get(message.id)
+    if (parent === undefined) return true
     members.set(parent, [...(members.get(parent) ?? []), message])
     return false
   })

@@ -49,7 +49,7 @@ function Call({ call, target }: { readonly call: CallEntry; readonly target: str
 }
 
 /** Who wrote an input. A member's is the task that its leader gave it. */
-const authorOf = ({ user, parent_message_id: task, agent }: Message): string =>
+const authorOf = ({ user, parent_tool_call_id: task, agent }: Message): string =>
   task === undefined ? (user ?? 'You') : `Task for ${agent}`
 
 function EntryHead({ message }: { readonly message: Message }) {

@@ -1,4 +1,5 @@
 import type { Message } from '../../functions/client/api-types.ts'
+import { parentsOf } from '../conversation/parents.ts'
 
 /** A bar of a waterfall: what the model or a tool did, from when to when. Milliseconds since 1970. */
 export interface Span {
@@ -33,11 +34,12 @@ function endOf({ completed_at, status }: Message, begun: number, now: number): n
 
 function spansOf(run: string, messages: readonly Message[], now: number): RunSpans {
   const input = messages.find(({ role }) => role === 'user')
+  const parents = parentsOf(messages)
   /** When each loop had the last thing that its next completion waits for. */
   const ready = new Map<string, number>()
   const depths = new Map<string, number>()
   const spans = messages.flatMap((message): Span[] => {
-    const loop = message.parent_message_id ?? ''
+    const loop = message.parent_message_id ?? parents.get(message.id) ?? ''
     const begun = Date.parse(message.created_at)
     const depth = depths.get(loop) ?? 0
     if (message.role === 'user') {

@@ -68,7 +68,7 @@ const returned = (id: string, content: unknown, more: object = {}): string =>
 describe('sessions of Claude Code', () => {
   test('come with their calls, results, times, folder and sub-agents; again, only what is new', async () => {
     const path = join(folder, `${ID}.jsonl`)
-    mkdirSync(join(folder, ID, 'subagents'), { recursive: true })
+    mkdirSync(join(folder, ID, 'subagents', 'agent-a2.jsonl'), { recursive: true })
     const agent = join(folder, ID, 'subagents', 'agent-a1.jsonl')
     const searched = said('look for it') + answered('m9', call('t9', 'Grep', { pattern: 'x' }))
     writeFileSync(agent, `${searched}${returned('t9', 'found zebra')}{torn\n`)
@@ -85,7 +85,7 @@ describe('sessions of Claude Code', () => {
           call('t2', 'Task', { subagent_type: 'seeker' }),
         ),
         line,
-        returned('t1', [{ type: 'text', text: 'frames' }]),
+        returned('t1', [{ type: 'text', text: 'frames' }], { toolUseResult: { agentId: 'a2' } }),
         returned('t2', 'done by agent', { toolUseResult: { agentId: 'a1', status: 'completed' } }),
         record('user', { role: 'user', content: '<command-name>/clear</command-name>' }),
         answered('m2', { type: 'text', text: 'It was ffmpeg.' }),
@@ -94,7 +94,7 @@ describe('sessions of Claude Code', () => {
     old(path)
     expect(await run('claude-code', true)).toMatchObject({ files: 1, messages: 8 })
     expect(await run('claude-code')).toMatchObject({ files: 1, sessions: 1, messages: 8 })
-    expect(faults).toEqual([`${agent}:4: is not JSON`])
+    expect(faults).toEqual([expect.stringContaining('agent-a2.jsonl:1: cannot be read'), `${agent}:4: is not JSON`])
     const id = `claude-code-${ID}`
     const messages = await log(id)
     expect(messages.map(({ role, agent }) => `${role} ${String(agent)}`)).toEqual([

@@ -50,6 +50,19 @@ test('what a member did stands below its delegate call, also where its own call 
   expect(holderOf(entries, '6')).toBe('2')
 })
 
+/** The same as it is imported or forked: the calls are named by their ids alone. */
+const IMPORTED = TEAM.map(({ parent_message_id: _row, ...rest }) => rest)
+
+test('what was imported of a member stands below its delegate call, whether its result comes before or after it', () => {
+  const whole = [['1'], ['2', ['3', ['4'], ['5', ['6']], ['7']]], ['8']]
+  expect(shape(entriesOf(IMPORTED))).toEqual(whole)
+  const [first, second, call, ...rest] = IMPORTED
+  const last = rest.pop()
+  const later = [first, second, ...rest, call, last].filter((one) => one !== undefined)
+  expect(shape(entriesOf(later))).toEqual(whole)
+  expect(runSpans(IMPORTED, END)).toEqual(runSpans(TEAM, END))
+})
+
 test('what a member did stands alone where its delegate call is not in this part of the log', () => {
   expect(shape(entriesOf(TEAM.slice(4)))).toEqual([['5', ['6']], ['7'], ['8']])
 })

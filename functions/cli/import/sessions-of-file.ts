@@ -187,10 +187,14 @@ async function readAgents(path: string, lines: readonly FileLine[]) {
     const folder = path.replace(/\.jsonl$/u, '')
     const places = [join(folder, 'subagents', `agent-${agent}.jsonl`), join(dirname(path), `agent-${agent}.jsonl`)]
     for (const place of places) {
-      const read = await readLines(place).catch(() => undefined)
-      if (read === undefined) continue
-      agents.set(agent, read.lines)
-      faults.push(...read.faults.map((fault) => ({ ...fault, path: place })))
+      try {
+        const read = await readLines(place)
+        agents.set(agent, read.lines)
+        faults.push(...read.faults.map((fault) => ({ ...fault, path: place })))
+      } catch (error) {
+        if (!(error instanceof Error) || ('code' in error && error.code === 'ENOENT')) continue
+        faults.push({ path: place, line: 1, reason: `cannot be read: ${error.message}` })
+      }
     }
   }
   return { agents, faults }
