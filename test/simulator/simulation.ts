@@ -8,7 +8,7 @@ import type { Fault, Script } from './script.ts'
 import { loadLateModules } from './loaded-first.ts'
 import { createServers, SWEEPS_MS } from './servers.ts'
 import { noteWaiting, watchSessions } from './sessions.ts'
-import type { Sessions } from './sessions.ts'
+import type { Sessions, Watch } from './sessions.ts'
 import { createMemoryOutputs } from './outputs.ts'
 import type { MemoryOutputs } from './outputs.ts'
 import type { SharedStore } from './stores.ts'
@@ -124,6 +124,12 @@ function checkFairness(harness: Harness, { all }: Sessions): void {
   }
 }
 
+/** How long takeovers may last where who takes up a run dies: until it is given up, and again for each completion it has stored. */
+function takeoversOf({ runs, messages }: Watch['seen']): number {
+  const completions = messages.filter(({ role }) => role === 'assistant').length
+  return runs.length * GIVEN_UP_MS + completions * LATE_CANCEL_MS
+}
+
 /** Cancels take effect, and everything comes to rest, in their time. */
 function checkTime(harness: Harness, { all }: Sessions, others: string): void {
   const { faults, quietAt, functions = false } = harness.script
@@ -137,8 +143,8 @@ function checkTime(harness: Harness, { all }: Sessions, others: string): void {
       must('a cancel takes effect in its time', seen.header.activeRun !== runId, `${runId} of ${key.session}`)
     }
   const isPoisoned = faults.some((fault) => fault.type === 'poison')
-  const runs = isPoisoned ? all.reduce((count, { seen }) => count + seen.runs.length, 0) : 0
-  if (now <= quietAt + REST_MS + runs * GIVEN_UP_MS) return
+  const taken = isPoisoned ? all.map(({ seen }) => takeoversOf(seen)).reduce((one, other) => one + other, 0) : 0
+  if (now <= quietAt + REST_MS + taken) return
   const restless = all.map((watch) => unrest(watch, harness.timeline.now())).filter((why) => why !== undefined)
   throw new Violation('everything comes to rest', restless.length > 0 ? restless.join(', ') : others)
 }
