@@ -13,10 +13,21 @@ export interface ClosedMedia {
 }
 export type ClosedPart = TextPart | ClosedMedia
 
+/** A call that a member may work for: one object for the call's result and all messages of that member. */
+export interface MemberCall {
+  readonly toolCallId: string
+  /** Its place in the message that has it, */
+  readonly sequence: number
+  /** and the call for which that message's agent works itself. */
+  readonly parentToolCallId?: string
+}
+
 interface ClosedBase {
   /** Left out: the session's. */
   readonly agent?: string
   readonly parentToolCallId?: string
+  /** The call of that id, if its result came before. */
+  readonly parent?: MemberCall
   /** Left out: counted. */
   readonly round?: number
   /** Milliseconds since 1970. Left out: when it comes in. */
@@ -49,6 +60,8 @@ export interface ClosedToolMessage extends ClosedBase {
   readonly of: ClosedAssistantMessage
   /** The call's place in it. */
   readonly sequence: number
+  /** As messages of a member that come later name this call. */
+  readonly named?: MemberCall
   readonly status: ToolStatus
   readonly parts: readonly ClosedPart[]
   /** Of its output; undefined where the call has none. */

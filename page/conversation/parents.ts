@@ -1,9 +1,9 @@
 import type { Message } from '../../functions/client/api-types.ts'
 
 /**
- * The ids of the delegate calls' messages that members' messages of this part of a log belong to, by the members' ids. What was
- * imported or forked names the call by its id alone: of the calls of its run with this id the last one before it is meant, or
- * else the first one after it.
+ * The ids of the delegate calls' messages that members' messages of this part of a log belong to, by the members' ids. What older
+ * versions imported or forked names the call by its id alone: of the calls of its run with this id the last one before it is
+ * meant, or else the first one after it.
  */
 export function parentsOf(messages: readonly Message[]): ReadonlyMap<string, string> {
   const parents = new Map<string, string>()

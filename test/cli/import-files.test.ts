@@ -98,11 +98,11 @@ describe('sessions of Claude Code', () => {
     const id = `claude-code-${ID}`
     const messages = await log(id)
     expect(messages.map(({ role, agent }) => `${role} ${String(agent)}`)).toEqual([
-      ...['user default', 'assistant default', 'tool default', 'user seeker', 'assistant seeker', 'tool seeker'],
-      ...['tool default', 'assistant default'],
+      ...['user default', 'assistant default', 'tool default', 'tool default'],
+      ...['user seeker', 'assistant seeker', 'tool seeker', 'assistant default'],
     ])
     expect(messages[1]).toMatchObject({ model: 'claude-x', usage: { input_tokens: 3 } })
-    expect(messages[3]).toMatchObject({ parent_tool_call_id: 't2' })
+    expect(messages[4]).toMatchObject({ parent_tool_call_id: 't2', parent_message_id: messages[3]?.id })
     const session = await program.client.get<{ metadata: object }>(`/v1/sessions/${id}`)
     expect(session.metadata).toMatchObject({
       source: 'claude-code',

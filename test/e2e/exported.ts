@@ -25,7 +25,8 @@ export async function exportLines(
 
 /** What must be equal after a round trip: all but ids, addresses and the time of the import. */
 export function comparable(message: ExportedMessage): unknown {
-  const own = new Set(['id', 'session_id', 'run_id', 'assistant_message_id', 'pointer', 'url', 'recorded_at'])
+  const ids = ['id', 'session_id', 'run_id', 'assistant_message_id', 'parent_message_id']
+  const own = new Set([...ids, 'pointer', 'url', 'recorded_at'])
   const withoutOwn = (value: unknown, place: string): unknown => {
     if (Array.isArray(value)) return value.map((one) => withoutOwn(one, place))
     if (typeof value !== 'object' || value === null) return value
@@ -35,3 +36,9 @@ export function comparable(message: ExportedMessage): unknown {
   }
   return withoutOwn(message, '')
 }
+
+/** At which place in this log the delegate call of each message stands: -1 for the leader's. */
+export const parentPlaces = (messages: readonly { readonly [field: string]: unknown }[]): number[] =>
+  messages.map(({ parent_message_id: parent }) =>
+    parent === undefined ? -1 : messages.findIndex(({ id }) => id === parent),
+  )

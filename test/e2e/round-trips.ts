@@ -3,7 +3,7 @@ import { textOf } from '../../functions/domain/message.ts'
 import type { Backend } from './backend.ts'
 import { fc } from '../generators/seeded.ts'
 import { nativeLines } from '../generators/native-lines.ts'
-import { comparable, exportLines, type ExportedMessage } from './exported.ts'
+import { comparable, exportLines, parentPlaces, type ExportedMessage } from './exported.ts'
 import { startInProcess, testAgent, type InProcess } from './in-process.ts'
 import type { Conversation, RecordedMessage } from './transcripts/recorded.ts'
 import { haveTranscripts, readConversations, sessionOf } from './transcripts/recorded.ts'
@@ -94,9 +94,12 @@ export const generatedRoundTripsOn = (backend: Backend, logs: number) =>
             await program.client.post(`/v1/sessions/${first}/import?format=native`, text, LINES)
             const imported = await exportLines(get, first)
             expect(saidIn(imported)).toEqual(saidIn(lines))
+            expect(parentPlaces(answeredIn(imported))).toEqual(parentPlaces(answeredIn(lines)))
             const exported = await (await get(`/v1/sessions/${first}/export`)).text()
             await program.client.post(`/v1/sessions/${second}/import?format=native`, exported, LINES)
-            expect((await exportLines(get, second)).map(comparable)).toEqual(imported.map(comparable))
+            const again = await exportLines(get, second)
+            expect(again.map(comparable)).toEqual(imported.map(comparable))
+            expect(parentPlaces(again)).toEqual(parentPlaces(imported))
           }),
           { numRuns: logs },
         )
@@ -107,9 +110,9 @@ export const generatedRoundTripsOn = (backend: Backend, logs: number) =>
 
 /** Without what calls get that have no result. */
 const saidIn = (lines: readonly Pick<ExportedMessage, 'role' | 'status' | 'parts'>[]): unknown[] =>
-  lines
-    .filter(({ status }) => status !== 'interrupted')
-    .map(({ role, parts }) => [role, parts.map(({ text }) => text ?? '').join('')])
+  answeredIn(lines).map(({ role, parts }) => [role, parts.map(({ text }) => text ?? '').join('')])
+const answeredIn = <Line extends { readonly status?: string }>(lines: readonly Line[]): Line[] =>
+  lines.filter(({ status }) => status !== 'interrupted')
 
 /** What was said and returned, and the calls, without the results that the import made itself. */
 const textsOf = (messages: readonly ExportedMessage[]): unknown[] =>

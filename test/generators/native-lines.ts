@@ -75,7 +75,36 @@ const round = fc
     }),
   ])
 
+/** What one agent says for an input. Behind one of its results may stand what a member did for that call. */
+interface Loop {
+  readonly input: NativeLine
+  readonly rounds: readonly NativeLine[][]
+  readonly member: { readonly place: number; readonly loop: Loop } | undefined
+}
+const loop = (depth: number): fc.Arbitrary<Loop> =>
+  fc.record({
+    input: user,
+    rounds: fc.array(round, { maxLength: 3 }),
+    member:
+      depth === 0
+        ? fc.constant(undefined)
+        : fc.option(fc.record({ place: fc.nat({ max: 3 }), loop: loop(depth - 1) }), { nil: undefined }),
+  })
+
+function linesOf({ input, rounds, member }: Loop, nextId: () => string, names: object = {}): NativeLine[] {
+  let results = 0
+  return [input, ...rounds.flat()].flatMap((line) => {
+    const own: NativeLine = { ...line, id: nextId(), ...names }
+    if (line.role !== 'tool' || results++ !== member?.place) return [own]
+    const parent = { parent_tool_call_id: own['tool_call_id'], parent_message_id: own['id'] }
+    return [own, ...linesOf(member.loop, nextId, { agent: 'member', ...parent })]
+  })
+}
+
 /** Logs of a few turns, in the form that an import takes. */
 export const nativeLines: fc.Arbitrary<NativeLine[]> = fc
-  .array(fc.tuple(user, fc.array(round, { maxLength: 3 })), { minLength: 1, maxLength: 4 })
-  .map((turns) => turns.flatMap(([first, rounds]) => [first, ...rounds.flat()]))
+  .array(loop(2), { minLength: 1, maxLength: 4 })
+  .map((turns) => {
+    let id = 0
+    return turns.flatMap((turn) => linesOf(turn, () => `row${++id}`))
+  })

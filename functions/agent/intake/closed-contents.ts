@@ -31,11 +31,12 @@ interface Own {
   /** Of the session, for messages that name none. */
   readonly agent: string
   readonly assistantMessageId: string | undefined
+  readonly parentMessageId: string | undefined
 }
 
 /** A closed message as the log keeps it; its media and a large output are in the output store when this resolves. */
 export async function storedMessage(place: Place, message: ClosedMessage, own: Own): Promise<Message> {
-  const { id, runId, round, recordedAt } = own
+  const { id, runId, round, recordedAt, parentMessageId } = own
   const base = {
     id,
     runId,
@@ -43,7 +44,7 @@ export async function storedMessage(place: Place, message: ClosedMessage, own: O
     recordedAt,
     agent: message.agent ?? own.agent,
     createdAt: message.createdAt ?? recordedAt,
-    ...definedFields({ parentToolCallId: message.parentToolCallId }),
+    ...definedFields({ parentToolCallId: message.parentToolCallId, parentMessageId }),
   }
   switch (message.role) {
     case 'user': {

@@ -4,7 +4,8 @@ import { OPEN_STATUSES, STATUS_TEXT } from '../../domain/message.ts'
 import type { Message, Part, ToolMessage } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { Source } from '../../domain/source.ts'
-import { createOpenRounds, type OpenRounds } from '../../log/import/open-rounds.ts'
+import { createMemberCalls, type MemberCalls } from '../../log/import/member-calls.ts'
+import { createOpenRounds, loopOf, type OpenRounds } from '../../log/import/open-rounds.ts'
 import { outputText } from '../../log/output-text.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
@@ -84,40 +85,44 @@ export async function* closedLog(
   through: string,
 ): AsyncGenerator<ClosedMessage> {
   const rounds = createOpenRounds()
+  const calls = createMemberCalls()
   for await (const message of messagesThrough(dependencies, key, through)) {
+    const base = baseOf(message, calls)
     if (message.role === 'tool') {
-      const closed = await toolOf(dependencies, key, message, rounds)
+      const closed = await toolOf(dependencies, key, message, { base, rounds, calls })
       if (closed !== undefined) yield closed
       continue
     }
-    const spoken = await spokenOf(dependencies, key, message)
+    const spoken = await spokenOf(dependencies, key, message, base)
     yield* rounds.closedBy(spoken)
     yield spoken
   }
   yield* rounds.end()
 }
 
-const baseOf = ({ agent, parentToolCallId, round, createdAt, runId }: Message) => ({
-  agent,
-  round,
-  createdAt,
-  run: runId,
-  ...definedFields({ parentToolCallId }),
-})
+function baseOf(
+  { agent, parentToolCallId, parentMessageId, round, createdAt, runId: run }: Message,
+  calls: MemberCalls,
+) {
+  const parent = calls.parentOf({ run, parentToolCallId, parentMessageId })
+  return { agent, round, createdAt, run, ...definedFields({ parentToolCallId, parent }) }
+}
+type Base = ReturnType<typeof baseOf>
 
 async function spokenOf(
   dependencies: Dependencies,
   key: SessionKey,
   message: Exclude<Message, ToolMessage>,
+  base: Base,
 ): Promise<Exclude<ClosedMessage, ClosedToolMessage>> {
   if (message.role === 'user') {
     const { user, metadata } = message
     const parts = await withBytes(dependencies, key, message.parts)
-    return { ...baseOf(message), role: 'user', parts, ...definedFields({ user, metadata }) }
+    return { ...base, role: 'user', parts, ...definedFields({ user, metadata }) }
   }
   const { parts, toolCalls, model, finishReason, usage, searched, feedback } = message
   const known = definedFields({ model, finishReason, usage, searched, feedback })
-  return { ...baseOf(message), role: 'assistant', parts, toolCalls, ...known }
+  return { ...base, role: 'assistant', parts, toolCalls, ...known }
 }
 
 /** A result without its call is left out, as it is of every request (promises R2). */
@@ -125,18 +130,20 @@ async function toolOf(
   dependencies: Dependencies,
   key: SessionKey,
   message: ToolMessage,
-  rounds: OpenRounds,
+  { base, rounds, calls }: { readonly base: Base; readonly rounds: OpenRounds; readonly calls: MemberCalls },
 ): Promise<ClosedToolMessage | undefined> {
   const found = rounds.take(
-    message.parentToolCallId,
+    loopOf(base),
     ({ of, sequence }) => sequence === message.sequence && of.toolCalls[sequence]?.id === message.toolCallId,
   )
   if (found === undefined) return undefined
+  const named = calls.take(base, message, message.id)
   if (OPEN_STATUSES.includes(message.status))
     return {
-      ...baseOf(message),
+      ...base,
       ...found,
       role: 'tool',
+      named,
       status: 'interrupted',
       parts: [{ type: 'text', text: STATUS_TEXT.interrupted }],
     }
@@ -145,9 +152,10 @@ async function toolOf(
   const media = await withBytes(dependencies, key, message.parts)
   const { status, output, completedAt, durationMs, decision } = message
   return {
-    ...baseOf(message),
+    ...base,
     ...found,
     role: 'tool',
+    named,
     status,
     parts:
       whole === undefined ? media : [{ type: 'text', text: whole }, ...media.filter(({ type }) => type !== 'text')],

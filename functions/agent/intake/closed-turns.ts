@@ -1,4 +1,5 @@
 import type { ClosedMessage } from '../../domain/closed-message.ts'
+import { loopOf, type Loop } from '../../log/import/open-rounds.ts'
 
 /** A message with its place in a run. */
 export interface PlacedMessage {
@@ -14,7 +15,7 @@ export function createClosedTurns() {
   let run: string | undefined
   let before: ClosedMessage | undefined
   /** Completions so far in this turn, by loop. */
-  const rounds = new Map<string, number>()
+  const rounds = new Map<Loop, number>()
   return {
     place(message: ClosedMessage): PlacedMessage {
       if (before !== undefined && begins(message)) {
@@ -33,7 +34,7 @@ export function createClosedTurns() {
   }
 
   function roundOf(message: ClosedMessage): number {
-    const loop = message.parentToolCallId ?? ''
+    const loop = loopOf(message)
     const count = rounds.get(loop) ?? 0
     if (message.role === 'tool') return Math.max(0, count - 1)
     if (message.role === 'assistant') rounds.set(loop, count + 1)

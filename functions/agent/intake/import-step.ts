@@ -1,11 +1,11 @@
 import { DEFAULT_POLICIES } from '../../domain/agent.ts'
 import type { Policies } from '../../domain/agent.ts'
-import type { ClosedAssistantMessage, ClosedMessage } from '../../domain/closed-message.ts'
+import type { ClosedAssistantMessage, ClosedMessage, MemberCall } from '../../domain/closed-message.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { nextId, nextIds } from '../../domain/ids.ts'
 import type { ImportName, ImportProgress } from '../../domain/imported.ts'
 import { isLeaders } from '../../domain/message.ts'
-import type { Message } from '../../domain/message.ts'
+import type { Message, ToolMessage } from '../../domain/message.ts'
 import type { Run } from '../../domain/run.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { Session, SessionHeader } from '../../domain/session.ts'
@@ -36,6 +36,8 @@ interface ImportState {
   readonly runs: Map<number, Run>
   /** Ids of messages with calls. */
   readonly ids: WeakMap<ClosedAssistantMessage, string>
+  /** Ids of the messages of calls that members work for. */
+  readonly parents: WeakMap<MemberCall, string>
   lastRun?: string
 }
 
@@ -47,7 +49,7 @@ const ATTEMPTS = 5
 const PAGE = 50
 
 /** Nothing stored yet. */
-export const newState = (): ImportState => ({ runs: new Map(), ids: new WeakMap() })
+export const newState = (): ImportState => ({ runs: new Map(), ids: new WeakMap(), parents: new WeakMap() })
 
 /** Lets this turn go on with the run that an earlier call stored last, if nothing has come in between. */
 export async function goOn(
@@ -110,11 +112,13 @@ async function messagesOf(
   for (const [place, { message, turn, round }] of batch.entries()) {
     const id = messageIds[place] ?? ''
     if (message.role === 'assistant') state.ids.set(message, id)
+    if (message.role === 'tool' && message.named !== undefined) state.parents.set(message.named, id)
     const own = { id, runId: touched.get(turn)?.run.id ?? '', round, recordedAt: now, agent: session.agent }
     const assistantMessageId = message.role === 'tool' ? await idOf(one, message.of, message.sequence) : undefined
     const stored = await storedMessage({ dependencies, key: keyOf(session), policies }, message, {
       ...own,
       assistantMessageId,
+      parentMessageId: message.parent && (await parentIdOf(one, message.parent)),
     })
     messages.push(stored)
   }
@@ -159,22 +163,41 @@ const newRun = ({ session, source }: Import, id: string, first: ClosedMessage, a
 })
 
 /** The id of the message that has a call. One that an earlier call of this import stored is the latest with that call. */
-async function idOf(
-  { dependencies, session, state }: Import,
-  of: ClosedAssistantMessage,
-  sequence: number,
-): Promise<string> {
-  const known = state.ids.get(of)
+async function idOf(one: Import, of: ClosedAssistantMessage, sequence: number): Promise<string> {
+  const known = one.state.ids.get(of)
   if (known !== undefined) return known
-  const call = of.toolCalls[sequence]?.id
+  const call = of.toolCalls[sequence]?.id ?? ''
+  const id = await latest(
+    one,
+    { role: 'assistant', call },
+    (found) => found.role === 'assistant' && found.toolCalls.some(({ id }) => id === call),
+  )
+  one.state.ids.set(of, id)
+  return id
+}
+
+/** The id of the message of a call that a member works for, found in the same way. */
+async function parentIdOf(one: Import, parent: MemberCall): Promise<string> {
+  const known = one.state.parents.get(parent)
+  if (known !== undefined) return known
+  const { toolCallId, sequence, parentToolCallId } = parent
+  const isIt = (found: ToolMessage): boolean =>
+    found.toolCallId === toolCallId && found.sequence === sequence && found.parentToolCallId === parentToolCallId
+  const id = await latest(one, { role: 'tool', call: toolCallId }, (found) => found.role === 'tool' && isIt(found))
+  one.state.parents.set(parent, id)
+  return id
+}
+
+async function latest(
+  { dependencies, session }: Import,
+  { role, call }: { readonly role: 'assistant' | 'tool'; readonly call: string },
+  fits: (message: Message) => boolean,
+): Promise<string> {
   for (let before: string | undefined; ;) {
-    const query = { order: 'descending', limit: PAGE, roles: ['assistant'], ...(before && { before }) } as const
+    const query = { order: 'descending', limit: PAGE, roles: [role], ...(before && { before }) } as const
     const page = await dependencies.reader.messages(keyOf(session), query)
-    const found = page.messages.find((one) => one.role === 'assistant' && one.toolCalls.some(({ id }) => id === call))
-    if (found !== undefined) {
-      state.ids.set(of, found.id)
-      return found.id
-    }
+    const found = page.messages.find(fits)
+    if (found !== undefined) return found.id
     before = page.messages.at(-1)?.id
     if (!page.more || before === undefined)
       throw new TooltrailError('storage_failed', `the log has no call ${call} any more`)

@@ -213,11 +213,12 @@ function withoutOpenEnd(messages: readonly FileMessage[]): readonly FileMessage[
   )
   const calls = last === -1 ? undefined : messages[last]?.value['tool_calls']
   if (!Array.isArray(calls)) return messages
-  const results = messages
-    .slice(last)
-    .filter(({ value }) => value['role'] === 'tool' && value['parent_tool_call_id'] === undefined)
+  const results = messages.slice(last).filter(({ value }) => isLeadersResult(value))
   return results.length < calls.length ? messages.slice(0, last) : messages
 }
+
+const isLeadersResult = (value: JsonObject): boolean =>
+  value['role'] === 'tool' && value['status'] !== 'running' && value['parent_tool_call_id'] === undefined
 
 /** What the server will store of each message; what it would refuse is left out and told. */
 function countStored(

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { ImportRefused, PLAIN_TEXT } from '../../domain/closed-message.ts'
-import type { ClosedMessage, ClosedPart, ClosedToolMessage } from '../../domain/closed-message.ts'
+import type { ClosedMessage, ClosedPart, ClosedToolMessage, MemberCall } from '../../domain/closed-message.ts'
 import { MOST_FEEDBACK } from '../../domain/feedback.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { STATUS_TEXT, textOf } from '../../domain/message.ts'
@@ -11,8 +11,9 @@ import type { Source } from '../../domain/source.ts'
 import type { Usage } from '../../domain/usage.ts'
 import { encodeOutput } from '../output-encoding.ts'
 import { jsonObject, parse, shortText, time } from './fields.ts'
+import { createMemberCalls } from './member-calls.ts'
 import type { MessageImport } from './message-import.ts'
-import { createOpenRounds } from './open-rounds.ts'
+import { createOpenRounds, loopOf } from './open-rounds.ts'
 
 const provider = jsonObject.transform((value) => value as ProviderMetadata).optional()
 const text = z.object({ type: z.literal('text'), text: z.string(), provider })
@@ -55,9 +56,11 @@ const source = z
   })
   .transform(({ title, url, text: whole, id }): Source => ({ title, ...definedFields({ url, text: whole, id }) }))
 const base = {
+  id: shortText.optional(),
   run_id: shortText.optional(),
   agent: z.string().min(1).max(128).optional(),
   parent_tool_call_id: shortText.optional(),
+  parent_message_id: shortText.optional(),
   round: z.number().int().min(0).optional(),
   created_at: time.optional(),
 }
@@ -116,13 +119,18 @@ type ToolOf = Extract<NativeMessage, { role: 'tool' }>
 /** Reads messages as the API shows them, with their media and outputs whole. */
 export function createNativeImport(): MessageImport {
   const rounds = createOpenRounds()
+  const calls = createMemberCalls()
   return {
     take(value, at) {
       if (typeof value === 'object' && value !== null && 'object' in value && value.object === 'session') return []
       const one = parse(message, value, at)
+      const place = baseOf(one)
+      if (isInput(one) && one.run_id === undefined) calls.begin()
+      const parent = calls.parentOf({ ...place, parentMessageId: one.parent_message_id })
+      const own = { ...place, ...definedFields({ parent }) }
       if (one.role === 'tool') {
         const found = rounds.take(
-          one.parent_tool_call_id,
+          loopOf(own),
           ({ of, sequence }) =>
             of.toolCalls[sequence]?.id === one.tool_call_id && sequence === (one.sequence ?? sequence),
         )
@@ -130,14 +138,19 @@ export function createNativeImport(): MessageImport {
           throw new ImportRefused([
             { path: `${at}.tool_call_id`, message: `is a result of no open call: ${JSON.stringify(one.tool_call_id)}` },
           ])
-        return [toolOf(one, found, at)]
+        const named = calls.take(place, { toolCallId: one.tool_call_id, sequence: found.sequence }, one.id)
+        return [{ ...own, ...toolOf(one, found, at), named }]
       }
-      const read = spoken(one)
+      const read = spoken(one, own)
       return [...rounds.closedBy(read), read]
     },
     end: () => rounds.end(),
   }
 }
+
+const isInput = (one: NativeMessage): boolean => one.role === 'user' && one.parent_tool_call_id === undefined
+
+type Base = ReturnType<typeof baseOf> & { readonly parent?: MemberCall }
 
 const baseOf = (one: NativeMessage) =>
   definedFields({
@@ -148,16 +161,16 @@ const baseOf = (one: NativeMessage) =>
     run: one.run_id,
   })
 
-function spoken(one: Exclude<NativeMessage, ToolOf>): Exclude<ClosedMessage, ClosedToolMessage> {
+function spoken(one: Exclude<NativeMessage, ToolOf>, base: Base): Exclude<ClosedMessage, ClosedToolMessage> {
   if (one.role === 'user')
     return {
-      ...baseOf(one),
+      ...base,
       role: 'user',
       parts: one.parts.map(partOf),
       ...definedFields({ user: one.user, metadata: one.metadata }),
     }
   return {
-    ...baseOf(one),
+    ...base,
     role: 'assistant',
     parts: one.parts.map((part): AssistantPart =>
       part.type === 'error' ? { ...part, code: part.code as RunErrorCode } : definedFields(part),
@@ -178,7 +191,6 @@ function toolOf(one: ToolOf, found: Pick<ClosedToolMessage, 'of' | 'sequence'>, 
   const parts: ClosedPart[] = isOpen ? [{ type: 'text', text: STATUS_TEXT.interrupted }] : one.parts.map(partOf)
   requireWhole(one, parts, at)
   return {
-    ...baseOf(one),
     role: 'tool',
     ...found,
     status,

@@ -1,4 +1,9 @@
-import type { ClosedAssistantMessage, ClosedMessage, ClosedToolMessage } from '../../domain/closed-message.ts'
+import type {
+  ClosedAssistantMessage,
+  ClosedMessage,
+  ClosedToolMessage,
+  MemberCall,
+} from '../../domain/closed-message.ts'
 import { STATUS_TEXT } from '../../domain/message.ts'
 
 interface OpenRound {
@@ -20,17 +25,24 @@ export interface FoundCall {
 export interface OpenRounds {
   /** Before this message: the calls that it leaves without a result, as `interrupted`. */
   closedBy(message: Exclude<ClosedMessage, ClosedToolMessage>): ClosedToolMessage[]
-  /** Takes the result of the first open call that fits. Undefined: there is none. */
-  take(loop: string | undefined, fits: (call: FoundCall) => boolean): FoundCall | undefined
+  /** Takes the result of the first open call of a loop that fits. Undefined: there is none. */
+  take(loop: Loop, fits: (call: FoundCall) => boolean): FoundCall | undefined
   /** What is left open at the log's end. */
   end(): ClosedToolMessage[]
 }
 
+/** The call that a loop works for, or its id where the call itself is not known; undefined: the leader's. */
+export type Loop = MemberCall | string | undefined
+
+/** The loop of a message. */
+export const loopOf = ({ parent, parentToolCallId }: Pick<ClosedMessage, 'parent' | 'parentToolCallId'>): Loop =>
+  parent ?? parentToolCallId
+
 /** No message read yet. */
 export function createOpenRounds(): OpenRounds {
   /** By loop: one round, or several whose messages came one after another before the first result. */
-  const loops = new Map<string, OpenRound[]>()
-  const close = (loop: string): ClosedToolMessage[] => {
+  const loops = new Map<Loop, OpenRound[]>()
+  const close = (loop: Loop): ClosedToolMessage[] => {
     const rounds = loops.get(loop) ?? []
     loops.delete(loop)
     return rounds.flatMap(({ of, open }) => [...open].map((sequence) => interrupted(of, sequence)))
@@ -38,8 +50,8 @@ export function createOpenRounds(): OpenRounds {
   const closeAll = (): ClosedToolMessage[] => [...loops.keys()].flatMap(close)
   return {
     closedBy(message) {
-      const loop = message.parentToolCallId ?? ''
-      if (message.role === 'user') return loop === '' ? closeAll() : close(loop)
+      const loop = loopOf(message)
+      if (message.role === 'user') return loop === undefined ? closeAll() : close(loop)
       const isUntouched = loops.get(loop)?.every(({ of, open }) => open.size === of.toolCalls.length) ?? false
       const hasCalls = message.toolCalls.length > 0
       const closed = isUntouched && hasCalls ? [] : close(loop)
@@ -48,7 +60,7 @@ export function createOpenRounds(): OpenRounds {
       return closed
     },
     take(loop, fits) {
-      for (const { of, open } of loops.get(loop ?? '') ?? [])
+      for (const { of, open } of loops.get(loop) ?? [])
         for (const sequence of open) {
           if (!fits({ of, sequence })) continue
           open.delete(sequence)
@@ -61,8 +73,8 @@ export function createOpenRounds(): OpenRounds {
 }
 
 function interrupted(of: ClosedAssistantMessage, sequence: number): ClosedToolMessage {
-  const { agent, parentToolCallId, round, createdAt, run } = of
-  const place = { agent, parentToolCallId, round, createdAt, run, completedAt: createdAt }
+  const { agent, parentToolCallId, parent, round, createdAt, run } = of
+  const place = { agent, parentToolCallId, parent, round, createdAt, run, completedAt: createdAt }
   const known = Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined))
   const parts = [{ type: 'text', text: STATUS_TEXT.interrupted }] as const
   return { ...known, role: 'tool', of, sequence, status: 'interrupted', parts }

@@ -12,13 +12,13 @@ const SPAWNING = new Set(['Task', 'Agent'])
 
 /**
  * A session of Claude Code. Its file's order counts, not its chain of parents. Lines that came before (a resumed session copies
- * them), bookkeeping and the program's own texts are left out. `agentLines`: the file of a sub-agent, whose messages stand before
+ * them), bookkeeping and the program's own texts are left out. `agentLines`: the file of a sub-agent, whose messages stand behind
  * the result of the call that started it; undefined where there is none.
  */
 export function readClaudeCode(lines: Iterable<FileLine>, agentLines: AgentLines): Transcript {
   const messages = createMessages()
   const seen = new Set<string>()
-  const takeMessage = createTaker(messages, seen, agentLines)
+  const taker = createTaker(messages, seen, agentLines)
   let id: string | undefined
   let title: string | undefined
   let metadata: Transcript['metadata'] = {}
@@ -30,8 +30,9 @@ export function readClaudeCode(lines: Iterable<FileLine>, agentLines: AgentLines
     if (!isNew(value, seen)) continue
     id ??= textIn(value, 'sessionId')
     metadata = { ...textsIn(value, METADATA), ...metadata }
-    takeMessage(line, value)
+    taker.take(line, value)
   }
+  taker.end()
   return { id, title: title?.slice(0, 500), metadata, messages: messages.end(), faults: [] }
 }
 
@@ -39,16 +40,24 @@ type AgentLines = (agent: string) => Iterable<FileLine> | undefined
 
 /** Takes messages, with those of the sub-agents that their calls started. */
 function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<string>, agentLines: AgentLines) {
-  /** Sub-agents by the calls that started them, and calls without a result. */
-  const spawned = new Map<string, string>()
-  const open: string[] = []
-  return (line: number, record: Fields): void =>
-    take(line, record, record['isSidechain'] === true ? sidechain() : undefined)
+  const agents = createSubAgents()
+  return {
+    take(line: number, record: Fields): void {
+      const isAside = record['isSidechain'] === true
+      if (!isAside || !agents.keep(line, record)) take(line, record, isAside ? agents.loopOf('sidechain') : undefined)
+    },
+    end: takeUnanswered,
+  }
 
-  /** In older files sub-agents write between the call that started them and its result. */
-  function sidechain(): Loop {
-    const call = open.findLast((one) => spawned.has(one)) ?? 'sidechain'
-    return { agent: spawned.get(call) ?? 'subagent', parentToolCallId: call }
+  function takeAside(call: string): void {
+    for (const { line, record } of agents.kept(call)) take(line, record, agents.loopOf(call))
+  }
+
+  function takeUnanswered(): void {
+    for (const { call, line } of agents.unanswered()) {
+      messages.unanswered(line, call)
+      takeAside(call)
+    }
   }
 
   function take(line: number, record: Fields, loop: Loop | undefined): void {
@@ -57,17 +66,19 @@ function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<stri
     const time = timeIn(record)
     const blocks = blocksOf(message['content'])
     if (record['type'] === 'assistant') {
-      const calls = blocks.flatMap((block) => callOf(block))
-      for (const call of calls) noteCall(call, blocks)
+      for (const block of blocks) agents.note(block)
       const [model, usage] = [textIn(message, 'model'), usageOf(message['usage'])]
       const key = textIn(message, 'id') ?? record['uuid']
-      messages.assistant(line, key, { parts: blocks.flatMap(spokenOf), calls, time, model, usage }, loop)
+      const [parts, calls] = [blocks.flatMap(spokenOf), blocks.flatMap(callOf)]
+      messages.assistant(line, key, { parts, calls, time, model, usage }, loop)
       return
     }
     for (const block of blocks) takeResult(line, record, block, loop)
     const said = blocks.filter(({ type }) => type !== 'tool_result').flatMap(contentOf)
     const own = said.filter((part) => !isText(part, SCAFFOLD))
-    if (own.length > 0) messages.user(line, own, time, loop)
+    if (own.length === 0) return
+    if (loop === undefined) takeUnanswered()
+    messages.user(line, own, time, loop)
   }
 
   function takeResult(line: number, record: Fields, block: Fields, loop: Loop | undefined): void {
@@ -75,22 +86,59 @@ function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<stri
     if (call === undefined) return
     const result = record['toolUseResult']
     const agent = isRecord(result) && result['status'] !== 'async_launched' ? textIn(result, 'agentId') : undefined
-    if (agent !== undefined && loop === undefined) member(line, agent, call)
     const parts = blocksOf(block['content']).flatMap(contentOf)
     messages.result(line, { id: call, parts, failed: block['is_error'] === true, time: timeIn(record) }, loop)
-    if (open.includes(call)) open.splice(open.indexOf(call), 1)
-  }
-
-  function noteCall(call: { readonly id: string; readonly name: string }, blocks: readonly Fields[]): void {
-    open.push(call.id)
-    if (!SPAWNING.has(call.name)) return
-    const input = blocks.find((block) => block['id'] === call.id)?.['input']
-    spawned.set(call.id, (isRecord(input) ? textIn(input, 'subagent_type') : undefined) ?? 'subagent')
+    if (loop === undefined) takeAside(call)
+    if (agent !== undefined && loop === undefined) member(line, agent, call)
+    agents.end(call)
   }
 
   function member(line: number, agent: string, call: string): void {
-    const loop = { agent: (spawned.get(call) ?? 'subagent').slice(0, 128), parentToolCallId: call }
-    for (const { value } of agentLines(agent) ?? []) if (isRecord(value) && isNew(value, seen)) take(line, value, loop)
+    for (const { value } of agentLines(agent) ?? [])
+      if (isRecord(value) && isNew(value, seen)) take(line, value, agents.loopOf(call))
+  }
+}
+
+/** The sub-agents of a session by the calls that started them. */
+function createSubAgents() {
+  const types = new Map<string, string>()
+  /** Calls without a result. */
+  const open: string[] = []
+  /** In older files sub-agents write between the call that started them and its result: kept until that has come, by call. */
+  const aside = new Map<string, { readonly line: number; readonly record: Fields }[]>()
+  return {
+    /** Takes note of a call. */
+    note(block: Fields): void {
+      const [call] = callOf(block)
+      if (call === undefined) return
+      open.push(call.id)
+      const input = isRecord(block['input']) ? textIn(block['input'], 'subagent_type') : undefined
+      if (SPAWNING.has(call.name)) types.set(call.id, input ?? 'subagent')
+    },
+    end(call: string): void {
+      if (open.includes(call)) open.splice(open.indexOf(call), 1)
+    },
+    loopOf: (call: string): Loop => ({
+      agent: (types.get(call) ?? 'subagent').slice(0, 128),
+      parentToolCallId: call,
+    }),
+    /** Keeps what the sub-agent that was started last has written; false if none is at work. */
+    keep(line: number, record: Fields): boolean {
+      const call = open.findLast((one) => types.has(one))
+      if (call === undefined) return false
+      const records = aside.get(call) ?? []
+      records.push({ line, record })
+      aside.set(call, records)
+      return true
+    },
+    /** Hands out what was kept for this call. */
+    kept(call: string): readonly { readonly line: number; readonly record: Fields }[] {
+      const records = aside.get(call) ?? []
+      aside.delete(call)
+      return records
+    },
+    /** The calls for which something is kept, with its first line. */
+    unanswered: () => [...aside].map(([call, [first]]) => ({ call, line: first?.line ?? 0 })),
   }
 }
 

@@ -75,6 +75,9 @@ export interface Loop {
   readonly parentToolCallId: string
 }
 
+const namesOf = (loop: Loop | undefined): JsonObject =>
+  loop === undefined ? {} : { agent: loop.agent, parent_tool_call_id: loop.parentToolCallId }
+
 /** One assistant message of all pieces; undefined if they say nothing. */
 function completionOf(pieces: readonly Piece[], base: JsonObject): JsonObject | undefined {
   const calls = pieces.flatMap((piece) => piece.calls ?? [])
@@ -101,11 +104,14 @@ function completionOf(pieces: readonly Piece[], base: JsonObject): JsonObject | 
 export function createMessages() {
   const messages: FileMessage[] = []
   let open: { line: number; key: unknown; loop: Loop | undefined; pieces: Piece[] } | undefined
-  const base = (loop: Loop | undefined): JsonObject =>
-    loop === undefined ? {} : { agent: loop.agent, parent_tool_call_id: loop.parentToolCallId }
+  /** When calls were made. */
+  const called = new Map<string, string>()
+  const add = (line: number, loop: Loop | undefined, fields: { readonly [name: string]: unknown }): void => {
+    messages.push({ line, value: defined({ ...namesOf(loop), ...fields }) })
+  }
 
   function flush(): void {
-    const value = open === undefined ? undefined : completionOf(open.pieces, base(open.loop))
+    const value = open === undefined ? undefined : completionOf(open.pieces, namesOf(open.loop))
     if (open !== undefined && value !== undefined) messages.push({ line: open.line, value })
     open = undefined
   }
@@ -117,11 +123,12 @@ export function createMessages() {
       open ??= { line, key, loop, pieces: [] }
       open.line = line
       open.pieces.push(piece)
+      const { calls = [], time } = piece
+      if (time !== undefined) for (const { id } of calls) called.set(id, time)
     },
     user(line: number, parts: readonly JsonObject[], time: string | undefined, loop?: Loop): void {
       flush()
-      if (parts.length > 0)
-        messages.push({ line, value: defined({ ...base(loop), role: 'user', created_at: time, parts }) })
+      if (parts.length > 0) add(line, loop, { role: 'user', created_at: time, parts })
     },
     result(
       line: number,
@@ -136,16 +143,13 @@ export function createMessages() {
       flush()
       const { id, parts, failed, time } = result
       const status = failed ? 'error' : 'completed'
-      const value = {
-        ...base(loop),
-        role: 'tool',
-        tool_call_id: id,
-        status,
-        created_at: time,
-        completed_at: time,
-        parts,
-      }
-      messages.push({ line, value: defined(value) })
+      const times = { created_at: called.get(id) ?? time, completed_at: time }
+      add(line, loop, { role: 'tool', tool_call_id: id, status, ...times, parts })
+    },
+    /** A call without a result, for which a member has worked: what the member said comes next. */
+    unanswered(line: number, id: string): void {
+      flush()
+      add(line, undefined, { role: 'tool', tool_call_id: id, status: 'running', created_at: called.get(id), parts: [] })
     },
     end(): readonly FileMessage[] {
       flush()

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { readClaudeCode } from '../../../functions/log/session-files/claude-code.ts'
+
+let second = 0
+const record = (type: 'user' | 'assistant', content: unknown, more: object = {}) => {
+  const timestamp = new Date(Date.UTC(2025, 5, 1, 10, 0, ++second)).toISOString()
+  return { type, uuid: `u${second}`, timestamp, message: { role: type, content }, ...more }
+}
+const call = (id: string, name: string): object => ({ type: 'tool_use', id, name, input: {} })
+const returned = (id: string): object[] => [{ type: 'tool_result', tool_use_id: id, content: `result of ${id}` }]
+const aside = { isSidechain: true }
+const readAll = (records: readonly object[]) =>
+  readClaudeCode(
+    records.map((value, place) => ({ line: place + 1, value })),
+    () => undefined,
+  ).messages.map(
+    ({ line, value }) => `${line} ${value['role'] as string} ${(value['parent_tool_call_id'] ?? '') as string}`,
+  )
+
+const started = [
+  record('user', 'find it'),
+  record('assistant', [call('t1', 'Task')]),
+  record('user', 'look for it', aside),
+  record('assistant', [call('s1', 'Grep')], aside),
+  record('user', returned('s1'), aside),
+]
+
+test('what a sub-agent wrote into the same file stands behind the result of its call', () => {
+  const whole = [...started, record('user', returned('t1')), record('assistant', [{ type: 'text', text: 'Found.' }])]
+  expect(readAll(whole)).toEqual([
+    ...['1 user ', '2 assistant ', '6 tool '],
+    ...['3 user t1', '4 assistant t1', '5 tool t1', '7 assistant '],
+  ])
+})
+
+test('what a sub-agent wrote whose call has no result stands behind its call, before what comes next', () => {
+  const rest = ['3 tool ', '3 user t1', '4 assistant t1', '5 tool t1']
+  expect(readAll(started)).toEqual(['1 user ', '2 assistant ', ...rest])
+  expect(readAll([...started, record('user', 'never mind')])).toEqual(['1 user ', '2 assistant ', ...rest, '6 user '])
+})
+
+test('a result has the times of its call and of itself', () => {
+  const [asked, answered] = [record('assistant', [call('t1', 'Bash')]), record('user', returned('t1'))]
+  const { messages } = readClaudeCode(
+    [record('user', 'list it'), asked, answered].map((value, line) => ({ line, value })),
+    () => undefined,
+  )
+  expect(messages[2]?.value).toMatchObject({ created_at: asked.timestamp, completed_at: answered.timestamp })
+})
