@@ -122,15 +122,19 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
     }
 
     async function send(runId: string, calls: readonly WaitingCall[]): Promise<void> {
-      const { allow, here, server } = operation
+      const { allow, here, server, byId = false } = operation
       await wait(200 + 2_000 * harness.dice.next('persons'))
       const decisions = calls.map(({ token }) => ({ token, allow, acknowledged: false }))
       watch.decided.push(...decisions)
-      const resolutions = calls.map((call) => decisionOn(call, allow))
-      const post = async (program: Program) =>
-        program.service.resolve(await program.session(watch.key), runId, resolutions, { here })
+      const request = (isByIds: boolean) => {
+        const resolutions = calls.map((call) => decisionOn(call, allow, isByIds))
+        return async (program: Program) =>
+          program.service.resolve(await program.session(watch.key), runId, resolutions, { here })
+      }
       const what = `${allow ? 'yes' : 'no'} to ${calls.map(({ token }) => token).join(' ')}`
-      const reply = await insist(what, server, 1, post)
+      const post = request(byId)
+      const answered = await insist(`${what}${byId ? ' by id' : ''}`, server, 1, post)
+      const reply = answered ?? (byId ? await insist(what, server, 1, request(false)) : undefined)
       if (reply !== undefined) for (const decision of decisions) decision.acknowledged = true
       if (operation.again === undefined) return
       await wait(operation.again)

@@ -22,6 +22,7 @@ export function generate(seed: string): Script {
   const operations = [
     ...Array.from({ length: count }, (_, number) => operationOf(dice, number, horizon)),
     ...(consolidates ? chatOf(dice, horizon) : []),
+    ...(dice.chance('asks', 0.15) ? asksOf(dice, horizon) : []),
   ]
   const isCalm = dice.chance('calm', 0.15)
   const faults = Array.from({ length: isCalm ? 0 : 1 + dice.below('faults', 12) }, () => faultOf(dice, horizon))
@@ -62,6 +63,26 @@ function chatOf(dice: Dice, horizon: number): Operation[] {
       retries: 2,
     }
   })
+}
+
+/** A run that asks in each round for what people have to say, under the same ids, and people who repeat what they said. */
+function asksOf(dice: Dice, horizon: number): Operation[] {
+  const base = { session: dice.below('asks session', 12), server: dice.below('asks server', 3), here: true }
+  const begins = Math.round(0.7 * horizon * dice.next('asks at'))
+  const rounds = Array.from({ length: 2 + dice.below('asks', 4) }, (): readonly CallKind[] => [
+    dice.pick('asked', ['ask', 'ask', 'local'] as const),
+    ...(dice.chance('asked with others', 0.3) ? [dice.pick('asked with', KINDS)] : []),
+  ])
+  const input: Input = { name: 'i200', rounds, ids: 'repeated' }
+  const asked: Operation = { ...base, at: begins, type: 'submit', input, onBusy: 'queue', retries: 2 }
+  const decided = Array.from({ length: 2 * rounds.length }, (_, number): Operation => {
+    const at = Math.round(begins + 4_000 * (number + dice.next('decided at')))
+    const allow = dice.chance('decided', 0.8)
+    const byId = dice.chance('decided by id', 0.7) ? { byId: true } : {}
+    const again = dice.chance('decided again', 0.7) ? { again: Math.round(20_000 * dice.next('decided after')) } : {}
+    return { ...base, at, type: 'decide', allow, all: true, ...byId, ...again }
+  })
+  return [asked, ...decided]
 }
 
 /** Many sessions of a few tenants that have been left behind, some of which cannot be deleted for a while. */
@@ -114,7 +135,8 @@ function operationOf(dice: Dice, number: number, horizon: number): Operation {
   }
   if (kind < 13) {
     const [allow, all] = [dice.chance('allow', 0.7), dice.chance('all', 0.6)]
-    return { ...base, type: 'decide', allow, all, here, ...again }
+    const byId = dice.chance('by id', 0.4) ? { byId: true } : {}
+    return { ...base, type: 'decide', allow, all, here, ...byId, ...again }
   }
   if (kind < 15) return { ...base, type: 'continue', here }
   if (kind < 17) return { ...base, type: 'cancel' }

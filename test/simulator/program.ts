@@ -113,9 +113,13 @@ export interface WaitingCall {
   readonly token: string
 }
 
-/** What the person's client sends for a call. */
-export function decisionOn(call: WaitingCall, allow: boolean): CallResolution {
-  const { token, ...named } = { toolCallId: call.toolCallId, messageId: call.messageId, token: call.token }
-  if (call.needs === 'approval') return { ...named, approve: allow }
+/** What the person's client sends for a call, which it names by its id alone or by its message, too. */
+export function decisionOn(
+  { toolCallId, messageId, token, needs }: WaitingCall,
+  allow: boolean,
+  byId: boolean,
+): CallResolution {
+  const named = byId ? { toolCallId } : { toolCallId, messageId }
+  if (needs === 'approval') return { ...named, approve: allow, by: token }
   return allow ? { ...named, output: [{ type: 'text', text: `result of ${token}` }] } : { ...named, error: token }
 }

@@ -18,7 +18,9 @@ export type Operation = { readonly at: number; readonly session: number; readonl
       readonly allow: boolean
       readonly all: boolean
       readonly here: boolean
-      /** The same decisions are sent once more so much later. */
+      /** Names calls by their ids alone, which models use again, until a server asks which is meant. */
+      readonly byId?: boolean
+      /** The same request is sent once more so much later, when the run may have gone on. */
       readonly again?: number
     }
   | { readonly type: 'cancel' }

@@ -1,5 +1,5 @@
 import type { RunEvent } from '../../functions/domain/events.ts'
-import { OPEN_STATUSES } from '../../functions/domain/message.ts'
+import { OPEN_STATUSES, textOf } from '../../functions/domain/message.ts'
 import type { ToolMessage } from '../../functions/domain/message.ts'
 import type { Run } from '../../functions/domain/run.ts'
 import { isBlocked, isFree } from '../../functions/domain/session.ts'
@@ -123,6 +123,7 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
         readGeneration: watch.readGeneration,
         disturbed: harness.script.faults.length > 0,
       }
+      if (call === 'inbox.resolve') checkResolved(watch, before)
       noteTakeover(watch, before, call, strokes)
       noteLeaving(watch, before, call)
       noteActivity(watch, before, harness.timeline.now())
@@ -163,6 +164,19 @@ function noteRead(watch: Watch, call: string, outcome: Outcome): void {
     | undefined
   const generation = value?.lease?.generation ?? value?.started?.lease.generation ?? 0
   watch.readGeneration = Math.max(watch.readGeneration, generation)
+}
+
+/** Every resolution says which call its sender saw. */
+function checkResolved({ seen }: Watch, before: Snapshot): void {
+  const waited = new Set(
+    before.messages.flatMap((row) => (row.role === 'tool' && row.status === 'waiting' ? row.id : [])),
+  )
+  for (const row of seen.messages) {
+    if (row.role !== 'tool' || row.status === 'waiting' || !waited.has(row.id)) continue
+    const meant = row.decision?.by ?? textOf(row.parts).replace('result of ', '')
+    const token = rowToken(seen, row)
+    must('a resolution is for the call that its sender saw', meant === token, `${meant} resolves ${token}`)
+  }
 }
 
 /** A run is given up as crashing after three takeovers without a message, unless `strokes` of other faults hit who does that; and not before. */
