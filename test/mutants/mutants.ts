@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CONTEXT_MUTANTS } from './context.ts'
+import { COST_MUTANTS } from './costs.ts'
 import { DELIVERY_MUTANTS } from './delivery.ts'
 import { DYNAMODB_MUTANTS } from './dynamodb.ts'
 import { HISTORY_MUTANTS, PROJECTION_MUTANTS } from './history.ts'
@@ -35,20 +36,19 @@ const LONG = ['continue', 'loop/context.property', 'context-budget', 'consolidat
   (name) => `test/agent/${name}.test.ts`,
 )
 const agent: Suite = vitest('agent', 'test/agent', ...LONG.map((path) => `--exclude=${path}`))
+const engine = ['vitest', 'run', '--config=vitest.engines.config.ts', '--bail', '1'] as const
 const engines: Suite = {
   name: 'DynamoDB Local',
   command: [
-    'vitest',
-    'run',
-    '--config=vitest.engines.config.ts',
-    '--bail',
-    '1',
+    ...engine,
     'test/adapters/dynamodb/contracts.engine',
     'test/adapters/dynamodb/schedules.engine',
     'test/adapters/dynamodb/faults.engine',
     'test/adapters/dynamodb/interlopers.engine',
   ],
 }
+/** Suites that count what DynamoDB is asked for. */
+const COSTS = ['session-list', 'steering-cost', 'following-cost']
 
 /** Each list with the suites that are asked, one after the other, until one notices. */
 export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly suites: readonly Suite[] }[] = [
@@ -102,6 +102,16 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
   },
   { mutants: MCP_MUTANTS, suites: [vitest('MCP', 'test/adapters/mcp')] },
   { mutants: DYNAMODB_MUTANTS, suites: [vitest('retry', 'test/adapters/dynamodb/retry.test.ts'), engines] },
+  {
+    mutants: COST_MUTANTS,
+    suites: [
+      vitest('costs', 'test/adapters/sqlite/deletion-steps', 'test/adapters/dynamodb/keys', 'test/agent/following'),
+      {
+        name: 'costs on DynamoDB',
+        command: [...engine, ...COSTS.map((name) => `test/adapters/dynamodb/${name}.engine`)],
+      },
+    ],
+  },
   { mutants: HISTORY_MUTANTS, suites: [firstSeeds, otherSeeds, vitest('history', 'test/history', 'test/runtime')] },
   {
     mutants: PROJECTION_MUTANTS,

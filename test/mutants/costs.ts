@@ -1,0 +1,40 @@
+import { inFile } from './mutant.ts'
+
+const DYNAMODB = 'functions/adapters/dynamodb'
+const FOLLOWING = 'functions/agent/following'
+
+/** What keeps a cost from growing with what else is stored, queued or followed. */
+export const COST_MUTANTS = [
+  ...inFile(`${DYNAMODB}/log/session-list.ts`, [
+    ["an owner's page reads the list of the tenant", 'owner === undefined\n      ? ', 'owner !== null\n      ? '],
+    ['sessions are read whose entry shows that they do not match', 'if (mayMatch(entry, filter)) batch', 'batch'],
+    [
+      'a page reads until it is full',
+      'stopped = lookedAt >= MOST_LOOKED_AT || wanted >= MOST_READ',
+      'stopped = lookedAt < 0',
+    ],
+  ]),
+  ...inFile(`${DYNAMODB}/keys.ts`, [
+    ["a tenant's list is one partition", 'const LIST_SHARDS = 4', 'const LIST_SHARDS = 1'],
+    ["a tenant's due sessions are one partition", 'const SHARDS_OF_A_TENANT = 4', 'const SHARDS_OF_A_TENANT = 1'],
+    ["a tenant's due sessions fill all partitions", 'const SHARDS_OF_A_TENANT = 4', 'const SHARDS_OF_A_TENANT = 16'],
+  ]),
+  ...inFile(`${DYNAMODB}/log/log-reader.ts`, [
+    ['the whole queue is read', 'if (runs.length >= limit) break', 'if (runs.length < 0) break'],
+    [
+      'what steers is looked for in the whole queue',
+      "startsWith('sk', STEERING_PREFIX))\n",
+      "startsWith('sk', '#'))\n",
+    ],
+  ]),
+  ...inFile(`${FOLLOWING}/glances.ts`, [
+    ['who waits for an end glances as often as who is shown all', 'const SELDOM_MS = 950', 'const SELDOM_MS = 450'],
+    ['each consumer glances for itself', '  if (known !== undefined) {\n', '  if (known?.latest === null) {\n'],
+  ]),
+  ...inFile(`${FOLLOWING}/shared-reads.ts`, [
+    ['each consumer reads for itself', 'if (one === undefined || one.begun <= since) {', 'if (one?.begun !== -1) {'],
+  ]),
+  ...inFile('functions/adapters/sqlite/log/session-deletion.ts', [
+    ['a step of a deletion has no bound', 'const DOCUMENTS_AT_ONCE = 16', 'const DOCUMENTS_AT_ONCE = 100_000'],
+  ]),
+]
