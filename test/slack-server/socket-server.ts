@@ -10,6 +10,10 @@ export interface SocketServer {
   opened(): number
   /** Sends a message on the newest connection. */
   send(message: object): void
+  /** Pings on the newest connection. */
+  ping(): void
+  /** From now on it responds to nothing, and closes nothing: neither what is open nor what comes. */
+  hang(): void
   /** What the program has sent. */
   readonly received: { readonly envelope_id: string }[]
   close(): Promise<void>
@@ -19,15 +23,17 @@ export interface SocketServer {
 export async function startSocketServer(): Promise<SocketServer> {
   const sockets: Socket[] = []
   const received: { readonly envelope_id: string }[] = []
+  let hangs = false
   const http = createServer()
   http.on('upgrade', (request, socket: Socket) => {
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    if (hangs) return
     const key = request.headers['sec-websocket-key'] ?? ''
     const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
     )
-    sockets.push(socket)
-    socket.on('error', () => undefined)
     let rest: Buffer = Buffer.alloc(0)
     socket.on('data', (chunk: Buffer) => {
       rest = Buffer.concat([rest, chunk])
@@ -35,7 +41,7 @@ export async function startSocketServer(): Promise<SocketServer> {
         const frame = readFrame(rest)
         if (frame === undefined) return
         rest = rest.subarray(frame.length)
-        if (frame.opcode === 8) socket.end(Buffer.from([0x88, 0]))
+        if (frame.opcode === 8 && !hangs) socket.end(Buffer.from([0x88, 0]))
         if (frame.opcode === 1) received.push(JSON.parse(frame.text) as { readonly envelope_id: string })
       }
     })
@@ -48,9 +54,12 @@ export async function startSocketServer(): Promise<SocketServer> {
     host,
     opened: () => sockets.length,
     send: (message) => void sockets.at(-1)?.write(textFrame(JSON.stringify(message))),
+    ping: () => void sockets.at(-1)?.write(Buffer.from([0x89, 0])),
+    hang: () => void (hangs = true),
     received,
     async close() {
       for (const socket of sockets) socket.destroy()
+      http.closeAllConnections()
       http.close()
       await once(http, 'close')
     },

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import { listenOnSocket } from '../../../functions/channels/slack/arriving/socket-mode.ts'
+import type { Clock } from '../../../functions/ports/clock.ts'
 import { startSocketServer } from '../../slack-server/socket-server.ts'
 import type { SocketServer } from '../../slack-server/socket-server.ts'
 
@@ -21,7 +23,7 @@ afterEach(async () => {
   await server.close()
 })
 
-function listen(allowedHosts: readonly string[] = [server.host]): string[] {
+function listen(allowedHosts: readonly string[] = [server.host], clock: Clock = createSystemClock()): string[] {
   const warnings: string[] = []
   const take = async (payload: unknown): Promise<void> => {
     if (fail) throw new Error('the storage does not respond')
@@ -33,9 +35,31 @@ function listen(allowedHosts: readonly string[] = [server.host]): string[] {
     error: () => undefined,
   }
   const api = { call: async () => ({ ok: true, url: server.url }) }
-  const parts = { api, allowedHosts, clock: createSystemClock(), logger, takeEvent: take, takeInteraction: take }
+  const parts = { api, allowedHosts, clock, logger, takeEvent: take, takeInteraction: take }
   listening = listenOnSocket(parts, 'xapp-1', stopping.signal)
   return warnings
+}
+
+/** What is waited for passes only when `pass` says so: the newest wait. */
+function heldClock(): { readonly clock: Clock; pass(): number | undefined } {
+  const waits: { readonly milliseconds: number; readonly end: () => void }[] = []
+  const sleep: Clock['sleep'] = (milliseconds, signal) =>
+    new Promise((end, reject) => {
+      const wait = { milliseconds, end }
+      waits.push(wait)
+      signal?.addEventListener('abort', () => {
+        if (waits.includes(wait)) waits.splice(waits.indexOf(wait), 1)
+        reject(signal.reason as Error)
+      })
+    })
+  return {
+    clock: { now: () => Date.now(), sleep },
+    pass() {
+      const wait = waits.pop()
+      wait?.end()
+      return wait?.milliseconds
+    },
+  }
 }
 
 const opened = (count: number): Promise<void> => expect.poll(() => server.opened()).toBe(count)
@@ -69,6 +93,53 @@ test('when Slack is about to close a connection, the next is opened', async () =
   await opened(2)
   server.send({ type: 'events_api', envelope_id: 'e1', payload: {} })
   await expect.poll(() => server.received).toEqual([{ envelope_id: 'e1' }])
+})
+
+test('a connection over which nothing comes any more is dead, whether it closes or not', async () => {
+  const { clock, pass } = heldClock()
+  listen([server.host], clock)
+  await opened(1)
+  server.send({ type: 'events_api', envelope_id: 'e1', payload: {} })
+  await expect.poll(() => server.received).toHaveLength(1)
+  server.hang()
+  expect(pass()).toBe(90_000)
+  await opened(2)
+})
+
+test('a ping is a sign of life', async () => {
+  const { clock } = heldClock()
+  const waits: number[] = []
+  const sleep: Clock['sleep'] = (milliseconds, signal) => {
+    waits.push(milliseconds)
+    return clock.sleep(milliseconds, signal)
+  }
+  listen([server.host], { ...clock, sleep })
+  await opened(1)
+  await expect.poll(() => waits).toEqual([10_000, 90_000])
+  server.ping()
+  await expect.poll(() => waits).toEqual([10_000, 90_000, 90_000])
+  expect(server.opened()).toBe(1)
+})
+
+test('a connection that does not open, or over which nothing has come, is given up and said; the next waits longer', async () => {
+  const { clock, pass } = heldClock()
+  server.hang()
+  const warnings = listen([server.host], clock)
+  for (const [attempt, pause] of [1_000, 2_000, 4_000].entries()) {
+    await opened(attempt + 1)
+    expect(pass()).toBe(10_000)
+    await expect.poll(() => warnings).toHaveLength(attempt + 1)
+    expect(pass()).toBe(pause)
+  }
+  expect(warnings[0]).toContain('nothing came over it')
+})
+
+test('whoever stops does not wait for a connection that is dead', async () => {
+  listen()
+  await opened(1)
+  server.hang()
+  stopping.abort()
+  expect(await Promise.race([listening.then(() => 'stopped'), sleep(2_000, 'waits')])).toBe('stopped')
 })
 
 test('an address that is not encrypted is refused, unless its host is allowed', async () => {

@@ -1,11 +1,16 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import * as z from 'zod'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Logger } from '../../../ports/logger.ts'
 import { refusedAddress } from '../../../tools/allowed-hosts.ts'
 import type { SlackApi } from '../api/web-api.ts'
 
-/** Milliseconds without a message after which a connection counts as dead: Slack's own pings are not shown to programs. */
-const QUIET_MS = 900_000
+/** Milliseconds that a connection may take to open. */
+const OPENING_MS = 10_000
+/** Milliseconds without a sign of life after which a connection counts as dead: Slack pings at least twice a minute. */
+const QUIET_MS = 90_000
+/** Where Node tells of pings, which it answers by itself. */
+const PINGS = 'undici:websocket:ping'
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 60_000
 
@@ -35,59 +40,74 @@ export async function listenOnSocket(
       const { url } = await api.call({ token: appToken, method: 'apps.connections.open', args: {}, team: '', signal })
       const address = new URL(z.string().parse(url))
       const refused = refusedAddress(new URL(address.href.replace(/^ws/, 'http')), allowedHosts)
+      signal.throwIfAborted()
       if (refused !== undefined) throw new Error(`the address of Slack's socket ${refused}`)
-      const wasOpen = await receive(dependencies, address, signal)
-      failures = wasOpen ? 0 : failures + 1
+      const hasCome = await receive(dependencies, address, signal)
+      if (!hasCome && !signal.aborted) throw new Error('nothing came over it')
+      failures = 0
     } catch (error) {
       if (signal.aborted) return
       failures++
       logger.warn('Slack’s socket could not be opened', { error: String(error) })
-    }
-    if (failures > 0) {
       const pause = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
       await clock.sleep(pause, signal).catch(() => undefined)
     }
   }
 }
 
-/** Receives on one connection until it ends; resolves with whether it was ever open. */
+/** Receives on one connection until it ends or falls silent; resolves with whether anything came over it. */
 async function receive(dependencies: SocketDependencies, address: URL, signal: AbortSignal): Promise<boolean> {
+  const { clock } = dependencies
   const socket = new WebSocket(address)
-  const close = (): void => socket.close()
-  let wasOpen = false
-  let quiet = setTimeout(close, QUIET_MS)
-  signal.addEventListener('abort', close)
-  try {
-    await new Promise<void>((resolve) => {
-      socket.addEventListener('open', () => void (wasOpen = true))
-      socket.addEventListener('close', () => resolve())
-      // What comes after it is a close.
-      socket.addEventListener('error', () => undefined)
-      socket.addEventListener('message', (event) => {
-        clearTimeout(quiet)
-        quiet = setTimeout(close, QUIET_MS)
-        void take(dependencies, socket, event.data as unknown)
-      })
-    })
-  } finally {
-    clearTimeout(quiet)
-    signal.removeEventListener('abort', close)
+  const over = Promise.withResolvers<void>()
+  // One that is dead never says that it is closed: that is not waited for.
+  const end = (): void => over.resolve()
+  let waiting = new AbortController()
+  const wait = (milliseconds: number): void => {
+    waiting.abort()
+    waiting = new AbortController()
+    clock.sleep(milliseconds, waiting.signal).then(end, () => undefined)
   }
-  return wasOpen
+  const pinged = (message: unknown): void => {
+    if ((message as { readonly websocket?: unknown }).websocket === socket) wait(QUIET_MS)
+  }
+  let hasCome = false
+  wait(OPENING_MS)
+  signal.addEventListener('abort', end)
+  subscribe(PINGS, pinged)
+  socket.addEventListener('open', () => wait(QUIET_MS))
+  socket.addEventListener('close', end)
+  // What comes after it is a close.
+  socket.addEventListener('error', () => undefined)
+  socket.addEventListener('message', (event) => {
+    hasCome = true
+    wait(QUIET_MS)
+    void take(dependencies, socket, event.data as unknown).then((isLast) => isLast && end())
+  })
+  try {
+    await over.promise
+  } finally {
+    waiting.abort()
+    signal.removeEventListener('abort', end)
+    unsubscribe(PINGS, pinged)
+    socket.close()
+  }
+  return hasCome
 }
 
-/** Takes one message, and acknowledges it once what it asks for is durable. */
-async function take(dependencies: SocketDependencies, socket: WebSocket, data: unknown): Promise<void> {
+/** Takes one message, and acknowledges it once what it asks for is durable. Returns whether Slack sends no more over the connection. */
+async function take(dependencies: SocketDependencies, socket: WebSocket, data: unknown): Promise<boolean> {
   const { logger, takeEvent, takeInteraction } = dependencies
   try {
     const { type, envelope_id: id, payload } = envelope.parse(JSON.parse(String(data)))
     // Slack is about to close it: the next one is opened at once.
-    if (type === 'disconnect') return socket.close()
-    if (id === undefined) return
+    if (type === 'disconnect') return true
+    if (id === undefined) return false
     if (type === 'events_api') await takeEvent(payload)
     if (type === 'interactive') await takeInteraction(payload)
     socket.send(JSON.stringify({ envelope_id: id }))
   } catch (error) {
     logger.warn('what came over Slack’s socket was not taken: Slack sends it again', { error: String(error) })
   }
+  return false
 }
