@@ -3,6 +3,7 @@ import { ModelError } from '../../../functions/ports/model.ts'
 import { completionOf } from '../../agent/harness.ts'
 import type { Turn } from '../../agent/harness.ts'
 import { directMessage, mention } from '../../slack-server/slack-events.ts'
+import { expectJson } from '../../http/harness.ts'
 import { openSlackHarness } from './harness.ts'
 import type { SlackHarness } from './harness.ts'
 import { leakyTool, repliesOf, streamed, TS, wholeText } from './reply-fixture.ts'
@@ -168,6 +169,25 @@ test('a run that fails says so with a button, without the provider’s words; th
   await Promise.all([harness.press(press), harness.press(press)])
   await expect.poll(() => texts()).toEqual(['Now it works.'])
   expect(harness.slack.replies('D1', TS)[0]?.text).toBe('<@U1> tried again.')
+})
+
+test('Retry of a run that the thread does not have, or of a session that was deleted, leaves nothing behind', async () => {
+  harness = await openSlackHarness({ script: [{ text: 'Fine.' }] })
+  await ask()
+  await delivered()
+  const forged = { channel: 'D1', thread_ts: TS, ts: TS, text: '' }
+  const retry = (run: string) => {
+    const blocks = [{ elements: [{ type: 'button', action_id: 'tooltrail_retry', value: run }] }]
+    return harness.press({ message: { ...forged, blocks }, action: 'tooltrail_retry', user: 'U1', channel: 'D1' })
+  }
+  expect((await retry('01JD0000000000000000000000')).status).toBe(200)
+  expect(await pending()).toBe(0)
+  const key = { tenant: 'default', session: `slack-T1-D1-${TS}` }
+  const run = (await harness.http.ports.sessions.read(key))?.run?.id ?? ''
+  await expectJson(harness.http, 200, 'DELETE', `/v1/sessions/${key.session}`)
+  expect((await retry(run)).status).toBe(200)
+  expect(await pending()).toBe(0)
+  expect(texts()).toEqual(['Fine.'])
 })
 
 test('messages of one thread get their replies in the order in which they came', async () => {

@@ -47,7 +47,7 @@ export async function takeInteraction(dependencies: ActDependencies, payload: un
   if (action === undefined || workspace === undefined || !isAllowed(settings, action.channel, action.user)) return
   const key = sessionOf(workspace.tenant, action)
   if (action.action === 'feedback') return giveFeedback(dependencies, key, action)
-  if (action.action !== 'retry' && !(await mayDecide(dependencies, workspace, action))) return
+  if (!(await mayPress(dependencies, workspace, action))) return
   const isFirst = await outbox.add(
     { ...key, id: actionId(action.run, action.action === 'retry' ? 'retry' : action.call) },
     actionDelivery(action),
@@ -75,14 +75,15 @@ async function giveFeedback(
   if (answer !== undefined) await feedback.give(key, answer.id, { rating, user: userOf(where, user), at })
 }
 
-/** The one who asked may decide, and those whom the settings name. */
-async function mayDecide(
+/** Of a run that has a reply: everybody may have it tried again, and the one who asked may decide, and whom the settings name. */
+async function mayPress(
   { outbox, settings }: ActDependencies,
   { tenant }: Workspace,
   action: Action,
 ): Promise<boolean> {
   const reply = await outbox.read({ ...sessionOf(tenant, action), id: action.run })
   if (reply === undefined) return false
+  if (action.action === 'retry') return true
   return readTarget(reply.target).user === action.user || settings.approvers.includes(action.user)
 }
 
