@@ -60,6 +60,36 @@ test('a stream that cannot begin leaves the reply whole', async () => {
   expect(wholeText(harness.slack, 'D1', TS)).toBe('Hello.')
 })
 
+const LONG = Array.from({ length: 3_000 }, (_, index) => `Sentence number ${index} says little.`).join('\n\n')
+
+test('where Slack takes no file, a long answer is whole in its messages, and what comes after it gets its reply', async () => {
+  harness = await openSlackHarness({ script: [{ text: LONG }, { text: 'Next.' }] })
+  harness.slack.fault = ({ method }) =>
+    method === 'files.getUploadURLExternal' ? { refusal: 'missing_scope' } : undefined
+  await harness.deliver(directMessage({ ts: TS, text: 'tell me all' }))
+  await harness.deliver(directMessage({ ts: '1700000001.000200', thread_ts: TS, text: 'and?' }))
+  await delivered()
+  expect(wholeText(harness.slack, 'D1', TS)).toBe(`${LONG}Next.`)
+  const rated = repliesOf(harness.slack, 'D1', TS).flatMap(({ blocks }, at) => (blocks === undefined ? [] : [at]))
+  expect(rated).toEqual([4, repliesOf(harness.slack, 'D1', TS).length - 1])
+})
+
+test('an address for a file that takes nothing any more is given up for another', async () => {
+  harness = await openSlackHarness({ script: [{ text: LONG }] })
+  const { uploads } = harness.slack.state
+  // What it knows no more gets 404.
+  harness.slack.after = ({ method }) => {
+    if (method === 'files.getUploadURLExternal' && uploads.has('F1')) {
+      uploads.delete('F1')
+      uploads.set('-', { title: '', content: '' })
+    }
+  }
+  await harness.deliver(directMessage({ ts: TS, text: 'tell me all' }))
+  await expect.poll(pending, { timeout: 40_000 }).toBe(0)
+  const files = harness.slack.replies('D1', TS).flatMap(({ file }) => (file === undefined ? [] : [file]))
+  expect(files).toMatchObject([{ id: 'F2', content: LONG }])
+}, 60_000)
+
 test('a status that Slack refuses holds up no reply', async () => {
   harness = await openSlackHarness({ script: [{ text: 'Hello.' }] })
   harness.slack.fault = ({ method }) =>

@@ -69,14 +69,14 @@ export function createSlackChannel(dependencies: ChannelDependencies): RunChanne
 }
 
 async function deliver(dependencies: ChannelDependencies, work: Work): Promise<Outcome> {
-  const { workspaces, api, clock, upload } = dependencies
+  const { workspaces, api, clock, upload, logger } = dependencies
   const target = readTarget(work.delivery.target)
   const workspace = await workspaces.find(target.team)
   if (workspace === undefined) throw new Error(`no workspace ${target.team} is configured`)
   await earlierReplies(dependencies, work)
   const parts = { api, clock, workspace, target, work }
   const reply = openReply(parts)
-  const finishing = { ...parts, reply, upload }
+  const finishing = { ...parts, reply, upload, logger }
   await reply.recover()
   const live = createLiveStream({
     ...dependencies,

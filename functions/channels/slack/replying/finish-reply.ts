@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../../domain/json.ts'
 import { feedbackBlock, withBlock } from './blocks.ts'
+import type { Logger } from '../../../ports/logger.ts'
 import type { OpenPart } from './live-stream.ts'
 import { chunksOf, MOST_PARTS } from './live-stream.ts'
-import { addPart, changePart, hashOf, postOnce } from './reply.ts'
+import { addPart, changePart, hashOf, isFinal, postOnce } from './reply.ts'
 import type { MessageType, Reply } from './reply.ts'
 import type { ReplyDependencies } from './reply.ts'
 import type { ReplyState } from './reply-state.ts'
@@ -14,6 +15,7 @@ export interface Finishing extends ReplyDependencies {
   readonly reply: Reply
   /** Sends the bytes of a file to the address that Slack gave out for it. */
   readonly upload: (url: string, text: string) => Promise<void>
+  readonly logger: Logger
 }
 
 /**
@@ -29,7 +31,7 @@ export async function finishReply(
   const { reply } = finishing
   const { type } = how
   const isRated = (index: number, to: number): boolean =>
-    how.isRated && (to === text.length || index === MOST_PARTS - 1)
+    how.isRated && (index === MOST_PARTS - 1 || (index < MOST_PARTS && to === text.length))
   await reply.recover()
   let end = 0
   for (let index = 0; index < reply.state().parts.length; index++) {
@@ -41,13 +43,17 @@ export async function finishReply(
     const known = open?.index === index ? open : undefined
     if (done !== doneOf(part)) await finishPart(finishing, part, known)
   }
-  while (end < text.length && reply.state().parts.length < MOST_PARTS) {
-    const from = end
-    end = pieceEnd(text, from)
-    const rated = isRated(reply.state().parts.length, end)
-    await addPost(finishing, { from, to: end, text: renderPiece(text, from, end), type, isRated: rated })
+  const goOn = async (most: number): Promise<void> => {
+    while (end < text.length && reply.state().parts.length < most) {
+      const from = end
+      end = pieceEnd(text, from)
+      const rated = isRated(reply.state().parts.length, end)
+      await addPost(finishing, { from, to: end, text: renderPiece(text, from, end), type, isRated: rated })
+    }
   }
-  if (end < text.length) await addFile(finishing, text)
+  await goOn(MOST_PARTS)
+  // Where Slack takes no file, the answer is whole nevertheless.
+  if (end < text.length && !(await addFile(finishing, text))) await goOn(Infinity)
 }
 
 interface Kind {
@@ -181,17 +187,35 @@ async function addPost(finishing: Finishing, post: NewPost): Promise<void> {
   })
 }
 
-/** The whole answer as a file of the thread. Slack takes no metadata with it: the recorded id tells it apart. */
-async function addFile({ reply, target, upload }: Finishing, text: string): Promise<void> {
-  await reply.insist(async () => {
-    await reply.recover()
-    const file = reply.state().file ?? (await newFile(reply, text))
-    if (file.done === true) return
-    await upload(file.url, text)
-    const place = { channel_id: target.channel, thread_ts: target.thread }
-    await reply.call('files.completeUploadExternal', { files: [{ id: file.id, title: 'The whole answer' }], ...place })
-    await reply.save({ ...reply.state(), file: { ...file, done: true } })
-  })
+/**
+ * The whole answer as a file of the thread; returns false where Slack takes none. Slack takes no metadata with it: the recorded id
+ * tells it apart. An address for its bytes is good for some time only, so the next attempt asks for another where this one's takes
+ * none. What was never completed is shown nowhere.
+ */
+async function addFile({ reply, target, work, upload, logger }: Finishing, text: string): Promise<boolean> {
+  let isSent = true
+  try {
+    await reply.insist(async () => {
+      await reply.recover()
+      const file = reply.state().file ?? (await newFile(reply, text))
+      if (file.done === true) return
+      isSent = false
+      await upload(file.url, text)
+      isSent = true
+      const place = { channel_id: target.channel, thread_ts: target.thread }
+      const files = [{ id: file.id, title: 'The whole answer' }]
+      await reply.call('files.completeUploadExternal', { files, ...place })
+      await reply.save({ ...reply.state(), file: { ...file, done: true } })
+    })
+    return true
+  } catch (error) {
+    const isRefused = error instanceof SlackRefusal
+    const { file: lost, ...kept } = reply.state()
+    if (lost !== undefined && (isRefused || !isSent) && !work.signal.aborted) await reply.save(kept)
+    if (!isRefused || isFinal(error) || isRefusal(error, 'file_not_found')) throw error
+    logger.warn('a long answer comes without its file', { session: work.delivery.session, error: error.message })
+    return false
+  }
 }
 
 async function newFile(reply: Reply, text: string): Promise<NonNullable<ReplyState['file']>> {
