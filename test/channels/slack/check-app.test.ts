@@ -64,6 +64,11 @@ test('an address where nobody listens is missing', async () => {
   expect(lines.at(-1)).toMatch(/^missing: http:\/\/127\.0\.0\.1:9\/slack\/events cannot be reached/)
 })
 
+test('an address is not passed over in silence where the secret is missing', async () => {
+  const lines = await check({ url: new URL('https://example.com') })
+  expect(lines.at(-1)).toBe('missing: https://example.com/slack/events was not asked: that takes SLACK_SIGNING_SECRET')
+})
+
 test('a manifest without an address is one for Socket Mode', () => {
   const manifest = slackManifest(undefined)
   expect(manifest).toContain('socket_mode_enabled: true')
@@ -73,5 +78,5 @@ test('a manifest without an address is one for Socket Mode', () => {
 test('the manifest names the address for events and buttons, and a reason for each scope', () => {
   const manifest = slackManifest(new URL('https://example.com/api/'))
   expect(manifest.match(/request_url: "https:\/\/example\.com\/api\/slack\/events"/g)).toHaveLength(2)
-  for (const [scope] of SCOPES) expect(manifest).toMatch(new RegExp(`- ${scope} # to \\w+`))
+  for (const [scope] of SCOPES) expect(manifest).toMatch(new RegExp(`- ${scope} # to (?!the )\\w+`))
 })

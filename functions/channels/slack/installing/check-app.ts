@@ -32,7 +32,7 @@ export async function checkApp(setup: Setup): Promise<Finding[]> {
   else if (signingSecret === undefined)
     findings.push(bad('SLACK_SIGNING_SECRET is not set: copy it from "Basic Information"'))
   else findings.push(good('SLACK_SIGNING_SECRET is set'))
-  if (url !== undefined && signingSecret !== undefined) findings.push(await checkUrl(setup, url, signingSecret))
+  if (url !== undefined) findings.push(await checkUrl(setup, url, signingSecret))
   return findings
 }
 
@@ -72,8 +72,9 @@ async function checkAppToken({ apiUrl, allowedHosts }: Setup, token: string): Pr
 }
 
 /** Sends what Slack sends when the address is entered there. */
-async function checkUrl({ allowedHosts, now }: Setup, url: URL, secret: string): Promise<Finding> {
+async function checkUrl({ allowedHosts, now }: Setup, url: URL, secret: string | undefined): Promise<Finding> {
   const address = new URL(`${url.href.replace(/\/$/, '')}/slack/events`)
+  if (secret === undefined) return bad(`${address.href} was not asked: that takes SLACK_SIGNING_SECRET`)
   const body = JSON.stringify({ type: 'url_verification', challenge: 'tooltrail' })
   const timestamp = String(Math.floor(now / 1_000))
   const headers = new Headers({
