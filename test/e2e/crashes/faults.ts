@@ -16,7 +16,7 @@ export interface Fault {
 
 type StepPorts = Pick<
   Ports,
-  'sessions' | 'inbox' | 'lease' | 'log' | 'janitor' | 'deletion' | 'outputs' | 'imports' | 'outbox'
+  'sessions' | 'inbox' | 'lease' | 'log' | 'janitor' | 'deletion' | 'outputs' | 'imports' | 'outbox' | 'names'
 >
 
 /** Every port method that changes what is stored. */
@@ -40,6 +40,7 @@ const STEPS: { readonly [name in keyof StepPorts]: readonly (keyof StepPorts[nam
   outputs: ['put', 'removeAll'],
   imports: ['append'],
   outbox: ['add', 'change'],
+  names: ['give'],
 }
 
 /** The kinds of those steps: `<port>.<method>`. */
@@ -102,6 +103,7 @@ export function createFaultPoints(fault: Fault | undefined, trace: string, datab
       outputs: wrap(ports.outputs, 'outputs', STEPS.outputs),
       imports: wrap(ports.imports, 'imports', STEPS.imports),
       outbox: wrap(ports.outbox, 'outbox', STEPS.outbox),
+      names: wrap(ports.names, 'names', STEPS.names),
     }),
     tool: (tool) => ({
       ...tool,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { whileUnavailable } from '../unavailable.ts'
 import type { DurableClient } from './durable-client.ts'
 import { CALLBACK_NAME } from './told.ts'
+import { answerResponse } from './answered-response.ts'
 import { importOnce } from './imported-turns.ts'
 import { forgive, inputText, marksOf } from './scripted-model.ts'
 
@@ -151,6 +152,13 @@ export const scenarios: readonly Scenario[] = [
       await client.openSession()
       await importOnce(client)
       await client.finish(await submit(client, 'first', 'say', {}, false))
+    },
+  },
+  {
+    name: 'response',
+    async drive(client) {
+      await client.openSession()
+      await answerResponse(client)
     },
   },
   { name: 'deletion', deletes: true, drive: driveDeletion },

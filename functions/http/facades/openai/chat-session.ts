@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto'
 import type { Accepted, CallResolution, Submission } from '../../../agent/intake/agent-service.ts'
-import type { Caller } from '../../../access/caller.ts'
 import { countedFor } from '../../../access/rates.ts'
 import { ImportRefused } from '../../../domain/closed-message.ts'
 import type { ClosedMessage } from '../../../domain/closed-message.ts'
@@ -16,38 +14,17 @@ import { RequestError } from '../../middleware/request-error.ts'
 import { invalidRequest } from '../../middleware/validation.ts'
 import type { FollowedRun } from '../follow-steps.ts'
 import { existing, isCode, openSession } from '../open-session.ts'
+import { answeredBefore, noteAnswered } from './answered-before.ts'
 import { refused } from './chat-request.ts'
 import type { ChatInput } from './chat-request.ts'
-
-export interface ChatTurn {
-  /** Of this run alone. */
-  readonly instructions?: string
-  /** What to do while a run is active; left out: what the agent's policy says. */
-  readonly onBusy?: Submission['onBusy']
-  readonly caller: Caller
-  readonly agent: string
-  readonly user: string | undefined
-  /** As the client names it. */
-  readonly session: string | undefined
-  /** SHA-256 of the request's body. */
-  readonly bodyHash: string
-  readonly idempotencyKey: string | undefined
-  /** The client says that it has not sent this before. */
-  readonly isFirstTry: boolean
-  readonly input: ChatInput
-  /** Decisions on calls that wait for one, by the ids of their rows. */
-  readonly decisions?: ReadonlyMap<string, boolean>
-  /** The id that the client knows a call by; left out: the model's own. Results of unknown calls are then ignored. */
-  readonly nameOf?: (call: ToolMessage) => string
-}
+import { REPEAT_MS, scopeOf, sha256 } from './chat-turn.ts'
+import type { ChatTurn } from './chat-turn.ts'
 
 /** The run to follow. `answered`: the calls that it answers, by their rows, and the run that made them. */
 export interface AcceptedTurn extends FollowedRun {
   readonly answered?: { readonly runId: string; readonly calls: readonly string[] }
 }
 
-/** A repeated request joins the run of the first for this long, in milliseconds. */
-export const REPEAT_MS = 60_000
 /** Rows read at a time. */
 const PAGE = 200
 const SOURCE = 'chat-completions'
@@ -70,11 +47,12 @@ export async function acceptChatTurn(dependencies: RouteDependencies, turn: Chat
     const { runId } = await submit(dependencies, session, turn, definedFields({ onBusy: turn.onBusy }))
     return { key, runId }
   }
+  if (input.said.length > 0) await noteAnswered(dependencies, turn, key, answered.runId)
   await dependencies.service.resolve(session, answered.runId, answered.resolutions, { here: true })
   const { runId: resumed, after, open, calls } = answered
   const followed = { key, after, open, answered: { runId: resumed, calls } }
   if (input.said.length === 0) return { ...followed, runId: resumed }
-  const { runId } = await submit(dependencies, session, turn, { onBusy: 'steer' })
+  const { runId } = await submit(dependencies, session, turn, { onBusy: 'steer', after: resumed })
   return { ...followed, runId }
 }
 
@@ -103,10 +81,6 @@ async function joinedSession(dependencies: RouteDependencies, turn: ChatTurn): P
   if (found !== undefined) return found.session
   return own === undefined ? nameOf(minute) : undefined
 }
-
-/** Whose requests may be taken for repetitions of each other, as a text. */
-export const scopeOf = ({ caller, agent, user }: ChatTurn): string =>
-  JSON.stringify([caller.owner ?? null, caller.key?.id ?? null, agent, user ?? null])
 
 const asStatus = ({ run }: Session) => run?.status ?? 'queued'
 
@@ -158,13 +132,19 @@ interface Answers {
   readonly open: ReadonlySet<string>
 }
 
-/** What resolves the newest run's calls; undefined if there is nothing, or if it belongs to the past. */
+/** What resolves the calls of the run that is meant; undefined if there is nothing, or if it belongs to the past. */
 async function answersOf(
-  { reader }: RouteDependencies,
+  dependencies: RouteDependencies,
   session: Session,
-  { input: { results, said }, decisions = new Map(), nameOf }: ChatTurn,
+  turn: ChatTurn,
 ): Promise<Answers | undefined> {
-  const runId = session.run?.id
+  const { reader } = dependencies
+  const { input, nameOf } = turn
+  const decisions = turn.decisions ?? new Map<string, boolean>()
+  const { results, said } = input
+  const mayBeRepeated = !turn.isFirstTry || turn.idempotencyKey !== undefined
+  const before = mayBeRepeated ? await answeredBefore(dependencies, turn, session) : undefined
+  const runId = turn.answersTo ?? before ?? session.run?.id
   if ((results.length === 0 && decisions.size === 0) || runId === undefined) return undefined
   const wanted = new Set([...results.map(({ result }) => result.toolCallId), ...decisions.keys()])
   const rows = await callsOf(reader, session, runId, wanted, nameOf ?? (({ toolCallId }) => toolCallId))
@@ -212,7 +192,7 @@ async function submit(
   dependencies: RouteDependencies,
   session: Session,
   turn: ChatTurn,
-  more: Pick<Submission, 'onBusy'>,
+  { after, ...more }: Pick<Submission, 'onBusy'> & { readonly after?: string },
 ): Promise<Accepted> {
   const { service, reader, clock, settings } = dependencies
   const { caller, user, bodyHash, idempotencyKey, input } = turn
@@ -228,6 +208,7 @@ async function submit(
     const idempotency = { keyHash: keyHash(before ?? ''), bodyHash }
     return service.submit(session, { ...submission, ...onBusy, idempotency }, { here: true })
   }
+  if (after !== undefined) return put(after, more)
   const { runs } = await reader.runs(session, { limit: 2 })
   const [newest, previous] = runs
   const isActive = newest !== undefined && !isEnded(newest.status)
@@ -250,5 +231,3 @@ function refuseUnknownCalls({ history, results, said }: ChatInput): void {
   const message = 'names a call of no run here: name its session, or add a message of the user'
   throw new RequestError(409, 'unknown_tool_calls', `${path} ${message}`, { errors: [{ path, message }] })
 }
-
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -3,11 +3,10 @@ import { isEnded } from '../../../domain/run.ts'
 import type { Session, SessionKey } from '../../../domain/session.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import { isCode } from '../open-session.ts'
-import { acceptChatTurn, REPEAT_MS, scopeOf, sha256 } from './chat-session.ts'
-import type { AcceptedTurn, ChatTurn } from './chat-session.ts'
-
-/** As long as a session remembers idempotency keys, in milliseconds. */
-const KEYS_MS = 86_400_000
+import { acceptChatTurn } from './chat-session.ts'
+import { KEYS_MS, REPEAT_MS, scopeOf, sha256 } from './chat-turn.ts'
+import type { AcceptedTurn } from './chat-session.ts'
+import type { ChatTurn } from './chat-turn.ts'
 
 /** A turn after which a client goes on, and its session as it is now. */
 export interface KnownTurn {

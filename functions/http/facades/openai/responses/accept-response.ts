@@ -14,7 +14,9 @@ import { clientCallId } from '../../call-id.ts'
 import { existing, isCode } from '../../open-session.ts'
 import { refused } from '../chat-request.ts'
 import { acceptChatTurn } from '../chat-session.ts'
-import type { AcceptedTurn, ChatTurn } from '../chat-session.ts'
+import type { AcceptedTurn } from '../chat-session.ts'
+import type { ChatTurn } from '../chat-turn.ts'
+import { answeredBefore } from '../answered-before.ts'
 import { acceptTurn } from '../found-session.ts'
 import { acceptAfter, elsewhere, keepClaim } from '../known-turn.ts'
 import { asksOf, requireRun } from './response-run.ts'
@@ -33,34 +35,15 @@ export interface NewResponse {
 /** Begins a Response, or finds the one that an earlier attempt has begun; it can be found by its id from then on. */
 export async function acceptResponse(dependencies: RouteDependencies, wanted: NewResponse): Promise<ShownResponse> {
   const { names } = dependencies
-  const { turn, about, isStored, withCalls } = wanted
-  const before = await repeatedResponse(dependencies, wanted)
-  if (before !== undefined) return before
+  const { about, isStored, withCalls } = wanted
   const accepted = await acceptWanted(dependencies, wanted)
   const { key, runId, answered } = accepted
   const asked = answered === undefined ? 0 : await answersAfter(dependencies, accepted)
   const isSame = answered === undefined || answered.runId === runId
   const id = `resp_${runId}${asked === 0 || !isSame ? '' : `.${asked}`}`
   const whole = { ...about, asked, ...definedFields({ of: answered?.runId }) }
-  const { bodyHash } = turn
-  if (isStored) await names.give(key, nameOf(id), { ...whole, withCalls, bodyHash } as JsonObject)
+  if (isStored) await names.give(key, nameOf(id), { ...whole, withCalls } as JsonObject)
   return { id, key, runId, asked, withCalls, about: whole, isStored, ...definedFields({ of: answered?.runId }) }
-}
-
-/**
- * What an earlier attempt of this request has begun, where that brought outputs with a message: the message's run is the newest
- * since, and the outputs would be refused.
- */
-async function repeatedResponse(
-  dependencies: RouteDependencies,
-  { turn, about: { previous } }: NewResponse,
-): Promise<ShownResponse | undefined> {
-  const { caller, bodyHash, idempotencyKey, input, isFirstTry } = turn
-  if (previous === undefined || input.results.length === 0 || input.said.length === 0) return undefined
-  if (isFirstTry && idempotencyKey === undefined) return undefined
-  const newest = (await foundResponse(dependencies, caller, previous))?.session.run?.id
-  const found = newest === undefined ? undefined : await foundResponse(dependencies, caller, `resp_${newest}`)
-  return found?.bodyHash === bodyHash ? found.shown : undefined
 }
 
 /** The Response of this id, if the caller may see it; unknown and foreign ones get the same 404. */
@@ -79,14 +62,11 @@ const nameOf = (id: string): string => `response ${id}`
 /** What is remembered under the name of a Response. */
 interface NamedResponse extends AboutResponse {
   readonly withCalls: boolean
-  readonly bodyHash?: string
 }
 
 interface FoundResponse {
   readonly shown: ShownResponse
   readonly session: Session
-  /** Of the request that made it. */
-  readonly bodyHash: string | undefined
 }
 
 async function foundResponse(
@@ -98,9 +78,9 @@ async function foundResponse(
   const named = runId === undefined ? undefined : await dependencies.names.find(caller.tenant, nameOf(id))
   const session = named && (await existing(dependencies, caller, named.session))
   if (runId === undefined || named === undefined || session === undefined) return undefined
-  const { withCalls, bodyHash, ...about } = named.about as unknown as NamedResponse
+  const { withCalls, ...about } = named.about as unknown as NamedResponse
   const part = { key: keyOf(session), runId, asked: about.asked, withCalls, ...definedFields({ of: about.of }) }
-  return { shown: { id, ...part, about, isStored: true }, session, bodyHash }
+  return { shown: { id, ...part, about, isStored: true }, session }
 }
 
 async function acceptWanted(
@@ -146,17 +126,19 @@ async function acceptAfterResponse(
   const asks = await asksOf(reader, session, run)
   const ask = asks[shown.of === undefined || shown.of === run.id ? shown.asked : 0]
   const isLatest = session.run?.id === run.id && (await endsWith(dependencies, session, run))
-  const isAnswer = isLatest && ask !== undefined && input.results.length > 0 && input.said.length === 0
+  const isRepeated = (await answeredBefore(dependencies, turn, session)) === run.id
+  const isAnswer = isRepeated || (isLatest && ask !== undefined && input.results.length > 0 && input.said.length === 0)
   const [output] = input.results
-  if (output !== undefined && !isLatest) throw refused(output.field, 'names no call of the newest run of its session')
-  await refuseMissingOutputs(dependencies, session, turn)
+  if (output !== undefined && !isLatest && !isRepeated)
+    throw refused(output.field, 'names no call of the newest run of its session')
+  if (!isRepeated) await refuseMissingOutputs(dependencies, session, turn)
   const known = {
     session,
     isNewest: isLatest && (ask === undefined || !ask.isOver),
     isActive: run.status === 'queued' || run.status === 'running',
     isAnswer,
   }
-  const here = await acceptAfter(dependencies, turn, known)
+  const here = await acceptAfter(dependencies, { ...turn, answersTo: run.id }, known)
   if (here !== undefined) return here
   const copy = await forkAfter(dependencies, turn, session, await lastOf(dependencies, session, run, ask))
   await keepClaim(dependencies, turn, copy)
