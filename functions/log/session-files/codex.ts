@@ -14,7 +14,7 @@ const DATA_URL = /^data:([^;,]+);base64,(.+)$/su
 
 /**
  * A session of Codex: the items that its model saw. What only the screen showed, and what a compaction or a fork repeats, is left
- * out. The oldest files have bare items.
+ * out, but for how a command ended and its whole output. The oldest files have bare items, and no times but that of the first line.
  */
 export function readCodex(lines: Iterable<FileLine>): Transcript {
   const messages = createMessages()
@@ -22,14 +22,18 @@ export function readCodex(lines: Iterable<FileLine>): Transcript {
   let model: string | undefined
   let metadata: Transcript['metadata'] = {}
   let group = 0
+  let time: string | undefined
+  const ends = createCommandEnds()
 
   for (const { line, value } of lines) {
     if (!isRecord(value)) continue
+    time = timeIn(value) ?? time
     const payload = isRecord(value['payload']) ? value['payload'] : undefined
     if (value['type'] === 'session_meta' && payload !== undefined) describe(payload)
     else if (value['type'] === 'turn_context' && payload !== undefined) model = textIn(payload, 'model') ?? model
-    else if (value['type'] === 'response_item' && payload !== undefined) take(line, payload, timeIn(value))
-    else if (payload === undefined && ITEMS.has(String(value['type']))) take(line, value, timeIn(value))
+    else if (value['type'] === 'event_msg' && payload?.['type'] === 'exec_command_end') ends.note(payload)
+    else if (value['type'] === 'response_item' && payload !== undefined) take(line, payload)
+    else if (payload === undefined && ITEMS.has(String(value['type']))) take(line, value)
     else if (payload === undefined && value['type'] === undefined) describe(value)
   }
   return { id, title: undefined, metadata, messages: messages.end(), faults: [] }
@@ -43,19 +47,18 @@ export function readCodex(lines: Iterable<FileLine>): Transcript {
     metadata = { ...textsIn(meta, { cwd: 'cwd', cli_version: 'cli_version' }), ...git, ...parent }
   }
 
-  function take(line: number, item: Fields, time: string | undefined): void {
+  function take(line: number, item: Fields): void {
     const type = textIn(item, 'type') ?? ''
-    if (type === 'message') spoken(line, item, time)
+    if (type === 'message') spoken(line, item)
     else if (type === 'reasoning') assistant(line, { parts: reasoningOf(item), time })
     else if (type.endsWith('_output')) {
       const call = textIn(item, 'call_id')
-      if (call !== undefined) messages.result(line, { id: call, ...resultOf(item['output']), time })
+      if (call !== undefined) messages.result(line, { id: call, ...ends.applied(call, resultOf(item['output'])), time })
       group++
     } else if (type.endsWith('_call')) {
-      const name = textIn(item, 'name') ?? (type === 'local_shell_call' ? 'shell' : type.slice(0, -'_call'.length))
-      const call = textIn(item, 'call_id') ?? textIn(item, 'id') ?? `${name}-${line}`
-      assistant(line, { calls: [{ id: call, name, arguments: argumentsOf(item) }], time })
-      if (type === 'web_search_call') messages.result(line, { id: call, parts: [], failed: false, time })
+      const call = callOf(type, item, line)
+      assistant(line, { calls: [call], time })
+      if (type === 'web_search_call') messages.result(line, { id: call.id, parts: [], failed: false, time })
     }
   }
 
@@ -63,7 +66,7 @@ export function readCodex(lines: Iterable<FileLine>): Transcript {
     messages.assistant(line, group, { ...piece, model })
   }
 
-  function spoken(line: number, item: Fields, time: string | undefined): void {
+  function spoken(line: number, item: Fields): void {
     const parts = (Array.isArray(item['content']) ? item['content'].filter(isRecord) : []).flatMap(partOf)
     if (item['role'] === 'assistant') assistant(line, { parts, time })
     if (item['role'] !== 'user') return
@@ -91,8 +94,38 @@ function argumentsOf(item: Fields): string {
   return JSON.stringify(typeof input === 'string' ? { input } : input)
 }
 
+interface Result {
+  readonly parts: JsonObject[]
+  readonly failed: boolean
+}
+
+/** How commands ended, which the screen showed before their models were told. */
+function createCommandEnds() {
+  const ends = new Map<string, { readonly failed: boolean; readonly output: string }>()
+  return {
+    note(event: Fields): void {
+      const [call, code] = [textIn(event, 'call_id'), event['exit_code']]
+      const failed = typeof code === 'number' && code !== 0
+      if (call !== undefined) ends.set(call, { failed, output: textIn(event, 'aggregated_output') ?? '' })
+    },
+    /** The result with its exit code, and the whole output where the model was shown less of it. */
+    applied(call: string, { parts, failed }: Result): Result {
+      const end = ends.get(call) ?? { failed: false, output: '' }
+      const shown = parts.reduce((sum, { text }) => sum + (typeof text === 'string' ? text.length : 0), 0)
+      const whole = end.output.length > shown ? [{ type: 'text', text: end.output }] : parts
+      return { parts: whole, failed: failed || end.failed }
+    },
+  }
+}
+
+function callOf(type: string, item: Fields, line: number) {
+  const name = textIn(item, 'name') ?? (type === 'local_shell_call' ? 'shell' : type.slice(0, -'_call'.length))
+  const id = textIn(item, 'call_id') ?? textIn(item, 'id') ?? `${name}-${line}`
+  return { id, name, arguments: argumentsOf(item) }
+}
+
 /** An output is a text, JSON with a text and an exit code, or a list of contents. */
-function resultOf(output: unknown): { readonly parts: JsonObject[]; readonly failed: boolean } {
+function resultOf(output: unknown): Result {
   if (Array.isArray(output)) return { parts: output.filter(isRecord).flatMap(partOf), failed: false }
   if (isRecord(output)) {
     const inner = resultOf(output['content'] ?? output['output'] ?? JSON.stringify(output))
@@ -104,7 +137,7 @@ function resultOf(output: unknown): { readonly parts: JsonObject[]; readonly fai
   return { parts: [{ type: 'text', text: output }], failed: false }
 }
 
-function parsedOutput(text: string): { readonly parts: JsonObject[]; readonly failed: boolean } | undefined {
+function parsedOutput(text: string): Result | undefined {
   try {
     const value: unknown = JSON.parse(text)
     if (!isRecord(value) || typeof value['output'] !== 'string') return undefined

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { readCodex } from '../../../functions/log/session-files/codex.ts'
+
+const read = (records: readonly object[]) =>
+  readCodex(records.map((value, place) => ({ line: place + 1, value }))).messages.map(({ value }) => value)
+const line = (type: string, payload: object) => ({ timestamp: '2026-08-02T09:00:01.000Z', type, payload })
+const called = (id: string): object =>
+  line('response_item', { type: 'function_call', name: 'exec_command', arguments: '{"cmd":"make"}', call_id: id })
+const ended = (id: string, code: number, output: string): object =>
+  line('event_msg', { type: 'exec_command_end', call_id: id, exit_code: code, aggregated_output: output })
+const returned = (id: string, output: string): object =>
+  line('response_item', { type: 'function_call_output', call_id: id, output })
+
+test('a command has the exit code and the whole output that only the screen showed', () => {
+  const messages = read([
+    ...[called('c1'), ended('c1', 2, 'line 1\nline 2\nline 3\nmake: *** failed'), returned('c1', 'line 1\n…')],
+    ...[called('c2'), ended('c2', 0, 'ok'), returned('c2', 'Process exited with code 0\nOutput:\nok')],
+    ...[called('c3'), returned('c3', 'no end was told')],
+  ])
+  const results = messages.filter(({ role }) => role === 'tool').map(({ status, parts }) => [status, parts])
+  expect(results).toEqual([
+    ['error', [{ type: 'text', text: 'line 1\nline 2\nline 3\nmake: *** failed' }]],
+    ['completed', [{ type: 'text', text: 'Process exited with code 0\nOutput:\nok' }]],
+    ['completed', [{ type: 'text', text: 'no end was told' }]],
+  ])
+})
+
+test('items without times have that of the line before them that has one', () => {
+  const messages = read([
+    { id: 'a', timestamp: '2025-05-01T09:00:00.000Z', instructions: null },
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'rename it' }] },
+    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Renamed.' }] },
+  ])
+  expect(messages.map(({ created_at: time }) => time)).toEqual(['2025-05-01T09:00:00.000Z', '2025-05-01T09:00:00.000Z'])
+})
