@@ -286,7 +286,8 @@ describe('a bad input is refused with its field, and nothing is stored', () => {
     await open()
     const resume = [{ interruptId: 'x', status: 'resolved', payload: true }]
     const body = { threadId: 'talk', runId: 'r', messages: [], resume }
-    expect(await expectJson(harness, 409, 'POST', '/v1/ag-ui/default', body)).toMatchObject({ status: 409 })
+    const problem = await expectJson(harness, 409, 'POST', '/v1/ag-ui/default', body)
+    expect(problem['errors']).toMatchObject([{ path: 'body.resume' }])
     expect(await expectJson(harness, 200, 'GET', '/v1/sessions')).toMatchObject({ data: [] })
   })
 })

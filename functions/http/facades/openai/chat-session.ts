@@ -227,7 +227,8 @@ function refuseUnknownCalls({ history, results, said }: ChatInput): void {
   const [first] = results
   if (first !== undefined && history.length === 0) throw refused(first.at, 'is a result without a call before it')
   if (said.length > 0) return
-  const path = `body.${first?.field}`
-  const message = 'names a call of no run here: name its session, or add a message of the user'
+  const path = `body.${first?.field ?? 'resume'}`
+  const what = first === undefined ? 'names nothing that waits here' : 'names a call of no run here: name its session'
+  const message = `${what}, or add a message of the user`
   throw new RequestError(409, 'unknown_tool_calls', `${path} ${message}`, { errors: [{ path, message }] })
 }
