@@ -4,6 +4,7 @@ import { DeleteBucketCommand, DeleteObjectCommand, paginateListObjectsV2 } from 
 import { DeleteQueueCommand, paginateListQueues } from '@aws-sdk/client-sqs'
 import { POSITIONS } from '../../functions/adapters/dynamodb/stream/positions.ts'
 import { dynamodbClient, s3Client, sqsClient } from '../engines/clients.ts'
+import { REGION } from '../engines/region.ts'
 import type { Backend, Place } from './backend.ts'
 
 /** Where the engines are. */
@@ -52,6 +53,7 @@ function openPlace(endpoints: AwsEndpoints): Place {
   return {
     env: {
       TOOLTRAIL_BACKEND: 'aws',
+      AWS_REGION: REGION,
       TOOLTRAIL_TABLE: name,
       TOOLTRAIL_BUCKET: name,
       TOOLTRAIL_INDEX: name,

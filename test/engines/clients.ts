@@ -3,13 +3,13 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams'
 import { S3Client } from '@aws-sdk/client-s3'
 import { SQSClient } from '@aws-sdk/client-sqs'
+import { REGION as region } from './region.ts'
 
 /** What s3proxy asks for and the other engines take; where the SDK is told its own, as for real AWS, it finds them itself. */
 const access =
   process.env['AWS_ACCESS_KEY_ID'] === undefined && process.env['AWS_PROFILE'] === undefined
     ? { credentials: { accessKeyId: 'local', secretAccessKey: 'localsecret' } }
     : {}
-const region = process.env['AWS_REGION'] ?? 'us-east-1'
 
 const limitedTo = (requestTimeout: number | undefined) =>
   requestTimeout === undefined ? {} : { requestHandler: { requestTimeout, throwOnRequestTimeout: true } }

@@ -27,7 +27,7 @@ export async function startDynamodb(): Promise<Engine> {
       `-Djava.library.path=${join(home, 'DynamoDBLocal_lib')}`,
       '-jar',
       join(home, 'DynamoDBLocal.jar'),
-      ...['-port', String(port), '-disableTelemetry', '-sharedDb', '-inMemory'],
+      ...['-port', String(port), '-disableTelemetry', '-inMemory'],
     ],
     timeoutMs: START_MS,
     // Any response will do: without credentials it is a 400.

@@ -17,6 +17,7 @@ import { createAwsStores } from '../../functions/runtime/aws/stores.ts'
 import { createTestTable } from '../adapters/dynamodb/engine.ts'
 import { dynamodbClient, s3Client, sqsClient } from '../engines/clients.ts'
 import { withEngines } from '../engines/with-engines.ts'
+import { REGION } from '../engines/region.ts'
 
 withEngines(['dynamodb', 's3', 'sqs'], ({ dynamodb, s3, sqs }) => {
   const clients = { dynamodb: dynamodbClient(dynamodb), s3: s3Client(s3), sqs: sqsClient(sqs) }
@@ -42,7 +43,7 @@ withEngines(['dynamodb', 's3', 'sqs'], ({ dynamodb, s3, sqs }) => {
     stores = createAwsStores({ dynamodb: clients.dynamodb, outputs, table, clock: createSystemClock() }).ports
     writeFileSync(join(folder, 'agents.json'), '{"agents":{}}')
     const variables = {
-      AWS_REGION: 'us-east-1',
+      AWS_REGION: REGION,
       AWS_ACCESS_KEY_ID: 'local',
       AWS_SECRET_ACCESS_KEY: 'localsecret',
       AWS_ENDPOINT_URL_DYNAMODB: dynamodb,

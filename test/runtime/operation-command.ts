@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { REGION } from '../engines/region.ts'
 
 /** What stands in for AWS: the engines, and everything else at `control`. */
 interface Surroundings {
@@ -26,7 +27,7 @@ export function runOperation(
     PATH: process.env['PATH'],
     NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
     HOME: '/nonexistent',
-    AWS_REGION: 'us-east-1',
+    AWS_REGION: REGION,
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: 'localsecret',
     AWS_ENDPOINT_URL: control,

@@ -21,6 +21,7 @@ import { withEngines } from '../engines/with-engines.ts'
 import { startControlPlane } from './control-plane.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { runOperation } from './operation-command.ts'
+import { REGION } from '../engines/region.ts'
 
 const SLOW = 120_000
 
@@ -91,8 +92,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       const { code, error } = await run('status', '--env', 'staging')
       expect({ code, error }).toEqual({
         code: 1,
-        error:
-          'there is no stack tooltrail-staging-data in us-east-1. Deploy it with: npx cdk deploy -c env=staging --all\n',
+        error: `there is no stack tooltrail-staging-data in ${REGION}. Deploy it with: npx cdk deploy -c env=staging --all\n`,
       })
     })
 

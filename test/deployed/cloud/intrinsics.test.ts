@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Template } from './assembly.ts'
 import { resolve } from './intrinsics.ts'
 import { nameResources } from './resource-names.ts'
+import { REGION } from '../../engines/region.ts'
 
 const template = (parts: Partial<Template>): Template => ({
   Resources: {},
@@ -22,7 +23,7 @@ const app = template({
   },
   Parameters: { Level: { Default: 'info' } },
   Mappings: { Sizes: { dev: { memory: 512 } } },
-  Conditions: { IsDev: { 'Fn::Equals': [{ Ref: 'AWS::Region' }, 'us-east-1'] } },
+  Conditions: { IsDev: { 'Fn::Equals': [{ Ref: 'AWS::Region' }, REGION] } },
 })
 const names = nameResources(
   new Map([
@@ -30,10 +31,10 @@ const names = nameResources(
     ['app', app],
   ]),
 )
-const TABLE = 'arn:aws:dynamodb:us-east-1:000000000000:table/log'
+const TABLE = `arn:aws:dynamodb:${REGION}:000000000000:table/log`
 
 test.each<[string, unknown, unknown]>([
-  ['Ref of a queue is its address', { Ref: 'Queue' }, 'https://sqs.us-east-1.amazonaws.com/000000000000/app-runs'],
+  ['Ref of a queue is its address', { Ref: 'Queue' }, `https://sqs.${REGION}.amazonaws.com/000000000000/app-runs`],
   ['Ref of a parameter is its default', { Ref: 'Level' }, 'info'],
   ['GetAtt by a list or a text', { 'Fn::GetAtt': 'Queue.QueueName' }, 'app-runs'],
   ['Join', { 'Fn::Join': ['-', ['a', { Ref: 'Level' }, 3]] }, 'a-info-3'],

@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { REGION } from './resource-names.ts'
 import { MOST_PAYLOAD_BYTES, startRuntimeApi } from './runtime-api.ts'
 import type { Outcome, ResponseSink } from './runtime-api.ts'
+import { REGION } from '../../engines/region.ts'
 
 const NODE = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.bin', 'node')
 /** Lambda gives 10 s; a machine that is shared with every engine gets more. */

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Template } from './assembly.ts'
 import { grantsOf, missingGrants, unusedGrants } from './policies.ts'
 import { nameResources } from './resource-names.ts'
+import { REGION } from '../../engines/region.ts'
 
 const ROLE = 'arn:aws:iam::000000000000:role/worker'
 
@@ -30,7 +31,7 @@ function namesWith(Action: readonly string[]) {
   return nameResources(new Map([['app', template]]))
 }
 
-const update = { action: 'dynamodb:UpdateItem', resource: 'arn:aws:dynamodb:us-east-1:000000000000:table/log' }
+const update = { action: 'dynamodb:UpdateItem', resource: `arn:aws:dynamodb:${REGION}:000000000000:table/log` }
 const query = { action: 'dynamodb:Query', resource: `${update.resource}/index/by_due` }
 const search = { action: 'aoss:ReadDocument', resource: 'index/c/history' }
 

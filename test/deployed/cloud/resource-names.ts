@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { resolve } from './intrinsics.ts'
 import type { Names } from './intrinsics.ts'
 import type { Resource, Template } from './assembly.ts'
+import { REGION } from '../../engines/region.ts'
 
 export const ACCOUNT = '000000000000'
-export const REGION = 'us-east-1'
 
 /** What the addresses of two services begin with on AWS; the engines' take their place in a function's environment. */
 export const QUEUE_ORIGIN = `https://sqs.${REGION}.amazonaws.com`

@@ -16,6 +16,7 @@ import { withEngines } from '../../engines/with-engines.ts'
 import { callTo, writeLog } from '../../generators/messages.ts'
 import { writeMessages } from '../../history/index-corpus.ts'
 import { memoryOf } from '../../history/memory-of.ts'
+import { REGION } from '../../engines/region.ts'
 
 /** Outputs in MB of one batch. `WHOLE=1`: what once ended the function for want of memory, a hundred times. */
 const [LARGEST, OTHERS] = process.env['WHOLE'] === '1' ? [100, 32] : [40, 14]
@@ -84,7 +85,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
     TOOLTRAIL_INDEX: name,
     OPENSEARCH_ENDPOINT: endpoints.opensearch,
     LOG_LEVEL: 'warn',
-    AWS_REGION: 'us-east-1',
+    AWS_REGION: REGION,
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: 'localsecret',
     AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamodb,
