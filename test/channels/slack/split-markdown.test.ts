@@ -125,6 +125,26 @@ test('a fence longer than a message is closed, and opened again with its languag
   for (const { shown } of pieces) expect(shown).toMatch(/^```python\n[^]*\n```\n?$/)
 })
 
+test.each([
+  ['10. A step:\n', '    ```bash\n', '    '],
+  ['- One:\n    - Two:\n\n', '      ```bash\n', '      '],
+  ['', '- ```bash\n', '  '],
+])('a fence of a list item is closed and opened again, too: %j', (before, opening, indent) => {
+  const text = `${before}${opening}${`${indent}run --all --the --steps\n`.repeat(1_500)}${indent}\`\`\`\n- next`
+  const pieces = split(text)
+  expect(pieces.length).toBeGreaterThan(2)
+  for (const { shown } of pieces) expect(shown.match(/^[-\s]*```/gm)).toHaveLength(2)
+  for (const { shown } of pieces.slice(1)) expect(shown).toMatch(/^```bash\n/)
+})
+
+test('what looks like a fence within code is none', () => {
+  for (const text of [
+    `\`\`\`md\n${'x y z\n        ```\n'.repeat(1_200)}\`\`\`\nend`,
+    `${'Text.\n\n        ```\n\n'.repeat(900)}end`,
+  ])
+    for (const { shown } of split(text)) expect(isBalanced(shown)).toBe(true)
+})
+
 test('a list longer than a message is cut between its items', () => {
   const text = Array.from({ length: 900 }, (_, index) => `- item ${index}\n  goes on`).join('\n')
   for (const { shown } of split(text)) expect(shown).toMatch(/^- item/)

@@ -5,8 +5,10 @@ const FENCE_ROOM = 300
 /** Characters after a possible cut that decide whether it lies within a link. */
 const AFTER = 1_000
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})([^`\n]{0,200})$/
+const FENCE = /^( {0,40}(?:(?:[-*+]|\d{1,9}[.)]) {1,4})?)(`{3,}|~{3,})([^`\n]{0,200})$/
 const LIST_ITEM = /^\s{0,12}(?:[-*+]|\d{1,9}[.)])\s/
+/** Blanks before a fence that is one; what stands further in is code, unless it belongs to a list. */
+const MOST_INDENT = 3
 const LINK = /!?\[[^\]\n]{0,400}\]\([^()\s]{0,500}(?:\s"[^"\n]{0,60}")?\)|<[^<>\s]{1,500}>|https?:\/\/[^\s<>]{1,900}/g
 
 /** How good a place is for a cut: the first that is found wins. */
@@ -52,6 +54,7 @@ export const startOfPiece = (text: string, from: number): string => pieceStart(f
 const pieceStart = (fence: Fence | undefined): string => (fence === undefined ? '' : `${fence.mark}${fence.info}\n`)
 
 interface Fence {
+  readonly indent: number
   readonly mark: string
   readonly info: string
 }
@@ -61,25 +64,32 @@ interface Line {
   readonly text: string
   /** The fence within which it begins. */
   readonly fence: Fence | undefined
+  /** It belongs to a list, or to an item's code. */
+  readonly inList: boolean
 }
 
 function* linesOf(text: string, until: number): Generator<Line> {
   let fence: Fence | undefined
+  let inList = false
   for (let at = 0; at <= until && at <= text.length;) {
     const end = text.indexOf('\n', at)
     const line = text.slice(at, end < 0 ? text.length : end)
-    yield { at, text: line, fence }
-    fence = fenceAfter(line, fence)
+    if (fence === undefined) inList = LIST_ITEM.test(line) || (inList && /^(?:\s|$)/.test(line))
+    yield { at, text: line, fence, inList }
+    fence = fenceAfter(line, fence, inList)
     if (end < 0) return
     at = end + 1
   }
 }
 
-function fenceAfter(line: string, fence: Fence | undefined): Fence | undefined {
-  const [, mark, info = ''] = FENCE.exec(line) ?? []
+function fenceAfter(line: string, fence: Fence | undefined, inList: boolean): Fence | undefined {
+  const [, before = '', mark, info = ''] = FENCE.exec(line) ?? []
   if (mark === undefined) return fence
-  if (fence === undefined) return { mark, info: info.trim().slice(0, 40) }
-  const closes = mark[0] === fence.mark[0] && mark.length >= fence.mark.length && info.trim() === ''
+  const indent = before.length
+  if (fence === undefined)
+    return indent <= MOST_INDENT || inList ? { indent, mark, info: info.trim().slice(0, 40) } : undefined
+  const isBare = before.trim() === '' && info.trim() === '' && indent <= fence.indent + MOST_INDENT
+  const closes = isBare && mark[0] === fence.mark[0] && mark.length >= fence.mark.length
   return closes ? undefined : fence
 }
 
@@ -90,7 +100,7 @@ function fenceAt(text: string, place: number): Fence | undefined {
   if (last === undefined) return undefined
   // The last line of all has no line after it that would tell.
   const isWhole = place === text.length && last.at < place
-  return isWhole ? fenceAfter(last.text, last.fence) : last.fence
+  return isWhole ? fenceAfter(last.text, last.fence, last.inList) : last.fence
 }
 
 /** The beginnings of lines up to `until`, and how good each is for a cut. */
