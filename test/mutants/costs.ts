@@ -28,11 +28,14 @@ export const COST_MUTANTS = [
     ],
   ]),
   ...inFile(`${FOLLOWING}/glances.ts`, [
-    ['who waits for an end glances as often as who is shown all', 'const SELDOM_MS = 950', 'const SELDOM_MS = 450'],
+    ['who waits for an end glances five times a second', 'const SELDOM_MS = 950', 'const SELDOM_MS = 200'],
     ['each consumer glances for itself', '  if (known !== undefined) {\n', '  if (known?.latest === null) {\n'],
   ]),
   ...inFile(`${FOLLOWING}/shared-reads.ts`, [
     ['each consumer reads for itself', 'if (one === undefined || one.begun <= since) {', 'if (one?.begun !== -1) {'],
+  ]),
+  ...inFile('functions/adapters/sqlite/log/session-list.ts', [
+    ['a page looks until it is full', 'const MOST_LOOKED_AT = 2_000', 'const MOST_LOOKED_AT = 2_000_000'],
   ]),
   ...inFile('functions/adapters/sqlite/log/session-deletion.ts', [
     ['a step of a deletion has no bound', 'const DOCUMENTS_AT_ONCE = 16', 'const DOCUMENTS_AT_ONCE = 100_000'],

@@ -4,11 +4,12 @@ import { TooltrailError } from '../../../domain/errors.ts'
 import { NO_TOTALS, type Session, type SessionKey } from '../../../domain/session.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { NewSession, SessionChange, SessionFilter, SessionStore } from '../../../ports/session-store.ts'
-import { runStatusCode, runStatusOf } from './codes.ts'
+import { runStatusOf } from './codes.ts'
 import { findContext, summariesByHand } from './contexts.ts'
-import { readAll, readOne, snapshot, transaction, write, type Database } from '../database.ts'
+import { readOne, snapshot, transaction, write, type Database } from '../database.ts'
 import { fromColumn, toColumn } from '../exact-text.ts'
 import { active } from './session-changes.ts'
+import { listRows } from './session-list.ts'
 import {
   encodeTotals,
   findLiveSession,
@@ -23,9 +24,6 @@ const DAY_MS = 86_400_000
 
 /** What people say about a session, as a row of `details` keeps it. */
 type Details = Pick<Session, 'user' | 'title' | 'instructions' | 'metadata' | 'ownerBound' | 'forkedFrom'>
-interface Listed extends SessionRow {
-  readonly details: string
-}
 
 /** Sessions as their users see them, on SQLite. */
 export function createSqliteSessionStore({ database, clock }: { database: Database; clock: Clock }): SessionStore {
@@ -104,41 +102,15 @@ function bindToOwner(database: Database, key: SessionKey): void {
 }
 
 function list(database: Database, filter: SessionFilter): Awaited<ReturnType<SessionStore['list']>> {
-  const after = filter.after === undefined ? undefined : positionOf(filter.after)
-  const conditions: string[] = ['s.live = 1', 's.tenant = ?']
-  const values: (string | number)[] = [filter.tenant]
-  const require = (condition: string, ...bound: (string | number)[]): void => {
-    conditions.push(condition)
-    values.push(...bound)
-  }
-  if (filter.owner !== undefined) require('s.owner = ?', toColumn(filter.owner))
-  if (filter.agent !== undefined) require('s.agent = ?', toColumn(filter.agent))
-  if (filter.runStatus !== undefined) require('s.runStatus = ?', runStatusCode(filter.runStatus))
-  if (after !== undefined) require('(s.updatedAt, s.session) < (?, ?)', ...after)
-  const sql = `SELECT s.*, d.body AS details FROM sessions s JOIN details d ON d.session = s.number
-    WHERE ${conditions.join(' AND ')} ORDER BY s.updatedAt DESC, s.session DESC LIMIT ?`
   return snapshot(database, () => {
-    const rows = readAll<Listed>(database, sql, ...values, filter.limit + 1)
-    const page = rows.slice(0, filter.limit)
-    const last = rows.length > filter.limit ? page.at(-1) : undefined
+    const { rows, ...next } = listRows(database, filter)
     return {
-      sessions: page.map((row) =>
+      sessions: rows.map((row) =>
         sessionOf(row, JSON.parse(row.details) as Details, findContext(database, row.number)),
       ),
-      ...(last === undefined ? {} : { next: cursorOf(last) }),
+      ...next,
     }
   })
-}
-
-/** Cursors say where the previous page ended, so they stay valid whatever is added or removed. */
-const cursorOf = ({ updatedAt, session }: SessionRow): string =>
-  Buffer.from(`${updatedAt}:${session}`).toString('base64url')
-
-function positionOf(cursor: string): [updatedAt: number, session: string] {
-  const [, updatedAt, session] = /^(\d{1,15}):(.+)$/su.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
-  if (updatedAt === undefined || session === undefined)
-    throw new TooltrailError('invalid_query', 'the cursor is not one that a list of sessions gave out')
-  return [Number(updatedAt), session]
 }
 
 function writeDetails(database: Database, row: SessionRow, details: Details): void {

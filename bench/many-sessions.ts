@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openDatabase, transaction, write } from '../functions/adapters/sqlite/database.ts'
+import { runStatusCode } from '../functions/adapters/sqlite/log/codes.ts'
+import { createSqliteSessionJanitor } from '../functions/adapters/sqlite/log/session-janitor.ts'
+import { createSqliteSessionStore } from '../functions/adapters/sqlite/log/session-store.ts'
+import { createSystemClock } from '../functions/adapters/memory/system-clock.ts'
+import { NO_TOTALS } from '../functions/domain/session.ts'
+import { encodeTotals } from '../functions/adapters/sqlite/log/session-rows.ts'
+import { printTable, quantile, timed } from './report.ts'
+
+/**
+ * What pages of lists, sweeps and new sessions take on SQLite beside 10,000, 100,000 and a million sessions, half of them of one
+ * tenant: nothing of it may depend on their number. Rows are written as the store has them; sessions have no messages.
+ */
+const SIZES = [10_000, 100_000, 1_000_000]
+const OF_AN_OWNER = 100
+/** One in so many has a run that has failed, is due, or has expired. */
+const RARE = 5_000
+const TENANTS = 1_000
+const PAGE = 50
+const TIMES = 200
+
+const MADE = `INSERT INTO sessions (number, tenant, session, agent, owner, createdAt, updatedAt, totals, run, runStatus, due, expiresAt)
+  WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < ?1)
+  SELECT n, iif(n % 2, 'crowded', 'tenant-' || (n % ?2)), 'session-' || n, iif(n % 3, 'helper', 'other'), 'owner-' || (n / ?3),
+    n, n, ?4, 'run-' || n, iif(n % ?5 = 7, ?6, ?7), iif(n % ?5 = 11, n, NULL), iif(n % ?5 = 13, n, NULL) FROM counted`
+
+async function measure(size: number): Promise<(string | number)[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-many-'))
+  const database = openDatabase(join(folder, 'tooltrail.db'))
+  transaction(database, () => {
+    const codes = [runStatusCode('failed'), runStatusCode('completed')]
+    write(database, MADE, size, TENANTS, OF_AN_OWNER, encodeTotals(NO_TOTALS), RARE, ...codes)
+    write(database, `INSERT INTO details (session, body) SELECT number, '{"metadata":{}}' FROM sessions`)
+  })
+  const sessions = createSqliteSessionStore({ database, clock: createSystemClock() })
+  const janitor = createSqliteSessionJanitor({ database })
+  const page = (filter: object) => () => sessions.list({ tenant: 'crowded', limit: PAGE, ...filter })
+  let made = 0
+  const works = [
+    page({}),
+    page({ after: Buffer.from(`${size / 2}:session-1`).toString('base64url') }),
+    page({ owner: `owner-${size / 2 / OF_AN_OWNER}` }),
+    page({ agent: 'other' }),
+    page({ runStatus: 'failed' }),
+    page({ agent: 'other', runStatus: 'failed' }),
+    page({ owner: `owner-${size / 2 / OF_AN_OWNER}`, agent: 'other', runStatus: 'completed' }),
+    () => janitor.due(size, 100),
+    () => janitor.expired(size, 100),
+    () => sessions.create({ tenant: 'crowded', session: `new-${made++}`, agent: 'helper', metadata: {} }),
+  ]
+  const cells: number[] = []
+  for (const work of works) {
+    const times: number[] = []
+    for (let time = 0; time < TIMES; time++) times.push(await timed(work))
+    cells.push(quantile(times, 0.5))
+  }
+  database.close()
+  rmSync(folder, { recursive: true })
+  return [String(size), ...cells]
+}
+
+const rows: (string | number)[][] = []
+for (const size of SIZES) rows.push(await measure(size))
+printTable(
+  'Pages and sweeps beside many sessions, SQLite, milliseconds (p50)',
+  [
+    ...['sessions', 'a page', 'from the middle', 'of an owner', 'of an agent', 'of a state', 'of an agent in a state'],
+    ...['of an owner and agent in a state', 'due', 'expired', 'a new session'],
+  ],
+  rows,
+)
