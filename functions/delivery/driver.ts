@@ -1,3 +1,4 @@
+import { inTime } from '../domain/in-time.ts'
 import { runOfDelivery } from '../domain/delivery.ts'
 import type { Delivery, DeliveryKey } from '../domain/delivery.ts'
 import { isTerminal, type RunEvent } from '../domain/events.ts'
@@ -56,7 +57,8 @@ export interface DeliveryDriver {
 }
 
 /** Delivers what runs owe to channels: those of this process's runs with their events, others when they are due. */
-export function createDeliveryDriver(dependencies: DriverDependencies): DeliveryDriver {
+export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver {
+  const dependencies = inTime(given)
   const { outbox, channels, clock, logger } = dependencies
   const underWay = new Map<string, { readonly key: DeliveryKey; readonly done: Promise<void>; again: boolean }>()
   let stopping = new AbortController()

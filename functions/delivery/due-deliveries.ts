@@ -1,3 +1,4 @@
+import { inTime } from '../domain/in-time.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Outbox } from '../ports/outbox.ts'
@@ -21,7 +22,8 @@ interface Dependencies {
  * postponed behind those that got none. Ends at `deadline` (milliseconds since 1970); the next sweep finds what is left. Returns how
  * many of them had got a hint before that nobody has followed.
  */
-export async function hintDueDeliveries(dependencies: Dependencies, deadline = Infinity): Promise<number> {
+export async function hintDueDeliveries(ports: Dependencies, deadline = Infinity): Promise<number> {
+  const dependencies = inTime(ports)
   const { outbox, clock } = dependencies
   const seen = new Set<string>()
   let late = 0

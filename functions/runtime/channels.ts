@@ -1,6 +1,7 @@
 import { CALLBACK } from '../channels/callbacks/state.ts'
 import type { WebhookDependencies } from '../channels/webhooks/door.ts'
 import type { RunChannel } from '../delivery/channel.ts'
+import { inTime } from '../domain/in-time.ts'
 import type { Door } from '../ports/door.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import type { CallbackDependencies } from '../channels/callbacks/channel.ts'
@@ -19,7 +20,8 @@ export function openChannels(dependencies: Dependencies): ReadonlyMap<string, Ru
   return new Map([[CALLBACK, late('end', () => openCallbacks(dependencies))]])
 }
 
-async function openCallbacks({ reader, channels, secrets, ...ports }: Dependencies): Promise<RunChannel> {
+async function openCallbacks(dependencies: Dependencies): Promise<RunChannel> {
+  const { reader, channels, secrets, ...ports } = inTime(dependencies)
   const { createCallbackChannel } = await import('../channels/callbacks/channel.ts')
   const { callbackBody } = await import('../http/v1/resources/callback-body.ts')
   return createCallbackChannel({

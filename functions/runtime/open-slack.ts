@@ -3,6 +3,7 @@ import type { ChannelDependencies } from '../channels/slack/replying/channel.ts'
 import type { SlackSettings } from '../channels/slack/settings.ts'
 import type { Channel } from '../delivery/channel.ts'
 import type { Agent } from '../domain/agent.ts'
+import { inTime } from '../domain/in-time.ts'
 import type { Door } from '../ports/door.ts'
 import type { OutputStore } from '../ports/output-store.ts'
 import type { MessageFeedback } from '../ports/message-feedback.ts'
@@ -47,7 +48,8 @@ export interface Slack {
 }
 
 /** Slack over the program's ports. It is loaded when something comes from Slack or goes there: most processes never do. */
-export function openSlack(options: SlackOptions, ports: Ports): Slack {
+export function openSlack(options: SlackOptions, given: Ports): Slack {
+  const ports = inTime(given)
   const { settings, apiUrl, allowedHosts, streamSeconds, secrets } = options
   const secret = async (name: string): Promise<string | undefined> => (await secrets())(name)
   const service = Promise.withResolvers<AgentService>()

@@ -32,6 +32,11 @@ export const DELIVERY_MUTANTS = [
   ]),
   ...inFile('functions/delivery/due-deliveries.ts', [
     ['a hint leaves no mark', '{ owner: null, hinted: true, due', '{ owner: null, due'],
+    [
+      'a sweep waits for a store that does not come back',
+      'const dependencies = inTime(ports)',
+      'const dependencies = ports',
+    ],
   ]),
   ...inFile('functions/adapters/sqlite/log/outbox.ts', [
     ['a change asks for no mark', 'AND id = ? AND mark = ?', 'AND id = ? AND mark <> ?'],

@@ -96,7 +96,15 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
   {
     mutants: DELIVERY_MUTANTS,
     suites: [
-      vitest('deliveries', 'test/delivery', 'test/channels/callbacks.test.ts', 'test/channels/slack/feedback.test.ts'),
+      vitest(
+        'deliveries',
+        ...[
+          'test/delivery',
+          'test/agent/in-time',
+          'test/channels/callbacks.test.ts',
+          'test/channels/slack/feedback.test.ts',
+        ],
+      ),
       vitest('outbox', 'test/adapters/sqlite/contracts.test.ts', '--testNamePattern=outbox|feedback'),
     ],
   },
@@ -105,7 +113,13 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
   {
     mutants: COST_MUTANTS,
     suites: [
-      vitest('costs', 'test/adapters/sqlite/deletion-steps', 'test/adapters/dynamodb/keys', 'test/agent/following'),
+      vitest(
+        'costs',
+        'test/adapters/sqlite/deletion-steps',
+        'test/adapters/sqlite/session-list',
+        'test/adapters/dynamodb/keys',
+        'test/agent/following',
+      ),
       {
         name: 'costs on DynamoDB',
         command: [...engine, ...COSTS.map((name) => `test/adapters/dynamodb/${name}.engine`)],

@@ -75,7 +75,7 @@ export const SERVING_MUTANTS = [
       'one === undefined',
     ],
   ]),
-  ...inFile(`${SERVING}/in-time.ts`, [
+  ...inFile('functions/domain/in-time.ts', [
     [
       'a store that does not come back is waited for',
       'result instanceof Promise ? limited(String(name), result) : result',

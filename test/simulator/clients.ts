@@ -74,13 +74,14 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
   }
 
   async function submit(watch: Watch, operation: Of<'submit'>): Promise<void> {
-    const { input, onBusy, here, server, retries } = operation
+    const { input, onBusy, here, server, retries, owes } = operation
     const before = watch.accepted.map(({ runId }) => runId)
     const submission = {
       parts: [{ type: 'text', text: JSON.stringify(input) } as const],
       clientTools: [{ name: 'local', description: 'local', parameters: {} }],
       onBusy,
       idempotency: { keyHash: input.name, bodyHash: input.name },
+      ...(owes === undefined ? {} : { delivery: { kind: owes, target: {} } }),
     }
     const send = async (program: Program) =>
       program.service.submit(await program.session(watch.key), submission, { here })

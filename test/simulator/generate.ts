@@ -1,6 +1,7 @@
 import type { Consolidation } from '../../functions/domain/agent.ts'
 import { createDice } from './dice.ts'
 import type { Dice } from './dice.ts'
+import { deliveryFaults, faultOf, indexFaults } from './generate-faults.ts'
 import type { CallKind, Fault, Input, Operation, Script, ScriptSession } from './script.ts'
 
 /** Most of what happens begins within so many milliseconds. */
@@ -28,6 +29,8 @@ export function generate(seed: string): Script {
   const faults = Array.from({ length: isCalm ? 0 : 1 + dice.below('faults', 12) }, () => faultOf(dice, horizon))
   if (dice.chance('sleeps', 0.06))
     faults.push([{ at: Math.round(horizon * dice.next('sleep at')), type: 'sleep', milliseconds: 2 * 86_400_000 }])
+  const delivers = dice.chance('delivers', 0.3)
+  if (delivers && !isCalm) faults.push(...deliveryFaults(dice, horizon))
   const functions = dice.chance('functions', 0.2)
   if (functions && !isCalm) faults.push(...indexFaults(dice, horizon))
   return {
@@ -36,7 +39,10 @@ export function generate(seed: string): Script {
     functions,
     sessions,
     ...(consolidates ? { consolidation: consolidationOf(dice) } : {}),
-    operations: operations.toSorted((left, right) => left.at - right.at),
+    ...(delivers ? { delivers } : {}),
+    operations: (delivers ? operations.map((one) => owing(dice, one)) : operations).toSorted(
+      (left, right) => left.at - right.at,
+    ),
     faults: faults.flat().toSorted((left, right) => left.at - right.at),
     quietAt: horizon * 1.5,
   }
@@ -172,114 +178,8 @@ function withTeam(dice: Dice, input: Input, depth: number): Input {
   return { ...input, rounds: [called([]), ...rounds], team: goesOn ? withTeam(dice, member, depth - 1) : member }
 }
 
-const CALLS = [
-  'log.appendRound',
-  'log.append',
-  'log.endRun',
-  'log.pause',
-  'log.repair',
-  'log.beginApproved',
-  'log.steer',
-  'log.completeCall',
-  'lease.start',
-  'lease.take',
-  'lease.claim',
-  'lease.look',
-  'lease.heartbeat',
-  'lease.release',
-  'reader.',
-  'sessions.read',
-  'inbox.enqueue',
-  'inbox.resolve',
-  'inbox.cancel',
-  'deletion.',
-  'janitor.',
-  'outputs.put',
-  'outputs.removeAll',
-  'queue.send',
-] as const
-/** What brings on the end of a process. */
-const STRIKES = [
-  'tool',
-  'tool',
-  'tool',
-  'log.',
-  'log.appendRound',
-  'log.completeCall',
-  'log.beginApproved',
-  'log.endRun',
-  'lease.take',
-  'lease.claim',
-  'lease.heartbeat',
-  'inbox.',
-  'deletion.',
-  'outputs.put',
-] as const
-/** What makes whoever does it die each time. */
-const POISONS = ['tool', 'log.appendRound', 'reader.messages', 'sessions.read'] as const
-
-function faultOf(dice: Dice, horizon: number): readonly Fault[] {
-  const at = Math.round(horizon * dice.next('fault at'))
-  const server = dice.below('fault server', 3)
-  const short = Math.round(20_000 * dice.next('short'))
-  const long = Math.round(120_000 * dice.next('long') ** 2)
-  const kind = dice.below('fault', 24)
-  if (kind < 8) return requestFault(dice, at, short)
-  if (kind < 9) {
-    const call = dice.pick('outage', ['', 'lease.', 'log.', 'reader.', 'queue.', 'inbox.'])
-    return [{ at, type: 'outage', call, milliseconds: long }]
-  }
-  if (kind < 12) {
-    const hurt = dice.pick('strike', ['kill', 'kill', 'stop'] as const)
-    const how = dice.chance('strike restarts', 0.2) ? 'restart' : hurt
-    const call = dice.pick('strikes', STRIKES)
-    const after = dice.pick('strike after', [0, 0, 3, 15, 500])
-    const milliseconds = hurt === 'kill' ? short : long
-    return [{ at, type: 'strike', call, how, after, milliseconds, leavesRequests: dice.chance('leaves', 0.5) }]
-  }
-  if (dice.chance('poison', 0.03)) {
-    const call = dice.pick('poisons', POISONS)
-    return [{ at, type: 'poison', session: dice.below('poisoned', 12), call, milliseconds: short }]
-  }
-  if (kind < 13) return [{ at, type: 'kill', server, milliseconds: short, leavesRequests: dice.chance('leaves', 0.5) }]
-  if (kind < 15) return [{ at, type: 'stop', server, milliseconds: long }]
-  if (kind < 16) return [{ at, type: 'restart', server, milliseconds: short }]
-  if (kind < 17) return [{ at, type: 'clock', server, milliseconds: Math.round(8_000 * (dice.next('clock') - 0.5)) }]
-  if (kind < 18)
-    return [{ at, type: 'hint', how: dice.pick('hint', ['lost', 'doubled', 'late'] as const), milliseconds: long }]
-  if (kind < 21) return modelFault(dice, at, long)
-  const how = dice.pick('tool', ['throws', 'hangs', 'deaf', 'slow'] as const)
-  return [{ at, type: 'tool', how, milliseconds: long }]
-}
-
-function requestFault(dice: Dice, at: number, milliseconds: number): readonly Fault[] {
-  const call = dice.pick('call', CALLS)
-  const how = dice.pick('how', ['refused', 'unknown', 'late', 'slow', 'silent', 'lost'] as const)
-  return [{ at, type: 'request', call, how, milliseconds }]
-}
-
-/** What happens to requests that keep an index in step with the log. */
-function indexFaults(dice: Dice, horizon: number): (readonly Fault[])[] {
-  return Array.from({ length: dice.below('index faults', 4) }, (): readonly Fault[] => {
-    const call = dice.pick('index call', ['index.write', 'index.write', 'index.write', 'outputs.read', 'index.search'])
-    const how = dice.pick('index how', ['refused', 'unknown', 'late', 'slow', 'silent', 'lost'] as const)
-    const at = Math.round(horizon * dice.next('index at'))
-    return [{ at, type: 'request', call, how, milliseconds: Math.round(30_000 * dice.next('index late')) }]
-  })
-}
-
-function modelFault(dice: Dice, at: number, milliseconds: number): readonly Fault[] {
-  const how = dice.pick('model', [
-    'fails',
-    'fails',
-    'refuses',
-    'breaks off',
-    'silent',
-    'empty',
-    'slow',
-    'deaf',
-    'unopened',
-    'cut off',
-  ] as const)
-  return [{ at, type: 'model', how, milliseconds }]
-}
+/** Most inputs owe something. */
+const owing = (dice: Dice, operation: Operation): Operation =>
+  operation.type === 'submit' && dice.chance('owes', 0.8)
+    ? { ...operation, owes: dice.pick('owed', ['callback', 'reply'] as const) }
+    : operation

@@ -8,6 +8,8 @@ const MOST_TRIES = 4
 /** A queue that all processes share, as SQS is: a hint goes to one of those that take them, and comes again when it fails. */
 export interface Hints {
   queueOf(process: Process): RunQueue
+  /** Sends a hint that nobody gets before so many milliseconds are over. */
+  later(hint: Hint, milliseconds: number): Promise<void>
 }
 
 export function createHints(harness: Harness): Hints {
@@ -33,6 +35,7 @@ export function createHints(harness: Harness): Hints {
   }
 
   return {
+    later: async (hint, milliseconds) => deliver(hint, milliseconds, 0),
     queueOf: (process) => ({
       async send(hint) {
         const fault = harness.takeFault('hint')

@@ -4,6 +4,9 @@ import '../../functions/agent/following/run-end.ts'
 import type { AgentService, CallResolution } from '../../functions/agent/intake/agent-service.ts'
 import { serveHint } from '../../functions/agent/serving/serve-hint.ts'
 import type { SessionWorker } from '../../functions/agent/serving/session-worker.ts'
+import type { Channel } from '../../functions/delivery/channel.ts'
+import type { DriverDependencies } from '../../functions/delivery/driver.ts'
+import { hintDueDeliveries, startDueDeliveries } from '../../functions/delivery/due-deliveries.ts'
 import { startSweeper, sweep } from '../../functions/agent/serving/sweeper.ts'
 import type { Agent, Policies } from '../../functions/domain/agent.ts'
 import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
@@ -56,8 +59,18 @@ export interface Program {
 export function createProgram(
   ports: ProgramPorts,
   tools: Tools,
-  observe: (key: SessionKey, event: RunEvent) => void,
-  consolidation: Policies['consolidation'] = DEFAULT_POLICIES.consolidation,
+  {
+    observe,
+    consolidation = DEFAULT_POLICIES.consolidation,
+    channels,
+    hintLater,
+  }: {
+    readonly observe: (key: SessionKey, event: RunEvent) => void
+    readonly consolidation?: Policies['consolidation'] | undefined
+    /** Left out: no run owes anything. */
+    readonly channels?: ReadonlyMap<string, Channel> | undefined
+    readonly hintLater?: DriverDependencies['hintLater']
+  },
 ): Program {
   const agent: Agent = {
     name: 'default',
@@ -69,10 +82,19 @@ export function createProgram(
   const names = ['default', 'lead', 'hand', 'finger']
   const team = names.map((name, depth): Agent => ({ ...agent, name, members: names.slice(depth + 1, depth + 2) }))
   const agents = new Map(team.map((one) => [one.name, one]))
-  const { service, worker, deliveries } = createCore(ports, { agents, tools, observe })
-  const serve = (hint: Hint): Promise<void> => serveHint({ ...ports, worker }, hint, ports.clock.now() + DELETION_MS)
+  const { service, worker, deliveries } = createCore(ports, {
+    agents,
+    tools,
+    observe,
+    ...(channels === undefined ? {} : { channels, deliver: hintLater === undefined ? {} : { hintLater } }),
+  })
+  const serve = async (hint: Hint): Promise<void> => {
+    if (channels !== undefined) await deliveries.serve(hint)
+    await serveHint({ ...ports, worker }, hint, ports.clock.now() + DELETION_MS)
+  }
   let consumer: ReturnType<RunQueue['consume']> | undefined
   let sweeper: ReturnType<typeof startSweeper> | undefined
+  let due: ReturnType<typeof startDueDeliveries> | undefined
   return {
     service,
     worker,
@@ -92,14 +114,20 @@ export function createProgram(
       await invoke(loop, context, hops, work)
     },
     serve,
-    sweep: (milliseconds) => sweep(ports, ports.clock.now() + milliseconds),
+    async sweep(milliseconds) {
+      const begun = ports.clock.now()
+      if (channels !== undefined) await hintDueDeliveries(ports, begun + milliseconds / 2)
+      await sweep(ports, begun + milliseconds)
+    },
     start() {
       consumer = ports.queue.consume(serve)
       sweeper = startSweeper(ports, SWEEP_MS)
+      if (channels !== undefined) due = startDueDeliveries(ports, SWEEP_MS)
     },
     async stop() {
-      await Promise.all([sweeper?.stop(), worker.stop()])
+      await Promise.all([sweeper?.stop(), due?.stop(), worker.stop()])
       await consumer?.stop()
+      await deliveries.handOver()
     },
   }
 }

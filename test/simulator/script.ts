@@ -11,6 +11,8 @@ export type Operation = { readonly at: number; readonly session: number; readonl
       readonly retries: number
       /** Sent once more so long after its acknowledgement, as by a proxy that lost it. */
       readonly again?: number
+      /** Where what comes of it is told: to a receiver that knows ids, or in a thread. */
+      readonly owes?: 'callback' | 'reply'
     }
   | { readonly type: 'continue'; readonly here: boolean }
   | {
@@ -65,7 +67,7 @@ export type Fault = { readonly at: number } & (
   | { readonly type: 'stop'; readonly server: number; readonly milliseconds: number }
   | {
       readonly type: 'strike'
-      /** The first such request, or the first `tool`, brings it on for its sender. */
+      /** The first such request, or the first `tool` or `receiver`, brings it on for its sender. */
       readonly call: string
       readonly how: 'kill' | 'stop' | 'restart'
       /** So long after the request has arrived; what it came to is told some milliseconds after that. */
@@ -84,6 +86,7 @@ export type Fault = { readonly at: number } & (
   | { readonly type: 'hint'; readonly how: 'lost' | 'doubled' | 'late'; readonly milliseconds: number }
   | { readonly type: 'model'; readonly how: ModelFault; readonly milliseconds: number }
   | { readonly type: 'tool'; readonly how: ToolFault; readonly milliseconds: number }
+  | { readonly type: 'receiver'; readonly how: ReceiverFault; readonly milliseconds: number }
 )
 
 /**
@@ -101,6 +104,8 @@ export type ModelFault =
   | 'cut off'
   | 'slow'
   | 'unopened'
+/** `busy`: it says so, and did nothing. `silent`: it did what it was asked, and does not say so. `lost`: neither. */
+export type ReceiverFault = 'busy' | 'silent' | 'lost' | 'late'
 export type ToolFault = 'throws' | 'hangs' | 'deaf' | 'slow'
 
 /** All that a simulation is made of; the same script gives the same simulation. */
@@ -112,6 +117,8 @@ export interface Script {
   readonly sessions: readonly ScriptSession[]
   /** When conversations are summarised; left out: never in so short ones. */
   readonly consolidation?: Consolidation
+  /** Whether runs owe something to the world outside. */
+  readonly delivers?: boolean
   readonly operations: readonly Operation[]
   readonly faults: readonly Fault[]
   /** From here on nothing goes wrong any more, in milliseconds from the beginning. */

@@ -3,6 +3,7 @@ import type { ModelRequest } from '../../functions/domain/model-request.ts'
 import type { SessionKey } from '../../functions/domain/session.ts'
 import type { Logger } from '../../functions/ports/logger.ts'
 import { checkConversation } from './conversation.ts'
+import type { Deliveries } from './deliveries.ts'
 import { createHints } from './hints.ts'
 import type { SimulatedIndex } from './simulated-index.ts'
 import type { Hints } from './hints.ts'
@@ -48,6 +49,7 @@ interface Parts {
   readonly effects: Effects
   readonly sessions: Sessions
   readonly index: SimulatedIndex
+  readonly deliveries: Deliveries
   readonly begun: Begun
   readonly plant: (ports: ProgramPorts) => ProgramPorts
 }
@@ -60,7 +62,7 @@ export function createServers(parts: Parts): Servers {
   const { harness } = parts
   const hints = createHints(harness)
   let boots = 0
-  const instances = createInstances(harness, (process) => createProgramOf(parts, process, hints.queueOf(process)))
+  const instances = createInstances(harness, (process) => createProgramOf(parts, process, hints))
   const isFunction = harness.script.functions === true
   const all = Array.from({ length: isFunction ? 0 : harness.script.servers }, (_, number): Server => {
     return { process: createProcess(`s${number + 1}`), program: undefined }
@@ -71,7 +73,7 @@ export function createServers(parts: Parts): Servers {
     const process = createProcess(`${name}.${++boots}`)
     process.skew = server.process.skew
     server.process = process
-    const program = createProgramOf(parts, process, hints.queueOf(process))
+    const program = createProgramOf(parts, process, hints)
     harness.timeline.after(0, process, () => {
       harness.note(`${process.name} starts`)
       program.start()
@@ -188,12 +190,8 @@ function afflictInstance(instances: Instances, fault: Extract<Fault, { readonly 
 
 type Strike = Extract<Fault, { type: 'strike' }>
 
-function createProgramOf(
-  parts: Parts,
-  process: Process,
-  queue: ReturnType<ReturnType<typeof createHints>['queueOf']>,
-): Program {
-  const { harness, store, outputs, effects, sessions, index } = parts
+function createProgramOf(parts: Parts, process: Process, hints: Hints): Program {
+  const { harness, store, outputs, effects, sessions, index, deliveries } = parts
   const clock = {
     now: () => processNow(process),
     sleep: (milliseconds: number, signal?: AbortSignal) => pause(process, milliseconds, signal),
@@ -202,6 +200,7 @@ function createProgramOf(
   const over = <Port extends object>(name: string, port: Port): Port =>
     throughNetwork(harness, process, name, port, async (sender, call, args, outcome) => {
       await sessions.observe(sender, call, args, outcome)
+      deliveries.observe(call, args, outcome)
       if ('value' in outcome) index.observe(call, sessionIn(args))
     })
   const { names: _, ...objects } = outputs
@@ -209,6 +208,7 @@ function createProgramOf(
     // After days idempotency keys are forgotten, and what was repeated is said twice.
     if (harness.timeline.slept() === 0) checkConversation(sessions, request)
   }
+  const queue = hints.queueOf(process)
   const sent = over('queue', { send: queue.send })
   const ports = {
     sessions: over('sessions', raw.sessions),
@@ -234,7 +234,13 @@ function createProgramOf(
   }
   const tools = createTools(harness, process, effects, parts.begun)
   const observe = (key: SessionKey, event: RunEvent): void => sessions.noteEvent(key, event)
-  return createProgram(parts.plant(ports), tools, observe, harness.script.consolidation)
+  const { consolidation, delivers, functions } = harness.script
+  return createProgram(parts.plant(ports), tools, {
+    observe,
+    consolidation,
+    ...(delivers === true ? { channels: deliveries.channelsOf(process, ports) } : {}),
+    ...(functions === true ? { hintLater: hints.later } : {}),
+  })
 }
 
 const createLogger = (harness: Harness, process: Process): Logger => ({

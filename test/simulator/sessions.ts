@@ -113,7 +113,7 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
     async observe(sender, call, args, outcome) {
       const watch = byName.get(sessionIn(args))
       const method = call.slice(call.indexOf('.') + 1)
-      if (watch === undefined || READS.includes(method)) return
+      if (watch === undefined || READS.includes(method) || call.startsWith('outbox.')) return
       noteRead(watch, call, outcome)
       const before = watch.seen
       watch.seen = await snapshot(ports, watch.key)

@@ -1,5 +1,6 @@
 import { Violation } from '../contracts/schedules/harness.ts'
 import { createClients } from './clients.ts'
+import { createDeliveries } from './deliveries.ts'
 import type { Effects } from './model.ts'
 import { checkIndex } from './check-index.ts'
 import { checkRest, unrest } from './rest.ts'
@@ -71,7 +72,8 @@ export async function simulate(
       }
     }
     const index = store.index ?? createStreamedIndex({ harness, store, outputs, sessions })
-    const servers = createServers({ harness, store, outputs, effects, sessions, index, begun, plant })
+    const deliveries = createDeliveries(harness, sessions)
+    const servers = createServers({ harness, store, outputs, effects, sessions, index, deliveries, begun, plant })
     const clients = createClients(harness, servers, sessions)
     servers.start()
     for (const operation of script.operations)
@@ -83,17 +85,21 @@ export async function simulate(
       harness.elapsed() > script.quietAt &&
       clients.open() === 0 &&
       index.isCaughtUp() &&
+      deliveries.owed() === undefined &&
       sessions.all.every((watch) => unrest(watch, harness.timeline.now()) === undefined)
     while (!isOver()) {
       if (!(await harness.timeline.step(Infinity))) break
       steps++
       await sessions.checkEvents()
-      checkTime(harness, sessions, index.isCaughtUp() ? `${clients.open()} open requests` : 'the index')
+      checkTime(harness, sessions, () =>
+        index.isCaughtUp() ? `${clients.open()} open requests, owed: ${deliveries.owed()}` : 'the index',
+      )
       checkFairness(harness, sessions)
       const failure = harness.failure()
       if (failure !== undefined) throw failure
     }
     await checkRest({ ports, outputs, effects, sessions, slept: harness.timeline.slept() > 0 })
+    await deliveries.check(ports)
     await checkIndex(index, sessions, outputs)
     return { violation: undefined, steps, trace: harness.trace, digest: harness.digest() }
   } catch (error) {
@@ -131,7 +137,7 @@ function takeoversOf({ runs, messages }: Watch['seen']): number {
 }
 
 /** Cancels take effect, and everything comes to rest, in their time. */
-function checkTime(harness: Harness, { all }: Sessions, others: string): void {
+function checkTime(harness: Harness, { all }: Sessions, others: () => string): void {
   const { faults, quietAt, functions = false } = harness.script
   const sweep = functions ? 2 * SWEEPS_MS : 0
   const now = harness.elapsed()
@@ -146,7 +152,7 @@ function checkTime(harness: Harness, { all }: Sessions, others: string): void {
   const taken = isPoisoned ? all.map(({ seen }) => takeoversOf(seen)).reduce((one, other) => one + other, 0) : 0
   if (now <= quietAt + REST_MS + taken) return
   const restless = all.map((watch) => unrest(watch, harness.timeline.now())).filter((why) => why !== undefined)
-  throw new Violation('everything comes to rest', restless.length > 0 ? restless.join(', ') : others)
+  throw new Violation('everything comes to rest', restless.length > 0 ? restless.join(', ') : others())
 }
 
 /** What must hold when a tool begins, before it has any effect. */

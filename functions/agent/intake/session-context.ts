@@ -19,7 +19,7 @@ import { declaredTools, instructed } from '../loop/model-request.ts'
 import type { LoopDependencies } from '../loop/run-state.ts'
 import { withDelegation } from '../loop/open-thread.ts'
 import { afterSummary, summarise, SummaryFailed } from '../loop/summarise.ts'
-import { limitTime } from '../time-limit.ts'
+import { limitTime } from '../../domain/time-limit.ts'
 import { agentOf } from './accept-run.ts'
 import type { NextRequest, Submission } from './agent-service.ts'
 

@@ -11,7 +11,7 @@ import type { OutputStore } from '../../ports/output-store.ts'
 import type { RunLease } from '../../ports/run-lease.ts'
 import type { RunLog } from '../../ports/run-log.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
-import { raceAbort, withinTime } from '../time-limit.ts'
+import { raceAbort, withinTime } from '../../domain/time-limit.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 
 /** Milliseconds that a store has for one attempt, body included. It is asked again after that. */

@@ -8,7 +8,7 @@ import type { Session } from '../../domain/session.ts'
 import { MOST_TIMES } from '../../ports/tool.ts'
 import type { Tool, ToolContext, ToolOutput } from '../../ports/tool.ts'
 import { readableOutput } from '../readable-output.ts'
-import { limitTime, raceAbort, withinTime } from '../time-limit.ts'
+import { limitTime, raceAbort, withinTime } from '../../domain/time-limit.ts'
 import type { HeldStore } from './held-store.ts'
 import type { LoopDependencies } from './run-state.ts'
 

@@ -1,10 +1,11 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { inTime } from '../../../functions/agent/serving/in-time.ts'
-import { sweep } from '../../../functions/agent/serving/sweeper.ts'
-import { serveHint } from '../../../functions/agent/serving/serve-hint.ts'
-import { openHarness } from '../harness.ts'
-import type { Harness } from '../harness.ts'
-import type { Ports } from '../../../functions/runtime/program.ts'
+import { inTime } from '../../functions/domain/in-time.ts'
+import { sweep } from '../../functions/agent/serving/sweeper.ts'
+import { hintDueDeliveries } from '../../functions/delivery/due-deliveries.ts'
+import { serveHint } from '../../functions/agent/serving/serve-hint.ts'
+import { openHarness } from './harness.ts'
+import type { Harness } from './harness.ts'
+import type { Ports } from '../../functions/runtime/program.ts'
 
 let harness: Harness | undefined
 afterEach(async () => {
@@ -20,6 +21,7 @@ const stalled = (ports: Ports): Ports => ({
   janitor: { ...ports.janitor, due: never, postpone: never },
   deletion: { ...ports.deletion, state: never, tombstone: never },
   inbox: { ...ports.inbox, enqueue: never, cancel: never },
+  outbox: { ...ports.outbox, due: never },
 })
 
 test('who asks a store that does not come back is told so: a sweep, a hint, a caller', async () => {
@@ -28,6 +30,7 @@ test('who asks a store that does not come back is told so: a sweep, a hint, a ca
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const asked = Promise.allSettled([
     sweep(ports),
+    hintDueDeliveries(ports),
     serveHint({ ...ports, worker }, key, Infinity),
     service.submit(session, { parts: [{ type: 'text', text: 'hi' }], clientTools: [] }, { here: true }),
     service.cancel(key, 'a run'),

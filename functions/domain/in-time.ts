@@ -1,9 +1,12 @@
-import { TooltrailError } from '../../domain/errors.ts'
-import { TimedOut, withinTime } from '../time-limit.ts'
+import { TooltrailError } from './errors.ts'
+import { TimedOut, withinTime } from './time-limit.ts'
 
 /** Milliseconds that a store or the queue has for one operation, with what its adapter repeats. */
 const OPERATION_MS = 30_000
-const LIMITED = ['sessions', 'inbox', 'lease', 'log', 'imports', 'reader', 'janitor', 'deletion', 'outputs', 'queue']
+const LIMITED = [
+  ...['sessions', 'inbox', 'lease', 'log', 'imports', 'reader', 'janitor', 'deletion', 'outputs', 'queue'],
+  ...['outbox', 'feedback', 'received', 'names'],
+]
 
 /**
  * The same ports, whose operations always come back: one that takes longer rejects with `storage_failed`, and nobody knows what
