@@ -1,8 +1,23 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
+
+/** As its user writes it, and may compile it. */
+const PROGRAM = `
+import { createClient } from 'tooltrail/client'
+import { ApiProblem } from 'tooltrail/client/problem'
+import type { Session } from 'tooltrail/client/types'
+
+const refuse = async () => Response.json({ status: 404, detail: 'none' }, { status: 404 })
+try {
+  const session: Session = await createClient({ url: 'http://127.0.0.1:1', fetch: refuse }).readSession('s')
+  console.log(session.id)
+} catch (error) {
+  console.log(error instanceof ApiProblem ? error.name : error)
+}
+`
 
 test(
   'npm pack gives a package that works where it is installed, and leaves the checkout as it was',
@@ -33,6 +48,18 @@ test(
           stdio: 'pipe',
         })
       expect(run('chat', '-p', 'use current_time with {"timezone": "UTC"}')).toMatch(/current_time said: /)
+      writeFileSync(join(folder, 'program.mts'), PROGRAM)
+      const compiler = [
+        '--noEmit',
+        '--strict',
+        '--module',
+        'nodenext',
+        '--lib',
+        'es2024,dom,dom.iterable',
+        'program.mts',
+      ]
+      execFileSync(process.execPath, [resolve('node_modules/typescript/bin/tsc'), ...compiler], { cwd: folder })
+      expect(execFileSync(process.execPath, ['program.mts'], { encoding: 'utf8', cwd: folder })).toBe('ApiProblem\n')
       // Another thread has indexed it.
       expect(run('search', 'timezone')).toContain('TOOL CALL: current_time(«timezone»="UTC")')
     } finally {
