@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -53,6 +53,7 @@ async function report(): Promise<void> {
     console.log(
       `${entries} entries, ${Math.round(entries / seconds)} a second; ${first.told.trim()}; again: ${again.told.trim()}`,
     )
+    console.log(`processor s of the program's threads: ${busiestThreads(program.pid).join(', ')}`)
     console.log(
       `the data folder's database takes ${(statSync(join(data, 'tooltrail.db')).size / MEGABYTE).toFixed(0)} MB`,
     )
@@ -104,6 +105,18 @@ function countIn(path: string, sql: string): number {
   } finally {
     database.close()
   }
+}
+
+/** The names and processor seconds of the threads that took most. */
+function busiestThreads(pid: number): string[] {
+  const folder = `/proc/${pid}/task`
+  const threads = readdirSync(folder).map((thread) => {
+    const [, name = '', rest = ''] = /\((.*)\) (.*)/su.exec(readFileSync(join(folder, thread, 'stat'), 'utf8')) ?? []
+    const fields = rest.split(' ')
+    return { name, seconds: (Number(fields[11]) + Number(fields[12])) / 100 }
+  })
+  const busiest = threads.toSorted((left, right) => right.seconds - left.seconds).slice(0, 4)
+  return busiest.map(({ name, seconds }) => `${name} ${seconds.toFixed(1)}`)
 }
 
 /** Seconds of processor time, and MB of memory at most, of a process that may have ended. */

@@ -1,12 +1,13 @@
 /** What a character of ASCII is. */
-const LOWER = 1
+export const LOWER = 1
 const UPPER = 2
-const DIGIT = 4
-const JOINER = 8
-const SYMBOL = 16
-const IN_WORD = LOWER | UPPER | DIGIT
+export const DIGIT = 4
+export const JOINER = 8
+export const SYMBOL = 16
+export const IN_WORD = LOWER | UPPER | DIGIT
 
-const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
+/** What each character of ASCII is. */
+export const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code)
   if (/[a-z]/.test(character)) return LOWER
   if (/[A-Z]/.test(character)) return UPPER

@@ -23,8 +23,8 @@ const CASE_BORDER = /(?<=[\p{Ll}\p{Lo}\p{N}])(?=\p{Lu}\p{Ll})|(?<=\p{Ll})(?=\p{L
  * names.
  */
 const NUMBERED = /^(\p{L}+)(\p{N}+)$|^(\p{N}+)(\p{L}+)$/u
-const SYMBOL = /[\p{Extended_Pictographic}\p{S}]|[^\s\p{L}\p{N}\p{M}\p{C}]/gu
-const EMOJI = /\p{Extended_Pictographic}|\p{So}/u
+export const SYMBOL = /[\p{Extended_Pictographic}\p{S}]|[^\s\p{L}\p{N}\p{M}\p{C}]/gu
+export const EMOJI = /\p{Extended_Pictographic}|\p{So}/u
 
 const MAX_WHOLE = 80
 /** A word longer than this (encoded data) is split into pieces of this length. */
@@ -95,7 +95,7 @@ function bigrams(text: string): string[] {
 }
 
 /** Returns the words of a run and adds its other names. */
-function readRun(run: string, extra: Set<string>): string[] {
+export function readRun(run: string, extra: Set<string>): string[] {
   const pieces = run.split(JOINERS)
   const words = pieces.flatMap((piece) => pieceWords(piece))
   for (const piece of pieces) addInner(piece, extra)

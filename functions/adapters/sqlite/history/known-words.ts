@@ -13,6 +13,8 @@ export interface SomeWords {
 
 /** Words that the tables have: all of a session, and of its owner and its tenant those that came up lately. */
 export interface KnownWords {
+  /** What was added under these numbers, to the session or to its owner and tenant, is there as long as the numbers are the same. */
+  readonly numbers: { readonly session: number; readonly owner: number }
   readonly session: Set<string>
   readonly owner: SomeWords | undefined
   readonly tenant: SomeWords
@@ -27,15 +29,23 @@ export function createKnownWords(database: Database) {
   const sessions: WordSets = new Map()
   const owners = createLatest()
   const tenants = createLatest()
+  const numbers = new Map<string, number>()
+  let last = 0
+  const numberOf = (name: string): number => {
+    const number = numbers.get(name) ?? ++last
+    numbers.set(name, number)
+    return number
+  }
   return {
     /** Runs `work`, which adds words of the tenant to its tables and to the sets of its sessions. */
     adding(tenant: number, work: (of: (rows: SessionRows) => KnownWords) => void): void {
       if (left.get(tenant) !== lastWord(database, tenant))
-        for (const one of [left, sessions, owners, tenants]) one.clear()
-      if (sizeOf(sessions) > REMEMBERED) sessions.clear()
+        for (const one of [left, sessions, owners, tenants, numbers]) one.clear()
+      if (sizeOf(sessions) > REMEMBERED) for (const one of [sessions, numbers]) one.clear()
       for (const one of [owners, tenants]) one.age()
       left.delete(tenant)
       work((rows) => ({
+        numbers: { session: numberOf(`s ${rows.session} ${rows.owner}`), owner: numberOf(`o ${tenant} ${rows.owner}`) },
         session: setOf(sessions, rows.session, () => sessionWords(database, rows.session)),
         owner: rows.owner === undefined ? undefined : owners.of(rows.owner),
         tenant: tenants.of(tenant),

@@ -6,8 +6,8 @@ import { putSlice } from './slices.ts'
 import type { HistoryTables } from './tables.ts'
 
 /** Messages, and characters of their documents, that one transaction takes: it holds up the process for some milliseconds. */
-const MESSAGES_AT_ONCE = 64
-const CHARS_AT_ONCE = 64_000
+const MESSAGES_AT_ONCE = 128
+const CHARS_AT_ONCE = 128_000
 /** Documents of one message, some KB each, that one transaction takes. */
 const DOCUMENTS_AT_ONCE = 8
 
@@ -69,6 +69,7 @@ async function mergeThese(dependencies: MergeDependencies, numbers: readonly num
       if (await storeSlices(dependencies, marked)) changed.push(number)
       continue
     }
+    for (const document of documents) dependencies.tables.prepare(document)
     batch.push({ row, documents })
     chars += documents.reduce((sum, { text }) => sum + text.length, 0)
     if (batch.length >= MESSAGES_AT_ONCE || chars >= CHARS_AT_ONCE) await storeBatch()
@@ -100,6 +101,7 @@ async function storeSlices(dependencies: MergeDependencies, marked: MarkedDocume
   const { database, closed } = dependencies
   let [start, documents, more] = [0, marked.first, marked.rest !== undefined]
   while (!closed.aborted) {
+    for (const document of documents) dependencies.tables.prepare(document)
     const slice = { documents, start, last: !more }
     const outcome = await inTurn(dependencies, (tables) =>
       tables.put((puts) => putSlice(database, puts, marked, slice)),

@@ -1,6 +1,7 @@
 import type { HistoryDocument } from '../../../domain/history.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import { documentTokens } from '../../../search/document-tokens.ts'
+import type { DocumentWords } from '../../../search/document-words.ts'
+import type { Run } from '../../../search/known-runs.ts'
 import { messagePrint } from '../../../search/cursor.ts'
 import { readAll, readOne, statement, write, type Database } from '../database.ts'
 import {
@@ -12,6 +13,7 @@ import {
   sessionRows,
   type SessionRows,
 } from './audiences.ts'
+import { createPreparedWords, type WordsOf } from './prepared-words.ts'
 import { scopeTokens } from './scope.ts'
 import { createVocabularyWriter, type VocabularyWriter } from './vocabulary-writer.ts'
 
@@ -22,6 +24,8 @@ const WORDS_A_DOCUMENT = 3
 
 /** The full-text tables, written inside the caller's transactions. */
 export interface HistoryTables {
+  /** Reads the words of a document that will be put, which takes as long as writing them: a transaction need not wait for it. */
+  prepare(document: HistoryDocument): void
   /** Runs `work`, which puts documents; what they share with each other is written once, at its end. */
   put<Result>(work: (batch: HistoryBatch) => Result): Result
   /**
@@ -57,9 +61,11 @@ interface Part {
 /** Writes the full-text tables. */
 export function createHistoryTables(database: Database): HistoryTables {
   const vocabulary = createVocabularyWriter(database)
+  const words = createPreparedWords()
   return {
+    prepare: words.prepare,
     put(work) {
-      const batch = createBatch(database, vocabulary)
+      const batch = createBatch(database, vocabulary, words.of)
       const result = work(batch)
       batch.end()
       return result
@@ -73,16 +79,20 @@ export function createHistoryTables(database: Database): HistoryTables {
 interface Gathered {
   readonly rows: SessionRows
   documents: number
-  words: Set<string>
+  runs: Run[]
 }
 
-function createBatch(database: Database, vocabulary: VocabularyWriter): HistoryBatch & { end(): void } {
+function createBatch(
+  database: Database,
+  vocabulary: VocabularyWriter,
+  wordsOf: WordsOf,
+): HistoryBatch & { end(): void } {
   const sessions = new Map<string, Gathered>()
   const gather = (document: HistoryDocument): Gathered => {
     const name = JSON.stringify([document.tenant, document.session])
     const known = sessions.get(name)
     if (known !== undefined) return known
-    const made = { rows: sessionRows(database, document), documents: 0, words: new Set<string>() }
+    const made = { rows: sessionRows(database, document), documents: 0, runs: [] }
     sessions.set(name, made)
     return made
   }
@@ -95,7 +105,8 @@ function createBatch(database: Database, vocabulary: VocabularyWriter): HistoryB
     reserveDocuments(database, gather(document).rows.tenant, count)
   const replaceSome: HistoryBatch['replaceSome'] = (key, messageId, documents, part) => {
     const [document] = documents
-    if (document !== undefined) return putSome(database, gather(document), { key, messageId, documents }, part)
+    if (document !== undefined)
+      return putSome({ database, wordsOf, gathered: gather(document) }, { key, messageId, documents }, part)
     // Most messages without documents never had any: what is gathered of others goes on.
     if (!isIndexed(database, key, messageId)) return
     // We must know whether anything of its session is left.
@@ -107,7 +118,7 @@ function createBatch(database: Database, vocabulary: VocabularyWriter): HistoryB
     reserve,
     replaceSome,
     replace(key, messageId, documents) {
-      if (rescope(database, key, messageId, documents)) return
+      if (rescope({ database, wordsOf }, key, messageId, documents)) return
       const [document] = documents
       const first = document === undefined ? 0 : reserve(document, documents.length)
       replaceSome(key, messageId, documents, { first, start: 0, last: true })
@@ -140,7 +151,7 @@ function removeSome(
  * Returns false, and changes nothing, for all others.
  */
 function rescope(
-  database: Database,
+  { database, wordsOf }: { readonly database: Database; readonly wordsOf: WordsOf },
   key: SessionKey,
   messageId: string,
   documents: readonly HistoryDocument[],
@@ -157,7 +168,7 @@ function rescope(
   for (const [place, document] of documents.entries()) {
     const rowId = stored[place]?.id ?? 0
     write(database, 'DELETE FROM historyWords WHERE rowid = ?', rowId)
-    insertWords(database, rowId, document)
+    insertWords(database, rowId, document, wordsOf(document))
   }
   return true
 }
@@ -168,13 +179,18 @@ interface Put {
   readonly documents: readonly HistoryDocument[]
 }
 
+interface Putting {
+  readonly database: Database
+  readonly wordsOf: WordsOf
+  readonly gathered: Gathered
+}
+
 function putSome(
-  database: Database,
-  gathered: Gathered,
+  { database, wordsOf, gathered }: Putting,
   { key, messageId, documents }: Put,
   { first, start, last }: Part,
 ): void {
-  const { rows, words } = gathered
+  const { rows, runs } = gathered
   const known = findMessage(database, rows, key, messageId)
   const limit = last ? ALL : documents.length
   if (known !== undefined) gathered.documents -= removeDocuments(database, known, { below: first, limit })
@@ -182,7 +198,12 @@ function putSome(
   if (document === undefined) return
   const id = known ?? insertMessage(database, rows, document)
   if (known !== undefined && last) updateMessage(database, known, document)
-  for (const [place, one] of documents.entries()) insertDocument(database, id, first + start + place, one, words)
+  for (const [place, one] of documents.entries()) {
+    const words = wordsOf(one)
+    insertDocument(database, id, first + start + place, one)
+    insertWords(database, first + start + place, one, words)
+    for (const run of words.runs) runs.push(run)
+  }
   gathered.documents += documents.length
 }
 
@@ -235,36 +256,25 @@ function updateMessage(database: Database, id: number, { owner, status, call }: 
   )
 }
 
-/** Adds the document's words to `words`. */
-function insertDocument(
-  database: Database,
-  message: number,
-  id: number,
-  document: HistoryDocument,
-  words: Set<string>,
-): void {
+function insertDocument(database: Database, message: number, id: number, document: HistoryDocument): void {
   write(
     database,
     'INSERT INTO historyDocuments (id, message, part, role, time, text) VALUES (?, ?, ?, ?, ?, ?)',
     ...[id, message, document.part, document.role, document.time, document.text],
   )
-  for (const list of insertWords(database, id, document)) for (const word of list) words.add(word)
 }
 
-/** Returns the document's words. */
-function insertWords(database: Database, id: number, document: HistoryDocument): readonly (readonly string[])[] {
-  const { tool, call, body, extra } = documentTokens(document)
+function insertWords(
+  database: Database,
+  id: number,
+  document: HistoryDocument,
+  { tool, call, body, extra }: DocumentWords,
+): void {
   write(
     database,
     'INSERT INTO historyWords (rowid, tool, call, body, extra, scope) VALUES (?, ?, ?, ?, ?, ?)',
-    id,
-    tool.join(' '),
-    call.join(' '),
-    body.join(' '),
-    extra.join(' '),
-    scopeTokens(document).join(' '),
+    ...[id, tool, call, body, extra, scopeTokens(document).join(' ')],
   )
-  return [tool, call, body, extra]
 }
 
 /** Removes the oldest documents of a message, of those with ids below; returns how many. */

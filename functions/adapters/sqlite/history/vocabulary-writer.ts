@@ -1,15 +1,9 @@
+import type { Run } from '../../../search/known-runs.ts'
 import { readOne, write, type Database } from '../database.ts'
 import { audiencesOf, reserveWords, type Audience, type SessionRows } from './audiences.ts'
 import { createKnownWords, type KnownWords, type SomeWords } from './known-words.ts'
 import { quote } from './scope.ts'
 import { addSessionWords, hasSessionWords, takeSessionWords } from './session-words.ts'
-
-/** Letters of the words that are known: shorter ones are no pieces worth finding, longer ones are data. */
-const SHORTEST = 3
-const LONGEST = 64
-const WORD = /^[\p{L}\p{N}\p{M}]+$/u
-
-const isKnowable = (word: string): boolean => word.length >= SHORTEST && word.length <= LONGEST && WORD.test(word)
 
 /** Keeps the words of each session, of its owner and of its tenant, in the transactions that change their documents. */
 export interface VocabularyWriter {
@@ -21,7 +15,7 @@ export interface VocabularyWriter {
 
 export interface SessionWords {
   readonly rows: SessionRows
-  readonly words: Iterable<string>
+  readonly runs: readonly Run[]
 }
 
 /** Words that an owner and a tenant may not have yet. */
@@ -60,34 +54,37 @@ export function createVocabularyWriter(database: Database): VocabularyWriter {
 }
 
 /** Returns whether any of the words may be new to the session, its owner or its tenant. */
-function addToSession(database: Database, { rows, words }: SessionWords, known: KnownWords, fresh: Fresh): boolean {
-  const { session, owner, tenant } = known
-  const isKnown = (word: string): boolean =>
-    session.has(word) && tenant.has(word) && (owner === undefined || owner.has(word))
-  const missing = compact(Array.from(words).filter((word) => !isKnown(word) && isKnowable(word)))
-  addSessionWords(
-    database,
-    rows.session,
-    missing.filter((word) => !session.has(word)),
-  )
+function addToSession(database: Database, { rows, runs }: SessionWords, known: KnownWords, fresh: Fresh): boolean {
+  const { session, owner, tenant, numbers } = known
   const ofOwner = rows.owner === undefined ? undefined : (fresh.owners.get(rows.owner) ?? new Set())
   if (rows.owner !== undefined && ofOwner !== undefined) fresh.owners.set(rows.owner, ofOwner)
-  for (const word of missing) {
-    session.add(word)
-    note(word, tenant, fresh.tenant)
-    if (owner !== undefined && ofOwner !== undefined) note(word, owner, ofOwner)
+  const added: string[] = []
+  let changed = false
+  for (const run of runs) {
+    if (run.knownToSession === numbers.session) continue
+    run.knownToSession = numbers.session
+    for (const word of run.knowable) {
+      const before = session.size
+      if (session.add(word).size > before) added.push(word)
+    }
+    if (run.knownToOwner === numbers.owner) continue
+    run.knownToOwner = numbers.owner
+    for (const word of run.knowable) {
+      const isNew = note(word, tenant, fresh.tenant)
+      changed = (owner !== undefined && ofOwner !== undefined && note(word, owner, ofOwner)) || isNew || changed
+    }
   }
-  return missing.length > 0
+  addSessionWords(database, rows.session, added)
+  return changed || added.length > 0
 }
 
-function note(word: string, known: SomeWords, fresh: Set<string>): void {
-  if (known.has(word)) return
+/** Returns whether it may be new. */
+function note(word: string, known: SomeWords, fresh: Set<string>): boolean {
+  if (known.has(word)) return false
   known.add(word)
   fresh.add(word)
+  return true
 }
-
-/** The same words, as pieces of nothing else: those of a text keep all of it in memory. */
-const compact = (words: readonly string[]): string[] => (words.length === 0 ? [] : words.join(' ').split(' '))
 
 /** New words get ids from `first` on. Each table is written in order and in one statement, and no word is read back. */
 function addFresh(

@@ -1,0 +1,14 @@
+import type { HistoryDocument } from '../../../domain/history.ts'
+import { createDocumentReader, type DocumentReader, type DocumentWords } from '../../../search/document-words.ts'
+
+export type WordsOf = DocumentReader['read']
+
+/** The words of documents, read before they are asked for or then. */
+export function createPreparedWords(): { prepare(document: HistoryDocument): void; readonly of: WordsOf } {
+  const reader = createDocumentReader()
+  const prepared = new WeakMap<HistoryDocument, DocumentWords>()
+  return {
+    prepare: (document) => void prepared.set(document, reader.read(document)),
+    of: (document) => prepared.get(document) ?? reader.read(document),
+  }
+}

@@ -1,0 +1,148 @@
+import { DIGIT, LOWER } from './ascii-runs.ts'
+import { MAX_WORD, readRun } from './tokens.ts'
+
+/** A run of letters and digits, with what is known of it wherever it stands. */
+export interface Run {
+  readonly text: string
+  /** Its words, joined by spaces. */
+  readonly words: string
+  /** Other names for its place. */
+  readonly extra: readonly string[]
+  /** Those of its words and names that a vocabulary takes. */
+  readonly knowable: readonly string[]
+  /** Vocabularies that have all of these: a session's, and that of its owner and tenant, by numbers of their own. */
+  knownToSession: number
+  knownToOwner: number
+}
+
+/** A text and its bytes. */
+export interface Source {
+  readonly text: string
+  readonly bytes: Buffer
+}
+
+/** Where a run stands, and what its characters are. */
+interface Place {
+  readonly start: number
+  readonly end: number
+  readonly hash: number
+  readonly kinds: number
+}
+
+/** Letters of the words that are known: shorter ones are no pieces worth finding, longer ones are data. */
+const SHORTEST = 3
+const LONGEST = 64
+const WORD = /^[\p{L}\p{N}\p{M}]+$/u
+
+const isKnowable = (word: string): boolean => word.length >= SHORTEST && word.length <= LONGEST && WORD.test(word)
+
+/** Runs that are remembered: a power of two. With their strings they take some 20 MB of memory. */
+const PLACES = 131_072
+/** Places at which a run may stand: looking for one takes no longer, whatever a text holds. */
+const NEAR = 4
+/** Longer ones hardly come again. */
+const LONGEST_REMEMBERED = 80
+/** A place is half a line of the processor's cache: hash, length, the document that had it last, and its first bytes. */
+const CELL = 8
+const BYTES_BEFORE = 12
+const BYTES_IN_CELL = 20
+
+/** Characters from which on a piece of a string keeps all of it in memory. */
+const SLICED = 13
+
+const NONE: readonly string[] = []
+
+/** What a run says. */
+export function runOf(text: string): Run {
+  const extra = new Set<string>()
+  const words = readRun(text, extra)
+  const knowable = [...words, ...extra].filter(isKnowable)
+  return made(text, words.join(' '), extra.size === 0 ? NONE : [...extra], compact(knowable))
+}
+
+/** The same words, as pieces of nothing else: those of a text keep all of it in memory. */
+const compact = (words: readonly string[]): readonly string[] =>
+  words.length === 0 ? NONE : words.join(' ').split(' ')
+
+/** What a run that is one word says. */
+const wordOf = (text: string): Run =>
+  made(text, text, NONE, text.length >= SHORTEST && text.length <= LONGEST ? [text] : NONE)
+
+const made = (text: string, words: string, extra: readonly string[], knowable: readonly string[]): Run => ({
+  text,
+  words,
+  extra,
+  knowable,
+  knownToSession: 0,
+  knownToOwner: 0,
+})
+
+/** Whether a run is one word as it stands. */
+const isPlain = (kinds: number, length: number): boolean => (kinds === LOWER || kinds === DIGIT) && length <= MAX_WORD
+
+export type KnownRuns = ReturnType<typeof createKnownRuns>
+
+/**
+ * Remembers the runs of ASCII that came up lately. They are found by the bytes that they are made of, without a string for
+ * each: most runs of a text have come up before.
+ */
+export function createKnownRuns() {
+  const runs: (Run | undefined)[] = Array.from({ length: PLACES })
+  const cells = new Int32Array(PLACES * CELL)
+  const bytes = new Uint8Array(cells.buffer)
+  let document = 0
+  let replaced = 0
+
+  const stands = (place: number, from: Buffer, start: number, length: number): boolean => {
+    const first = place * CELL * 4 + BYTES_BEFORE
+    if (length <= BYTES_IN_CELL) {
+      for (let at = 0; at < length; at++) if (bytes[first + at] !== from[start + at]) return false
+      return true
+    }
+    const text = runs[place]?.text ?? ''
+    for (let at = 0; at < length; at++) if (text.charCodeAt(at) !== from[start + at]) return false
+    return true
+  }
+
+  const remember = (place: number, run: Run, hash: number): void => {
+    const cell = place * CELL
+    runs[place] = run
+    cells[cell] = hash
+    cells[cell + 1] = run.text.length
+    cells[cell + 2] = document
+    const first = cell * 4 + BYTES_BEFORE
+    for (let at = 0; at < Math.min(BYTES_IN_CELL, run.text.length); at++) bytes[first + at] = run.text.charCodeAt(at)
+  }
+
+  return {
+    /** Another document begins. */
+    begin(): void {
+      document = (document + 1) | 0
+    },
+    /** The run that stands there in a text and its bytes, of such characters; undefined for a plain one that the document had before. */
+    find({ text: source, bytes: from }: Source, { start, end, hash, kinds }: Place): Run | undefined {
+      const length = end - start
+      const plain = isPlain(kinds, length)
+      let place = (hash + (replaced % NEAR)) & (PLACES - 1)
+      for (let near = 0; near < NEAR; near++) {
+        const candidate = (hash + near) & (PLACES - 1)
+        const cell = candidate * CELL
+        if (cells[cell + 1] === 0) {
+          place = candidate
+          break
+        }
+        if (cells[cell] !== hash || cells[cell + 1] !== length || !stands(candidate, from, start, length)) continue
+        if (plain && cells[cell + 2] === document) return undefined
+        cells[cell + 2] = document
+        return runs[candidate]
+      }
+      const text = length < SLICED ? source.slice(start, end) : from.toString('latin1', start, end)
+      const run = plain ? wordOf(text) : runOf(text)
+      if (length <= LONGEST_REMEMBERED) {
+        replaced++
+        remember(place, run, hash)
+      }
+      return run
+    },
+  }
+}
