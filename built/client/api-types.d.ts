@@ -136,7 +136,7 @@ export type ChatCompletionRequest = {
     readonly user?: string | null;
     readonly metadata?: {
         readonly [name: string]: string;
-    } | null;
+    };
     readonly n?: 1;
     readonly logprobs?: false;
     readonly stop?: null;
@@ -217,7 +217,7 @@ export type ConversationRequest = {
     })[] | null;
     readonly metadata?: {
         readonly [name: string]: string;
-    } | null;
+    };
 };
 /** What has been deleted of a session so far. */
 export type Deletion = {
@@ -526,7 +526,7 @@ export type ResponseRequest = {
     })[] | null;
     readonly metadata?: {
         readonly [name: string]: string;
-    } | null;
+    };
     readonly user?: string | null;
     readonly safety_identifier?: string | null;
     readonly prompt?: null;

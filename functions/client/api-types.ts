@@ -136,7 +136,7 @@ export type ChatCompletionRequest = {
     }
   })[] | null
   readonly user?: string | null
-  readonly metadata?: { readonly [name: string]: string } | null
+  readonly metadata?: { readonly [name: string]: string }
   readonly n?: 1
   readonly logprobs?: false
   readonly stop?: null
@@ -214,7 +214,7 @@ export type Conversation = {
 
 export type ConversationRequest = {
   readonly items?: readonly ({ readonly [name: string]: Json })[] | null
-  readonly metadata?: { readonly [name: string]: string } | null
+  readonly metadata?: { readonly [name: string]: string }
 }
 
 /** What has been deleted of a session so far. */
@@ -518,7 +518,7 @@ export type ResponseRequest = {
     readonly parameters?: { readonly [name: string]: Json }
     readonly strict?: boolean | null
   })[] | null
-  readonly metadata?: { readonly [name: string]: string } | null
+  readonly metadata?: { readonly [name: string]: string }
   readonly user?: string | null
   readonly safety_identifier?: string | null
   readonly prompt?: null

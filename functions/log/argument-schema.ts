@@ -6,6 +6,8 @@ const DEEPEST = 32
 const MOST_REFERENCES = 100
 /** Characters of a regular expression. */
 const LONGEST_PATTERN = 500
+/** `\p{…}` in all patterns: each is a list of thousands of ranges, and takes 30 µs to read. */
+const MOST_CLASSES = 16
 /** Schemas that one value is checked against, with references followed: ten that each name the next twice make a thousand. */
 const MOST_APPLIED = 500
 
@@ -67,12 +69,14 @@ function collect(root: JsonObject): Node[] {
     if (typeof value !== 'object' || value === null) return
     if (++nodes > MOST_NODES) throw new Fault([], `must have at most ${MOST_NODES} objects and lists`)
     if (path.length > DEEPEST) throw new Fault(path, `is nested more than ${DEEPEST} deep`)
-    if (Array.isArray(value)) for (const [index, item] of value.entries()) visit(item as Json, [...path, index])
-    else {
+    if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) if (typeof item === 'object') visit(item as Json, [...path, index])
+    } else {
       found.push({ value: value as JsonObject, path })
       for (const [key, item] of Object.entries(value))
         // A property may be called `const`.
-        if (!VALUES.has(key) || path.at(-1) === 'properties') visit(item as Json, [...path, key])
+        if (typeof item === 'object' && (!VALUES.has(key) || path.at(-1) === 'properties'))
+          visit(item as Json, [...path, key])
     }
   }
   visit(root, [])
@@ -99,8 +103,13 @@ function resolveReferences(root: JsonObject, nodes: readonly Node[]): Map<JsonOb
   }
   const targets = new Map<JsonObject, JsonObject[]>()
   let references = 0
+  let classes = 0
   for (const { value, path } of nodes) {
-    checkPatterns(value, path)
+    for (const { pattern, at } of patternsOf(value, path)) {
+      classes += classesIn(pattern)
+      if (classes > MOST_CLASSES) throw new Fault(at, `has one \\p{…} too many: at most ${MOST_CLASSES} in a schema`)
+      checkPattern(pattern, at)
+    }
     for (const keyword of REFERENCES) {
       const reference = value[keyword]
       if (typeof reference !== 'string') continue
@@ -137,12 +146,21 @@ function unescaped(step: string): string {
   }
 }
 
-function checkPatterns(schema: JsonObject, path: readonly (string | number)[]): void {
-  const { pattern, patternProperties } = schema
-  if (typeof pattern === 'string') checkPattern(pattern, [...path, 'pattern'])
-  if (isObject(patternProperties))
-    for (const name of Object.keys(patternProperties)) checkPattern(name, [...path, 'patternProperties'])
+interface PlacedPattern {
+  readonly pattern: string
+  readonly at: readonly (string | number)[]
 }
+
+function patternsOf(schema: JsonObject, path: readonly (string | number)[]): PlacedPattern[] {
+  const { pattern, patternProperties } = schema
+  const names = isObject(patternProperties) ? Object.keys(patternProperties) : []
+  return [
+    ...(typeof pattern === 'string' ? [{ pattern, at: [...path, 'pattern'] }] : []),
+    ...names.map((name) => ({ pattern: name, at: [...path, 'patternProperties'] })),
+  ]
+}
+
+const classesIn = (pattern: string): number => pattern.match(/\\p/giu)?.length ?? 0
 
 function checkPattern(pattern: string, path: readonly (string | number)[]): void {
   if (pattern.length > LONGEST_PATTERN) throw new Fault(path, `must have at most ${LONGEST_PATTERN} characters`)

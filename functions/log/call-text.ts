@@ -1,4 +1,5 @@
 import type { ToolCall } from '../domain/message.ts'
+import { jsonFault } from './json-size.ts'
 
 /**
  * A string, a structural character, or a number or word, of a text that is known to be JSON. Strings are read in stretches:
@@ -16,6 +17,7 @@ export function callText(call: Pick<ToolCall, 'name' | 'arguments'>): string {
 }
 
 function isJsonObject(text: string): boolean {
+  if (jsonFault(text) !== undefined) return false
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value)

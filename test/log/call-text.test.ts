@@ -38,7 +38,7 @@ describe('call text', () => {
 
   it('reads hostile nesting without failing', () => {
     const raw = `{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`
-    expect(render(raw)).toBe(`tool(a=${raw.slice(5, -1)})`)
+    expect(render(raw)).toBe(`tool(${raw})`)
   })
 
   it('reads strings of megabytes without failing', () => {

@@ -1,3 +1,5 @@
+import { jsonFault } from '../../log/json-size.ts'
+
 /** Node has these (ES2026, "JSON.parse source text access"); the compiler's library does not yet. */
 declare global {
   interface JSON {
@@ -13,10 +15,11 @@ declare global {
 /**
  * Arguments for a provider package that takes a parsed object and serialises it again: the same JSON comes out, numbers as
  * they were written (`12345678901234567890`, `4.0`), and the same bytes every time. An empty text means no arguments. Undefined
- * if it is not a JSON object.
+ * if it is not a JSON object of a bearable size.
  */
 export function exactArguments(raw: string): object | undefined {
   if (raw.trim() === '') return {}
+  if (jsonFault(raw) !== undefined) return undefined
   try {
     const value: unknown = JSON.parse(raw, keepNumber)
     return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)

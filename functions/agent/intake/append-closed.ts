@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ClosedMessage } from '../../domain/closed-message.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { Appended, AppendOptions } from '../../domain/imported.ts'
@@ -42,6 +43,8 @@ export async function appendClosed(
     done.messages += batch.length
     done.first ??= written.firstOfStep
     done.last = written.last
+    // A store on this machine writes without waiting for anything.
+    await nextTurn()
   }
 
   let place = from

@@ -132,10 +132,7 @@ async function toolOf(
   message: ToolMessage,
   { base, rounds, calls }: { readonly base: Base; readonly rounds: OpenRounds; readonly calls: MemberCalls },
 ): Promise<ClosedToolMessage | undefined> {
-  const found = rounds.take(
-    loopOf(base),
-    ({ of, sequence }) => sequence === message.sequence && of.toolCalls[sequence]?.id === message.toolCallId,
-  )
+  const found = rounds.take(loopOf(base), message.toolCallId, message.sequence)
   if (found === undefined) return undefined
   const named = calls.take(base, message, message.id)
   if (OPEN_STATUSES.includes(message.status))

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DEFAULT_POLICIES } from '../../domain/agent.ts'
 import type { Policies } from '../../domain/agent.ts'
 import type { ClosedAssistantMessage, ClosedMessage, MemberCall } from '../../domain/closed-message.ts'
@@ -45,6 +46,8 @@ type Touched = ReadonlyMap<number, { readonly run: Run; readonly isNew: boolean 
 
 /** An attempt fails only if somebody else has written to this session meanwhile. */
 const ATTEMPTS = 5
+/** Characters of arguments. */
+const LONG = 64 * 1024
 /** Messages read at a time, to find a call that an earlier import stored. */
 const PAGE = 50
 
@@ -92,6 +95,10 @@ export async function writeStep(
   throw new TooltrailError('session_busy', text, { retryable: true })
 }
 
+/** Whether its call has arguments that take milliseconds to read. */
+const isLong = (message: ClosedMessage): boolean =>
+  message.role === 'tool' && (message.of.toolCalls[message.sequence]?.arguments.length ?? 0) > LONG
+
 async function headerOf({ lease }: Pick<AppendDependencies, 'lease'>, session: Session): Promise<SessionHeader> {
   const header = await lease.look(keyOf(session))
   if (header?.status !== 'live') throw new TooltrailError('session_not_found', `there is no session ${session.session}`)
@@ -121,6 +128,7 @@ async function messagesOf(
       parentMessageId: message.parent && (await parentIdOf(one, message.parent)),
     })
     messages.push(stored)
+    if (isLong(message)) await nextTurn()
   }
   return messages
 }

@@ -7,6 +7,7 @@ import type { ToolMessage } from '../../domain/message.ts'
 import type { Session } from '../../domain/session.ts'
 import { MOST_TIMES } from '../../ports/tool.ts'
 import type { Tool, ToolContext, ToolOutput } from '../../ports/tool.ts'
+import { jsonFault } from '../../log/json-size.ts'
 import { readableOutput } from '../readable-output.ts'
 import { limitTime, raceAbort, withinTime } from '../../domain/time-limit.ts'
 import type { HeldStore } from './held-store.ts'
@@ -70,9 +71,10 @@ async function late(running: Promise<unknown>, { signal }: ToolContext, error: u
   return withinTime(GRACE_MS, 'the call', () => running)
 }
 
-/** The arguments' value; no text at all means no arguments. Undefined when they are not JSON: then no tool is executed. */
+/** The arguments' value; no text at all means no arguments. Undefined when they are not JSON of a bearable size: then no tool is executed. */
 export function parseArguments(raw: string): Json | undefined {
   if (raw.trim() === '') return {}
+  if (jsonFault(raw) !== undefined) return undefined
   try {
     return JSON.parse(raw) as Json
   } catch {

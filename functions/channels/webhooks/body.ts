@@ -1,13 +1,11 @@
 import type { Json } from '../../domain/json.ts'
-import { depthOf } from '../../log/json-depth.ts'
+import { jsonFault } from '../../log/json-size.ts'
 import type { Refusal } from '../../ports/door.ts'
 
 /** Bytes. API Gateway and Lambda take no more (record 15). */
 const MOST_BYTES = 4 * 1024 * 1024
 /** Bytes. Up to this size, what is too large is read to its end, so that its sender looks for the response. */
 const MOST_DISCARDED = 16 * 1024 * 1024
-/** Nested brackets; deeper JSON has no honest use and would exhaust the stack later on. */
-const MOST_DEPTH = 64
 
 /** The bytes of a request; undefined when they are too many. */
 export async function readBytes(request: Request): Promise<Buffer | undefined> {
@@ -37,7 +35,8 @@ export function readJson(bytes: Buffer, contentType: string): { readonly body: J
   }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    if (depthOf(text) > MOST_DEPTH) return malformed(`is nested more than ${MOST_DEPTH} deep`)
+    const fault = jsonFault(text)
+    if (fault !== undefined) return malformed(fault)
     return { body: JSON.parse(text) as Json }
   } catch {
     return malformed('is not JSON in UTF-8')

@@ -1,5 +1,5 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono'
-import { depthOf } from '../../log/json-depth.ts'
+import { jsonFault } from '../../log/json-size.ts'
 import { others } from '../builds.ts'
 import type { AppEnv } from '../dependencies.ts'
 import { RequestError } from './request-error.ts'
@@ -13,12 +13,10 @@ const BODY_LIMIT = 4 * 1024 * 1024
 const DISCARD_LIMIT = 16 * 1024 * 1024
 /** Bytes. To take in a larger body holds up the event loop for a moment: they come one after another, others in between. */
 const LARGE = 256 * 1024
-/** Nested brackets; deeper JSON has no honest use and would exhaust the stack later on. */
-const DEPTH_LIMIT = 64
 
 /**
  * Reads a body once, whole and bounded, whatever `Content-Length` says, and hands it on as text. Refuses bodies that are too
- * large, not UTF-8, or nested too deeply.
+ * large, not UTF-8, nested too deeply, or of too many values.
  */
 export function requestBody(): MiddlewareHandler<AppEnv> {
   let turn = Promise.resolve()
@@ -30,7 +28,8 @@ export function requestBody(): MiddlewareHandler<AppEnv> {
     if (body === null) return next()
     const bytes = await readBounded(body)
     if (bytes.length > LARGE) await (turn = turn.then(others))
-    requireShallow(decode(bytes), 'the body')
+    requireBearable(decode(bytes), 'the body')
+    if (bytes.length > LARGE) await others()
     // Bytes, because a string would set a content type of its own.
     c.req.raw = new Request(c.req.raw, { body: bytes })
     await next()
@@ -41,10 +40,10 @@ export function requestBody(): MiddlewareHandler<AppEnv> {
 export const isStreamed = (request: Pick<HonoRequest, 'path' | 'header'>): boolean =>
   request.path.endsWith('/import') && (request.header('content-type') ?? '').startsWith('application/x-ndjson')
 
-/** The JSON text of one line is bounded as a body is. */
-export function requireShallow(text: string, what: string): void {
-  if (depthOf(text) > DEPTH_LIMIT)
-    throw new RequestError(400, 'malformed_body', `${what} is nested more than ${DEPTH_LIMIT} deep`)
+/** Refuses JSON text that would hold up others, before it is parsed. The text of one line is bounded as a body is. */
+export function requireBearable(text: string, what: string): void {
+  const fault = jsonFault(text)
+  if (fault !== undefined) throw new RequestError(400, 'malformed_body', `${what} ${fault}`)
 }
 
 /** Refuses a request without a body, which would otherwise count as `{}`. */

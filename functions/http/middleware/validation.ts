@@ -1,5 +1,5 @@
 import type { Hook } from '@hono/zod-openapi'
-import type { ZodError } from 'zod'
+import type { ZodError, ZodType, output as Output } from 'zod'
 import type { AppEnv } from '../dependencies.ts'
 import { RequestError } from './request-error.ts'
 import type { InvalidField } from './request-error.ts'
@@ -29,6 +29,27 @@ export function invalidRequest(errors: readonly InvalidField[]): RequestError {
   const detail =
     first === undefined ? 'the request is not valid' : `the request is not valid: ${first.path} ${first.message}`
   return new RequestError(400, 'invalid_request', detail, { errors })
+}
+
+/**
+ * The items of a list as `item` makes them. Throws `RequestError` with the path of each wrong field, and looks no further than it
+ * names: a list of zod collects what is wrong with 50,000 items for a tenth of a second.
+ */
+export function parseItems<Item extends ZodType>(
+  place: string,
+  item: Item,
+  values: readonly unknown[],
+): Output<Item>[] {
+  const issues: Issue[] = []
+  const items = values.flatMap((value, index) => {
+    if (issues.length >= MOST_ERRORS) return []
+    const parsed = item.safeParse(value)
+    if (parsed.success) return [parsed.data]
+    issues.push(...parsed.error.issues.map((issue) => ({ ...issue, path: [index, ...issue.path] })))
+    return []
+  })
+  if (issues.length > 0) throw invalidRequest(invalidFields(place, issues))
+  return items
 }
 
 /** Issues as fields with their paths, at most 20; for a union, those of the closest branch. */

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { requireShallow } from '../middleware/request-body.ts'
+import { requireBearable } from '../middleware/request-body.ts'
 import { RequestError } from '../middleware/request-error.ts'
 
 /** Bytes. A message that is longer belongs into an output. */
@@ -89,7 +89,7 @@ function valueOf(bytes: Uint8Array, number: number): unknown {
     throw cause
   }
   if (text.trim() === '') return undefined
-  requireShallow(text, `line ${number}`)
+  requireBearable(text, `line ${number}`)
   try {
     return JSON.parse(text)
   } catch (cause) {

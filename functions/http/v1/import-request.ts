@@ -10,6 +10,7 @@ import type { MessageImport } from '../../log/import/message-import.ts'
 import { createNativeImport } from '../../log/import/native.ts'
 import { createOpenAiImport } from '../../log/import/openai.ts'
 import type { AppEnv, RouteDependencies } from '../dependencies.ts'
+import { others } from '../builds.ts'
 import { isStreamed } from '../middleware/request-body.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import { invalidRequest } from '../middleware/validation.ts'
@@ -19,6 +20,9 @@ import type { ImportSchema, importQuery, newImport } from './schemas/transfer.ts
 type Query = z.output<typeof importQuery>
 type Body = z.output<typeof newImport>
 type Result = z.input<typeof ImportSchema>
+
+/** Messages, after which other requests have their turn. */
+const AT_A_TIME = 500
 
 const IMPORTS: { readonly [format in Body['format']]: () => MessageImport } = {
   native: createNativeImport,
@@ -41,7 +45,12 @@ export async function importInto(
   const [inQuery] = Object.keys(query)
   if (inQuery !== undefined) throw invalidRequest([{ path: `query.${inQuery}`, message: 'goes into a body of JSON' }])
   const reader = IMPORTS[body.format]()
-  const messages = [...body.messages.flatMap((one, place) => read(reader, one, place)), ...reader.end()]
+  const messages: ClosedMessage[] = []
+  for (const [place, one] of body.messages.entries()) {
+    messages.push(...read(reader, one, place))
+    if (place % AT_A_TIME === 0) await others()
+  }
+  messages.push(...reader.end())
   const options = optionsOf(c, body, async () => `${c.req.path}\n${await c.req.text()}`)
   return resultOf(body, await dependencies.service.importMessages(session, messages, await options))
 }
@@ -70,6 +79,7 @@ async function* closed(reader: MessageImport, values: AsyncIterable<unknown>): A
   for await (const value of values) {
     const isSession = place === 0 && isSessionLine(value)
     yield* isSession ? [] : read(reader, value, place++)
+    if (place % AT_A_TIME === 0) await others()
   }
   yield* reader.end()
 }

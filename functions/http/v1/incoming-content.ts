@@ -7,6 +7,8 @@ import { DELEGATE_TOOL } from '../../domain/team.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { MOST_SOURCES, sourceFault } from '../../domain/source.ts'
 import type { Source } from '../../domain/source.ts'
+import { compactJson, itemsAt, propertiesAt, valueAt } from '../../log/json-spans.ts'
+import type { Span } from '../../log/json-spans.ts'
 import { isObject } from './schemas/fields.ts'
 import { contentParts } from './schemas/input.ts'
 import type { toolResults } from './schemas/input.ts'
@@ -106,7 +108,7 @@ export function callResolutions(body: z.output<typeof toolResults>, text: string
       id === undefined || message === undefined ? (id ?? message) : `${id} (${message})`,
     ),
   )
-  const exact = JSON.parse(text, keepNumbers) as { results: { output?: Json }[] }
+  const outputs = outputsIn(text)
   return body.results.map((result, index) => {
     const call = callName(result, index)
     if ('error' in result) return { ...call, error: result.error }
@@ -114,8 +116,20 @@ export function callResolutions(body: z.output<typeof toolResults>, text: string
     const { output } = result
     const path = `body.results[${index}].output`
     const sources = incomingSources(`body.results[${index}].sources`, result.sources)
-    return { ...call, output: outputParts(path, output, exact.results[index]?.output), ...definedFields({ sources }) }
+    return {
+      ...call,
+      output: outputParts(path, output, () => compactJson(text, outputs[index] ?? NOTHING)),
+      ...definedFields({ sources }),
+    }
   })
+}
+
+const NOTHING: Span = { from: 0, to: 0 }
+
+/** Where the outputs of a body stand in its text. A reviver of numbers takes 0.1 s for what this finds in 10 ms. */
+function outputsIn(text: string): readonly (Span | undefined)[] {
+  const results = propertiesAt(text, valueAt(text, 0)).get('results') ?? NOTHING
+  return itemsAt(text, results).map((result) => propertiesAt(text, result).get('output'))
 }
 
 /** Sources of a tool result; refused with the place of each that is none. Fields beside a source's own are left out. */
@@ -135,9 +149,10 @@ function incomingSources(path: string, value: Json | undefined): Source[] | unde
   return (list as readonly Source[]).map(({ title, url, text, id }) => ({ title, ...definedFields({ url, text, id }) }))
 }
 
-function outputParts(path: string, output: Json, exact: Json | undefined): IncomingPart[] {
+/** `exact`: its JSON, `12345678901234567890` and `1.0` as they came in. */
+function outputParts(path: string, output: Json, exact: () => string): IncomingPart[] {
   if (typeof output === 'string') return [{ type: 'text', text: output }]
-  if (!looksLikeParts(output)) return [{ type: 'text', text: JSON.stringify(exact) }]
+  if (!looksLikeParts(output)) return [{ type: 'text', text: exact() }]
   const parsed = contentParts.safeParse(output)
   if (!parsed.success) throw invalidRequest(invalidFields(path, parsed.error.issues))
   return parsed.data.map(incomingPart)
@@ -158,13 +173,3 @@ function incomingPart(part: ContentPart): IncomingPart {
     data: Buffer.from(part.data, 'base64'),
   }
 }
-
-/** `12345678901234567890` and `1.0` are written as they came in. */
-function keepNumbers(_key: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== 'number' || context?.source === undefined || context.source === JSON.stringify(value))
-    return value
-  return rawJson(context.source)
-}
-
-/** Node has it; TypeScript's types do not yet. */
-const rawJson = (JSON as typeof JSON & { rawJSON(text: string): unknown }).rawJSON

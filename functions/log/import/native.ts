@@ -129,11 +129,7 @@ export function createNativeImport(): MessageImport {
       const parent = calls.parentOf({ ...place, parentMessageId: one.parent_message_id })
       const own = { ...place, ...definedFields({ parent }) }
       if (one.role === 'tool') {
-        const found = rounds.take(
-          loopOf(own),
-          ({ of, sequence }) =>
-            of.toolCalls[sequence]?.id === one.tool_call_id && sequence === (one.sequence ?? sequence),
-        )
+        const found = rounds.take(loopOf(own), one.tool_call_id, one.sequence)
         if (found === undefined)
           throw new ImportRefused([
             { path: `${at}.tool_call_id`, message: `is a result of no open call: ${JSON.stringify(one.tool_call_id)}` },

@@ -6,10 +6,12 @@ import type {
 } from '../../domain/closed-message.ts'
 import { STATUS_TEXT } from '../../domain/message.ts'
 
-interface OpenRound {
-  readonly of: ClosedAssistantMessage
-  /** Places of calls that have no result yet. */
-  readonly open: Set<number>
+/** Calls of a loop that are open, in their order. They are found by name: there may be a million of them. */
+interface OpenLoop {
+  readonly open: Set<FoundCall>
+  readonly byName: Map<string, Set<FoundCall>>
+  /** No result has come yet. */
+  isUntouched: boolean
 }
 
 /** Where a result belongs. */
@@ -23,10 +25,13 @@ export interface FoundCall {
  * works for. What is still open when its loop goes on never got a result.
  */
 export interface OpenRounds {
-  /** Before this message: the calls that it leaves without a result, as `interrupted`. */
-  closedBy(message: Exclude<ClosedMessage, ClosedToolMessage>): ClosedToolMessage[]
-  /** Takes the result of the first open call of a loop that fits. Undefined: there is none. */
-  take(loop: Loop, fits: (call: FoundCall) => boolean): FoundCall | undefined
+  /**
+   * Before this message: the calls that it leaves without a result, as `interrupted`. `names`: what its calls are called in
+   * their source, where this is not their id.
+   */
+  closedBy(message: Exclude<ClosedMessage, ClosedToolMessage>, names?: readonly string[]): ClosedToolMessage[]
+  /** Takes the result of a loop's first open call of this name, and place if it is given. Undefined: there is none. */
+  take(loop: Loop, name: string, sequence?: number): FoundCall | undefined
   /** What is left open at the log's end. */
   end(): ClosedToolMessage[]
 }
@@ -41,35 +46,48 @@ export const loopOf = ({ parent, parentToolCallId }: Pick<ClosedMessage, 'parent
 /** No message read yet. */
 export function createOpenRounds(): OpenRounds {
   /** By loop: one round, or several whose messages came one after another before the first result. */
-  const loops = new Map<Loop, OpenRound[]>()
+  const loops = new Map<Loop, OpenLoop>()
   const close = (loop: Loop): ClosedToolMessage[] => {
-    const rounds = loops.get(loop) ?? []
+    const { open = [] } = loops.get(loop) ?? {}
     loops.delete(loop)
-    return rounds.flatMap(({ of, open }) => [...open].map((sequence) => interrupted(of, sequence)))
+    return [...open].map(({ of, sequence }) => interrupted(of, sequence))
   }
   const closeAll = (): ClosedToolMessage[] => [...loops.keys()].flatMap(close)
   return {
-    closedBy(message) {
+    closedBy(message, names) {
       const loop = loopOf(message)
       if (message.role === 'user') return loop === undefined ? closeAll() : close(loop)
-      const isUntouched = loops.get(loop)?.every(({ of, open }) => open.size === of.toolCalls.length) ?? false
       const hasCalls = message.toolCalls.length > 0
-      const closed = isUntouched && hasCalls ? [] : close(loop)
-      const round = { of: message, open: new Set(message.toolCalls.keys()) }
-      if (hasCalls) loops.set(loop, [...(loops.get(loop) ?? []), round])
+      const closed = loops.get(loop)?.isUntouched === true && hasCalls ? [] : close(loop)
+      if (hasCalls) loops.set(loop, opened(loops.get(loop), message, names))
       return closed
     },
-    take(loop, fits) {
-      for (const { of, open } of loops.get(loop) ?? [])
-        for (const sequence of open) {
-          if (!fits({ of, sequence })) continue
-          open.delete(sequence)
-          return { of, sequence }
-        }
+    take(loop, name, sequence) {
+      const found = loops.get(loop)
+      const named = found?.byName.get(name)
+      for (const call of named ?? []) {
+        if (found === undefined || (sequence !== undefined && call.sequence !== sequence)) continue
+        named?.delete(call)
+        found.open.delete(call)
+        found.isUntouched = false
+        return call
+      }
       return undefined
     },
     end: closeAll,
   }
+}
+
+/** The loop with the calls of one more message. */
+function opened(known: OpenLoop | undefined, of: ClosedAssistantMessage, names?: readonly string[]): OpenLoop {
+  const loop = known ?? { open: new Set(), byName: new Map<string, Set<FoundCall>>(), isUntouched: true }
+  for (const [sequence, { id }] of of.toolCalls.entries()) {
+    const call = { of, sequence }
+    const name = names?.[sequence] ?? id
+    loop.open.add(call)
+    loop.byName.set(name, (loop.byName.get(name) ?? new Set()).add(call))
+  }
+  return loop
 }
 
 function interrupted(of: ClosedAssistantMessage, sequence: number): ClosedToolMessage {

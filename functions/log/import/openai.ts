@@ -67,15 +67,13 @@ type AssistantOf = Extract<OpenAiMessage, { role: 'assistant' }>
  */
 export function createOpenAiImport(): MessageImport {
   const rounds = createOpenRounds()
-  /** The ids of the latest calls as their source had them, by the message that has them. */
-  const given = new WeakMap<ClosedAssistantMessage, readonly string[]>()
   return {
     take(value, at) {
       refuseSystem(value, at)
       const one = parse(message, value, at)
       if (one.role === 'tool') {
         const wanted = one.tool_call_id ?? ''
-        const found = rounds.take(undefined, ({ of, sequence }) => given.get(of)?.[sequence] === wanted)
+        const found = rounds.take(undefined, wanted)
         if (found === undefined)
           throw new ImportRefused([
             { path: `${at}.tool_call_id`, message: `is a result of no open call: ${JSON.stringify(wanted)}` },
@@ -93,12 +91,8 @@ export function createOpenAiImport(): MessageImport {
               ...definedFields({ user: one.name, createdAt: one.created_at, metadata: one.metadata }),
             }
           : assistantOf(one)
-      if (one.role === 'assistant' && read.role === 'assistant')
-        given.set(
-          read,
-          (one.tool_calls ?? []).map(({ id }) => id ?? ''),
-        )
-      return [...rounds.closedBy(read), read]
+      const names = one.role === 'assistant' ? one.tool_calls?.map(({ id }) => id ?? '') : undefined
+      return [...rounds.closedBy(read, names), read]
     },
     end: () => rounds.end(),
   }

@@ -1,3 +1,4 @@
+import { jsonFault } from '../../../log/json-size.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Refusal } from '../../../ports/door.ts'
 import { isSigned } from './signature.ts'
@@ -53,9 +54,10 @@ async function readBounded({ body }: Request): Promise<Buffer | undefined> {
   return Buffer.concat(chunks)
 }
 
-/** Undefined unless the text is a JSON object. */
+/** Undefined unless the text is a JSON object that takes no long time to read. */
 function parseJson(text: string): object | undefined {
   try {
+    if (jsonFault(text) !== undefined) return undefined
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
   } catch {

@@ -1,9 +1,9 @@
 import type { ClientTool } from '../../../domain/run.ts'
-import { invalidFields, invalidRequest } from '../../middleware/validation.ts'
+import { invalidRequest, parseItems } from '../../middleware/validation.ts'
 import type { ChatMessage } from '../openai/chat-schemas.ts'
 import { readChatMessages } from '../openai/chat-request.ts'
 import type { ChatInput } from '../openai/chat-request.ts'
-import { agUiMessages } from './ag-ui-schemas.ts'
+import { agUiMessage } from './ag-ui-schemas.ts'
 import type { AgUiMessage, RunAgentInput } from './ag-ui-schemas.ts'
 
 /** What an input of AG-UI says, in our words, and the decisions that it brings. */
@@ -11,9 +11,7 @@ export function readAgUiInput(body: RunAgentInput): {
   readonly input: ChatInput
   readonly decisions: ReadonlyMap<string, boolean>
 } {
-  const parsed = agUiMessages.safeParse(body.messages)
-  if (!parsed.success) throw invalidRequest(invalidFields('body.messages', parsed.error.issues))
-  const messages = parsed.data
+  const messages = parseItems('body.messages', agUiMessage, body.messages)
   const placed = messages.flatMap((message, at) =>
     chatMessages(message).map((one) => ({ message: one, at: placeOf(at) })),
   )

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { jsonObject, sessionId } from '../../v1/schemas/fields.ts'
-import { clientTool } from '../../v1/schemas/input.ts'
+import { clientTool, toolList } from '../../v1/schemas/input.ts'
 
 const text = z.object({ type: z.literal('text'), text: z.string() })
 const data = z.object({
@@ -39,7 +39,7 @@ const message = z.discriminatedUnion(
   'must have the role system, developer, user, assistant, tool, reasoning or activity',
 )
 /** Checked by the handler: generators of requests fail on a schema of this depth. */
-export const agUiMessages = z.array(message)
+export const agUiMessage = message
 export type AgUiMessage = z.output<typeof message>
 
 export const runAgentInput = z
@@ -47,16 +47,13 @@ export const runAgentInput = z
     threadId: sessionId,
     runId: z.string().min(1).max(255),
     messages: z.array(jsonObject).openapi({ description: 'Messages of AG-UI.' }),
-    tools: z
-      .array(
-        z.object({
-          name: clientTool.shape.name,
-          description: clientTool.shape.description,
-          parameters: clientTool.shape.parameters.nullish(),
-        }),
-      )
-      .max(128)
-      .default([]),
+    tools: toolList(
+      z.object({
+        name: clientTool.shape.name,
+        description: clientTool.shape.description,
+        parameters: clientTool.shape.parameters.nullish(),
+      }),
+    ).default([]),
     resume: z
       .array(
         z.object({

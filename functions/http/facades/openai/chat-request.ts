@@ -73,8 +73,8 @@ export function readChatMessages(placed: readonly PlacedMessage[]): Omit<ChatInp
 
 /** Refuses two results for one call. */
 export function refuseRepeated(results: ChatInput['results']): void {
-  const ids = results.map(({ result }) => result.toolCallId)
-  const repeated = results.find((_, index) => ids.indexOf(ids[index] ?? '') !== index)
+  const seen = new Set<string | undefined>()
+  const repeated = results.find(({ result }) => seen.size === seen.add(result.toolCallId).size)
   if (repeated !== undefined) throw refused(repeated.field, 'has a result already')
 }
 

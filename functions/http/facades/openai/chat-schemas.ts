@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
-import { clientTool } from '../../v1/schemas/input.ts'
-import { agentName, person } from '../../v1/schemas/fields.ts'
+import { clientTool, toolList } from '../../v1/schemas/input.ts'
+import { agentName, person, texts as metadata } from '../../v1/schemas/fields.ts'
 
 const text = z.object({ type: z.literal('text'), text: z.string() })
 const contentPart = z.discriminatedUnion(
@@ -81,9 +81,9 @@ export const chatCompletionRequest = z
     messages: z.array(message).min(1),
     stream: z.boolean().nullish(),
     stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
-    tools: z.array(functionTool).max(128).nullish(),
+    tools: toolList(functionTool).nullish(),
     user: person.nullish(),
-    metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+    metadata: metadata.nullish(),
     ...refused,
   })
   .openapi('ChatCompletionRequest', {

@@ -1,6 +1,7 @@
 import type { AssistantMessage, ToolMessage } from '../../../domain/message.ts'
 import { textOf } from '../../../domain/message.ts'
 import type { Run } from '../../../domain/run.ts'
+import { jsonFault } from '../../../log/json-size.ts'
 import { usageResource } from '../../v1/resources/usage.ts'
 import { roundCallId } from '../call-id.ts'
 import { noticeData } from '../run-steps.ts'
@@ -26,6 +27,7 @@ interface Options {
 
 /** Arguments as the UI shows them: what is not JSON stays the text that it is. */
 export function uiInput(text: string): unknown {
+  if (jsonFault(text) !== undefined) return text
   try {
     return JSON.parse(text) as unknown
   } catch {

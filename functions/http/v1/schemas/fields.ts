@@ -36,6 +36,20 @@ export const metadata = z
   .refine((value) => JSON.stringify(value).length <= METADATA_LIMIT, 'must have at most 16 KB of JSON')
   .openapi({ type: 'object', additionalProperties: true, example: { ticket: 'T-1' } })
 
+const MOST_TEXTS = 64
+const isTexts = (value: unknown): value is Record<string, string> =>
+  isObject(value) &&
+  Object.keys(value).length <= MOST_TEXTS &&
+  Object.entries(value).every(([name, text]) => name.length <= 64 && typeof text === 'string' && text.length <= 512)
+
+/** Metadata as OpenAI's API has it. Looked at as a whole: a record of zod tells of each of 100,000 wrong texts. */
+export const texts = z
+  .custom<Record<string, string>>(
+    isTexts,
+    `must be an object of at most ${MOST_TEXTS} strings, with names of at most 64 and values of at most 512 characters`,
+  )
+  .openapi({ type: 'object', maxProperties: MOST_TEXTS, additionalProperties: { type: 'string', maxLength: 512 } })
+
 export const sessionParams = z.object({ session: pathParam('session', sessionId) })
 export const runParams = z.object({ session: pathParam('session', sessionId), run: pathParam('run', ulid) })
 export const messageParams = z.object({ session: pathParam('session', sessionId), message: pathParam('message', ulid) })

@@ -6,6 +6,8 @@ import { jsonObject, metadata, person, ulid } from './fields.ts'
 
 const MOST_PARTS = 64
 const MOST_TOOLS = 128
+/** A run is read with its tools at each of its steps. */
+const MOST_TOOL_VALUES = 20_000
 const MOST_RESULTS = 64
 const MEDIA_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}$/
 /** An image that providers refuse would fail the run, and every later run that sends it again. */
@@ -71,16 +73,25 @@ export const clientTool = z
   })
   .openapi('ClientTool', { description: 'A tool that you execute: its calls wait for your tool result.' })
 
+/** Of client tools: each has a name of its own. */
+export const toolList = <Item extends z.ZodType>(item: Item) =>
+  z
+    .array(item)
+    .max(MOST_TOOLS)
+    .refine((tools) => valuesIn(tools) <= MOST_TOOL_VALUES, `must have at most ${MOST_TOOL_VALUES} values in all`)
+
+/** Objects, lists, strings and so on, however nested: a body is bounded. */
+const valuesIn = (value: unknown): number =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).reduce((sum: number, one) => sum + valuesIn(one), 1)
+    : 1
+
 export const newMessage = z
   .strictObject({
     content: z.union([z.string(), contentParts], 'must be a string or a list of 1–64 parts'),
     user: person.optional(),
     metadata: metadata.optional(),
-    tools: z
-      .array(clientTool)
-      .max(MOST_TOOLS)
-      .optional()
-      .openapi({ description: 'Each has a name of its own.', uniqueItems: true }),
+    tools: toolList(clientTool).optional().openapi({ description: 'Each has a name of its own.', uniqueItems: true }),
     on_busy: z.enum(['queue', 'reject', 'steer']).optional().openapi({
       description: "What to do while a run is active; left out: the agent's policy.",
     }),

@@ -2,11 +2,11 @@ import type { IncomingPart } from '../../../../agent/intake/agent-service.ts'
 import { definedFields } from '../../../../domain/defined-fields.ts'
 import type { JsonObject } from '../../../../domain/json.ts'
 import type { ClientTool } from '../../../../domain/run.ts'
-import { invalidFields, invalidRequest } from '../../../middleware/validation.ts'
+import { parseItems } from '../../../middleware/validation.ts'
 import { bytesOf, refused, refuseRepeated, textOf } from '../chat-request.ts'
 import type { ChatInput, PlacedMessage } from '../chat-request.ts'
 import type { ChatMessage } from '../chat-schemas.ts'
-import { inputItems } from './response-schemas.ts'
+import { inputItem } from './response-schemas.ts'
 import type { InputItem, ResponseRequest } from './response-schemas.ts'
 
 type UserItem = Extract<InputItem, { role: 'user' }>
@@ -57,11 +57,7 @@ export function readConversationItems(values: readonly JsonObject[]): Pick<ChatI
 const userText = (content: string): InputItem => ({ type: 'message', role: 'user', content })
 const textPart = (text: string) => ({ type: 'text' as const, text })
 
-function readItems(values: readonly JsonObject[], path: string): InputItem[] {
-  const parsed = inputItems.safeParse(values)
-  if (!parsed.success) throw invalidRequest(invalidFields(path, parsed.error.issues))
-  return parsed.data
-}
+const readItems = (values: readonly JsonObject[], path: string): InputItem[] => parseItems(path, inputItem, values)
 
 function systemText(items: readonly InputItem[]): string | undefined {
   const texts = items.flatMap((item) =>

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
-import { agentName, jsonObject, person } from '../../../v1/schemas/fields.ts'
-import { clientTool } from '../../../v1/schemas/input.ts'
+import { agentName, jsonObject, person, texts as metadata } from '../../../v1/schemas/fields.ts'
+import { clientTool, toolList } from '../../../v1/schemas/input.ts'
 
 const inputImage = z.object({
   type: z.literal('input_image'),
@@ -49,23 +49,21 @@ const message = z.discriminatedUnion(
 )
 const callId = z.string().min(1).max(2_048)
 
-/** Items that a request brings: messages, calls and their results; what a model thought is let be. */
-export const inputItems = z.array(
-  z.preprocess(
-    (item) => (typeof item === 'object' && item !== null && !('type' in item) ? { ...item, type: 'message' } : item),
-    z.discriminatedUnion(
-      'type',
-      [
-        message,
-        z.object({ type: z.literal('function_call'), call_id: callId, name: z.string(), arguments: z.string() }),
-        z.object({ type: z.literal('function_call_output'), call_id: callId, output: texts }),
-        z.object({ type: z.literal('reasoning') }),
-      ],
-      'must be of type message, function_call, function_call_output or reasoning',
-    ),
+/** An item that a request brings: a message, a call or its result; what a model thought is let be. */
+export const inputItem = z.preprocess(
+  (item) => (typeof item === 'object' && item !== null && !('type' in item) ? { ...item, type: 'message' } : item),
+  z.discriminatedUnion(
+    'type',
+    [
+      message,
+      z.object({ type: z.literal('function_call'), call_id: callId, name: z.string(), arguments: z.string() }),
+      z.object({ type: z.literal('function_call_output'), call_id: callId, output: texts }),
+      z.object({ type: z.literal('reasoning') }),
+    ],
+    'must be of type message, function_call, function_call_output or reasoning',
   ),
 )
-export type InputItem = z.output<typeof inputItems>[number]
+export type InputItem = z.output<typeof inputItem>
 
 const functionTool = z.object({
   type: z.literal('function', 'must be function'),
@@ -78,7 +76,6 @@ const functionTool = z.object({
 /** The id of a Response. */
 export const RESPONSE_ID = /^resp_([0-7][0-9A-HJKMNP-TV-Z]{25})(?:\.([1-9][0-9]{0,5}))?$/
 
-const metadata = z.record(z.string().max(64), z.string().max(512))
 /** Checked in the handler: an item may leave its type out. */
 const items = z.array(jsonObject)
 
@@ -103,7 +100,7 @@ export const responseRequest = z
     store: z.boolean().nullish(),
     stream: z.boolean().nullish(),
     background: z.boolean().nullish(),
-    tools: z.array(functionTool).max(128).nullish(),
+    tools: toolList(functionTool).nullish(),
     metadata: metadata.nullish(),
     user: person.nullish(),
     safety_identifier: person.nullish(),

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { compactJson, itemsAt, propertiesAt, valueAt } from '../../functions/log/json-spans.ts'
+import { fc } from '../generators/seeded.ts'
+
+const at = (text: string, { from, to }: { readonly from: number; readonly to: number }): string => text.slice(from, to)
+const spaces = fc.constantFrom(undefined, 1, '\t')
+
+test('a value, an item and a property stand where they are found, and are compact as JSON.stringify makes them', () => {
+  fc.assert(
+    fc.property(fc.json(), spaces, (json, space) => {
+      const value: unknown = JSON.parse(json)
+      const text = ` ${JSON.stringify({ a: [1, value, ''], 'b"\\': value }, undefined, space)}\n`
+      const whole = valueAt(text, 0)
+      expect(compactJson(text, whole)).toBe(JSON.stringify(JSON.parse(text)))
+      const properties = propertiesAt(text, whole)
+      expect([...properties.keys()]).toEqual(['a', 'b"\\'])
+      const [list, second] = [...properties.values()]
+      if (list === undefined || second === undefined) throw new Error('a property was not found')
+      expect(JSON.parse(at(text, second))).toEqual(JSON.parse(JSON.stringify(value)))
+      const items = itemsAt(text, list)
+      expect(items.map((item) => compactJson(text, item))).toEqual(['1', JSON.stringify(value), '""'])
+    }),
+  )
+})
+
+test('numbers stay as they were written, strings get the escapes of JSON.stringify, and the last of equal names counts', () => {
+  const text = '{ "a" : 1, "\\u0061" : [ 12345678901234567890 , 1.0 , "\\u00e9\\/" , true ] }'
+  const found = propertiesAt(text, valueAt(text, 0)).get('a')
+  if (found === undefined) throw new Error('a property was not found')
+  expect(compactJson(text, found)).toBe('[12345678901234567890,1.0,"é/",true]')
+})
