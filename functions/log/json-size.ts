@@ -1,5 +1,5 @@
 /** Nested brackets; deeper JSON has no honest use and would exhaust the stack later on. */
-export const MOST_DEPTH = 64
+const MOST_DEPTH = 64
 /**
  * Values of one JSON text, nested ones included. Whatever they are, to parse them takes some 50 ms, in which nothing else
  * happens; recorded conversations have a fifth of them in 4 MB.

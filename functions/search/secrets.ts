@@ -54,6 +54,9 @@ const HINTS: readonly string[] = [
   'figd_',
   'cf(?:k|ut|at)_',
   'tskey-',
+  // ids of AWS keys; passwords in addresses, of more kinds than basicauth knows
+  '(?:AKIA|ASIA)[A-Z2-7]{16}',
+  '://[^\\s/:@]{0,100}:[^\\s/@]{1,200}@',
   // our own keys
   'tt_[A-Za-z0-9_-]{43}',
 ]
@@ -82,15 +85,21 @@ export async function findEscaped(window: string): Promise<{ readonly range: Ran
   }
 }
 
+/** The long-lived and the temporary ones, in base 32. */
+const AWS_KEY_ID = /(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9])/gu
+/** Name and password together: a password alone may be a word that stands elsewhere, too. */
+const PASSWORD = /(?<=:\/\/)[^\s/:@"'<>]{0,100}:[^\s/:@"'<>]{1,200}(?=@[A-Za-z0-9[])/gu
 const OWN_KEY = /tt_[A-Za-z0-9_-]{43,128}/gu
 const KEY_BEGINS = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/gu
 const KEY_ENDS = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/u
 /** What stands between: base64 in lines, with headers. */
 const NO_KEY = /[^A-Za-z0-9+/=\s:,.()-]/u
 
-/** Secrets that no rule knows: our own keys, and the beginning of a private key whose end is not in the text. */
+/** Secrets that no rule knows: our own keys, ids of AWS keys, passwords in addresses, and the beginning of a private key whose end is not in the text. */
 function findOwn(text: string): Range[] {
-  const keys = Array.from(text.matchAll(OWN_KEY), ({ 0: key, index }): Range => [index, index + key.length])
+  const keys = [OWN_KEY, AWS_KEY_ID, PASSWORD].flatMap((pattern) =>
+    Array.from(text.matchAll(pattern), ({ 0: key, index }): Range => [index, index + key.length]),
+  )
   const begun = Array.from(text.matchAll(KEY_BEGINS), ({ 0: line, index }): Range => {
     const rest = text.slice(index + line.length, index + LONGEST_SECRET)
     const end = KEY_ENDS.exec(rest)

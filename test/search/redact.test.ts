@@ -120,6 +120,21 @@ describe('redaction', () => {
     expect(await redactSecrets(`Authorization: Bearer ${ours}\nX`)).toBe('Authorization: Bearer [redacted]\nX')
   })
 
+  it('the id of an AWS key is gone, a longer word that begins so is not', async () => {
+    const id = `${'AKIA'}${'IOSFODNN7EXAMPLE'.replace('1', '2')}`
+    expect(await redactSecrets(`as ${id}, or ${id.replace('K', 'S')}`)).toBe('as [redacted], or [redacted]')
+    for (const word of [`${id}AB`, `X${id}`, id.slice(0, -1), id.toLowerCase(), 'ASIA', 'AKIA: what is it?'])
+      expect(await redactSecrets(word)).toBe(word)
+  })
+
+  it('name and password in an address are gone, and the same words elsewhere are not', async () => {
+    const text = 'the word is word: git clone https://ada:word%21.x@example.org/word'
+    expect(await redactSecrets(text)).toBe('the word is word: git clone https://[redacted]@example.org/word')
+    expect(await redactSecrets('redis://:Pa$$word.12@[::1]:6379')).toBe('redis://[redacted]@[::1]:6379')
+    for (const plain of ['https://example.org:8080/@ada', 'mail to ada@example.org: now', 'https://ada@example.org'])
+      expect(await redactSecrets(plain)).toBe(plain)
+  })
+
   it('a private key whose end is cut off is gone, and what stands around it is not', async () => {
     const begun = `-----BEGIN RSA PRIVATE KEY-----\n${`${letters(64)}\n`.repeat(70)}`
     expect(await redactSecrets(`before\n${begun}`)).toBe('before\n[redacted]')

@@ -1,5 +1,5 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Logger } from '../../ports/logger.ts'
 
 /** The database's name within its folder. */
@@ -12,7 +12,7 @@ const BESIDE = ['-wal', '-shm', '-journal']
  * each existing one that it changed. Returns the database's path.
  */
 export function privateData(folder: string, logger: Pick<Logger, 'warn'>): string {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(resolve(folder))
   const path = join(folder, DATABASE)
   const isNew = !existsSync(path)
   keepPrivate(folder, 0o700, logger)
@@ -20,6 +20,13 @@ export function privateData(folder: string, logger: Pick<Logger, 'warn'>): strin
   if (isNew) closeSync(openSync(path, 'a', 0o600))
   for (const file of [path, ...BESIDE.map((suffix) => path + suffix)]) keepPrivate(file, 0o600, logger)
   return path
+}
+
+/** With those that it is in. `mkdirSync` itself never returns where the system lets nothing be made, such as in /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  makeFolder(dirname(folder))
+  mkdirSync(folder, { mode: 0o700 })
 }
 
 function keepPrivate(path: string, mode: number, logger: Pick<Logger, 'warn'>): void {

@@ -1,3 +1,4 @@
+import { TooltrailError } from '../../domain/errors.ts'
 import { readSettings, SettingsError } from '../config.ts'
 import { startLocal } from './start.ts'
 import { stopOnSignals } from './stop-signals.ts'
@@ -20,8 +21,21 @@ export async function runProgram(): Promise<void> {
       )
     stopOnSignals(server.close)
   } catch (error) {
-    if (!(error instanceof SettingsError)) throw error
-    process.stderr.write(`Tooltrail cannot start. ${error.message}\n`)
+    const reason = reasonOf(error)
+    if (reason === undefined) throw error
+    process.stderr.write(`Tooltrail cannot start. ${reason}\n`)
     process.exitCode = 1
   }
 }
+
+/** What the person who starts the program can do something about; undefined for a fault of ours. */
+function reasonOf(error: unknown): string | undefined {
+  if (error instanceof SettingsError) return error.message
+  const isStorage = error instanceof TooltrailError && error.code === 'storage_failed'
+  const cause: unknown = isStorage ? (error.cause ?? error) : error
+  if (!(cause instanceof Error) || !(isStorage || isOfNetwork(cause))) return undefined
+  return `The storage does not respond: ${cause.message === '' ? cause.name : cause.message}`
+}
+
+/** What was asked for at the start did not respond: those of Node name a system call, those of AWS's packages say that they timed out. */
+const isOfNetwork = (error: Error): boolean => 'syscall' in error || error.name === 'TimeoutError'
