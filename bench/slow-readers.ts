@@ -8,8 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { printTable } from './report.ts'
 
 /**
- * What clients that read nothing cost the program (`--only <case>` for one): its memory after clients that read everything, and
- * with all of them; what they hold of it, garbage left out, divided among them; and how long health takes meanwhile. Linux.
+ * What clients that read nothing cost the program (`--only <case>` for one, `--runs <n>` for more than three): its memory after
+ * clients that read everything, and by how much it grows with all of them, garbage and all; what they hold of it, garbage left
+ * out; both divided among them; and how long health takes meanwhile. The least and the most of all runs, each of a new program.
+ * Linux.
  */
 const root = join(import.meta.dirname, '..')
 const INPUT = 'An input of four megabytes. '.repeat(140_000)
@@ -158,6 +160,30 @@ const CASES: readonly Case[] = [
     },
   },
   {
+    name: 'UIMessages of a log of 24 × 4 MB',
+    clients: 200,
+    prepare: async (url) => {
+      await inputs(url, 24)
+      return '/v1/chat/s'
+    },
+  },
+  {
+    name: 'exports of a log of 24 × 4 MB',
+    clients: 200,
+    prepare: async (url) => {
+      await inputs(url, 24)
+      return '/v1/sessions/s/export'
+    },
+  },
+  {
+    name: 'searches that find 24 texts of 4 MB',
+    clients: 200,
+    prepare: async (url) => {
+      await inputs(url, 24)
+      return '/v1/search?q=megabytes&limit=50'
+    },
+  },
+  {
     name: 'downloads of a file of 3 MB',
     clients: 300,
     prepare: async (url) => {
@@ -171,7 +197,14 @@ const CASES: readonly Case[] = [
   },
 ]
 
-async function measure({ name, clients, prepare }: Case): Promise<readonly (string | number)[]> {
+interface Measured {
+  readonly before: number
+  readonly growth: number
+  readonly held: number
+  readonly health: number
+}
+
+async function measure({ clients, prepare }: Case): Promise<Measured> {
   const program = await start()
   const sockets: Socket[] = []
   try {
@@ -188,28 +221,38 @@ async function measure({ name, clients, prepare }: Case): Promise<readonly (stri
     const watching = setInterval(() => (most = Math.max(most, memory(program.pid))), 100)
     const health = await slowestHealth(program.url)
     clearInterval(watching)
-    const after = memory(program.pid)
     const held = (await program.held()) - heldBefore
-    return [
-      `${clients} unread: ${name}`,
-      before / 2 ** 20,
-      most / 2 ** 20,
-      after / 2 ** 20,
-      held / 1024 / clients,
-      health,
-    ]
+    return { before, growth: (most - before) / clients, held: held / clients, health }
   } finally {
     for (const socket of sockets) socket.destroy()
     await program.stop()
   }
 }
 
-const only = process.argv[process.argv.indexOf('--only') + 1]
-const chosen = process.argv.includes('--only') ? CASES.filter(({ name }) => name.includes(only ?? '')) : CASES
+const option = (name: string): string | undefined =>
+  process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : undefined
+const runs = Number(option('--runs') ?? 3)
+
+async function row(one: Case): Promise<readonly (string | number)[]> {
+  const measured: Measured[] = []
+  while (measured.length < runs) measured.push(await measure(one))
+  const range = (of: (run: Measured) => number): string => {
+    const values = measured.map((run) => Math.round(of(run)))
+    return `${Math.min(...values)}–${Math.max(...values)}`
+  }
+  return [
+    `${one.clients} unread: ${one.name}`,
+    range(({ before }) => before / 2 ** 20),
+    range(({ growth }) => growth / 1024),
+    range(({ held }) => held / 1024),
+    range(({ health }) => health),
+  ]
+}
+
 const rows: (readonly (string | number)[])[] = []
-for (const one of chosen) rows.push(await measure(one))
+for (const one of CASES) if (one.name.includes(option('--only') ?? '')) rows.push(await row(one))
 printTable(
-  'Clients that read nothing',
-  ['', 'MB before', 'MB at most', 'MB after 20 s', 'KB held a client', 'slowest health, ms'],
+  `Clients that read nothing (${runs} runs)`,
+  ['', 'MB before', 'KB of memory more a client, at most', 'KB held a client', 'slowest health, ms'],
   rows,
 )

@@ -12,10 +12,10 @@ export interface Builds {
 }
 
 /** What this process makes. */
-export function createBuilds(): Builds {
+export function createBuilds(atOnce = AT_ONCE): Builds {
   const asked = new Map<string, Promise<unknown>>()
   const waiting: (() => void)[] = []
-  let free = AT_ONCE
+  let free = atOnce
   return {
     build<Document>(name: string, make: () => Promise<Document>): Promise<Document> {
       const known = asked.get(name)

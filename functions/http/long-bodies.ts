@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto'
 import { createRecent } from '../domain/recent.ts'
 import { RequestError } from './middleware/request-error.ts'
+import { createTurns, PIECE } from './texts-in-turn.ts'
+import type { Pieces, Turns } from './texts-in-turn.ts'
 
-/**
- * Bytes. A longer text is sent in pieces of this length, on demand: up to three of them wait for a client that reads nothing, since
- * the server for the local machine asks for two before it begins (`functions/runtime/local/http-server.ts`).
- */
-export const PIECE = 16 * 1024
 /** Characters. A shorter text is not worth sharing. */
 const SHORT = 8 * 1024
 /** Bytes of long texts that clients have not read yet, in total. */
@@ -27,6 +24,8 @@ export interface NamedText {
 export interface SharedBytes {
   /** The text in pieces, on demand; held from the first to the last. Rejects as `requireRoom` throws. */
   pieces(text: string | Uint8Array | NamedText): AsyncGenerator<Uint8Array, void, undefined>
+  /** Long texts of responses that have begun and cannot be refused any more. */
+  readonly inTurn: Turns['inTurn']
   /** Refuses a text of this many bytes, with `busy`, while clients have left too much of other texts unread. */
   requireRoom(bytes: number): void
 }
@@ -41,13 +40,32 @@ interface Held {
 const isLoose = (text: string | Uint8Array | NamedText): text is string | Uint8Array =>
   typeof text === 'string' || text instanceof Uint8Array
 
+/** Bytes that several clients were given are looked at once. */
+const names = new WeakMap<Uint8Array, string>()
+
+function nameOf(bytes: Uint8Array): string {
+  const name = names.get(bytes) ?? createHash('sha256').update(bytes).digest('base64')
+  names.set(bytes, name)
+  return name
+}
+
+const tooMuchUnread = (): RequestError => {
+  const detail = 'too much of other responses is still unread: try again'
+  return new RequestError(503, 'busy', detail, { headers: { 'retry-after': '5' } })
+}
+
 /** The texts that this process is sending. */
 export function createSharedBytes(most = MOST_BYTES): SharedBytes {
   const held = new Map<string, Held>()
   const kept = createRecent<Uint8Array>(KEPT_BYTES)
-  /** Bytes that several clients were given are looked at once. */
-  const names = new WeakMap<Uint8Array, string>()
   let total = 0
+  const isFull = (bytes: number): boolean => total > 0 && total + bytes > most
+  const holdNamed = ({ name, make }: NamedText): Held => hold(name, true, () => kept.take(name) ?? Buffer.from(make()))
+  const turns = createTurns((bytes) => {
+    if (!held.has(nameOf(bytes)) && isFull(bytes.length)) return undefined
+    const one = holdLoose(bytes)
+    return { bytes: one.bytes, release: () => release(one) }
+  })
   return {
     async *pieces(text) {
       if (isLoose(text) && text.length <= SHORT) {
@@ -62,36 +80,27 @@ export function createSharedBytes(most = MOST_BYTES): SharedBytes {
         release(one)
       }
     },
+    inTurn: turns.inTurn,
     requireRoom,
   }
 
   function requireRoom(bytes: number): void {
-    if (total === 0 || total + bytes <= most) return
-    const detail = 'too much of other responses is still unread: try again'
-    throw new RequestError(503, 'busy', detail, { headers: { 'retry-after': '5' } })
+    if (isFull(bytes)) throw tooMuchUnread()
   }
 
   function holdLoose(text: string | Uint8Array): Held {
     const bytes = typeof text === 'string' ? Buffer.from(text) : text
-    const name = names.get(bytes) ?? createHash('sha256').update(bytes).digest('base64')
-    names.set(bytes, name)
-    return take(name) ?? hold({ name, bytes, isNamed: false, readers: 1 })
+    return hold(nameOf(bytes), false, () => bytes)
   }
 
-  function holdNamed({ name, make }: NamedText): Held {
-    return take(name) ?? hold({ name, bytes: kept.take(name) ?? Buffer.from(make()), isNamed: true, readers: 1 })
-  }
-
-  function take(name: string): Held | undefined {
+  function hold(name: string, isNamed: boolean, make: () => Uint8Array): Held {
     const known = held.get(name)
     if (known !== undefined) known.readers++
-    return known
-  }
-
-  function hold(one: Held): Held {
+    if (known !== undefined) return known
+    const one = { name, bytes: make(), isNamed, readers: 1 }
     requireRoom(one.bytes.length)
     total += one.bytes.length
-    held.set(one.name, one)
+    held.set(name, one)
     return one
   }
 
@@ -100,13 +109,12 @@ export function createSharedBytes(most = MOST_BYTES): SharedBytes {
     held.delete(one.name)
     total -= one.bytes.length
     if (one.isNamed) kept.set(one.name, one.bytes, one.bytes.length)
+    turns.freed()
   }
 }
 
 /** A body that produces its next piece when the client has read the one before, and releases it when the client leaves. */
-export function bodyOf(
-  pieces: Pick<AsyncGenerator<Uint8Array, void, undefined>, 'next'> & { return(): Promise<unknown> },
-): ReadableStream<Uint8Array> {
+export function bodyOf(pieces: Pieces): ReadableStream<Uint8Array> {
   return new ReadableStream(
     {
       async pull(controller) {

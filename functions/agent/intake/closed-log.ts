@@ -20,7 +20,7 @@ const PAGE = 100
 const PAGE_CHARACTERS = 512 * 1024
 
 /** The messages of a log from its first up to and with `through`, in order; a page of them is in memory. */
-export async function* messagesThrough(
+async function* messagesThrough(
   { reader }: Pick<Dependencies, 'reader'>,
   key: SessionKey,
   through: string,

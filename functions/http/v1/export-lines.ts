@@ -1,65 +1,100 @@
 import type { z } from '@hono/zod-openapi'
-import { lastMessageId, messagesThrough, wholeOutput, wholeSources } from '../../agent/intake/closed-log.ts'
+import { lastMessageId, wholeOutput, wholeSources } from '../../agent/intake/closed-log.ts'
 import type { Message, Part, ToolCall } from '../../domain/message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Session } from '../../domain/session.ts'
 import { messageMarkdown, sessionMarkdown } from '../../log/markdown.ts'
-import type { AppDependencies } from '../dependencies.ts'
-import { PIECE } from '../long-bodies.ts'
+import type { RouteDependencies } from '../dependencies.ts'
+import type { Pieces, Stretch } from '../texts-in-turn.ts'
 import { chatMessages } from './chat-messages.ts'
+import type { ChatPosition } from './page-cursor.ts'
 import { messageResource } from './resources/message.ts'
 import { sessionResource } from './resources/session.ts'
 import type { exportQuery } from './schemas/transfer.ts'
 
 /** Chat Completions messages read at a time. */
 const CHAT_PAGE = 100
+/** Messages read at a time. */
+const PAGE = 50
+/** Characters of a stretch that is long enough to be sent. */
+const LONG = 32 * 1024
 
-type Dependencies = Pick<AppDependencies, 'reader' | 'outputs' | 'agents'> & AppDependencies
+type Dependencies = RouteDependencies
 type Options = z.output<typeof exportQuery>
 
 /**
- * A session's log in pieces, each made when its reader has taken the one before: a page of messages and one message's contents
- * are in memory. The log's end is that at the first piece.
+ * A session's log in pieces, each made when its reader has taken the one before: a stretch of the log is in memory, which clients
+ * of the same session share. The log's end is that at the first piece.
  */
 export function exported(
   dependencies: Dependencies,
   session: Session,
   { format, outputs }: Options,
-): { readonly pieces: AsyncGenerator<Uint8Array, void, undefined>; readonly mediaType: string } {
-  if (format === 'markdown')
-    return { pieces: inPieces(markdown(dependencies, session)), mediaType: 'text/markdown; charset=utf-8' }
-  const lines = format === 'openai' ? chatLines(dependencies, session) : nativeLines(dependencies, session, outputs)
-  return { pieces: inPieces(asLines(lines)), mediaType: 'application/x-ndjson' }
+): { readonly pieces: Pieces; readonly mediaType: string } {
+  const { shared } = dependencies
+  if (format === 'openai')
+    return { pieces: shared.inTurn({}, (at) => chatStretch(dependencies, session, at)), mediaType: LINES }
+  const textOf = format === 'markdown' ? asMarkdown(dependencies, session) : asLine(dependencies, session, outputs)
+  const pieces = shared.inTurn<LogPlace>({}, async ({ after, last }) => {
+    if (last !== undefined) return stretch(dependencies, session, { after, last }, textOf)
+    const end = await lastMessageId(dependencies, session)
+    const text =
+      format === 'markdown' ? sessionMarkdown(session) : line(await sessionResource(dependencies.reader, session))
+    return { text, next: end === undefined ? undefined : { last: end } }
+  })
+  return { pieces, mediaType: format === 'markdown' ? 'text/markdown; charset=utf-8' : LINES }
 }
 
-async function* inPieces(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array, void, undefined> {
-  let held = ''
-  for await (const text of texts) {
-    held += text
-    if (held.length < PIECE) continue
-    const bytes = Buffer.from(held)
-    held = ''
-    for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE)
+const LINES = 'application/x-ndjson'
+
+/** How far a log has been exported; `last`: the message that it ends with. */
+interface LogPlace {
+  readonly after?: string | undefined
+  readonly last?: string
+}
+
+/** Messages until they make a stretch long enough. */
+async function stretch(
+  { reader }: Dependencies,
+  session: Session,
+  { after, last }: LogPlace & { readonly last: string },
+  textOf: (message: Message) => Promise<string>,
+): Promise<Stretch<LogPlace>> {
+  const query = { order: 'ascending', limit: PAGE, mostCharacters: LONG, ...definedFields({ after }) } as const
+  const { messages, more } = await reader.messages(session, query)
+  let text = ''
+  for (const [index, message] of messages.entries()) {
+    if (message.id > last) return { text, next: undefined }
+    text += await textOf(message)
+    if (text.length >= LONG && index < messages.length - 1) return { text, next: { after: message.id, last } }
   }
-  if (held !== '') yield Buffer.from(held)
+  const end = messages.at(-1)?.id
+  return { text, next: more && end !== undefined ? { after: end, last } : undefined }
 }
 
-async function* asLines(values: AsyncIterable<object>): AsyncGenerator<string> {
-  for await (const value of values) yield `${JSON.stringify(value)}\n`
-}
+const line = (value: object): string => `${JSON.stringify(value)}\n`
 
-async function* nativeLines(
+const asLine =
+  (dependencies: Dependencies, session: Session, outputs: Options['outputs']) =>
+  async (message: Message): Promise<string> =>
+    line(
+      outputs === 'pointer'
+        ? messageResource(session.session, message)
+        : await wholeResource(dependencies, session, message),
+    )
+
+const asMarkdown =
+  (dependencies: Dependencies, session: Session) =>
+  async (message: Message): Promise<string> =>
+    messageMarkdown(message, message.role === 'tool' ? await wholeOutput(dependencies, session, message) : undefined)
+
+async function chatStretch(
   dependencies: Dependencies,
   session: Session,
-  outputs: Options['outputs'],
-): AsyncGenerator<object> {
-  yield await sessionResource(dependencies.reader, session)
-  const last = await lastMessageId(dependencies, session)
-  if (last === undefined) return
-  for await (const message of messagesThrough(dependencies, session, last))
-    yield outputs === 'pointer'
-      ? messageResource(session.session, message)
-      : await wholeResource(dependencies, session, message)
+  { from }: { readonly from?: ChatPosition },
+): Promise<Stretch<{ readonly from?: ChatPosition }>> {
+  const { messages, next } = await chatMessages(dependencies, session, from, CHAT_PAGE)
+  return { text: messages.map(line).join(''), next: next === undefined ? undefined : { from: next } }
 }
 
 /** A message as the API shows it, with its media and its output whole, and what providers attached to its parts. */
@@ -92,23 +127,4 @@ const attached = (one: Part | ToolCall | undefined): object =>
 async function more({ outputs }: Dependencies, session: Session, part: Part | undefined): Promise<object> {
   if (part?.type !== 'image' && part?.type !== 'file') return attached(part)
   return { data: Buffer.from(await outputs.read(session, part.id)).toString('base64') }
-}
-
-async function* chatLines(dependencies: Dependencies, session: Session): AsyncGenerator<object> {
-  let page = await chatMessages(dependencies, session, undefined, CHAT_PAGE)
-  for (;;) {
-    yield* page.messages
-    if (page.next === undefined) return
-    page = await chatMessages(dependencies, session, page.next, CHAT_PAGE)
-  }
-}
-
-async function* markdown(dependencies: Dependencies, session: Session): AsyncGenerator<string> {
-  yield sessionMarkdown(session)
-  const last = await lastMessageId(dependencies, session)
-  if (last === undefined) return
-  for await (const message of messagesThrough(dependencies, session, last)) {
-    const whole = message.role === 'tool' ? await wholeOutput(dependencies, session, message) : undefined
-    yield messageMarkdown(message, whole)
-  }
 }

@@ -6,10 +6,13 @@ import type { JsonObject } from '../../../domain/json.ts'
 import type { Message } from '../../../domain/message.ts'
 import { isEnded } from '../../../domain/run.ts'
 import { keyOf } from '../../../domain/session.ts'
+import type { SessionKey } from '../../../domain/session.ts'
 import { MOST_BYTES } from '../../../log/page-bytes.ts'
+import type { LogReader } from '../../../ports/log-reader.ts'
 import type { App, AppEnv, RouteDependencies } from '../../dependencies.ts'
 import { eventStream } from '../../event-stream.ts'
-import { jsonResponse } from '../../json-response.ts'
+import { createBuilds } from '../../builds.ts'
+import { bytesResponse } from '../../json-response.ts'
 import { describeError } from '../../middleware/error-response.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import { invalidFields, invalidRequest } from '../../middleware/validation.ts'
@@ -72,6 +75,7 @@ const readChat = createRoute({
 /** What `useChat` of the AI SDK speaks. */
 export function chatRoutes(app: App, dependencies: RouteDependencies): void {
   const { reader } = dependencies
+  const builds = createBuilds()
 
   app.openapi(sendChat, async (c) =>
     whileCounted(dependencies, c, async (call) => {
@@ -93,18 +97,23 @@ export function chatRoutes(app: App, dependencies: RouteDependencies): void {
 
   app.openapi(readChat, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').chat)
-    const key = keyOf(session)
-    const query = { order: 'descending', limit: MOST_MESSAGES, mostCharacters: MOST_BYTES } as const
-    const { messages, more } = await reader.messages(key, query)
-    const log = wholeRuns(messages.toReversed(), more)
-    const ids = [...new Set(log.map(({ runId }) => runId))]
-    const runs = await Promise.all(ids.map(async (id) => [id, await reader.run(key, id)] as const))
-    const known = new Map(runs.flatMap(([id, run]) => (run === undefined ? [] : [[id, run] as const])))
-    return jsonResponse<JsonObject[]>(
+    const name = `${session.tenant}/${session.session}`
+    return bytesResponse<JsonObject[]>(
       dependencies.shared,
-      uiMessagesOf(key.session, log, known) as object[] as JsonObject[],
+      await builds.build(name, () => newestMessages(reader, keyOf(session))),
     )
   })
+}
+
+/** The newest UIMessages as the bytes of their JSON. */
+async function newestMessages(reader: LogReader, key: SessionKey): Promise<Uint8Array<ArrayBuffer>> {
+  const query = { order: 'descending', limit: MOST_MESSAGES, mostCharacters: MOST_BYTES } as const
+  const { messages, more } = await reader.messages(key, query)
+  const log = wholeRuns(messages.toReversed(), more)
+  const ids = [...new Set(log.map(({ runId }) => runId))]
+  const runs = await Promise.all(ids.map(async (id) => [id, await reader.run(key, id)] as const))
+  const known = new Map(runs.flatMap(([id, run]) => (run === undefined ? [] : [[id, run] as const])))
+  return Buffer.from(JSON.stringify(uiMessagesOf(key.session, log, known)))
 }
 
 /** Without the first run if something before its first message was left out. */

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import { createSharedBytes } from '../../functions/http/long-bodies.ts'
+
+const MB = 1024 * 1024
+const text = (letter: string): string => letter.repeat(MB)
+const isPending = async (promise: Promise<unknown>): Promise<boolean> =>
+  Promise.race([promise.then(() => false), new Promise<boolean>((resolve) => setTimeout(() => resolve(true), 20))])
+
+/** A stream of these texts; counts how often one is made. */
+function streamOf(shared: ReturnType<typeof createSharedBytes>, texts: readonly string[], count = { made: 0 }) {
+  return shared.inTurn(0, async (place: number) => {
+    count.made++
+    return { text: texts[place] ?? '', next: place + 1 < texts.length ? place + 1 : undefined }
+  })
+}
+
+async function readAll(pieces: ReturnType<typeof streamOf>): Promise<string> {
+  const read: Uint8Array[] = []
+  for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) read.push(next.value)
+  return Buffer.concat(read).toString()
+}
+
+test('texts come whole and in their order, short, long and empty ones', async () => {
+  const texts = ['first ', text('é'), '', 'last']
+  expect(await readAll(streamOf(createSharedBytes(), texts))).toBe(texts.join(''))
+  expect(await readAll(streamOf(createSharedBytes(), ['']))).toBe('')
+})
+
+test('any number of clients that read nothing hold one text that they share, and a longer one waits for room', async () => {
+  const shared = createSharedBytes(1.5 * MB)
+  const same = Array.from({ length: 50 }, () => streamOf(shared, [text('a')]))
+  const pieces = await Promise.all(same.map((one) => one.next()))
+  expect(new Set(pieces.map(({ value }) => value?.buffer)).size).toBe(1)
+  const other = streamOf(shared, [text('b')])
+  const piece = other.next()
+  const short = await readAll(streamOf(shared, ['not long']))
+  expect(short).toBe('not long')
+  expect(await isPending(piece)).toBe(true)
+  await Promise.all(same.map((one) => one.return()))
+  expect((await piece).value?.[0]).toBe('b'.charCodeAt(0))
+})
+
+test('those who wait get their turn one after another, also past one that has left', async () => {
+  const shared = createSharedBytes(1.5 * MB)
+  const first = streamOf(shared, [text('a')])
+  await first.next()
+  const waiting = ['b', 'c', 'd'].map((letter) => streamOf(shared, [text(letter)]))
+  const pieces = waiting.map((one) => one.next())
+  expect(await isPending(Promise.race(pieces))).toBe(true)
+  await waiting[0]?.return()
+  await first.return()
+  expect((await pieces[0])?.done).toBe(true)
+  expect((await pieces[1])?.value?.[0]).toBe('c'.charCodeAt(0))
+  await waiting[1]?.return()
+  expect((await pieces[2])?.value?.[0]).toBe('d'.charCodeAt(0))
+})
+
+test('a client that leaves while its text is made holds nothing', async () => {
+  const shared = createSharedBytes(1.5 * MB)
+  const leaving = streamOf(shared, [text('a')])
+  const piece = leaving.next()
+  await leaving.return()
+  expect((await piece).done).toBe(true)
+  shared.requireRoom(1.5 * MB)
+})
+
+test('a text that cannot be made breaks off its own stream alone', async () => {
+  const shared = createSharedBytes()
+  const broken = shared.inTurn(0, () => Promise.reject(new Error('no')))
+  const whole = streamOf(shared, ['whole'])
+  await expect(broken.next()).rejects.toThrow('no')
+  expect(await readAll(whole)).toBe('whole')
+})
