@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { inTime } from '../../functions/domain/in-time.ts'
 import { sweep } from '../../functions/agent/serving/sweeper.ts'
+import { createDeliveryDriver } from '../../functions/delivery/driver.ts'
 import { hintDueDeliveries } from '../../functions/delivery/due-deliveries.ts'
 import { serveHint } from '../../functions/agent/serving/serve-hint.ts'
 import { openHarness } from './harness.ts'
@@ -21,7 +22,7 @@ const stalled = (ports: Ports): Ports => ({
   janitor: { ...ports.janitor, due: never, postpone: never },
   deletion: { ...ports.deletion, state: never, tombstone: never },
   inbox: { ...ports.inbox, enqueue: never, cancel: never },
-  outbox: { ...ports.outbox, due: never },
+  outbox: { ...ports.outbox, due: never, pending: never },
 })
 
 test('who asks a store that does not come back is told so: a sweep, a hint, a caller', async () => {
@@ -31,6 +32,7 @@ test('who asks a store that does not come back is told so: a sweep, a hint, a ca
   const asked = Promise.allSettled([
     sweep(ports),
     hintDueDeliveries(ports),
+    createDeliveryDriver({ ...ports, channels: new Map(), follow: service.follow }).serve(key),
     serveHint({ ...ports, worker }, key, Infinity),
     service.submit(session, { parts: [{ type: 'text', text: 'hi' }], clientTools: [] }, { here: true }),
     service.cancel(key, 'a run'),

@@ -15,6 +15,7 @@ export const DELIVERY_MUTANTS = [
     ],
     ['a failure of the channel counts as none', 'const failures = claim.delivery.failures + 1', 'const failures = 0'],
     ['what was stopped counts as a failure', 'if (signal.aborted) return { again: clock.now() }', ''],
+    ['a delivery waits for a store that does not come back', 'dependencies = inTime(given)', 'dependencies = given'],
     ['a claim stays when a look is over', '...(end.held === true ? {} : { owner: null })', ''],
     [
       'nobody is told of what failed for good',
