@@ -5,31 +5,38 @@ const AT_ONCE = 2
 /** Rounds of the event loop in which a short request is received and gets its response. */
 const ROUNDS = 4
 
-/** Makes long documents, few at a time. Other requests, such as a health check, get their response in between. */
+/**
+ * Makes long documents, few at a time. Tenants take turns, so that nobody waits for all that another tenant has asked for. Other
+ * requests, such as a health check, get their response in between.
+ */
 export interface Builds {
-  /** The document of this name as of some moment from now on: whoever asks for it before it is begun gets the same one. */
-  build<Document>(name: string, make: () => Promise<Document>): Promise<Document>
+  /**
+   * The tenant's document of this name as of some moment from now on: whoever asks for it before it is begun gets the same one.
+   */
+  build<Document>(tenant: string, name: string, make: () => Promise<Document>): Promise<Document>
 }
 
 /** What this process makes. */
 export function createBuilds(atOnce = AT_ONCE): Builds {
   const asked = new Map<string, Promise<unknown>>()
-  const waiting: (() => void)[] = []
+  /** By tenant, those who wait the longest for their turn first. */
+  const waiting = new Map<string, (() => void)[]>()
   let free = atOnce
   return {
-    build<Document>(name: string, make: () => Promise<Document>): Promise<Document> {
-      const known = asked.get(name)
+    build<Document>(tenant: string, name: string, make: () => Promise<Document>): Promise<Document> {
+      const whole = JSON.stringify([tenant, name])
+      const known = asked.get(whole)
       // The same name is always the same kind of document.
       if (known !== undefined) return known as Promise<Document>
-      const made = begin(name, make)
-      asked.set(name, made)
+      const made = begin(tenant, whole, make)
+      asked.set(whole, made)
       return made
     },
   }
 
-  async function begin<Document>(name: string, make: () => Promise<Document>): Promise<Document> {
-    await whenFree()
-    asked.delete(name)
+  async function begin<Document>(tenant: string, whole: string, make: () => Promise<Document>): Promise<Document> {
+    await whenFree(tenant)
+    asked.delete(whole)
     try {
       return await make()
     } finally {
@@ -37,16 +44,26 @@ export function createBuilds(atOnce = AT_ONCE): Builds {
     }
   }
 
-  async function whenFree(): Promise<void> {
-    if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve))
+  async function whenFree(tenant: string): Promise<void> {
+    if (free === 0) await new Promise<void>((resolve) => wait(tenant, resolve))
     else free--
     await others()
   }
 
+  function wait(tenant: string, go: () => void): void {
+    const queue = waiting.get(tenant)
+    if (queue === undefined) waiting.set(tenant, [go])
+    else queue.push(go)
+  }
+
   function done(): void {
-    const next = waiting.shift()
-    if (next === undefined) free++
-    else next()
+    const [turn] = waiting
+    if (turn === undefined) return void free++
+    const [tenant, queue] = turn
+    const next = queue.shift()
+    waiting.delete(tenant)
+    if (queue.length > 0) waiting.set(tenant, queue)
+    next?.()
   }
 }
 

@@ -12,8 +12,8 @@ test('long documents are made two at a time, and each asked for before it is beg
     underWay--
     return ++made
   }
-  const same = Array.from({ length: 20 }, () => build('same', make))
-  const others = Array.from({ length: 10 }, (_, at) => build(`other ${at}`, make))
+  const same = Array.from({ length: 20 }, () => build('a', 'same', make))
+  const others = Array.from({ length: 10 }, (_, at) => build('a', `other ${at}`, make))
   await Promise.all([...same, ...others])
   expect(most).toBe(2)
   expect(made).toBe(11)
@@ -24,21 +24,32 @@ test('what is asked for once it is begun is made anew: it may have changed since
   const { build } = createBuilds()
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
-  const first = build('one', async () => {
+  const first = build('a', 'one', async () => {
     begin()
     await held
     return 1
   })
   await begun
-  const second = build('one', async () => 2)
+  const second = build('a', 'one', async () => 2)
   letGo()
   expect(await Promise.all([first, second])).toEqual([1, 2])
 })
 
 test('one that cannot be made stops no other', async () => {
   const { build } = createBuilds()
-  const broken = Array.from({ length: 4 }, (_, at) => build(`broken ${at}`, () => Promise.reject(new Error('no'))))
-  const whole = build('whole', async () => 'whole')
+  const broken = Array.from({ length: 4 }, (_, at) => build('a', `broken ${at}`, () => Promise.reject(new Error('no'))))
+  const whole = build('a', 'whole', async () => 'whole')
   expect((await Promise.allSettled(broken)).every(({ status }) => status === 'rejected')).toBe(true)
   expect(await whole).toBe('whole')
+})
+
+test('tenants take turns: one that asks for much lets another wait for one document alone', async () => {
+  const { build } = createBuilds(1)
+  const order: string[] = []
+  const ask = (tenant: string, name: string) => build(tenant, name, async () => void order.push(`${tenant} ${name}`))
+  await Promise.all([
+    ...['1', '2', '3', '4'].map((name) => ask('much', name)),
+    ...['1', '2'].map((name) => ask('little', name)),
+  ])
+  expect(order).toEqual(['much 1', 'much 2', 'little 1', 'much 3', 'little 2', 'much 4'])
 })

@@ -85,10 +85,14 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
   app.openapi(listMessages, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const query = c.req.valid('query')
-    const name = `${session.tenant}/${session.session}?${JSON.stringify(query)}`
+    const { tenant } = session
+    const name = `${session.session}?${JSON.stringify(query)}`
     // Loaded with the first page: it is not needed to start.
     const { messagePage } = await import('./message-pages.ts')
-    return bytesResponse<Page>(shared, await builds.build(name, () => messagePage(dependencies, session, query)))
+    return bytesResponse<Page>(
+      shared,
+      await builds.build(tenant, name, () => messagePage(dependencies, session, query)),
+    )
   })
 }
 

@@ -36,7 +36,7 @@ export function searchRoutes(app: App, { service }: AppDependencies): void {
     const { tenant, owner } = c.get('caller')
     const query = c.req.valid('query')
     const { q, since, until, limit, after, ...filters } = query
-    const found = builds.build(JSON.stringify([tenant, owner ?? null, query]), () =>
+    const found = builds.build(tenant, JSON.stringify([owner ?? null, query]), () =>
       service.search({
         scope: { tenant, ...definedFields({ owner }) },
         text: q,

@@ -97,10 +97,9 @@ export function chatRoutes(app: App, dependencies: RouteDependencies): void {
 
   app.openapi(readChat, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').chat)
-    const name = `${session.tenant}/${session.session}`
     return bytesResponse<JsonObject[]>(
       dependencies.shared,
-      await builds.build(name, () => newestMessages(reader, keyOf(session))),
+      await builds.build(session.tenant, session.session, () => newestMessages(reader, keyOf(session))),
     )
   })
 }
