@@ -113,7 +113,7 @@ export function createApp(dependencies: AppDependencies): App {
   transferRoutes(app, parts)
   runRoutes(app, parts)
   deletionRoutes(app, dependencies)
-  searchRoutes(app, dependencies)
+  searchRoutes(app, parts)
   usageRoutes(app, dependencies)
   callbackRoutes(app, dependencies)
   mcpRoutes(app, parts)

@@ -1,6 +1,7 @@
 import { createRoute } from '@hono/zod-openapi'
 import { definedFields } from '../../domain/defined-fields.ts'
-import type { App, AppDependencies } from '../dependencies.ts'
+import type { App, RouteDependencies } from '../dependencies.ts'
+import { jsonResponse } from '../json-response.ts'
 import { READ_PROBLEMS } from './responses.ts'
 import { SearchPageSchema, searchQuery } from './schemas/search.ts'
 import { searchHitResource } from './resources/search.ts'
@@ -28,7 +29,7 @@ const endOf = (text: string): number => Date.parse(text) + (text.includes('T') ?
 const AT_ONCE = 4
 
 /** History search, within what the caller may see. */
-export function searchRoutes(app: App, { service }: AppDependencies): void {
+export function searchRoutes(app: App, { service, shared }: RouteDependencies): void {
   // Each holds the texts around its hits, which may have megabytes.
   const builds = createBuilds(AT_ONCE)
 
@@ -52,6 +53,6 @@ export function searchRoutes(app: App, { service }: AppDependencies): void {
     const { entries, next, incomplete } = await found
     const data = entries.map(searchHitResource)
     const page = { object: 'list' as const, data, next: next ?? null, has_more: next !== undefined }
-    return c.json({ ...page, ...definedFields({ incomplete }) }, 200)
+    return jsonResponse(shared, { ...page, ...definedFields({ incomplete }) })
   })
 }
