@@ -24,10 +24,17 @@ export function privateData(folder: string, logger: Pick<Logger, 'warn'>): strin
 
 /** With those that it is in. `mkdirSync` itself never returns where the system lets nothing be made, such as in /proc. */
 function makeFolder(folder: string): void {
-  if (existsSync(folder)) return
+  if (isFolder(folder)) return
   makeFolder(dirname(folder))
-  mkdirSync(folder, { mode: 0o700 })
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    // Another process that starts may have made it.
+    if (!isFolder(folder)) throw error
+  }
 }
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
 function keepPrivate(path: string, mode: number, logger: Pick<Logger, 'warn'>): void {
   const before = statSync(path, { throwIfNoEntry: false })
