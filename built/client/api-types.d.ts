@@ -129,16 +129,16 @@ export type ChatCompletionRequest = {
             /** JSON Schema of the arguments. */
             readonly parameters?: {
                 readonly [name: string]: Json;
-            };
+            } | null;
             readonly strict?: boolean | null;
         };
     })[] | null;
     readonly user?: string | null;
     readonly metadata?: {
         readonly [name: string]: string;
-    };
-    readonly n?: 1;
-    readonly logprobs?: false;
+    } | null;
+    readonly n?: 1 | null;
+    readonly logprobs?: false | null;
     readonly stop?: null;
     readonly audio?: null;
     readonly functions?: null;
@@ -217,7 +217,7 @@ export type ConversationRequest = {
     })[] | null;
     readonly metadata?: {
         readonly [name: string]: string;
-    };
+    } | null;
 };
 /** What has been deleted of a session so far. */
 export type Deletion = {
@@ -521,12 +521,12 @@ export type ResponseRequest = {
         /** JSON Schema of the arguments. */
         readonly parameters?: {
             readonly [name: string]: Json;
-        };
+        } | null;
         readonly strict?: boolean | null;
     })[] | null;
     readonly metadata?: {
         readonly [name: string]: string;
-    };
+    } | null;
     readonly user?: string | null;
     readonly safety_identifier?: string | null;
     readonly prompt?: null;
@@ -537,7 +537,7 @@ export type ResponseRequest = {
     } | null;
     readonly tool_choice?: "auto" | "none" | null;
     readonly truncation?: "disabled" | "auto" | null;
-    readonly top_logprobs?: 0;
+    readonly top_logprobs?: 0 | null;
     readonly max_tool_calls?: null;
     readonly context_management?: null;
 };
@@ -614,7 +614,7 @@ export type RunAgentInput = {
         /** JSON Schema of the arguments. */
         readonly parameters?: {
             readonly [name: string]: Json;
-        };
+        } | null;
     })[];
     readonly resume?: readonly ({
         readonly interruptId: string;

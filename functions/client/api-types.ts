@@ -131,14 +131,14 @@ export type ChatCompletionRequest = {
       readonly name: string
       readonly description?: string | null
       /** JSON Schema of the arguments. */
-      readonly parameters?: { readonly [name: string]: Json }
+      readonly parameters?: { readonly [name: string]: Json } | null
       readonly strict?: boolean | null
     }
   })[] | null
   readonly user?: string | null
-  readonly metadata?: { readonly [name: string]: string }
-  readonly n?: 1
-  readonly logprobs?: false
+  readonly metadata?: { readonly [name: string]: string } | null
+  readonly n?: 1 | null
+  readonly logprobs?: false | null
   readonly stop?: null
   readonly audio?: null
   readonly functions?: null
@@ -214,7 +214,7 @@ export type Conversation = {
 
 export type ConversationRequest = {
   readonly items?: readonly ({ readonly [name: string]: Json })[] | null
-  readonly metadata?: { readonly [name: string]: string }
+  readonly metadata?: { readonly [name: string]: string } | null
 }
 
 /** What has been deleted of a session so far. */
@@ -515,10 +515,10 @@ export type ResponseRequest = {
     readonly name: string
     readonly description?: string | null
     /** JSON Schema of the arguments. */
-    readonly parameters?: { readonly [name: string]: Json }
+    readonly parameters?: { readonly [name: string]: Json } | null
     readonly strict?: boolean | null
   })[] | null
-  readonly metadata?: { readonly [name: string]: string }
+  readonly metadata?: { readonly [name: string]: string } | null
   readonly user?: string | null
   readonly safety_identifier?: string | null
   readonly prompt?: null
@@ -529,7 +529,7 @@ export type ResponseRequest = {
   } | null
   readonly tool_choice?: "auto" | "none" | null
   readonly truncation?: "disabled" | "auto" | null
-  readonly top_logprobs?: 0
+  readonly top_logprobs?: 0 | null
   readonly max_tool_calls?: null
   readonly context_management?: null
 }
@@ -600,7 +600,7 @@ export type RunAgentInput = {
     readonly name: string
     readonly description: string
     /** JSON Schema of the arguments. */
-    readonly parameters?: { readonly [name: string]: Json }
+    readonly parameters?: { readonly [name: string]: Json } | null
   })[]
   readonly resume?: readonly ({
     readonly interruptId: string

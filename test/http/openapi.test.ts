@@ -1,3 +1,4 @@
+import { OpenAPIHono, z } from '@hono/zod-openapi'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { schemaErrors } from './conformance.ts'
 import type { OpenApiDocument, Operation } from './conformance.ts'
@@ -24,6 +25,19 @@ function collect(value: unknown, key: string): unknown[] {
     ...(name === key ? [inner] : []),
     ...collect(inner, key),
   ])
+}
+
+/** Every property of the objects of a schema, nested ones included, by its path. */
+function propertiesIn(schema: unknown, path: string): [string, z.ZodType][] {
+  if (schema instanceof z.ZodObject)
+    return Object.entries(schema.shape as Record<string, z.ZodType>).flatMap(([name, inner]) => [
+      [`${path}.${name}`, inner],
+      ...propertiesIn(inner, `${path}.${name}`),
+    ])
+  if (schema instanceof z.ZodArray) return propertiesIn(schema.element, `${path}[]`)
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => propertiesIn(option, path))
+  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault
+  return isWrapped ? propertiesIn(schema.unwrap(), path) : []
 }
 
 describe('the description', () => {
@@ -83,6 +97,27 @@ describe('the description', () => {
       expect(inPath.toSorted()).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name).toSorted())
       for (const response of Object.values(operation.responses)) expect(response.description).not.toBe('')
     }
+  })
+
+  test('says of every field of a body that may be null that it may', () => {
+    const properties = harness.program.app.openAPIRegistry.definitions.flatMap((definition) => {
+      if (definition.type !== 'route') return []
+      const content = definition.route.request?.body?.content['application/json']
+      return content !== undefined && 'schema' in content ? propertiesIn(content.schema, definition.route.path) : []
+    })
+    const nullable = properties.filter(([, schema]) => schema.safeParse(null).success)
+    expect(nullable.length).toBeGreaterThan(50)
+    const app = new OpenAPIHono()
+    for (const [index, [, schema]] of nullable.entries())
+      app.openAPIRegistry.register(`One${index}`, z.object({ value: schema }))
+    const info = { openapi: '3.1.0', info: { title: '', version: '' } }
+    const described = app.getOpenAPI31Document(info) as unknown as OpenApiDocument
+    const wrong = nullable.filter(
+      (_, index) => schemaErrors(described, { $ref: `#/components/schemas/One${index}` }, { value: null }).length > 0,
+    )
+    // Null sources are refused by the handler.
+    const refused = ['/v1/sessions/{session}/runs/{run}/tool-results.results[].sources']
+    expect(wrong.map(([path]) => path)).toEqual(refused)
   })
 
   test('refers only to what it holds', () => {

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { jsonObject, sessionId } from '../../v1/schemas/fields.ts'
+import { jsonObject, objectOrNull, sessionId } from '../../v1/schemas/fields.ts'
 import { clientTool, toolList } from '../../v1/schemas/input.ts'
 
 const text = z.object({ type: z.literal('text'), text: z.string() })
@@ -51,7 +51,7 @@ export const runAgentInput = z
       z.object({
         name: clientTool.shape.name,
         description: clientTool.shape.description,
-        parameters: clientTool.shape.parameters.nullish(),
+        parameters: objectOrNull(clientTool.shape.parameters),
       }),
     ).default([]),
     resume: z

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { clientTool, toolList } from '../../v1/schemas/input.ts'
-import { agentName, person, texts as metadata } from '../../v1/schemas/fields.ts'
+import { agentName, objectOrNull, person, texts as metadata } from '../../v1/schemas/fields.ts'
 
 const text = z.object({ type: z.literal('text'), text: z.string() })
 const contentPart = z.discriminatedUnion(
@@ -55,15 +55,15 @@ const functionTool = z.object({
   function: z.object({
     name: clientTool.shape.name,
     description: clientTool.shape.description.nullish(),
-    parameters: clientTool.shape.parameters.nullish(),
+    parameters: objectOrNull(clientTool.shape.parameters),
     strict: z.boolean().nullish(),
   }),
 })
 
 /** Fields that ask for what this API does not do, with the values that ask for nothing. */
 const refused = {
-  n: z.literal(1, 'can only be 1').nullish(),
-  logprobs: z.literal(false, 'is not supported').nullish(),
+  n: z.union([z.literal(1, 'can only be 1'), z.null()]).optional(),
+  logprobs: z.union([z.literal(false, 'is not supported'), z.null()]).optional(),
   stop: z.null('is not supported').optional(),
   audio: z.null('is not supported').optional(),
   functions: z.null('is not supported: use tools').optional(),
@@ -83,7 +83,7 @@ export const chatCompletionRequest = z
     stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
     tools: toolList(functionTool).nullish(),
     user: person.nullish(),
-    metadata: metadata.nullish(),
+    metadata: objectOrNull(metadata),
     ...refused,
   })
   .openapi('ChatCompletionRequest', {

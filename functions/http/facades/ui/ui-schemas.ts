@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { agentName, jsonObject, metadata, sessionId } from '../../v1/schemas/fields.ts'
+import { agentName, jsonObject, metadata, objectOrNull, sessionId } from '../../v1/schemas/fields.ts'
 import { newMessage } from '../../v1/schemas/input.ts'
 
 const text = z.object({ type: z.literal('text'), text: z.string() })
@@ -12,7 +12,7 @@ const file = z.object({
 const userMessage = z.object({
   id: z.string().min(1).max(256),
   role: z.literal('user'),
-  metadata: metadata.nullish(),
+  metadata: objectOrNull(metadata),
   parts: z
     .array(z.discriminatedUnion('type', [text, file], 'must be of type text or file'))
     .min(1)

@@ -50,6 +50,10 @@ export const texts = z
   )
   .openapi({ type: 'object', maxProperties: MOST_TEXTS, additionalProperties: { type: 'string', maxLength: 512 } })
 
+/** An object that may be left out or null: `nullish` alone does not describe null where the schema names its type itself. */
+export const objectOrNull = <Schema extends z.ZodType>(schema: Schema) =>
+  schema.nullish().openapi({ type: ['object', 'null'] })
+
 export const sessionParams = z.object({ session: pathParam('session', sessionId) })
 export const runParams = z.object({ session: pathParam('session', sessionId), run: pathParam('run', ulid) })
 export const messageParams = z.object({ session: pathParam('session', sessionId), message: pathParam('message', ulid) })

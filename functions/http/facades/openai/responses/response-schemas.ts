@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { agentName, jsonObject, person, texts as metadata } from '../../../v1/schemas/fields.ts'
+import { agentName, jsonObject, objectOrNull, person, texts as metadata } from '../../../v1/schemas/fields.ts'
 import { clientTool, toolList } from '../../../v1/schemas/input.ts'
 
 const inputImage = z.object({
@@ -69,7 +69,7 @@ const functionTool = z.object({
   type: z.literal('function', 'must be function'),
   name: clientTool.shape.name,
   description: clientTool.shape.description.nullish(),
-  parameters: clientTool.shape.parameters.nullish(),
+  parameters: objectOrNull(clientTool.shape.parameters),
   strict: z.boolean().nullish(),
 })
 
@@ -85,7 +85,7 @@ const refused = {
   text: z.object({ format: z.object({ type: z.literal('text', 'can only be text') }).nullish() }).nullish(),
   tool_choice: z.enum(['auto', 'none'], 'can only be auto or none').nullish(),
   truncation: z.enum(['disabled', 'auto']).nullish(),
-  top_logprobs: z.literal(0, 'is not supported').nullish(),
+  top_logprobs: z.union([z.literal(0, 'is not supported'), z.null()]).optional(),
   max_tool_calls: z.null('is not supported: the limit of rounds is a setting of the agent').optional(),
   context_management: z.null('is not supported: consolidation is a setting of the agent').optional(),
 }
@@ -101,7 +101,7 @@ export const responseRequest = z
     stream: z.boolean().nullish(),
     background: z.boolean().nullish(),
     tools: toolList(functionTool).nullish(),
-    metadata: metadata.nullish(),
+    metadata: objectOrNull(metadata),
     user: person.nullish(),
     safety_identifier: person.nullish(),
     ...refused,
@@ -191,7 +191,7 @@ export const ResponseSchema = z
 export type ResponseResource = z.input<typeof ResponseSchema>
 
 export const conversationRequest = z
-  .object({ items: items.max(20).nullish(), metadata: metadata.nullish() })
+  .object({ items: items.max(20).nullish(), metadata: objectOrNull(metadata) })
   .openapi('ConversationRequest', { example: { metadata: { topic: 'weather' } } })
 
 export type ConversationRequest = z.output<typeof conversationRequest>
