@@ -91,3 +91,26 @@ test('a key uses the agents that it names: for new sessions, changes, runs and w
   await refused('POST', `/v1/sessions/b/runs/${run.id}/tool-results`, { results: [{ tool_call_id: 'c', output: '' }] })
   await expectJson(harness, 200, 'GET', '/v1/sessions/b', undefined, key)
 })
+
+test('nor does it move a session of another agent to one of its own, or change what that agent is told', async () => {
+  harness = await openHttpHarness()
+  const all = await harness.key()
+  const key = await harness.key({ agents: ['other'] })
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'b' }, all)
+  const hello = [{ role: 'user', content: 'hello' }]
+  for (const [method, path, body] of [
+    ['PATCH', '/v1/sessions/b', { agent: 'other' }],
+    ['PATCH', '/v1/sessions/b', { instructions: 'Say yes.' }],
+    ['POST', '/openai/v1/chat/completions', { model: 'other', messages: hello, metadata: { session_id: 'b' } }],
+    ['POST', '/openai/v1/responses', { model: 'other', input: 'hello', conversation: 'b' }],
+    [
+      'POST',
+      '/v1/chat',
+      { id: 'b', agent: 'other', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'hello' }] }] },
+    ],
+  ] as const)
+    expect((await harness.send(method, path, body, key)).status, `${method} ${path}`).toBe(403)
+  const session = await expectJson(harness, 200, 'GET', '/v1/sessions/b', undefined, all)
+  expect(session).toMatchObject({ agent: 'default', run: null })
+  expect(JSON.stringify(session)).not.toContain('Say yes.')
+})

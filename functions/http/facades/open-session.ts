@@ -1,3 +1,4 @@
+import { requireAgent } from '../../access/caller.ts'
 import type { Caller } from '../../access/caller.ts'
 import { createSession, enterSession, findSession, requireUsableAgent } from '../../access/sessions.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
@@ -33,6 +34,8 @@ export async function openSession(dependencies: AppDependencies, caller: Caller,
     }
   }
   const session = await findSession(dependencies, caller, id)
+  // Who could take a session from an agent that its key does not name could answer that agent's calls, too.
+  requireAgent(caller, session.agent)
   const change = definedFields({
     agent: session.agent === agent ? undefined : agent,
     instructions: session.instructions === instructions ? undefined : instructions,

@@ -14,6 +14,7 @@ import {
   sessionQuery,
   SessionSchema,
 } from './schemas/session.ts'
+import { requireAgent } from '../../access/caller.ts'
 import { createSession, findSession, listedOwner, requireUsableAgent, sessionKey } from '../../access/sessions.ts'
 import { deletionResource, sessionResource } from './resources/session.ts'
 
@@ -133,6 +134,7 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
     const change = c.req.valid('json')
     const caller = c.get('caller')
     const session = await findSession(dependencies, caller, c.req.valid('param').session)
+    requireAgent(caller, session.agent)
     if (change.agent !== undefined) requireUsableAgent(agents, caller, change.agent)
     return c.json(await sessionResource(reader, await sessions.update(session, definedFields(change))), 200)
   })
