@@ -253,6 +253,33 @@ describe('caps that the operator sets', () => {
     await capped.close()
   })
 
+  test.each([
+    ['key_tokens_used_up', { keys: { tokensPerDay: 1 }, tenants: {} }],
+    ['tenant_budget_used_up', { keys: {}, tenants: { tokensPerDay: 1 } }],
+  ])(
+    '%s: no summary is made by hand either, whatever is imported; a repeat gives the one that was',
+    async (code, caps) => {
+      const { capped, key, post } = await spending(caps)
+      const messages = Array.from({ length: 15 }, (_, at) => `question ${at}`).flatMap((text) => [
+        { role: 'user', content: text },
+        { role: 'assistant', content: text },
+      ])
+      const summarise = (name: string) =>
+        capped.send('POST', '/v1/sessions/a/consolidate', {}, { ...key, 'idempotency-key': name })
+      const add = () => expectJson(capped, 200, 'POST', '/v1/sessions/a/import', { format: 'openai', messages }, key)
+      await add()
+      const made = await summarise('k-1')
+      expect(made.status).toBe(200)
+      await post()
+      await add()
+      const refused = await summarise('k-2')
+      expect(refused.status).toBe(429)
+      expect(await refused.json()).toMatchObject({ type: `urn:tooltrail:problem:${code}` })
+      expect(await (await summarise('k-1')).json()).toEqual(await made.json())
+      await capped.close()
+    },
+  )
+
   test('a key without a cap on requests has the default one, and its own goes first', async () => {
     const { capped, key } = await spending({ keys: { requestsPerSecond: 1 }, tenants: {} })
     const statuses = async (headers: Record<string, string>) =>

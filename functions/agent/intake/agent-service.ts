@@ -117,10 +117,16 @@ export interface AgentService {
   settled(key: SessionKey, runId: string, signal: AbortSignal): Promise<void>
   /** What the next request would hold: of the active run (only of `run`, if given), or of the run of a next input. */
   context(session: Session, run: string | undefined): Promise<NextRequest>
-  /** Summarises the older part now, until `signal` aborts or `limitMs` are over. Rejects with `session_busy`, `nothing_to_consolidate` and `summary_failed`. */
+  /**
+   * Summarises the older part now, until `signal` aborts or `limitMs` are over. Rejects with `session_busy`,
+   * `nothing_to_consolidate` and `summary_failed`, and where the tokens or the budget of the day are used up.
+   */
   consolidate(
     session: Session,
-    options: Pick<Submission, 'idempotency' | 'keyId'> & { readonly signal?: AbortSignal; readonly limitMs?: number },
+    options: Pick<Submission, 'idempotency' | 'keyId' | 'budget'> & {
+      readonly signal?: AbortSignal
+      readonly limitMs?: number
+    },
   ): Promise<Summary>
   /**
    * Appends turns that were executed elsewhere. What stops it leaves a beginning of them; under a name, a repetition goes on

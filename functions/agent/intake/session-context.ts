@@ -13,6 +13,7 @@ import { contextTokensOf } from '../../log/context-sizes.ts'
 import { hasSources, highestOf, numberSources, recordedNumbers } from '../../log/sources.ts'
 import type { SourceNumbers } from '../../log/sources.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
+import type { RunInbox } from '../../ports/run-inbox.ts'
 import { countConversation, countOlder, loadContext, sizeRequest } from '../loop/context.ts'
 import type { LoadedContext } from '../loop/context.ts'
 import { declaredTools, instructed } from '../loop/model-request.ts'
@@ -136,18 +137,20 @@ const nextInput = ({ name }: Agent): UserMessage => ({
 
 /**
  * Summarises the older part of a session that nobody works on, whatever its threshold; the newest messages stay. Rejects with
- * `session_busy`, `nothing_to_consolidate`, `summary_failed` (then nothing has changed but the usage), `idempotency_conflict`.
+ * `session_busy`, `nothing_to_consolidate`, `summary_failed` (then nothing has changed but the usage), `idempotency_conflict`, and as
+ * a run would be where the tokens or the budget of the day are used up.
  */
 export async function consolidateByHand(
-  dependencies: LoopDependencies,
+  dependencies: LoopDependencies & { readonly inbox: Pick<RunInbox, 'requireRoom'> },
   session: Session,
-  { idempotency, keyId, signal, limitMs = SUMMARY_MS }: ByHand,
+  { idempotency, keyId, budget, signal, limitMs = SUMMARY_MS }: ByHand,
 ): Promise<Summary> {
-  const { lease, reader, sessions, logger } = dependencies
+  const { inbox, lease, reader, sessions, logger } = dependencies
   const key = keyOf(session)
   const agent = agentOf(dependencies, session)
   const known = idempotency && (await sessions.summaryUnder(key, idempotency))
   if (known !== undefined) return known
+  await inbox.requireRoom(key.tenant, definedFields({ keyId, budget }))
   const seen = await lease.look(key)
   if (seen === undefined || seen.activeRun !== undefined || seen.queued > 0) throw busy(key)
   const loaded = await loadContext(reader, key, NEXT_RUN, agent)
@@ -190,7 +193,7 @@ export async function consolidateByHand(
 }
 
 /** `signal`: nobody waits for the summary any more. `limitMs`: how long it may take. */
-interface ByHand extends Pick<Submission, 'idempotency' | 'keyId'> {
+interface ByHand extends Pick<Submission, 'idempotency' | 'keyId' | 'budget'> {
   readonly signal?: AbortSignal
   readonly limitMs?: number
 }

@@ -1,4 +1,5 @@
 import { createRoute } from '@hono/zod-openapi'
+import { countedFor } from '../../access/rates.ts'
 import { enterSession, findSession } from '../../access/sessions.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
@@ -53,7 +54,8 @@ export function contextRoutes(app: App, dependencies: RouteDependencies): void {
     const call = calls.open(c.get('caller'))
     try {
       const signal = AbortSignal.any([c.get('request').signal, dependencies.stopping(), call.signal])
-      const options = { signal, ...(await idempotencyOf(c)), ...definedFields({ keyId: c.get('caller').key?.id }) }
+      const { keyId, budget } = countedFor(c.get('caller'), dependencies.settings.caps)
+      const options = { signal, ...(await idempotencyOf(c)), ...definedFields({ keyId, budget }) }
       const session = await enterSession(dependencies, c.get('caller'), c.req.valid('param').session)
       return c.json(summaryResource(await service.consolidate(session, options)), 200)
     } finally {
