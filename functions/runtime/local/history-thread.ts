@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { createWriteGate, goFirst } from '../../adapters/sqlite/write-gate.ts'
+import { createWriteGate, goFirst, releaseGate } from '../../adapters/sqlite/write-gate.ts'
 import type { Database } from '../../adapters/sqlite/database.ts'
 import type { HistoryMerger } from '../../adapters/sqlite/history/merger.ts'
 import type { FromThread, ThreadSettings, ToThread } from './history-worker.ts'
@@ -26,6 +26,7 @@ export function createHistoryThread({ database, path, outputs, report }: Depende
   let running: Thread | undefined
   let closed = false
   const ended = (thread: Thread): void => {
+    releaseGate(gate)
     if (running === thread) running = undefined
   }
   return {

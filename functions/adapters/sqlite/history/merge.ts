@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { readAll, reading, transaction, write, type Database } from '../database.ts'
-import { passGate, type WriteGate } from '../write-gate.ts'
+import { afterOthers, type WriteGate } from '../write-gate.ts'
 import { readMarked, stillMarked, type MarkedDocuments, type MarkedDependencies } from './marked-documents.ts'
 import { putSlice } from './slices.ts'
 import type { HistoryTables } from './tables.ts'
@@ -120,8 +120,8 @@ async function inTurn<Result>(
   { database, tables, gate }: MergeDependencies,
   work: (tables: HistoryTables) => Result,
 ): Promise<Result> {
-  if (gate !== undefined) passGate(gate)
-  const result = transaction(database, () => work(tables))
+  const run = (): Result => transaction(database, () => work(tables))
+  const result = gate === undefined ? run() : afterOthers(gate, run)
   await nextTurn()
   return result
 }

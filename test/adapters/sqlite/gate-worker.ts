@@ -1,0 +1,20 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { openDatabase, transaction } from '../../../functions/adapters/sqlite/database.ts'
+import { afterOthers, type WriteGate } from '../../../functions/adapters/sqlite/write-gate.ts'
+
+/** A thread of the background that holds the file for so many milliseconds each time it is told to; where `dies`, it ends without a word. */
+const { path, gate, dies } = workerData as { path: string; gate: WriteGate; dies: boolean }
+const database = openDatabase(path)
+const pause = (milliseconds: number): void =>
+  void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
+
+parentPort?.on('message', (milliseconds: number) => {
+  afterOthers(gate, () =>
+    transaction(database, () => {
+      parentPort?.postMessage('held')
+      if (dies) process.exit(1)
+      pause(milliseconds)
+    }),
+  )
+  parentPort?.postMessage(performance.timeOrigin + performance.now())
+})
