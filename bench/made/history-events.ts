@@ -57,11 +57,11 @@ export function makeHistory(count: number): MadeHistory {
     const number = documents.length
     const time = START + number * 20_000
     last = nextId(last, time)
-    const session = `session-${Math.floor(number / 200)}`
+    const session = Math.floor(number / 200)
     const base = {
       tenant: 'bench',
-      session,
-      owner: `owner-${number % 7}`,
+      session: `session-${session}`,
+      owner: `owner-${session % 7}`,
       runId: `run-${Math.floor(number / 20)}`,
       agent: 'default',
     }

@@ -15,8 +15,7 @@ const gates = new WeakMap<DatabaseSync, WriteGate>()
 /** A thread that died between opening and shutting would close the gate for ever. */
 const LONGEST_MS = 1_000
 
-export const createWriteGate = (): WriteGate =>
-  new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT))
+export const createWriteGate = (): WriteGate => new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT))
 
 /** From now on, transactions on this connection go before those of the background. */
 export function goFirst(database: DatabaseSync, gate: WriteGate): void {
