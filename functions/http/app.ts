@@ -78,9 +78,6 @@ export function createApp(dependencies: AppDependencies): App {
   const { settings, log } = dependencies
   const app: App = new OpenAPIHono<AppEnv>({ defaultHook: refuseInvalid })
   app.onError((error, c) => errorResponse(error, c, log))
-  app.notFound((c) =>
-    problemResponse(c, { status: 404, code: 'not_found', detail: 'there is nothing at this address' }),
-  )
 
   app.use(requestLog(dependencies))
   // Also responds when the storage does not, which every other request needs first.

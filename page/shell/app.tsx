@@ -9,7 +9,7 @@ import { client, keepKey, keyNeeded, readKey } from './api.ts'
 import { Failure } from './failure.tsx'
 import { KeyForm } from './key-form.tsx'
 import { useKeys } from './keys.ts'
-import { go, href, usePlace } from './place.ts'
+import { decoded, go, href, usePlace } from './place.ts'
 import type { Place } from './place.ts'
 import { useStore } from './store.ts'
 import { nextTheme, setTheme, theme } from './theme.ts'
@@ -33,7 +33,8 @@ function Shell() {
     j: () => step(list, place, 1),
     k: () => step(list, place, -1),
   })
-  const [, section = '', session = '', view = ''] = place.path.split('/')
+  const [, section = '', coded = '', view = '', ...deeper] = place.path.split('/')
+  const session = decoded(coded)
   const isHome = section === ''
   const main = useRef<HTMLElement>(null)
   return (
@@ -44,11 +45,11 @@ function Shell() {
         </button>
         <SideHead list={list} section={section} />
         {list === undefined ? null : (
-          <SessionListView store={list} current={section === 'sessions' ? decodeURIComponent(session) : undefined} />
+          <SessionListView store={list} current={section === 'sessions' ? session : undefined} />
         )}
       </aside>
       <main class="main" ref={main} tabIndex={-1}>
-        <View place={place} section={section} session={session} view={view} />
+        <View place={place} section={deeper.length > 0 ? 'nothing' : section} session={session} view={view} />
       </main>
     </div>
   )
@@ -73,7 +74,7 @@ function View({ place, section, session, view }: ViewProps) {
   if (section === 'sessions' && session !== '')
     return (
       <SessionView
-        session={decodeURIComponent(session)}
+        session={session}
         view={view}
         target={place.fragment === '' ? undefined : place.fragment}
         stepped={place.stepped}
@@ -81,7 +82,7 @@ function View({ place, section, session, view }: ViewProps) {
     )
   if (section === 'search') return <SearchView />
   if (section === 'usage') return <UsageView />
-  return <Welcome />
+  return section === '' ? <Welcome /> : <Nothing />
 }
 
 function SideHead(props: { readonly list: SessionListStore | undefined; readonly section: string }) {
@@ -128,6 +129,20 @@ function SideHead(props: { readonly list: SessionListStore | undefined; readonly
       </button>
       {failure === undefined ? null : <Failure error={failure} />}
     </header>
+  )
+}
+
+function Nothing() {
+  useEffect(() => {
+    document.title = 'Nothing here · Tooltrail'
+  }, [])
+  return (
+    <div class="welcome">
+      <h1>There is nothing at this address</h1>
+      <p class="quiet">
+        Choose a session, or go <a href={href('/')}>back to the start</a>.
+      </p>
+    </div>
   )
 }
 

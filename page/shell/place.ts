@@ -15,10 +15,19 @@ const base = new URL('.', document.baseURI)
 /** An address that links may carry, also where the program is not at the root of its host. */
 export const href = (path: string): string => base.pathname + path.replace(/^\//, '')
 
+/** A part of an address in plain text; as it is where it is malformed. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
 const placeOf = ({ pathname, search, hash }: Location | URL, stepped = false): Place => ({
   path: `/${pathname.slice(base.pathname.length)}`,
   query: new URLSearchParams(search),
-  fragment: decodeURIComponent(hash.slice(1)),
+  fragment: decoded(hash.slice(1)),
   stepped,
 })
 

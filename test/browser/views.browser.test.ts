@@ -99,6 +99,18 @@ describe.each(['light', 'dark'] as const)('in %s,', (colorScheme) => {
   })
 })
 
+test('an address with nothing says so and leads back, and a malformed one does not end the page', async () => {
+  const page = await opened.show('/nothing/here')
+  await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
+  expect(await faults(page)).toEqual([])
+  await page.getByRole('link', { name: 'back to the start' }).click()
+  await page.getByRole('heading', { name: 'Everything your agents did' }).waitFor()
+  for (const malformed of ['/sessions/%zz', '/sessions/tour#%zz']) {
+    await page.goto(opened.url + malformed)
+    await page.getByRole('link', { name: 'Tooltrail' }).waitFor()
+  }
+})
+
 test('a key is asked for once there is one, and kept for its tab only', async () => {
   const keyed = await openBrowser()
   try {

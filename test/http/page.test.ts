@@ -1,9 +1,11 @@
-import { readdirSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openHttpHarness, type HttpHarness } from './harness.ts'
 
-const ASSETS = readdirSync(join(resolve(import.meta.dirname, '../..'), 'built/page/assets'))
+const BUILT = join(resolve(import.meta.dirname, '../..'), 'built/page')
+const ASSETS = readdirSync(join(BUILT, 'assets'))
 const script = ASSETS.find((name) => name.endsWith('.js')) ?? ''
 
 let harness: HttpHarness
@@ -55,6 +57,37 @@ describe('the page', () => {
     }
   })
 
+  test('stays whole when an upgrade replaces its files while the program runs', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tooltrail-page-'))
+    cpSync(BUILT, folder, { recursive: true })
+    const other = await openHttpHarness({ settings: { pageFolder: folder } })
+    try {
+      const before = await (await other.send('GET', '/')).text()
+      rmSync(join(folder, 'assets'), { recursive: true })
+      writeFileSync(join(folder, 'index.html'), 'the next one')
+      expect(await (await other.send('GET', '/usage')).text()).toBe(before)
+      for (const name of ASSETS) expect((await other.send('GET', `/assets/${name}`)).status, name).toBe(200)
+    } finally {
+      await other.close()
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  test('is not served in part: while files that it names are missing, its reader comes too early', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tooltrail-page-'))
+    cpSync(BUILT, folder, { recursive: true })
+    rmSync(join(folder, 'assets', script))
+    const other = await openHttpHarness({ settings: { pageFolder: folder } })
+    try {
+      expect((await other.send('GET', '/')).status).toBe(500)
+      cpSync(BUILT, folder, { recursive: true })
+      expect((await other.send('GET', '/')).status).toBe(200)
+    } finally {
+      await other.close()
+      rmSync(folder, { recursive: true })
+    }
+  })
+
   test('is served from a folder of its own where the program is bundled', async () => {
     const other = await openHttpHarness({ settings: { pageFolder: '/nowhere' } })
     try {
@@ -86,6 +119,27 @@ describe('a file of the page', () => {
     'a%2Fb.js',
   ])('is not %s', async (name) => {
     const response = await harness.send('GET', `/assets/${name}`)
+    expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
+  })
+})
+
+describe('an address with nothing', () => {
+  const HTML = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+  const HOSTILE = '/nothing%3Cscript%3Ealert(1)%3C/script%3E'
+
+  test.each(['/nothing', HOSTILE, '/assets/gone.js', '/v1/nothing', '/sessions/a/b/c'])(
+    'gives a browser the page, which leads back: %s',
+    async (path) => {
+      const response = await harness.send('GET', path, undefined, HTML)
+      expect([response.status, response.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
+      expect(response.headers.get('cache-control')).toBe('no-store')
+      expect(response.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'")
+      expect(await response.text()).toBe(await (await harness.send('GET', '/')).text())
+    },
+  )
+
+  test.each([undefined, 'application/json', '*/*'])('gives a program that accepts %s a problem', async (accept) => {
+    const response = await harness.send('GET', HOSTILE, undefined, accept === undefined ? {} : { accept })
     expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
   })
 })

@@ -5,7 +5,6 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Context } from 'hono'
 import type { AppEnv } from '../dependencies.ts'
-import { problemResponse } from '../middleware/error-response.ts'
 
 /** Where `npm run build` puts it. */
 const BUILT = resolve(import.meta.dirname, '../../../built/page')
@@ -33,12 +32,22 @@ interface File {
 }
 export interface PageFiles {
   document(c: Context<AppEnv>): Promise<Response>
+  /** The same document, which says itself that there is nothing at the address. */
+  nothing(c: Context<AppEnv>): Promise<Response>
   asset(c: Context<AppEnv>, name: string): Promise<Response>
+}
+
+interface Contents {
+  readonly document: string
+  readonly assets: ReadonlyMap<string, Uint8Array>
 }
 
 const kept = new Map<string, PageFiles>()
 
-/** The page's files in a folder, each read and compressed once. */
+/**
+ * The page's files in a folder. They are read at once, all together: a document never names a script that an upgrade has
+ * replaced since. Each is compressed when it is asked for, once.
+ */
 export function pageFiles(folder = BUILT): PageFiles {
   const known = kept.get(folder)
   if (known !== undefined) return known
@@ -48,33 +57,53 @@ export function pageFiles(folder = BUILT): PageFiles {
 }
 
 function createFiles(folder: string): PageFiles {
-  const read = new Map<string, Promise<File>>()
-  const once = (name: string, make: () => Promise<string | Uint8Array>): Promise<File> => {
-    const file = read.get(name) ?? make().then(prepared)
-    read.set(name, file)
-    // What could not be read is read again.
-    file.catch(() => read.delete(name))
+  const made = new Map<string, Promise<File>>()
+  const once = (name: string, content: () => string | Uint8Array): Promise<File> => {
+    const file = made.get(name) ?? prepared(content())
+    made.set(name, file)
     return file
   }
-  let names: Promise<readonly string[]> | undefined
+  let reading = readAll(folder)
+  // Whoever asks is told.
+  reading.catch(() => undefined)
+  async function contents(): Promise<Contents> {
+    try {
+      return await reading
+    } catch {
+      // What could not be read is read again.
+      return await (reading = readAll(folder))
+    }
+  }
+  async function documentFor(base: string): Promise<File> {
+    const { document } = await contents()
+    return once(`${base}/`, () => document.replace('<base href="/"', `<base href="${base}/"`))
+  }
+  const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY }
   return {
     async document(c) {
-      const base = c.env?.base ?? ''
-      const file = await once(`${base}/`, async () =>
-        (await readFile(join(folder, 'index.html'), 'utf8')).replace('<base href="/"', `<base href="${base}/"`),
-      )
-      const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY }
-      return respond(c, file, { ...headers, 'cache-control': 'no-cache' })
+      return respond(c, await documentFor(c.env?.base ?? ''), { ...headers, 'cache-control': 'no-cache' })
+    },
+    async nothing(c) {
+      return c.body((await documentFor(c.env?.base ?? '')).plain, 404, { ...headers, vary: 'accept' })
     },
     async asset(c, name) {
-      names ??= readdir(join(folder, 'assets'))
       const type = TYPES[extname(name)]
-      if (type === undefined || !(await names).includes(name))
-        return problemResponse(c, { status: 404, code: 'not_found', detail: 'there is nothing at this address' })
-      const file = await once(name, () => readFile(join(folder, 'assets', name)))
+      const content = (await contents()).assets.get(name)
+      if (type === undefined || content === undefined) return c.notFound()
+      const file = await once(name, () => content)
       return respond(c, file, { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' })
     },
   }
+}
+
+/** All of a page that belongs together. Throws while one is being replaced by another. */
+async function readAll(folder: string): Promise<Contents> {
+  const document = await readFile(join(folder, 'index.html'), 'utf8')
+  const names = await readdir(join(folder, 'assets'))
+  const missing = [...document.matchAll(/"\.\/assets\/([^"]+)"/g)].find(([, name = '']) => !names.includes(name))
+  if (missing !== undefined) throw new Error(`the page names a file that is not there: ${missing[1]}`)
+  const read = names.map(async (name) => [name, await readFile(join(folder, 'assets', name))] as const)
+  return { document, assets: new Map(await Promise.all(read)) }
 }
 
 async function prepared(content: string | Uint8Array): Promise<File> {

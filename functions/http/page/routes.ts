@@ -1,11 +1,18 @@
 import type { App, AppDependencies } from '../dependencies.ts'
+import { problemResponse } from '../middleware/error-response.ts'
+import { pageFiles } from './files.ts'
 
 /** Addresses of the page's views. */
 const VIEWS = ['/', '/sessions/:session/:view?', '/search', '/usage']
 
-/** The page for people. Its files are read when somebody asks for them. */
+/** The page for people, also where there is nothing for one that a browser asks for; programs get a problem there. */
 export function pageRoutes(app: App, { settings }: AppDependencies): void {
-  const files = async () => (await import('./files.ts')).pageFiles(settings.pageFolder)
-  for (const path of VIEWS) app.get(path, async (c) => (await files()).document(c))
-  app.get('/assets/:file', async (c) => (await files()).asset(c, c.req.param('file')))
+  const files = pageFiles(settings.pageFolder)
+  for (const path of VIEWS) app.get(path, (c) => files.document(c))
+  app.get('/assets/:file', (c) => files.asset(c, c.req.param('file')))
+  app.notFound((c) =>
+    /\btext\/html\b/i.test(c.req.header('accept') ?? '')
+      ? files.nothing(c)
+      : problemResponse(c, { status: 404, code: 'not_found', detail: 'there is nothing at this address' }),
+  )
 }
