@@ -36,8 +36,13 @@ export type Outcome =
    */
   | { readonly again: number; readonly held?: true; readonly state?: JsonObject; readonly more?: boolean }
 
+interface ShowsEnd {
+  /** The state of a delivery that is given up for this reason, so that lists show it. */
+  givenUp?(delivery: Delivery, reason: string): JsonObject
+}
+
 /** Where deliveries of one kind go. */
-export interface RunChannel {
+export interface RunChannel extends ShowsEnd {
   /**
    * When the process that executes a run begins to deliver: with the run, to show its progress, or when it has paused or ended.
    * What was left by others is taken up in either case.
@@ -51,7 +56,7 @@ export interface RunChannel {
 }
 
 /** What is to be done for a session, whatever its runs do: it begins with a hint. Otherwise as `RunChannel`. */
-export interface SessionChannel {
+export interface SessionChannel extends ShowsEnd {
   readonly begins: 'hint'
   deliver(work: Claimed): Promise<Outcome>
 }

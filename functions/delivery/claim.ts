@@ -37,7 +37,9 @@ export async function claimDelivery(
   stopping: AbortSignal,
 ): Promise<Claim | undefined> {
   let until = clock.now() + LEASE_MS
-  const claimed = await outbox.change(seen, { owner: randomUUID(), due: until, hinted: null })
+  // Counted before anything of it is read: of whatever its process dies, the next one knows.
+  const begun = (seen.begun ?? 0) + 1
+  const claimed = await outbox.change(seen, { owner: randomUUID(), due: until, hinted: null, begun })
   if (claimed === undefined) return undefined
   let delivery: Delivery = claimed
   let last: Promise<unknown> = Promise.resolve()

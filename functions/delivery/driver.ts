@@ -1,5 +1,5 @@
 import { inTime } from '../domain/in-time.ts'
-import { runOfDelivery } from '../domain/delivery.ts'
+import { isGivenUp, isSuspect, MOST_BEGUN, runOfDelivery, waitAfterDeath } from '../domain/delivery.ts'
 import type { Delivery, DeliveryKey } from '../domain/delivery.ts'
 import { isTerminal, type RunEvent } from '../domain/events.ts'
 import type { Run } from '../domain/run.ts'
@@ -10,6 +10,7 @@ import type { Logger } from '../ports/logger.ts'
 import type { Outbox } from '../ports/outbox.ts'
 import type { Channel, Outcome } from './channel.ts'
 import { claimDelivery, ClaimLost, isUnclaimed, type Claim } from './claim.ts'
+import { createTurns, type Turns } from './turns.ts'
 
 /** Deliveries that hints may have under way in one process; the sweeper finds the others again. */
 const MOST_BY_HINT = 100
@@ -18,7 +19,7 @@ const TAKEN_MS = 1_000
 /** Looks: together they take longer than the claim of a process that died. */
 const TAKEN_LOOKS = 75
 /** Milliseconds until the next look at what a run owes that has not begun, or whose session is being deleted. */
-const QUEUED_MS = 60_000
+const QUEUED_MS = 90_000
 /** After a failure that the channel does not know: milliseconds, doubled each time, and how often. */
 const FIRST_RETRY_MS = 5_000
 const LONGEST_RETRY_MS = 600_000
@@ -61,6 +62,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
   const dependencies = inTime(given)
   const { outbox, channels, clock, logger } = dependencies
   const underWay = new Map<string, { readonly key: DeliveryKey; readonly done: Promise<void>; again: boolean }>()
+  const turns = createTurns(clock)
   let stopping = new AbortController()
 
   function begin(key: DeliveryKey, how: 'by_run' | 'by_hint'): void {
@@ -76,7 +78,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
       try {
         do {
           entry.again = false
-          if (await deliverOnce(dependencies, key, how, stopping.signal)) await serve(key)
+          if (await deliverInTurn({ ...dependencies, turns }, key, how, stopping.signal)) await serve(key)
         } while (entry.again && !stopping.signal.aborted)
       } catch (error) {
         // The row is still there: a sweep will find it.
@@ -118,25 +120,62 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
   }
 }
 
-/** Returns whether more has been added to the outbox. */
-async function deliverOnce(
-  dependencies: DriverDependencies,
+/** Takes a turn for what can be claimed now, and delivers it. Returns whether more has been added to the outbox. */
+async function deliverInTurn(
+  dependencies: DriverDependencies & { readonly turns: Turns },
   key: DeliveryKey,
   how: 'by_run' | 'by_hint',
   stopping: AbortSignal,
 ): Promise<boolean> {
-  const seen = await unclaimed(dependencies, key, how, stopping)
-  if (seen === undefined) return false
-  const attempt = await attemptOf(dependencies, seen)
-  if (attempt === undefined) {
-    const later = dependencies.channels.has(seen.kind) ? QUEUED_MS : LONGEST_RETRY_MS
-    await dependencies.outbox.change(seen, { due: dependencies.clock.now() + later, owner: null, hinted: null })
+  const first = await unclaimed(dependencies, key, how, stopping)
+  if (first === undefined) return false
+  if (isGivenUp(first)) await giveUp(dependencies, first)
+  else if (!(await isPutOff(dependencies, first))) {
+    const turn = await dependencies.turns.take(isSuspect(first), stopping)
+    try {
+      const seen = turn?.hasWaited === true ? await unclaimed(dependencies, key, 'by_hint', stopping) : first
+      return turn !== undefined && seen !== undefined && (await deliverOnce(dependencies, seen, stopping))
+    } finally {
+      turn?.end()
+    }
+  }
+  return false
+}
+
+/** Ends what each of so many has left that whoever begins it seems to die of it. */
+async function giveUp({ outbox, channels, logger, noteFailure }: DriverDependencies, seen: Delivery): Promise<void> {
+  const reason = `given up: ${MOST_BEGUN} times in a row whoever delivered it did not come back`
+  const { tenant, session, id, kind } = seen
+  const state = channels.get(kind)?.givenUp?.(seen, reason) ?? seen.state
+  const over = { status: 'failed', state, owner: null, due: null, hinted: null, begun: null } as const
+  const failed = await outbox.change(seen, over)
+  if (failed === undefined) return
+  logger.error('a delivery has failed', new Error(reason), { tenant, session, delivery: id, kind })
+  noteFailure?.(failed)
+}
+
+/** Whether it waits first, because whoever had it did not come back, nor the one before. */
+async function isPutOff({ outbox, clock, logger }: DriverDependencies, seen: Delivery): Promise<boolean> {
+  const wait = waitAfterDeath(seen)
+  if (wait === 0) return false
+  const { tenant, session, id, begun } = seen
+  logger.warn('nobody who began a delivery came back', { tenant, session, delivery: id, begun })
+  await outbox.change(seen, { owner: null, hinted: null, due: clock.now() + wait })
+  return true
+}
+
+/** Claims a delivery and brings it as far as it goes now. Returns whether more has been added to the outbox. */
+async function deliverOnce(dependencies: DriverDependencies, seen: Delivery, stopping: AbortSignal): Promise<boolean> {
+  const { outbox, channels, clock } = dependencies
+  const channel = channels.get(seen.kind)
+  if (channel === undefined) {
+    await outbox.change(seen, { due: clock.now() + LONGEST_RETRY_MS, owner: null, hinted: null })
     return false
   }
   const claim = await claimDelivery(dependencies, seen, stopping)
   if (claim === undefined) return false
   try {
-    const outcome = await outcomeOf(dependencies, claim, attempt)
+    const outcome = await outcomeOf(dependencies, claim, channel)
     await settle(claim, outcome)
     if ('status' in outcome && outcome.status === 'failed') dependencies.noteFailure?.(claim.delivery)
     // What a stop leaves for now gets its hint from whoever stops.
@@ -174,35 +213,30 @@ async function runOf({ reader }: DriverDependencies, delivery: Delivery): Promis
   return run?.mergedInto === undefined ? run : reader.run(delivery, run.mergedInto)
 }
 
-type Attempt = (claim: Claim) => Promise<Outcome>
-
-/** How it is delivered; undefined while it cannot be: nobody takes its kind here, or its run has not started. */
-async function attemptOf(dependencies: DriverDependencies, seen: Delivery): Promise<Attempt | undefined> {
-  const channel = dependencies.channels.get(seen.kind)
-  if (channel?.begins === 'hint') return ({ delivery, signal }) => channel.deliver({ delivery, signal })
-  const before = await runOf(dependencies, seen)
-  if (channel === undefined || before === undefined || before.status === 'queued') return undefined
-  return async (claim) => {
-    const run = (await runOf(dependencies, claim.delivery)) ?? before
-    const { signal } = claim
-    return channel.deliver({
-      get delivery() {
-        return claim.delivery
-      },
-      run,
-      signal,
-      events: () => dependencies.follow(claim.delivery, run.id, { signal }),
-      save: (state) => claim.change({ state }),
-    })
-  }
+/** What comes of it now; nothing while its run has not started. */
+async function deliver(dependencies: DriverDependencies, claim: Claim, channel: Channel): Promise<Outcome> {
+  const { signal } = claim
+  if (channel.begins === 'hint') return channel.deliver({ delivery: claim.delivery, signal })
+  const run = await runOf(dependencies, claim.delivery)
+  if (run === undefined || run.status === 'queued') return { again: dependencies.clock.now() + QUEUED_MS }
+  return channel.deliver({
+    get delivery() {
+      return claim.delivery
+    },
+    run,
+    signal,
+    events: () => dependencies.follow(claim.delivery, run.id, { signal }),
+    save: (state) => claim.change({ state }),
+  })
 }
 
 type End = Outcome & { readonly failures?: number }
 
-async function outcomeOf({ clock, logger }: DriverDependencies, claim: Claim, attempt: Attempt): Promise<End> {
+async function outcomeOf(dependencies: DriverDependencies, claim: Claim, channel: Channel): Promise<End> {
+  const { clock, logger } = dependencies
   const { signal } = claim
   try {
-    return await attempt(claim)
+    return await deliver(dependencies, claim, channel)
   } catch (error) {
     if (error instanceof ClaimLost) throw error
     // It was told to stop: another process goes on at once.
@@ -210,7 +244,10 @@ async function outcomeOf({ clock, logger }: DriverDependencies, claim: Claim, at
     const failures = claim.delivery.failures + 1
     const { tenant, session, id, kind } = claim.delivery
     logger.error('a channel failed', error, { tenant, session, delivery: id, kind, failures })
-    if (failures >= MOST_FAILURES) return { status: 'failed', failures }
+    if (failures >= MOST_FAILURES) {
+      const state = channel.givenUp?.(claim.delivery, `given up: it failed ${failures} times in a row, see the log`)
+      return { status: 'failed', failures, ...(state === undefined ? {} : { state }) }
+    }
     return { again: clock.now() + Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS), failures }
   }
 }
@@ -237,7 +274,7 @@ async function hintSoon(
 
 async function settle(claim: Claim, end: End): Promise<void> {
   const { failures = 0, state } = end
-  const kept = { hinted: null, failures, ...(state === undefined ? {} : { state }) }
+  const kept = { hinted: null, failures, begun: null, ...(state === undefined ? {} : { state }) }
   if ('status' in end) await claim.change({ ...kept, owner: null, status: end.status, due: null })
   // A claim that is not given back ends with its time.
   else await claim.change({ ...kept, ...(end.held === true ? {} : { owner: null }), due: end.again })

@@ -1,4 +1,5 @@
 import { inTime } from '../domain/in-time.ts'
+import { waitAfterDeath } from '../domain/delivery.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Outbox } from '../ports/outbox.ts'
@@ -48,6 +49,11 @@ async function hint(
   try {
     const delivery = await outbox.read(key)
     if (delivery === undefined || (delivery.due ?? Infinity) > clock.now()) return false
+    const wait = waitAfterDeath(delivery)
+    if (wait > 0) {
+      await outbox.change(delivery, { owner: null, hinted: null, due: clock.now() + wait })
+      return false
+    }
     const marked = await outbox.change(delivery, { owner: null, hinted: true, due: clock.now() + HINTED_MS })
     if (marked !== undefined) await queue.send({ tenant: key.tenant, session: key.session })
     return delivery.hinted === true

@@ -29,6 +29,8 @@ export interface Delivery extends DeliveryKey, NewDelivery {
   readonly hinted?: true
   /** Times in a row that the channel failed in a way it does not know. */
   readonly failures: number
+  /** Times in a row that it was begun by somebody who has not said what came of it, the one that has it now included. */
+  readonly begun?: number
   readonly createdAt: number
 }
 
@@ -42,7 +44,7 @@ export function newDelivery(key: DeliveryKey, { kind, target }: NewDelivery, now
 }
 
 type Changes = {
-  readonly [field in 'status' | 'state' | 'owner' | 'due' | 'hinted' | 'failures']?: Delivery[field] | null
+  readonly [field in 'status' | 'state' | 'owner' | 'due' | 'hinted' | 'failures' | 'begun']?: Delivery[field] | null
 }
 
 /** A delivery as a change leaves it. */
@@ -53,3 +55,23 @@ export function changedDelivery(before: Delivery, change: Changes): Delivery {
 
 /** The run that owes a delivery. */
 export const runOfDelivery = ({ id }: Pick<DeliveryKey, 'id'>): string => id.slice(0, 26)
+
+/** Left by so many in a row, it may be what they died of. */
+const SUSPECT = 2
+/** It is given up instead of begun once more: with the waits between them these take three hours. */
+export const MOST_BEGUN = 20
+/** Milliseconds that it waits after the second one, doubled each time: who runs beside it gets on meanwhile. */
+const FIRST_WAIT_MS = 60_000
+const LONGEST_WAIT_MS = 600_000
+
+/** Whether processes may have died of it: the first to leave it may have died of anything. */
+export const isSuspect = ({ begun = 0 }: Pick<Delivery, 'begun'>): boolean => begun >= SUSPECT
+
+/** Whether nobody begins it any more. */
+export const isGivenUp = ({ begun = 0 }: Pick<Delivery, 'begun'>): boolean => begun >= MOST_BEGUN
+
+/** Milliseconds that one must wait whose claim has ended without a word; 0: it may be begun. */
+export function waitAfterDeath({ owner, begun = 0 }: Pick<Delivery, 'owner' | 'begun'>): number {
+  if (owner === undefined || begun < SUSPECT || begun >= MOST_BEGUN) return 0
+  return Math.min(FIRST_WAIT_MS * 2 ** (begun - SUSPECT), LONGEST_WAIT_MS)
+}

@@ -11,6 +11,7 @@ export interface DeliveryChange {
   readonly due?: number | null
   readonly hinted?: true | null
   readonly failures?: number
+  readonly begun?: number | null
 }
 
 export interface DeliveryFilter {

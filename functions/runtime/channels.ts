@@ -1,4 +1,4 @@
-import { CALLBACK } from '../channels/callbacks/state.ts'
+import { asJson, CALLBACK, stateOf, withAttempt } from '../channels/callbacks/state.ts'
 import type { WebhookDependencies } from '../channels/webhooks/door.ts'
 import type { RunChannel } from '../delivery/channel.ts'
 import { inTime } from '../domain/in-time.ts'
@@ -17,7 +17,12 @@ interface Dependencies extends Omit<CallbackDependencies, 'settings' | 'render'>
 
 /** Where deliveries go, by their kind. Each is loaded with its first delivery: most processes never have one. */
 export function openChannels(dependencies: Dependencies): ReadonlyMap<string, RunChannel> {
-  return new Map([[CALLBACK, late('end', () => openCallbacks(dependencies))]])
+  const { clock } = dependencies
+  const callbacks: RunChannel = {
+    ...late('end', () => openCallbacks(dependencies)),
+    givenUp: (delivery, error) => asJson(withAttempt(stateOf(delivery), { at: clock.now(), error })),
+  }
+  return new Map([[CALLBACK, callbacks]])
 }
 
 async function openCallbacks(dependencies: Dependencies): Promise<RunChannel> {

@@ -110,6 +110,32 @@ test('after the last attempt it is kept as failed, and is sent again by hand', a
   await expect.poll(() => receiver.requests.length).toBe(11)
 }, 60_000)
 
+test('one that whoever began it has left again and again is failed, says so, and is sent again by hand', async () => {
+  await open([{ text: 'Hello.' }])
+  receiver.respond = () => ({ status: 503 })
+  const run = await send()
+  await expect.poll(async () => (await list())[0]?.attempts.length).toBe(1)
+  const left = async (begun: number, due = 0): Promise<void> => {
+    const seen = await harness.ports.outbox.read({ tenant: 'default', session: 's', id: run.id })
+    if (seen !== undefined) await harness.ports.outbox.change(seen, { begun, due })
+  }
+  await left(20)
+  await expect.poll(() => list('?status=failed')).toMatchObject([{ id: run.id }])
+  const [shown] = await list()
+  expect(shown?.attempts).toMatchObject([{ status: 503 }, { error: expect.stringMatching(/20 times in a row/) }])
+  expect(receiver.requests).toHaveLength(1)
+  receiver.respond = () => ({ status: 200 })
+  await expectJson(harness, 202, 'POST', `/v1/callbacks/${run.id}/redeliver`)
+  await expect.poll(() => list('?status=delivered')).toMatchObject([{ id: run.id }])
+  // By hand also while it is pending.
+  receiver.respond = () => ({ status: 503 })
+  await expectJson(harness, 202, 'POST', `/v1/callbacks/${run.id}/redeliver`)
+  await expect.poll(() => receiver.requests.length).toBe(3)
+  await left(20, Date.now() + 60_000)
+  await expectJson(harness, 202, 'POST', `/v1/callbacks/${run.id}/redeliver`)
+  await expect.poll(() => receiver.requests.length).toBe(4)
+})
+
 test('410 ends it for good, a redirect is not followed, and a cut connection is tried again', async () => {
   await open([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }])
   receiver.respond = () => ({ status: 410 })

@@ -63,16 +63,26 @@ export function outboxContract(engine: Engine): void {
 
     test('a change keeps what it does not name, and null removes', async () => {
       const { fixture, found } = await openOwing(stores)
-      const claimed = await fixture.outbox.change(found, { owner: 'one', due: 5, hinted: true, failures: 2 })
+      const claimed = await fixture.outbox.change(found, { owner: 'one', due: 5, hinted: true, failures: 2, begun: 3 })
       const { mark: _, ...before } = claimed as Delivery
-      expect(before).toEqual({ ...before, owner: 'one', due: 5, hinted: true, failures: 2, target, state: {} })
+      expect(before).toEqual({
+        ...before,
+        owner: 'one',
+        due: 5,
+        hinted: true,
+        failures: 2,
+        begun: 3,
+        target,
+        state: {},
+      })
       const over = await fixture.outbox.change(
         claimed as Delivery,
         {
-          ...{ status: 'delivered', owner: null, due: null, hinted: null },
+          ...{ status: 'delivered', owner: null, due: null, hinted: null, begun: null },
         } as const,
       )
       expect(over).not.toHaveProperty('owner')
+      expect(over).not.toHaveProperty('begun')
       expect(over).not.toHaveProperty('due')
       expect(await fixture.peer.outbox.read(found)).toEqual(over)
       expect(await fixture.outbox.pending(fixture.key, 10)).toEqual([])

@@ -6,7 +6,7 @@ import { createDeliveryDriver } from '../../functions/delivery/driver.ts'
 import { hintDueDeliveries } from '../../functions/delivery/due-deliveries.ts'
 import { openHttpHarness } from '../http/harness.ts'
 import type { HttpHarness } from '../http/harness.ts'
-import type { Turn } from '../agent/harness.ts'
+import { completionOf, type Turn } from '../agent/harness.ts'
 
 let harness: HttpHarness
 afterEach(() => harness.close())
@@ -37,15 +37,26 @@ const stored = async (id: string): Promise<Delivery | undefined> => harness.port
 
 test('a channel that begins with the run follows its events, and its state is durable step by step', async () => {
   const seen: string[] = []
-  await open({
+  const follows = Promise.withResolvers<void>()
+  const channel: Channel = {
     begins: 'start',
     async deliver(work) {
       await work.save({ step: 'begun' })
-      for await (const event of work.events()) seen.push(event.type)
+      for await (const event of work.events()) {
+        seen.push(event.type)
+        follows.resolve()
+      }
       expect(await stored(work.delivery.id)).toMatchObject({ status: 'pending', state: { step: 'begun' } })
       return { status: 'delivered', state: { step: 'done' } }
     },
-  })
+  }
+  await open(channel, [
+    async function* () {
+      await follows.promise
+      yield { type: 'text.delta', part: 0, text: 'Hello.' }
+      yield { type: 'completion', completion: completionOf({ text: 'Hello.' }) }
+    },
+  ])
   const id = await submit()
   await expect.poll(() => stored(id)).toMatchObject({ status: 'delivered', state: { step: 'done' } })
   expect(seen).toEqual(expect.arrayContaining(['run.started', 'text.delta', 'run.completed']))

@@ -23,8 +23,40 @@ export const DELIVERY_MUTANTS = [
       "outcome.status === 'delivered') dependencies",
     ],
     ['what is due soon waits for a sweep', 'wait >= SOON_MS', 'wait >= 0'],
+    ['what kills whoever begins it is begun for ever', 'if (isGivenUp(first)) await', 'if (first.begun === -1) await'],
+    ['what was left again and again is begun at once', 'else if (!(await isPutOff(dependencies, first)))', 'else'],
+    ['whoever may kill goes beside others', 'turns.take(isSuspect(first)', 'turns.take(false'],
+    [
+      'who has waited for a turn takes what it saw before',
+      'turn?.hasWaited === true ? await',
+      'turn === undefined ? await',
+    ],
+    ['an end forgets no death', 'failures, begun: null, ...', 'failures, ...'],
+    ['nobody is told of what is given up', '  noteFailure?.(failed)\n', ''],
+  ]),
+  ...inFile('functions/domain/delivery.ts', [
+    ['the first to leave a delivery makes it a suspect', 'const SUSPECT = 2', 'const SUSPECT = 1'],
+    ['waits do not grow', 'FIRST_WAIT_MS * 2 ** (begun - SUSPECT)', 'FIRST_WAIT_MS'],
+    ['waits have no end', 'LONGEST_WAIT_MS)\n', 'Infinity)\n'],
+  ]),
+  ...inFile('functions/delivery/turns.ts', [
+    ['others begin beside who goes alone', 'if (!alone && !isHeld) return', 'if (!alone) return'],
+    ['who goes alone does not wait for others', 'if (underWay > 0) await within', 'if (underWay < 0) await within'],
+    [
+      'who goes alone holds others as long as it likes',
+      'clock.sleep(ALONE_MS, done.signal)',
+      'clock.sleep(Infinity, done.signal)',
+    ],
+    [
+      'others wait until all have gone that go alone',
+      'for (const one of others.splice(0)) void one.begin()\n      if (lone.length === 0) return',
+      'if (lone.length === 0) {\n        for (const one of others.splice(0)) void one.begin()\n        return\n      }',
+    ],
+    ['any number waits to go alone', 'alone && lone.length >= MOST_WAITING', 'alone && lone.length < 0'],
+    ['who is told to stop waits for its turn', "signal.addEventListener('abort', leave, { once: true })", ''],
   ]),
   ...inFile('functions/delivery/claim.ts', [
+    ['nobody counts who begins a delivery', 'hinted: null, begun })', 'hinted: null })'],
     [
       'a claim that was lost goes on',
       '        lost.abort()\n        throw new ClaimLost(`delivery',
@@ -32,6 +64,7 @@ export const DELIVERY_MUTANTS = [
     ],
   ]),
   ...inFile('functions/delivery/due-deliveries.ts', [
+    ['a sweep hints at once at what was left again and again', 'if (wait > 0)', 'if (wait < 0)'],
     ['a hint leaves no mark', '{ owner: null, hinted: true, due', '{ owner: null, due'],
     [
       'a sweep waits for a store that does not come back',
@@ -45,6 +78,12 @@ export const DELIVERY_MUTANTS = [
   ...inFile('functions/channels/callbacks/channel.ts', [
     ['the body is not fixed before it is sent', '      await work.save(asJson({ ...stateOf(delivery), body }))\n', ''],
     ['a receiver that wants no more is asked again', 'if (last.status === GONE || wait', 'if (wait'],
+  ]),
+  ...inFile('functions/runtime/channels.ts', [
+    ['a callback that is given up does not say why', '{ at: clock.now(), error }', '{ at: clock.now() }'],
+  ]),
+  ...inFile('functions/channels/callbacks/by-hand.ts', [
+    ['what is sent again by hand is still given up', 'hinted: true, begun: null }', 'hinted: true }'],
   ]),
   ...inFile('functions/domain/feedback.ts', [
     ['an earlier rating replaces a later one', 'former.at < one.at', 'former.at !== one.at'],

@@ -12,7 +12,7 @@ import type { Outcome as Reply } from './network.ts'
 import type { Sessions, Watch } from './sessions.ts'
 import type { Process } from './timeline.ts'
 import { pause } from './virtual-globals.ts'
-import { must } from './harness.ts'
+import { isPoisoned, must } from './harness.ts'
 import type { Harness } from './harness.ts'
 
 /** Milliseconds until a receiver is asked again, or a run looked at that has not ended. */
@@ -49,8 +49,6 @@ export function createDeliveries(harness: Harness, { all }: Sessions): Deliverie
     (sum, one) => sum + (one.type === 'clock' ? Math.abs(one.milliseconds) : 0),
     0,
   )
-  /** Nobody gives up a delivery whose run kills whoever reads it, so that it is owed for ever. */
-  const isPoisoned = harness.script.faults.some(({ type }) => type === 'poison')
   const watches = new Map(all.map((watch) => [watch.key.session, watch]))
 
   function arrive(id: string, what: string): void {
@@ -73,7 +71,7 @@ export function createDeliveries(harness: Harness, { all }: Sessions): Deliverie
 
   /** Whether its run has ended in a session that lives. */
   function isDueBy({ seen }: Watch, id: string): boolean {
-    if (isPoisoned || seen.header?.status !== 'live') return false
+    if (seen.header?.status !== 'live') return false
     const run = seen.runs.find((one) => one.id === runOfDelivery({ id }))
     const target = run?.mergedInto === undefined ? run : seen.runs.find((one) => one.id === run.mergedInto)
     return target !== undefined && isEnded(target.status)
@@ -98,8 +96,9 @@ export function createDeliveries(harness: Harness, { all }: Sessions): Deliverie
       } else if (call === 'outbox.change' && value !== undefined) {
         const { id, status } = value as Delivery
         must('what is over never changes', !over.has(id), id)
-        must('a delivery is not given up', status !== 'failed', id)
-        if (status === 'delivered') over.add(id)
+        const { session } = first as Delivery
+        must('only what kills whoever delivers it is given up', status !== 'failed' || isPoisoned(harness, session), id)
+        if (status !== 'pending') over.add(id)
       }
     },
     owed() {
@@ -114,6 +113,7 @@ export function createDeliveries(harness: Harness, { all }: Sessions): Deliverie
         const watch = watches.get(key.session)
         if (watch === undefined || !isDueBy(watch, id)) continue
         const row = await outbox.read({ ...key, id })
+        if (row?.status === 'failed' && isPoisoned(harness, key.session)) continue
         must(
           'what a run owes is delivered',
           row?.status === 'delivered' && row.owner === undefined,

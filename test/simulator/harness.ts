@@ -133,3 +133,7 @@ export const isDisturbed = ({ script, elapsed }: Harness): boolean =>
 
 /** The name of the session that an operation or a fault means. */
 const sessionAt = ({ sessions }: Script, number: number): string => sessions[number % sessions.length]?.session ?? ''
+
+/** Whether something kills whoever does it to this session. */
+export const isPoisoned = ({ script }: Harness, session: string): boolean =>
+  script.faults.some((fault) => fault.type === 'poison' && sessionAt(script, fault.session) === session)

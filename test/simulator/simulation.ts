@@ -22,6 +22,8 @@ import type { Harness } from './harness.ts'
 const REST_MS = 20 * 60_000
 /** What each run needs to be given up where whoever takes it up dies: three leases have to end. */
 const GIVEN_UP_MS = 5 * 60_000
+/** What each delivery needs to be given up where whoever begins it dies, and what it has added after it. */
+const LEFT_MS = 8 * 3_600_000
 /** A cancel takes effect in this time where only models and tools misbehave. */
 const CANCEL_MS = 3_000
 /** A session whose hint is lost is found in this time, with whatever cannot be deleted before it. */
@@ -148,10 +150,11 @@ function checkTime(harness: Harness, { all }: Sessions, others: () => string): v
       if (now <= until || seen.header?.status !== 'live') continue
       must('a cancel takes effect in its time', seen.header.activeRun !== runId, `${runId} of ${key.session}`)
     }
-  const isPoisoned = faults.some((fault) => fault.type === 'poison')
-  const taken = isPoisoned ? all.map(({ seen }) => takeoversOf(seen)).reduce((one, other) => one + other, 0) : 0
+  const hasPoison = faults.some((fault) => fault.type === 'poison')
+  const taken = hasPoison ? all.map(({ seen }) => takeoversOf(seen)).reduce((one, other) => one + other, 0) : 0
   if (now <= quietAt + REST_MS + taken) return
   const restless = all.map((watch) => unrest(watch, harness.timeline.now())).filter((why) => why !== undefined)
+  if (hasPoison && restless.length === 0 && now <= quietAt + REST_MS + taken + LEFT_MS) return
   throw new Violation('everything comes to rest', restless.length > 0 ? restless.join(', ') : others())
 }
 

@@ -6,7 +6,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Outbox } from '../../ports/outbox.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import { attempt, type Sending } from './attempt.ts'
-import { asJson, CALLBACK, MOST_ATTEMPTS, stateOf, targetOf, type Attempt, type CallbackState } from './state.ts'
+import { asJson, CALLBACK, stateOf, targetOf, withAttempt, type Attempt, type CallbackState } from './state.ts'
 
 /**
  * Milliseconds after a failed attempt until the next, in order: more than a day in all. After the last one the callback has
@@ -99,13 +99,11 @@ async function keepBody(
 async function send(dependencies: CallbackDependencies, work: Work): Promise<Outcome> {
   const { settings, clock, outputs } = dependencies
   const { delivery, signal } = work
-  const { body, attempts = [], tries = 0, ...kept } = stateOf(delivery)
+  const { body, tries = 0, ...kept } = stateOf(delivery)
   const { name, url } = targetOf(delivery)
   const found = await settings(name)
   const to = url ?? found?.url
-  const over = (last: Attempt): CallbackState => {
-    return { ...kept, ...(body === undefined ? {} : { body }), attempts: [...attempts, last].slice(-MOST_ATTEMPTS) }
-  }
+  const over = (last: Attempt): CallbackState => withAttempt({ ...kept, ...(body === undefined ? {} : { body }) }, last)
   if (found === undefined || to === undefined || body === undefined) {
     const last = { at: clock.now(), error: `there is no callback ${name} in the settings any more` }
     return { status: 'failed', state: asJson(over(last)) }

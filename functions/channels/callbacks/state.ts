@@ -30,12 +30,17 @@ export interface CallbackState {
 }
 
 /** What is kept of the attempts. */
-export const MOST_ATTEMPTS = 50
+const MOST_ATTEMPTS = 50
 
 // This folder alone writes targets and states of its kind.
 export const targetOf = ({ target }: Delivery): CallbackTarget => target as unknown as CallbackTarget
-export const stateOf = ({ state }: Delivery): CallbackState => state as CallbackState
+export const stateOf = ({ state }: Pick<Delivery, 'state'>): CallbackState => state as CallbackState
 export const asJson = (value: CallbackState | CallbackTarget): JsonObject => value as unknown as JsonObject
+
+/** The state with one attempt more. */
+export function withAttempt(state: CallbackState, last: Attempt): CallbackState {
+  return { ...state, attempts: [...(state.attempts ?? []), last].slice(-MOST_ATTEMPTS) }
+}
 
 /** What a run owes to the callback of this name. `url`: where its request asked it to go. */
 export const callbackDelivery = (name: string, url?: string): NewDelivery => ({

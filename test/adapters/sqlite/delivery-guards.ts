@@ -53,8 +53,8 @@ export const DELIVERY_GUARDS: readonly Guard[] = [
   one(
     'delivery, claim: ends some time',
     CLAIM,
-    '{ owner: randomUUID(), due: until, hinted: null }',
-    '{ owner: randomUUID(), due: 8e15, hinted: null }',
+    '{ owner: randomUUID(), due: until, hinted: null, begun }',
+    '{ owner: randomUUID(), due: 8e15, hinted: null, begun }',
   ),
   one(
     'delivery, claim: who has lost it learns it',
@@ -112,5 +112,5 @@ export const DELIVERY_GUARDS: readonly Guard[] = [
     ],
     backedBy: 'delivery, accept: a delivery is due some time',
   },
-  one('delivery, run: is not delivered before it starts', DRIVER, " || before.status === 'queued'", ''),
+  one('delivery, run: is not delivered before it starts', DRIVER, " || run.status === 'queued'", ''),
 ]

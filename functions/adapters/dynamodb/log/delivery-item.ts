@@ -29,9 +29,9 @@ export const flagPending = (key: DeliveryKey): Action => ({
 
 /** The attributes that change; what a delivery does not have is undefined. */
 export function fieldsOf(delivery: Omit<Delivery, 'mark'>): Record<string, Scalar | undefined> {
-  const { status, state, owner, due, hinted, failures } = delivery
+  const { status, state, owner, due, hinted, failures, begun } = delivery
   const shard = due === undefined ? undefined : shardOf('delivery', delivery)
-  return { status, state: JSON.stringify(state), claimed_by: owner, due, due_shard: shard, hinted, failures }
+  return { status, state: JSON.stringify(state), claimed_by: owner, due, due_shard: shard, hinted, failures, begun }
 }
 
 /** The delivery that an item holds. */
@@ -46,7 +46,12 @@ export function deliveryOf(item: Item): Delivery {
     status: requiredText(item, 'status') as Delivery['status'],
     state: JSON.parse(requiredText(item, 'state')) as Delivery['state'],
     mark: requiredText(item, 'mark'),
-    ...definedFields({ owner: textAt(item, 'claimed_by'), due: numberAt(item, 'due'), hinted }),
+    ...definedFields({
+      owner: textAt(item, 'claimed_by'),
+      due: numberAt(item, 'due'),
+      hinted,
+      begun: numberAt(item, 'begun'),
+    }),
     failures: numberAt(item, 'failures') ?? 0,
     createdAt: numberAt(item, 'created_at') ?? 0,
   }

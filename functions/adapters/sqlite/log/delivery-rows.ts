@@ -39,6 +39,6 @@ export function insertDelivery(database: Database, session: number, delivery: Om
 }
 
 /** What no query looks at. */
-export function bodyOf({ target, state, owner, hinted, failures, createdAt }: Omit<Delivery, 'mark'>): string {
-  return JSON.stringify({ target, state, owner, hinted, failures, createdAt })
+export function bodyOf({ target, state, owner, hinted, failures, begun, createdAt }: Omit<Delivery, 'mark'>): string {
+  return JSON.stringify({ target, state, owner, hinted, failures, begun, createdAt })
 }

@@ -1,0 +1,106 @@
+import { beforeEach, expect, test } from 'vitest'
+import { createTurns, type Turn, type Turns } from '../../functions/delivery/turns.ts'
+
+let now: number
+let sleeps: { readonly until: number; readonly wake: () => void }[]
+let turns: Turns
+const never = new AbortController().signal
+
+beforeEach(() => {
+  now = 0
+  sleeps = []
+  turns = createTurns({
+    now: () => now,
+    sleep: (milliseconds, signal) =>
+      new Promise((wake, reject) => {
+        sleeps.push({ until: now + milliseconds, wake })
+        signal?.addEventListener('abort', () => reject(signal.reason as Error))
+      }),
+  })
+})
+
+/** Lets everything go on that can, after so many milliseconds. */
+async function pass(milliseconds = 0): Promise<void> {
+  now += milliseconds
+  for (const { until, wake } of sleeps) if (until <= now) wake()
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+}
+
+/** Asks for a turn, and says what has come of it. */
+function ask(alone: boolean, signal = never): { turn?: Turn | undefined; isOver: boolean } {
+  const asked: { turn?: Turn | undefined; isOver: boolean } = { isOver: false }
+  void turns.take(alone, signal).then((turn) => Object.assign(asked, { turn, isOver: true }))
+  return asked
+}
+
+test('who goes alone begins when the others have ended, and none begins beside it', async () => {
+  const [first, second] = [ask(false), ask(false)]
+  const alone = ask(true)
+  await pass()
+  const late = ask(false)
+  first.turn?.end()
+  await pass()
+  expect([second.isOver, alone.isOver, late.isOver]).toEqual([true, false, false])
+  second.turn?.end()
+  await pass()
+  expect([alone.turn?.hasWaited, late.isOver]).toEqual([true, false])
+  alone.turn?.end()
+  await pass()
+  expect(late.turn?.hasWaited).toBe(true)
+})
+
+test('between two that go alone, all others begin that wait', async () => {
+  const [one, other] = [ask(true), ask(true)]
+  await pass()
+  const beside = ask(false)
+  one.turn?.end()
+  await pass()
+  expect([beside.isOver, other.isOver]).toEqual([true, false])
+  beside.turn?.end()
+  await pass()
+  expect(other.isOver).toBe(true)
+})
+
+test('who takes long holds others for a bounded time, before it and beside it', async () => {
+  ask(false)
+  await pass()
+  const alone = ask(true)
+  const late = ask(false)
+  await pass(9_999)
+  expect([alone.isOver, late.isOver]).toEqual([false, false])
+  await pass(1)
+  expect([alone.isOver, late.isOver]).toEqual([true, false])
+  await pass(10_000)
+  expect(late.isOver).toBe(true)
+  expect(ask(false)).toEqual({ isOver: false })
+  await pass()
+  const free = ask(false)
+  await pass()
+  expect(free.turn?.hasWaited).toBe(false)
+})
+
+test('who is told to stop waits no longer, and takes no turn', async () => {
+  const stopping = new AbortController()
+  const first = ask(true)
+  await pass()
+  const [alone, beside] = [ask(true, stopping.signal), ask(false, stopping.signal)]
+  stopping.abort()
+  await pass()
+  expect([alone, beside]).toEqual([
+    { isOver: true, turn: undefined },
+    { isOver: true, turn: undefined },
+  ])
+  first.turn?.end()
+  await pass()
+  expect(await turns.take(false, stopping.signal)).toBeUndefined()
+  expect((await turns.take(false, never))?.hasWaited).toBe(false)
+})
+
+test('of many that would go alone ten wait; the rest is left to a later hint', async () => {
+  ask(true)
+  await pass()
+  const waiting = Array.from({ length: 11 }, () => ask(true))
+  await pass()
+  expect(waiting.map(({ isOver }) => isOver)).toEqual([...Array.from({ length: 10 }, () => false), true])
+  expect(waiting.at(-1)?.turn).toBeUndefined()
+})
