@@ -59,10 +59,9 @@ export interface DeliveryDriver {
 
 /** Delivers what runs owe to channels: those of this process's runs with their events, others when they are due. */
 export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver {
-  const dependencies = inTime(given)
+  const dependencies = { ...inTime(given), turns: createTurns(given.clock) }
   const { outbox, channels, clock, logger } = dependencies
   const underWay = new Map<string, { readonly key: DeliveryKey; readonly done: Promise<void>; again: boolean }>()
-  const turns = createTurns(clock)
   let stopping = new AbortController()
 
   function begin(key: DeliveryKey, how: 'by_run' | 'by_hint'): void {
@@ -78,7 +77,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
       try {
         do {
           entry.again = false
-          if (await deliverInTurn({ ...dependencies, turns }, key, how, stopping.signal)) await serve(key)
+          if (await deliverInTurn(dependencies, key, how, stopping.signal)) await serve(key)
         } while (entry.again && !stopping.signal.aborted)
       } catch (error) {
         // The row is still there: a sweep will find it.

@@ -29,28 +29,8 @@ interface Waiting {
 export function createTurns(clock: Clock): Turns {
   const lone: Waiting[] = []
   const others: Waiting[] = []
-  let underWay = 0
+  const begun = createBegun()
   let isHeld = false
-  let emptied = Promise.withResolvers<void>()
-
-  function begin(hasWaited: boolean): { readonly turn: Turn; readonly over: Promise<void> } {
-    const over = Promise.withResolvers<void>()
-    underWay++
-    const end = (): void => {
-      underWay--
-      over.resolve()
-      if (underWay > 0) return
-      emptied.resolve()
-      emptied = Promise.withResolvers()
-    }
-    return { turn: { hasWaited, end }, over: over.promise }
-  }
-
-  const within = async (work: Promise<void>): Promise<void> => {
-    const done = new AbortController()
-    await Promise.race([work, clock.sleep(ALONE_MS, done.signal).catch(() => undefined)])
-    done.abort()
-  }
 
   async function admit(): Promise<void> {
     if (isHeld) return
@@ -58,9 +38,9 @@ export function createTurns(clock: Clock): Turns {
       for (const one of others.splice(0)) void one.begin()
       if (lone.length === 0) return
       isHeld = true
-      if (underWay > 0) await within(emptied.promise)
+      await within(clock, begun.noneLeft())
       const next = lone.shift()
-      if (next !== undefined) await within(next.begin())
+      if (next !== undefined) await within(clock, next.begin())
       isHeld = false
     }
   }
@@ -68,26 +48,52 @@ export function createTurns(clock: Clock): Turns {
   return {
     async take(alone, signal) {
       if (signal.aborted || (alone && lone.length >= MOST_WAITING)) return undefined
-      if (!alone && !isHeld) return begin(false).turn
+      if (!alone && !isHeld) return begun.add(false).turn
+      const asked = Promise.withResolvers<Turn | undefined>()
       const queue = alone ? lone : others
-      return new Promise((resolve) => {
-        const one: Waiting = {
-          begin() {
-            signal.removeEventListener('abort', leave)
-            const { turn, over } = begin(true)
-            resolve(turn)
-            return over
-          },
-        }
-        const leave = (): void => {
-          const place = queue.indexOf(one)
-          if (place >= 0) queue.splice(place, 1)
-          resolve(undefined)
-        }
-        signal.addEventListener('abort', leave, { once: true })
-        queue.push(one)
-        void admit()
-      })
+      const one: Waiting = {
+        begin() {
+          signal.removeEventListener('abort', leave)
+          const { turn, over } = begun.add(true)
+          asked.resolve(turn)
+          return over
+        },
+      }
+      const leave = (): void => {
+        const place = queue.indexOf(one)
+        if (place >= 0) queue.splice(place, 1)
+        asked.resolve(undefined)
+      }
+      signal.addEventListener('abort', leave, { once: true })
+      queue.push(one)
+      void admit()
+      return asked.promise
     },
   }
+}
+
+/** What is under way. */
+function createBegun() {
+  const underWay = new Set<Promise<void>>()
+  return {
+    add(hasWaited: boolean): { readonly turn: Turn; readonly over: Promise<void> } {
+      const { promise: over, resolve } = Promise.withResolvers<void>()
+      underWay.add(over)
+      const end = (): void => {
+        underWay.delete(over)
+        resolve()
+      }
+      return { turn: { hasWaited, end }, over }
+    },
+    async noneLeft(): Promise<void> {
+      while (underWay.size > 0) await Promise.all(underWay)
+    },
+  }
+}
+
+/** Waits for something, for a bounded time. */
+async function within(clock: Clock, work: Promise<void>): Promise<void> {
+  const done = new AbortController()
+  await Promise.race([work, clock.sleep(ALONE_MS, done.signal).catch(() => undefined)])
+  done.abort()
 }

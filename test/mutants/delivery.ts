@@ -15,7 +15,7 @@ export const DELIVERY_MUTANTS = [
     ],
     ['a failure of the channel counts as none', 'const failures = claim.delivery.failures + 1', 'const failures = 0'],
     ['what was stopped counts as a failure', 'if (signal.aborted) return { again: clock.now() }', ''],
-    ['a delivery waits for a store that does not come back', 'dependencies = inTime(given)', 'dependencies = given'],
+    ['a delivery waits for a store that does not come back', '...inTime(given)', '...given'],
     ['a claim stays when a look is over', '...(end.held === true ? {} : { owner: null })', ''],
     [
       'nobody is told of what failed for good',
@@ -41,7 +41,7 @@ export const DELIVERY_MUTANTS = [
   ]),
   ...inFile('functions/delivery/turns.ts', [
     ['others begin beside who goes alone', 'if (!alone && !isHeld) return', 'if (!alone) return'],
-    ['who goes alone does not wait for others', 'if (underWay > 0) await within', 'if (underWay < 0) await within'],
+    ['who goes alone does not wait for others', 'while (underWay.size > 0) await', 'while (underWay.size < 0) await'],
     [
       'who goes alone holds others as long as it likes',
       'clock.sleep(ALONE_MS, done.signal)',
