@@ -36,7 +36,7 @@ export const openDynamo = (settings: ClientSettings): DynamoDBClient =>
 export const openSqs = (settings: ClientSettings): SQSClient =>
   new SQSClient({
     ...clientOptions(settings, settings.endpoints.sqs),
-    requestHandler: { requestTimeout: 3 * REQUEST_MS },
+    requestHandler: { requestTimeout: 3 * REQUEST_MS, throwOnRequestTimeout: true },
   })
 
 /** How requests to this address are signed: signed for collections and domains on AWS, not for your own node. */

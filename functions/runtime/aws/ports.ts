@@ -5,6 +5,7 @@ import { createDynamoUsageLedger } from '../../adapters/dynamodb/log/usage-ledge
 import { createDynamoMessageRows } from '../../adapters/dynamodb/stream/message-rows.ts'
 import { startStreamPoller } from '../../adapters/dynamodb/stream/poller.ts'
 import { createStreamPositions } from '../../adapters/dynamodb/stream/positions.ts'
+import { TimedOut, withinTime } from '../../domain/time-limit.ts'
 import { createSystemClock } from '../../adapters/memory/system-clock.ts'
 import { createModels } from '../../adapters/models/models.ts'
 import { createOpenSearchClient } from '../../adapters/opensearch/client.ts'
@@ -21,9 +22,13 @@ import { clientOptions, openDynamo, openSqs, signingOf } from './clients.ts'
 import { createStreamHandler } from './indexing.ts'
 import { openS3 } from './outputs.ts'
 import { createAwsStores } from './stores.ts'
+import { SettingsError } from '../config.ts'
 import type { Settings } from '../config.ts'
 import { createLogger } from '../logger.ts'
 import type { OpenPorts } from '../program.ts'
+
+/** Milliseconds that a store has at the start to make what is missing. */
+const START_MS = 30_000
 
 type AwsSettings = NonNullable<Settings['aws']>
 
@@ -97,10 +102,21 @@ function openClients(aws: AwsSettings) {
 }
 
 async function prepare(aws: AwsSettings, clients: Clients): Promise<{ queueUrl: string; poisonUrl: string }> {
-  if (aws.endpoints.dynamodb !== undefined) await createTableIfAbsent(clients.dynamodb, aws.table)
-  if (aws.endpoints.s3 !== undefined) await createBucketIfAbsent(clients.s3, aws.bucket)
-  return {
-    queueUrl: aws.queueUrl ?? (await createQueueIfAbsent(clients.sqs, `${aws.table}-runs`)),
-    poisonUrl: aws.poisonUrl ?? (await createQueueIfAbsent(clients.sqs, `${aws.table}-poison`)),
+  const { dynamodb, s3, sqs } = aws.endpoints
+  if (dynamodb !== undefined)
+    await answered(`DynamoDB at ${dynamodb}`, () => createTableIfAbsent(clients.dynamodb, aws.table))
+  if (s3 !== undefined) await answered(`S3 at ${s3}`, () => createBucketIfAbsent(clients.s3, aws.bucket))
+  const queue = (name: string): Promise<string> =>
+    answered(`SQS at ${sqs ?? aws.region}`, () => createQueueIfAbsent(clients.sqs, `${aws.table}-${name}`))
+  return { queueUrl: aws.queueUrl ?? (await queue('runs')), poisonUrl: aws.poisonUrl ?? (await queue('poison')) }
+}
+
+/** What a store comes to at the start. Throws `SettingsError` if it takes connections and then leaves requests without a response. */
+async function answered<Result>(store: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await withinTime(START_MS, store, work)
+  } catch (error) {
+    if (!(error instanceof TimedOut) && !(error instanceof Error && error.name === 'TimeoutError')) throw error
+    throw new SettingsError(`${store} does not respond: is it the right address?`, { cause: error })
   }
 }

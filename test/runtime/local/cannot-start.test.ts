@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
@@ -6,36 +8,54 @@ const ROOT = join(import.meta.dirname, '../../..')
 /** Nothing listens there. */
 const NOBODY = 'http://127.0.0.1:9'
 
+const storesAt = (address: string): Readonly<Record<string, string>> => ({
+  TOOLTRAIL_BACKEND: 'aws',
+  DYNAMODB_ENDPOINT: address,
+  S3_ENDPOINT: address,
+  SQS_ENDPOINT: address,
+  OPENSEARCH_ENDPOINT: address,
+  AWS_REGION: 'eu-central-1',
+  AWS_ACCESS_KEY_ID: 'x',
+  AWS_SECRET_ACCESS_KEY: 'x',
+})
+
 test.each<[string, Readonly<Record<string, string>>, RegExp]>([
   [
     'a folder in which nothing can be made',
     { TOOLTRAIL_DATA: '/proc/tooltrail/data' },
     /TOOLTRAIL_DATA: .* cannot be used/,
   ],
-  [
-    'a store that does not respond',
-    {
-      TOOLTRAIL_BACKEND: 'aws',
-      DYNAMODB_ENDPOINT: NOBODY,
-      S3_ENDPOINT: NOBODY,
-      SQS_ENDPOINT: NOBODY,
-      OPENSEARCH_ENDPOINT: NOBODY,
-      AWS_REGION: 'eu-central-1',
-      AWS_ACCESS_KEY_ID: 'x',
-      AWS_SECRET_ACCESS_KEY: 'x',
-    },
-    /The storage does not respond: .*ECONNREFUSED/,
-  ],
-])('%s ends the program with one line', { timeout: 30_000 }, (_name, variables, line) => {
+  ['a store that does not respond', storesAt(NOBODY), /The storage does not respond: .*ECONNREFUSED/],
+])('%s ends the program with one line', { timeout: 30_000 }, (_name, variables, line) => expectOneLine(variables, line))
+
+test(
+  'a store that takes connections and stays silent ends the program with one line',
+  { timeout: 60_000 },
+  async () => {
+    // Nobody reads what comes: the test waits for the program meanwhile.
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    try {
+      const address = silent.address()
+      if (address === null || typeof address === 'string') throw new Error('it has no port')
+      const url = `http://127.0.0.1:${address.port}`
+      expectOneLine(storesAt(url), new RegExp(`^Tooltrail cannot start. DynamoDB at ${url} does not respond`))
+    } finally {
+      silent.close()
+    }
+  },
+)
+
+function expectOneLine(variables: Readonly<Record<string, string>>, line: RegExp): void {
   const env = { PATH: process.env['PATH'], PORT: '0', ...variables }
   const args = ['functions/handlers/local.ts']
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: ROOT,
     env,
     encoding: 'utf8',
-    timeout: 20_000,
+    timeout: 50_000,
   })
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
   expect(stderr).toMatch(line)
   expect(stderr.trim().split('\n')).toHaveLength(1)
-})
+}
