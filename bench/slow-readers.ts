@@ -8,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { printTable } from './report.ts'
 
 /**
- * What clients that read nothing cost the program (`--only <case>` for one, `--runs <n>` for more than three): its memory after
- * clients that read everything, and by how much it grows with all of them, garbage and all; what they hold of it, garbage left
- * out; both divided among them; and how long health takes meanwhile. The least and the most of all runs, each of a new program.
- * Linux.
+ * What clients that read nothing cost the program (`--only <case>` for one, `--clients <n>` for another number of them, `--runs
+ * <n>` for more than three): its memory after clients that read everything, and by how much it grows with all of them, garbage
+ * and all; what they hold of it, garbage left out; both divided among them; and how long health takes meanwhile. The least and
+ * the most of all runs, each of a new program. Linux.
  */
 const root = join(import.meta.dirname, '..')
 const INPUT = 'An input of four megabytes. '.repeat(140_000)
@@ -232,6 +232,7 @@ async function measure({ clients, prepare }: Case): Promise<Measured> {
 const option = (name: string): string | undefined =>
   process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : undefined
 const runs = Number(option('--runs') ?? 3)
+const clients = option('--clients')
 
 async function row(one: Case): Promise<readonly (string | number)[]> {
   const measured: Measured[] = []
@@ -250,7 +251,9 @@ async function row(one: Case): Promise<readonly (string | number)[]> {
 }
 
 const rows: (readonly (string | number)[])[] = []
-for (const one of CASES) if (one.name.includes(option('--only') ?? '')) rows.push(await row(one))
+for (const one of CASES)
+  if (one.name.includes(option('--only') ?? ''))
+    rows.push(await row({ ...one, clients: clients === undefined ? one.clients : Number(clients) }))
 printTable(
   `Clients that read nothing (${runs} runs)`,
   ['', 'MB before', 'KB of memory more a client, at most', 'KB held a client', 'slowest health, ms'],

@@ -1,3 +1,4 @@
+import { definedFields } from '../domain/defined-fields.ts'
 import type { HistoryEntries, HistoryEntry, HistoryHit, HistoryNeighbour, HistoryQuery } from '../domain/history.ts'
 import type { Message } from '../domain/message.ts'
 import type { SessionKey } from '../domain/session.ts'
@@ -13,6 +14,8 @@ export interface HistorySearch {
   search(query: HistoryQuery): Promise<HistoryEntries>
 }
 
+/** Hits whose messages are read at a time: each may have megabytes. */
+const AT_ONCE = 4
 /** Messages read at a time on each side of a hit; nearly always one of the first is its neighbour. */
 const NEAR = 4
 /** Characters that are read for a neighbour, of which 300 are shown: a long one ends the read. */
@@ -31,7 +34,12 @@ export function createHistorySearch({ index, reader }: { index: HistoryIndex; re
   return {
     async search(query) {
       const { hits, ...page } = await index.search(query)
-      const found = await Promise.all(hits.map((hit) => entryOf(reader, query.scope.tenant, hit)))
+      const found: (HistoryEntry | undefined)[] = []
+      const left = hits.entries()
+      const work = async (): Promise<void> => {
+        for (const [place, hit] of left) found[place] = await entryOf(reader, query.scope.tenant, hit)
+      }
+      await Promise.all(Array.from({ length: AT_ONCE }, work))
       return { ...page, entries: found.filter((entry) => entry !== undefined) }
     },
   }
@@ -39,14 +47,25 @@ export function createHistorySearch({ index, reader }: { index: HistoryIndex; re
 
 async function entryOf(reader: LogReader, tenant: string, hit: HistoryHit): Promise<HistoryEntry | undefined> {
   const key = { tenant, session: hit.session }
+  const own = await ownPart(reader, key, hit)
+  if (own === undefined) return undefined
+  const before = own.before ?? (await nearest(reader, key, hit.messageId, 'descending'))
+  const after = own.after ?? (await nearest(reader, key, hit.messageId, 'ascending'))
+  return { ...hit, ...own, ...definedFields({ before, after }) }
+}
+
+/** What a hit's own message says of it: nothing of its size, so that a long message is not held while others are read. */
+async function ownPart(
+  reader: LogReader,
+  key: SessionKey,
+  hit: HistoryHit,
+): Promise<Pick<HistoryEntry, 'text' | 'sources' | 'before' | 'after'> | undefined> {
   const message = await reader.message(key, hit.messageId)
   if (message === undefined) return undefined
   const own = entriesOf([message])
   const place = own.findIndex((entry) => entry.role === hit.role)
-  const before = own[place - 1] ?? (await nearest(reader, key, message, 'descending'))
-  const after = own[place + 1] ?? (await nearest(reader, key, message, 'ascending'))
+  const [before, after] = [own[place - 1], own[place + 1]]
   return {
-    ...hit,
     text: await hitText(hit, own[place]),
     ...(hit.role === 'tool_result' ? await sourcesOf(reader, key, message) : {}),
     ...(before === undefined ? {} : { before: await shown(before) }),
@@ -79,10 +98,10 @@ async function shown(entry: LogEntry): Promise<HistoryNeighbour> {
 async function nearest(
   reader: LogReader,
   key: SessionKey,
-  message: Message,
+  message: string,
   order: 'ascending' | 'descending',
-): Promise<LogEntry | undefined> {
-  let edge = message.id
+): Promise<HistoryNeighbour | undefined> {
+  let edge = message
   for (let read = 0; read < MAX_READS; read++) {
     const bound = order === 'ascending' ? { after: edge } : { before: edge }
     const limit = read === 0 ? NEAR : FAR
@@ -90,7 +109,7 @@ async function nearest(
     for (const other of page.messages) {
       const entries = entriesOf([other])
       const entry = order === 'ascending' ? entries[0] : entries.at(-1)
-      if (entry !== undefined) return entry
+      if (entry !== undefined) return shown(entry)
       edge = other.id
     }
     if (!page.more) return undefined

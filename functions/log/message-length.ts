@@ -24,11 +24,13 @@ export function createPage<Entry>(
   lengthOf: (entry: Entry) => number,
   limit: number,
   most = Number.POSITIVE_INFINITY,
-): { readonly entries: readonly Entry[]; take(entry: Entry): boolean } {
+): { readonly entries: readonly Entry[]; isFull(): boolean; take(entry: Entry): boolean } {
   const entries: Entry[] = []
   let length = 0
   return {
     entries,
+    /** Whether no entry would be taken, however short. */
+    isFull: () => entries.length >= limit || length > most,
     /** Whether the entry was taken. The next page begins with the first that is not. */
     take(entry) {
       length += lengthOf(entry)

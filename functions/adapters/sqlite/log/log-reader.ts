@@ -80,11 +80,9 @@ function readMessages(
     ORDER BY ${run === undefined ? 'm.id' : 'm.number'} ${query.order === 'ascending' ? 'ASC' : 'DESC'} LIMIT ?`
   const values = conditions.flatMap(([, bound]) => bound)
   const page = createPage(messageLength, query.limit, query.mostCharacters)
-  // One at a time: what comes after the page's end is not held in memory.
-  for (const row of readEach<MessageRow>(database, sql, ...values, query.limit + 1)) {
-    const isFull = page.entries.length === query.limit
-    if (isFull || !page.take(messageOf(row))) return { messages: page.entries, more: true }
-  }
+  // One at a time: what comes after the page's end is not held in memory, nor unpacked if nothing has room.
+  for (const row of readEach<MessageRow>(database, sql, ...values, query.limit + 1))
+    if (page.isFull() || !page.take(messageOf(row))) return { messages: page.entries, more: true }
   return { messages: page.entries, more: false }
 }
 
