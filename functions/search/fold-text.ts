@@ -48,6 +48,8 @@ export function fold(text: string): string {
 export function foldWithOffsets(text: string): FoldedText {
   if (!NOT_ASCII.test(text)) return { text, original: (place) => place }
   const shifts: Shift[] = []
+  // Most letters of a text are repetitions.
+  const known = new Map<string, string>()
   let folded = ''
   let place = 0
   for (const { 0: stretch, index } of text.matchAll(STRETCH)) {
@@ -55,7 +57,8 @@ export function foldWithOffsets(text: string): FoldedText {
     if (simple === stretch) continue
     folded += text.slice(place, index)
     for (const cluster of stretch.matchAll(CLUSTER)) {
-      const plain = fold(cluster[0])
+      const plain = known.get(cluster[0]) ?? fold(cluster[0])
+      known.set(cluster[0], plain)
       if (plain !== cluster[0])
         shifts.push({
           folded: folded.length,
@@ -86,13 +89,12 @@ function originalPlace(shifts: readonly Shift[], unit: number): number {
   return unit - (before.folded + before.units) + before.original + before.from
 }
 
-/** Lower case without changing the length, so that offsets stay true. */
-export const lower = (text: string): string => {
-  const lowered = text.toLowerCase()
-  return lowered.length === text.length ? lowered : Array.from(text, lowerOne).join('')
-}
+/** The only character whose lower case is longer. */
+const DOTTED = 'İ'
 
-const lowerOne = (character: string): string => {
-  const lowered = character.toLowerCase()
-  return lowered.length === character.length ? lowered : character
-}
+/** Lower case without changing the length, so that offsets stay true. */
+export const lower = (text: string): string =>
+  text
+    .split(DOTTED)
+    .map((piece) => piece.toLowerCase())
+    .join(DOTTED)

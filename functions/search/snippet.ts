@@ -1,4 +1,5 @@
-import { readable, matchesOf } from './term-matches.ts'
+import { foldWithOffsets } from './fold-text.ts'
+import { readableAs, matchesOf } from './term-matches.ts'
 import type { PlannedTerm } from './plan.ts'
 
 /** Characters (code points) of a snippet, its marks and dots included. */
@@ -30,8 +31,8 @@ export function snippet(text: string, terms: readonly PlannedTerm[]): string {
 }
 
 function matchSpans(text: string, terms: readonly PlannedTerm[]): Span[] {
-  const prepared = readable(text)
-  const original = (unit: number): number => prepared.folded.original(unit)
+  const { text: folded, original } = foldWithOffsets(text)
+  const prepared = readableAs(folded)
   const found = terms.flatMap((term) => {
     const matches = matchesOf(term, prepared)
     const best = Math.max(0, ...matches.map((match) => match.quality))

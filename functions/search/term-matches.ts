@@ -1,4 +1,4 @@
-import { foldWithOffsets, lower, type FoldedText } from './fold-text.ts'
+import { fold, lower } from './fold-text.ts'
 import { meaningful, type Needle, type PlannedTerm } from './plan.ts'
 
 /** The place of a term in UTF-16 units of the folded text, and how good the match is (0–1). */
@@ -8,9 +8,9 @@ export interface Match {
   readonly quality: number
 }
 
-/** A text prepared for finding terms. */
+/** A text prepared for finding terms: folded, and of the same length in lower case. */
 export interface ReadableText {
-  readonly folded: FoldedText
+  readonly folded: string
   readonly lowered: string
 }
 
@@ -30,10 +30,10 @@ const ALNUM = /[\p{L}\p{N}]/u
 const JOINER = /[-_./:@+#~]/u
 
 /** Folds a text once for all terms. */
-export function readable(text: string): ReadableText {
-  const folded = foldWithOffsets(text)
-  return { folded, lowered: lower(folded.text) }
-}
+export const readable = (text: string): ReadableText => readableAs(fold(text))
+
+/** The same for a text that is folded. */
+export const readableAs = (folded: string): ReadableText => ({ folded, lowered: lower(folded) })
 
 /** The places of the term in the text, in order; empty if there are none. */
 export function matchesOf(planned: PlannedTerm, text: ReadableText): Match[] {
@@ -50,7 +50,7 @@ function places({ text: needle, weight }: Needle, text: ReadableText): Match[] {
     const start = text.lowered.indexOf(needle, from)
     if (start < 0) break
     const end = start + needle.length
-    const border = borderQuality(text.folded.text, start, end)
+    const border = borderQuality(text.folded, start, end)
     // A form of the word counts only as a word: `rated` does not stand for `rate` inside `separated`.
     if (weight === 1 || border >= AT_INNER_BORDER) found.push({ start, end, quality: weight * border })
     from = end
@@ -63,10 +63,10 @@ function joinedPlaces(planned: PlannedTerm, text: ReadableText): Match[] {
   const words = planned.term.words
   if (words.length > 8 || !words.every((word) => text.lowered.includes(word))) return []
   const pattern = new RegExp(words.map(escape).join(BETWEEN_PARTS), 'gu')
-  return Array.from(text.lowered.matchAll(pattern), (match) => {
+  return Array.from(text.lowered.matchAll(pattern).take(MAX_PLACES), (match) => {
     const end = match.index + match[0].length
-    return { start: match.index, end, quality: 0.9 * borderQuality(text.folded.text, match.index, end) }
-  }).slice(0, MAX_PLACES)
+    return { start: match.index, end, quality: 0.9 * borderQuality(text.folded, match.index, end) }
+  })
 }
 
 function scattered(planned: PlannedTerm, text: ReadableText): Match[] {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { HistoryRole } from '../../functions/domain/history.ts'
+import { fold } from '../../functions/search/fold-text.ts'
 import { scoreEvents, type Candidate } from '../../functions/search/score.ts'
 import { plan } from './made-vocabulary.ts'
 
@@ -118,4 +119,24 @@ describe('what was said about the history', () => {
 
   it('ranks as all else for a query for what somebody said', () =>
     expect(ranked('what did the assistant say about the red crate', [event, answer])[0]).toBe(answer.text))
+})
+
+/** Milliseconds of processor time. */
+function processorTime(work: () => void): number {
+  const before = process.cpuUsage()
+  work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
+}
+
+describe('texts full of letters that folding changes', () => {
+  it.each(['aİ', 'é', '\uFB01'])('are scored in a few times what folding them takes: %s', (letters) => {
+    const text = letters.repeat(4_000 / letters.length)
+    const texts = Array.from({ length: 100 }, () => text)
+    const score = (): number => processorTime(() => void ranked('a', texts))
+    const folded = (): number => processorTime(() => texts.forEach(fold))
+    const times = Array.from({ length: 3 }, () => [score(), folded()] as const)
+    const [scoring, folding] = [0, 1].map((which) => Math.min(...times.map((pair) => pair[which] ?? 0)))
+    expect(scoring).toBeLessThan(6 * (folding ?? 0))
+  })
 })
