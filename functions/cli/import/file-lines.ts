@@ -21,7 +21,8 @@ export async function readLines(path: string): Promise<{ readonly lines: FileLin
   return { lines, faults }
 }
 
-function valueOf(bytes: Buffer): { readonly value: unknown } | { readonly fault: string } {
+/** The JSON value of these bytes, or what is wrong with them; an empty text for none. A byte order mark before it is left out. */
+export function valueOf(bytes: Buffer): { readonly value: unknown } | { readonly fault: string } {
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)

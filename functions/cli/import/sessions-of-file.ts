@@ -9,6 +9,7 @@ import { readClaudeCode } from '../../log/session-files/claude-code.ts'
 import { readCodex } from '../../log/session-files/codex.ts'
 import { isRecord, textIn } from '../../log/session-files/transcript.ts'
 import type { Fault, FileLine, FileMessage, Transcript } from '../../log/session-files/transcript.ts'
+import { readDocument } from './file-document.ts'
 import { readLines } from './file-lines.ts'
 import { threadsOf } from './langgraph-file.ts'
 
@@ -152,28 +153,6 @@ function conversations(lines: readonly FileLine[]): Read[] {
       ...(said === undefined ? {} : { instructions: said }),
     }
   })
-}
-
-/** A JSON document counts as one line for each of its entries. */
-async function readDocument(path: string): Promise<{ lines: FileLine[]; faults: Fault[] }> {
-  const read = await readLines(path)
-  const [first] = read.lines
-  if (read.lines.length === 1 && Array.isArray(first?.value))
-    return { lines: first.value.map((value: unknown) => ({ line: 1, value })), faults: read.faults }
-  if (read.lines.length > 0 || !path.endsWith('.json')) return read
-  return wholeDocument(path)
-}
-
-async function wholeDocument(path: string): Promise<{ lines: FileLine[]; faults: Fault[] }> {
-  const { readFile } = await import('node:fs/promises')
-  try {
-    const value: unknown = JSON.parse(await readFile(path, 'utf8'))
-    const values: unknown[] = Array.isArray(value) ? value : [value]
-    return { lines: values.map((one) => ({ line: 1, value: one })), faults: [] }
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return { lines: [], faults: [{ line: 1, reason: 'is not JSON' }] }
-  }
 }
 
 /** The files of the sub-agents that a file names: beside it in older versions, in its folder in newer ones. */

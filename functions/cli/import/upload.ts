@@ -52,6 +52,7 @@ async function uploadOnce(
   owner: string | undefined,
 ): Promise<number> {
   const isNew = await create(target, session, owner)
+  if (!isNew && session.title !== undefined) await giveTitle(target, session.id, session.title)
   const there = isNew ? 0 : await storedOf(target, source, session)
   if (there >= session.stored) return 0
   const first = session.messages.findLastIndex(({ beginsTurn, place }) => beginsTurn && place <= there)
@@ -82,6 +83,18 @@ async function create(
   if (!response.ok && response.status !== 409) throw await refusalOf(response)
   await response.body?.cancel()
   return response.ok
+}
+
+/** A session may be named long after it began: it gets its title unless it has one. */
+async function giveTitle(target: Target, id: string, title: string): Promise<void> {
+  const path = `/v1/sessions/${id}`
+  const found = await request(target, path, {})
+  if (!found.ok) throw await refusalOf(found)
+  if (((await found.json()) as { readonly title: string | null }).title !== null) return
+  const headers = { 'content-type': 'application/json' }
+  const response = await request(target, path, { method: 'PATCH', body: JSON.stringify({ title }), headers })
+  if (!response.ok) throw await refusalOf(response)
+  await response.body?.cancel()
 }
 
 interface Imported {

@@ -19,21 +19,54 @@ export function readClaudeCode(lines: Iterable<FileLine>, agentLines: AgentLines
   const messages = createMessages()
   const seen = new Set<string>()
   const taker = createTaker(messages, seen, agentLines)
+  const titles = createTitles()
+  /** Those whose messages it has: more than one if it was copied. */
+  const sessions = new Set<unknown>()
   let id: string | undefined
-  let title: string | undefined
   let metadata: Transcript['metadata'] = {}
 
   for (const { line, value } of lines) {
     if (!isRecord(value)) continue
-    const leaf = textIn(value, 'leafUuid')
-    if (value['type'] === 'summary' && leaf !== undefined && seen.has(leaf)) title = textIn(value, 'summary')
+    titles.take(value)
     if (!isNew(value, seen)) continue
     id ??= textIn(value, 'sessionId')
+    sessions.add(value['sessionId'])
     metadata = { ...textsIn(value, METADATA), ...metadata }
     taker.take(line, value)
   }
   taker.end()
-  return { id, title: title?.slice(0, 500), metadata, messages: messages.end(), faults: [] }
+  return {
+    id,
+    title: titles.of(sessions, seen)?.slice(0, 500).toWellFormed(),
+    metadata,
+    messages: messages.end(),
+    faults: [],
+  }
+}
+
+/** The lines that name a session, by their type, with the field that has the name; the first type that a file has counts. */
+const TITLES = { 'custom-title': 'customTitle', 'ai-title': 'aiTitle', summary: 'summary' } as const
+
+/** Collects titles: they stand anywhere in a file, and the last one of a type counts. */
+function createTitles() {
+  const records: Fields[] = []
+  return {
+    take(record: Fields): void {
+      if (Object.hasOwn(TITLES, String(record['type']))) records.push(record)
+    },
+    /** A copied line may be about another session: a summary is about that of its `leafUuid`, the others name theirs. */
+    of(sessions: ReadonlySet<unknown>, uuids: ReadonlySet<unknown>): string | undefined {
+      const isOwn = ({ type, leafUuid, sessionId }: Fields): boolean =>
+        type === 'summary' ? uuids.has(leafUuid) : sessionId === undefined || sessions.has(sessionId)
+      const own = records.filter(isOwn)
+      const titles = Object.entries(TITLES).map(([type, field]) =>
+        own
+          .flatMap((record) => (record['type'] === type ? [textIn(record, field)] : []))
+          .findLast((text) => text?.trim()),
+      )
+      return titles.find((text) => text !== undefined)
+    },
+  }
 }
 
 type AgentLines = (agent: string) => Iterable<FileLine> | undefined

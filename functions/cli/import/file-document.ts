@@ -1,0 +1,28 @@
+import { readFile, stat } from 'node:fs/promises'
+import type { Fault, FileLine } from '../../log/session-files/transcript.ts'
+import { readLines, valueOf } from './file-lines.ts'
+
+/** Bytes. A document is in memory whole, more than once. */
+const MOST_DOCUMENT = 256 * 1024 * 1024
+
+interface Read {
+  readonly lines: readonly FileLine[]
+  readonly faults: readonly Fault[]
+}
+
+/** The messages of a file that is one JSON document, or has one a line. All entries of a document stand in its first line. */
+export async function readDocument(path: string): Promise<Read> {
+  const read = await readLines(path)
+  const [first] = read.lines
+  if (read.lines.length === 1 && Array.isArray(first?.value)) return { ...read, lines: entriesOf(first.value) }
+  // A document in several lines may have some that are JSON by themselves; its first is none.
+  const [fault] = read.faults
+  const isInLines = fault === undefined || (first !== undefined && first.line < fault.line)
+  if (isInLines || !path.endsWith('.json') || (await stat(path)).size > MOST_DOCUMENT) return read
+  const whole = valueOf(await readFile(path))
+  if ('value' in whole) return { lines: entriesOf(whole.value), faults: [] }
+  return read.lines.length > 0 ? read : { lines: [], faults: [{ line: 1, reason: whole.fault }] }
+}
+
+const entriesOf = (value: unknown): FileLine[] =>
+  (Array.isArray(value) ? value : [value]).map((one: unknown) => ({ line: 1, value: one }))

@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { importFiles, type ImportCounts } from '../../functions/cli/import/import-files.ts'
+import type { Kind } from '../../functions/cli/import/sessions-of-file.ts'
+import { startInProcess, testAgent, type InProcess } from '../e2e/in-process.ts'
+import { localBackend } from '../e2e/local-backend.ts'
+
+let program: InProcess
+let folder: string
+beforeAll(async () => {
+  const agents = [testAgent({ name: 'default', model: 'openai-compatible/any' })]
+  program = await startInProcess({ backend: localBackend, agents, modelBaseUrl: 'http://127.0.0.1:9' })
+})
+afterAll(() => program.close())
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tooltrail-import-test-'))
+  return () => rmSync(folder, { recursive: true, force: true })
+})
+
+const faults: string[] = []
+async function run(kind: Kind): Promise<ImportCounts> {
+  faults.length = 0
+  const folders = { claude: undefined, codex: undefined }
+  const order = { kind, places: [folder], dryRun: false, target: { url: program.client.url }, folders }
+  return importFiles(order, { fault: (line) => faults.push(line), progress: undefined, now: () => Date.now() })
+}
+/** A file that nobody writes to any more. */
+function write(name: string, content: string | Buffer): void {
+  writeFileSync(join(folder, name), content)
+  utimesSync(join(folder, name), 0, 0)
+}
+const titleOf = async (id: string): Promise<string | null> =>
+  (await program.client.get<{ title: string | null }>(`/v1/sessions/${id}`)).title
+
+const MARK = '\uFEFF'
+const lines = (...values: readonly object[]): string => values.map((value) => `${JSON.stringify(value)}\n`).join('')
+const chat = [
+  { role: 'user', content: 'hi' },
+  { role: 'assistant', content: 'yo' },
+]
+const ui = [
+  { id: '1', role: 'user', parts: [{ type: 'text', text: 'hi' }] },
+  { id: '2', role: 'assistant', parts: [{ type: 'text', text: 'yo' }] },
+]
+const claude = (type: 'user' | 'assistant', text: string, sessionId: string): object => ({
+  ...{ type, uuid: `${sessionId}-${type}-${text}`, sessionId },
+  message: { id: `m-${text}`, role: type, content: [{ type: 'text', text }] },
+})
+const codex = (role: string, type: string, text: string): object => ({
+  type: 'response_item',
+  payload: { type: 'message', role, content: [{ type, text }] },
+})
+
+test.each<[Kind, string, string]>([
+  ['openai', 'a.json', JSON.stringify(chat, null, 2)],
+  ['openai', 'b.json', JSON.stringify(chat)],
+  ['openai', 'c.jsonl', lines(...chat)],
+  ['ai-sdk', 'a.json', JSON.stringify(ui, null, 2)],
+  ['ai-sdk', 'b.jsonl', lines(...ui)],
+  ['claude-code', 'marked.jsonl', lines(claude('user', 'hi', 'marked'), claude('assistant', 'yo', 'marked'))],
+  [
+    'codex',
+    'rollout-1.jsonl',
+    lines(
+      { type: 'session_meta', payload: { id: 'marked' } },
+      codex('user', 'input_text', 'hi'),
+      codex('assistant', 'output_text', 'yo'),
+    ),
+  ],
+  ['native', 'a.jsonl', lines({ object: 'session', id: 'marked' }, ...ui.map(({ role, parts }) => ({ role, parts })))],
+])('a file of %s that begins with a byte order mark is taken: %s', async (kind, name, content) => {
+  write(name, MARK + content)
+  expect(await run(kind)).toMatchObject({ files: 1, messages: 2, unreadable: 0 })
+  expect(faults).toEqual([])
+})
+
+test.each([
+  ['a message a line', `[\n${chat.map((one) => JSON.stringify(one)).join(',\n')}\n]\n`],
+  ['lines that are JSON by themselves', JSON.stringify([{ ...chat[0], tags: ['x'] }, chat[1]], null, 2)],
+])('a document in several lines is taken whole: %s', async (_what, text) => {
+  write('chat.json', text)
+  expect(await run('openai')).toMatchObject({ files: 1, messages: 2 })
+  expect(faults).toEqual([])
+})
+
+test('a document that is damaged is told, and loses no line that is a message', async () => {
+  const path = join(folder, 'chat.json')
+  write('chat.json', `{"role":"us\n${lines(...chat)}`)
+  expect(await run('openai')).toMatchObject({ messages: 2 })
+  expect(faults).toEqual([`${path}:1: is not JSON`])
+  write('chat.json', Buffer.concat([Buffer.from('[\n"'), Buffer.from([0xff]), Buffer.from('"\n]')]))
+  expect(await run('openai')).toMatchObject({ messages: 0, unreadable: 1 })
+  expect(faults).toEqual([`${path}:1: is not UTF-8`])
+})
+
+test('a session of Claude Code has the title that its user gave it, else that of the program, else its summary', async () => {
+  const session = 'titled'
+  const talk = [claude('user', 'hi', session), claude('assistant', 'yo', session)]
+  const summary = { type: 'summary', summary: 'Its summary', leafUuid: `${session}-assistant-yo` }
+  const foreign = [
+    { type: 'summary', summary: 'Of another session', leafUuid: 'nowhere' },
+    { type: 'ai-title', aiTitle: 'Of another session', sessionId: 'other' },
+  ]
+  const ai = [
+    { type: 'ai-title', aiTitle: 'First guess', sessionId: session },
+    { type: 'ai-title', aiTitle: 'Better guess' },
+    { type: 'ai-title', aiTitle: ' ' },
+  ]
+  const custom = { type: 'custom-title', customTitle: `Zürich ${'🎉'.repeat(300)}`, sessionId: session }
+  const title = async (name: string, ...records: object[]): Promise<string | null> => {
+    write(`${name}.jsonl`, lines(...records))
+    await run('claude-code')
+    return titleOf(`claude-code-${name}`)
+  }
+  expect(await title('t0', ...talk, ...foreign)).toBeNull()
+  // A resumed session begins with the summaries of its files.
+  expect(await title('t1', summary, ...foreign, ...talk)).toBe('Its summary')
+  expect(await title('t2', ...talk, ...ai, summary)).toBe('Better guess')
+  const long = await title('t3', custom, ...talk, ...ai)
+  expect([long?.startsWith('Zürich 🎉'), long?.length, long?.isWellFormed()]).toEqual([true, 500, true])
+})
+
+test('a session that is named after it was imported gets its title then, and keeps one that it has', async () => {
+  const talk = [claude('user', 'hi', 'late'), claude('assistant', 'yo', 'late')]
+  write('late.jsonl', lines(...talk))
+  await run('claude-code')
+  expect(await titleOf('claude-code-late')).toBeNull()
+  write('late.jsonl', lines(...talk, { type: 'ai-title', aiTitle: 'Greetings', sessionId: 'late' }))
+  expect(await run('claude-code')).toMatchObject({ messages: 0 })
+  expect(await titleOf('claude-code-late')).toBe('Greetings')
+  write('late.jsonl', lines(...talk, { type: 'custom-title', customTitle: 'Other', sessionId: 'late' }))
+  await run('claude-code')
+  expect(await titleOf('claude-code-late')).toBe('Greetings')
+})
