@@ -118,6 +118,8 @@ describe('import', () => {
     await post(400, 's', { format: 'openai', messages: SAID, from: 3 })
     await post(404, 'unknown', { format: 'openai', messages: SAID })
     const type = { 'content-type': 'application/x-ndjson' }
+    const inQuery = await harness.send('POST', '/v1/sessions/s/import?from=3', '{"role":"user","parts":[]}', type)
+    expect(await inQuery.json()).toMatchObject({ status: 400, errors: [{ path: 'query.from' }] })
     for (const text of ['{"role":', '\u0000', `${'['.repeat(70)}${']'.repeat(70)}`])
       expect((await post<Problem>(400, 's', `{"role":"user","parts":[]}\n${text}\n`, type)).detail).toMatch(/line 2/)
     const torn = new Uint8Array([...Buffer.from('{"role":"user","parts":[{"type":"text","text":"'), 0xff, 0x22])

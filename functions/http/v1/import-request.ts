@@ -51,7 +51,7 @@ export async function importInto(
     if (place % AT_A_TIME === 0) await others()
   }
   messages.push(...reader.end())
-  const options = optionsOf(c, body, async () => `${c.req.path}\n${await c.req.text()}`)
+  const options = optionsOf(c, 'body', body, async () => `${c.req.path}\n${await c.req.text()}`)
   return resultOf(body, await dependencies.service.importMessages(session, messages, await options))
 }
 
@@ -67,7 +67,12 @@ async function importLines(
   const spooled = await spoolLines(body)
   try {
     for await (const message of closed(create(), spooled.values())) void message
-    const options = await optionsOf(c, query, async () => `${c.req.path}?${JSON.stringify(query)}\n${spooled.sha256}`)
+    const options = await optionsOf(
+      c,
+      'query',
+      query,
+      async () => `${c.req.path}?${JSON.stringify(query)}\n${spooled.sha256}`,
+    )
     return resultOf(query, await service.importMessages(session, closed(create(), spooled.values()), options))
   } finally {
     await spooled.remove()
@@ -106,12 +111,13 @@ function read(reader: MessageImport, value: unknown, place: number): readonly Cl
 
 async function optionsOf(
   c: Context<AppEnv>,
+  place: 'body' | 'query',
   { source, from }: Pick<Body, 'source' | 'from'>,
   content: () => Promise<string>,
 ): Promise<{ readonly name?: ImportName; readonly from?: number; readonly source?: string }> {
   const key = c.req.header('idempotency-key')
   if (from !== undefined && source === undefined)
-    throw invalidRequest([{ path: 'body.from', message: 'needs a `source`' }])
+    throw invalidRequest([{ path: `${place}.from`, message: 'needs a `source`' }])
   if (from !== undefined && key !== undefined)
     throw invalidRequest([{ path: 'header.idempotency-key', message: 'is not for an import with `from`' }])
   if (from !== undefined && source !== undefined)

@@ -249,6 +249,7 @@ describe('a bad request is refused with its field, and nothing is stored', () =>
       'previous_response_id',
     ],
     ['a bad conversation', { conversation: '../x' }, 400, 'conversation'],
+    ['a Response in the background that nobody could read', { background: true, store: false }, 400, 'background'],
     ['a forced call', { tool_choice: 'required' }, 400, 'tool_choice'],
     ['JSON as format', { text: { format: { type: 'json_object' } } }, 400, 'text.format.type'],
     ['a tool of another type', { tools: [{ type: 'web_search' }] }, 400, 'tools[0].type'],

@@ -1,5 +1,6 @@
-import { createRoute, z } from '@hono/zod-openapi'
+import { createRoute } from '@hono/zod-openapi'
 import type { App, RouteDependencies } from '../../dependencies.ts'
+import { sessionId } from '../../v1/schemas/fields.ts'
 import { runHeaders } from '../../v1/schemas/input.ts'
 import { ForeignEventSchema } from '../stream-schema.ts'
 import { ChatCompletionSchema, chatCompletionRequest } from './chat-schemas.ts'
@@ -13,7 +14,7 @@ const createChatCompletion = createRoute({
   tags: ['OpenAI'],
   request: {
     headers: runHeaders.extend({
-      'x-session-id': z.string().optional().openapi({ description: 'The session; left out, it is found or made.' }),
+      'x-session-id': sessionId.optional().openapi({ description: 'The session; left out, it is found or made.' }),
     }),
     body: { required: true, content: { 'application/json': { schema: chatCompletionRequest } } },
   },

@@ -8,6 +8,7 @@ import { RequestError } from '../../middleware/request-error.ts'
 import { describeError } from '../../middleware/error-response.ts'
 import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../../v1/incoming-content.ts'
 import { whileCounted } from '../../v1/run-response.ts'
+import { BAD_SESSION_ID } from '../../v1/schemas/fields.ts'
 import { streamFrames } from '../first-frame.ts'
 import { followSteps } from '../follow-steps.ts'
 import type { FollowedRun } from '../follow-steps.ts'
@@ -56,13 +57,8 @@ async function readTurn(
   c: Context<AppEnv>,
   body: ChatCompletionRequest,
 ): Promise<ChatTurn> {
-  const named = c.req.header('x-session-id')
-  const session = named ?? body.metadata?.['session_id']
-  if (session !== undefined && !SESSION_PATTERN.test(session))
-    throw refused(
-      named === undefined ? 'metadata.session_id' : 'x-session-id',
-      'must be 1–128 of A-Z a-z 0-9 . _ : - and start with a letter or digit',
-    )
+  const session = c.req.header('x-session-id') ?? body.metadata?.['session_id']
+  if (session !== undefined && !SESSION_PATTERN.test(session)) throw refused('metadata.session_id', BAD_SESSION_ID)
   const agent = modelOf(agents, body.model)
   const input = readChatRequest(body)
   refuseTakenNames(input.tools)

@@ -7,10 +7,8 @@ const METADATA_LIMIT = 16 * 1024
 
 const EXAMPLE_ULID = '01JD2Q8N4T6W8Y0A2C4E6G8J0K'
 
-export const sessionId = z
-  .string()
-  .regex(SESSION_PATTERN, 'must be 1–128 of A-Z a-z 0-9 . _ : - and start with a letter or digit')
-  .openapi({ example: 'support-7' })
+export const BAD_SESSION_ID = 'must be 1–128 of A-Z a-z 0-9 . _ : - and start with a letter or digit'
+export const sessionId = z.string().regex(SESSION_PATTERN, BAD_SESSION_ID).openapi({ example: 'support-7' })
 export const ulid = z.string().regex(ULID_PATTERN, 'must be a ULID').openapi({ example: EXAMPLE_ULID })
 /** Name the delegate call that a team member works for. */
 export const parentNames = {

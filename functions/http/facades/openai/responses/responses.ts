@@ -1,5 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { App, RouteDependencies } from '../../../dependencies.ts'
+import { sessionId } from '../../../v1/schemas/fields.ts'
 import { runHeaders } from '../../../v1/schemas/input.ts'
 import { ForeignEventSchema } from '../../stream-schema.ts'
 import { openAiProblems } from '../problems.ts'
@@ -25,7 +26,7 @@ const createResponse = createRoute({
   tags,
   request: {
     headers: runHeaders.extend({
-      'x-session-id': z.string().optional().openapi({ description: 'The session; left out, it is found or made.' }),
+      'x-session-id': sessionId.optional().openapi({ description: 'The session; left out, it is found or made.' }),
       'x-tooltrail-tools': z.literal('text').optional().openapi({ description: 'Leaves calls of our own tools out.' }),
     }),
     body: { required: true, content: { 'application/json': { schema: responseRequest } } },

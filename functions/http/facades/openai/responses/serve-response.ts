@@ -5,6 +5,7 @@ import type { AppEnv, RouteDependencies } from '../../../dependencies.ts'
 import { jsonResponse } from '../../../json-response.ts'
 import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../../../v1/incoming-content.ts'
 import { whileCounted } from '../../../v1/run-response.ts'
+import { BAD_SESSION_ID } from '../../../v1/schemas/fields.ts'
 import { streamFrames } from '../../first-frame.ts'
 import { clientCallId } from '../../call-id.ts'
 import { refused } from '../chat-request.ts'
@@ -86,14 +87,14 @@ async function readWanted(
 ): Promise<NewResponse> {
   const { conversation, previous_response_id: previous } = body
   const named = c.req.header('x-session-id')
-  for (const [field, id] of [
-    ['conversation', conversation],
-    ['x-session-id', named],
-  ] as const)
-    if (typeof id === 'string' && !SESSION_PATTERN.test(id))
-      throw refused(field, 'must be 1–128 of A-Z a-z 0-9 . _ : - and start with a letter or digit')
-  if ([conversation, previous, named].filter((one) => typeof one === 'string').length > 1)
-    throw refused('previous_response_id', 'cannot stand beside a conversation: each names the session')
+  if (typeof conversation === 'string' && !SESSION_PATTERN.test(conversation))
+    throw refused('conversation', BAD_SESSION_ID)
+  const naming = Object.entries({ previous_response_id: previous, conversation, 'x-session-id': named })
+  const [first, second] = naming.flatMap(([name, value]) => (typeof value === 'string' ? [name] : []))
+  if (first !== undefined && second !== undefined)
+    throw refused(first, `cannot stand beside ${second}: each names the session`)
+  if (body.background === true && body.store === false)
+    throw refused('background', 'needs the Response to be stored: nobody could read one with store false')
   const isTextModel = body.model.endsWith(TEXT_ONLY) && !agents.has(body.model)
   const agent = modelOf(agents, isTextModel ? body.model.slice(0, -TEXT_ONLY.length) : body.model)
   const input = readResponseRequest(body)
