@@ -215,8 +215,41 @@ export const facadesOn = (backend: Backend) =>
       },
     }))
 
+    test('Chat Completions: a turn that a killed process was sent is one turn, however often it is sent again', async () => {
+      const session = `killed-${crypto.randomUUID()}`
+      const messages = [{ role: 'user' as const, content: 'work 9 rounds of 700 ms' }]
+      const create = (): Promise<Response> =>
+        openAi({ client: program.client, renew: () => Promise.resolve() })
+          .chat.completions.create(
+            { model: 'default', messages, stream: true },
+            { headers: { 'x-session-id': session } },
+          )
+          .asResponse()
+      const broken = create()
+        .then((response) => response.text())
+        .catch(() => 'broken')
+      await expect.poll(() => isRunning(session), { timeout: 20_000 }).toBe(true)
+      await program.kill()
+      await broken
+      program = await start()
+      // The run goes on when the lease of the killed process has ended, which nobody has to wait for here.
+      const both = await Promise.all([create(), create()])
+      const runs = both.map(({ headers }) => headers.get('x-run-id'))
+      for (const { body } of both) await body?.cancel()
+      expect(runs[0]).toBe(runs[1])
+      const log = await program.client.messages(session)
+      expect(log.filter(({ role }) => role === 'user')).toHaveLength(1)
+      const { data } = await program.client.get<Page<{ id: string }>>(`/v1/sessions/${session}/runs`)
+      expect(data.map(({ id }) => id)).toEqual([runs[0]])
+    })
+
+    const isRunning = async (session: string): Promise<boolean> => {
+      const { status, body } = await program.client.send('GET', `/v1/sessions/${session}`)
+      return status === 200 && JSON.stringify(body).includes('"running"')
+    }
+
     test('leave no session that nobody asked for', async () => {
       const { data } = await program.client.get<Page<{ id: string }>>('/v1/sessions?limit=100')
-      expect(data).toHaveLength(7)
+      expect(data).toHaveLength(8)
     })
   })

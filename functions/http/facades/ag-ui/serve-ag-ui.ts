@@ -31,6 +31,7 @@ export const serveAgUi = (
       agent,
       user: undefined,
       session: body.threadId,
+      isNamed: false,
       bodyHash: sha256(await c.req.text()),
       // The client makes one for each of its runs.
       idempotencyKey: `ag-ui ${body.runId}`,

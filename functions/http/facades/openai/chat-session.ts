@@ -14,11 +14,12 @@ import { RequestError } from '../../middleware/request-error.ts'
 import { invalidRequest } from '../../middleware/validation.ts'
 import type { FollowedRun } from '../follow-steps.ts'
 import { existing, isCode, openSession } from '../open-session.ts'
-import { answeredBefore, noteAnswered } from './answered-before.ts'
+import { answeredBefore, isTold, noteAnswered } from './answered-before.ts'
 import { refused } from './chat-request.ts'
 import type { ChatInput } from './chat-request.ts'
 import { REPEAT_MS, scopeOf, sha256 } from './chat-turn.ts'
 import type { ChatTurn } from './chat-turn.ts'
+import { putOnce } from './sent-again.ts'
 
 /** The run to follow. `answered`: the calls that it answers, by their rows, and the run that made them. */
 export interface AcceptedTurn extends FollowedRun {
@@ -142,7 +143,7 @@ async function answersOf(
   const { input, nameOf } = turn
   const decisions = turn.decisions ?? new Map<string, boolean>()
   const { results, said } = input
-  const mayBeRepeated = !turn.isFirstTry || turn.idempotencyKey !== undefined
+  const mayBeRepeated = !turn.isFirstTry || turn.idempotencyKey !== undefined || isTold(turn)
   const before = mayBeRepeated ? await answeredBefore(dependencies, turn, session) : undefined
   const runId = turn.answersTo ?? before ?? session.run?.id
   if ((results.length === 0 && decisions.size === 0) || runId === undefined) return undefined
@@ -211,6 +212,8 @@ async function submit(
   if (after !== undefined) return put(after, more)
   const { runs } = await reader.runs(session, { limit: 2 })
   const [newest, previous] = runs
+  if (turn.isNamed && idempotencyKey === undefined)
+    return putOnce(dependencies, turn, { key: keyOf(session), newest }, (before) => put(before, more))
   const isActive = newest !== undefined && !isEnded(newest.status)
   if (isActive && !turn.isFirstTry && clock.now() - newest.createdAt <= REPEAT_MS) {
     try {

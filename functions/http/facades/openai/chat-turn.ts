@@ -15,6 +15,8 @@ export interface ChatTurn {
   readonly user: string | undefined
   /** As the client names it. */
   readonly session: string | undefined
+  /** The request names it, and not only what was found of it. */
+  readonly isNamed: boolean
   /** SHA-256 of the request's body. */
   readonly bodyHash: string
   readonly idempotencyKey: string | undefined

@@ -9,6 +9,8 @@ import type { AcceptedTurn } from './chat-session.ts'
 import type { ChatTurn } from './chat-turn.ts'
 import { acceptAfter, keepClaim } from './known-turn.ts'
 import type { KnownTurn } from './known-turn.ts'
+import { seenOf } from './seen-message.ts'
+import { noteShown } from './sent-again.ts'
 
 /** A conversation that nobody goes on with for so long, in milliseconds, begins anew, with its earlier messages imported. */
 const HISTORY_MS = 30 * 86_400_000
@@ -47,16 +49,17 @@ async function knownByHistory(dependencies: RouteDependencies, turn: ChatTurn): 
 }
 
 /**
- * Remembers what a client that names no session was shown, so that it is found by that. `shown`: the messages that it may send for
- * the completion, each in a way of its own.
+ * Remembers what a client was shown: one that names no session is found by that, and the same turn of one that does is known by it.
+ * `shown`: the messages that it may send for the completion, each in a way of its own.
  */
 export async function rememberShown(
-  { names, reader, clock, log }: RouteDependencies,
+  dependencies: RouteDependencies,
   turn: ChatTurn,
   { key, runId }: { readonly key: SessionKey; readonly runId: string },
   shown: readonly (readonly ChatMessage[])[],
 ): Promise<void> {
-  if (turn.session !== undefined) return
+  if (turn.isNamed) return noteShown(dependencies, turn, { key, runId }, shown)
+  const { names, reader, clock, log } = dependencies
   const { history, fresh } = turn.input
   const sent = [...history, ...fresh].map(({ message }) => message)
   const ways = new Set(shown.map((messages) => nameOf(turn, [...sent, ...messages])))
@@ -74,18 +77,3 @@ export async function rememberShown(
 /** Of the conversation as its client sees it, and for nobody else. */
 const nameOf = (turn: ChatTurn, messages: readonly ChatMessage[]): string =>
   `history ${sha256(JSON.stringify([scopeOf(turn), messages.map(seenOf)]))}`
-
-/** What of a message every client sends back as it was shown. */
-function seenOf(message: ChatMessage): unknown {
-  if (message.role === 'tool') return [message.role, message.tool_call_id, partsOf(message.content)]
-  if (message.role !== 'assistant') return [message.role, partsOf(message.content)]
-  const calls = (message.tool_calls ?? []).map(({ id, function: { name, arguments: text } }) => [id, name, text])
-  return [message.role, partsOf(message.content), calls]
-}
-
-function partsOf(content: ChatMessage['content']): readonly unknown[] {
-  if (content === null || content === undefined) return ['']
-  if (typeof content === 'string') return [content]
-  const texts = content.flatMap((part) => ('text' in part ? [part.text] : 'refusal' in part ? [part.refusal] : []))
-  return [texts.join(''), ...content.filter(({ type }) => type !== 'text' && type !== 'refusal')]
-}

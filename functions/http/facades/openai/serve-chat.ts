@@ -69,6 +69,7 @@ async function readTurn(
     agent: agent.name,
     user: body.user ?? undefined,
     session,
+    isNamed: session !== undefined,
     bodyHash: sha256(await c.req.text()),
     idempotencyKey: c.req.header('idempotency-key'),
     isFirstTry: c.req.header('x-stainless-retry-count') === '0',

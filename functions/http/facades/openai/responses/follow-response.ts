@@ -34,11 +34,15 @@ interface Followed {
   readonly remember?: Remember
 }
 
-/** Lets a client that sends its whole history be found by it: by the items of this output, or by their text alone. */
+/**
+ * Lets a client that sends its whole history be found by it: by the items of this output, or by their text alone. What one that names
+ * its session was shown is noted however it ended.
+ */
 export const remembering =
-  (dependencies: RouteDependencies, { turn, about, conversation }: NewResponse, shown: ShownResponse): Remember =>
+  (dependencies: RouteDependencies, { turn, about }: NewResponse, shown: ShownResponse): Remember =>
   async ({ status, output }) => {
-    if (about.previous !== undefined || conversation !== undefined || status !== 'completed') return
+    const isShown = turn.isNamed ? status !== 'queued' && status !== 'in_progress' : status === 'completed'
+    if (about.previous !== undefined || !isShown) return
     const messages = messagesOfOutput(output)
     const text = messages
       .map((one) => (one.role === 'assistant' && typeof one.content === 'string' ? one.content : ''))

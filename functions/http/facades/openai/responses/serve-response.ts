@@ -11,6 +11,7 @@ import { clientCallId } from '../../call-id.ts'
 import { refused } from '../chat-request.ts'
 import { sha256 } from '../chat-turn.ts'
 import { modelOf } from '../models.ts'
+import { noteShown } from '../sent-again.ts'
 import { acceptResponse, findResponse } from './accept-response.ts'
 import type { NewResponse } from './accept-response.ts'
 import { failedFrame, frames, remembering, settled, standing } from './follow-response.ts'
@@ -31,10 +32,12 @@ export const serveCreate = (
     const wanted = await readWanted(dependencies, c, body)
     const shown = await acceptResponse(dependencies, wanted)
     const remember = remembering(dependencies, wanted, shown)
-    const whole = (): ReturnType<typeof standing> =>
-      body.background === true
-        ? standing(dependencies, shown)
-        : settled(dependencies, c, shown, { revoked: call.signal, remember })
+    const whole = async (): ReturnType<typeof standing> => {
+      if (body.background !== true) return settled(dependencies, c, shown, { revoked: call.signal, remember })
+      // Its client has what it asked for: the id.
+      if (wanted.turn.isNamed) await noteShown(dependencies, wanted.turn, shown, [])
+      return standing(dependencies, shown)
+    }
     const events = (signal: AbortSignal) => frames(dependencies, shown, { signal, remember })
     const response =
       body.stream === true
@@ -109,6 +112,7 @@ async function readWanted(
       agent: agent.name,
       user,
       session: named,
+      isNamed: named !== undefined || typeof conversation === 'string',
       bodyHash: sha256(await c.req.text()),
       idempotencyKey: c.req.header('idempotency-key'),
       isFirstTry: c.req.header('x-stainless-retry-count') === '0',
