@@ -2,9 +2,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../functions/domain/message.ts'
-import type { HistoryDocument } from '../functions/domain/history.ts'
-import type { HistoryIndex } from '../functions/ports/history-index.ts'
-import { withoutMarks } from '../functions/search/snippet.ts'
 import { callText } from '../functions/log/call-text.ts'
 
 /** Recorded conversations lie beside the repository, where they are at hand. */
@@ -43,30 +40,6 @@ export interface RecordedQuery {
 
 export function readRecordedQueries(): RecordedQuery[] {
   return readLines<RecordedQuery>(readFileSync(join(DATA, 'queries.jsonl'), 'utf8'))
-}
-
-/** How often each query was asked before. */
-const TIMES = 3
-
-/**
- * Each recorded query asked in sessions of its own, where an agent says what it found for it, or that it found nothing: what the
- * history is not to find instead of what happened.
- */
-export async function retellings(tenant: string, index: HistoryIndex): Promise<HistoryDocument[]> {
-  const documents: HistoryDocument[] = []
-  for (const [number, { query }] of readRecordedQueries().entries()) {
-    const { hits } = await index.search({ scope: { tenant }, text: query, filters: {}, limit: 2 })
-    const told = hits.map(({ snippet }) => withoutMarks(snippet)).join('\n')
-    for (let time = 0; time < TIMES; time++) {
-      const session = `asked-${number}-${time}`
-      const base = { tenant, session, runId: `run-${session}`, agent: 'default', time: Date.UTC(2026, 5, 1) }
-      const id = (place: number): string => `9${String(number * TIMES + time).padStart(24, '0')}${place}`
-      const reply = time === 0 ? `Nothing in the earlier history matches "${query}".` : `About ${query}: ${told}`
-      documents.push({ ...base, messageId: id(0), part: 'u', role: 'user', text: query })
-      documents.push({ ...base, messageId: id(1), part: 'a', role: 'assistant', text: reply })
-    }
-  }
-  return documents
 }
 
 /** Every recorded conversation as a session's log. */

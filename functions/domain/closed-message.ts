@@ -70,6 +70,7 @@ export interface ClosedToolMessage extends ClosedBase {
   readonly sources?: readonly Source[]
   readonly completedAt?: number
   readonly durationMs?: number
+  readonly searched?: true
   readonly decision?: ApprovalDecision
 }
 

@@ -17,8 +17,10 @@ export interface HistoryDocument {
   readonly toolName?: string
   readonly toolCallId?: string
   readonly status?: ToolStatus
-  /** Of an assistant's text: its loop had searched the history before. */
+  /** Of an assistant's text: its loop had searched the history before. Of a delegate call: the one that gave it or worked on it. */
   readonly searched?: true
+  /** Of a user's text: it is the task of a team's member. */
+  readonly task?: true
   /** Of an assistant's text: what people think of it, each once. */
   readonly feedback?: readonly Rating[]
   /** Compact call text, on both halves of a tool event. */

@@ -183,6 +183,8 @@ export interface ToolMessage extends MessageBase {
   readonly sources?: readonly StoredSource[]
   readonly completedAt?: number
   readonly durationMs?: number
+  /** Of a delegate call: whoever gave the task, or works on it, has searched the history: both may tell what was said before. */
+  readonly searched?: true
   /** Generation of the lease whose holder may end this call. */
   readonly generation: number
   readonly decision?: ApprovalDecision

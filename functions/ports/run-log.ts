@@ -24,6 +24,8 @@ export interface CallResult {
   readonly sources?: readonly StoredSource[]
   readonly completedAt: number
   readonly durationMs: number
+  /** Of a delegate call: the member's work has searched the history. */
+  readonly searched?: true
 }
 
 /** What a policy has decided during a run. */

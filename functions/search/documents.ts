@@ -1,6 +1,7 @@
+import { definedFields } from '../domain/defined-fields.ts'
 import { ratingsOf } from '../domain/feedback.ts'
 import type { HistoryDocument, HistoryRole } from '../domain/history.ts'
-import { textOf, type Message, type Output, type ToolMessage } from '../domain/message.ts'
+import { isLeaders, textOf, type Message, type Output, type ToolMessage } from '../domain/message.ts'
 import type { SessionKey } from '../domain/session.ts'
 import { sourceHead } from '../domain/source.ts'
 import { createChunker, SHORTEST_CHUNK } from './chunks.ts'
@@ -136,12 +137,16 @@ function makersOf(
           toolCallId: message.toolCallId,
           status: message.status,
           call: call.slice(0, CALL_IN_RESULT).toWellFormed(),
+          ...definedFields({ searched: message.searched }),
         }
       : {}
   const ofCall = make('tool_call', 'c', tool, message.createdAt)
   if (message.role === 'tool')
     return { ofCall, ofText: make('tool_result', 'r', tool, message.completedAt ?? message.createdAt) }
-  if (message.role === 'user') return { ofCall, ofText: make('user', 'u', {}, message.createdAt) }
+  if (message.role === 'user') {
+    const task = isLeaders(message) ? {} : { task: true }
+    return { ofCall, ofText: make('user', 'u', task, message.createdAt) }
+  }
   const ratings = ratingsOf(message.feedback)
   const feedback = ratings.length === 0 ? {} : { feedback: ratings }
   const searched = message.searched === true ? { searched: true } : {}

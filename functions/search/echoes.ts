@@ -1,15 +1,21 @@
 import type { HistoryRole } from '../domain/history.ts'
+import { DELEGATE_TOOL } from '../domain/team.ts'
 import { lower } from './fold-text.ts'
+import { isListing } from './listings.ts'
 import { MAX_QUERY, parseQuery, type SearchQuery } from './query.ts'
 import { inflections } from './word-forms.ts'
 import { OPENING_COMMANDS, QUESTION_WORDS } from './words.ts'
 
 /** The fields of a candidate that show whether it is about the history. */
 interface Said {
+  readonly event: number | string
   readonly role: HistoryRole
   readonly text: string
+  readonly time: number
   readonly runId: string
+  readonly toolName: string | undefined
   readonly searched: boolean
+  readonly task: boolean
 }
 
 const NOTHING_FOUND =
@@ -18,18 +24,39 @@ const NOTHING_FOUND =
 const OPENING = 300
 
 /**
- * Tells talk about the history from what happened: earlier searches for the same, questions that were looked up in it, the
- * completions after either, and "nothing found". A query for what somebody said makes no such distinction.
+ * Tells talk about the history from what happened: earlier searches for the same, what they showed, questions that were looked up,
+ * the tasks that members of a team got for it, the completions and results after all these, and "nothing found". A query for what
+ * somebody said makes no such distinction.
  */
 export function findEchoes(query: SearchQuery, candidates: readonly Said[]): (candidate: Said) => boolean {
   if (query.speaker === 'user' || query.speaker === 'assistant' || query.terms.length === 0) return () => false
+  const isQuestion = questionTeller(query)
+  const asking = new Set(candidates.filter(isQuestion).map(({ runId }) => runId))
+  const listings = new Set(candidates.filter(({ text }) => isListing(text)).map(({ event }) => event))
+  const looking = new Set(candidates.filter((one) => one.searched || listings.has(one.event)).map(({ runId }) => runId))
+  /** When a run was first shown something whose texts then have no marks: nobody knew what it was. */
+  const shownAt = new Map<string, number>()
+  for (const { runId, event, time } of candidates)
+    if (listings.has(event)) shownAt.set(runId, Math.min(time, shownAt.get(runId) ?? time))
+  const tells = ({ runId, time, searched }: Said): boolean =>
+    searched || asking.has(runId) || time >= (shownAt.get(runId) ?? Infinity)
+  return (said) => {
+    if (listings.has(said.event)) return true
+    if (said.role === 'user') return isQuestion(said) || (looking.has(said.runId) && (said.task || asks(said.text)))
+    if (said.role === 'assistant') return tells(said) || NOTHING_FOUND.test(said.text.slice(0, OPENING))
+    return said.toolName === DELEGATE_TOOL && (tells(said) || shownAt.has(said.runId))
+  }
+}
+
+/** Tells texts of users, tasks of members among them, that have only words of the query. */
+function questionTeller(query: SearchQuery): (said: Said) => boolean {
   const asked = new Set(
     query.terms
       .flatMap(({ text, words, wholes }) => [text, ...wholes, ...words])
       .flatMap((word) => [word, ...inflections(word)]),
   )
   const known = new Map<string, boolean>()
-  const isQuestion = ({ role, text }: Said): boolean => {
+  return ({ role, text }) => {
     if (role !== 'user' || text.length > MAX_QUERY) return false
     const before = known.get(text)
     if (before !== undefined) return before
@@ -37,20 +64,17 @@ export function findEchoes(query: SearchQuery, candidates: readonly Said[]): (ca
     known.set(text, says)
     return says
   }
-  const runs = new Set(candidates.filter(isQuestion).map(({ runId }) => runId))
-  const searching = new Set(candidates.filter(({ searched }) => searched).map(({ runId }) => runId))
-  return (candidate) =>
-    isQuestion(candidate) ||
-    (candidate.role === 'user' && searching.has(candidate.runId) && asks(candidate.text)) ||
-    (candidate.role === 'assistant' &&
-      (candidate.searched || runs.has(candidate.runId) || NOTHING_FOUND.test(candidate.text.slice(0, OPENING))))
 }
+
+/** Open a request to look something up, or to let somebody else do so. */
+const MORE_COMMANDS = new Set(['ask', 'check', 'delegate', 'have', 'let', 'please', 'see', 'use'])
 
 /** Whether a text asks for something and tells nothing: what a person tells is what happened, whatever was looked up for it. */
 function asks(text: string): boolean {
   if (text.length > MAX_QUERY) return false
   const [first = ''] = /[\p{L}\p{N}]+/u.exec(lower(text)) ?? []
-  return text.trimEnd().endsWith('?') || QUESTION_WORDS.has(first) || OPENING_COMMANDS.has(first)
+  const isCommand = [QUESTION_WORDS, OPENING_COMMANDS, MORE_COMMANDS].some((words) => words.has(first))
+  return isCommand || text.trimEnd().endsWith('?')
 }
 
 /** A shorter text may be what happened. */

@@ -17,8 +17,10 @@ export interface Candidate {
   readonly call: string | undefined
   readonly text: string
   readonly time: number
-  /** On an assistant's text: its loop had searched the history before. */
+  /** Whoever said it, or gave or worked on the task, had searched the history. */
   readonly searched: boolean
+  /** On a text that a member of a team got as its task. */
+  readonly task: boolean
 }
 
 export interface ScoredEvent<Found extends Candidate> {

@@ -163,8 +163,9 @@ export function runLogCallsContract(engine: Engine): void {
         const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }])
         await fixture.log.appendRound(lease, round)
         await fixture.peer.log.appendRound(lease, round)
-        const result = resultOf(fixture, callOf(round, 0).id)
+        const result = { ...resultOf(fixture, callOf(round, 0).id), searched: true as const }
         const stored = await fixture.log.completeCall(lease, result)
+        expect(stored.searched).toBe(true)
         expect(await fixture.peer.log.completeCall(lease, result)).toEqual(stored)
         const end = endAfter(fixture, lease, headOf(round))
         const ended = await fixture.log.endRun(lease, end)

@@ -12,14 +12,16 @@ interface Said {
   readonly event?: number
   readonly run?: string
   readonly searched?: boolean
+  readonly task?: boolean
 }
 
 /** The texts in the order in which the query finds them. */
 function ranked(query: string, texts: readonly (string | Said)[]): string[] {
   const candidates = texts.map((one, index): Candidate => {
     const said: Said = typeof one === 'string' ? { text: one } : one
-    const { text, role = 'user', tool, call, event = index, run = `run-${event}`, searched = false } = said
-    return { id: index, event, role, runId: run, toolName: tool, call, text, time: index, searched }
+    const { text, role = 'user', tool, call, event = index, run = `run-${event}` } = said
+    const { searched = false, task = false } = said
+    return { id: index, event, role, runId: run, toolName: tool, call, text, time: index, searched, task }
   })
   const { parsed, terms } = plan(
     query,

@@ -200,8 +200,8 @@ function wordsOfAtMost(most: number, groups: readonly TermGroup[], { tokens }: C
 }
 
 function document({ _id, _source }: Found): FoundDocument {
-  const { event, role, run, tool, call, text, time, searched = false } = _source
-  return { id: _id, event, role, runId: run, toolName: tool, call, text, time, searched, source: _source }
+  const { event, role, run, tool, call, text, time, searched = false, task = false } = _source
+  return { id: _id, event, role, runId: run, toolName: tool, call, text, time, searched, task, source: _source }
 }
 
 function hitOf(

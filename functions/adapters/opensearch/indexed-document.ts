@@ -7,7 +7,7 @@ import { documentTokens } from '../../search/document-tokens.ts'
 
 /**
  * Grows with every change of the mapping or of what is stored: an index of another version is migrated by a rebuild. What new
- * documents alone have and nothing looks for (`searched`) changes nothing.
+ * documents alone have and nothing looks for (`searched`, `task`) changes nothing.
  */
 export const INDEX_VERSION = 2
 
@@ -30,6 +30,7 @@ export interface Source {
   readonly status?: ToolStatus
   readonly feedback?: readonly Rating[]
   readonly searched?: true
+  readonly task?: true
   readonly call?: string
   readonly text: string
   readonly time: number
@@ -78,7 +79,7 @@ export const documentId = (key: SessionKey, messageId: string, part: string): st
 /** A document as it is sent to the index. */
 export function indexedDocument(document: HistoryDocument): Source & Readonly<Record<`t_${string}`, string>> {
   const { tenant, session, owner, runId, messageId, part, role, agent, toolName, toolCallId } = document
-  const { status, feedback, searched, call } = document
+  const { status, feedback, searched, task, call } = document
   const { tool, call: callTokens, body, extra } = documentTokens(document)
   const event = eventOf(document, messageId)
   return {
@@ -97,6 +98,7 @@ export function indexedDocument(document: HistoryDocument): Source & Readonly<Re
     ...(status === undefined ? {} : { status }),
     ...(feedback === undefined ? {} : { feedback }),
     ...(searched === undefined ? {} : { searched }),
+    ...(task === undefined ? {} : { task }),
     ...(call === undefined ? {} : { call }),
     text: document.text,
     time: document.time,

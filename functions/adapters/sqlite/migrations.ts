@@ -3,6 +3,7 @@ import {
   HISTORY_PAGES_SCHEMA,
   HISTORY_SCHEMA,
   HISTORY_SEARCHED_SCHEMA,
+  HISTORY_TASKS_SCHEMA,
   HISTORY_WORDS_SCHEMA,
 } from './history/schema.ts'
 import {
@@ -39,6 +40,7 @@ export const MIGRATIONS: readonly string[] = [
     HISTORY_SEARCHED_SCHEMA,
     PENDING_SCHEMA,
     HISTORY_WORDS_SCHEMA,
+    HISTORY_TASKS_SCHEMA,
   ],
 ]
 

@@ -68,7 +68,7 @@ async function toolMessage(
   message: ClosedToolMessage,
   base: Pick<ToolMessage, 'id' | 'runId' | 'round' | 'agent' | 'createdAt' | 'assistantMessageId'>,
 ): Promise<ToolMessage> {
-  const { of, sequence, status, mediaType, sources = [], completedAt, durationMs, decision } = message
+  const { of, sequence, status, mediaType, sources = [], completedAt, durationMs, searched, decision } = message
   const call = of.toolCalls[sequence]
   if (call === undefined) throw new Error(`no call ${sequence} in the message of a result`)
   const stored = await withStored(place, message.parts)
@@ -93,7 +93,7 @@ async function toolMessage(
     status,
     parts: fitted?.output.object === undefined ? stored.parts : fitted.parts,
     generation: 0,
-    ...definedFields({ output: fitted?.output, sources: fitted?.sources, completedAt, durationMs, decision }),
+    ...definedFields({ output: fitted?.output, sources: fitted?.sources, completedAt, durationMs, searched, decision }),
   }
 }
 

@@ -147,7 +147,7 @@ async function toolOf(
   const whole = await wholeOutput(dependencies, key, message)
   const sources = await wholeSources(dependencies, key, message)
   const media = await withBytes(dependencies, key, message.parts)
-  const { status, output, completedAt, durationMs, decision } = message
+  const { status, output, completedAt, durationMs, searched, decision } = message
   return {
     ...base,
     ...found,
@@ -156,7 +156,7 @@ async function toolOf(
     status,
     parts:
       whole === undefined ? media : [{ type: 'text', text: whole }, ...media.filter(({ type }) => type !== 'text')],
-    ...definedFields({ mediaType: output?.mediaType, completedAt, durationMs, decision, sources }),
+    ...definedFields({ mediaType: output?.mediaType, completedAt, durationMs, searched, decision, sources }),
   }
 }
 

@@ -113,6 +113,7 @@ export interface ResultWriter {
     readonly content: FittedContent
     readonly completedAt: number
     readonly durationMs: number
+    readonly searched?: true
   }): void
   /** Resolves when every write so far is durable; rejects with the first failure. */
   settled(): Promise<void>
@@ -135,7 +136,7 @@ export function createResultWriter(
       status: result.status,
       parts: content.parts,
       output: content.output,
-      ...definedFields({ sources: content.sources }),
+      ...definedFields({ sources: content.sources, searched: result.searched }),
       completedAt: result.completedAt,
       durationMs: result.durationMs,
     })

@@ -124,10 +124,13 @@ export function allocate(state: RunState, count: number): string[] {
   return ids
 }
 
-/** Whether the thread has looked something up in the history in this run, or these calls do. */
-const hasSearched = (thread: Thread, calls: readonly ToolCall[] = []): boolean =>
+/** Whether the thread, a member of it or whoever gave it its task has looked something up in the history in this run, or these calls do. */
+export const hasSearched = (thread: Thread, calls: readonly ToolCall[] = []): boolean =>
+  thread.searched === true ||
   calls.some(({ name }) => name === SEARCHING_TOOL) ||
-  ownMessages(thread).some((message) => message.role === 'tool' && message.toolName === SEARCHING_TOOL)
+  ownMessages(thread).some(
+    (message) => message.role === 'tool' && (message.searched === true || message.toolName === SEARCHING_TOOL),
+  )
 
 /** An assistant message of a thread, not yet stored, with an id after the log's last. */
 export function assistantMessage(

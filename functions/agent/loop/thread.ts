@@ -1,4 +1,5 @@
 import type { Agent } from '../../domain/agent.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { isLeaders, MOST_CALLS, OPEN_STATUSES, parentNames } from '../../domain/message.ts'
 import type { AssistantMessage, Message, ParentNames, ToolCall, ToolMessage } from '../../domain/message.ts'
 import type { StopReason } from '../../domain/run.ts'
@@ -13,6 +14,8 @@ export interface Thread extends ParentNames {
   readonly agent: Agent
   /** What the next request is made of, ids ascending: the log's tail within the context budget; a member's from its task on. */
   readonly messages: Message[]
+  /** Of a member: whoever gave the task had searched the history before. */
+  readonly searched?: true
   /** Its members at work, by the row of the delegate call. */
   readonly members: Map<string, Thread>
   /** Of the run, whichever thread it is. */
@@ -44,8 +47,9 @@ export function createLeader(runId: string, agent: Agent): Thread {
 export function createMember(of: Thread, call: ToolMessage, agent: Agent): Thread {
   const { runId, budget } = of
   const parent = { parentToolCallId: call.toolCallId, parentMessageId: call.id }
+  const told = definedFields({ searched: call.searched })
   const opened = { members: new Map(), model: undefined, tools: new Map(), isWhole: false }
-  const member = { runId, agent, ...parent, messages: [], budget, ...opened }
+  const member = { runId, agent, ...parent, ...told, messages: [], budget, ...opened }
   of.members.set(call.id, member)
   return member
 }

@@ -15,7 +15,7 @@ import type { Completion } from '../../ports/model.ts'
 import { READING_TOOLS } from '../../search/documents.ts'
 import { storeToolMedia } from '../media.ts'
 import { recordDecision } from './decision.ts'
-import { accountOf, allocate, inTurn } from './run-state.ts'
+import { accountOf, allocate, hasSearched, inTurn } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import { numbersRecorded } from './source-counter.ts'
 import { strictFault } from './strict-arguments.ts'
@@ -63,10 +63,12 @@ async function storeInTurn(state: RunState, thread: Thread, message: AssistantMe
   const calls = message.toolCalls.slice(0, MOST_CALLS)
   const [id = message.id, ...rowIds] = allocate(state, calls.length + 1)
   const assistant = { ...message, id }
+  const searched = hasSearched(thread) ? ({ searched: true } as const) : {}
+  const told = ({ name }: ToolCall) => (name === DELEGATE_TOOL ? searched : {})
   const rows = calls.map((call, sequence): ToolMessage => {
     const isRefused = refusalOf(thread, message, sequence) !== undefined
     const needs = isRefused ? undefined : needsOf(state, thread, call)
-    const row = rowOf(assistant, sequence, rowIds[sequence] ?? '', lease.generation)
+    const row = { ...rowOf(assistant, sequence, rowIds[sequence] ?? '', lease.generation), ...told(call) }
     return needs === undefined ? row : { ...row, status: 'waiting', needs }
   })
   await state.store.log.appendRound(lease, { assistant, tools: rows }, accountOf(state))
@@ -158,7 +160,7 @@ export async function executeOpenCalls(state: RunState, thread: Thread, delegate
   }
   const members = rows.flatMap((row) => {
     const member = thread.members.get(row.id)
-    return member === undefined ? [] : [delegateOne(state, thread, row, () => delegate(member))]
+    return member === undefined ? [] : [delegateOne(state, thread, row, { member, delegate })]
   })
   const workers = Array.from({ length: Math.min(PARALLEL, rows.length) }, worker)
   const work = [...workers, ...members].map((one) => one.catch((error: unknown) => stopAll(state, error)))
@@ -176,11 +178,12 @@ async function delegateOne(
   state: RunState,
   thread: Thread,
   row: ToolMessage,
-  delegate: () => Promise<CallOutcome | undefined>,
+  { member, delegate }: { readonly member: Thread; readonly delegate: Delegate },
 ): Promise<void> {
-  const outcome = await delegate()
+  const outcome = await delegate(member)
   if (outcome === undefined) return
-  remember(thread, [await keepOutcome(state, thread, row, outcome)])
+  const told = hasSearched(member) ? { ...row, searched: true as const } : row
+  remember(thread, [await keepOutcome(state, thread, told, outcome)])
   thread.members.delete(row.id)
 }
 
@@ -214,7 +217,8 @@ async function keepOutcome(
   const content = fitContent(at, { ...outcome, text, media, sources }, limitsOf(thread.agent, row.toolName))
   const completedAt = ports.clock.now()
   const times = { completedAt, durationMs: Math.max(0, completedAt - startedAt) }
-  state.writer.write({ row, status: outcome.status, content, ...times })
+  const { searched } = row
+  state.writer.write({ row, status: outcome.status, content, ...times, ...definedFields({ searched }) })
   const { parts, output } = content
   return { ...row, status: outcome.status, parts, output, ...definedFields({ sources: content.sources }), ...times }
 }

@@ -27,6 +27,8 @@ interface Result {
   readonly sources?: readonly StoredSource[]
   readonly completedAt?: number
   readonly durationMs?: number
+  /** Also what the call's own text may say. */
+  readonly searched?: true
 }
 
 /** What never changes in a row; the rest are attributes, which conditions check, and the result. */
@@ -54,11 +56,12 @@ export function textsOfMessage(message: Message): Text[] {
 }
 
 /** The text of a result; store it before the change to the row is written. */
-export function textOfResult(id: string, { parts, output, sources, completedAt, durationMs }: Result): Text {
+export function textOfResult(id: string, result: Result): Text {
+  const { parts, output, sources, completedAt, durationMs, searched } = result
   return {
     id,
     attribute: 'result',
-    text: JSON.stringify({ parts, output, sources, completedAt, durationMs } satisfies Unset<Result>),
+    text: JSON.stringify({ parts, output, sources, completedAt, durationMs, searched } satisfies Unset<Result>),
   }
 }
 type Unset<T> = { readonly [field in keyof T]: T[field] | undefined }

@@ -29,6 +29,7 @@ interface Row {
   readonly status: ToolStatus | null
   readonly call: string | null
   readonly searched: number | null
+  readonly task: number | null
 }
 
 /** Documents of the range that match, newest first. FTS5's own ranking reads every posting of every word: it is left out. */
@@ -128,7 +129,7 @@ export function loadDocuments(database: Database, ids: readonly number[]): Found
   const loaded = readAll<Row>(
     database,
     `SELECT d.id, d.message AS event, d.role, d.time, d.text, m.session, m.message, m.print, m.owner, m.run, m.agent,
-            m.tool, m.toolCall, m.status, m.call, m.searched
+            m.tool, m.toolCall, m.status, m.call, m.searched, m.task
      FROM historyDocuments d JOIN historyMessages m ON m.id = d.message
      WHERE d.id IN (SELECT value FROM json_each(?))`,
     JSON.stringify(ids),
@@ -153,6 +154,7 @@ function found(row: Row): FoundDocument {
     toolName: row.tool ?? undefined,
     call: row.call ?? undefined,
     searched: row.searched !== null,
+    task: row.task !== null,
     hit: {
       session: row.session,
       ...(row.owner === null ? {} : { owner: row.owner }),

@@ -103,6 +103,9 @@ END;
 /** Of an assistant's message: its loop had searched the history before. */
 export const HISTORY_SEARCHED_SCHEMA = 'ALTER TABLE historyMessages ADD COLUMN searched INTEGER'
 
+/** Of a user's message: it is the task of a team's member. */
+export const HISTORY_TASKS_SCHEMA = 'ALTER TABLE historyMessages ADD COLUMN task INTEGER'
+
 /**
  * Bytes of a page of the full-text tables, 4,050 without it. FTS5 merges so many pages at a time, in whichever transaction it is due:
  * with these the longest of a deletion held the process up for 29 ms of processor time where it had been 210 ms, in a table of

@@ -223,11 +223,11 @@ function findMessage(
 }
 
 function insertMessage(database: Database, { tenant }: SessionRows, document: HistoryDocument): number {
-  const { session, messageId, owner, runId, agent, toolName, toolCallId, status, call, searched } = document
+  const { session, messageId, owner, runId, agent, toolName, toolCallId, status, call, searched, task } = document
   const { lastInsertRowid } = statement(
     database,
-    `INSERT INTO historyMessages (tenant, session, message, print, owner, run, agent, tool, toolCall, status, call, searched)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO historyMessages (tenant, session, message, print, owner, run, agent, tool, toolCall, status, call, searched, task)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ).run(
     tenant,
     session,
@@ -241,17 +241,19 @@ function insertMessage(database: Database, { tenant }: SessionRows, document: Hi
     status ?? null,
     call ?? null,
     searched === true ? 1 : null,
+    task === true ? 1 : null,
   )
   return Number(lastInsertRowid)
 }
 
-function updateMessage(database: Database, id: number, { owner, status, call }: HistoryDocument): void {
+function updateMessage(database: Database, id: number, { owner, status, call, searched }: HistoryDocument): void {
   write(
     database,
-    'UPDATE historyMessages SET owner = ?, status = ?, call = ? WHERE id = ?',
+    'UPDATE historyMessages SET owner = ?, status = ?, call = ?, searched = ? WHERE id = ?',
     owner ?? null,
     status ?? null,
     call ?? null,
+    searched === true ? 1 : null,
     id,
   )
 }

@@ -1,0 +1,152 @@
+import type { HistoryDocument, HistoryHit } from '../functions/domain/history.ts'
+import { pointerTo, textOf } from '../functions/domain/message.ts'
+import type { Message } from '../functions/domain/message.ts'
+import { DELEGATE_TOOL } from '../functions/domain/team.ts'
+import { callText } from '../functions/log/call-text.ts'
+import type { HistoryIndex } from '../functions/ports/history-index.ts'
+import { historyDocuments } from '../functions/search/documents.ts'
+import { renderEntries } from '../functions/search/entries.ts'
+import { withoutMarks } from '../functions/search/snippet.ts'
+import { readRecordedQueries } from './search-corpus.ts'
+
+/** How often each query was asked before. */
+const TIMES = 3
+
+/** Who asked, and how: an agent with its own tool, a team, agents that reach the history from outside, over MCP and over HTTP. */
+export const RETELLINGS = ['alone', 'team', 'mcp', 'http'] as const
+export type Retelling = (typeof RETELLINGS)[number]
+
+interface Asked {
+  readonly query: string
+  readonly time: number
+  readonly hits: readonly HistoryHit[]
+  /** What the agent says in the end. */
+  readonly reply: string
+}
+
+/**
+ * Each recorded query asked in sessions of its own, where an agent says what it found for it, or that it found nothing: what the
+ * history is not to find instead of what happened.
+ */
+export async function retellings(tenant: string, index: HistoryIndex, how: Retelling): Promise<HistoryDocument[]> {
+  const documents: HistoryDocument[] = []
+  for (const [number, { query }] of readRecordedQueries().entries()) {
+    const { hits } = await index.search({ scope: { tenant }, text: query, filters: {}, limit: 2 })
+    const told = hits.map(({ snippet }) => withoutMarks(snippet)).join('\n')
+    for (let time = 0; time < TIMES; time++) {
+      const reply = time === 0 ? `Nothing in the earlier history matches "${query}".` : `About ${query}: ${told}`
+      const session = `${how}-${number}-${time}`
+      const log = createLog(session, number * TIMES + time)
+      SESSIONS[how](log, { query, time, hits, reply })
+      documents.push(...log.messages.flatMap((message) => documentsOf({ tenant, session }, message)))
+    }
+  }
+  return documents
+}
+
+const documentsOf = (key: { tenant: string; session: string }, message: Message): HistoryDocument[] =>
+  historyDocuments(message, { key }, { text: textOf(message.parts), call: message.role === 'tool' ? message.call : '' })
+
+/** A session's log with one run. `searched` stands where the loop puts it (`test/agent/loop/searched-marks.test.ts`). */
+interface Log {
+  readonly messages: Message[]
+  says(role: 'user' | 'assistant', text: string, more?: object): void
+  calls(name: string, input: object, result: string, more?: object): string
+}
+
+function createLog(session: string, number: number): Log {
+  const messages: Message[] = []
+  const base = () => ({
+    id: `9${String(number).padStart(22, '0')}${String(messages.length).padStart(3, '0')}`,
+    runId: `run-${session}`,
+    agent: 'default',
+    round: 0,
+    createdAt: Date.UTC(2026, 5, 1) + messages.length,
+  })
+  return {
+    messages,
+    says(role, text, more = {}) {
+      const parts = [{ type: 'text' as const, text }]
+      messages.push(
+        role === 'user' ? { ...base(), role, parts, ...more } : { ...base(), role, parts, toolCalls: [], ...more },
+      )
+    },
+    calls(name, input, result, more = {}) {
+      const call = callText({ name, arguments: JSON.stringify(input) })
+      const of = { assistantMessageId: 'a', toolCallId: `call-${messages.length}`, toolName: name, call, sequence: 0 }
+      const message = base()
+      const ended = { status: 'completed' as const, completedAt: message.createdAt, generation: 1 }
+      messages.push({ ...message, role: 'tool', ...of, ...ended, parts: [{ type: 'text', text: result }], ...more })
+      return message.id
+    },
+  }
+}
+
+const SEARCHED = { searched: true }
+const MOST_DEPTH = 3
+
+const SESSIONS: { readonly [how in Retelling]: (log: Log, asked: Asked) => void } = {
+  alone(log, { query, reply }) {
+    log.says('user', query)
+    log.says('assistant', reply)
+  },
+
+  /** One member, one whose member searches, and one three below, with two more beside the first. */
+  team(log, { query, time, reply }) {
+    const texts = [query, `Ask the researcher about ${query}`, `delegate "what was ${query}" to the researcher`]
+    log.says('user', texts[time] ?? query)
+    const others = time === MOST_DEPTH - 1 ? 2 : 0
+    for (let member = 0; member <= others; member++) delegate(log, { query, reply, depth: member === 0 ? time + 1 : 1 })
+    log.says('assistant', reply, SEARCHED)
+  },
+
+  /** The same tools under another name, whose results nobody knows before they are there. */
+  mcp(log, { query, time, hits, reply }) {
+    const texts = [query, `What do we know about ${query}?`, `Look for ${query}`]
+    log.says('user', texts[time] ?? query)
+    const entries = hits.map((hit) => ({ ...hit, text: withoutMarks(hit.snippet) }))
+    const found = entries.length > 0 ? renderEntries(entries) : `Nothing in the history matches "${query}".`
+    if (time < 2) log.calls('mcp__memory__search_history', { query }, found)
+    else delegated(log, query, reply, () => log.calls('mcp__memory__search_history', { query }, found))
+    log.says('assistant', reply)
+  },
+
+  /** A request as any other, or the command line. */
+  http(log, { query, time, hits, reply }) {
+    log.says('user', time === 0 ? query : `Find ${query}`)
+    const data = hits.map(({ snippet, messageId, role }) => ({
+      object: 'search_hit',
+      message_id: messageId,
+      role,
+      snippet,
+    }))
+    const lines = hits.map(
+      ({ session, messageId, snippet }) => `12:00 · session ${session} · ${messageId}\nUSER: ${snippet}`,
+    )
+    const url = `http://127.0.0.1:3000/v1/search?q=${encodeURIComponent(query)}`
+    if (time === 0) log.calls('http_fetch', { url }, JSON.stringify({ object: 'list', data }, null, 2))
+    if (time === 1) log.calls('Bash', { command: `tooltrail search ${query}` }, lines.join('\n\n'))
+    if (time === 2) delegated(log, query, reply, () => log.calls('http_fetch', { url }, JSON.stringify({ data })))
+    log.says('assistant', reply)
+  },
+}
+
+/** A member with an own search, which the loop knows of. */
+function delegate(log: Log, { query, reply, depth }: { query: string; reply: string; depth: number }): void {
+  const task = `Search the history for ${query} and tell me what came of it`
+  const id = log.calls(DELEGATE_TOOL, { member: 'researcher', task }, reply, SEARCHED)
+  const parent = { parentToolCallId: pointerTo(id), parentMessageId: id }
+  log.says('user', task, parent)
+  if (depth > 1) delegate(log, { query, reply, depth: depth - 1 })
+  log.says('assistant', reply, { ...parent, ...SEARCHED })
+}
+
+/** A member whose search the loop knows nothing of. */
+function delegated(log: Log, query: string, reply: string, work: () => void): void {
+  const task = `Everything that is known about ${query}`
+  const id = log.calls(DELEGATE_TOOL, { member: 'researcher', task }, reply)
+  const parent = { parentToolCallId: pointerTo(id), parentMessageId: id }
+  log.says('user', task, parent)
+  work()
+  log.says('assistant', reply, parent)
+}
