@@ -2,6 +2,7 @@ import { TooltrailError } from '../../functions/domain/errors.ts'
 import { isEnded } from '../../functions/domain/run.ts'
 import { isBlocked } from '../../functions/domain/session.ts'
 import { must } from './harness.ts'
+import { createOutside } from './outside.ts'
 import { decisionOn } from './program.ts'
 import type { Program, WaitingCall } from './program.ts'
 import type { Operation } from './script.ts'
@@ -214,12 +215,17 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
     }
   }
 
+  const outside = createOutside({ harness, insist, wait })
+
   function start(watch: Watch, operation: Operation): Promise<void> {
     if (operation.type === 'submit') return submit(watch, operation)
     if (operation.type === 'continue') return goOn(watch, operation)
     if (operation.type === 'decide') return decide(watch, operation)
     if (operation.type === 'cancel') return cancel(watch, operation)
     if (operation.type === 'delete') return remove(watch, operation)
+    if (operation.type === 'import') return outside.bring(watch, operation)
+    if (operation.type === 'consolidate') return outside.consolidate(watch, operation)
+    if (operation.type === 'rate') return outside.rate(watch, operation)
     return follow(watch, operation)
   }
 

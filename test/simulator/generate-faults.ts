@@ -98,6 +98,34 @@ export function indexFaults(dice: Dice, horizon: number): (readonly Fault[])[] {
   })
 }
 
+/** What happens to what comes from outside of runs. */
+export function outsideFaults(dice: Dice, horizon: number): (readonly Fault[])[] {
+  const calls = ['imports.append', 'imports.', 'sessions.recordSummary', 'sessions.', 'feedback.', 'log.recordDecision']
+  return Array.from({ length: dice.below('outside faults', 5) }, (): readonly Fault[] => {
+    const at = Math.round(horizon * dice.next('outside fault at'))
+    const milliseconds = Math.round(30_000 * dice.next('outside late'))
+    const call = dice.pick('outside call', calls)
+    if (dice.chance('outside strike', 0.4)) {
+      const how = dice.pick('outside hurt', ['kill', 'kill', 'stop', 'restart'] as const)
+      const after = dice.pick('outside after', [0, 0, 3, 15, 500])
+      const longer = how === 'stop' ? 3 * milliseconds : milliseconds
+      return [
+        {
+          at,
+          type: 'strike',
+          call,
+          how,
+          after,
+          milliseconds: longer,
+          leavesRequests: dice.chance('outside leaves', 0.5),
+        },
+      ]
+    }
+    const how = dice.pick('outside how', ['refused', 'unknown', 'late', 'slow', 'silent', 'lost'] as const)
+    return [{ at, type: 'request', call, how, milliseconds }]
+  })
+}
+
 /** What happens to those who deliver, and to what they send. */
 export function deliveryFaults(dice: Dice, horizon: number): (readonly Fault[])[] {
   return Array.from({ length: dice.below('delivery faults', 8) }, (): readonly Fault[] => {

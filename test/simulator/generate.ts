@@ -1,7 +1,8 @@
 import type { Consolidation } from '../../functions/domain/agent.ts'
 import { createDice } from './dice.ts'
 import type { Dice } from './dice.ts'
-import { deliveryFaults, faultOf, indexFaults } from './generate-faults.ts'
+import { deliveryFaults, faultOf, indexFaults, outsideFaults } from './generate-faults.ts'
+import { outsideOf } from './generate-outside.ts'
 import type { CallKind, Fault, Input, Operation, Script, ScriptSession } from './script.ts'
 
 /** Most of what happens begins within so many milliseconds. */
@@ -20,10 +21,12 @@ export function generate(seed: string): Script {
   if (dice.chance('backlog', 0.06)) return withBacklog(dice, seed, horizon, sessions)
   const count = 2 + dice.below('operations', 7 * sessions.length)
   const consolidates = dice.chance('consolidates', 0.25)
+  const hasOutside = dice.chance('outside', 0.2)
   const operations = [
     ...Array.from({ length: count }, (_, number) => operationOf(dice, number, horizon)),
     ...(consolidates ? chatOf(dice, horizon) : []),
     ...(dice.chance('asks', 0.15) ? asksOf(dice, horizon) : []),
+    ...(hasOutside ? outsideOf(dice, horizon) : []),
   ]
   const isCalm = dice.chance('calm', 0.15)
   const faults = Array.from({ length: isCalm ? 0 : 1 + dice.below('faults', 12) }, () => faultOf(dice, horizon))
@@ -31,6 +34,7 @@ export function generate(seed: string): Script {
     faults.push([{ at: Math.round(horizon * dice.next('sleep at')), type: 'sleep', milliseconds: 2 * 86_400_000 }])
   const delivers = dice.chance('delivers', 0.3)
   if (delivers && !isCalm) faults.push(...deliveryFaults(dice, horizon))
+  if (hasOutside && !isCalm) faults.push(...outsideFaults(dice, horizon))
   const functions = dice.chance('functions', 0.2)
   if (functions && !isCalm) faults.push(...indexFaults(dice, horizon))
   return {

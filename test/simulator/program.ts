@@ -11,6 +11,7 @@ import { startSweeper, sweep } from '../../functions/agent/serving/sweeper.ts'
 import type { Agent, Policies } from '../../functions/domain/agent.ts'
 import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import type { RunEvent } from '../../functions/domain/events.ts'
+import type { Feedback } from '../../functions/domain/feedback.ts'
 import { TooltrailError } from '../../functions/domain/errors.ts'
 import type { Session, SessionKey } from '../../functions/domain/session.ts'
 import type { Clock } from '../../functions/ports/clock.ts'
@@ -46,6 +47,8 @@ export interface Program {
   readonly worker: SessionWorker
   /** The session, as a front door reads it for each request. */
   session(key: SessionKey): Promise<Session>
+  /** Stores what somebody thinks of a message; returns whether it could. */
+  rate(key: SessionKey, messageId: string, feedback: Feedback): Promise<boolean>
   start(): void
   /** One invocation of a function, which has so many milliseconds: the work with everything that it begins. */
   invoke(hops: number, milliseconds: number, work: () => Promise<unknown>): Promise<void>
@@ -103,6 +106,7 @@ export function createProgram(
       if (session === undefined) throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
       return session
     },
+    rate: (key, messageId, feedback) => ports.feedback.give(key, messageId, feedback),
     async invoke(hops, milliseconds, work) {
       const end = ports.clock.now() + milliseconds
       const context = { getRemainingTimeInMillis: () => end - ports.clock.now() } as Context

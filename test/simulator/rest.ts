@@ -7,6 +7,7 @@ import { checkDelegation } from '../contracts/schedules/delegations.ts'
 import type { SessionPorts } from '../contracts/stores.ts'
 import type { Effects } from './model.ts'
 import { checkSummary } from './conversation.ts'
+import { checkOutside } from './outside.ts'
 import { EXPIRY_MS } from './left.ts'
 import { CLOCKS_MS, rowToken } from './sessions.ts'
 import type { Sessions, Watch } from './sessions.ts'
@@ -45,6 +46,7 @@ export async function checkRest(parts: Parts): Promise<void> {
       must('a deletion that was acknowledged is done', !watch.deleted, watch.key.session)
       checkAccepted(watch, parts.slept)
       checkCalls(parts, watch)
+      checkOutside(watch, parts.slept)
       if (!parts.slept) checkSummary(watch)
     }
 }
@@ -71,7 +73,8 @@ function checkAccepted({ seen, accepted, cancelled, key }: Watch, slept: boolean
 
 function checkCalls({ effects }: Parts, { seen, decided }: Watch): void {
   for (const row of seen.messages) {
-    if (row.role !== 'tool') continue
+    // What was imported ran elsewhere.
+    if (row.role !== 'tool' || row.recordedAt !== undefined) continue
     if (isDelegation(row)) {
       must('a delegate call is not interrupted', row.status !== 'interrupted', row.id)
       checkDelegation(row, seen.messages)

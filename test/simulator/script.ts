@@ -28,6 +28,12 @@ export type Operation = { readonly at: number; readonly session: number; readonl
   | { readonly type: 'cancel' }
   | { readonly type: 'delete' }
   | { readonly type: 'follow' }
+  /** Turns of another log, by what people said in them; repeated as `submit` is. */
+  | { readonly type: 'import'; readonly names: readonly string[]; readonly retries: number; readonly again?: number }
+  /** A summary by hand, under this idempotency key. */
+  | { readonly type: 'consolidate'; readonly key: string }
+  /** Somebody says what they think of an answer. */
+  | { readonly type: 'rate'; readonly user: string }
 )
 
 /** How a session stands there at the beginning, left by processes that are gone. */

@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { RunEvent } from '../../functions/domain/events.ts'
 import { OPEN_STATUSES, textOf } from '../../functions/domain/message.ts'
 import type { ToolMessage } from '../../functions/domain/message.ts'
 import type { Run } from '../../functions/domain/run.ts'
 import { isBlocked, isFree } from '../../functions/domain/session.ts'
-import type { SessionKey } from '../../functions/domain/session.ts'
+import type { SessionHeader, SessionKey } from '../../functions/domain/session.ts'
 import { checkStep } from '../contracts/schedules/invariants.ts'
 import { snapshot } from '../contracts/snapshot.ts'
 import type { Snapshot } from '../contracts/snapshot.ts'
@@ -31,6 +32,12 @@ export interface Watch {
   readonly cancelled: Map<string, number>
   /** What a person allowed or refused, by the token of the call that they saw. */
   readonly decided: { readonly token: string; readonly allow: boolean; acknowledged: boolean }[]
+  /** What was brought from other logs, in this order. */
+  readonly imported: { readonly names: readonly string[]; acknowledged: boolean }[]
+  /** The last message of the latest summary by hand that was acknowledged. */
+  summarised: string
+  /** What people were told to be stored with messages. */
+  readonly rated: { readonly id: string; readonly user: string }[]
   /** The highest generation whose holder has read the log. */
   readGeneration: number
   /** How often the active run was taken from a dead holder since its last message. */
@@ -72,6 +79,7 @@ const READS = [
   'due',
   'expired',
 ]
+const SUMMARY = 'sessions.recordSummary'
 /** By how much the clocks of processes may differ. */
 export const CLOCKS_MS = 60_000
 /** Takeovers without a message after which a run is given up. */
@@ -97,6 +105,9 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
       ...found,
       cancelled: new Map(),
       decided: [],
+      imported: [],
+      summarised: '',
+      rated: [],
       readGeneration: 0,
       takeovers: 0,
       deleted,
@@ -124,6 +135,7 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
         disturbed: harness.script.faults.length > 0,
       }
       if (call === 'inbox.resolve') checkResolved(watch, before)
+      if (call === SUMMARY) checkSummarised(watch, before, args)
       noteTakeover(watch, before, call, strokes)
       noteLeaving(watch, before, call)
       noteActivity(watch, before, harness.timeline.now())
@@ -149,9 +161,17 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
   }
 }
 
+/** A summary by hand is of the session as it was seen; what it took counts in any case. */
+function checkSummarised({ seen, key }: Watch, before: Snapshot, [header]: readonly unknown[]): void {
+  const { generation } = header as SessionHeader
+  const isSame = isDeepStrictEqual(seen.session?.summary, before.session?.summary)
+  must('a summary is of the session that was seen', isSame || generation === before.header?.generation, key.session)
+}
+
 function actOf(call: string, [first, second]: readonly unknown[]) {
   const isExpiry = call === 'deletion.tombstone' && second !== undefined
   const name = isExpiry ? 'expire' : (ACTS[call] ?? call)
+  if (call === SUMMARY) return { name: call }
   const lease = typeof first === 'object' && first !== null && 'generation' in first ? first : undefined
   return typeof lease?.generation === 'number' ? { name, generation: lease.generation } : { name }
 }

@@ -18,6 +18,8 @@ import { callbacksTo, expectTold } from './told.ts'
 const SHIFT_MS = 70_000
 const AFTERWARDS_MS = 1_000
 const SLOW_MS = 400
+/** A model that is silent for so long is asked again. */
+const SILENT_MS = 1_000
 const COMPOSITION = 'test/e2e/crashes/crashing-program.ts'
 const TOOLS = [
   'search_history',
@@ -62,8 +64,9 @@ export async function createCrashBench(modelBaseUrl: string, backend: Backend, h
       agents: {
         default: { tools: TOOLS },
         brief: { tools: TOOLS, policies: { max_rounds: 2 } },
-        leader: { tools: TOOLS, members: ['member'] },
+        leader: { tools: TOOLS, members: ['member', 'mute'] },
         member: { tools: TOOLS },
+        mute: { tools: TOOLS, model_options: { timeout_ms: SILENT_MS * backend.slower } },
         first: { tools: TOOLS, members: ['second'] },
         second: { tools: TOOLS, members: ['third'] },
         third: { tools: TOOLS, members: ['fourth'] },

@@ -5,6 +5,8 @@ const LONG: ReadonlyMap<string, number> = new Map([
   ['team', 3],
   ['summary', 3],
   ['sources', 3],
+  ['silent', 3],
+  ['silent-cancel', 3],
   ['deep-team', 6],
 ])
 

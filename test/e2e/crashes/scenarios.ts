@@ -4,7 +4,7 @@ import type { DurableClient } from './durable-client.ts'
 import { CALLBACK_NAME } from './told.ts'
 import { answerResponse } from './answered-response.ts'
 import { importOnce } from './imported-turns.ts'
-import { forgive, inputText, marksOf } from './scripted-model.ts'
+import { forgive, hasFallenSilent, inputText, marksOf } from './scripted-model.ts'
 
 /** What a client does. It is done again from the start after each crash, and finds by what it knows where it was. */
 export interface Scenario {
@@ -77,6 +77,27 @@ export const scenarios: readonly Scenario[] = [
       const second = await submit(client, 'second', 'say', {}, false)
       await client.finish(second)
       await client.finish(first)
+    },
+  },
+  {
+    name: 'silent',
+    async drive(client) {
+      await client.openSession('leader')
+      const first = await submit(client, 'first', 'silent', {}, false)
+      await untilSilent(client, first, 1)
+      const second = await submit(client, 'second', 'say', {}, false)
+      await client.finish(first)
+      await client.finish(second)
+    },
+  },
+  {
+    name: 'silent-cancel',
+    async drive(client) {
+      await client.openSession('leader')
+      const run = await submit(client, 'first', 'silent', {}, false)
+      await untilSilent(client, run, 0)
+      await client.stop(run)
+      await client.finish(run)
     },
   },
   {
@@ -179,6 +200,15 @@ async function driveDeletion(client: DurableClient): Promise<void> {
     await sleep(20)
   }
   throw new Error(`${session}: the deletion does not end`)
+}
+
+/** Waits until the model has fallen silent in this round of the member that falters, or the run has ended. */
+async function untilSilent(client: DurableClient, run: string, round: number): Promise<void> {
+  while (!hasFallenSilent(`${uniqueOf(client, 'first')}.m0`, round)) {
+    const { status } = await client.readRun(run)
+    if (['completed', 'failed', 'cancelled'].includes(status)) return
+    await sleep(20)
+  }
 }
 
 const uniqueOf = ({ knows }: DurableClient, key: string): string => `${knows.session}.${key}`

@@ -64,6 +64,20 @@ const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
       [DELEGATE, 'm1', ['member', 'task']],
     ],
   ],
+  // One member falls silent in the middle of each completion, while the other and a call go on.
+  silent: [
+    [
+      [DELEGATE, 'm0', ['mute', 'falters']],
+      ['record', 'o'],
+      [DELEGATE, 'm1', ['member', 'task']],
+    ],
+  ],
+  falters: [
+    [
+      ['record', 'a'],
+      ['lookup', 'b'],
+    ],
+  ],
   // Three delegations deep, side by side; three calls in different members wait, beside what goes on.
   deep: [
     [
@@ -126,9 +140,26 @@ function refusalOf(word: string, unique: string, round: number): OpenAiStep | un
   return { status: 500, body: { error: { message: 'overloaded' } } }
 }
 
+/** Requests of inputs that begin with `falters` in the middle of whose first completion nothing more came. */
+const silencedBefore = new Set<string>()
+
+/** Frames of a completion before the silence: some text has come, and of calls not all. */
+const FRAMES_BEFORE_SILENCE = 4
+
+/** Whether the model has fallen silent in this round of an input that begins with `falters`. */
+export const hasFallenSilent = (unique: string, round: number): boolean => silencedBefore.has(`${unique} ${round}`)
+
+/** The step, silent from its middle on where a request of an input that begins with `falters` is made for the first time. */
+function faltering(step: OpenAiStep, word: string, unique: string, round: number): OpenAiStep {
+  const request = `${unique} ${round}`
+  if (word !== 'falters' || silencedBefore.has(request) || !('completion' in step)) return step
+  silencedBefore.add(request)
+  return { ...step, hangAfter: FRAMES_BEFORE_SILENCE }
+}
+
 /**
  * A model nearly without memory: what it completes depends on nothing but the request, so that a request that is made again
- * after a crash is completed alike. Only what it refuses, it refuses for a time.
+ * after a crash is completed alike. Only what it refuses, it refuses for a time, and it falls silent once.
  */
 export function scriptedModel({ messages, tools = [], tool_choice }: ChatRequest): OpenAiStep {
   const last = messages.findLastIndex((message) => message.role === 'user')
@@ -140,7 +171,10 @@ export function scriptedModel({ messages, tools = [], tool_choice }: ChatRequest
   if (refusal !== undefined) return refusal
   const mayCall = tools.length > 0 && tool_choice !== 'none'
   const batch = mayCall ? PLANS[word]?.[round] : undefined
-  if (batch === undefined) return { completion: { parts: [{ type: 'text', text: completionText(word, unique) }] } }
+  if (batch === undefined) {
+    const completion = { parts: [{ type: 'text' as const, text: completionText(word, unique) }] }
+    return faltering({ completion }, word, unique, round)
+  }
   const calls = batch.map(([name, mark, to], place) => ({
     type: 'tool_call' as const,
     id: `call-${round}-${place}-${unique}`,
@@ -149,7 +183,8 @@ export function scriptedModel({ messages, tools = [], tool_choice }: ChatRequest
       to === undefined ? { mark: `${mark}-${unique}` } : { member: to[0], task: inputText(to[1], `${unique}.${mark}`) },
     ),
   }))
-  return { completion: { parts: [{ type: 'text', text: `round ${round}` }, ...calls] } }
+  const completion = { parts: [{ type: 'text' as const, text: `round ${round}` }, ...calls] }
+  return faltering({ completion }, word, unique, round)
 }
 
 function contentOf(content: unknown): string {

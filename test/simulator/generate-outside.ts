@@ -1,0 +1,26 @@
+import type { Dice } from './dice.ts'
+import type { Operation } from './script.ts'
+
+/** What comes to one session from outside of its runs, between and during these. */
+export function outsideOf(dice: Dice, horizon: number): Operation[] {
+  const session = dice.below('outside session', 12)
+  const base = (): Pick<Operation, 'at' | 'session' | 'server'> => ({
+    at: Math.round(horizon * dice.next('outside at')),
+    session: dice.chance('outside elsewhere', 0.2) ? dice.below('outside other', 12) : session,
+    server: dice.below('outside server', 3),
+  })
+  const imports = Array.from({ length: dice.below('imports', 4) }, (_, number): Operation => {
+    const again = dice.chance('imported again', 0.5) ? { again: Math.round(20_000 * dice.next('imported after')) } : {}
+    // One step holds some 80 rows.
+    const count = dice.chance('long import', 0.15) ? 40 + dice.below('turns', 60) : 1 + dice.below('some turns', 5)
+    const names = Array.from({ length: count }, (__, turn) => `i${1_000 * (number + 1) + turn}`)
+    return { ...base(), type: 'import', names, retries: 1 + dice.below('import retries', 6), ...again }
+  })
+  const summaries = Array.from({ length: dice.below('summaries', 4) }, (_, number): Operation => {
+    return { ...base(), type: 'consolidate', key: `summary ${dice.chance('same key', 0.3) ? 0 : number}` }
+  })
+  const ratings = Array.from({ length: dice.below('ratings', 5) }, (_, number): Operation => {
+    return { ...base(), type: 'rate', user: `person-${number}` }
+  })
+  return [...imports, ...summaries, ...ratings]
+}
