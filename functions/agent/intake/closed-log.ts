@@ -1,3 +1,4 @@
+import { TooltrailError } from '../../domain/errors.ts'
 import type { ClosedMedia, ClosedMessage, ClosedPart, ClosedToolMessage } from '../../domain/closed-message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { OPEN_STATUSES, STATUS_TEXT } from '../../domain/message.ts'
@@ -19,7 +20,10 @@ interface Dependencies {
 const PAGE = 100
 const PAGE_CHARACTERS = 512 * 1024
 
-/** The messages of a log from its first up to and with `through`, in order; a page of them is in memory. */
+/**
+ * The messages of a log from its first up to and with `through`, in order; a page of them is in memory. Rejects with
+ * `session_not_found` where the log ends before: it was deleted meanwhile, and then reads as if it had never been.
+ */
 async function* messagesThrough(
   { reader }: Pick<Dependencies, 'reader'>,
   key: SessionKey,
@@ -37,9 +41,14 @@ async function* messagesThrough(
       yield message
     }
     after = page.messages.at(-1)?.id
-    if (!page.more || after === undefined) return
+    if (after === through) return
+    if (!page.more || after === undefined) throw deletedMeanwhile(key)
   }
 }
+
+/** Why a log ends before its end. */
+export const deletedMeanwhile = ({ session }: SessionKey): TooltrailError =>
+  new TooltrailError('session_not_found', `session ${session} was deleted while its log was read`)
 
 /** The id of a log's last message; undefined for an empty log. */
 export async function lastMessageId(

@@ -1,5 +1,5 @@
 import type { z } from '@hono/zod-openapi'
-import { lastMessageId, wholeOutput, wholeSources } from '../../agent/intake/closed-log.ts'
+import { deletedMeanwhile, lastMessageId, wholeOutput, wholeSources } from '../../agent/intake/closed-log.ts'
 import type { Message, Part, ToolCall } from '../../domain/message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Session } from '../../domain/session.ts'
@@ -53,7 +53,7 @@ interface LogPlace {
   readonly last?: string
 }
 
-/** Messages until they make a stretch long enough. */
+/** Messages until they make a stretch long enough. Rejects where the log ends before its end: it was deleted meanwhile. */
 async function stretch(
   { reader }: Dependencies,
   session: Session,
@@ -69,7 +69,9 @@ async function stretch(
     if (text.length >= LONG && index < messages.length - 1) return { text, next: { after: message.id, last } }
   }
   const end = messages.at(-1)?.id
-  return { text, next: more && end !== undefined ? { after: end, last } : undefined }
+  if (end === last) return { text, next: undefined }
+  if (!more || end === undefined) throw deletedMeanwhile(session)
+  return { text, next: { after: end, last } }
 }
 
 const line = (value: object): string => `${JSON.stringify(value)}\n`

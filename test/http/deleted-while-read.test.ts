@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Ports } from '../../functions/runtime/program.ts'
+import { expectJson, openHttpHarness } from './harness.ts'
+import type { HttpHarness } from './harness.ts'
+
+/** More than the program reads of a log at a time. */
+const TURNS = 260
+const TURN = 'what was said '.repeat(20)
+
+let harness: HttpHarness
+/** Deletes the session once so many pages of its log were read; undefined: never. */
+let deletedAfter: number | undefined
+
+/** Of the session `s`, whose log somebody reads on. */
+const deletedMeanwhile = (ports: Ports): Ports => {
+  let pages = 0
+  return {
+    ...ports,
+    reader: {
+      ...ports.reader,
+      async messages(key, query) {
+        const page = await ports.reader.messages(key, query)
+        if (
+          key.session === 's' &&
+          deletedAfter !== undefined &&
+          query.order === 'ascending' &&
+          ++pages === deletedAfter
+        )
+          await ports.deletion.tombstone(key)
+        return page
+      },
+    },
+  }
+}
+
+beforeEach(async () => {
+  deletedAfter = undefined
+  harness = await openHttpHarness({ change: deletedMeanwhile })
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+  const messages = Array.from({ length: TURNS }, (_, turn) => [
+    { role: 'user', content: `${TURN}${turn}` },
+    { role: 'assistant', content: `${TURN}${turn}` },
+  ])
+  await expectJson(harness, 200, 'POST', '/v1/sessions/s/import', {
+    format: 'openai',
+    messages: messages.flat(),
+  })
+})
+afterEach(() => harness.close())
+
+test.each(['native', 'markdown', 'openai'].flatMap((format) => [1, 2].map((pages) => [format, pages] as const)))(
+  'an export breaks off when its session is deleted meanwhile, and does not end as if it were whole: %s, after %i pages',
+  async (format, pages) => {
+    const whole = await (await harness.send('GET', `/v1/sessions/s/export?format=${format}`)).text()
+    expect(whole).toContain(`${TURN}${TURNS - 1}`)
+    deletedAfter = pages
+    const response = await harness.send('GET', `/v1/sessions/s/export?format=${format}`)
+    await expect(response.text()).rejects.toThrow()
+  },
+)
+
+test('a copy of a session that is deleted meanwhile is no success', async () => {
+  deletedAfter = 2
+  const response = await harness.send('POST', '/v1/sessions/s/fork', { id: 'copy' })
+  expect(response.status).toBe(404)
+})
