@@ -9,6 +9,7 @@ import { LOOP_MUTANTS } from './loop.ts'
 import { MCP_MUTANTS } from './mcp.ts'
 import type { Mutant } from './mutant.ts'
 import { nearestTo } from './nearest.ts'
+import { OUTSIDE_MUTANTS } from './outside.ts'
 import { ROUND_MUTANTS } from './rounds.ts'
 import { SERVING_MUTANTS } from './serving.ts'
 import { SQLITE_MUTANTS } from './sqlite.ts'
@@ -77,20 +78,20 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
     suites: [firstSeeds, agent, otherSeeds, vitest('HTTP', 'test/http', 'test/runtime/lambda')],
   },
   {
-    mutants: SQLITE_MUTANTS,
+    mutants: [...SQLITE_MUTANTS, ...OUTSIDE_MUTANTS],
     suites: [
       firstSeeds,
-      otherSeeds,
+      vitest('SQLite', 'test/adapters/sqlite/contracts.test.ts'),
       vitest(
-        'SQLite',
+        'SQLite, more',
         // The texts of guards are looked for there, too, which says nothing of what is noticed.
         '--testNamePattern=^(?!.*stands in the adapter)',
-        'test/adapters/sqlite/contracts.test.ts',
         'test/adapters/sqlite/schedules.test.ts',
         'test/domain',
         'test/adapters/sqlite/shared-commit.test.ts',
         'test/adapters/sqlite/database.test.ts',
       ),
+      otherSeeds,
     ],
   },
   {

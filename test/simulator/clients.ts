@@ -225,6 +225,7 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
     if (operation.type === 'delete') return remove(watch, operation)
     if (operation.type === 'import') return outside.bring(watch, operation)
     if (operation.type === 'consolidate') return outside.consolidate(watch, operation)
+    if (operation.type === 'fork') return outside.fork(watch, operation)
     if (operation.type === 'rate') return outside.rate(watch, operation)
     return follow(watch, operation)
   }

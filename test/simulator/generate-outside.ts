@@ -22,5 +22,20 @@ export function outsideOf(dice: Dice, horizon: number): Operation[] {
   const ratings = Array.from({ length: dice.below('ratings', 5) }, (_, number): Operation => {
     return { ...base(), type: 'rate', user: `person-${number}` }
   })
-  return [...imports, ...summaries, ...ratings]
+  const forks = Array.from({ length: dice.below('forks', 3) }, (_, number): Operation => {
+    return { ...base(), type: 'fork', name: `fork-${number + 1}`, retries: 1 + dice.below('fork retries', 4) }
+  })
+  const copied = dice.chance('copied and deleted', 0.3) ? copiedAndDeleted(dice, base()) : []
+  return [...imports, ...copied, ...forks, ...summaries, ...ratings]
+}
+
+/** A log of several pages, a copy of it, and its deletion in the middle of that. */
+function copiedAndDeleted(dice: Dice, base: Pick<Operation, 'at' | 'session' | 'server'>): Operation[] {
+  const names = Array.from({ length: 60 + dice.below('copied turns', 60) }, (_, turn) => `i${9_000 + turn}`)
+  const at = base.at + 20_000
+  return [
+    { ...base, type: 'import', names, retries: 6 },
+    { ...base, type: 'fork', at, name: 'fork-deleted', retries: 1 },
+    { ...base, type: 'delete', at: at + dice.below('deleted meanwhile', 150) },
+  ]
 }

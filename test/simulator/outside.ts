@@ -1,7 +1,12 @@
 import type { ClosedAssistantMessage, ClosedMessage } from '../../functions/domain/closed-message.ts'
-import { textOf } from '../../functions/domain/message.ts'
+import { isLeaders, OPEN_STATUSES, textOf } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/message.ts'
+import { isEnded } from '../../functions/domain/run.ts'
+import { allMessages } from '../contracts/snapshot.ts'
+import type { SessionPorts } from '../contracts/stores.ts'
 import type { Harness } from './harness.ts'
 import { must } from './harness.ts'
+import type { MemoryOutputs } from './outputs.ts'
 import type { Program } from './program.ts'
 import { namesIn } from './said.ts'
 import type { Operation } from './script.ts'
@@ -25,6 +30,7 @@ interface Parts {
 export interface Outside {
   bring(watch: Watch, operation: Of<'import'>): Promise<void>
   consolidate(watch: Watch, operation: Of<'consolidate'>): Promise<void>
+  fork(watch: Watch, operation: Of<'fork'>): Promise<void>
   rate(watch: Watch, operation: Of<'rate'>): Promise<void>
 }
 
@@ -54,6 +60,19 @@ export function createOutside({ harness, insist, wait }: Parts): Outside {
       const through = reply?.value.through ?? ''
       if (through > watch.summarised) watch.summarised = through
     },
+    async fork(watch, { name, server, retries }) {
+      const ends = watch.seen.runs.flatMap(({ id, status }) => {
+        const last = watch.seen.messages.findLast(({ runId }) => runId === id)
+        return isEnded(status) && last !== undefined ? [last.id] : []
+      })
+      if (ends.length === 0) return
+      const through = harness.dice.pick('forked at', ends)
+      const said = namesSaid(watch.seen.messages.filter(({ id }) => id <= through))
+      const fork = { name, said, acknowledged: false }
+      watch.forks.push(fork)
+      const copy = (program: Program) => program.fork(watch.key, through, name)
+      fork.acknowledged = (await insist(`${name} of ${watch.key.session}`, server, retries, copy)) !== undefined
+    },
     async rate(watch, { user, server }) {
       const answers = watch.seen.messages.filter(({ role }) => role === 'assistant')
       if (answers.length === 0) return
@@ -66,6 +85,10 @@ export function createOutside({ harness, insist, wait }: Parts): Outside {
     },
   }
 }
+
+/** What people have said in these messages. */
+const namesSaid = (messages: readonly Message[]): string[] =>
+  messages.flatMap((one) => (one.role === 'user' && isLeaders(one) ? namesIn(textOf(one.parts)) : []))
 
 /** Turns as another log has them; every third with a call. */
 function turnsOf(names: readonly string[]): ClosedMessage[] {
@@ -87,7 +110,7 @@ function turnsOf(names: readonly string[]): ClosedMessage[] {
 
 /** What came from outside and was acknowledged is there, once and in order, and of the rest a beginning. `slept`: days have passed. */
 export function checkOutside({ seen, imported, summarised, rated, key }: Watch, slept: boolean): void {
-  const said = seen.messages.flatMap(({ role, parts }) => (role === 'user' ? namesIn(textOf(parts)) : []))
+  const said = namesSaid(seen.messages)
   for (const { names, acknowledged } of imported) {
     const stored = said.filter((name) => names.includes(name))
     const most = acknowledged ? names.length : stored.length
@@ -106,5 +129,28 @@ export function checkOutside({ seen, imported, summarised, rated, key }: Watch, 
       given.some((one) => one.user === user),
       `${user}: ${id}`,
     )
+  }
+}
+
+interface Stored {
+  readonly ports: SessionPorts
+  readonly outputs: MemoryOutputs
+}
+
+/** A copy that was acknowledged is whole, with its outputs; one that was not is a beginning. */
+export async function checkForks({ ports, outputs }: Stored, { key, forks }: Watch): Promise<void> {
+  for (const { name, said, acknowledged } of forks) {
+    const to = { tenant: key.tenant, session: name }
+    const messages = await allMessages(ports.reader, to)
+    const copied = namesSaid(messages)
+    const expected = (acknowledged ? said : said.slice(0, copied.length)).join(' ')
+    must('a copy says what was said', copied.join(' ') === expected, `${name}: ${copied.join(' ')}, not ${expected}`)
+    const objects = outputs.names(to).join('\n')
+    for (const row of messages) {
+      if (row.role !== 'tool') continue
+      must('a copy has no open calls', !OPEN_STATUSES.includes(row.status), `${name}: ${row.id}`)
+      const object = row.output?.object
+      must('a copy has its outputs', object === undefined || objects.includes(object), `${name}: ${row.id}`)
+    }
   }
 }

@@ -47,6 +47,8 @@ export interface Program {
   readonly worker: SessionWorker
   /** The session, as a front door reads it for each request. */
   session(key: SessionKey): Promise<Session>
+  /** Copies a log up to and with this message into a session of this name, or goes on with that. */
+  fork(from: SessionKey, through: string, name: string): Promise<number>
   /** Stores what somebody thinks of a message; returns whether it could. */
   rate(key: SessionKey, messageId: string, feedback: Feedback): Promise<boolean>
   start(): void
@@ -105,6 +107,18 @@ export function createProgram(
       const session = await ports.sessions.read(key)
       if (session === undefined) throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
       return session
+    },
+    async fork(from, through, name) {
+      const to = { tenant: from.tenant, session: name }
+      const forkedFrom = { session: from.session, messageId: through }
+      const made = await ports.sessions
+        .create({ ...to, agent: 'default', metadata: {}, forkedFrom })
+        .catch((error: unknown) => {
+          if (error instanceof TooltrailError && error.code === 'session_exists') return ports.sessions.read(to)
+          throw error
+        })
+      if (made === undefined) throw new TooltrailError('session_not_found', `there is no session ${name}`)
+      return service.copyLog(from, through, made)
     },
     rate: (key, messageId, feedback) => ports.feedback.give(key, messageId, feedback),
     async invoke(hops, milliseconds, work) {

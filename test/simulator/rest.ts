@@ -7,11 +7,12 @@ import { checkDelegation } from '../contracts/schedules/delegations.ts'
 import type { SessionPorts } from '../contracts/stores.ts'
 import type { Effects } from './model.ts'
 import { checkSummary } from './conversation.ts'
-import { checkOutside } from './outside.ts'
+import { checkForks, checkOutside } from './outside.ts'
 import { EXPIRY_MS } from './left.ts'
 import { CLOCKS_MS, rowToken } from './sessions.ts'
 import type { Sessions, Watch } from './sessions.ts'
 import type { MemoryOutputs } from './outputs.ts'
+import { checkUsage } from './usage.ts'
 import { must } from './harness.ts'
 
 /** By how much the clock of who stores a result may be ahead of the world's. */
@@ -40,15 +41,18 @@ interface Parts {
 
 /** Throws a `Violation` when the log does not hold what everybody was told, or says what was not so. */
 export async function checkRest(parts: Parts): Promise<void> {
-  for (const watch of parts.sessions.all)
+  for (const watch of parts.sessions.all) {
+    await checkForks(parts, watch)
     if (watch.seen.header?.status === 'deleted') await checkGone(parts, watch)
     else {
       must('a deletion that was acknowledged is done', !watch.deleted, watch.key.session)
       checkAccepted(watch, parts.slept)
       checkCalls(parts, watch)
       checkOutside(watch, parts.slept)
+      await checkUsage(parts.ports, watch)
       if (!parts.slept) checkSummary(watch)
     }
+  }
 }
 
 function checkAccepted({ seen, accepted, cancelled, key }: Watch, slept: boolean): void {

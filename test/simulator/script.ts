@@ -32,6 +32,8 @@ export type Operation = { readonly at: number; readonly session: number; readonl
   | { readonly type: 'import'; readonly names: readonly string[]; readonly retries: number; readonly again?: number }
   /** A summary by hand, under this idempotency key. */
   | { readonly type: 'consolidate'; readonly key: string }
+  /** A copy of the log so far, in a session of this name. */
+  | { readonly type: 'fork'; readonly name: string; readonly retries: number }
   /** Somebody says what they think of an answer. */
   | { readonly type: 'rate'; readonly user: string }
 )

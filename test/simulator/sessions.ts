@@ -36,6 +36,8 @@ export interface Watch {
   readonly imported: { readonly names: readonly string[]; acknowledged: boolean }[]
   /** The last message of the latest summary by hand that was acknowledged. */
   summarised: string
+  /** Copies of its log, and what people had said in it up to where they end. */
+  readonly forks: { readonly name: string; readonly said: readonly string[]; acknowledged: boolean }[]
   /** What people were told to be stored with messages. */
   readonly rated: { readonly id: string; readonly user: string }[]
   /** The highest generation whose holder has read the log. */
@@ -47,7 +49,7 @@ export interface Watch {
   unwanted: boolean
   /** Whether it is deleted after its time without activity. */
   readonly expires: boolean
-  /** When a run of it has last begun, paused or ended: milliseconds since 1970. */
+  /** When a run of it has last begun, paused or ended, or turns came in: milliseconds since 1970. */
   activeAt: number
   /** Since when it has had work that nobody holds: milliseconds since the beginning. */
   waitsSince: number | undefined
@@ -107,6 +109,7 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
       decided: [],
       imported: [],
       summarised: '',
+      forks: [],
       rated: [],
       readGeneration: 0,
       takeovers: 0,
@@ -138,7 +141,7 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
       if (call === SUMMARY) checkSummarised(watch, before, args)
       noteTakeover(watch, before, call, strokes)
       noteLeaving(watch, before, call)
-      noteActivity(watch, before, harness.timeline.now())
+      noteActivity(watch, before, call, harness.timeline.now())
       const clock = { now: () => processNow(sender) }
       checkStep({ stores: { clock }, ghosts }, before, watch.seen, actOf(call, args))
     },
@@ -234,11 +237,12 @@ function noteLeaving({ seen }: Watch, before: Snapshot, call: string): void {
 }
 
 /** Nothing is deleted that nobody wants deleted, unless it has expired. */
-function noteActivity(watch: Watch, { header: before }: Snapshot, now: number): void {
+function noteActivity(watch: Watch, { header: before }: Snapshot, call: string, now: number): void {
   const { header } = watch.seen
   if (header?.status === 'deleted' && before?.status === 'live' && !watch.unwanted)
     must('what is deleted has expired', now - watch.activeAt > EXPIRY_MS - CLOCKS_MS, watch.key.session)
-  if (header?.activeRun !== before?.activeRun || header?.paused !== before?.paused) watch.activeAt = now
+  const isActive = header?.activeRun !== before?.activeRun || header?.paused !== before?.paused
+  if (isActive || (call === 'imports.append' && header?.head !== before?.head)) watch.activeAt = now
 }
 
 /** Notes since when a session has had work that nobody holds. */

@@ -1,0 +1,59 @@
+import { inFile } from './mutant.ts'
+
+const LOG = 'functions/adapters/sqlite/log'
+
+/** What comes to a session on SQLite from outside of its runs: imports, copies and summaries by hand. */
+export const OUTSIDE_MUTANTS = [
+  ...inFile('functions/agent/intake/closed-log.ts', [
+    [
+      'a log that is deleted meanwhile is copied as far as it was read',
+      'if (!page.more || after === undefined) throw deletedMeanwhile(key)',
+      'if (!page.more || after === undefined) return',
+    ],
+  ]),
+  ...inFile(`${LOG}/log-import.ts`, [
+    [
+      'an import is stored beside a run',
+      'row.generation === seen.generation && row.leaseOwner === null && row.activeRun === null && row.queued === 0',
+      'row.queued === 0',
+    ],
+    [
+      'a step is stored once more',
+      '    if (before?.messages !== step.before?.messages) return undefined\n',
+      '    if (before === null) return undefined\n',
+    ],
+    ['an import raises no generation', 'head: after.last, generation: row.generation + 1 }', 'head: after.last }'],
+    ['an import does not move the head', '{ ...row, head: after.last, generation', '{ ...row, generation'],
+    [
+      'how far an import has come is not kept',
+      '    if (step.name !== undefined) remember(database, row, step.name, after, now)\n',
+      '',
+    ],
+    ['a name is forgotten at once', 'const until = name.forGood ? NEVER : now + CLAIM_MS', 'const until = now - 1'],
+  ]),
+  ...inFile(`${LOG}/contexts.ts`, [
+    ['a summary by hand replaces what came meanwhile', '      row.generation === seen.generation &&\n', ''],
+    ['a summary by hand is stored beside a run', '      row.activeRun === null &&\n', ''],
+    [
+      'a summary by hand replaces a later one',
+      'findContext(database, row.number).summary?.through === made.from',
+      'findContext(database, row.number) !== undefined',
+    ],
+    ['a decision is recorded once more', '    if (before === decision.number + 1) return\n', ''],
+    [
+      'what a summary takes does not count',
+      '    if (completion !== undefined) count(database, row, completion, account)\n',
+      '',
+    ],
+    [
+      'what a summary by hand takes does not count',
+      '    count(database, row, summaryCompletion(made.work), made.account)\n',
+      '',
+    ],
+    [
+      'a summary by hand forgets its key',
+      '    if (made.idempotency === undefined) return true\n',
+      '    if (made.context !== undefined) return true\n',
+    ],
+  ]),
+]
