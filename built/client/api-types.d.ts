@@ -350,14 +350,15 @@ export type MessagePage = {
     readonly next: string | null;
     readonly has_more: boolean;
 };
+export type Model = {
+    readonly id: string;
+    readonly object: "model";
+    readonly created: number;
+    readonly owned_by: "tooltrail";
+};
 export type ModelList = {
     readonly object: "list";
-    readonly data: readonly ({
-        readonly id: string;
-        readonly object: "model";
-        readonly created: number;
-        readonly owned_by: "tooltrail";
-    })[];
+    readonly data: readonly (Model)[];
 };
 export type NewFork = {
     /** The last message to copy: an input, or the last of a run that has ended. Default: of the newest such run. */

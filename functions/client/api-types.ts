@@ -351,14 +351,16 @@ export type MessagePage = {
   readonly has_more: boolean
 }
 
+export type Model = {
+  readonly id: string
+  readonly object: "model"
+  readonly created: number
+  readonly owned_by: "tooltrail"
+}
+
 export type ModelList = {
   readonly object: "list"
-  readonly data: readonly ({
-    readonly id: string
-    readonly object: "model"
-    readonly created: number
-    readonly owned_by: "tooltrail"
-  })[]
+  readonly data: readonly (Model)[]
 }
 
 export type NewFork = {

@@ -41,14 +41,17 @@ function imageFault(declared: string, found: string | undefined): string | undef
   return `is no ${declared}: its first bytes say ${found}`
 }
 
-/** Refuses images whose first bytes are not those of the image that they say they are. `at`: their place. */
-export async function refuseFalseImages(at: string, parts: readonly IncomingPart[]): Promise<void> {
+/**
+ * Refuses images whose first bytes are not those of the image that they say they are. `at`: their place; `field`: where a part has
+ * its bytes.
+ */
+export async function refuseFalseImages(at: string, parts: readonly IncomingPart[], field = 'data'): Promise<void> {
   const errors: InvalidField[] = []
   for (const [index, part] of parts.entries()) {
     if (part.type !== 'image') continue
     const { fileTypeFromBuffer } = await import('file-type')
     const message = imageFault(part.mediaType, (await fileTypeFromBuffer(part.data))?.mime)
-    if (message !== undefined) errors.push({ path: `${at}[${index}].data`, message })
+    if (message !== undefined) errors.push({ path: `${at}[${index}].${field}`, message })
   }
   const [first] = errors
   if (first !== undefined) throw new RequestError(422, 'invalid_media', `${first.path} ${first.message}`, { errors })
@@ -69,24 +72,23 @@ export function refuseMissingTool(agent: Agent | undefined, tools: readonly Clie
 /** The output of these is never indexed, and we are responsible for what has their names. */
 const BUILT_IN = new Set(['search_history', 'read_output', 'current_time', 'http_fetch', DELEGATE_TOOL])
 
-/** Refuses client tools that share a name with each other or with a built-in tool. */
-export function refuseTakenNames(tools: readonly ClientTool[]): void {
+/** Refuses client tools that share a name with each other or with a built-in tool. `field`: where a tool has its name. */
+export function refuseTakenNames(tools: readonly ClientTool[], field = 'name'): void {
   const errors = tools.flatMap(({ name }, index) =>
     BUILT_IN.has(name)
-      ? [{ path: `body.tools[${index}].name`, message: `${name} is the name of a built-in tool` }]
+      ? [{ path: `body.tools[${index}].${field}`, message: `${name} is the name of a built-in tool` }]
       : [],
   )
   if (errors.length > 0) throw invalidRequest(errors)
-  refuseRepeats(
-    'tool',
-    tools.map((tool) => tool.name),
-  )
+  const names = tools.map(({ name }) => name)
+  refuseRepeats('tool', names, (index) => `body.tools[${index}].${field}`)
 }
 
-function refuseRepeats(what: string, names: readonly string[]): void {
-  const repeated = names.find((name, index) => names.indexOf(name) !== index)
-  if (repeated !== undefined)
-    throw new RequestError(409, `repeated_${what}`, `there is more than one ${what} for ${repeated}`)
+function refuseRepeats(what: string, names: readonly string[], placeOf: (index: number) => string): void {
+  const index = names.findIndex((name, place) => names.indexOf(name) !== place)
+  if (index === -1) return
+  const message = `there is more than one ${what} for ${names[index]}`
+  throw new RequestError(409, `repeated_${what}`, message, { errors: [{ path: placeOf(index), message }] })
 }
 
 /** The call that a resolution names. Throws when it names none. */
@@ -107,6 +109,7 @@ export function callResolutions(body: z.output<typeof toolResults>, text: string
     names.map(({ toolCallId: id, messageId: message }) =>
       id === undefined || message === undefined ? (id ?? message) : `${id} (${message})`,
     ),
+    (index) => `body.results[${index}]`,
   )
   const outputs = outputsIn(text)
   return body.results.map((result, index) => {

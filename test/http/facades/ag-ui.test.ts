@@ -265,7 +265,7 @@ describe('a bad input is refused with its field, and nothing is stored', () => {
       'an image that is none',
       image({ type: 'data', value: 'YWJj', mimeType: 'image/png' }),
       422,
-      'body.messages[0].content[0].data',
+      'body.messages[0].content[0].source.value',
     ],
     ['a tool of ours', { tools: [{ ...weather, name: 'http_fetch' }] }, 400, 'body.tools[0].name'],
     [

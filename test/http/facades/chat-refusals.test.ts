@@ -53,6 +53,11 @@ describe('an error', () => {
     expect(await refusal(client.models.list())).toMatchObject({ status: 401, type: 'authentication_error' })
     const reader = openAiClient(harness, { apiKey: authorization.slice('Bearer '.length) })
     expect((await reader.models.list()).data.map(({ id }) => id)).toEqual(['default', 'other'])
+    expect(await reader.models.retrieve('other')).toMatchObject({ id: 'other', object: 'model' })
+    const narrow = await harness.key({ agents: ['default'] })
+    const bound = openAiClient(harness, { apiKey: narrow.authorization.slice('Bearer '.length) })
+    for (const model of ['other', 'gpt-5'])
+      expect(await refusal(bound.models.retrieve(model))).toMatchObject({ status: 404, code: 'model_not_found' })
     expect(await refusal(reader.chat.completions.create({ model: 'default', messages: hello }))).toMatchObject({
       status: 403,
       code: 'scope_missing',
@@ -83,6 +88,7 @@ function failing(when?: Promise<void>): Turn {
 
 describe('a bad request is refused with its field, and nothing is stored', () => {
   const user = (content: unknown) => ({ messages: [{ role: 'user', content }] })
+  const tool = (name: string) => ({ type: 'function', function: { name } })
   const image = (url: string) => user([{ type: 'image_url', image_url: { url } }])
   test.each<[string, object, number, string]>([
     ['no model', { model: undefined }, 400, 'model'],
@@ -94,7 +100,7 @@ describe('a bad request is refused with its field, and nothing is stored', () =>
     ['a part of another type', user([{ type: 'input_audio' }]), 400, 'messages[0].content[0].type'],
     ['an image by address', image('https://example.com/a.png'), 400, 'messages[0].content[0].image_url.url'],
     ['a text as image', image('data:text/plain;base64,YQ=='), 400, 'messages[0].content[0].image_url.url'],
-    ['an image that is none', image('data:image/png;base64,YWJj'), 422, 'messages[0].content[0].data'],
+    ['an image that is none', image('data:image/png;base64,YWJj'), 422, 'messages[0].content[0].image_url.url'],
     ['a result without a call', { messages: [{ role: 'tool', tool_call_id: 'a', content: 'x' }] }, 400, 'messages[0]'],
     ['two completions', { n: 2 }, 400, 'n'],
     ['a stop', { stop: ['x'] }, 400, 'stop'],
@@ -102,7 +108,13 @@ describe('a bad request is refused with its field, and nothing is stored', () =>
     ['JSON as format', { response_format: { type: 'json_object' } }, 400, 'response_format.type'],
     ['a tool of another type', { tools: [{ type: 'custom', custom: { name: 'x' } }] }, 400, 'tools[0].type'],
     ['a tool without a name', { tools: [{ type: 'function', function: {} }] }, 400, 'tools[0].function.name'],
-    ['a tool of ours', { tools: [{ type: 'function', function: { name: 'http_fetch' } }] }, 400, 'tools[0].name'],
+    [
+      'a tool of ours',
+      { tools: [{ type: 'function', function: { name: 'http_fetch' } }] },
+      400,
+      'tools[0].function.name',
+    ],
+    ['two tools of one name', { tools: [tool('x'), tool('x')] }, 409, 'tools[1].function.name'],
     ['a bad session id', { metadata: { session_id: '../x' } }, 400, 'metadata.session_id'],
     ['a stream of text', { stream: 'yes' }, 400, 'stream'],
     ['an empty user', { user: '' }, 400, 'user'],
@@ -119,7 +131,7 @@ describe('a bad request is refused with its field, and nothing is stored', () =>
     const body = { model: 'default', messages: hello, ...fields } as OpenAI.ChatCompletionCreateParamsNonStreaming
     const error = await refusal(client.chat.completions.create(body))
     expect([error.status, error.param]).toEqual([status, param])
-    expect(error.message).not.toBe('')
+    expect(error.message).not.toMatch(/^$|Invalid input$/)
     expect(await sessions()).toEqual([])
   })
 })

@@ -234,7 +234,7 @@ describe('a bad request is refused with its field, and nothing is stored', () =>
     ['an image by address', image('https://example.com/a.png'), 400, 'input[0].content[0].image_url'],
     ['a file by id', user([{ type: 'input_file', file_id: 'f' }]), 400, 'input[0].content[0].file_id'],
     ['a text as image', image('data:text/plain;base64,YQ=='), 400, 'input[0].content[0].image_url'],
-    ['an image that is none', image('data:image/png;base64,YWJj'), 422, 'input[0].content[0].data'],
+    ['an image that is none', image('data:image/png;base64,YWJj'), 422, 'input[0].content[0].image_url'],
     [
       'an output without a call',
       { input: [{ type: 'function_call_output', call_id: 'a', output: 'x' }] },
@@ -248,6 +248,7 @@ describe('a bad request is refused with its field, and nothing is stored', () =>
       400,
       'previous_response_id',
     ],
+    ['a conversation that is a number', { conversation: 7 }, 400, 'conversation'],
     ['a bad conversation', { conversation: '../x' }, 400, 'conversation'],
     ['a Response in the background that nobody could read', { background: true, store: false }, 400, 'background'],
     ['a forced call', { tool_choice: 'required' }, 400, 'tool_choice'],
@@ -260,6 +261,7 @@ describe('a bad request is refused with its field, and nothing is stored', () =>
     const body = { ...hello, ...fields } as unknown as OpenAI.Responses.ResponseCreateParamsNonStreaming
     const error = await refusal(client.responses.create(body))
     expect([error.status, error.param]).toEqual([status, param])
+    expect(error.message).not.toMatch(/Invalid input$/)
     expect(await sessions()).toEqual([])
   })
 

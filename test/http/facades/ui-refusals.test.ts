@@ -28,7 +28,7 @@ describe('a chat', () => {
       'an image that is none',
       message([{ type: 'file', url: 'data:image/png;base64,YWJj' }]),
       422,
-      'body.messages[0].parts[0].data',
+      'body.messages[0].parts[0].url',
     ],
     ['a tool of ours', { tools: [{ ...weather, name: 'http_fetch' }] }, 400, 'body.tools[0].name'],
   ])('%s is refused with its field, and nothing is stored', async (_, fields, status, path) => {

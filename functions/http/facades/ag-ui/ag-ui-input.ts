@@ -13,7 +13,7 @@ export function readAgUiInput(body: RunAgentInput): {
 } {
   const messages = parseItems('body.messages', agUiMessage, body.messages)
   const placed = messages.flatMap((message, at) =>
-    chatMessages(message).map((one) => ({ message: one, at: placeOf(at) })),
+    chatMessages(message).map((one) => ({ message: one, at: placeOf(at), bytesAt: 'source.value' })),
   )
   const talk = readChatMessages(placed)
   const failed = new Map(

@@ -25,7 +25,7 @@ export const serveAgUi = (
     const { input, decisions } = readAgUiInput(body)
     refuseTakenNames(input.tools)
     refuseMissingTool(dependencies.agents.get(agent), input.tools)
-    for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts)
+    for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'source.value')
     const run = await acceptChatTurn(dependencies, {
       caller: c.get('caller'),
       agent,

@@ -14,6 +14,8 @@ type ToolMessage = Extract<ChatMessage, { role: 'tool' }>
 export interface PlacedMessage {
   readonly message: ChatMessage
   readonly at: string
+  /** Where its parts have their bytes, if not as in Chat Completions. */
+  readonly bytesAt?: string
 }
 
 /** A result for a call of the last completion. `field`: where its call is named. */
@@ -67,7 +69,9 @@ export function readChatMessages(placed: readonly PlacedMessage[]): Omit<ChatInp
     history: talk.slice(0, last + 1),
     results,
     fresh,
-    said: fresh.flatMap(({ message, at }) => (message.role === 'user' ? [{ parts: partsOf(message, at), at }] : [])),
+    said: fresh.flatMap(({ message, at, bytesAt }) =>
+      message.role === 'user' ? [{ parts: partsOf(message, at, bytesAt), at }] : [],
+    ),
   }
 }
 
@@ -97,16 +101,20 @@ function toolOf({ function: one }: NonNullable<ChatCompletionRequest['tools']>[n
   }
 }
 
-function partsOf({ content }: UserMessage, at: string): IncomingPart[] {
+function partsOf({ content }: UserMessage, at: string, bytesAt: string | undefined): IncomingPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   return content.map((part, index): IncomingPart => {
     const path = `${at}.content[${index}]`
     if (part.type === 'text') return { type: 'text', text: part.text }
     if (part.type === 'image_url')
-      return { type: 'image', ...bytesOf(part.image_url.url, `${path}.image_url.url`, 'image/') }
+      return { type: 'image', ...bytesOf(part.image_url.url, `${path}.${bytesAt ?? 'image_url.url'}`, 'image/') }
     const { filename, file_data: data, file_id: id } = part.file
     if (id !== undefined) throw refused(`${path}.file.file_id`, 'is not supported: send the file as file_data')
-    return { type: 'file', ...bytesOf(data ?? '', `${path}.file.file_data`, ''), ...definedFields({ filename }) }
+    return {
+      type: 'file',
+      ...bytesOf(data ?? '', `${path}.${bytesAt ?? 'file.file_data'}`, ''),
+      ...definedFields({ filename }),
+    }
   })
 }
 

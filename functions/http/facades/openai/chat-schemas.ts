@@ -19,12 +19,13 @@ const contentPart = z.discriminatedUnion(
   ],
   'must be of type text, image_url or file',
 )
-const texts = z.union([z.string(), z.array(text).min(1)])
+const TEXTS = 'must be a text or a list of parts'
+const texts = z.union([z.string(), z.array(text).min(1)], TEXTS)
 const message = z.discriminatedUnion(
   'role',
   [
     z.object({ role: z.enum(['system', 'developer']), content: texts }),
-    z.object({ role: z.literal('user'), content: z.union([z.string(), z.array(contentPart).min(1).max(64)]) }),
+    z.object({ role: z.literal('user'), content: z.union([z.string(), z.array(contentPart).min(1).max(64)], TEXTS) }),
     z.object({
       role: z.literal('assistant'),
       content: z
@@ -151,13 +152,17 @@ export type ChatCompletion = z.input<typeof ChatCompletionSchema>
 export type ChatUsage = z.input<typeof usage>
 export type FinishReason = z.input<typeof finishReason>
 
+const modelFields = {
+  id: z.string(),
+  object: z.literal('model'),
+  created: z.int(),
+  owned_by: z.literal('tooltrail'),
+}
+export const ModelSchema = z.object(modelFields).openapi('Model', {
+  example: { id: 'default', object: 'model', created: 0, owned_by: 'tooltrail' },
+})
 export const ModelListSchema = z
-  .object({
-    object: z.literal('list'),
-    data: z.array(
-      z.object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.literal('tooltrail') }),
-    ),
-  })
+  .object({ object: z.literal('list'), data: z.array(ModelSchema) })
   .openapi('ModelList', {
     example: { object: 'list', data: [{ id: 'default', object: 'model', created: 0, owned_by: 'tooltrail' }] },
   })

@@ -1,8 +1,9 @@
-import { createRoute } from '@hono/zod-openapi'
+import { createRoute, z } from '@hono/zod-openapi'
 import type { Agent } from '../../../domain/agent.ts'
+import type { Caller } from '../../../access/caller.ts'
 import type { App, AppDependencies } from '../../dependencies.ts'
 import { RequestError } from '../../middleware/request-error.ts'
-import { ModelListSchema } from './chat-schemas.ts'
+import { ModelListSchema, ModelSchema } from './chat-schemas.ts'
 import { openAiProblems } from './problems.ts'
 
 const listModels = createRoute({
@@ -17,13 +18,42 @@ const listModels = createRoute({
   },
 })
 
+const readModel = createRoute({
+  method: 'get',
+  path: '/openai/v1/models/{model}',
+  operationId: 'readModel',
+  summary: 'An agent, as a model',
+  tags: ['OpenAI'],
+  request: {
+    params: z.object({
+      model: z
+        .string()
+        .max(128)
+        .openapi({ param: { name: 'model', in: 'path' } }),
+    }),
+  },
+  responses: {
+    200: { description: 'The model.', content: { 'application/json': { schema: ModelSchema } } },
+    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
+  },
+})
+
+const modelResource = (id: string) => ({ id, object: 'model', created: 0, owned_by: 'tooltrail' }) as const
+
 /** Agents where clients look for models. */
 export function modelRoutes(app: App, { agents }: AppDependencies): void {
+  const mayUse = (caller: Caller, name: string): boolean => caller.key?.agents?.includes(name) ?? true
+
   app.openapi(listModels, (c) => {
-    const allowed = c.get('caller').key?.agents
-    const names = [...agents.keys()].filter((name) => allowed?.includes(name) ?? true)
-    const data = names.map((id) => ({ id, object: 'model' as const, created: 0, owned_by: 'tooltrail' as const }))
-    return c.json({ object: 'list' as const, data }, 200)
+    const names = [...agents.keys()].filter((name) => mayUse(c.get('caller'), name))
+    return c.json({ object: 'list' as const, data: names.map(modelResource) }, 200)
+  })
+
+  app.openapi(readModel, (c) => {
+    const { model } = c.req.valid('param')
+    // What a key may not use is as unknown to it as in the list.
+    const known = mayUse(c.get('caller'), model) ? agents : new Map<string, Agent>()
+    return c.json(modelResource(modelOf(known, model).name), 200)
   })
 }
 

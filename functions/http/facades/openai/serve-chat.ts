@@ -61,9 +61,9 @@ async function readTurn(
   if (session !== undefined && !SESSION_PATTERN.test(session)) throw refused('metadata.session_id', BAD_SESSION_ID)
   const agent = modelOf(agents, body.model)
   const input = readChatRequest(body)
-  refuseTakenNames(input.tools)
+  refuseTakenNames(input.tools, 'function.name')
   refuseMissingTool(agent, input.tools)
-  for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts)
+  for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'image_url.url')
   return {
     caller: c.get('caller'),
     agent: agent.name,

@@ -36,7 +36,7 @@ export async function acceptUserMessage(
   const parts = message.parts.map((part, index) => partOf(part, `${at}[${index}]`))
   refuseTakenNames(tools)
   refuseMissingTool(agents.get(agent), tools)
-  await refuseFalseImages(at, parts)
+  await refuseFalseImages(at, parts, 'url')
   const limits = countedFor(caller, settings.caps)
   if (known === undefined) await service.requireRoom(caller.tenant, limits)
   const session = await openSession(dependencies, caller, { id, agent })

@@ -16,7 +16,8 @@ const inputFile = z.object({
 })
 const text = z.object({ type: z.enum(['input_text', 'output_text', 'text']), text: z.string() })
 const refusal = z.object({ type: z.literal('refusal'), refusal: z.string() })
-const texts = z.union([z.string(), z.array(text).min(1)])
+const TEXTS = 'must be a text or a list of parts'
+const texts = z.union([z.string(), z.array(text).min(1)], TEXTS)
 
 const message = z.discriminatedUnion(
   'role',
@@ -25,24 +26,27 @@ const message = z.discriminatedUnion(
     z.object({
       type: z.literal('message'),
       role: z.literal('user'),
-      content: z.union([
-        z.string(),
-        z
-          .array(
-            z.discriminatedUnion(
-              'type',
-              [text, inputImage, inputFile],
-              'must be of type input_text, input_image or input_file',
-            ),
-          )
-          .min(1)
-          .max(64),
-      ]),
+      content: z.union(
+        [
+          z.string(),
+          z
+            .array(
+              z.discriminatedUnion(
+                'type',
+                [text, inputImage, inputFile],
+                'must be of type input_text, input_image or input_file',
+              ),
+            )
+            .min(1)
+            .max(64),
+        ],
+        TEXTS,
+      ),
     }),
     z.object({
       type: z.literal('message'),
       role: z.literal('assistant'),
-      content: z.union([z.string(), z.array(z.discriminatedUnion('type', [text, refusal]))]),
+      content: z.union([z.string(), z.array(z.discriminatedUnion('type', [text, refusal]))], TEXTS),
     }),
   ],
   'must have the role system, developer, user or assistant',
@@ -96,7 +100,9 @@ export const responseRequest = z
     input: z.union([z.string(), items], 'must be a text or a list of items'),
     instructions: z.string().nullish(),
     previous_response_id: z.string().nullish(),
-    conversation: z.union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)]).nullish(),
+    conversation: z
+      .union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)], 'must be an id or an object with it')
+      .nullish(),
     store: z.boolean().nullish(),
     stream: z.boolean().nullish(),
     background: z.boolean().nullish(),

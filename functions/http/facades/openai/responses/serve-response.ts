@@ -103,7 +103,7 @@ async function readWanted(
   const input = readResponseRequest(body)
   refuseTakenNames(input.tools)
   refuseMissingTool(agent, input.tools)
-  for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts)
+  for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'image_url')
   const user = body.user ?? body.safety_identifier ?? undefined
   const instructions = [body.instructions ?? '', input.instructions ?? ''].filter((text) => text !== '').join('\n\n')
   return {
