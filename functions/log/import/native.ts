@@ -69,50 +69,54 @@ const decision = z
   .object({ approved: z.boolean(), by: shortText.optional(), at: time })
   .transform(({ approved, by, at }) => ({ approved, ...definedFields({ by }), at }))
 const TOOL_STATUS = ['running', 'waiting', 'completed', 'error', 'interrupted', 'cancelled', 'denied'] as const
-const message = z.discriminatedUnion('role', [
-  z.object({
-    ...base,
-    role: z.literal('user'),
-    parts: content,
-    user: z.string().max(256).optional(),
-    metadata: jsonObject.optional(),
-  }),
-  z.object({
-    ...base,
-    role: z.literal('assistant'),
-    parts: z.array(
-      z.discriminatedUnion('type', [
-        text,
-        z.object({ type: z.literal('reasoning'), text: z.string(), provider }),
-        z.object({ type: z.literal('tool_call'), id: z.string() }),
-        z.object({ type: z.literal('error'), code: shortText, text: z.string() }),
-      ]),
-    ),
-    tool_calls: z
-      .array(z.object({ id: shortText.min(1), name: shortText, arguments: z.string(), provider }))
-      .refine((calls) => new Set(calls.map(({ id }) => id)).size === calls.length, 'must have ids of their own')
-      .default([]),
-    model: shortText.optional(),
-    finish_reason: shortText.optional(),
-    usage: usage.optional(),
-    feedback: z.array(feedback).max(MOST_FEEDBACK).optional(),
-  }),
-  z.object({
-    ...base,
-    role: z.literal('tool'),
-    parts: content,
-    tool_call_id: shortText,
-    sequence: z.number().int().min(0).optional(),
-    status: z.enum(TOOL_STATUS).default('completed'),
-    completed_at: time.optional(),
-    duration_ms: z.number().min(0).optional(),
-    decision: decision.optional(),
-    sources: z.array(source).max(MOST_SOURCES).optional(),
-    /** Ours have one. */
-    call: z.string().optional(),
-    output: z.object({ media_type: z.string().max(255), sha256: z.string().optional() }).optional(),
-  }),
-])
+const message = z.discriminatedUnion(
+  'role',
+  [
+    z.object({
+      ...base,
+      role: z.literal('user'),
+      parts: content,
+      user: z.string().max(256).optional(),
+      metadata: jsonObject.optional(),
+    }),
+    z.object({
+      ...base,
+      role: z.literal('assistant'),
+      parts: z.array(
+        z.discriminatedUnion('type', [
+          text,
+          z.object({ type: z.literal('reasoning'), text: z.string(), provider }),
+          z.object({ type: z.literal('tool_call'), id: z.string() }),
+          z.object({ type: z.literal('error'), code: shortText, text: z.string() }),
+        ]),
+      ),
+      tool_calls: z
+        .array(z.object({ id: shortText.min(1), name: shortText, arguments: z.string(), provider }))
+        .refine((calls) => new Set(calls.map(({ id }) => id)).size === calls.length, 'must have ids of their own')
+        .default([]),
+      model: shortText.optional(),
+      finish_reason: shortText.optional(),
+      usage: usage.optional(),
+      feedback: z.array(feedback).max(MOST_FEEDBACK).optional(),
+    }),
+    z.object({
+      ...base,
+      role: z.literal('tool'),
+      parts: content,
+      tool_call_id: shortText,
+      sequence: z.number().int().min(0).optional(),
+      status: z.enum(TOOL_STATUS).default('completed'),
+      completed_at: time.optional(),
+      duration_ms: z.number().min(0).optional(),
+      decision: decision.optional(),
+      sources: z.array(source).max(MOST_SOURCES).optional(),
+      /** Ours have one. */
+      call: z.string().optional(),
+      output: z.object({ media_type: z.string().max(255), sha256: z.string().optional() }).optional(),
+    }),
+  ],
+  'must be user, assistant or tool',
+)
 type NativeMessage = z.output<typeof message>
 type ToolOf = Extract<NativeMessage, { role: 'tool' }>
 

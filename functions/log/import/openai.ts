@@ -28,36 +28,40 @@ const call = z.object({
   id: shortText.nullish(),
   function: z.object({ name: shortText, arguments: z.string().nullish() }),
 })
-const message = z.discriminatedUnion('role', [
-  z.object({
-    ...base,
-    role: z.literal('user'),
-    content: z.union([z.string(), z.array(mediaPart)]).nullish(),
-    name: shortText.optional(),
-  }),
-  z.object({
-    ...base,
-    role: z.literal('assistant'),
-    content: z
-      .union([
-        z.string(),
-        z.array(
-          z.discriminatedUnion('type', [textPart, z.object({ type: z.literal('refusal'), refusal: z.string() })]),
-        ),
-      ])
-      .nullish(),
-    refusal: z.string().nullish(),
-    reasoning_content: z.string().nullish(),
-    tool_calls: z.array(call).nullish(),
-    model: shortText.optional(),
-  }),
-  z.object({
-    ...base,
-    role: z.literal('tool'),
-    tool_call_id: shortText.nullish(),
-    content: z.union([z.string(), z.array(mediaPart)]).nullish(),
-  }),
-])
+const message = z.discriminatedUnion(
+  'role',
+  [
+    z.object({
+      ...base,
+      role: z.literal('user'),
+      content: z.union([z.string(), z.array(mediaPart)]).nullish(),
+      name: shortText.optional(),
+    }),
+    z.object({
+      ...base,
+      role: z.literal('assistant'),
+      content: z
+        .union([
+          z.string(),
+          z.array(
+            z.discriminatedUnion('type', [textPart, z.object({ type: z.literal('refusal'), refusal: z.string() })]),
+          ),
+        ])
+        .nullish(),
+      refusal: z.string().nullish(),
+      reasoning_content: z.string().nullish(),
+      tool_calls: z.array(call).nullish(),
+      model: shortText.optional(),
+    }),
+    z.object({
+      ...base,
+      role: z.literal('tool'),
+      tool_call_id: shortText.nullish(),
+      content: z.union([z.string(), z.array(mediaPart)]).nullish(),
+    }),
+  ],
+  'must be user, assistant or tool',
+)
 type OpenAiMessage = z.output<typeof message>
 type AssistantOf = Extract<OpenAiMessage, { role: 'assistant' }>
 
