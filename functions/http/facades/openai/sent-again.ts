@@ -27,7 +27,7 @@ interface Where {
 
 /**
  * Puts a turn into a session that its client names, or returns the run that the same body has begun before. Nothing says whether a
- * client sends something again or somebody says it again: `isSame` decides, as the page on clients tells its readers.
+ * client sends something again or somebody says it again: `isSame` decides (record 31).
  * `put` submits it after the run `before`, once however often that is done. `newest` was read before this.
  */
 export async function putOnce(
