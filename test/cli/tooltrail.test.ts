@@ -190,7 +190,11 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     [['tail', 'nobody'], 1, NOBODY],
     [['context', 'nobody'], 1, NOBODY],
     [['--tenant', 'BAD', 'sessions'], 2, /^error: option '--tenant <tenant>' argument 'BAD' is invalid/],
-    [['--url', 'http://127.0.0.1:1', 'import', 'openai', 'package.json'], 1, /^package.json:1: message.role must be user, assistant or tool/],
+    [
+      ['--url', 'http://127.0.0.1:1', 'import', 'openai', 'package.json'],
+      1,
+      /^package.json:1: message.role must be user, assistant or tool/,
+    ],
     [['--url', 'http://127.0.0.1:1', 'keys', 'list'], 2, /^Unknown option '--url'/],
     [['search', 'x', '--role', 'boss'], 2, /^error: option '--role <role>' argument 'boss' is invalid/],
     [['search', 'x', '--since', 'soon'], 1, /^the request is not valid: query.since/],

@@ -53,6 +53,7 @@ describe('the description', () => {
       'GET /openai/v1/conversations/{conversation}',
       'GET /openai/v1/conversations/{conversation}/items',
       'GET /openai/v1/models',
+      'GET /openai/v1/models/{model}',
       'GET /openai/v1/responses/{response}',
       'GET /v1/callbacks',
       'GET /v1/chat/{chat}',
