@@ -10,6 +10,8 @@ export interface SocketServer {
   opened(): number
   /** Sends a message on the newest connection. */
   send(message: object): void
+  /** The same for any text. */
+  sendText(text: string): void
   /** Pings on the newest connection. */
   ping(): void
   /** From now on it responds to nothing, and closes nothing: neither what is open nor what comes. */
@@ -19,7 +21,7 @@ export interface SocketServer {
   close(): Promise<void>
 }
 
-/** Slack's end of Socket Mode: a WebSocket server for short text messages (RFC 6455). */
+/** Slack's end of Socket Mode: a WebSocket server for text messages (RFC 6455). */
 export async function startSocketServer(): Promise<SocketServer> {
   const sockets: Socket[] = []
   const received: { readonly envelope_id: string }[] = []
@@ -54,6 +56,7 @@ export async function startSocketServer(): Promise<SocketServer> {
     host,
     opened: () => sockets.length,
     send: (message) => void sockets.at(-1)?.write(textFrame(JSON.stringify(message))),
+    sendText: (text) => void sockets.at(-1)?.write(textFrame(text)),
     ping: () => void sockets.at(-1)?.write(Buffer.from([0x89, 0])),
     hang: () => void (hangs = true),
     received,
@@ -66,11 +69,14 @@ export async function startSocketServer(): Promise<SocketServer> {
   }
 }
 
-/** An unmasked text of less than 64 KB. */
+/** An unmasked text. */
 function textFrame(text: string): Buffer {
   const data = Buffer.from(text)
   if (data.length < 126) return Buffer.concat([Buffer.from([0x81, data.length]), data])
-  return Buffer.concat([Buffer.from([0x81, 126, data.length >> 8, data.length & 255]), data])
+  if (data.length < 65_536) return Buffer.concat([Buffer.from([0x81, 126, data.length >> 8, data.length & 255]), data])
+  const head = Buffer.from([0x81, 127, 0, 0, 0, 0, 0, 0, 0, 0])
+  head.writeBigUInt64BE(BigInt(data.length), 2)
+  return Buffer.concat([head, data])
 }
 
 /** A client's frame, which is masked; undefined while it has not come whole. */

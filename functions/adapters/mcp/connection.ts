@@ -9,6 +9,7 @@ import { MOST_TIMES } from '../../ports/tool.ts'
 import type { ToolContext } from '../../ports/tool.ts'
 import { guardedFetch } from '../../tools/guarded-fetch.ts'
 import type { ResponseLimits } from '../../tools/guarded-fetch.ts'
+import { boundedResponse } from './bounded-response.ts'
 
 /** How long a list that was read counts, and how long a server that could not list is left alone, in milliseconds. */
 const FRESH_MS = 60_000
@@ -164,9 +165,10 @@ async function open(
       for (const [name, value] of Object.entries(await settings.headers())) headers.set(name, value)
     const { method = 'GET', body } = init
     const text = typeof body === 'string' ? body : undefined
-    const { signal, ...limits } = limitsOf(settings, method, text)
+    const asked = readRequest(text)
+    const { signal, ...limits } = limitsOf(settings, method, asked.method)
     const signals = [init.signal, signal].filter((one) => one !== null && one !== undefined)
-    return guardedFetch(url, {
+    const response = await guardedFetch(url, {
       method,
       headers,
       ...(text === undefined ? {} : { body: text }),
@@ -175,6 +177,7 @@ async function open(
       allowedHosts: settings.allowedHosts,
       ...(settings.lookup && { lookup: settings.lookup }),
     })
+    return method === 'POST' || response.ok ? boundedResponse(url.host, response, asked.id) : response
   }
   await client.connect(new StreamableHTTPClientTransport(origin, { fetch }), {
     timeout: settings.listMs ?? DEFAULT_LIST_MS,
@@ -182,12 +185,15 @@ async function open(
   return client
 }
 
+/** What the package sends: one of its requests, or a notice without an id. */
+const readRequest = (body = '{}'): { readonly method?: unknown; readonly id?: unknown } =>
+  JSON.parse(body) as { readonly method?: unknown; readonly id?: unknown }
+
 function limitsOf(
   { longestMs }: ConnectionSettings,
   method: string,
-  body: string | undefined,
+  asked: unknown,
 ): { readonly limits: ResponseLimits; readonly isBackground: boolean; readonly signal?: AbortSignal | undefined } {
-  const asked = body === undefined ? undefined : (JSON.parse(body) as { readonly method?: unknown }).method
   if (method === 'GET' || asked === 'subscriptions/listen') return { limits: STANDING, isBackground: true }
   const limits = { bytes: RESULT_BYTES, milliseconds: MOST_TIMES * longestMs + 2 * MARGIN_MS }
   if (asked !== 'tools/call') return { limits: OTHER, isBackground: false }

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createMcpToolRegistry } from '../../../functions/adapters/mcp/tool-registry.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
@@ -48,6 +49,16 @@ async function opened(mcp: readonly McpServer[], more: Parameters<typeof connect
     return tools.get(name)?.execute({}, context) ?? Promise.reject(new Error(`no tool ${name}`))
   }
   return { tools, warnings, execute, kept: [...objects.values()].reduce((sum, { length }) => sum + length, 0) }
+}
+
+/** Returns the longest pause of the event loop since it was called, in milliseconds. */
+function watchPauses(): () => number {
+  const delays = monitorEventLoopDelay({ resolution: 10 })
+  delays.enable()
+  return () => {
+    delays.disable()
+    return delays.max / 1e6
+  }
 }
 
 describe('a list that', () => {
@@ -150,6 +161,61 @@ describe('a call whose server', () => {
     })
     const { execute } = await opened([serverAt(url)], { allowedHosts: [host] })
     await expect(execute('test__look')).rejects.toThrow(/sent more than 29360128 bytes/)
+  })
+
+  const blocks = (count: number): string => Array(count).fill('{"type":"text","text":"x"}').join(',')
+  const resultOf = (id: number | undefined, content: string): string =>
+    `{"jsonrpc":"2.0","id":${id},"result":{"content":[${content}]}}`
+
+  test.each([
+    ['JSON', 'application/json', (text: string) => text],
+    ['an event', 'text/event-stream', (text: string) => `event: message\rdata: ${text}\r\r`],
+    [
+      'an event of many lines',
+      'text/event-stream',
+      (text: string) => `data: ${text.replaceAll('},', '},\r\ndata:')}\r\n\n`,
+    ],
+  ])('sends more values than are parsed is an error that says so, and holds up nothing: %s', async (_, type, sent) => {
+    const { host, url } = await answering((message, response) =>
+      response.writeHead(200, { 'content-type': type }).end(sent(resultOf(message.id, blocks(900_000)))),
+    )
+    const { execute } = await opened([serverAt(url)], { allowedHosts: [host] })
+    const longest = watchPauses()
+    await expect(execute('test__look')).rejects.toThrow(
+      /^.*127\.0\.0\.1:\d+ sent (?:(?:JSON|an event) that has more than 100,000 values|an event of too many lines)/,
+    )
+    expect(longest()).toBeLessThan(500)
+  })
+
+  test('sends as many values as are parsed holds up nothing for long', async () => {
+    const { host, url } = await answering((message, response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(resultOf(message.id, blocks(33_000))),
+    )
+    const { execute } = await opened([serverAt(url)], { allowedHosts: [host] })
+    const longest = watchPauses()
+    expect((await execute('test__look')).text).toHaveLength(65_999)
+    expect(longest()).toBeLessThan(500)
+  })
+
+  test.each([
+    ['events', `data: {"jsonrpc":"2.0","method":"notifications/x","params":{"x":[${Array(90).fill(0).join()}]}}\n\n`],
+    ['comments', ':\n'],
+    ['lines that end nothing', '\n'],
+    ['lines of one event', 'data:\n'],
+  ])('floods its stream with %s is an error', async (_, piece) => {
+    const { host, url } = await answering(async (_message, response) => {
+      const pieces = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)))
+      response.on('error', () => undefined)
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      while (!response.destroyed)
+        if (!response.write(pieces)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+    })
+    const { execute } = await opened([serverAt(url)], { allowedHosts: [host] })
+    const longest = watchPauses()
+    await expect(execute('test__look')).rejects.toThrow(
+      /more events than a stream may have|an event of too many lines|sent more than/,
+    )
+    expect(longest()).toBeLessThan(500)
   })
 
   test('streams without an end is cut off with the call, and its connection is closed', async () => {

@@ -11,13 +11,16 @@ let stopping: AbortController
 let listening: Promise<void>
 let taken: unknown[]
 let fail: boolean
+let hold: PromiseWithResolvers<void> | undefined
 beforeEach(async () => {
   server = await startSocketServer()
   stopping = new AbortController()
   taken = []
   fail = false
+  hold = undefined
 })
 afterEach(async () => {
+  hold?.resolve()
   stopping.abort()
   await listening
   await server.close()
@@ -26,6 +29,7 @@ afterEach(async () => {
 function listen(allowedHosts: readonly string[] = [server.host], clock: Clock = createSystemClock()): string[] {
   const warnings: string[] = []
   const take = async (payload: unknown): Promise<void> => {
+    await hold?.promise
     if (fail) throw new Error('the storage does not respond')
     taken.push(payload)
   }
@@ -86,6 +90,44 @@ test('what could not be stored is not acknowledged: Slack sends it again', async
   await expect.poll(() => server.received).toEqual([{ envelope_id: 'e1' }])
 })
 
+test.each([
+  [
+    'more values than are parsed',
+    `{"type":"x","envelope_id":"e0","payload":[${'0,'.repeat(1_000_000)}0]}`,
+    '100,000 values',
+  ],
+  [
+    'JSON that is too deep',
+    `{"type":"x","envelope_id":"e0","payload":${'['.repeat(100)}${']'.repeat(100)}}`,
+    '64 deep',
+  ],
+  [
+    'more than a message may have',
+    `{"type":"x","envelope_id":"e0","payload":"${'x'.repeat(5_000_000)}"}`,
+    '4194304 characters',
+  ],
+])('a message with %s is not taken, which is said, and the next is', async (_, text, said) => {
+  const warnings = listen()
+  await opened(1)
+  server.sendText(text)
+  await expect.poll(() => warnings[0]).toContain(said)
+  server.send({ type: 'events_api', envelope_id: 'e1', payload: {} })
+  await expect.poll(() => server.received).toEqual([{ envelope_id: 'e1' }])
+})
+
+test('a connection that sends more than is stored is closed and opened anew', async () => {
+  hold = Promise.withResolvers<void>()
+  const warnings = listen()
+  await opened(1)
+  for (let sent = 0; sent < 20; sent++)
+    server.send({ type: 'events_api', envelope_id: `e${sent}`, payload: { long: 'x'.repeat(2_000_000) } })
+  await opened(2)
+  expect(warnings[0]).toContain('more came over Slack’s socket than can be stored')
+  hold.resolve()
+  server.send({ type: 'events_api', envelope_id: 'again', payload: {} })
+  await expect.poll(() => server.received).toContainEqual({ envelope_id: 'again' })
+})
+
 test('when Slack is about to close a connection, the next is opened', async () => {
   listen()
   await opened(1)
@@ -138,6 +180,7 @@ test('whoever stops does not wait for a connection that is dead', async () => {
   listen()
   await opened(1)
   server.hang()
+  hold?.resolve()
   stopping.abort()
   expect(await Promise.race([listening.then(() => 'stopped'), sleep(2_000, 'waits')])).toBe('stopped')
 })

@@ -1,3 +1,4 @@
+import { jsonFault } from '../../../log/json-size.ts'
 import { guardedFetch } from '../../../tools/guarded-fetch.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
@@ -102,6 +103,8 @@ const textOf = (value: Json): string => (typeof value === 'string' ? value : JSO
 
 function resultOf(method: string, status: number, body: string): JsonObject {
   if (status !== 200) throw new SlackSilence(method, `status ${status}`)
+  const fault = jsonFault(body)
+  if (fault !== undefined) throw new SlackSilence(method, `a response that ${fault}`)
   let result: unknown
   try {
     result = JSON.parse(body)

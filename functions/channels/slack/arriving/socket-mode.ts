@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import * as z from 'zod'
+import { jsonFault } from '../../../log/json-size.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Logger } from '../../../ports/logger.ts'
 import { refusedAddress } from '../../../tools/allowed-hosts.ts'
@@ -11,6 +12,11 @@ const OPENING_MS = 10_000
 const QUIET_MS = 90_000
 /** Where Node tells of pings, which it answers by itself. */
 const PINGS = 'undici:websocket:ping'
+/** Characters of a message. What Slack sends of an event is far smaller; the door takes as much. */
+const MOST_CHARACTERS = 4 * 1024 * 1024
+/** Characters of messages that are not yet durable: nothing else slows a WebSocket down. A message counts as so many more. */
+const MOST_UNDER_WAY = 32 * 1024 * 1024
+const MESSAGE = 4_096
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 60_000
 
@@ -57,7 +63,7 @@ export async function listenOnSocket(
 
 /** Receives on one connection until it ends or falls silent; resolves with whether anything came over it. */
 async function receive(dependencies: SocketDependencies, address: URL, signal: AbortSignal): Promise<boolean> {
-  const { clock } = dependencies
+  const { clock, logger } = dependencies
   const socket = new WebSocket(address)
   const over = Promise.withResolvers<void>()
   // One that is dead never says that it is closed: that is not waited for.
@@ -72,6 +78,7 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
     if ((message as { readonly websocket?: unknown }).websocket === socket) wait(QUIET_MS)
   }
   let hasCome = false
+  let underWay = 0
   wait(OPENING_MS)
   signal.addEventListener('abort', end)
   subscribe(PINGS, pinged)
@@ -82,7 +89,19 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
   socket.addEventListener('message', (event) => {
     hasCome = true
     wait(QUIET_MS)
-    void take(dependencies, socket, event.data as unknown).then((isLast) => isLast && end())
+    const data = String(event.data)
+    const size = data.length + MESSAGE
+    if (underWay + size > MOST_UNDER_WAY) {
+      logger.warn(
+        'more came over Slack’s socket than can be stored meanwhile: it is opened anew, and Slack sends it again',
+      )
+      return end()
+    }
+    underWay += size
+    void take(dependencies, socket, data).then((isLast) => {
+      underWay -= size
+      if (isLast) end()
+    })
   })
   try {
     await over.promise
@@ -96,10 +115,12 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
 }
 
 /** Takes one message, and acknowledges it once what it asks for is durable. Returns whether Slack sends no more over the connection. */
-async function take(dependencies: SocketDependencies, socket: WebSocket, data: unknown): Promise<boolean> {
+async function take(dependencies: SocketDependencies, socket: WebSocket, data: string): Promise<boolean> {
   const { logger, takeEvent, takeInteraction } = dependencies
   try {
-    const { type, envelope_id: id, payload } = envelope.parse(JSON.parse(String(data)))
+    const fault = data.length > MOST_CHARACTERS ? `has more than ${MOST_CHARACTERS} characters` : jsonFault(data)
+    if (fault !== undefined) throw new RangeError(`a message ${fault}`)
+    const { type, envelope_id: id, payload } = envelope.parse(JSON.parse(data))
     // Slack is about to close it: the next one is opened at once.
     if (type === 'disconnect') return true
     if (id === undefined) return false

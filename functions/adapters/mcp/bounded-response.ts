@@ -1,0 +1,91 @@
+import { setImmediate } from 'node:timers/promises'
+import { jsonFault, jsonSize, MOST_VALUES } from '../../log/json-size.ts'
+
+/** Values of all events of one stream: progress for hours has fewer. An event counts as so many at least, for what surrounds it. */
+const MOST_STREAMED = 10 * MOST_VALUES
+const EVENT = 8
+/** Values after which others have their turn. */
+const AT_ONCE = 5_000
+
+/**
+ * A response whose JSON takes no long time to parse, before the protocol's package parses it: a whole body, or each event of a stream
+ * and all of them together. Of a request with an `id`, a stream that has more ends with an error for it, which says so; everything
+ * else rejects.
+ */
+export async function boundedResponse(host: string, response: Response, id?: unknown): Promise<Response> {
+  const { status, statusText, headers, body } = response
+  if (body === null) return response
+  const isStream = /^\s*text\/event-stream\b/iu.test(headers.get('content-type') ?? '')
+  if (isStream) return new Response(ReadableStream.from(boundedEvents(host, body, id)), { status, statusText, headers })
+  const text = await response.text()
+  const fault = jsonFault(text)
+  if (fault !== undefined) throw new RangeError(`${host} sent JSON that ${fault}`)
+  return new Response(text, { status, statusText, headers })
+}
+
+async function* boundedEvents(host: string, body: AsyncIterable<Uint8Array>, id: unknown): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder()
+  let total = 0
+  let since = 0
+  try {
+    for await (const event of eventsOf(host, body)) {
+      const fault = jsonFault(event.data)
+      if (fault !== undefined) throw new RangeError(`${host} sent an event that ${fault}`)
+      const values = EVENT + jsonSize(event.data).values
+      total += values
+      if (total > MOST_STREAMED) throw new RangeError(`${host} sent more events than a stream may have`)
+      since += values
+      if (since > AT_ONCE) {
+        since = 0
+        await setImmediate()
+      }
+      yield encoder.encode(event.text)
+    }
+  } catch (error) {
+    if (id === undefined) throw error
+    const message = error instanceof Error ? error.message : String(error)
+    const failure = JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_000, message } })
+    yield encoder.encode(`data: ${failure}\n\n`)
+  }
+}
+
+/** A piece of a stream that ends a line: an event as it is, or lines that belong to none. */
+interface StreamedEvent {
+  readonly text: string
+  readonly data: string
+}
+
+/** The events of a stream, each whole, with the lines before it. What is no event is passed on as it comes. */
+async function* eventsOf(host: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<StreamedEvent> {
+  let lines: string[] = []
+  let data: string[] = []
+  for await (const line of linesOf(body)) {
+    lines.push(line)
+    if (lines.length > MOST_VALUES) throw new RangeError(`${host} sent an event of too many lines`)
+    if (line.startsWith('data:') || line === 'data') data.push(line.slice('data:'.length))
+    if (line !== '' && data.length > 0) continue
+    yield { text: lines.map((one) => `${one}\n`).join(''), data: data.join('\n') }
+    lines = []
+    data = []
+  }
+}
+
+/** The lines that have ended, however: after the protocol's rules, by LF, CR or both. */
+async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let begun: string[] = []
+  let endedByReturn = false
+  for await (const bytes of body) {
+    let text = decoder.decode(bytes, { stream: true })
+    if (endedByReturn && text.startsWith('\n')) text = text.slice(1)
+    if (text === '') continue
+    endedByReturn = text.endsWith('\r')
+    const parts = text.split(/\r\n|\r|\n/u)
+    const rest = parts.pop() ?? ''
+    for (const part of parts) {
+      yield begun.length === 0 ? part : [...begun, part].join('')
+      begun = []
+    }
+    if (rest !== '') begun.push(rest)
+  }
+}
