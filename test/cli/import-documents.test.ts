@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { importFiles, type ImportCounts } from '../../functions/cli/import/import-files.ts'
 import type { Kind } from '../../functions/cli/import/sessions-of-file.ts'
@@ -34,6 +34,7 @@ function write(name: string, content: string | Buffer): void {
 const titleOf = async (id: string): Promise<string | null> =>
   (await program.client.get<{ title: string | null }>(`/v1/sessions/${id}`)).title
 
+const ID = '0b9f1c1e-1111-4222-8333-444455556666'
 const MARK = '\uFEFF'
 const lines = (...values: readonly object[]): string => values.map((value) => `${JSON.stringify(value)}\n`).join('')
 const chat = [
@@ -93,6 +94,44 @@ test('a document that is damaged is told, and loses no line that is a message', 
   write('chat.json', Buffer.concat([Buffer.from('[\n"'), Buffer.from([0xff]), Buffer.from('"\n]')]))
   expect(await run('openai')).toMatchObject({ messages: 0, unreadable: 1 })
   expect(faults).toEqual([`${path}:1: is not UTF-8`])
+})
+
+test.each<[Kind, string, string]>([
+  ['codex', 'rollout-2025-06-01T10-00-00-', 'codex-moved'],
+  ['claude-code', '', `claude-code-${ID}`],
+])('a file of %s that was moved, archived or copied is the same one', async (kind, before, session) => {
+  const said = (type: 'user' | 'assistant', text: string) =>
+    kind === 'codex' ? codex(type, type === 'user' ? 'input_text' : 'output_text', text) : claude(type, text, ID)
+  const meta = { type: 'session_meta', payload: { id: 'moved' } }
+  const talk = [...(kind === 'codex' ? [meta] : []), said('user', 'hi'), said('assistant', 'yo')]
+  mkdirSync(join(folder, 'sessions'))
+  write(`sessions/${before}${ID}.jsonl`, lines(...talk))
+  expect(await run(kind)).toMatchObject({ messages: 2 })
+  mkdirSync(join(folder, 'archived'))
+  renameSync(join(folder, `sessions/${before}${ID}.jsonl`), join(folder, `archived/${before}${ID}.jsonl`))
+  appendFileSync(join(folder, `archived/${before}${ID}.jsonl`), lines(said('user', 'more'), said('assistant', 'well')))
+  expect(await run(kind)).toMatchObject({ messages: 2 })
+  write(`sessions/${before}${ID}.jsonl`, lines(...talk))
+  expect(await run(kind)).toMatchObject({ messages: 0 })
+  const { data } = await program.client.get<{ data: object[] }>(`/v1/sessions/${session}/messages`)
+  expect(data).toHaveLength(4)
+})
+
+test('a file is the same one from wherever it is named', async () => {
+  write('chat.json', JSON.stringify(chat))
+  expect(await run('openai')).toMatchObject({ messages: 2 })
+  const whole = folder
+  folder = relative(process.cwd(), folder)
+  expect(await run('openai')).toMatchObject({ messages: 0 })
+  folder = whole
+})
+
+test('a session that is not there and cannot be made is told as that', async () => {
+  write('gone.jsonl', lines(claude('user', 'hi', 'gone')))
+  await run('claude-code')
+  await program.client.send('DELETE', '/v1/sessions/claude-code-gone')
+  expect(await run('claude-code')).toMatchObject({ messages: 0, unreadable: 1 })
+  expect(faults).toEqual([expect.stringMatching(/gone\.jsonl: session claude-code-gone .* was deleted/)])
 })
 
 test('a session of Claude Code has the title that its user gave it, else that of the program, else its summary', async () => {

@@ -1,3 +1,4 @@
+import { basename, resolve } from 'node:path'
 import { findFiles, usualPlaces, type FoundFile, type SessionFolders } from './find-files.ts'
 import { createProgress } from './progress.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -98,7 +99,7 @@ async function importSessions(
   { sessions }: FileContent,
   { counts, inTurn, tell }: Under,
 ): Promise<void> {
-  const source = `${kind}:${file.path}`.slice(0, 1_024)
+  const source = `${kind}:${lastingName(kind, file.path)}`.slice(0, 1_024)
   for (const session of sessions) {
     const added = dryRun ? session.stored : await inTurn(session.id, () => upload(target, source, session, owner))
     counts.messages += added
@@ -106,6 +107,13 @@ async function importSessions(
     tell(counts.messages)
   }
 }
+
+/** Files whose names have the session's id. */
+const WITH_ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl$/iu
+
+/** What a file is known by the next time: those of agents are moved, archived and copied under their own names. */
+const lastingName = (kind: Kind, path: string): string =>
+  (kind === 'claude-code' || kind === 'codex') && WITH_ID.test(path) ? basename(path) : resolve(path)
 
 type InTurn = <Result>(session: string, work: () => Promise<Result>) => Promise<Result>
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { ImportRefused } from '../../domain/closed-message.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { createNativeImport } from '../../log/import/native.ts'
@@ -79,7 +79,7 @@ function contentOf(read: readonly Read[], { kind, path, isLive, faults }: Around
     faults.push(...one.faults, ...refused)
     const id = `${kind}-${nameOf(kind, one, path)}${place === 0 ? '' : `-${place + 1}`}`
     const { title, metadata, instructions } = one
-    const source = { source: kind, file: path, ...metadata }
+    const source = { source: kind, file: resolve(path), ...metadata }
     return {
       id: id.slice(0, 128),
       format,
@@ -182,7 +182,7 @@ async function readAgents(path: string, lines: readonly FileLine[]) {
 function nameOf(kind: Kind, { id }: Transcript, path: string): string {
   const own = kind === 'claude-code' ? basename(path, '.jsonl') : id
   if (own !== undefined && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,100}$/u.test(own)) return own
-  return createHash('sha256').update(path).digest('hex').slice(0, 16)
+  return createHash('sha256').update(resolve(path)).digest('hex').slice(0, 16)
 }
 
 /** Without a completion at the end whose calls have no result yet: the next run takes it. */

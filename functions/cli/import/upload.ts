@@ -85,10 +85,15 @@ async function create(
   return response.ok
 }
 
+/** It could not be made, because it is there. */
+const unseen = (id: string): string =>
+  `session ${id} belongs to somebody else, or was deleted less than 30 days ago: its id cannot be used`
+
 /** A session may be named long after it began: it gets its title unless it has one. */
 async function giveTitle(target: Target, id: string, title: string): Promise<void> {
   const path = `/v1/sessions/${id}`
   const found = await request(target, path, {})
+  if (found.status === 404) throw new Refused(unseen(id))
   if (!found.ok) throw await refusalOf(found)
   if (((await found.json()) as { readonly title: string | null }).title !== null) return
   const headers = { 'content-type': 'application/json' }
@@ -111,6 +116,7 @@ async function post(
 ): Promise<Imported> {
   const init = { method: 'POST', body, headers: { 'content-type': type }, duplex: 'half' } as const
   const response = await request(target, `/v1/sessions/${session}/import${query}`, init)
+  if (response.status === 404) throw new Refused(unseen(session))
   if (!response.ok) throw await refusalOf(response)
   return (await response.json()) as Imported
 }
