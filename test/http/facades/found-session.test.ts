@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { makeTool } from '../../agent/harness.ts'
 import { expectJson, heldTurn, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
-import { openAiClient } from './openai-client.ts'
+import { openAiClient, refusal } from './openai-client.ts'
 
 type Messages = OpenAI.ChatCompletionMessageParam[]
 
@@ -172,6 +172,22 @@ describe('a client that sends its whole history and names no session', () => {
     const made = await client.chat.completions.create(body, { headers })
     await page.say('Something else')
     expect((await client.chat.completions.create(body, { headers })).id).toBe(made.id)
+  })
+
+  test('may name a session that is there, whatever it still has of the history', async () => {
+    const client = await open({ script: [{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }] })
+    const rest: Messages = [
+      { role: 'tool', tool_call_id: 'cut', content: 'off' },
+      { role: 'assistant', content: 'One.' },
+    ]
+    const headers = { 'x-session-id': 'mine' }
+    const create = (messages: Messages) => client.chat.completions.create({ model: 'default', messages }, { headers })
+    const two: Messages = [...rest, { role: 'user', content: 'Two?' }]
+    expect((await refusal(create(two))).param).toBe('messages[0].tool_call_id')
+    expect(await sessions()).toEqual([])
+    await create([{ role: 'user', content: 'One?' }])
+    await create(two)
+    expect(await texts('mine')).toEqual(['One?', 'One.', 'Two?', 'Two.'])
   })
 
   test.each(['items', 'text'])('of Responses stays in one session, by its %s', async (kind) => {

@@ -33,11 +33,12 @@ const SOURCE = 'chat-completions'
 /** Puts what is new into the session that it belongs to, and returns the run to follow. */
 export async function acceptChatTurn(dependencies: RouteDependencies, turn: ChatTurn): Promise<AcceptedTurn> {
   const { caller, agent, user, input } = turn
-  const history = closedHistory(input)
   const id = turn.session ?? (await joinedSession(dependencies, turn)) ?? nextId(undefined, dependencies.clock.now())
   const known = await existing(dependencies, caller, id)
   const answered = known && (await answersOf(dependencies, known, turn))
   if (answered === undefined) refuseUnknownCalls(input)
+  // A session that is there has a log of its own: whatever the client's looks like is nobody's concern then.
+  const history = known === undefined ? closedHistory(input) : undefined
   const limits = countedFor(caller, dependencies.settings.caps)
   if (known === undefined) await dependencies.service.requireRoom(caller.tenant, limits)
   const wanted = { id, agent, owner: user, instructions: input.instructions }
@@ -105,17 +106,18 @@ export function closedHistory({ history, results }: Pick<ChatInput, 'history' | 
 async function importHistory(
   { service, reader }: RouteDependencies,
   session: Session,
-  messages: readonly ClosedMessage[],
-  { history, results }: ChatInput,
+  closed: readonly ClosedMessage[] | undefined,
+  input: ChatInput,
 ): Promise<void> {
-  if (messages.length === 0) return
+  const { history, results } = input
+  if (history.length === 0) return
   const { runs } = await reader.runs(session, { limit: 1 })
   const [newest] = runs
   if (newest !== undefined && (newest.stopReason !== 'imported' || newest.source !== SOURCE)) return
   const bodyHash = sha256(JSON.stringify([...history, ...results].map(({ message }) => message)))
   const name = { keyHash: sha256(`${SOURCE} history`), bodyHash, forGood: true }
   try {
-    await service.importMessages(session, messages, { name, source: SOURCE })
+    await service.importMessages(session, closed ?? closedHistory(input), { name, source: SOURCE })
   } catch (error) {
     // It has another history, which is whole.
     if (!isCode(error, 'idempotency_conflict')) throw error
