@@ -5,6 +5,7 @@ import { methodNotAllowed } from 'hono/method-not-allowed'
 import type { Context } from 'hono'
 import { authentication } from './middleware/authentication.ts'
 import type { App, AppDependencies, AppEnv } from './dependencies.ts'
+import { createBodyRoom } from './middleware/body-room.ts'
 import { errorResponse, problemResponse } from './middleware/error-response.ts'
 import { originGuard } from './middleware/origin-guard.ts'
 import { requestBody } from './middleware/request-body.ts'
@@ -82,7 +83,8 @@ export function createApp(dependencies: AppDependencies): App {
   app.use(requestLog(dependencies))
   // Also responds when the storage does not, which every other request needs first.
   healthRoutes(app, dependencies)
-  doorRoutes(app, dependencies)
+  const room = createBodyRoom()
+  doorRoutes(app, dependencies, room)
   app.use(originGuard(dependencies))
   if (settings.corsOrigins.length > 0)
     app.use(
@@ -95,7 +97,7 @@ export function createApp(dependencies: AppDependencies): App {
       }),
     )
   app.use(methodNotAllowed({ app, onMethodNotAllowed: refuseMethod }))
-  const body = requestBody()
+  const body = requestBody(room)
   app.use('/v1/*', authentication(dependencies), refuseWhenStopping(dependencies), body)
   app.use('/openai/v1/*', authentication(dependencies), refuseWhenStopping(dependencies), body)
   // All that this door offers only reads, although every request is a POST.

@@ -2,6 +2,8 @@ import type { HonoRequest, MiddlewareHandler } from 'hono'
 import { jsonFault } from '../../log/json-size.ts'
 import { others } from '../builds.ts'
 import type { AppEnv } from '../dependencies.ts'
+import { brokenOff, inRoom } from './body-room.ts'
+import type { BodyRoom, EnteringBody } from './body-room.ts'
 import { RequestError } from './request-error.ts'
 
 /** Bytes. API Gateway and Lambda take no more (record 15). */
@@ -13,25 +15,36 @@ const BODY_LIMIT = 4 * 1024 * 1024
 const DISCARD_LIMIT = 16 * 1024 * 1024
 /** Bytes. To take in a larger body holds up the event loop for a moment: they come one after another, others in between. */
 const LARGE = 256 * 1024
+/** Bytes of a streamed body that are in memory (`functions/http/v1/import-lines.ts`). */
+const STREAMED = String(1024 * 1024)
 
 /**
  * Reads a body once, whole and bounded, whatever `Content-Length` says, and hands it on as text. Refuses bodies that are too
  * large, not UTF-8, nested too deeply, or of too many values.
  */
-export function requestBody(): MiddlewareHandler<AppEnv> {
+export function requestBody(room: BodyRoom): MiddlewareHandler<AppEnv> {
   let turn = Promise.resolve()
   return async (c, next) => {
     const { body } = c.req.raw
-    if (isStreamed(c.req)) return next()
+    if (isStreamed(c.req) && body !== null) {
+      const streamed = inRoom(body, room.enter(c.get('caller').tenant, STREAMED))
+      c.req.raw = new Request(c.req.raw, { body: streamed, duplex: 'half' })
+      return next()
+    }
     if (c.req.method === 'GET' || c.req.method === 'HEAD') return next()
     if (Number(c.req.header('content-length') ?? 0) > DISCARD_LIMIT) throw tooLarge()
     if (body === null) return next()
-    const bytes = await readBounded(body)
-    if (bytes.length > LARGE) await (turn = turn.then(others))
-    requireBearable(decode(bytes), 'the body')
-    if (bytes.length > LARGE) await others()
-    // Bytes, because a string would set a content type of its own.
-    c.req.raw = new Request(c.req.raw, { body: bytes })
+    const entering = room.enter(c.get('caller').tenant, c.req.header('content-length'))
+    try {
+      const bytes = await readBounded(body, entering)
+      if (bytes.length > LARGE) await (turn = turn.then(others))
+      requireBearable(decode(bytes), 'the body')
+      if (bytes.length > LARGE) await others()
+      // Bytes, because a string would set a content type of its own.
+      c.req.raw = new Request(c.req.raw, { body: bytes })
+    } finally {
+      entering.leave()
+    }
     await next()
   }
 }
@@ -52,15 +65,16 @@ export const requireBody: MiddlewareHandler<AppEnv> = async (c, next) => {
   await next()
 }
 
-async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+async function readBounded(body: ReadableStream<Uint8Array>, entering: EnteringBody): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   let size = 0
   const reader = body.getReader()
   for (;;) {
-    const { done, value } = await reader.read()
+    const { done, value } = await reader.read().catch(brokenOff)
     if (done) break
     size += value.length
     if (size > DISCARD_LIMIT) break
+    await entering.holds(size)
     if (size > BODY_LIMIT) chunks.length = 0
     else chunks.push(value)
   }

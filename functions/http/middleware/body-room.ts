@@ -1,0 +1,119 @@
+import { RequestError } from './request-error.ts'
+
+/** Bytes of a body that count for nothing: so much each connection may hold. */
+const FREE = 64 * 1024
+/** Bytes that a larger body takes at most: what is longer is thrown away. */
+const MOST_OF_BODY = 4 * 1024 * 1024
+/** Bytes of larger bodies that are on their way, of all and of one tenant. */
+const MOST = 256 * 1024 * 1024
+const MOST_OF_TENANT = 64 * 1024 * 1024
+/** Milliseconds that a body may wait for room. */
+const PATIENCE_MS = 10_000
+
+/** A body on its way. */
+export interface EnteringBody {
+  /** Takes room for the whole of it once more than a little has come. Rejects with `busy` where there is none for a while. */
+  holds(bytes: number): Promise<void>
+  leave(): void
+}
+
+/** Bounds what bodies hold that have begun to come: a client may send all but the end of as many as it has connections. */
+export interface BodyRoom {
+  /** `who`: a tenant, whose bodies wait for each other. `declared`: its length, if it is known. */
+  enter(who: string, declared: string | undefined): EnteringBody
+}
+
+interface Waiting {
+  readonly who: string
+  readonly bytes: number
+  enter(): void
+}
+
+/** The room of this process. */
+export function createBodyRoom({
+  most = MOST,
+  mostOfTenant = MOST_OF_TENANT,
+  patienceMs = PATIENCE_MS,
+} = {}): BodyRoom {
+  const held = new Map<string, number>()
+  const waiting = new Set<Waiting>()
+  let total = 0
+  const fits = (who: string, bytes: number): boolean =>
+    total + bytes <= most && (held.get(who) ?? 0) + bytes <= mostOfTenant
+  const count = (who: string, bytes: number): void => {
+    total += bytes
+    const left = (held.get(who) ?? 0) + bytes
+    if (left === 0) held.delete(who)
+    else held.set(who, left)
+  }
+  const admit = (): void => {
+    for (const one of waiting)
+      if (fits(one.who, one.bytes)) {
+        waiting.delete(one)
+        count(one.who, one.bytes)
+        one.enter()
+      }
+  }
+  const take = (who: string, bytes: number): Promise<void> => {
+    if (fits(who, bytes)) return Promise.resolve(count(who, bytes))
+    return new Promise((resolve, reject) => {
+      const one = { who, bytes, enter: () => resolve(clearTimeout(late)) }
+      const late = setTimeout(() => {
+        waiting.delete(one)
+        reject(tooManyBodies())
+      }, patienceMs)
+      waiting.add(one)
+    })
+  }
+  return {
+    enter(who, declared) {
+      const bytes = Math.min(Number(declared ?? MOST_OF_BODY) || MOST_OF_BODY, MOST_OF_BODY)
+      let taken = 0
+      return {
+        async holds(size) {
+          if (taken > 0 || size <= FREE) return
+          await take(who, bytes)
+          taken = bytes
+        },
+        leave() {
+          count(who, -taken)
+          taken = 0
+          admit()
+        },
+      }
+    },
+  }
+}
+
+/** The same body, which is read as far as there is room for it. */
+export function inRoom(body: ReadableStream<Uint8Array>, entering: EnteringBody): ReadableStream<Uint8Array> {
+  return ReadableStream.from(readInRoom(body, entering))
+}
+
+async function* readInRoom(body: ReadableStream<Uint8Array>, entering: EnteringBody): AsyncGenerator<Uint8Array> {
+  let size = 0
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch(brokenOff)
+      if (done) return
+      size += value.byteLength
+      await entering.holds(size)
+      yield value
+    }
+  } finally {
+    entering.leave()
+    // One that has broken off says so again.
+    await reader.cancel().catch(() => undefined)
+  }
+}
+
+/** Refuses a body whose client has left: nothing here has failed. */
+export function brokenOff(): never {
+  throw new RequestError(400, 'malformed_body', 'the body broke off')
+}
+
+function tooManyBodies(): RequestError {
+  const detail = 'too many large bodies are on their way: try again'
+  return new RequestError(503, 'busy', detail, { headers: { 'retry-after': '5' } })
+}
