@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createSystemClock } from '../functions/adapters/memory/system-clock.ts'
+import { openDatabase, transaction, type Database } from '../functions/adapters/sqlite/database.ts'
+import { createSqliteHistoryIndex } from '../functions/adapters/sqlite/history/history-index.ts'
+import { createHistoryTables } from '../functions/adapters/sqlite/history/tables.ts'
+import type { HistoryDocument, HistoryScope } from '../functions/domain/history.ts'
+import { makeHistory } from './made/history-events.ts'
+import { printTable, quantile } from './report.ts'
+
+/**
+ * What a search takes that is bound to one owner, or to one session, beside 10,000 and 100,000 entries of others of the same
+ * tenant, all newer: hardly any of it may depend on their number. With 1000000 as its word: beside a million, too,
+ * which takes minutes to index. Milliseconds of processor time.
+ */
+const SIZES = [10_000, 100_000, 1_000_000].filter((size) => size <= Number(process.argv[2] ?? 100_000))
+const TENANT = 'bench'
+const OWNER = 'one'
+/** Of the first entries, those of every fifth session are the owner's. */
+const OLDEST = 10_000
+const BATCH = 500
+/** As the thread that indexes has it, which does not wait for the disk either. */
+const CACHE_KB = 16_384
+
+const scopes: readonly (readonly [name: string, scope: HistoryScope])[] = [
+  ['an owner', { tenant: TENANT, owner: OWNER }],
+  ['a session', { tenant: TENANT, session: 'session-0' }],
+  ['the tenant', { tenant: TENANT }],
+]
+
+/** The same document, of the owner or of one of the many. */
+function owned(document: HistoryDocument, place: number): HistoryDocument {
+  const session = Number(document.session.slice('session-'.length))
+  const isMine = place < OLDEST && session % 5 === 0
+  return { ...document, tenant: TENANT, owner: isMine ? OWNER : `owner-${session % 1_000}` }
+}
+
+function index(database: Database, documents: readonly HistoryDocument[]): void {
+  const tables = createHistoryTables(database)
+  for (let start = 0; start < documents.length; start += BATCH) {
+    const messages = Map.groupBy(documents.slice(start, start + BATCH), ({ messageId }) => messageId)
+    transaction(database, () =>
+      tables.put((batch) => {
+        for (const [messageId, parts] of messages)
+          batch.replace({ tenant: TENANT, session: parts[0]?.session ?? '' }, messageId, parts)
+      }),
+    )
+  }
+}
+
+async function measure(database: Database, size: number): Promise<(string | number)[][]> {
+  const { search } = createSqliteHistoryIndex({
+    database,
+    history: { merge: async () => undefined },
+    clock: createSystemClock(),
+  })
+  const rows: (string | number)[][] = []
+  for (const [name, scope] of scopes) {
+    const kinds = new Map<string, number[]>()
+    for (const { kind, text } of queries) {
+      const before = process.cpuUsage()
+      await search({ scope, text, filters: {}, limit: 10 })
+      const { user, system } = process.cpuUsage(before)
+      kinds.set(kind, [...(kinds.get(kind) ?? []), (user + system) / 1_000])
+    }
+    const all = [...kinds.values()].flat()
+    const [slowest] = [...kinds].toSorted((left, right) => quantile(right[1], 0.5) - quantile(left[1], 0.5))
+    rows.push([
+      `${name}, beside ${size}`,
+      ...[0.5, 0.95, 1].map((part) => quantile(all, part)),
+      slowest?.[0] ?? '',
+      quantile(slowest?.[1] ?? [], 0.5),
+    ])
+  }
+  return rows
+}
+
+const { queries } = makeHistory(OLDEST)
+const documents = makeHistory(Math.max(...SIZES)).documents.map(owned)
+const folder = mkdtempSync(join(tmpdir(), 'tooltrail-search-of-one-'))
+const rows: (string | number)[][] = []
+try {
+  const database = openDatabase(join(folder, 'history.db'))
+  database.exec(`PRAGMA cache_size = -${CACHE_KB}; PRAGMA synchronous = NORMAL`)
+  let indexed = 0
+  for (const size of SIZES) {
+    index(database, documents.slice(indexed, size))
+    indexed = size
+    rows.push(...(await measure(database, size)))
+  }
+  database.close()
+} finally {
+  rmSync(folder, { recursive: true })
+}
+printTable(
+  'Searches within a tenant of many, milliseconds of processor time',
+  ['of, entries', 'p50', 'p95', 'most', 'slowest kind', 'its p50'],
+  rows.toSorted(([left], [right]) => String(left).localeCompare(String(right), 'en', { numeric: true })),
+)
