@@ -1,6 +1,6 @@
 /** What a character of ASCII is. */
 export const LOWER = 1
-const UPPER = 2
+export const UPPER = 2
 export const DIGIT = 4
 export const JOINER = 8
 export const SYMBOL = 16

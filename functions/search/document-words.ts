@@ -1,7 +1,7 @@
 import type { HistoryDocument } from '../domain/history.ts'
 import { IN_WORD, JOINER, KINDS, SYMBOL } from './ascii-runs.ts'
 import { fold, isAscii } from './fold-text.ts'
-import { createKnownRuns, runOf, type KnownRuns, type Run, type Source } from './known-runs.ts'
+import { createKnownRuns, type KnownRuns, type Run, type Source, type Word } from './known-runs.ts'
 import { EMOJI, RUN, SYMBOL as SYMBOLS, symbolToken } from './tokens.ts'
 
 /** A document's tokens by field, each joined by spaces, and the runs that they come from, plain ones once. */
@@ -16,6 +16,8 @@ export interface DocumentWords {
 /** Reads the tokens of documents (`document-tokens.ts`) several times as fast, one after another. */
 export interface DocumentReader {
   read(document: HistoryDocument): DocumentWords
+  /** The word as the runs of documents have it. */
+  word(text: string): Word
 }
 
 const HASH_START = 0x811c9dc5
@@ -38,6 +40,7 @@ export function createDocumentReader(): DocumentReader {
     extra: new Set(),
   }
   return {
+    word: reading.known.word,
     read({ role, toolName, call, text }) {
       reading.known.begin()
       reading.runs = []
@@ -140,7 +143,7 @@ function readMixed(reading: Reading, text: string): string {
       continue
     }
     for (const [run] of part.matchAll(RUN)) {
-      const found = runOf(run)
+      const found = reading.known.read(run)
       note(reading, found)
       words.push(found.words)
     }

@@ -1,18 +1,34 @@
+import { readAsciiRun } from './ascii-names.ts'
 import { DIGIT, LOWER } from './ascii-runs.ts'
 import { MAX_WORD, readRun } from './tokens.ts'
 
+/**
+ * Who has a word, or all words of a run, as bits that whoever keeps vocabularies has given out: to sessions, and to their
+ * owners and tenants. Those of another age say nothing.
+ */
+export interface Marks {
+  sessionAge: number
+  sessions: number
+  audienceAge: number
+  audiences: number
+}
+
+const noMarks = (): Marks => ({ sessionAge: 0, sessions: 0, audienceAge: 0, audiences: 0 })
+
+/** A word that a vocabulary takes, mostly one value wherever it stands. */
+export interface Word extends Marks {
+  readonly text: string
+}
+
 /** A run of letters and digits, with what is known of it wherever it stands. */
-export interface Run {
+export interface Run extends Marks {
   readonly text: string
   /** Its words, joined by spaces. */
   readonly words: string
   /** Other names for its place. */
   readonly extra: readonly string[]
   /** Those of its words and names that a vocabulary takes. */
-  readonly knowable: readonly string[]
-  /** Vocabularies that have all of these: a session's, and that of its owner and tenant, by numbers of their own. */
-  knownToSession: number
-  knownToOwner: number
+  readonly knowable: readonly Word[]
 }
 
 /** A text and its bytes. */
@@ -32,12 +48,15 @@ interface Place {
 /** Letters of the words that are known: shorter ones are no pieces worth finding, longer ones are data. */
 const SHORTEST = 3
 const LONGEST = 64
+const JOINER = /[-_./:@+#~]/u
 const WORD = /^[\p{L}\p{N}\p{M}]+$/u
 
 const isKnowable = (word: string): boolean => word.length >= SHORTEST && word.length <= LONGEST && WORD.test(word)
+const isKnowableAscii = (word: string): boolean =>
+  word.length >= SHORTEST && word.length <= LONGEST && !JOINER.test(word)
 
 /** Runs that are remembered: a power of two. With their strings they take some 20 MB of memory. */
-const PLACES = 131_072
+const PLACES = 65_536
 /** Places at which a run may stand: looking for one takes no longer, whatever a text holds. */
 const NEAR = 4
 /** Longer ones hardly come again. */
@@ -51,31 +70,48 @@ const BYTES_IN_CELL = 20
 const SLICED = 13
 
 const NONE: readonly string[] = []
+const NOTHING: readonly Word[] = []
 
-/** What a run says. */
-export function runOf(text: string): Run {
-  const extra = new Set<string>()
-  const words = readRun(text, extra)
-  const knowable = [...words, ...extra].filter(isKnowable)
-  return made(text, words.join(' '), extra.size === 0 ? NONE : [...extra], compact(knowable))
+/** Words that are remembered. With their strings they take some 20 MB of memory. */
+const WORDS = 200_000
+
+/** Makes runs that share their words. */
+function createMaker() {
+  const known = new Map<string, Word>()
+  const word = (text: string): Word => {
+    const found = known.get(text)
+    if (found !== undefined) return found
+    if (known.size >= WORDS) known.clear()
+    // Pieces of a text keep all of it in memory.
+    const made = { text: text.length < SLICED ? text : Buffer.from(text).toString(), ...noMarks() }
+    known.set(made.text, made)
+    return made
+  }
+  const make = (text: string, words: readonly string[], extra: readonly string[], knowable: string[]): Run => {
+    const joined = words.join(' ')
+    const found = knowable.length === 0 ? NOTHING : knowable.map(word)
+    return { text, words: joined === text ? text : joined, extra, knowable: found, ...noMarks() }
+  }
+  return {
+    word,
+    /** What a run says. */
+    run(text: string): Run {
+      const extra = new Set<string>()
+      const words = readRun(text, extra)
+      return make(text, words, [...extra], [...words, ...extra].filter(isKnowable))
+    },
+    /** The same for one of ASCII. */
+    asciiRun(text: string): Run {
+      const extra = new Set<string>()
+      const words = readAsciiRun(text, extra)
+      const names = extra.size === 0 ? NONE : [...extra]
+      return make(text, words, names, [...words, ...names].filter(isKnowableAscii))
+    },
+    /** The same for one that is one word. */
+    plainRun: (text: string): Run =>
+      make(text, [text], NONE, text.length >= SHORTEST && text.length <= LONGEST ? [text] : []),
+  }
 }
-
-/** The same words, as pieces of nothing else: those of a text keep all of it in memory. */
-const compact = (words: readonly string[]): readonly string[] =>
-  words.length === 0 ? NONE : words.join(' ').split(' ')
-
-/** What a run that is one word says. */
-const wordOf = (text: string): Run =>
-  made(text, text, NONE, text.length >= SHORTEST && text.length <= LONGEST ? [text] : NONE)
-
-const made = (text: string, words: string, extra: readonly string[], knowable: readonly string[]): Run => ({
-  text,
-  words,
-  extra,
-  knowable,
-  knownToSession: 0,
-  knownToOwner: 0,
-})
 
 /** Whether a run is one word as it stands. */
 const isPlain = (kinds: number, length: number): boolean => (kinds === LOWER || kinds === DIGIT) && length <= MAX_WORD
@@ -87,6 +123,7 @@ export type KnownRuns = ReturnType<typeof createKnownRuns>
  * each: most runs of a text have come up before.
  */
 export function createKnownRuns() {
+  const maker = createMaker()
   const runs: (Run | undefined)[] = Array.from({ length: PLACES })
   const cells = new Int32Array(PLACES * CELL)
   const bytes = new Uint8Array(cells.buffer)
@@ -115,6 +152,9 @@ export function createKnownRuns() {
   }
 
   return {
+    word: maker.word,
+    /** What a run of any letters says, which is not remembered. */
+    read: maker.run,
     /** Another document begins. */
     begin(): void {
       document = (document + 1) | 0
@@ -137,7 +177,7 @@ export function createKnownRuns() {
         return runs[candidate]
       }
       const text = length < SLICED ? source.slice(start, end) : from.toString('latin1', start, end)
-      const run = plain ? wordOf(text) : runOf(text)
+      const run = plain ? maker.plainRun(text) : maker.asciiRun(text)
       if (length <= LONGEST_REMEMBERED) {
         replaced++
         remember(place, run, hash)

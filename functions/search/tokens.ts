@@ -26,10 +26,10 @@ const NUMBERED = /^(\p{L}+)(\p{N}+)$|^(\p{N}+)(\p{L}+)$/u
 export const SYMBOL = /[\p{Extended_Pictographic}\p{S}]|[^\s\p{L}\p{N}\p{M}\p{C}]/gu
 export const EMOJI = /\p{Extended_Pictographic}|\p{So}/u
 
-const MAX_WHOLE = 80
+export const MAX_WHOLE = 80
 /** A word longer than this (encoded data) is split into pieces of this length. */
 export const MAX_WORD = 64
-const MAX_PARTS = 8
+export const MAX_PARTS = 8
 
 /** The tokens of a text, the same for indexed texts and for queries. */
 export function tokenize(text: string): Tokens {

@@ -24,7 +24,7 @@ function expectSame(reader: DocumentReader, document: HistoryDocument): void {
   })
   const words = [tool, call, body, extra].flat().filter((word) => /^[\p{L}\p{N}\p{M}]{3,}$/u.test(word))
   const wanted = new Set(words.filter((word) => word.length <= 64))
-  expect(new Set(runs.flatMap(({ knowable }) => knowable))).toEqual(wanted)
+  expect(new Set(runs.flatMap(({ knowable }) => knowable.map((word) => word.text)))).toEqual(wanted)
 }
 
 describe('words of documents', () => {

@@ -5,6 +5,7 @@ import {
   HISTORY_SEARCHED_SCHEMA,
   HISTORY_TASKS_SCHEMA,
   HISTORY_WORDS_SCHEMA,
+  HISTORY_MERGE_SCHEMA,
 } from './history/schema.ts'
 import {
   CONTEXT_SCHEMA,
@@ -41,6 +42,7 @@ export const MIGRATIONS: readonly string[] = [
     PENDING_SCHEMA,
     HISTORY_WORDS_SCHEMA,
     HISTORY_TASKS_SCHEMA,
+    HISTORY_MERGE_SCHEMA,
   ],
 ]
 

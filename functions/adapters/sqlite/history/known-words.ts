@@ -1,87 +1,92 @@
+import type { DocumentReader } from '../../../search/document-words.ts'
+import type { Marks } from '../../../search/known-runs.ts'
 import type { Database } from '../database.ts'
 import { lastWord, type SessionRows } from './audiences.ts'
 import { sessionWords } from './session-words.ts'
 
-/** Words that are remembered of sessions, and about as many of owners and tenants. */
-const REMEMBERED = 200_000
+/** Bits of a number that cost nothing more: so many sessions, and so many owners and tenants, are told apart at a time. */
+const MOST_MARKS = 30
 
-/** Words of which some are remembered. */
-export interface SomeWords {
-  has(word: string): boolean
-  add(word: string): void
+/** What says of a word that the tables have it, and of a run that they have all of its words: bits, and their age. */
+export interface Marking {
+  readonly sessionAge: number
+  readonly session: number
+  readonly audienceAge: number
+  readonly tenant: number
+  /** None, for a session without. */
+  readonly owner: number
 }
 
-/** Words that the tables have: all of a session, and of its owner and its tenant those that came up lately. */
-export interface KnownWords {
-  /** What was added under these numbers, to the session or to its owner and tenant, is there as long as the numbers are the same. */
-  readonly numbers: { readonly session: number; readonly owner: number }
-  readonly session: Set<string>
-  readonly owner: SomeWords | undefined
-  readonly tenant: SomeWords
+/** Whether nothing is new to the session. */
+export const hasSession = (marks: Marks, { sessionAge, session }: Marking): boolean =>
+  marks.sessionAge === sessionAge && (marks.sessions & session) !== 0
+
+/** Which of the tenant and the owner have it. */
+export const audiencesOn = (marks: Marks, { audienceAge, tenant, owner }: Marking): number =>
+  marks.audienceAge === audienceAge ? marks.audiences & (tenant | owner) : 0
+
+export function markSession(marks: Marks, { sessionAge, session }: Marking): void {
+  marks.sessions = marks.sessionAge === sessionAge ? marks.sessions | session : session
+  marks.sessionAge = sessionAge
+}
+
+export function markAudiences(marks: Marks, { audienceAge, tenant, owner }: Marking): void {
+  marks.audiences = (marks.audienceAge === audienceAge ? marks.audiences : 0) | tenant | owner
+  marks.audienceAge = audienceAge
+}
+
+/** Gives out marks; a new age begins when there are no more. */
+function createMarks() {
+  const given = new Map<number, number>()
+  let age = 1
+  const begin = (): void => {
+    age++
+    given.clear()
+  }
+  return {
+    begin,
+    has: (id: number): boolean => given.has(id),
+    /** The bits of these, in the same age. */
+    of(...ids: readonly number[]): { readonly age: number; readonly bits: readonly number[] } {
+      if (given.size + ids.filter((id) => !given.has(id)).length > MOST_MARKS) begin()
+      for (const id of ids) if (!given.has(id)) given.set(id, 1 << given.size)
+      return { age, bits: ids.map((id) => given.get(id) ?? 0) }
+    },
+  }
 }
 
 /**
- * Remembers words that the tables have: most come again. All of them are given up when the tenant's are not as they were left:
- * another process has changed them, some were forgotten, or a transaction was undone.
+ * Remembers on the words themselves which of them the tables have: most come again. Nothing is known any more when the tenant's
+ * words are not as they were left: another process has changed them, some were forgotten, or a transaction was undone.
  */
-export function createKnownWords(database: Database) {
+export function createKnownWords(database: Database, { word }: Pick<DocumentReader, 'word'>) {
   const left = new Map<number, number>()
-  const sessions: WordSets = new Map()
-  const owners = createLatest()
-  const tenants = createLatest()
-  const numbers = new Map<string, number>()
-  let last = 0
-  const numberOf = (name: string): number => {
-    const number = numbers.get(name) ?? ++last
-    numbers.set(name, number)
-    return number
+  const sessions = createMarks()
+  const audiences = createMarks()
+
+  const markingOf = ({ tenant, owner, session }: SessionRows): Marking => {
+    const isKnown = sessions.has(session)
+    const ofSession = sessions.of(session)
+    // Ids of tenants and of owners are numbers of different tables.
+    const ofAudiences = audiences.of(-tenant, ...(owner === undefined ? [] : [owner]))
+    const marking = {
+      sessionAge: ofSession.age,
+      session: ofSession.bits[0] ?? 0,
+      audienceAge: ofAudiences.age,
+      tenant: ofAudiences.bits[0] ?? 0,
+      owner: ofAudiences.bits[1] ?? 0,
+    }
+    if (!isKnown) for (const text of sessionWords(database, session)) markSession(word(text), marking)
+    return marking
   }
+
   return {
-    /** Runs `work`, which adds words of the tenant to its tables and to the sets of its sessions. */
-    adding(tenant: number, work: (of: (rows: SessionRows) => KnownWords) => void): void {
-      if (left.get(tenant) !== lastWord(database, tenant))
-        for (const one of [left, sessions, owners, tenants, numbers]) one.clear()
-      if (sizeOf(sessions) > REMEMBERED) for (const one of [sessions, numbers]) one.clear()
-      for (const one of [owners, tenants]) one.age()
+    /** Runs `work`, which adds words of the tenant to its tables and marks them. */
+    adding(tenant: number, work: (of: (rows: SessionRows) => Marking) => void): void {
+      if (left.get(tenant) !== lastWord(database, tenant)) for (const one of [sessions, audiences]) one.begin()
       left.delete(tenant)
-      work((rows) => ({
-        numbers: { session: numberOf(`s ${rows.session} ${rows.owner}`), owner: numberOf(`o ${tenant} ${rows.owner}`) },
-        session: setOf(sessions, rows.session, () => sessionWords(database, rows.session)),
-        owner: rows.owner === undefined ? undefined : owners.of(rows.owner),
-        tenant: tenants.of(tenant),
-      }))
+      work(markingOf)
       left.set(tenant, lastWord(database, tenant))
     },
   }
-}
-
-type WordSets = Map<number, Set<string>>
-
-/** Words of owners or tenants in two ages: those that come again stay, the others are given up when there are too many. */
-function createLatest() {
-  let young: WordSets = new Map()
-  let old: WordSets = new Map()
-  return {
-    of(id: number): SomeWords {
-      const [lately, before] = [setOf(young, id), old.get(id)]
-      return {
-        has: (word) => lately.has(word) || (before?.has(word) === true && lately.add(word).has(word)),
-        add: (word) => void lately.add(word),
-      }
-    },
-    age(): void {
-      if (sizeOf(young) > REMEMBERED / 4) [young, old] = [new Map(), young]
-    },
-    clear(): void {
-      for (const sets of [young, old]) sets.clear()
-    },
-  }
-}
-
-const sizeOf = (sets: WordSets): number => [...sets.values()].reduce((sum, { size }) => sum + size, 0)
-
-function setOf(sets: WordSets, id: number, first: () => readonly string[] = () => []): Set<string> {
-  const found = sets.get(id) ?? new Set(first())
-  sets.set(id, found)
-  return found
 }

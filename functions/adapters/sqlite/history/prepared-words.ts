@@ -4,11 +4,13 @@ import { createDocumentReader, type DocumentReader, type DocumentWords } from '.
 export type WordsOf = DocumentReader['read']
 
 /** The words of documents, read before they are asked for or then. */
-export function createPreparedWords(): { prepare(document: HistoryDocument): void; readonly of: WordsOf } {
-  const reader = createDocumentReader()
+export function createPreparedWords({ read }: DocumentReader): {
+  prepare(document: HistoryDocument): void
+  readonly of: WordsOf
+} {
   const prepared = new WeakMap<HistoryDocument, DocumentWords>()
   return {
-    prepare: (document) => void prepared.set(document, reader.read(document)),
-    of: (document) => prepared.get(document) ?? reader.read(document),
+    prepare: (document) => void prepared.set(document, read(document)),
+    of: (document) => prepared.get(document) ?? read(document),
   }
 }

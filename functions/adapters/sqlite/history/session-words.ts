@@ -14,10 +14,10 @@ export function addSessionWords(database: Database, session: number, words: read
     )
 }
 
-/** All words that the session has, in no order. */
+/** All words that the session has, each once and in no order. */
 export function sessionWords(database: Database, session: number): string[] {
   const sql = 'SELECT words FROM historySessionWords WHERE session = ?'
-  return readAll<{ words: string }>(database, sql, session).flatMap(({ words }) => words.split(' '))
+  return [...new Set(readAll<{ words: string }>(database, sql, session).flatMap(({ words }) => words.split(' ')))]
 }
 
 /** Inside a transaction: removes rows of the session with about so many words, one at least; returns their words. */

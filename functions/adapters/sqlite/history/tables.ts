@@ -1,6 +1,6 @@
 import type { HistoryDocument } from '../../../domain/history.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import type { DocumentWords } from '../../../search/document-words.ts'
+import { createDocumentReader, type DocumentWords } from '../../../search/document-words.ts'
 import type { Run } from '../../../search/known-runs.ts'
 import { messagePrint } from '../../../search/cursor.ts'
 import { readAll, readOne, statement, write, type Database } from '../database.ts'
@@ -14,7 +14,7 @@ import {
   type SessionRows,
 } from './audiences.ts'
 import { createPreparedWords, type WordsOf } from './prepared-words.ts'
-import { scopeTokens } from './scope.ts'
+import { scopeText } from './scope.ts'
 import { createVocabularyWriter, type VocabularyWriter } from './vocabulary-writer.ts'
 
 /** SQLite's word for no limit. */
@@ -60,8 +60,9 @@ interface Part {
 
 /** Writes the full-text tables. */
 export function createHistoryTables(database: Database): HistoryTables {
-  const vocabulary = createVocabularyWriter(database)
-  const words = createPreparedWords()
+  const reader = createDocumentReader()
+  const vocabulary = createVocabularyWriter(database, reader)
+  const words = createPreparedWords(reader)
   return {
     prepare: words.prepare,
     put(work) {
@@ -275,7 +276,7 @@ function insertWords(
   write(
     database,
     'INSERT INTO historyWords (rowid, tool, call, body, extra, scope) VALUES (?, ?, ?, ?, ?, ?)',
-    ...[id, tool, call, body, extra, scopeTokens(document).join(' ')],
+    ...[id, tool, call, body, extra, scopeText(document)],
   )
 }
 

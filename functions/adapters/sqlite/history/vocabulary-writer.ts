@@ -1,7 +1,15 @@
+import type { DocumentReader } from '../../../search/document-words.ts'
 import type { Run } from '../../../search/known-runs.ts'
 import { readOne, write, type Database } from '../database.ts'
 import { audiencesOf, reserveWords, type Audience, type SessionRows } from './audiences.ts'
-import { createKnownWords, type KnownWords, type SomeWords } from './known-words.ts'
+import {
+  audiencesOn,
+  createKnownWords,
+  hasSession,
+  markAudiences,
+  markSession,
+  type Marking,
+} from './known-words.ts'
 import { quote } from './scope.ts'
 import { addSessionWords, hasSessionWords, takeSessionWords } from './session-words.ts'
 
@@ -18,26 +26,31 @@ export interface SessionWords {
   readonly runs: readonly Run[]
 }
 
-/** Words that an owner and a tenant may not have yet. */
+/** Words that tenants and owners may not have yet. */
 interface Fresh {
-  readonly tenant: Set<string>
-  readonly owners: Map<number, Set<string>>
+  /** Those of the tenant, each with the owner who has it. */
+  readonly tenant: { readonly word: string; readonly owner: number }[]
+  /** Those of owners that the tenant has. */
+  readonly owners: Map<number, string[]>
 }
 
-/** The vocabulary's tables. */
-export function createVocabularyWriter(database: Database): VocabularyWriter {
-  const known = createKnownWords(database)
+/** Stands for the owner of a session that has none. */
+const NOBODY = 0
+
+/** The vocabulary's tables, for words of this reader. */
+export function createVocabularyWriter(database: Database, reader: Pick<DocumentReader, 'word'>): VocabularyWriter {
+  const known = createKnownWords(database, reader)
   return {
     add(sessions) {
       const ranges: [first: number, last: number][] = []
       for (const [tenant, all] of Map.groupBy(sessions, ({ rows }) => rows.tenant))
         known.adding(tenant, (of) => {
-          const fresh: Fresh = { tenant: new Set(), owners: new Map() }
+          const fresh: Fresh = { tenant: [], owners: new Map() }
           let changed = false
           for (const one of all) changed = addToSession(database, one, of(one.rows), fresh) || changed
           if (!changed) return
           // The number of the last word says that something has changed: it grows in any case.
-          const count = Math.max(1, fresh.tenant.size)
+          const count = Math.max(1, fresh.tenant.length)
           const first = reserveWords(database, tenant, count)
           addFresh(database, { tenant, first }, fresh)
           ranges.push([first, first + count - 1])
@@ -54,65 +67,67 @@ export function createVocabularyWriter(database: Database): VocabularyWriter {
 }
 
 /** Returns whether any of the words may be new to the session, its owner or its tenant. */
-function addToSession(database: Database, { rows, runs }: SessionWords, known: KnownWords, fresh: Fresh): boolean {
-  const { session, owner, tenant, numbers } = known
-  const ofOwner = rows.owner === undefined ? undefined : (fresh.owners.get(rows.owner) ?? new Set())
-  if (rows.owner !== undefined && ofOwner !== undefined) fresh.owners.set(rows.owner, ofOwner)
+function addToSession(database: Database, { rows, runs }: SessionWords, marking: Marking, fresh: Fresh): boolean {
+  const owner = rows.owner ?? NOBODY
+  const ofOwner = listOf(fresh.owners, owner)
+  const all = marking.tenant | marking.owner
   const added: string[] = []
-  let changed = false
+  const before = fresh.tenant.length + ofOwner.length
   for (const run of runs) {
-    if (run.knownToSession === numbers.session) continue
-    run.knownToSession = numbers.session
+    if (!hasSession(run, marking))
+      for (const word of run.knowable) {
+        if (!hasSession(word, marking)) added.push(word.text)
+        markSession(word, marking)
+      }
+    markSession(run, marking)
+    if (audiencesOn(run, marking) === all) continue
     for (const word of run.knowable) {
-      const before = session.size
-      if (session.add(word).size > before) added.push(word)
+      const having = audiencesOn(word, marking)
+      if ((having & marking.tenant) === 0) fresh.tenant.push({ word: word.text, owner })
+      else if (having !== all) ofOwner.push(word.text)
+      markAudiences(word, marking)
     }
-    if (run.knownToOwner === numbers.owner) continue
-    run.knownToOwner = numbers.owner
-    for (const word of run.knowable) {
-      const isNew = note(word, tenant, fresh.tenant)
-      changed = (owner !== undefined && ofOwner !== undefined && note(word, owner, ofOwner)) || isNew || changed
-    }
+    markAudiences(run, marking)
   }
   addSessionWords(database, rows.session, added)
-  return changed || added.length > 0
+  return added.length > 0 || fresh.tenant.length + ofOwner.length > before
 }
 
-/** Returns whether it may be new. */
-function note(word: string, known: SomeWords, fresh: Set<string>): boolean {
-  if (known.has(word)) return false
-  known.add(word)
-  fresh.add(word)
-  return true
+function listOf(lists: Map<number, string[]>, owner: number): string[] {
+  const found = lists.get(owner) ?? []
+  lists.set(owner, found)
+  return found
 }
 
-/** New words get ids from `first` on. Each table is written in order and in one statement, and no word is read back. */
+/** New words get ids from `first` on. Each table is written in order and in one statement, and hardly a word is read back. */
 function addFresh(
   database: Database,
   { tenant, first }: { readonly tenant: number; readonly first: number },
   fresh: Fresh,
 ): void {
-  const sorted = (words: Set<string>): string => JSON.stringify([...words].toSorted())
-  if (fresh.tenant.size > 0)
-    write(
-      database,
-      'INSERT OR IGNORE INTO historyVocabulary (id, tenant, word) SELECT ? + key, ?, value FROM json_each(?)',
-      first,
-      tenant,
-      sorted(fresh.tenant),
-    )
-  for (const [owner, words] of fresh.owners)
-    if (words.size > 0)
-      write(
-        database,
-        `INSERT OR IGNORE INTO historyOwnerWords (owner, word) SELECT ?, v.id FROM json_each(?) w
-         CROSS JOIN historyVocabulary v ON v.tenant = ? AND v.word = w.value`,
-        owner,
-        sorted(words),
-        tenant,
-      )
+  const sorted = fresh.tenant.toSorted((left, right) => (left.word < right.word ? -1 : 1))
+  const words = JSON.stringify(sorted.map(({ word }) => word))
+  const added = sorted.length === 0 ? 0 : write(database, INSERT_WORDS, first, tenant, words)
+  if (added === sorted.length) addOwners(database, first, sorted)
+  // The tenant has had some of them before, under other ids.
+  else for (const { word, owner } of sorted) listOf(fresh.owners, owner).push(word)
+  for (const [owner, others] of fresh.owners)
+    if (owner !== NOBODY && others.length > 0)
+      write(database, INSERT_KNOWN_OF_OWNER, owner, JSON.stringify(others.toSorted()), tenant)
 }
 
+/** Words that the tenant did not have before, with ids from `first` on. */
+function addOwners(database: Database, first: number, words: Fresh['tenant']): void {
+  if (words.some(({ owner }) => owner !== NOBODY))
+    write(database, INSERT_NEW_OF_OWNERS, first, JSON.stringify(words.map(({ owner }) => owner)))
+}
+
+const INSERT_WORDS = `INSERT OR IGNORE INTO historyVocabulary (id, tenant, word)
+  SELECT ? + key, ?, value FROM json_each(?)`
+const INSERT_NEW_OF_OWNERS = `INSERT INTO historyOwnerWords (owner, word)
+  SELECT value, ? + key FROM json_each(?) WHERE value <> ${NOBODY}`
+const INSERT_KNOWN_OF_OWNER = `INSERT OR IGNORE INTO historyOwnerWords (owner, word)
+  SELECT ?, v.id FROM json_each(?) w CROSS JOIN historyVocabulary v ON v.tenant = ? AND v.word = w.value`
 const INSERT_PARTS = `INSERT INTO historyWordParts (rowid, word)
   SELECT id, word FROM historyVocabulary WHERE id BETWEEN ? AND ?`
 
