@@ -1,7 +1,7 @@
 import type { HistoryDocument } from '../domain/history.ts'
 import { IN_WORD, JOINER, KINDS, SYMBOL } from './ascii-runs.ts'
 import { fold, isAscii } from './fold-text.ts'
-import { createKnownRuns, type KnownRuns, type Run, type Source, type Word } from './known-runs.ts'
+import { createKnownRuns, isPlain, type KnownRuns, type Place, type Run, type Source, type Word } from './known-runs.ts'
 import { EMOJI, RUN, SYMBOL as SYMBOLS, symbolToken } from './tokens.ts'
 
 /** A document's tokens by field, each joined by spaces, and the runs that they come from, plain ones once. */
@@ -32,6 +32,7 @@ const SYMBOL_TOKENS = Array.from({ length: 128 }, (_, code) => symbolToken(Strin
 export function createDocumentReader(): DocumentReader {
   const reading: Reading = {
     known: createKnownRuns(),
+    place: { start: 0, end: 0, hash: 0, plain: false, repeated: false },
     input: Buffer.alloc(BUFFER),
     output: Buffer.alloc(BUFFER),
     seen: new Uint8Array(128),
@@ -57,6 +58,7 @@ export function createDocumentReader(): DocumentReader {
 /** What is read now, and what is kept for the next. */
 interface Reading {
   readonly known: KnownRuns
+  readonly place: Place
   input: Buffer
   output: Buffer
   /** The symbols of a field, and which of ASCII are among them. */
@@ -90,7 +92,7 @@ function readAscii(reading: Reading, text: string): string {
 function readBytes(reading: Reading, source: Source, to: Buffer): number {
   const { bytes: from } = source
   const { length } = source.text
-  const { known } = reading
+  const { known, place } = reading
   let written = 0
   for (let at = 0; at < length;) {
     const kind = KINDS[from[at] ?? 0] ?? 0
@@ -118,11 +120,15 @@ function readBytes(reading: Reading, source: Source, to: Buffer): number {
       joiner = 0
       hash = hashed
     }
-    const run = known.find(source, { start: at, end, hash: hash ^ (hash >>> 15), kinds })
-    if (run !== undefined) note(reading, run)
+    place.start = at
+    place.end = end
+    place.hash = hash ^ (hash >>> 15)
+    place.plain = isPlain(kinds, end - at)
+    const run = known.find(source, place)
     if (written > 0) to[written++] = SPACE
-    if (run === undefined || run.text === run.words)
-      for (let place = at; place < end; place++) to[written++] = from[place] ?? 0
+    if (!place.repeated) note(reading, run, place.plain)
+    if (place.plain || run.text === run.words)
+      for (let copied = at; copied < end; copied++) to[written++] = from[copied] ?? 0
     else written += to.write(run.words, written, 'latin1')
     for (let inside = at; (kinds & JOINER) !== 0 && inside < end; inside++) {
       const code = from[inside] ?? 0
@@ -144,7 +150,7 @@ function readMixed(reading: Reading, text: string): string {
     }
     for (const [run] of part.matchAll(RUN)) {
       const found = reading.known.read(run)
-      note(reading, found)
+      note(reading, found, false)
       words.push(found.words)
     }
     for (const [symbol] of part.matchAll(SYMBOLS))
@@ -154,9 +160,10 @@ function readMixed(reading: Reading, text: string): string {
   return [...words, ...emoji].filter((word) => word !== '').join(' ')
 }
 
-function note({ runs, extra }: Reading, run: Run): void {
+/** A plain run has no other names. */
+function note({ runs, extra }: Reading, run: Run, plain: boolean): void {
   runs.push(run)
-  for (const name of run.extra) extra.add(name)
+  if (!plain) for (const name of run.extra) extra.add(name)
 }
 
 function noteSymbol({ seen, symbols }: Reading, code: number): void {

@@ -37,12 +37,16 @@ export interface Source {
   readonly bytes: Buffer
 }
 
-/** Where a run stands, and what its characters are. */
-interface Place {
-  readonly start: number
-  readonly end: number
-  readonly hash: number
-  readonly kinds: number
+/**
+ * Where a run stands, whether it is one word as it stands, and whether the document had it before. One value serves for all:
+ * there are millions of places.
+ */
+export interface Place {
+  start: number
+  end: number
+  hash: number
+  plain: boolean
+  repeated: boolean
 }
 
 /** Letters of the words that are known: shorter ones are no pieces worth finding, longer ones are data. */
@@ -114,7 +118,7 @@ function createMaker() {
 }
 
 /** Whether a run is one word as it stands. */
-const isPlain = (kinds: number, length: number): boolean => (kinds === LOWER || kinds === DIGIT) && length <= MAX_WORD
+export const isPlain = (kinds: number, length: number): boolean => (kinds === LOWER || kinds === DIGIT) && length <= MAX_WORD
 
 export type KnownRuns = ReturnType<typeof createKnownRuns>
 
@@ -159,10 +163,10 @@ export function createKnownRuns() {
     begin(): void {
       document = (document + 1) | 0
     },
-    /** The run that stands there in a text and its bytes, of such characters; undefined for a plain one that the document had before. */
-    find({ text: source, bytes: from }: Source, { start, end, hash, kinds }: Place): Run | undefined {
+    /** The run that stands there in a text and its bytes; says whether the document had it before. */
+    find({ text: source, bytes: from }: Source, at: Place): Run {
+      const { start, end, hash, plain } = at
       const length = end - start
-      const plain = isPlain(kinds, length)
       let place = (hash + (replaced % NEAR)) & (PLACES - 1)
       for (let near = 0; near < NEAR; near++) {
         const candidate = (hash + near) & (PLACES - 1)
@@ -172,12 +176,15 @@ export function createKnownRuns() {
           break
         }
         if (cells[cell] !== hash || cells[cell + 1] !== length || !stands(candidate, from, start, length)) continue
-        if (plain && cells[cell + 2] === document) return undefined
+        const run = runs[candidate]
+        if (run === undefined) break
+        at.repeated = cells[cell + 2] === document
         cells[cell + 2] = document
-        return runs[candidate]
+        return run
       }
       const text = length < SLICED ? source.slice(start, end) : from.toString('latin1', start, end)
       const run = plain ? maker.plainRun(text) : maker.asciiRun(text)
+      at.repeated = false
       if (length <= LONGEST_REMEMBERED) {
         replaced++
         remember(place, run, hash)
