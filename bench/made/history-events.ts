@@ -4,8 +4,10 @@ import { randomNumbers } from '../../test/e2e/crashes/random-numbers.ts'
 
 /** Made-up history, the same in every run: conversations about files, orders, deployments and data, as agents have them. */
 export interface MadeHistory {
-  readonly documents: HistoryDocument[]
-  readonly queries: { readonly kind: string; readonly text: string }[]
+  /** About so many documents at a time, made when they are asked for: none is kept, and memory holds what is measured. */
+  batches(size: number): Generator<HistoryDocument[]>
+  /** Queries for what was made until now. */
+  queries(): { readonly kind: string; readonly text: string }[]
 }
 
 const SUBJECTS =
@@ -47,14 +49,16 @@ const START = Date.UTC(2026, 0, 1)
 
 type Random = () => number
 
+/** Documents of which one is kept, to be looked for. */
+const KEPT = 40
+
 /** `count` documents: a tenth is said by people, an eighth by the assistant, the rest are calls and their results. */
 export function makeHistory(count: number): MadeHistory {
   const random = randomNumbers(20_260_101)
-  const documents: HistoryDocument[] = []
+  const kept: string[] = []
   const ids: string[] = []
   let last: string | undefined
-  while (documents.length < count) {
-    const number = documents.length
+  const next = (number: number): HistoryDocument[] => {
     const time = START + number * 20_000
     last = nextId(last, time)
     const session = Math.floor(number / 200)
@@ -66,13 +70,23 @@ export function makeHistory(count: number): MadeHistory {
       agent: 'default',
     }
     const kind = random()
-    if (kind < 0.15)
-      documents.push({ ...base, messageId: last, part: 'u', role: 'user', text: sentence(random, 30), time })
-    else if (kind < 0.34)
-      documents.push({ ...base, messageId: last, part: 'a', role: 'assistant', text: sentence(random, 80), time })
-    else documents.push(...toolEvent(random, { ...base, messageId: last, time }, ids))
+    if (kind < 0.15) return [{ ...base, messageId: last, part: 'u', role: 'user', text: sentence(random, 30), time }]
+    if (kind < 0.34)
+      return [{ ...base, messageId: last, part: 'a', role: 'assistant', text: sentence(random, 80), time }]
+    return toolEvent(random, { ...base, messageId: last, time }, ids)
   }
-  return { documents, queries: makeQueries(random, documents, ids) }
+  return {
+    *batches(size) {
+      for (let made = 0; made < count;) {
+        const batch: HistoryDocument[] = []
+        while (batch.length < size && made + batch.length < count) batch.push(...next(made + batch.length))
+        kept.push(...batch.filter((_, place) => (made + place) % KEPT === 0).map(({ text }) => text))
+        made += batch.length
+        yield batch
+      }
+    },
+    queries: () => makeQueries(random, kept, ids),
+  }
 }
 
 function toolEvent(
@@ -103,12 +117,11 @@ function resultLine(random: Random): string {
 
 function makeQueries(
   random: Random,
-  documents: readonly HistoryDocument[],
+  texts: readonly string[],
   ids: readonly string[],
-): MadeHistory['queries'] {
+): ReturnType<MadeHistory['queries']> {
   const words = (count: number): string => {
-    const { text } = pick(random, documents)
-    const found = text.match(/[A-Za-z]{4,}/gu) ?? ['order']
+    const found = pick(random, texts).match(/[A-Za-z]{4,}/gu) ?? ['order']
     return Array.from({ length: count }, () => pick(random, found)).join(' ')
   }
   const typo = (): string => {

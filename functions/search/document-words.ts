@@ -1,7 +1,8 @@
 import type { HistoryDocument } from '../domain/history.ts'
 import { IN_WORD, JOINER, KINDS, SYMBOL } from './ascii-runs.ts'
 import { fold, isAscii } from './fold-text.ts'
-import { createKnownRuns, isPlain, type KnownRuns, type Place, type Run, type Source, type Word } from './known-runs.ts'
+import { createKnownRuns, isPlain, type KnownRuns, type Place, type Source } from './known-runs.ts'
+import type { Run, Word } from './runs.ts'
 import { EMOJI, RUN, SYMBOL as SYMBOLS, symbolToken } from './tokens.ts'
 
 /** A document's tokens by field, each joined by spaces, and the runs that they come from, plain ones once. */

@@ -132,11 +132,16 @@ export function findSessionRows(database: Database, { tenant, session }: Session
  * as a segment of its own then, which costs more than all else.
  */
 
-/** Inside a transaction: returns the first of so many ids of documents, greater than all of the tenant's before. */
-export function reserveDocuments(database: Database, tenant: number, count: number): number {
-  const last = idOf(readOne(database, 'SELECT lastDocument AS id FROM historyTenants WHERE id = ?', tenant))
-  write(database, 'UPDATE historyTenants SET lastDocument = ? WHERE id = ?', last + count, tenant)
-  return rangeOf(tenant).first + last + 1
+/** The greatest id of the tenant's documents that was ever reserved. */
+export function lastDocument(database: Database, tenant: number): number {
+  const sql = 'SELECT lastDocument AS id FROM historyTenants WHERE id = ?'
+  return rangeOf(tenant).first + idOf(readOne(database, sql, tenant))
+}
+
+/** Inside a transaction: reserves the ids up to this one, greater than all of the tenant's before. */
+export function reserveDocuments(database: Database, tenant: number, last: number): void {
+  const sql = 'UPDATE historyTenants SET lastDocument = ? WHERE id = ?'
+  write(database, sql, last - rangeOf(tenant).first, tenant)
 }
 
 /** Inside a transaction: returns the first of so many ids of words. */

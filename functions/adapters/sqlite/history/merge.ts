@@ -6,8 +6,8 @@ import { putSlice } from './slices.ts'
 import type { HistoryTables } from './tables.ts'
 
 /** Messages, and characters of their documents, that one transaction takes: it holds up the process for some milliseconds. */
-const MESSAGES_AT_ONCE = 128
-const CHARS_AT_ONCE = 128_000
+const MESSAGES_AT_ONCE = 256
+const CHARS_AT_ONCE = 256_000
 /** Documents of one message, some KB each, that one transaction takes. */
 const DOCUMENTS_AT_ONCE = 8
 

@@ -1,20 +1,28 @@
 import type { HistoryDocument } from '../../../domain/history.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import { createDocumentReader, type DocumentWords } from '../../../search/document-words.ts'
-import type { Run } from '../../../search/known-runs.ts'
-import { messagePrint } from '../../../search/cursor.ts'
-import { readAll, readOne, statement, write, type Database } from '../database.ts'
+import { createDocumentReader } from '../../../search/document-words.ts'
+import type { Run } from '../../../search/runs.ts'
+import { readAll, readOne, write, type Database } from '../database.ts'
 import {
   countDocuments,
   findSessionRows,
   isEmpty,
+  lastDocument,
   removeSession,
   reserveDocuments,
   sessionRows,
   type SessionRows,
 } from './audiences.ts'
 import { createPreparedWords, type WordsOf } from './prepared-words.ts'
-import { scopeText } from './scope.ts'
+import {
+  findMessage,
+  insertDocument,
+  insertMessage,
+  insertWords,
+  isIndexed,
+  removeDocuments,
+  updateMessage,
+} from './indexed-rows.ts'
 import { createVocabularyWriter, type VocabularyWriter } from './vocabulary-writer.ts'
 
 /** SQLite's word for no limit. */
@@ -89,6 +97,8 @@ function createBatch(
   wordsOf: WordsOf,
 ): HistoryBatch & { end(): void } {
   const sessions = new Map<string, Gathered>()
+  /** By tenant, the last id of a document. */
+  const reserved = new Map<number, number>()
   const gather = (document: HistoryDocument): Gathered => {
     const name = JSON.stringify([document.tenant, document.session])
     const known = sessions.get(name)
@@ -98,12 +108,18 @@ function createBatch(
     return made
   }
   const end = (): void => {
+    for (const [tenant, last] of reserved) reserveDocuments(database, tenant, last)
+    reserved.clear()
     for (const { rows, documents } of sessions.values()) countDocuments(database, rows, documents)
     vocabulary.add(sessions.values())
     sessions.clear()
   }
-  const reserve: HistoryBatch['reserve'] = (document, count) =>
-    reserveDocuments(database, gather(document).rows.tenant, count)
+  const reserve: HistoryBatch['reserve'] = (document, count) => {
+    const { tenant } = gather(document).rows
+    const last = reserved.get(tenant) ?? lastDocument(database, tenant)
+    reserved.set(tenant, last + count)
+    return last + 1
+  }
   const replaceSome: HistoryBatch['replaceSome'] = (key, messageId, documents, part) => {
     const [document] = documents
     if (document !== undefined)
@@ -206,91 +222,4 @@ function putSome(
     for (const run of words.runs) runs.push(run)
   }
   gathered.documents += documents.length
-}
-
-function isIndexed(database: Database, key: SessionKey, messageId: string): boolean {
-  const rows = findSessionRows(database, key)
-  return rows !== undefined && findMessage(database, rows, key, messageId) !== undefined
-}
-
-function findMessage(
-  database: Database,
-  { tenant }: SessionRows,
-  { session }: SessionKey,
-  messageId: string,
-): number | undefined {
-  const sql = 'SELECT id FROM historyMessages WHERE message = ? AND tenant = ? AND session = ?'
-  return readOne<{ id: number }>(database, sql, messageId, tenant, session)?.id
-}
-
-function insertMessage(database: Database, { tenant }: SessionRows, document: HistoryDocument): number {
-  const { session, messageId, owner, runId, agent, toolName, toolCallId, status, call, searched, task } = document
-  const { lastInsertRowid } = statement(
-    database,
-    `INSERT INTO historyMessages (tenant, session, message, print, owner, run, agent, tool, toolCall, status, call, searched, task)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ).run(
-    tenant,
-    session,
-    messageId,
-    messagePrint(document, messageId),
-    owner ?? null,
-    runId,
-    agent,
-    toolName ?? null,
-    toolCallId ?? null,
-    status ?? null,
-    call ?? null,
-    searched === true ? 1 : null,
-    task === true ? 1 : null,
-  )
-  return Number(lastInsertRowid)
-}
-
-function updateMessage(database: Database, id: number, { owner, status, call, searched }: HistoryDocument): void {
-  write(
-    database,
-    'UPDATE historyMessages SET owner = ?, status = ?, call = ?, searched = ? WHERE id = ?',
-    owner ?? null,
-    status ?? null,
-    call ?? null,
-    searched === true ? 1 : null,
-    id,
-  )
-}
-
-function insertDocument(database: Database, message: number, id: number, document: HistoryDocument): void {
-  write(
-    database,
-    'INSERT INTO historyDocuments (id, message, part, role, time, text) VALUES (?, ?, ?, ?, ?, ?)',
-    ...[id, message, document.part, document.role, document.time, document.text],
-  )
-}
-
-function insertWords(
-  database: Database,
-  id: number,
-  document: HistoryDocument,
-  { tool, call, body, extra }: DocumentWords,
-): void {
-  write(
-    database,
-    'INSERT INTO historyWords (rowid, tool, call, body, extra, scope) VALUES (?, ?, ?, ?, ?, ?)',
-    ...[id, tool, call, body, extra, scopeText(document)],
-  )
-}
-
-/** Removes the oldest documents of a message, of those with ids below; returns how many. */
-function removeDocuments(
-  database: Database,
-  message: number,
-  { below, limit }: { readonly below: number; readonly limit: number },
-): number {
-  const sql = 'SELECT id FROM historyDocuments WHERE message = ? AND id < ? ORDER BY id LIMIT ?'
-  const rows = readAll<{ id: number }>(database, sql, message, below, limit)
-  for (const { id } of rows) {
-    write(database, 'DELETE FROM historyWords WHERE rowid = ?', id)
-    write(database, 'DELETE FROM historyDocuments WHERE id = ?', id)
-  }
-  return rows.length
 }

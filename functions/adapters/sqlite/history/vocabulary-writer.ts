@@ -1,15 +1,8 @@
 import type { DocumentReader } from '../../../search/document-words.ts'
-import type { Run } from '../../../search/known-runs.ts'
+import type { Run } from '../../../search/runs.ts'
 import { readOne, write, type Database } from '../database.ts'
 import { audiencesOf, reserveWords, type Audience, type SessionRows } from './audiences.ts'
-import {
-  audiencesOn,
-  createKnownWords,
-  hasSession,
-  markAudiences,
-  markSession,
-  type Marking,
-} from './known-words.ts'
+import { audiencesOn, createKnownWords, hasSession, markAudiences, markSession, type Marking } from './known-words.ts'
 import { quote } from './scope.ts'
 import { addSessionWords, hasSessionWords, takeSessionWords } from './session-words.ts'
 
