@@ -22,8 +22,9 @@ import { printTable, quantile, timed } from './report.ts'
  */
 const DOCUMENTS = 100_000
 const BATCH = 500
-/** As the thread that indexes has it, which does not wait for the disk either. */
+/** As the thread that indexes has them (`history-worker.ts`), which does not wait for the disk either. */
 const CACHE_KB = 16_384
+const CHECKPOINT_PAGES = 4_000
 /** As in `history-merge.ts`. */
 const AT_ONCE = 32
 
@@ -31,7 +32,9 @@ const folder = mkdtempSync(join(tmpdir(), 'tooltrail-search-'))
 try {
   const path = join(folder, 'history.db')
   const database = openDatabase(path)
-  database.exec(`PRAGMA cache_size = -${CACHE_KB}; PRAGMA synchronous = NORMAL`)
+  database.exec(
+    `PRAGMA cache_size = -${CACHE_KB}; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+  )
   const made = makeHistory(DOCUMENTS)
   const { reference, build, count, bytes } = buildBoth(openPlain(join(folder, 'plain.db')), database, made)
   const writes = timeWrites(database)

@@ -13,6 +13,8 @@ interface Dependencies extends Omit<ThreadSettings, 'gate'> {
 
 /** New objects on the thread's heap soon become garbage: more memory for them would be used without any gain. */
 const YOUNG_MB = 24
+/** Pages in the write-ahead log at which the thread that serves moves them to the file itself: the one that indexes does so before. */
+const CHECKPOINT_PAGES = 16_000
 /** How long a stopping thread may take for its current transaction, in milliseconds. */
 const STOP_MS = 2_000
 
@@ -23,6 +25,7 @@ const STOP_MS = 2_000
 export function createHistoryThread({ database, path, outputs, report }: Dependencies): HistoryMerger {
   const gate = createWriteGate()
   goFirst(database, gate)
+  database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   let running: Thread | undefined
   let closed = false
   const ended = (thread: Thread): void => {
