@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { createSystemClock } from '../functions/adapters/memory/system-clock.ts'
 import { openDatabase, transaction, type Database } from '../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../functions/adapters/sqlite/history/history-index.ts'
-import { createHistoryTables } from '../functions/adapters/sqlite/history/tables.ts'
+import { createHistoryTables, type HistoryTables } from '../functions/adapters/sqlite/history/tables.ts'
 import type { HistoryDocument, HistoryScope } from '../functions/domain/history.ts'
-import { makeHistory } from './made/history-events.ts'
+import { makeHistory, type MadeHistory } from './made/history-events.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
@@ -36,17 +36,14 @@ function owned(document: HistoryDocument, place: number): HistoryDocument {
   return { ...document, tenant: TENANT, owner: isMine ? OWNER : `owner-${session % 1_000}` }
 }
 
-function index(database: Database, documents: readonly HistoryDocument[]): void {
-  const tables = createHistoryTables(database)
-  for (let start = 0; start < documents.length; start += BATCH) {
-    const messages = Map.groupBy(documents.slice(start, start + BATCH), ({ messageId }) => messageId)
-    transaction(database, () =>
-      tables.put((batch) => {
-        for (const [messageId, parts] of messages)
-          batch.replace({ tenant: TENANT, session: parts[0]?.session ?? '' }, messageId, parts)
-      }),
-    )
-  }
+function index(database: Database, tables: HistoryTables, documents: readonly HistoryDocument[]): void {
+  const messages = Map.groupBy(documents, ({ messageId }) => messageId)
+  transaction(database, () =>
+    tables.put((batch) => {
+      for (const [messageId, parts] of messages)
+        batch.replace({ tenant: TENANT, session: parts[0]?.session ?? '' }, messageId, parts)
+    }),
+  )
 }
 
 async function measure(database: Database, size: number): Promise<(string | number)[][]> {
@@ -76,18 +73,32 @@ async function measure(database: Database, size: number): Promise<(string | numb
   return rows
 }
 
-const { queries } = makeHistory(OLDEST)
-const documents = makeHistory(Math.max(...SIZES)).documents.map(owned)
+/** Queries for the first entries. */
+function queriesOfOldest(): ReturnType<MadeHistory['queries']> {
+  const oldest = makeHistory(OLDEST)
+  Array.from(oldest.batches(OLDEST))
+  return oldest.queries()
+}
+
+const queries = queriesOfOldest()
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-search-of-one-'))
 const rows: (string | number)[][] = []
 try {
   const database = openDatabase(join(folder, 'history.db'))
   database.exec(`PRAGMA cache_size = -${CACHE_KB}; PRAGMA synchronous = NORMAL`)
-  let indexed = 0
-  for (const size of SIZES) {
-    index(database, documents.slice(indexed, size))
-    indexed = size
+  const tables = createHistoryTables(database)
+  let [indexed, measured] = [0, 0]
+  for (const documents of makeHistory(Math.max(...SIZES)).batches(BATCH)) {
+    index(
+      database,
+      tables,
+      documents.map((document, place) => owned(document, indexed + place)),
+    )
+    indexed += documents.length
+    const size = SIZES[measured] ?? Infinity
+    if (indexed < size) continue
     rows.push(...(await measure(database, size)))
+    measured++
   }
   database.close()
 } finally {

@@ -49,7 +49,11 @@ export function insertMessage(database: Database, { tenant }: SessionRows, docum
 }
 
 /** Inside a transaction: changes what may change of a message. */
-export function updateMessage(database: Database, id: number, { owner, status, call, searched }: HistoryDocument): void {
+export function updateMessage(
+  database: Database,
+  id: number,
+  { owner, status, call, searched }: HistoryDocument,
+): void {
   write(
     database,
     'UPDATE historyMessages SET owner = ?, status = ?, call = ?, searched = ? WHERE id = ?',
