@@ -9,7 +9,7 @@ import { LOOP_MUTANTS } from './loop.ts'
 import { MCP_MUTANTS } from './mcp.ts'
 import type { Mutant } from './mutant.ts'
 import { nearestTo } from './nearest.ts'
-import { OUTSIDE_MUTANTS } from './outside.ts'
+import { IMPORT_MUTANTS, OUTSIDE_MUTANTS } from './outside.ts'
 import { ROUND_MUTANTS } from './rounds.ts'
 import { SERVING_MUTANTS } from './serving.ts'
 import { SQLITE_MUTANTS } from './sqlite.ts'
@@ -94,6 +94,7 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
       otherSeeds,
     ],
   },
+  { mutants: IMPORT_MUTANTS, suites: [vitest('imports', 'test/http/import-at-once', 'test/http/import-cut-off')] },
   {
     mutants: DELIVERY_MUTANTS,
     suites: [

@@ -1,5 +1,31 @@
 import { inFile } from './mutant.ts'
 
+/** Runs and rounds of imports whose turns lie across steps. */
+export const IMPORT_MUTANTS = [
+  ...inFile('functions/agent/intake/import-step.ts', [
+    ['a turn goes on in its run behind what came between', 'head === at.last', 'head !== undefined'],
+  ]),
+  ...inFile('functions/agent/intake/import-rounds.ts', [
+    [
+      'rounds count on from the beginning of the turn',
+      "return stored - (message.role === 'tool' ? round + 1 : round)",
+      'return 0',
+    ],
+    [
+      'a run that an earlier call has left counts from 0 again',
+      "holds === 'earlier' && run !== undefined",
+      "holds === 'rest' && run !== undefined",
+    ],
+  ]),
+  ...inFile('functions/agent/intake/import-runs.ts', [
+    [
+      "a member's task begins a run",
+      "isInput(first) ? 'input' : 'continue'",
+      "first.role === 'user' ? 'input' : 'continue'",
+    ],
+  ]),
+]
+
 const LOG = 'functions/adapters/sqlite/log'
 
 /** What comes to a session on SQLite from outside of its runs: imports, copies and summaries by hand. */

@@ -5,7 +5,7 @@ import type { Appended, AppendOptions } from '../../domain/imported.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { Session } from '../../domain/session.ts'
 import { createClosedTurns, isInput, type PlacedMessage } from './closed-turns.ts'
-import { goOn, newState, writeStep, type AppendDependencies } from './import-step.ts'
+import { goOn, newImport, writeStep, type AppendDependencies } from './import-step.ts'
 
 /** Messages and runs of a step: what one transaction of DynamoDB holds with room to spare. */
 const MOST_ROWS = 80
@@ -28,7 +28,7 @@ export async function appendClosed(
   if (from > stored)
     throw new TooltrailError('import_gap', `${stored} messages of this source are here: \`from\` may not be ${from}`)
   const turns = createClosedTurns()
-  const writer = { dependencies, session, source, state: newState() }
+  const writer = newImport(dependencies, session, source)
   const done: { first?: string; last?: string; messages: number } = { messages: 0 }
   let waiting: PlacedMessage[] = []
   let characters = 0
