@@ -204,6 +204,13 @@ export const parentNames = ({ parentToolCallId, parentMessageId }: ParentNames):
 /** Whether a message or an event is the leader's: a team member's names the leader's call that it works for. */
 export const isLeaders = (one: { readonly parentToolCallId?: string }): boolean => one.parentToolCallId === undefined
 
+/** A message as its run stored it: without what people think of it, which they may say at any time. */
+export function unrated(message: Message): Message {
+  if (message.role !== 'assistant') return message
+  const { feedback: _, ...rest } = message
+  return rest
+}
+
 /** What a model is shown of an output that it may read, and `read_output` takes. */
 export const pointerTo = (messageId: string): string => `output:${messageId}`
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MOST_FEEDBACK } from '../../functions/domain/feedback.ts'
 import type { Feedback } from '../../functions/domain/feedback.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
-import { callOf, headOf, openFixture, resultOf, roundAfter, startRun, takeOver } from './session-fixture.ts'
+import { callOf, endAfter, headOf, openFixture, resultOf, roundAfter, startRun, takeOver } from './session-fixture.ts'
 import type { SessionFixture } from './session-fixture.ts'
 import type { Engine, Stores } from './stores.ts'
 
@@ -73,6 +73,19 @@ export function messageFeedbackContract(engine: Engine): void {
       await fixture.log.appendRound(lease, roundAfter(fixture, lease, headOf(round), [], 1))
       await takeOver(fixture)
       expect(await ratings(fixture, id)).toEqual([good('ann', 1)])
+    })
+
+    test('a holder whose write got no response repeats it, though somebody has rated what it stored', async () => {
+      const { fixture, lease, round, id } = await openSaid(stores)
+      await fixture.peer.feedback.give(fixture.key, id, good('ann', 1))
+      await fixture.log.appendRound(lease, round)
+      await fixture.log.completeCall(lease, resultOf(fixture, callOf(round, 0).id))
+      const end = endAfter(fixture, lease, headOf(round))
+      const ended = await fixture.log.endRun(lease, end)
+      await fixture.peer.feedback.give(fixture.key, end.message?.id ?? '', bad('bob', 2))
+      expect(await fixture.log.endRun(lease, end)).toEqual(ended)
+      expect(await ratings(fixture, id)).toEqual([good('ann', 1)])
+      expect(await ratings(fixture, end.message?.id ?? '')).toEqual([bad('bob', 2)])
     })
 
     test('only completions have ratings, and only of live sessions', async () => {

@@ -57,6 +57,9 @@ export const OUTSIDE_MUTANTS = [
     ],
     ['a name is forgotten at once', 'const until = name.forGood ? NEVER : now + CLAIM_MS', 'const until = now - 1'],
   ]),
+  ...inFile(`${LOG}/message-codec.ts`, [
+    ['what was rated is another message', 'asJson(unrated(stored))', 'asJson(stored)'],
+  ]),
   ...inFile(`${LOG}/contexts.ts`, [
     ['a summary by hand replaces what came meanwhile', '      row.generation === seen.generation &&\n', ''],
     ['a summary by hand is stored beside a run', '      row.activeRun === null &&\n', ''],

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isLeaders } from '../../../functions/domain/message.ts'
+import { isLeaders, unrated } from '../../../functions/domain/message.ts'
 import { isDelegation } from '../../../functions/domain/team.ts'
 import type { Message, ToolMessage } from '../../../functions/domain/message.ts'
 import { isEnded } from '../../../functions/domain/run.ts'
@@ -136,13 +136,6 @@ function checkMessages(harness: Watched, before: Snapshot, after: Snapshot): voi
       )
     must('a run counts its rounds', run.rounds === completions.filter(isLeaders).length, run.id)
   }
-}
-
-/** A message without what people think of it, which they may say at any time. */
-function unrated(message: Message): Message {
-  if (message.role !== 'assistant') return message
-  const { feedback: _, ...rest } = message
-  return rest
 }
 
 function checkCall(

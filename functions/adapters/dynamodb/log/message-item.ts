@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { SHORTEST_CHUNK } from '../../../search/chunks.ts'
 import { historyDocuments, offloadedBytes, shownText } from '../../../search/documents.ts'
+import { unrated } from '../../../domain/message.ts'
 import type {
   ApprovalDecision,
   Message,
@@ -144,9 +145,9 @@ export function batchOf(calls: readonly ToolMessage[]): readonly ToolMessage[] {
   return end < 0 ? calls : calls.slice(0, end)
 }
 
-/** Whether two messages are the same as JSON: what is stored and read back. */
-export const isSame = (left: Message, right: Message): boolean =>
-  isDeepStrictEqual(left, JSON.parse(JSON.stringify(right)))
+/** Whether a stored message, which may have been rated since, says the same as one that is about to be stored. */
+export const isSame = (stored: Message, message: Message): boolean =>
+  isDeepStrictEqual(unrated(stored), JSON.parse(JSON.stringify(message)))
 
 /** The most history documents that a message can have: kept in its row, so that they can be deleted without its text. */
 function countDocuments(message: Message): number {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { unrated } from '../../../domain/message.ts'
 import type { Message, ToolStatus } from '../../../domain/message.ts'
 
 /** What a row says in columns of its own, so that queries can look at it. */
@@ -24,9 +25,9 @@ export function encodeBody(message: Message): string {
 export const decodeBody = (columns: MessageColumns, body: string): Message =>
   ({ ...columns, ...(JSON.parse(body) as object) }) as Message
 
-/** Whether a stored message says the same as one that is about to be stored. */
+/** Whether a stored message, which may have been rated since, says the same as one that is about to be stored. */
 export function isSameMessage(stored: Message | undefined, message: Message): boolean {
-  return stored !== undefined && isDeepStrictEqual(asJson(stored), asJson(message))
+  return stored !== undefined && isDeepStrictEqual(asJson(unrated(stored)), asJson(message))
 }
 
 const asJson = (message: Message): unknown => JSON.parse(JSON.stringify(message))
