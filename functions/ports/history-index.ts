@@ -6,6 +6,9 @@ import type { HistoryPage, HistoryQuery, HistoryScope } from '../domain/history.
  */
 export interface HistoryIndex {
   search(query: HistoryQuery): Promise<HistoryPage>
-  /** The session of a message, if the scope may see it. */
+  /**
+   * The session of a message, if the scope may see it. Where the index knows that it is behind the log, a message that is not
+   * found rejects with `search_unavailable`: it may be there.
+   */
   locate(scope: HistoryScope, messageId: string): Promise<string | undefined>
 }

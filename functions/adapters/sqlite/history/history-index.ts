@@ -1,7 +1,7 @@
 import { TooltrailError } from '../../../domain/errors.ts'
 import { parseQuery } from '../../../search/query.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { HistoryPage } from '../../../domain/history.ts'
+import type { HistoryPage, HistoryScope } from '../../../domain/history.ts'
 import type { HistoryIndex } from '../../../ports/history-index.ts'
 import { readOne, snapshot, type Database } from '../database.ts'
 import { findAudience } from './audiences.ts'
@@ -51,21 +51,28 @@ export function createSqliteHistoryIndex({ database, history, clock }: Dependenc
     },
     locate(scope, messageId) {
       return available(async () => {
-        await mergedInTime(scope.tenant)
-        return readOne<{ session: string }>(
-          database,
-          `SELECT session FROM historyMessages
-           WHERE message = ? AND tenant = (SELECT id FROM historyTenants WHERE tenant = ?)
-             AND owner IS coalesce(?, owner) AND session = coalesce(?, session)`,
-          messageId,
-          scope.tenant,
-          scope.owner ?? null,
-          scope.session ?? null,
-        )?.session
+        const known = sessionOf(database, scope, messageId)
+        if (known !== undefined) return known
+        // It may be among what is not indexed yet: only a whole index can say that there is none.
+        if (!(await mergedInTime(scope.tenant))) throw new Error(`the index is ${WAIT_MS} ms and more behind the log`)
+        return sessionOf(database, scope, messageId)
       })
     },
   }
 }
+
+/** Messages move to no other session and no other owner, so what is indexed of them is true. */
+const sessionOf = (database: Database, scope: HistoryScope, messageId: string): string | undefined =>
+  readOne<{ session: string }>(
+    database,
+    `SELECT session FROM historyMessages
+     WHERE message = ? AND tenant = (SELECT id FROM historyTenants WHERE tenant = ?)
+       AND owner IS coalesce(?, owner) AND session = coalesce(?, session)`,
+    messageId,
+    scope.tenant,
+    scope.owner ?? null,
+    scope.session ?? null,
+  )?.session
 
 async function available<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
