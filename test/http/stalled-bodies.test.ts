@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { OPEN_CALLER } from '../../functions/access/caller.ts'
 import type { AppEnv } from '../../functions/http/dependencies.ts'
 import { createBodyRoom, inRoom } from '../../functions/http/middleware/body-room.ts'
+import { errorResponse } from '../../functions/http/middleware/error-response.ts'
 import { requestBody } from '../../functions/http/middleware/request-body.ts'
 
 const MB = 1024 * 1024
@@ -76,4 +77,31 @@ test('a client that leaves in the middle of its body is refused, and nothing has
   const left = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new Error('aborted')) })
   await app.request('/', { method: 'POST', body: left, duplex: 'half' } as RequestInit)
   expect(status).toBe(400)
+})
+
+test('one that is refused because there is no room is a warning for operators, and a failure is an error', async () => {
+  const lines: unknown[] = []
+  const log = {
+    info: () => undefined,
+    warn: (message: string, fields: object = {}) => void lines.push({ level: 'warn', message, ...fields }),
+    error: (message: string, cause: unknown) => void lines.push({ level: 'error', message, cause }),
+  }
+  const { enter } = room()
+  await enter('acme', large).holds(MB)
+  const failure = new Error('broken')
+  const app = new Hono<AppEnv>()
+    .get('/busy', async (c) => {
+      await enter('acme', large).holds(MB)
+      return c.text('')
+    })
+    .get('/broken', () => {
+      throw failure
+    })
+    .onError((error, c) => errorResponse(error, c, log))
+  expect((await app.request('/busy')).status).toBe(503)
+  expect((await app.request('/broken')).status).toBe(500)
+  expect(lines).toEqual([
+    { level: 'warn', message: 'request refused', code: 'busy', reason: expect.stringContaining('try again') },
+    { level: 'error', message: 'request failed', cause: failure },
+  ])
 })

@@ -73,10 +73,16 @@ const DETAILS: { readonly [status: number]: string } = {
 /** Seconds after which a request that was refused for now may be sent again. */
 const RETRY_SECONDS = 5
 
-/** Responds to any error with `application/problem+json`. An unexpected one is logged with its stack and shown as 500 only. */
+/**
+ * Responds to any error with `application/problem+json`. An unexpected one is logged with its stack and shown as 500 only. What
+ * is refused for now, because there is too much to do or the server stops, is a line without a stack: nothing has failed.
+ */
 export function errorResponse(error: Error, c: Context<AppEnv>, log: Logger): Response {
   const problem = describeError(error)
-  if (problem.status >= 500) log.error('request failed', error, { request_id: c.get('requestId'), code: problem.code })
+  const fields = { request_id: c.get('requestId'), code: problem.code }
+  if (problem.status >= 500 && error instanceof RequestError)
+    log.warn('request refused', { ...fields, reason: problem.detail })
+  else if (problem.status >= 500) log.error('request failed', error, fields)
   return problemResponse(c, problem)
 }
 
