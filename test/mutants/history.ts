@@ -99,6 +99,39 @@ export const PROJECTION_MUTANTS = [
     ],
     ['removed documents are still counted', '  countDocuments(database, rows, -count)\n', ''],
   ]),
+  ...inFile(`${SQLITE}/history/known-words.ts`, [
+    [
+      'marks of owners of another age count',
+      'marks.audienceAge === audienceAge ? marks.audiences &',
+      'marks.audienceAge >= 0 ? marks.audiences &',
+    ],
+    [
+      'marks of sessions of another age count',
+      'marks.sessionAge === sessionAge && (marks',
+      'marks.sessionAge >= 0 && (marks',
+    ],
+    ['a session that comes again has said nothing', 'if (!isKnown) for', 'if (isKnown) for'],
+    [
+      'what others have changed is as it was left',
+      'if (left.get(tenant) !== lastWord(database, tenant)) for',
+      'if (left.get(tenant) === null) for',
+    ],
+    ['what was undone is known', '      left.delete(tenant)\n', ''],
+    ['marks never end', '> MOST_MARKS) begin()', '> Infinity) begin()'],
+  ]),
+  ...inFile(`${SQLITE}/history/vocabulary-writer.ts`, [
+    [
+      'words that the tenant had before are taken for new ones',
+      'if (added === sorted.length) addOwners',
+      'if (added >= 0) addOwners',
+    ],
+    [
+      'an owner has what its tenant has',
+      'if (audiencesOn(run, marking) === all) continue',
+      'if (audiencesOn(run, marking) !== 0) continue',
+    ],
+    ['words of an owner are those of its tenant', 'else if (having !== all) ofOwner', 'else if (having === 0) ofOwner'],
+  ]),
   ...inFile(`${SQLITE}/log/session-deletion.ts`, [
     ['what was written last is not merged before it is removed', '      await history.merge(key.tenant)\n', ''],
     ['documents stay', 'history.removeSome(row, id, DOCUMENTS_AT_ONCE - documents)', '{ count: 0, more: false }'],

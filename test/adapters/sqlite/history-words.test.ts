@@ -2,8 +2,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openDatabase, readAll, transaction, type Database } from '../../../functions/adapters/sqlite/database.ts'
 import { HISTORY_WORDS_SCHEMA } from '../../../functions/adapters/sqlite/history/schema.ts'
-import { createHistoryTables, type HistoryTables } from '../../../functions/adapters/sqlite/history/tables.ts'
+import {
+  createHistoryTables,
+  type HistoryBatch,
+  type HistoryTables,
+} from '../../../functions/adapters/sqlite/history/tables.ts'
 import { migrate, MIGRATIONS } from '../../../functions/adapters/sqlite/migrations.ts'
+import { randomNumbers } from '../../e2e/crashes/random-numbers.ts'
 import { indexOn } from './projection.ts'
 
 interface Said {
@@ -20,11 +25,12 @@ beforeEach(() => {
   tables = createHistoryTables(database)
 })
 
-function put({ session, message, text, owner }: Said): void {
+function put({ session, message, text, owner }: Said, batch?: HistoryBatch): void {
   const key = { tenant: 'acme', session }
   const ofMessage = { messageId: message, runId: 'r', agent: 'default', part: 'u', role: 'user' as const, time: 0 }
   const document = { ...key, ...ofMessage, ...(owner === undefined ? {} : { owner }), text }
-  tables.put((batch) => batch.replace(key, message, [document]))
+  if (batch === undefined) tables.put((own) => own.replace(key, message, [document]))
+  else batch.replace(key, message, [document])
 }
 
 const say = (said: Said): void => transaction(database, () => put(said))
@@ -89,6 +95,16 @@ describe('words that SQLite knows', () => {
     for (const scope of [{}, { owner: 'ann' }, { session: 's-1' }]) expect(await find('zebar', scope)).toEqual(['m-2'])
   })
 
+  test('are known to nobody when they could not be written, and are once they can', async () => {
+    say({ session: 's-1', message: 'm-1', text: 'a horse', owner: 'ann' })
+    const said = { session: 's-1', message: 'm-2', text: 'a zebra', owner: 'ann' }
+    database.exec(`CREATE TEMP TRIGGER full BEFORE INSERT ON historyVocabulary BEGIN SELECT RAISE(ABORT, 'full'); END`)
+    expect(() => say(said)).toThrow('full')
+    database.exec('DROP TRIGGER full')
+    say(said)
+    for (const scope of [{}, { owner: 'ann' }, { session: 's-1' }]) expect(await find('zebar', scope)).toEqual(['m-2'])
+  })
+
   test('of many in one session are all known and all forgotten, a bounded number at a time', async () => {
     const words = Array.from({ length: 450 }, (_, place) => `word${(place + 1_000).toString(36)}x`)
     say({ session: 's-1', message: 'm-1', text: words.join(' '), owner: 'ann' })
@@ -101,6 +117,47 @@ describe('words that SQLite knows', () => {
     }
     expect(left).toEqual([350, 250, 150, 50, 0])
     expect(list("SELECT rowid AS word FROM historyWordParts WHERE historyWordParts MATCH 'wor'")).toEqual([])
+  })
+
+  test('are those of their session, owner and tenant, in whatever order more of them come than are told apart', () => {
+    const random = randomNumbers(20_261_124)
+    const pick = (count: number): number => Math.floor(random() * count)
+    const wanted = {
+      tenant: new Set<string>(),
+      owners: new Map<string, Set<string>>(),
+      sessions: new Map<string, Set<string>>(),
+    }
+    const add = (sets: Map<string, Set<string>>, name: string, word: string): void => {
+      sets.set(name, (sets.get(name) ?? new Set()).add(word))
+    }
+    for (let batch = 0; batch < 40; batch++)
+      transaction(database, () =>
+        tables.put((puts) => {
+          for (let place = 0; place < 60; place++) {
+            const session = `s-${pick(80)}`
+            const owner = `o-${Number(session.slice(2)) % 40}`
+            const words = Array.from({ length: 3 }, () => `word${pick(400)}x`)
+            for (const word of words) {
+              wanted.tenant.add(word)
+              add(wanted.owners, owner, word)
+              add(wanted.sessions, session, word)
+            }
+            put({ session, message: `m-${batch}-${place}`, text: words.join(' '), owner }, puts)
+          }
+        }),
+      )
+    expect(known()).toEqual([...wanted.tenant].toSorted())
+    for (const [owner, words] of wanted.owners) expect(knownTo(owner)).toEqual([...words].toSorted())
+    for (const [session, words] of wanted.sessions)
+      expect(
+        list(
+          `SELECT w.words AS word FROM historySessionWords w JOIN historyAudiences a ON a.id = w.session
+           WHERE a.kind = 'session' AND a.name = ?`,
+          session,
+        )
+          .flatMap((some) => some.split(' '))
+          .toSorted(),
+      ).toEqual([...words].toSorted())
   })
 
   test('are known once, also when there are more than are remembered', () => {
