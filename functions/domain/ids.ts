@@ -31,6 +31,13 @@ export function nextId(last: string | undefined, now: number): string {
   return time + ulid(now, nextRandom).slice(TIME_LEN)
 }
 
+/** The greatest of these ids; undefined if there is none. */
+export const latestId = (ids: readonly (string | undefined)[]): string | undefined =>
+  ids
+    .filter((id) => id !== undefined)
+    .toSorted()
+    .at(-1)
+
 /** Random bytes are fetched in bulk: fetched one by one, as `ulid` does, the 16 of an id cost more than a write. */
 const pool = new Uint8Array(1_024)
 let used = pool.length

@@ -22,7 +22,7 @@ export interface ImportProgress {
 
 /** One part of an import. */
 export interface ImportStep {
-  /** About 80 with their runs, unless one round is longer, and in about 1 MB; ids ascending and greater than the log's last; no call is open. */
+  /** About 80 with their runs, unless one round is longer, and in about 1 MB; ids ascending and greater than the log's last and their runs'; no call is open. */
   readonly messages: readonly Message[]
   /** The runs that they belong to, as they are with these messages. Ids greater than the session's runs have. */
   readonly runs: readonly { readonly run: Run; readonly isNew: boolean }[]

@@ -66,7 +66,7 @@ export interface SessionStore {
   /** The summary that was made by hand under this key. Rejects with `idempotency_conflict` when the key was used for another request. */
   summaryUnder(key: SessionKey, idempotency: Idempotency): Promise<Summary | undefined>
   /**
-   * Stores a summary made by hand, and counts what it took, on condition that nobody has worked on the session since `seen`,
+   * Stores a summary made by hand, and counts what it took, on condition that no run is active and nobody has worked on the session since `seen`,
    * and that its summary is still `made.from`. Returns false when that does not hold: then only the work is counted.
    * Rejects with `session_not_found`.
    */

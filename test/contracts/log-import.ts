@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { nextId, nextIds } from '../../functions/domain/ids.ts'
+import { latestId, nextId, nextIds } from '../../functions/domain/ids.ts'
 import { progressAfter, type ImportName, type ImportStep } from '../../functions/domain/imported.ts'
 import type { Message } from '../../functions/domain/message.ts'
 import type { Run } from '../../functions/domain/run.ts'
@@ -34,7 +34,7 @@ async function stepAfter(fixture: SessionFixture, more: Partial<ImportStep> = {}
     usageByAgent: {},
     stopReason: 'imported',
   }
-  const [question = '', said = ''] = nextIds(head, now, 2)
+  const [question = '', said = ''] = nextIds(latestId([head, imported.id]), now, 2)
   const base = { runId: imported.id, agent: 'helper', round: 0, recordedAt: now }
   const messages: Message[] = [
     { ...base, id: question, role: 'user', createdAt: 5, parts: [{ type: 'text', text: 'a \u0000 \ud83d question' }] },
@@ -115,6 +115,18 @@ export function logImportContract(engine: Engine): void {
       await fixture.imports.append(await header(fixture), step)
       const { started } = await fixture.peer.inbox.enqueue(fixture.key, newRun({ startAs: fresh('owner') }))
       expect((started?.message?.id ?? '') > (step.messages.at(-1)?.id ?? '')).toBe(true)
+    })
+
+    test('an input after it gets a run after its runs, whatever the clocks say', async () => {
+      for (const startAs of [undefined, fresh('owner')]) {
+        const fixture = await openFixture(stores)
+        fixture.clock.advance(9000)
+        const step = await stepAfter(fixture)
+        await fixture.imports.append(await header(fixture), step)
+        fixture.clock.advance(-5000)
+        const { runId } = await fixture.peer.inbox.enqueue(fixture.key, newRun({ ...(startAs && { startAs }) }))
+        expect(runId > (step.runs[0]?.run.id ?? '')).toBe(true)
+      }
     })
 
     test('remembers how far a name has come, in the same write', async () => {

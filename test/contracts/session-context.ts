@@ -133,16 +133,17 @@ export function sessionContextContract(engine: Engine): void {
       })
     })
 
-    test('by hand is refused when somebody has worked on the session since it was looked at; what it took counts', async () => {
+    test('by hand is refused while a run is active, and when somebody has worked on the session since it was looked at; what it took counts', async () => {
       const fixture = await openFixture(stores)
       const seen = await header(fixture)
       const made = { ...WORK, context: { summary: summary('1') } }
       const { lease } = await startRun(fixture)
       expect(await fixture.sessions.recordSummary(seen, made)).toBe(false)
+      expect(await fixture.sessions.recordSummary(await header(fixture), made)).toBe(false)
       await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head))
       expect(await fixture.sessions.recordSummary(seen, made)).toBe(false)
       expect(await fixture.reader.context(fixture.key)).toEqual({})
-      expect((await fixture.sessions.read(fixture.key))?.totals.byAgent['summary']?.totalTokens).toBe(200)
+      expect((await fixture.sessions.read(fixture.key))?.totals.byAgent['summary']?.totalTokens).toBe(300)
     })
 
     test('by hand takes the place of the summary that it was made from, and of no other', async () => {

@@ -132,7 +132,7 @@ export const DYNAMODB_MUTANTS = [
     ['a hand-over is not due', '{ set: { due: clock.now() } }', '{}'],
   ]),
   ...inFile(`${LOG}/run-inbox.ts`, [
-    ['an input asks for no order', 'when: all(live, tailBelow(run.id), blocked', 'when: all(live, blocked'],
+    ['an input asks for no order', '[live, tailBelow(run.id), blocked', '[live, blocked'],
     ['an input wakes nobody', 'together(woken(now), superseded, ', 'together(superseded, '],
     ['a start at once asks for no queue', "absent('active_run'), is('queued', 0)],\n", "absent('active_run')],\n"],
     [

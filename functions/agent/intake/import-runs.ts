@@ -1,5 +1,5 @@
 import type { ClosedMessage } from '../../domain/closed-message.ts'
-import { nextId } from '../../domain/ids.ts'
+import { latestId, nextId } from '../../domain/ids.ts'
 import { isLeaders } from '../../domain/message.ts'
 import type { Message } from '../../domain/message.ts'
 import type { Run } from '../../domain/run.ts'
@@ -26,7 +26,7 @@ export function runsOf(
   now: number,
 ): Touched {
   const touched = new Map<number, { run: Run; isNew: boolean }>()
-  let last = latest([tail, head, begun?.run?.id])
+  let last = latestId([tail, head, begun?.run?.id])
   for (const { message, turn } of batch) {
     const at = message.createdAt ?? now
     const former = begun?.turn === turn ? begun.run : undefined
@@ -40,7 +40,7 @@ export function runsOf(
 
 /** An id that a message of these runs must be greater than: whoever comes next knows the log's head, and not the runs. */
 export const lastIdOf = (touched: Touched, head: string | undefined): string | undefined =>
-  latest([head, ...[...touched.values()].map(({ run }) => run.id)])
+  latestId([head, ...[...touched.values()].map(({ run }) => run.id)])
 
 /** The runs with the rounds that these messages add. */
 export function countRounds(touched: Touched, messages: readonly Message[]): Touched {
@@ -54,12 +54,6 @@ export function countRounds(touched: Touched, messages: readonly Message[]): Tou
     }),
   )
 }
-
-const latest = (ids: readonly (string | undefined)[]): string | undefined =>
-  ids
-    .filter((id) => id !== undefined)
-    .toSorted()
-    .at(-1)
 
 const newRun = ({ session, source }: Origin, id: string, first: ClosedMessage, at: number): Run => ({
   id,

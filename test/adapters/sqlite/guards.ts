@@ -61,7 +61,7 @@ export const GUARDS: readonly Guard[] = [
   one(
     'enqueue: the run id is greater than the last accepted',
     'run-inbox.ts',
-    'nextId(row.tail ?? undefined, now), now)\n    rememberClaim',
+    'nextId(last, now), now)\n    rememberClaim',
     'nextId(undefined, now), now)\n    rememberClaim',
   ),
   one(

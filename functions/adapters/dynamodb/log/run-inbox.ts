@@ -1,5 +1,5 @@
 import { TooltrailError } from '../../../domain/errors.ts'
-import { nextId } from '../../../domain/ids.ts'
+import { latestId, nextId } from '../../../domain/ids.ts'
 import { isEnded, type Run } from '../../../domain/run.ts'
 import { acceptedRun, messageOfInput, startedRun } from '../../../domain/run-changes.ts'
 import { isBlocked, isFree, type SessionHeader, type SessionKey } from '../../../domain/session.ts'
@@ -73,7 +73,7 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
   const state = headerOf(header)
   await requireAcceptable(rows, key, state, newRun)
   await requireBudgetOf(table, key.tenant, newRun, now)
-  const run = acceptedRun(newRun, nextId(state.tail, now), now)
+  const run = acceptedRun(newRun, nextId(latestId([state.tail, state.head]), now), now)
   const claimed = [
     ...claimActions(key, newRun, run.id, now),
     ...(await countActions(rows, key, newRun, run.id)),
@@ -163,7 +163,11 @@ async function putInQueue(
   const refusal = await table.write([
     {
       update: headerKey(key),
-      when: all(live, tailBelow(run.id), blocked ? isBlockedBy(header) : isNotBlocked, ...idleWhereAsked(header, run)),
+      when: all(
+        ...[live, tailBelow(run.id), blocked ? isBlockedBy(header) : isNotBlocked, ...idleWhereAsked(header, run)],
+        // No import has come meanwhile, whose runs `tail` does not name.
+        ...(isIdle(header) ? [is('gen', header.generation)] : []),
+      ),
       change: together(woken(now), superseded, { set: { tail: run.id, ...superseded.set }, add: { queued: 1 } }),
     },
     putRun(key, run, texts),
