@@ -89,6 +89,7 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
         'test/adapters/sqlite/schedules.test.ts',
         'test/domain',
         'test/adapters/sqlite/shared-commit.test.ts',
+        'test/adapters/sqlite/deletion-steps.test.ts',
         'test/adapters/sqlite/database.test.ts',
       ),
       otherSeeds,
