@@ -185,6 +185,22 @@ test('a body over 4 MB is refused with 413', async () => {
   expect(response.status).toBe(413)
 })
 
+test('a body that is too large is read to its end, so that its sender looks for the response', async () => {
+  harness = await openSlackHarness()
+  let left = 6
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: (controller) =>
+        left-- > 0 ? controller.enqueue(new Uint8Array(1024 * 1024).fill(32)) : controller.close(),
+    },
+    { highWaterMark: 0 },
+  )
+  const url = 'http://somewhere.example/slack/events'
+  const init = { method: 'POST', body, headers: signedHeaders(''), duplex: 'half' } as const
+  expect((await harness.http.program.app.request(url, init)).status).toBe(413)
+  expect(left).toBeLessThan(0)
+})
+
 test('who is not on the lists of channels and users gets no run, and is told so once in a thread', async () => {
   harness = await openSlackHarness({ slack: { allow: { channels: ['C1'], users: ['U1'] } } })
   await harness.deliver(mention({ ts: '1700000001.000100', text: '<@UBOT> a', user: 'U2' }))

@@ -1,10 +1,8 @@
 import { jsonFault } from '../../../log/json-size.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Refusal } from '../../../ports/door.ts'
+import { readBytes, TOO_LARGE } from '../../read-bytes.ts'
 import { isSigned } from './signature.ts'
-
-/** Bytes. What Slack sends of an event is far smaller. */
-const MOST_BYTES = 4 * 1024 * 1024
 
 /** What came in, and what to do with it. */
 export type SlackRequest =
@@ -25,8 +23,8 @@ export async function readRequest(
   { clock, secret }: { readonly clock: Pick<Clock, 'now'>; readonly secret: string },
   request: Request,
 ): Promise<SlackRequest> {
-  const body = await readBounded(request)
-  if (body === undefined) return refused(413, 'content_too_large', `a body may have at most ${MOST_BYTES} bytes (4 MB)`)
+  const body = await readBytes(request)
+  if (body === undefined) return { type: 'refused', refusal: TOO_LARGE }
   if (!isSigned(secret, request.headers, body, clock.now()))
     return refused(401, 'unauthorized', 'this request is not signed by Slack, or is not of the last 5 minutes')
   const text = body.toString()
@@ -40,18 +38,6 @@ export async function readRequest(
   if (type === 'event_callback') return { type: 'event', payload }
   if (type === 'url_verification' && typeof challenge === 'string') return { type, challenge }
   return { type: 'other' }
-}
-
-/** The body; undefined, read to its limit, if it is too large. */
-async function readBounded({ body }: Request): Promise<Buffer | undefined> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.length
-    if (size > MOST_BYTES) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }
 
 /** Undefined unless the text is a JSON object that takes no long time to read. */
