@@ -38,6 +38,15 @@ export const latestId = (ids: readonly (string | undefined)[]): string | undefin
     .toSorted()
     .at(-1)
 
+/**
+ * An id for a run: greater than the last run's, and than the last message's, where an import's runs are. No message that is
+ * counted on from there gets the same: it has a time of its own.
+ */
+export function nextRunId(tail: string | undefined, head: string | undefined, now: number): string {
+  if (head === undefined || (tail !== undefined && head < tail)) return nextId(tail, now)
+  return nextId(head, Math.max(now, timeOfId(head) + 1))
+}
+
 /** Random bytes are fetched in bulk: fetched one by one, as `ulid` does, the 16 of an id cost more than a write. */
 const pool = new Uint8Array(1_024)
 let used = pool.length

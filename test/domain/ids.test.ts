@@ -1,6 +1,6 @@
 import { fc } from '../generators/seeded.ts'
 import { describe, expect, test } from 'vitest'
-import { isSessionId, isTenant, isUlid, nextId, nextIds, timeOfId } from '../../functions/domain/ids.ts'
+import { isSessionId, isTenant, isUlid, nextId, nextIds, timeOfId, nextRunId } from '../../functions/domain/ids.ts'
 
 /** Milliseconds that a clock shows, jumping forward and back between 1970 and the year 10889. */
 const clock = fc.array(fc.integer({ min: 0, max: 2 ** 48 - 2 }), { minLength: 1, maxLength: 50 })
@@ -34,6 +34,18 @@ describe('nextId', () => {
     expect(nextId('01M80D4KDC0000000000000ZZZ', 0)).toBe('01M80D4KDC0000000000001000')
     expect(nextId(`01M80D4KDC${'Z'.repeat(16)}`, 0)).toBe(`01M80D4KDD${'0'.repeat(16)}`)
   })
+})
+
+test('an id of a run is greater than those before, and none that messages count on to', () => {
+  const maybe = fc.option(fc.nat(2 ** 40), { nil: undefined })
+  fc.assert(
+    fc.property(maybe, maybe, fc.nat(2 ** 40), (ofTail, ofHead, now) => {
+      const [tail, head] = [ofTail, ofHead].map((time) => (time === undefined ? undefined : nextId(undefined, time)))
+      const id = nextRunId(tail, head, now)
+      for (const before of [tail, head]) expect(id > (before ?? '')).toBe(true)
+      expect(head === undefined ? [] : nextIds(head, timeOfId(head), 100)).not.toContain(id)
+    }),
+  )
 })
 
 test('a batch of ids is in rising order', () => {

@@ -61,8 +61,8 @@ export const GUARDS: readonly Guard[] = [
   one(
     'enqueue: the run id is greater than the last accepted',
     'run-inbox.ts',
-    'nextId(last, now), now)\n    rememberClaim',
-    'nextId(undefined, now), now)\n    rememberClaim',
+    'nextRunId(row.tail ?? undefined, row.head ?? undefined, now)',
+    'nextRunId(undefined, undefined, now)',
   ),
   one(
     'enqueue: sets due',

@@ -1,5 +1,5 @@
 import { TooltrailError } from '../../../domain/errors.ts'
-import { latestId, nextId } from '../../../domain/ids.ts'
+import { nextId, nextRunId } from '../../../domain/ids.ts'
 import { isEnded, type Run } from '../../../domain/run.ts'
 import { acceptedRun, messageOfInput, startedRun } from '../../../domain/run-changes.ts'
 import { isBlocked, isFree, type SessionHeader, type SessionKey } from '../../../domain/session.ts'
@@ -73,7 +73,7 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
   const state = headerOf(header)
   await requireAcceptable(rows, key, state, newRun)
   await requireBudgetOf(table, key.tenant, newRun, now)
-  const run = acceptedRun(newRun, nextId(latestId([state.tail, state.head]), now), now)
+  const run = acceptedRun(newRun, nextRunId(state.tail, state.head, now), now)
   const claimed = [
     ...claimActions(key, newRun, run.id, now),
     ...(await countActions(rows, key, newRun, run.id)),

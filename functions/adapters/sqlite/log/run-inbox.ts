@@ -1,6 +1,6 @@
 import { TooltrailError } from '../../../domain/errors.ts'
 import { newDelivery } from '../../../domain/delivery.ts'
-import { latestId, nextId } from '../../../domain/ids.ts'
+import { nextRunId } from '../../../domain/ids.ts'
 import { isEnded, type Run } from '../../../domain/run.ts'
 import { acceptedRun, requireRoom } from '../../../domain/run-changes.ts'
 import { isBlocked, isFree, type SessionKey } from '../../../domain/session.ts'
@@ -41,8 +41,8 @@ function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: NewRun)
     if (known !== undefined) return { runId: known, repeated: true }
     requireAcceptable(database, row, newRun)
     requireRoomOf(database, key.tenant, newRun, now)
-    const last = latestId([row.tail ?? undefined, row.head ?? undefined])
-    const run = acceptedRun(newRun, nextId(last, now), now)
+    const id = nextRunId(row.tail ?? undefined, row.head ?? undefined, now)
+    const run = acceptedRun(newRun, id, now)
     rememberClaim(database, row, newRun, run.id, now)
     if (newRun.delivery !== undefined)
       insertDelivery(database, row.number, newDelivery({ ...key, id: run.id }, newRun.delivery, now))
