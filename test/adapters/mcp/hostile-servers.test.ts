@@ -51,6 +51,9 @@ async function opened(mcp: readonly McpServer[], more: Parameters<typeof connect
   return { tools, warnings, execute, kept: [...objects.values()].reduce((sum, { length }) => sum + length, 0) }
 }
 
+/** The servers here make their texts on the same event loop, and a busy machine takes its time. */
+const PAUSE_MS = 2_000
+
 /** Returns the longest pause of the event loop since it was called, in milliseconds. */
 function watchPauses(): () => number {
   const delays = monitorEventLoopDelay({ resolution: 10 })
@@ -184,7 +187,7 @@ describe('a call whose server', () => {
     await expect(execute('test__look')).rejects.toThrow(
       /^.*127\.0\.0\.1:\d+ sent (?:(?:JSON|an event) that has more than 100,000 values|an event of too many lines)/,
     )
-    expect(longest()).toBeLessThan(500)
+    expect(longest()).toBeLessThan(PAUSE_MS)
   })
 
   test('sends as many values as are parsed holds up nothing for long', async () => {
@@ -194,7 +197,7 @@ describe('a call whose server', () => {
     const { execute } = await opened([serverAt(url)], { allowedHosts: [host] })
     const longest = watchPauses()
     expect((await execute('test__look')).text).toHaveLength(65_999)
-    expect(longest()).toBeLessThan(500)
+    expect(longest()).toBeLessThan(PAUSE_MS)
   })
 
   test.each([
@@ -215,7 +218,7 @@ describe('a call whose server', () => {
     await expect(execute('test__look')).rejects.toThrow(
       /more events than a stream may have|an event of too many lines|sent more than/,
     )
-    expect(longest()).toBeLessThan(500)
+    expect(longest()).toBeLessThan(PAUSE_MS)
   })
 
   test('streams without an end is cut off with the call, and its connection is closed', async () => {
