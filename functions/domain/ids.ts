@@ -39,8 +39,8 @@ export const latestId = (ids: readonly (string | undefined)[]): string | undefin
     .at(-1)
 
 /**
- * An id for a run: greater than the last run's, and than the last message's, where an import's runs are. No message that is
- * counted on from there gets the same: it has a time of its own.
+ * An id for a run that is greater than the last run's and the last message's: runs of an import are known by their messages
+ * alone. Its time is later than the last message's, so that no message whose id counts up from there gets the same.
  */
 export function nextRunId(tail: string | undefined, head: string | undefined, now: number): string {
   if (head === undefined || (tail !== undefined && head < tail)) return nextId(tail, now)

@@ -1,7 +1,7 @@
 import { DIGIT, IN_WORD, KINDS, LOWER, UPPER } from './ascii-runs.ts'
-import { MAX_PARTS, MAX_WHOLE, MAX_WORD } from './tokens.ts'
+import { JOINERS, MAX_PARTS, MAX_WHOLE, MAX_WORD } from './tokens.ts'
 
-/** Whether characters are of this kind. */
+/** What the character at a place is; 0 behind the end. */
 const kindAt = (text: string, at: number): number => KINDS[text.charCodeAt(at)] ?? 0
 
 /** Returns the words of a run of ASCII and adds its other names: what `readRun` of `tokens.ts` does, several times as fast. */
@@ -66,7 +66,6 @@ function addHalves(small: string, { start, end }: Place, extra: Set<string>): vo
 /** What ends a segment of a path or an address, and what ends an identifier in one. */
 const SEGMENT = /[/:@#]+/u
 const IDENTIFIER = /[.+~]+/u
-const JOINERS = /[-_./:@+#~]/u
 const DASHES = /[-_]/u
 const DASH = /[-_]+/gu
 

@@ -1,5 +1,5 @@
 import { readAsciiRun } from './ascii-names.ts'
-import { readRun } from './tokens.ts'
+import { JOINERS, readRun } from './tokens.ts'
 
 /**
  * Who has a word, or all words of a run, as bits that whoever keeps vocabularies has given out: to sessions, and to their
@@ -31,12 +31,11 @@ export interface Run extends Marks {
 /** Letters of the words that are known: shorter ones are no pieces worth finding, longer ones are data. */
 const SHORTEST = 3
 const LONGEST = 64
-const JOINER = /[-_./:@+#~]/u
 const WORD = /^[\p{L}\p{N}\p{M}]+$/u
 
 const isKnowable = (word: string): boolean => word.length >= SHORTEST && word.length <= LONGEST && WORD.test(word)
 const isKnowableAscii = (word: string): boolean =>
-  word.length >= SHORTEST && word.length <= LONGEST && !JOINER.test(word)
+  word.length >= SHORTEST && word.length <= LONGEST && !JOINERS.test(word)
 
 /** Characters from which on a piece of a string keeps all of it in memory. */
 export const SLICED = 13
