@@ -20,7 +20,7 @@ export interface Place {
   repeated: boolean
 }
 
-/** Runs that are remembered: a power of two. With their strings they take some 20 MB of memory. */
+/** Runs that are remembered: a power of two. With their strings they take some 10 MB of memory. */
 const PLACES = 65_536
 /** Places at which a run may stand: looking for one takes no longer, whatever a text holds. */
 const NEAR = 4
