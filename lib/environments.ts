@@ -78,7 +78,8 @@ const settings = z
     maxWorkers: z.int().min(2).max(1_000).default(20),
     /**
      * Keeps room in Lambda for the indexer and the sweeper, whatever the API and the workers take. Only where the account's limit of
-     * concurrent executions is above 130: AWS refuses to reserve of the last 100, and new accounts begin with 10.
+     * concurrent executions is at least 102 more than `indexerConcurrency`: AWS refuses to reserve of the last 100, and new accounts
+     * begin with 10.
      */
     reserveConcurrency: z.boolean().default(false),
     /** Executions at once that are kept for the indexer, with `reserveConcurrency`: one for each shard of the table's stream. */
@@ -95,7 +96,10 @@ const settings = z
         z.strictObject({ percent: z.int().min(1).max(99), minutes: z.int().min(1).max(2_880) }),
       ])
       .optional(),
-    /** Processes of the API that are started before anybody asks, so that nobody waits for a start. About $9 a month each. */
+    /**
+     * Processes of the API that are started before anybody asks, so that nobody waits for a start. About $9 a month each. As with
+     * `reserveConcurrency`, AWS keeps the last 100 executions of the account for others.
+     */
     provisionedConcurrency: whole.optional(),
     /**
      * Where the spans of runs go: an address that takes OTLP over HTTP, without `/v1/traces`. What is sent with them, such as a

@@ -15,6 +15,17 @@ export class SmokeError extends Error {
   override readonly name = 'SmokeError'
 }
 
+/** A response that is no success. */
+class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly status: number
+
+  constructor(message: string, status: number) {
+    super(message)
+    this.status = status
+  }
+}
+
 /** A serverless index takes half a minute to wake, and finds what is written about ten seconds later. */
 const FOUND_MS = 120_000
 const LOOK_MS = 1_000
@@ -89,11 +100,16 @@ async function resumed(ask: Ask, path: string, word: string): Promise<void> {
   if (ended.status !== 'completed') throw new Error(`the run is ${ended.status}`)
 }
 
+/** An index that is new or asleep is not there at first: the API responds with 503, which asks to come again. */
 async function found(ask: Ask, session: string, word: string): Promise<void> {
   for (const until = Date.now() + FOUND_MS; ;) {
-    const { data } = Hits.parse(await (await ask('GET', `/v1/search?q=${word}`)).json())
-    if (data.some((hit) => hit.session_id === session)) return
-    if (Date.now() > until) throw new Error(`not within ${FOUND_MS / 1_000} s`)
+    try {
+      const { data } = Hits.parse(await (await ask('GET', `/v1/search?q=${word}`)).json())
+      if (data.some((hit) => hit.session_id === session)) return
+      if (Date.now() > until) throw new Error(`not within ${FOUND_MS / 1_000} s`)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== 503 || Date.now() > until) throw error
+    }
     await sleep(LOOK_MS)
   }
 }
@@ -103,7 +119,8 @@ const asker =
   async (method, path, body, headers) => {
     const response = await request(target, method, path, body, headers)
     if (response.ok) return response
-    throw new Error(`${method} ${path} got ${response.status}: ${(await response.text()).slice(0, 500)}`)
+    const text = (await response.text()).slice(0, 500)
+    throw new Refusal(`${method} ${path} got ${response.status}: ${text}`, response.status)
   }
 
 function request(

@@ -129,7 +129,7 @@ function indexRules({ functions: { indexer }, environmentName, stream }: Tooltra
   ]
 }
 
-/** Throttled reads and writes of the table and its two indexes, which are counted separately. */
+/** Throttled reads and writes of the table and its indexes, which are counted separately. */
 function tableRules({ stores: { table } }: Tooltrail): AlarmRule[] {
   const indexes = [undefined, ...table.indexes]
   const throttles = indexes.flatMap((index) =>

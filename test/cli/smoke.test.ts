@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startProgram } from '../e2e/program.ts'
 import type { RunningProgram } from '../e2e/program.ts'
+import { startFaultProxy } from '../faults/fault-proxy.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-smoke-'))
 let program: RunningProgram
@@ -32,6 +33,21 @@ describe('npm run smoke', { timeout: 120_000 }, () => {
     ])
     expect(out).toMatch(/\nall is well\n$/)
     expect(await program.client.all('/v1/sessions')).toEqual([])
+  })
+
+  test('waits for an index that is not there yet, as that of a new deployment', async () => {
+    const proxy = await startFaultProxy(program.client.url)
+    let refused = 0
+    const body = JSON.stringify({ status: 503, detail: 'the history index cannot be read now: try again later' })
+    proxy.decide(({ path }) =>
+      path.startsWith('/v1/search') && refused++ < 2
+        ? { at: 'before', does: { kind: 'respond', status: 503, body, type: 'application/problem+json' } }
+        : undefined,
+    )
+    const { code, out } = await smoke('--url', proxy.endpoint)
+    await proxy.stop()
+    expect([code, out]).toEqual([0, expect.stringContaining('ok  what was said is found')])
+    expect(refused).toBeGreaterThan(2)
   })
 
   test('says in a line which step failed, and why, and ends with 2', async () => {

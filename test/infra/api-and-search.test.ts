@@ -32,6 +32,27 @@ describe('the API', () => {
     })
   })
 
+  test('finds the log of its own errors made before it would make one that stays for ever', () => {
+    for (const made of [dev, prod]) {
+      const [id = '', group] =
+        ofType(made, 'AWS::Logs::LogGroup').find(([one]) => one.startsWith('app/TooltrailPublicApiErrors')) ?? []
+      const [, stage] = ofType(made, 'AWS::ApiGateway::Stage')[0] ?? []
+      const api = { Ref: ofType(made, 'AWS::ApiGateway::RestApi')[0]?.[0].split('/')[1] }
+      expect(group?.Properties['LogGroupName']).toEqual({
+        'Fn::Join': ['', ['API-Gateway-Execution-Logs_', api, `/${String(stage?.Properties['StageName'])}`]],
+      })
+      expect(group?.DeletionPolicy).toBe('Delete')
+      expect(stage?.DependsOn).toContain(id.split('/')[1])
+    }
+  })
+
+  test('pays for no metrics of single methods, which nothing asks for', () => {
+    expectResource(dev.app, 'AWS::ApiGateway::Stage', { MethodSettings: [Match.objectLike({ MetricsEnabled: false })] })
+    const asked = JSON.stringify([ofType(prod, 'AWS::CloudWatch::Alarm'), ofType(prod, 'AWS::CloudWatch::Dashboard')])
+    expect(asked).toContain('5XXError')
+    expect(asked).not.toMatch(/"Name":"(Method|Resource|Stage)","Value":"(ANY|\/|api)/)
+  })
+
   test('has the name of the environment, in the zone of the environment', () => {
     const { app } = synthesise(variantOf('full'))
     expectResource(app, 'AWS::ApiGateway::DomainName', { DomainName: 'agents.example.com', SecurityPolicy: 'TLS_1_2' })

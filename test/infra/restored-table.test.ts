@@ -54,7 +54,7 @@ describe('an environment whose table was restored from a backup', () => {
     expect(names.map((variables) => variables['TOOLTRAIL_TABLE'])).toEqual(Array(4).fill('restored'))
   })
 
-  test('allows them that table, its two indexes and its stream, and no other', () => {
+  test('allows them that table, its indexes and its stream, and no other', () => {
     expect(resourcesOf(after, 'dynamodb:')).toEqual(
       [TABLE, `${TABLE}/index/by_due`, `${TABLE}/index/by_group`, `${TABLE}/index/by_owner`, STREAM].toSorted(),
     )
