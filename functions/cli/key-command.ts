@@ -21,6 +21,9 @@ default all. --rps caps its requests per second, --active-runs its runs at a tim
 --tokens-per-day the tokens of its runs on a day (UTC).
 `
 
+/** As in `agents.json`. */
+const AGENT_NAME = /^[A-Za-z0-9_-]{1,64}$/
+
 /** Bounded because a store may keep a list of active runs per key. */
 const MOST_ACTIVE = 1_000
 
@@ -38,10 +41,15 @@ export class KeyCommandError extends Error {
 interface Dependencies {
   readonly keys: KeyStore
   readonly clock: Clock
+  /** The names of the agents that there are; absent: not known here. */
+  readonly declared?: () => ReadonlySet<string>
 }
 
 /** Makes, lists or revokes API keys; returns what to print. Rejects with `KeyCommandError`. */
-export async function runKeyCommand({ keys, clock }: Dependencies, words: readonly string[]): Promise<string> {
+export async function runKeyCommand(
+  { keys, clock, declared }: Dependencies,
+  words: readonly string[],
+): Promise<string> {
   const { values, positionals } = parseWords(words)
   const [command, id, ...more] = positionals
   if (values.help === true || command === undefined) return KEYS_USAGE
@@ -50,10 +58,11 @@ export async function runKeyCommand({ keys, clock }: Dependencies, words: readon
     case 'create': {
       const secret = newKeySecret()
       const key = newKey(values, clock.now())
+      const unknown = unknownAgents(key, declared)
       const isFirst = !(await keys.any())
       await keys.create(hashKeySecret(secret), key)
       const keep = 'Keep the key: it is not shown again. Send it as: Authorization: Bearer <key>'
-      return `${secret}\n\n${describe(key)}\n${keep}\n${isFirst ? ofFirst(key) : ''}`
+      return `${secret}\n\n${describe(key)}\n${keep}\n${unknown}${isFirst ? ofFirst(key) : ''}`
     }
     case 'list': {
       const found = await keys.list(values.tenant)
@@ -67,6 +76,15 @@ export async function runKeyCommand({ keys, clock }: Dependencies, words: readon
     default:
       throw new KeyCommandError(`there is no command ${command}`)
   }
+}
+
+/** Agents may be declared later, so it is no mistake to name them before. */
+function unknownAgents({ agents = [] }: ApiKey, declared: Dependencies['declared']): string {
+  const there = agents.length === 0 ? undefined : declared?.()
+  const unknown = there === undefined ? [] : agents.filter((agent) => !there.has(agent))
+  return there === undefined || unknown.length === 0
+    ? ''
+    : `\nNo such agent yet: ${unknown.join(', ')}. The key cannot use it before agents.json declares it; there are now: ${[...there].join(', ')}.\n`
 }
 
 /** What changes with the first key. */
@@ -106,8 +124,8 @@ function newKey(values: ReturnType<typeof parseWords>['values'], now: number): A
     )
   if (owner !== undefined && (owner.length === 0 || owner.length > 256))
     throw new KeyCommandError('--owner must have 1–256 characters')
-  if (agents?.some((agent) => agent.length === 0 || agent.length > 128) === true)
-    throw new KeyCommandError('--agent must have 1–128 characters')
+  if (agents?.every((agent) => AGENT_NAME.test(agent)) === false)
+    throw new KeyCommandError('--agent must be 1–64 of A-Z a-z 0-9 _ -')
   const caps = {
     requestsPerSecond: positive('--rps', values.rps),
     activeRuns: positive('--active-runs', values['active-runs'], MOST_ACTIVE),

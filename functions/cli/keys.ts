@@ -1,4 +1,6 @@
 import { KeyCommandError, KEYS_USAGE, runKeyCommand } from './key-command.ts'
+import { definedFields } from '../domain/defined-fields.ts'
+import { readAgentNames } from '../runtime/agents-file.ts'
 import { runCommand, UsageError } from '../runtime/command.ts'
 import { readOperationSettings, readSettings } from '../runtime/config.ts'
 import { openPorts } from '../runtime/local/open-ports.ts'
@@ -8,8 +10,10 @@ await runCommand(KEYS_USAGE, async ({ environment, words }) => {
     environment === undefined
       ? await openPorts(readSettings())
       : await (await import('../runtime/aws/operations.ts')).openOperations(environment, readOperationSettings())
+  // What a deployed environment declares may differ from the file here.
+  const declared = environment === undefined ? () => readAgentNames(readSettings().agentsFile) : undefined
   try {
-    return await runKeyCommand(ports, words)
+    return await runKeyCommand({ keys: ports.keys, clock: ports.clock, ...definedFields({ declared }) }, words)
   } catch (error) {
     throw error instanceof KeyCommandError ? new UsageError(error.message, { cause: error }) : error
   } finally {

@@ -119,6 +119,10 @@ export const readSlack = (at: AgentsPlace): SlackSettings =>
 export const readChannels = (at: AgentsPlace): ChannelSettings =>
   readFile(at, (value) => channelSettings(parseFile(value)))
 
+/** The names of the agents that it declares, and `default`. Throws `SettingsError`, which names the path. */
+export const readAgentNames = (at: AgentsPlace): ReadonlySet<string> =>
+  readFile(at, (value) => new Set(['default', ...Object.keys(parseFile(value).agents)]))
+
 /** What `read` makes of the file, or of one without agents if there is none. */
 function readFile<Result>(at: AgentsPlace, read: (value: unknown) => Result): Result {
   const text = readIfThere(at)

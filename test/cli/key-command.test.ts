@@ -5,7 +5,7 @@ import { hashKeySecret, isKeySecret } from '../../functions/access/key-secret.ts
 import type { KeyStore } from '../../functions/ports/key-store.ts'
 import { createManualClock } from '../contracts/stores.ts'
 
-function harness() {
+function harness(declared?: () => ReadonlySet<string>) {
   const stored = new Map<string, ApiKey>()
   const keys: KeyStore = {
     create: async (hash, key) => void stored.set(hash, key),
@@ -21,7 +21,7 @@ function harness() {
   }
   const run = (line: string): Promise<string> =>
     runKeyCommand(
-      { keys, clock: createManualClock() },
+      { keys, clock: createManualClock(), ...(declared && { declared }) },
       line.split(' ').filter((word) => word !== ''),
     )
   return { stored, run }
@@ -50,7 +50,22 @@ describe('tooltrail keys', () => {
     expect(await run('list')).toContain('agents helper, researcher')
     await run('create --tenant a --scope write')
     expect([...stored.values()][1]).not.toHaveProperty('agents')
-    await expect(run(`create --tenant a --scope write --agent ${'x'.repeat(129)}`)).rejects.toThrow('--agent')
+    for (const wrong of ['x'.repeat(65), 'a.b'])
+      await expect(run(`create --tenant a --scope write --agent ${wrong}`)).rejects.toThrow('--agent')
+  })
+
+  test('an agent that is not declared is named, and nothing reads the declarations without --agent', async () => {
+    const { run } = harness(() => new Set(['default', 'helper']))
+    const printed = await run('create --tenant a --scope write --agent helper --agent nope')
+    expect(printed).toContain('No such agent yet: nope.')
+    expect(printed).toContain('there are now: default, helper.')
+    expect(await run('create --tenant a --scope write --agent helper')).not.toContain('No such agent')
+    const broken = harness(() => {
+      throw new Error('agents.json is no JSON')
+    })
+    await broken.run('create --tenant a --scope write')
+    await expect(broken.run('create --tenant a --scope write --agent helper')).rejects.toThrow('no JSON')
+    expect(broken.stored.size).toBe(1)
   })
 
   test('the first key says what becomes of what was made without keys, and the others nothing', async () => {

@@ -167,6 +167,17 @@ describe('ignored, with 200 and nothing stored, is', () => {
 })
 
 test.each([
+  ['text', 'text', { text: 'x'.repeat(80_001) }],
+  ['files', 'files', { text: 'look', files: Array.from({ length: 51 }, () => ({ name: 'a.txt' })) }],
+])('a message with too much %s is ignored, and the operator told', async (_what, field, more) => {
+  harness = await openSlackHarness()
+  const response = await harness.deliver(directMessage({ ts: '1700000001.000100', ...more }))
+  expect([response.status, await harness.sessions()]).toEqual([200, []])
+  const fields = { type: 'too_large', team: 'T1', fields: [field] }
+  expect(harness.http.lines).toContainEqual({ level: 'warn', message: expect.stringContaining('too large'), fields })
+})
+
+test.each([
   ['a body that is no JSON', '{'],
   ['a list', '[]'],
   ['nested brackets', '['.repeat(70)],

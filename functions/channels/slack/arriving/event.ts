@@ -23,6 +23,8 @@ export interface SlackMessage extends Thread {
 
 export type SlackEvent =
   | SlackMessage
+  /** A message with more text, or more files, than Slack itself lets anybody send. */
+  | { readonly type: 'too_large'; readonly team: string; readonly fields: readonly string[] }
   /** Somebody pressed Slack's own Stop. */
   | (Thread & { readonly type: 'stopped'; readonly user: string })
   | { readonly type: 'home_opened'; readonly team: string; readonly channel: string }
@@ -100,9 +102,13 @@ export function readEvent(payload: unknown): SlackEvent | undefined {
   }
 }
 
-function readMessage(of: string, event: object): SlackMessage | undefined {
-  const { data } = message.safeParse(event)
-  if (data === undefined) return undefined
+function readMessage(of: string, event: object): SlackEvent | undefined {
+  const { data, error } = message.safeParse(event)
+  if (data === undefined) {
+    const isOnlyTooLarge = error.issues.every(({ code }) => code === 'too_big')
+    const fields = error.issues.map(({ path }) => path.join('.'))
+    return isOnlyTooLarge ? { type: 'too_large', team: of, fields } : undefined
+  }
   return {
     type: 'message',
     team: of,

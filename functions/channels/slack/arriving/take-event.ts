@@ -52,6 +52,8 @@ async function take(dependencies: TakeEventDependencies, event: SlackEvent): Pro
   switch (event.type) {
     case 'message':
       return takeMessage(dependencies, workspace, event)
+    case 'too_large':
+      return dependencies.logger.warn('a message from Slack was too large, and ignored', { ...event })
     case 'stopped':
       return stop(dependencies, workspace, event)
     case 'home_opened':
