@@ -14,15 +14,19 @@ const ELSEWHERE: { readonly [profile: string]: RegExp } = {
 }
 
 /**
- * Throws `EnvironmentError` for a model of Bedrock whose inference profile belongs to other regions than the one that it would be
- * called from: every run would fail, and nothing before the first one would say so.
+ * Throws `EnvironmentError` for a model of Bedrock that belongs to other regions than the one that it would be called from, by its
+ * inference profile or by its ARN: every run would fail, and nothing before the first one would say so.
  */
 export function checkBedrockRegion(model: string, region: string): void {
+  const own = /^arn:[^:]*:bedrock:([^:]*):/.exec(model)?.[1] ?? region
+  if (own !== region)
+    throw new EnvironmentError(`model: bedrock/${model} is in ${own}, and cannot be called from ${region}`)
   const profile = /^([a-z-]+)\./.exec(model)?.[1] ?? ''
   if (ELSEWHERE[profile]?.test(region) !== true) return
   const name = model.slice(profile.length + 1)
+  const other = region.startsWith('us-gov-') ? 'us-gov' : 'global'
   throw new EnvironmentError(
     `model: bedrock/${model} is an inference profile that cannot be called from ${region}. ` +
-      `Choose one that can, such as bedrock/global.${name}, or another region`,
+      `Choose one that can, such as bedrock/${other}.${name}, or another region`,
   )
 }

@@ -8,6 +8,11 @@ interface Right {
   readonly actions: readonly string[]
   readonly resources: readonly string[]
   /**
+   * Under which it holds.
+   * @default - always
+   */
+  readonly conditions?: Readonly<Record<string, object>>
+  /**
    * Why resources contain a `*`.
    * @default - none does
    */
@@ -15,9 +20,9 @@ interface Right {
 }
 
 /** Grants exactly these actions on exactly these resources. */
-export function allow({ grantPrincipal }: IGrantable, { actions, resources, because }: Right): void {
+export function allow({ grantPrincipal }: IGrantable, { actions, resources, conditions = {}, because }: Right): void {
   grantPrincipal.addToPrincipalPolicy(
-    new PolicyStatement({ effect: Effect.ALLOW, actions: [...actions], resources: [...resources] }),
+    new PolicyStatement({ effect: Effect.ALLOW, actions: [...actions], resources: [...resources], conditions }),
   )
   if (because === undefined || !(grantPrincipal instanceof Construct)) return
   for (const resource of resources)

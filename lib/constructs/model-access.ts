@@ -21,6 +21,9 @@ export interface ModelAccessProps {
 
 /** Profiles of several regions begin with the name of their area, before the model's own name. */
 const PROFILE = /^(us|us-gov|eu|apac|jp|au|ca|sa|global)\./
+/** A profile of your own, which says nowhere which model it stands for. */
+const OWN_PROFILE = /:(application-)?inference-profile\//
+const CALLS = ['bedrock:InvokeModel', 'bedrock:InvokeModelWithResponseStream']
 
 /** Who may call which model: keys of providers in a secret, models of Bedrock by the function's role. */
 export class ModelAccess extends Construct {
@@ -56,14 +59,23 @@ export class ModelAccess extends Construct {
     const resources = this.#models.flatMap((model) => this.#arns(model))
     if (resources.length === 0) return
     allow(grantee, {
-      actions: ['bedrock:InvokeModel', 'bedrock:InvokeModelWithResponseStream'],
+      actions: CALLS,
       resources,
       because: 'An inference profile sends requests to its model in any of its regions, and AWS may add regions.',
+    })
+    const own = this.#models.filter((model) => OWN_PROFILE.test(model))
+    if (own.length === 0) return
+    allow(grantee, {
+      actions: CALLS,
+      resources: [`arn:${Stack.of(this).partition}:bedrock:*::foundation-model/*`],
+      conditions: { StringEquals: { 'bedrock:InferenceProfileArn': own } },
+      because: 'Only the profile knows its model, and the right holds through the profile alone.',
     })
   }
 
   /** A profile needs the right to itself, and to its model in any region to which it may send the request. */
   #arns(model: string): string[] {
+    if (model.startsWith('arn:')) return [model]
     const { partition, region } = Stack.of(this)
     if (!PROFILE.test(model)) return [`arn:${partition}:bedrock:${region}::foundation-model/${model}`]
     return [

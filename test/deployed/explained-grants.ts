@@ -10,6 +10,15 @@ const FORGOTTEN =
   'records of a deleted session are taken out of batches that were given up, of which there are none when sessions are deleted here'
 const FAILURES = 'Lambda writes what was given up with its role'
 
+/** What a role may do although its function does not do it here, where its environment has it. */
+export const EXPLAINED_WHERE_GRANTED: readonly (readonly [grant: RegExp, why: string])[] = [
+  [
+    /^aoss:CreateCollectionItems on collection\//,
+    'the first index is given its aliases by POST /_aliases, which the published list calls an update: AWS may ask for either',
+  ],
+  [/^bedrock:InvokeModel/, 'a model on this machine takes the place of that of Bedrock'],
+]
+
 /** What each role may do although its function does not do it in every run of this suite, with the reason. */
 export const EXPLAINED: { readonly [name in FunctionName]: Readonly<Record<string, string>> } = {
   Api: {
@@ -28,8 +37,6 @@ export const EXPLAINED: { readonly [name in FunctionName]: Readonly<Record<strin
     'sqs:ReceiveMessage on TooltrailRunsQueue': QUEUE,
   },
   Indexer: {
-    'aoss:CreateCollectionItems on collection/tooltrail-dev':
-      'the first index is given its aliases by POST /_aliases, which the published list calls an update: AWS may ask for either',
     'dynamodb:DescribeStream on LogTable/stream/1': STREAM,
     'dynamodb:GetRecords on LogTable/stream/1': STREAM,
     'dynamodb:GetShardIterator on LogTable/stream/1': STREAM,

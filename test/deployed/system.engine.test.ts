@@ -19,71 +19,75 @@ const START_MS = 900_000
 const TEST_MS = 600_000
 
 withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
-  describe('the system that is synthesised for dev, in its functions and on the engines', { timeout: TEST_MS }, () => {
-    let assembly: Assembly
-    let system: System
-    let killed: KilledRun
+  describe(
+    `the system that is synthesised for ${ENVIRONMENT}, in its functions and on the engines`,
+    { timeout: TEST_MS },
+    () => {
+      let assembly: Assembly
+      let system: System
+      let killed: KilledRun
 
-    beforeAll(async () => {
-      assembly = await synthesise(ENVIRONMENT)
-      system = await startSystem(assembly, engines)
-      // A lease lasts for a minute, in which the other rules are looked at.
-      killed = await killWorkerInTool(system)
-      await deleteAndWriteLate(system)
-    }, START_MS)
-    afterAll(async () => {
-      await system?.remove()
-      await assembly?.remove()
-    }, START_MS)
+      beforeAll(async () => {
+        assembly = await synthesise(ENVIRONMENT)
+        system = await startSystem(assembly, engines)
+        // A lease lasts for a minute, in which the other rules are looked at.
+        killed = await killWorkerInTool(system)
+        await deleteAndWriteLate(system)
+      }, START_MS)
+      afterAll(async () => {
+        await system?.remove()
+        await assembly?.remove()
+      }, START_MS)
 
-    describe('the tour of the README', () => {
-      declareTour(() => system)
-    })
-    describe('who gets in, how much, and what comes out', () => {
-      declareAccess(() => system)
-    })
-    describe('what cannot be done is put aside', () => {
-      declarePutAside(() => system)
-    })
-    describe('sessions that end', () => {
-      declareHistory(() => system)
-    })
-    describe('runs in the queue', () => {
-      declareRuns(
-        () => system,
-        () => killed,
-      )
-    })
+      describe('the tour of the README', () => {
+        declareTour(() => system)
+      })
+      describe('who gets in, how much, and what comes out', () => {
+        declareAccess(() => system)
+      })
+      describe('what cannot be done is put aside', () => {
+        declarePutAside(() => system)
+      })
+      describe('sessions that end', () => {
+        declareHistory(() => system)
+      })
+      describe('runs in the queue', () => {
+        declareRuns(
+          () => system,
+          () => killed,
+        )
+      })
 
-    describe('Slack, webhooks and callbacks', () => {
-      declareChannels(() => system)
-    })
+      describe('Slack, webhooks and callbacks', () => {
+        declareChannels(() => system)
+      })
 
-    describe('clients of other formats', () => {
-      declareFacades(() => ({
-        client: system.client,
-        key: system.client.headers['authorization']?.replace('Bearer ', '') ?? '',
-        renew: async () =>
-          void (await Promise.all([system.functions.Api.recycle(), system.functions.Worker.recycle()])),
-      }))
-    })
+      describe('clients of other formats', () => {
+        declareFacades(() => ({
+          client: system.client,
+          key: system.client.headers['authorization']?.replace('Bearer ', '') ?? '',
+          renew: async () =>
+            void (await Promise.all([system.functions.Api.recycle(), system.functions.Worker.recycle()])),
+        }))
+      })
 
-    describe('what is told of it', () => {
-      declareTelling(() => system)
-    })
+      describe('what is told of it', () => {
+        declareTelling(() => system)
+      })
 
-    test('no function leaves work behind when it responds, and none fails but the one that was killed', () => {
-      for (const [name, pool] of Object.entries(system.functions)) {
-        // A look at the lease, twice a second, may be under way: a read that nobody waits for.
-        const left = pool.leftBehind.filter(({ action }) => action !== 'dynamodb:BatchGetItem')
-        expect([name, left]).toStrictEqual([name, []])
-        const killedOne = { errorType: 'Runtime.ExitError', message: expect.stringContaining('SIGKILL') }
-        expect([name, pool.failures]).toMatchObject([name, name === 'Worker' ? [killedOne] : []])
-      }
-    })
+      test('no function leaves work behind when it responds, and none fails but the one that was killed', () => {
+        for (const [name, pool] of Object.entries(system.functions)) {
+          // A look at the lease, twice a second, may be under way: a read that nobody waits for.
+          const left = pool.leftBehind.filter(({ action }) => action !== 'dynamodb:BatchGetItem')
+          expect([name, left]).toStrictEqual([name, []])
+          const killedOne = { errorType: 'Runtime.ExitError', message: expect.stringContaining('SIGKILL') }
+          expect([name, pool.failures]).toMatchObject([name, name === 'Worker' ? [killedOne] : []])
+        }
+      })
 
-    describe('the permissions of the functions', () => {
-      declarePermissions(() => system)
-    })
-  })
+      describe('the permissions of the functions', () => {
+        declarePermissions(() => system)
+      })
+    },
+  )
 })

@@ -24,16 +24,25 @@ describe('a model of Bedrock', () => {
     ['eu', 'us-east-1'],
     ['apac', 'eu-west-1'],
     ['jp', 'ap-south-1'],
-    ['us', 'us-gov-west-1'],
+    ['us', 'us-gov-west-1', 'us-gov'],
+    ['global', 'us-gov-west-1', 'us-gov'],
     ['us-gov', 'us-east-1'],
-  ])('of the profile %s is refused in %s, with one that could be called', (profile, region) =>
+  ])('of the profile %s is refused in %s, with one that could be called', (profile, region, other = 'global') =>
     expect(() => checkBedrockRegion(`${profile}.${NAME}`, region)).toThrow(
       new EnvironmentError(
         `model: bedrock/${profile}.${NAME} is an inference profile that cannot be called from ${region}. ` +
-          `Choose one that can, such as bedrock/global.${NAME}, or another region`,
+          `Choose one that can, such as bedrock/${other}.${NAME}, or another region`,
       ),
     ),
   )
+
+  test('that is named by its ARN is refused in another region than its own', () => {
+    const arn = 'arn:aws:bedrock:eu-central-1:111122223333:application-inference-profile/a1b2c3'
+    expect(() => checkBedrockRegion(arn, 'eu-central-1')).not.toThrow()
+    expect(() => checkBedrockRegion(arn, 'us-east-1')).toThrow(
+      new EnvironmentError(`model: bedrock/${arn} is in eu-central-1, and cannot be called from us-east-1`),
+    )
+  })
 
   test.each([NAME, 'amazon.nova-pro-v1:0', 'meta.llama4'])('%s that is no profile is left to AWS', (model) =>
     expect(() => checkBedrockRegion(model, 'eu-central-1')).not.toThrow(),

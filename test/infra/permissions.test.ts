@@ -143,6 +143,23 @@ describe('the rights of the functions', () => {
     )
   })
 
+  test('of a model that is named by its ARN are to that ARN, and through a profile of your own to its model', () => {
+    const arn = 'arn:aws:bedrock:eu-central-1:111122223333:application-inference-profile/a1b2c3'
+    const custom = 'arn:aws:bedrock:eu-central-1:111122223333:provisioned-model/d4e5f6'
+    const statementsOf = (model: string): object[] => {
+      const made = synthesise(environmentOf({ model: `bedrock/${model}`, search: { kind: 'serverless' } }))
+      const [, policy] = ofType(made, 'AWS::IAM::Policy').find(([id]) => id.includes('WorkerRole')) ?? []
+      const document = policy?.Properties['PolicyDocument'] as { Statement: Statement[] } | undefined
+      return (document?.Statement ?? []).filter(({ Action }) => listOf(Action).includes('bedrock:InvokeModel'))
+    }
+    expect(statementsOf(custom)).toEqual([expect.objectContaining({ Resource: custom })])
+    const throughProfile = { StringEquals: { 'bedrock:InferenceProfileArn': [arn] } }
+    expect(statementsOf(arn)).toEqual([
+      expect.objectContaining({ Resource: arn }),
+      expect.objectContaining({ Condition: throughProfile }),
+    ])
+  })
+
   test('let only the indexer write the index, and only the worker receive hints', () => {
     const rights = Object.fromEntries(rightsOf(prod))
     const holders = (action: string): string[] =>

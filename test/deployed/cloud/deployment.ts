@@ -140,7 +140,7 @@ async function build({ stacks, asset }: Assembly, options: Options, undo: Undo):
   const surroundings = {
     client: engines.lambda,
     engines: { ...engines, secretsmanager: secrets.endpoint },
-    collection: all('AWS::OpenSearchServerless::Collection')[0]?.ref ?? '',
+    search: all('AWS::OpenSearchServerless::Collection')[0]?.ref ?? all('AWS::OpenSearchService::Domain')[0]?.arn ?? '',
   }
   const byArn = new Map<string, FunctionPool>()
   const byName = new Map<string, FunctionPool>()

@@ -39,7 +39,7 @@ withEngines(['lambda'], ({ lambda: client }) => {
   const pools = (handler: string, environment = {}): FunctionPool => {
     const engines = { dynamodb: NOWHERE, s3: NOWHERE, sqs: NOWHERE, secretsmanager: NOWHERE, opensearch: NOWHERE }
     const settings = { name: 'f', arn: 'arn:f', folder, handler, environment, timeoutMs: 6_000, memoryMb: 192 }
-    return (pool = createFunctionPool(settings, { client, engines, collection: 'c' }))
+    return (pool = createFunctionPool(settings, { client, engines, search: 'c' }))
   }
   const responseOf = async (event: object): Promise<{ ticks: number; pid: number; variable?: string }> => {
     const outcome = await pool.invoke(event)

@@ -43,15 +43,12 @@ export interface Surroundings {
   /** Lambda's runtime client: a `file:` URL. */
   readonly client: string
   readonly engines: { readonly [service in Service]: string }
-  /** The name of the search collection. */
-  readonly collection: string
+  /** The name of the search collection, or the ARN of the domain. */
+  readonly search: string
 }
 
 /** Runs a function as Lambda would. */
-export function createFunctionPool(
-  settings: LambdaFunction,
-  { client, engines, collection }: Surroundings,
-): FunctionPool {
+export function createFunctionPool(settings: LambdaFunction, { client, engines, search }: Surroundings): FunctionPool {
   const members: Member[] = []
   const log: string[] = []
   const calls: RecordedCall[] = []
@@ -66,7 +63,7 @@ export function createFunctionPool(
       engines,
       (call) => void calls.push(call),
       (service, request) => trouble(service, request),
-      collection,
+      search,
     )
     const process = await startLambdaProcess(settings, {
       client,

@@ -12,9 +12,13 @@ export interface RecordedCall {
   readonly resource: string
 }
 
-/** The permissions that AWS would ask for before it does this request. Throws for a request that it cannot tell. */
-export function permissionsOf(service: Service, request: ProxiedRequest, collection: string): readonly RecordedCall[] {
-  return service === 'opensearch' ? searchPermissions(request, collection) : PERMISSIONS[service](request)
+/**
+ * The permissions that AWS would ask for before it does this request. `search`: the name of the collection, or the ARN of the
+ * domain. Throws for a request that it cannot tell.
+ */
+export function permissionsOf(service: Service, request: ProxiedRequest, search: string): readonly RecordedCall[] {
+  if (service !== 'opensearch') return PERMISSIONS[service](request)
+  return search.startsWith('arn:') ? domainPermissions(request, search) : searchPermissions(request, search)
 }
 
 const PERMISSIONS: {
@@ -126,6 +130,12 @@ const SEARCH_ACTIONS: readonly (readonly [RegExp, string])[] = [
   [/^PUT \/[^/_][^/]*\/_(mapping|settings)$/, 'UpdateIndex'],
   [/^DELETE \/[^/_][^/]*$/, 'DeleteIndex'],
 ]
+
+/** A domain is asked by the method and the path of each request. */
+function domainPermissions({ method, path }: ProxiedRequest, arn: string): readonly RecordedCall[] {
+  const action = `es:ESHttp${method.slice(0, 1)}${method.slice(1).toLowerCase()}`
+  return [{ action, resource: arn + new URL(path, 'http://search').pathname }]
+}
 
 function searchPermissions({ method, path, body }: ProxiedRequest, collection: string): readonly RecordedCall[] {
   const { pathname } = new URL(path, 'http://search')

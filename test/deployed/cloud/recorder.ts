@@ -19,13 +19,13 @@ export async function startRecording(
   engines: { readonly [service in Service]: string },
   record: (call: RecordedCall) => void,
   trouble: Trouble,
-  collection: string,
+  search: string,
 ): Promise<RecordedEngines> {
   const proxies = await Promise.all(
     SERVICES.map(async (service) => {
       const proxy = await startFaultProxy(engines[service])
       proxy.decide((request) => {
-        for (const call of callsOf(service, request, collection)) record(call)
+        for (const call of callsOf(service, request, search)) record(call)
         const does = trouble(service, request)
         return does && { at: 'before', does }
       })
@@ -36,16 +36,16 @@ export async function startRecording(
   return {
     endpoints: endpoints as { readonly [service in Service]: string },
     underWay: () =>
-      proxies.flatMap(([service, proxy]) => proxy.underWay().flatMap((one) => callsOf(service, one, collection))),
+      proxies.flatMap(([service, proxy]) => proxy.underWay().flatMap((one) => callsOf(service, one, search))),
     async stop() {
       await Promise.all(proxies.map(([, proxy]) => proxy.stop()))
     },
   }
 }
 
-function callsOf(service: Service, request: ProxiedRequest, collection: string): readonly RecordedCall[] {
+function callsOf(service: Service, request: ProxiedRequest, search: string): readonly RecordedCall[] {
   try {
-    return permissionsOf(service, request, collection)
+    return permissionsOf(service, request, search)
   } catch (error) {
     // No policy allows it, so that the comparison with the policies names it.
     return [{ action: `${service}: ${String(error)}`, resource: `${request.method} ${request.path}` }]
