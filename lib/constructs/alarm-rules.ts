@@ -106,7 +106,8 @@ function indexRules({ functions: { indexer }, environmentName, stream }: Tooltra
       times: 1,
       description:
         'Changes of the table were given up after six hours or a hundred attempts: search finds their messages late or ' +
-        'not at all. Look for errors in the log of the indexer, fix them, then: npm run redrive.',
+        'not at all. Look for errors in the log of the indexer, fix them, then: npm run redrive. What the bucket for failures ' +
+        'did not take either is in the log alone: npm run rebuild.',
     },
     {
       name: 'iterator-age',

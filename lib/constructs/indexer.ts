@@ -1,5 +1,5 @@
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib'
-import { Metric } from 'aws-cdk-lib/aws-cloudwatch'
+import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { MetricOptions } from 'aws-cdk-lib/aws-cloudwatch'
 import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
@@ -78,13 +78,21 @@ export class IndexerStream extends Construct {
     this.#mapping.node.addDependency(indexer.role)
   }
 
-  /** Records that were given up and are in the bucket for failures. */
-  metricGivenUp(options: MetricOptions): Metric {
-    return new Metric({
-      ...options,
-      namespace: 'AWS/Lambda',
-      metricName: 'OnFailureDestinationDeliveredEventCount',
-      dimensionsMap: { EventSourceMappingUUID: this.#mapping.eventSourceMappingId },
+  /** Records that were given up: those in the bucket for failures, and those that the bucket did not take. */
+  metricGivenUp({ period, ...options }: MetricOptions & { readonly period: Duration }): MathExpression {
+    const of = (metricName: string): Metric =>
+      new Metric({
+        ...options,
+        period,
+        namespace: 'AWS/Lambda',
+        metricName,
+        dimensionsMap: { EventSourceMappingUUID: this.#mapping.eventSourceMappingId },
+      })
+    return new MathExpression({
+      period,
+      label: 'Records that were given up',
+      expression: 'SUM(FILL(METRICS(), 0))',
+      usingMetrics: { kept: of('OnFailureDestinationDeliveredEventCount'), dropped: of('DroppedEventCount') },
     })
   }
 

@@ -182,7 +182,12 @@ describe('the alarms', () => {
     })
   })
 
-  test('tell of records that were given up, which Lambda counts only where it is asked to', () => {
+  test('tell of records that were given up, kept or dropped, which Lambda counts only where it is asked to', () => {
+    const parts = alarmOf(dev, 'given-up')['Metrics'] as { MetricStat?: { Metric: { MetricName: string } } }[]
+    expect(parts.flatMap(({ MetricStat }) => MetricStat?.Metric.MetricName ?? []).toSorted()).toEqual([
+      'DroppedEventCount',
+      'OnFailureDestinationDeliveredEventCount',
+    ])
     const [, mapping] =
       ofType(dev, 'AWS::Lambda::EventSourceMapping').find(([, { Properties }]) => 'DestinationConfig' in Properties) ??
       []
