@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { requireBearable } from '../middleware/request-body.ts'
 import { RequestError } from '../middleware/request-error.ts'
+import type { Spooled } from './spool-room.ts'
 
 /** Bytes. A message that is longer belongs into an output. */
 const MOST_LINE = 32 * 1024 * 1024
@@ -21,8 +22,8 @@ export interface SpooledLines {
   remove(): Promise<void>
 }
 
-/** Keeps a body in memory, a large one in a temporary file. */
-export async function spoolLines(body: ReadableStream<Uint8Array>): Promise<SpooledLines> {
+/** Keeps a body in memory, a large one in a temporary file, for which `room` has to have room. */
+export async function spoolLines(body: ReadableStream<Uint8Array>, room: Spooled): Promise<SpooledLines> {
   const hash = createHash('sha256')
   const chunks = bounded(body)
   const held: Buffer[] = []
@@ -31,7 +32,7 @@ export async function spoolLines(body: ReadableStream<Uint8Array>): Promise<Spoo
     hash.update(next.value)
     held.push(next.value)
     bytes += next.value.length
-    if (bytes > IN_MEMORY) return spoolToFile(held, chunks, hash)
+    if (bytes > IN_MEMORY) return spoolToFile(held, chunks, hash, room)
   }
   return { sha256: hash.digest('hex'), values: () => valuesOf(held), remove: () => Promise.resolve() }
 }
@@ -46,17 +47,29 @@ async function* bounded(body: ReadableStream<Uint8Array>): AsyncGenerator<Buffer
 }
 
 /** `held`: what was read already, and is in the hash. */
-async function spoolToFile(held: readonly Buffer[], rest: AsyncIterable<Buffer>, hash: Hash): Promise<SpooledLines> {
+async function spoolToFile(
+  held: readonly Buffer[],
+  rest: AsyncIterable<Buffer>,
+  hash: Hash,
+  room: Spooled,
+): Promise<SpooledLines> {
   const folder = await mkdtemp(join(tmpdir(), 'tooltrail-import-'))
-  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true })
+  const remove = async (): Promise<void> => {
+    await rm(folder, { recursive: true, force: true })
+    room.clear()
+  }
   try {
     const path = join(folder, 'lines')
     const file = await open(path, 'wx', 0o600)
     try {
-      for (const chunk of held) await file.write(chunk)
+      const keep = async (chunk: Buffer): Promise<void> => {
+        room.grow(chunk.length)
+        await file.write(chunk)
+      }
+      for (const chunk of held) await keep(chunk)
       for await (const chunk of rest) {
         hash.update(chunk)
-        await file.write(chunk)
+        await keep(chunk)
       }
     } finally {
       await file.close()

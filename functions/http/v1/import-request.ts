@@ -15,11 +15,16 @@ import { isStreamed } from '../middleware/request-body.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import { invalidRequest } from '../middleware/validation.ts'
 import { spoolLines } from './import-lines.ts'
+import type { SpoolRoom } from './spool-room.ts'
 import type { ImportSchema, importQuery, newImport } from './schemas/transfer.ts'
 
 type Query = z.output<typeof importQuery>
 type Body = z.output<typeof newImport>
 type Result = z.input<typeof ImportSchema>
+
+export interface ImportDependencies extends Pick<RouteDependencies, 'service'> {
+  readonly spool: SpoolRoom
+}
 
 /** Messages, after which other requests have their turn. */
 const AT_A_TIME = 500
@@ -34,7 +39,7 @@ const IMPORTS: { readonly [format in Body['format']]: () => MessageImport } = {
  * is refused whole.
  */
 export async function importInto(
-  dependencies: RouteDependencies,
+  dependencies: ImportDependencies,
   session: Session,
   c: Context<AppEnv>,
   query: Query,
@@ -56,7 +61,7 @@ export async function importInto(
 }
 
 async function importLines(
-  { service }: RouteDependencies,
+  { service, spool }: ImportDependencies,
   session: Session,
   c: Context<AppEnv>,
   query: Query,
@@ -64,7 +69,7 @@ async function importLines(
   const create = IMPORTS[query.format ?? 'native']
   const { body } = c.req.raw
   if (body === null) throw new RequestError(400, 'malformed_body', 'this request needs a body')
-  const spooled = await spoolLines(body)
+  const spooled = await spoolLines(body, spool.enter(session.tenant))
   try {
     for await (const message of closed(create(), spooled.values())) void message
     const options = await optionsOf(

@@ -6,10 +6,11 @@ import type { AppEnv, RouteDependencies } from '../dependencies.ts'
 import { exported } from './export-lines.ts'
 import { fork } from './fork-request.ts'
 import { importInto } from './import-request.ts'
+import type { ImportDependencies } from './import-request.ts'
 import type { exportQuery, importQuery, ImportSchema, newFork, newImport } from './schemas/transfer.ts'
 
 /** What the routes do with logs that come and go: one module, loaded with the first request. */
-export const transferWork = (dependencies: RouteDependencies) => ({
+export const transferWork = (dependencies: RouteDependencies & ImportDependencies) => ({
   exported: (session: Session, query: z.output<typeof exportQuery>) => exported(dependencies, session, query),
   importInto: (
     session: Session,

@@ -8,6 +8,7 @@ import { sessionParams } from './schemas/fields.ts'
 import { runHeaders } from './schemas/input.ts'
 import { SessionSchema } from './schemas/session.ts'
 import { exportQuery, importQuery, ImportSchema, newFork, newImport } from './schemas/transfer.ts'
+import { createSpoolRoom } from './spool-room.ts'
 
 const tags = ['Sessions']
 const lines = z.string().openapi({ description: 'A JSON object a line.' })
@@ -70,7 +71,8 @@ const forkSession = createRoute({
 /** Logs that come and go: export, import, fork. */
 export function transferRoutes(app: App, dependencies: RouteDependencies): void {
   const { calls, reader } = dependencies
-  const work = async () => (await import('./transfer-work.ts')).transferWork(dependencies)
+  const spool = createSpoolRoom()
+  const work = async () => (await import('./transfer-work.ts')).transferWork({ ...dependencies, spool })
 
   app.openapi(exportSession, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
