@@ -133,6 +133,11 @@ export const DYNAMODB_MUTANTS = [
   ]),
   ...inFile(`${LOG}/run-inbox.ts`, [
     ['an input asks for no order', '[live, tailBelow(run.id), blocked', '[live, blocked'],
+    [
+      'an input into a busy session asks no more whether it is',
+      'isBusy(header) ? stillBusy : ',
+      'isBusy(header) ? live : ',
+    ],
     ['an input wakes nobody', 'together(woken(now), superseded, ', 'together(superseded, '],
     ['a start at once asks for no queue', "absent('active_run'), is('queued', 0)],\n", "absent('active_run')],\n"],
     [

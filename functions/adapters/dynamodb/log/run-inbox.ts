@@ -165,8 +165,8 @@ async function putInQueue(
       update: headerKey(key),
       when: all(
         ...[live, tailBelow(run.id), blocked ? isBlockedBy(header) : isNotBlocked, ...idleWhereAsked(header, run)],
-        // No import has come meanwhile, whose runs `tail` does not name.
-        ...(isIdle(header) ? [is('gen', header.generation)] : []),
+        // No import has come meanwhile, whose runs `tail` does not name: none comes to a session that is busy.
+        isBusy(header) ? stillBusy : is('gen', header.generation),
       ),
       change: together(woken(now), superseded, { set: { tail: run.id, ...superseded.set }, add: { queued: 1 } }),
     },
@@ -177,8 +177,17 @@ async function putInQueue(
   return refusal === undefined ? { runId: run.id, repeated: false } : undefined
 }
 
+const isBusy = (header: SessionHeader): boolean => header.activeRun !== undefined || header.queued > 0
+
+const someWait =
+  (count: 'waiting' | 'queued'): Condition =>
+  (scope) =>
+    `NOT (${is(count, 0)(scope)})`
+
+const stillBusy: Condition = any(present('active_run'), someWait('queued'))
+
 const isBlockedBy = ({ activeRun = '' }: SessionHeader): Condition =>
-  all(is('active_run', activeRun), is('paused', true), notCancelled, (scope) => `NOT (${is('waiting', 0)(scope)})`)
+  all(is('active_run', activeRun), is('paused', true), notCancelled, someWait('waiting'))
 
 /** What `requireAcceptable` has read must still hold when it is written. */
 function idleWhereAsked(header: SessionHeader, run: Run): Condition[] {
@@ -220,7 +229,7 @@ async function requireAcceptable(
   header: SessionHeader,
   { trigger, onBusy }: NewRun,
 ): Promise<void> {
-  const busy = header.activeRun !== undefined || header.queued > 0
+  const busy = isBusy(header)
   if (trigger === 'continue') {
     const latest = busy || header.tail === undefined ? undefined : await readResolvedRun(rows, key, header.tail)
     if (latest === undefined || runStatusOf(latest) !== 'failed')
