@@ -18,11 +18,22 @@ export interface ImportProgress {
   readonly first: string
   readonly last: string
   readonly run: string
+  /** Where they stand, the newest last, if something else has come between them: the ids of the first and the last of each stretch. */
+  readonly stretches?: readonly Stretch[]
 }
+
+/** Messages of one import with nothing else between them. */
+export interface Stretch {
+  readonly first: string
+  readonly last: string
+}
+
+/** Beyond that the oldest become one, with what is between them. */
+const MOST_STRETCHES = 16
 
 /** One part of an import. */
 export interface ImportStep {
-  /** About 80 with their runs, unless one round is longer, and in about 1 MB; ids ascending and greater than the log's last and their runs'; no call is open. */
+  /** At most 95 with their runs, and in about 1 MB unless one round is longer; ids ascending and greater than the log's last and their runs'; no call is open. */
   readonly messages: readonly Message[]
   /** The runs that they belong to, as they are with these messages. Ids greater than the session's runs have. */
   readonly runs: readonly { readonly run: Run; readonly isNew: boolean }[]
@@ -30,19 +41,40 @@ export interface ImportStep {
   readonly name?: ImportName
   /** What the name had come to before; left out: nothing. */
   readonly before?: ImportProgress
+  /** How many of the messages the source has; left out: all. */
+  readonly taken?: number
+  /** Something else stands between what the name had come to and this step. */
+  readonly isApart?: boolean
 }
 
 /** What a name has come to with this step. */
-export function progressAfter({ messages, before }: ImportStep): ImportProgress {
+export function progressAfter({
+  messages,
+  before,
+  taken = messages.length,
+  isApart = false,
+}: ImportStep): ImportProgress {
   const [first, last] = [messages[0], messages.at(-1)]
   if (first === undefined || last === undefined) throw new Error('a step of an import has no message')
+  const stretches = stretchesOf(before)
+  const begun = isApart ? undefined : stretches.pop()
+  const [oldest, next, ...newer] = [...stretches, { first: begun?.first ?? first.id, last: last.id }]
+  const after =
+    newer.length >= MOST_STRETCHES - 1 && oldest !== undefined && next !== undefined
+      ? [{ first: oldest.first, last: next.last }, ...newer]
+      : [oldest, next, ...newer].filter((one) => one !== undefined)
   return {
-    messages: (before?.messages ?? 0) + messages.length,
+    messages: (before?.messages ?? 0) + taken,
     first: before?.first ?? first.id,
     last: last.id,
     run: last.runId,
+    ...(after.length > 1 ? { stretches: after } : {}),
   }
 }
+
+/** Where the messages of an import stand, the newest last. */
+export const stretchesOf = (progress: ImportProgress | undefined): Stretch[] =>
+  progress === undefined ? [] : [...(progress.stretches ?? [{ first: progress.first, last: progress.last }])]
 
 /** What is known of the messages of one import. */
 export interface AppendOptions {

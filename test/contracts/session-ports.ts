@@ -1,5 +1,6 @@
 import { keyStoreContract } from './key-store.ts'
 import { logImportContract } from './log-import.ts'
+import { longImportsContract } from './long-imports.ts'
 import { logReaderContract } from './log-reader.ts'
 import { messageFeedbackContract } from './message-feedback.ts'
 import { outboxContract } from './outbox.ts'
@@ -41,6 +42,7 @@ export function sessionPortsContract(engine: Engine): void {
   runNoticesContract(engine)
   runLogLateWritesContract(engine)
   logImportContract(engine)
+  longImportsContract(engine)
   logReaderContract(engine)
   sessionContextContract(engine)
   sourceNumbersContract(engine)

@@ -46,6 +46,7 @@ const engines: Suite = {
     'test/adapters/dynamodb/schedules.engine',
     'test/adapters/dynamodb/faults.engine',
     'test/adapters/dynamodb/interlopers.engine',
+    'test/adapters/dynamodb/imports-between.engine',
   ],
 }
 /** Suites that count what DynamoDB is asked for. */
@@ -95,7 +96,7 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
       otherSeeds,
     ],
   },
-  { mutants: IMPORT_MUTANTS, suites: [vitest('imports', 'test/http/import-at-once', 'test/http/import-cut-off')] },
+  { mutants: IMPORT_MUTANTS, suites: [vitest('imports', 'test/http/import-', 'test/http/split-turns')] },
   {
     mutants: DELIVERY_MUTANTS,
     suites: [

@@ -1,9 +1,41 @@
 import { inFile } from './mutant.ts'
 
-/** Runs and rounds of imports whose turns lie across steps. */
+/** Runs and rounds of imports whose turns lie across steps, and what members and searches of them say. */
 export const IMPORT_MUTANTS = [
+  ...inFile('functions/agent/intake/cut-rounds.ts', [
+    [
+      'the rest of a round joins the round that was cut',
+      'const left = isApart && ',
+      "const left = message.role === 'user' && ",
+    ],
+    ['the rest of a round that is cut again joins the rest before', 'isApart ? [] : rests', 'rests'],
+  ]),
+  ...inFile('functions/agent/intake/append-closed.ts', [
+    ['a round is cut for its characters', 'characters > LONGEST_ROUND', 'characters > MOST_CHARACTERS'],
+    ['what is there already does not say which calls are open', '      writer.cut.stored(message)\n', ''],
+  ]),
+  ...inFile('functions/agent/intake/stored-calls.ts', [
+    ['a call is one of another import', 'message.id >= first && fits(message)', 'fits(message)'],
+    ['a call goes to the place that it had in the source', 'round.places?.get(call) ?? sequence', 'sequence'],
+  ]),
+  ...inFile('functions/log/import/member-calls.ts', [
+    ['members name no call of an earlier turn', '=> byId.clear()', '=> (byRow.clear(), byId.clear())'],
+  ]),
+  ...inFile('functions/agent/intake/searched-marks.ts', [
+    ['a leader does not hear that its member has searched', 'givers.has(loop) && !searched.has(giver)', 'false'],
+    [
+      'a member does not hear that its leader has searched',
+      '    if (named !== undefined && isTask) searched.add(named)\n',
+      '',
+    ],
+  ]),
   ...inFile('functions/agent/intake/import-step.ts', [
-    ['a turn goes on in its run behind what came between', 'head === at.last', 'head !== undefined'],
+    ['a turn goes on in its run behind what came between', 'head !== at.last', 'head === undefined'],
+    [
+      'the calls of an import are looked for in all of the log',
+      'before.last !== seen.head',
+      'before.last === seen.head',
+    ],
   ]),
   ...inFile('functions/agent/intake/import-rounds.ts', [
     [

@@ -5,11 +5,14 @@ import type { Appended, AppendOptions } from '../../domain/imported.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { Session } from '../../domain/session.ts'
 import { createClosedTurns, isInput, type PlacedMessage } from './closed-turns.ts'
+import { createSearchedMarks } from './searched-marks.ts'
 import { goOn, newImport, writeStep, type AppendDependencies } from './import-step.ts'
 
 /** Messages and runs of a step: what one transaction of DynamoDB holds with room to spare. */
 const MOST_ROWS = 80
+/** Characters and bytes of a step, and of one whose only round is not cut for them. */
 const MOST_CHARACTERS = 1_000_000
+const LONGEST_ROUND = 16_000_000
 
 /**
  * Appends closed messages in steps, each one atomic write. Whatever stops it leaves a beginning of the messages in the log, and
@@ -28,21 +31,21 @@ export async function appendClosed(
   if (from > stored)
     throw new TooltrailError('import_gap', `${stored} messages of this source are here: \`from\` may not be ${from}`)
   const turns = createClosedTurns()
-  const writer = newImport(dependencies, session, source)
+  const marked = createSearchedMarks()
+  const writer = newImport(dependencies, session, source, progress)
   const done: { first?: string; last?: string; messages: number } = { messages: 0 }
   let waiting: PlacedMessage[] = []
   let characters = 0
 
   const flush = async (count: number): Promise<void> => {
-    const batch = waiting.slice(0, count)
-    waiting = waiting.slice(count)
-    characters = 0
-    if (batch.length === 0) return
-    const written = await writeStep(writer, batch, name, progress)
-    progress = name === undefined ? undefined : written
-    done.messages += batch.length
+    if (count === 0) return
+    const written = await writeStep(writer, waiting.slice(0, count), name, progress)
+    waiting = waiting.slice(written.taken)
+    characters = waiting.reduce((sum, { message }) => sum + lengthOf(message), 0)
+    progress = name === undefined ? undefined : written.progress
+    done.messages += written.taken
     done.first ??= written.firstOfStep
-    done.last = written.last
+    done.last = written.progress.last
     // A store on this machine writes without waiting for anything.
     await nextTurn()
   }
@@ -50,18 +53,21 @@ export async function appendClosed(
   let place = from
   let skipped: PlacedMessage | undefined
   for await (const message of messages) {
-    const placed = turns.place(message)
+    const placed = marked(turns.place(message))
     if (++place <= stored) {
       skipped = placed
+      writer.cut.stored(message)
       continue
     }
     if (place === stored + 1 && progress !== undefined && (skipped !== undefined || !isInput(message)))
       await goOn(writer, skipped?.turn ?? placed.turn, progress)
     if (rowsOf(waiting) >= MOST_ROWS || characters > MOST_CHARACTERS) await flush(wholeRounds(waiting))
+    while (rowsOf(waiting) >= MOST_ROWS || characters > LONGEST_ROUND) await flush(waiting.length)
     waiting.push(placed)
     characters += lengthOf(message)
   }
-  while (waiting.length > 0) await flush(rowsOf(waiting) > MOST_ROWS ? wholeRounds(waiting) : waiting.length)
+  while (waiting.length > 0)
+    await flush(rowsOf(waiting) > MOST_ROWS ? wholeRounds(waiting) || waiting.length : waiting.length)
   return { ...done, ...(progress === undefined ? {} : { progress }) }
 }
 
@@ -69,14 +75,26 @@ export async function appendClosed(
 const rowsOf = (waiting: readonly PlacedMessage[]): number =>
   waiting.length + new Set(waiting.map(({ turn }) => turn)).size
 
-/** How many of the first messages end with a whole round, where one begins among them. */
+/** How many of the first messages come before the first that belongs to a round with results to come. */
 function wholeRounds(waiting: readonly PlacedMessage[]): number {
-  const last = waiting.findLastIndex(({ message }) => message.role !== 'tool')
-  return last > 0 ? last : waiting.length
+  const open = new Map<ClosedMessage, number>()
+  let whole = 0
+  for (const [place, { message }] of waiting.entries()) {
+    if (message.role === 'assistant') open.set(message, message.toolCalls.length)
+    const of = message.role === 'tool' ? message.of : message
+    const left = (open.get(of) ?? 0) - (message.role === 'tool' ? 1 : 0)
+    if (left > 0) open.set(of, left)
+    else open.delete(of)
+    if (open.size === 0) whole = place + 1
+  }
+  return whole
 }
 
 function lengthOf(message: ClosedMessage): number {
-  const parts = message.parts.reduce((sum, part) => sum + ('text' in part ? part.text.length : 0), 0)
+  const parts = message.parts.reduce(
+    (sum, part) => sum + ('text' in part ? part.text.length : 'data' in part ? part.data.length : 0),
+    0,
+  )
   const calls =
     message.role === 'assistant' ? message.toolCalls.reduce((sum, { arguments: text }) => sum + text.length, 0) : 0
   return parts + calls

@@ -30,13 +30,15 @@ interface Own {
   readonly recordedAt: number
   /** Of the session, for messages that name none. */
   readonly agent: string
-  readonly assistantMessageId: string | undefined
+  /** Of a result: the message with its call, and the call's place in it. */
+  readonly call: { readonly id: string; readonly sequence: number } | undefined
   readonly parentMessageId: string | undefined
+  readonly searched: true | undefined
 }
 
 /** A closed message as the log keeps it; its media and a large output are in the output store when this resolves. */
 export async function storedMessage(place: Place, message: ClosedMessage, own: Own): Promise<Message> {
-  const { id, runId, round, recordedAt, parentMessageId } = own
+  const { id, runId, round, recordedAt, parentMessageId, searched } = own
   const base = {
     id,
     runId,
@@ -54,44 +56,42 @@ export async function storedMessage(place: Place, message: ClosedMessage, own: O
       return { ...base, role: 'user', parts: [...parts, ...note], ...definedFields({ user, metadata }) }
     }
     case 'assistant': {
-      const { parts, toolCalls, model, finishReason, usage, searched, feedback } = message
+      const { parts, toolCalls, model, finishReason, usage, feedback } = message
       const known = definedFields({ model, finishReason, usage, searched, feedback })
       return { ...base, role: 'assistant', parts, toolCalls, ...known }
     }
     case 'tool':
-      return toolMessage(place, message, { ...base, assistantMessageId: own.assistantMessageId ?? '' })
+      return toolMessage(place, message, own, base)
   }
 }
 
 async function toolMessage(
   place: Place,
   message: ClosedToolMessage,
-  base: Pick<ToolMessage, 'id' | 'runId' | 'round' | 'agent' | 'createdAt' | 'assistantMessageId'>,
+  { call: stored, searched }: Own,
+  base: Pick<ToolMessage, 'id' | 'runId' | 'round' | 'agent' | 'createdAt'>,
 ): Promise<ToolMessage> {
-  const { of, sequence, status, mediaType, sources = [], completedAt, durationMs, searched, decision } = message
+  const { of, sequence, status, mediaType, sources = [], completedAt, durationMs, decision } = message
   const call = of.toolCalls[sequence]
   if (call === undefined) throw new Error(`no call ${sequence} in the message of a result`)
-  const stored = await withStored(place, message.parts)
-  const text = textOf(stored.parts)
+  const { parts: storedParts, media } = await withStored(place, message.parts)
+  const text = textOf(storedParts)
   const fitted =
     mediaType === undefined
       ? undefined
-      : fitContent(
-          { messageId: base.id, attempt: 'imported' },
-          { text, mediaType, media: stored.media, sources },
-          place.policies,
-        )
+      : fitContent({ messageId: base.id, attempt: 'imported' }, { text, mediaType, media, sources }, place.policies)
   for (const { name, bytes, mediaType: type } of fitted?.objects ?? [])
     await place.dependencies.outputs.put(place.key, name, bytes, type)
   return {
     ...base,
     role: 'tool',
+    assistantMessageId: stored?.id ?? '',
     toolCallId: call.id,
     toolName: call.name,
     call: callText(call),
-    sequence,
+    sequence: stored?.sequence ?? sequence,
     status,
-    parts: fitted?.output.object === undefined ? stored.parts : fitted.parts,
+    parts: fitted?.output.object === undefined ? storedParts : fitted.parts,
     generation: 0,
     ...definedFields({ output: fitted?.output, sources: fitted?.sources, completedAt, durationMs, searched, decision }),
   }

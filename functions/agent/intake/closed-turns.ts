@@ -7,6 +7,8 @@ export interface PlacedMessage {
   /** Counts the runs of an import; the same for all messages of one. */
   readonly turn: number
   readonly round: number
+  /** As in a message of ours. */
+  readonly searched?: true
 }
 
 /** Tells where runs begin: where the source says so, otherwise with each message of a user. */

@@ -4,7 +4,7 @@ import type { Policies } from '../../domain/agent.ts'
 import type { ClosedMessage } from '../../domain/closed-message.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { nextIds } from '../../domain/ids.ts'
-import type { ImportName, ImportProgress } from '../../domain/imported.ts'
+import { stretchesOf, type ImportName, type ImportProgress } from '../../domain/imported.ts'
 import type { Message } from '../../domain/message.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { Session, SessionHeader } from '../../domain/session.ts'
@@ -13,6 +13,7 @@ import type { LogReader } from '../../ports/log-reader.ts'
 import type { RunLease } from '../../ports/run-lease.ts'
 import { storedMessage, type ContentDependencies } from './closed-contents.ts'
 import type { PlacedMessage } from './closed-turns.ts'
+import { createCutRounds, type CutRounds } from './cut-rounds.ts'
 import { createStepRounds, type BegunTurn, type StepRounds } from './import-rounds.ts'
 import { countRounds, lastIdOf, runsOf, type Touched } from './import-runs.ts'
 import { createStoredCalls, type StoredCalls } from './stored-calls.ts'
@@ -30,6 +31,7 @@ export interface Import {
   readonly session: Session
   readonly source: string | undefined
   readonly calls: StoredCalls
+  readonly cut: CutRounds
   /** Where it has come to: the turn, and the last message. Undefined: nothing stored yet. */
   at?: { readonly begun: BegunTurn; readonly last: string }
 }
@@ -38,13 +40,21 @@ export interface Import {
 const ATTEMPTS = 5
 /** Characters of arguments. */
 const LONG = 64 * 1024
+/** Messages and runs of a step: with what tells how far it has come, one transaction of DynamoDB holds no more. */
+const MOST_ROWS = 95
 
-/** Nothing stored yet. */
-export const newImport = (dependencies: AppendDependencies, session: Session, source: string | undefined): Import => ({
+/** `before`: what earlier calls have stored. */
+export const newImport = (
+  dependencies: AppendDependencies,
+  session: Session,
+  source: string | undefined,
+  before: ImportProgress | undefined,
+): Import => ({
   dependencies,
   session,
   source,
-  calls: createStoredCalls(dependencies.reader, keyOf(session)),
+  calls: createStoredCalls(dependencies.reader, keyOf(session), stretchesOf(before)),
+  cut: createCutRounds(),
 })
 
 /** Lets this turn go on behind what an earlier call stored last. */
@@ -53,30 +63,38 @@ export async function goOn(one: Import, turn: number, { last, run: id }: ImportP
   one.at = { last, begun: { turn, holds: 'earlier', moved: new Map(), ...(run && { run }) } }
 }
 
-/** Gives messages and runs their ids, and stores them in one write. Rejects with `session_busy`. */
+/**
+ * Gives messages and runs their ids, and stores them in one write, or the first of them, if all do not fit behind something else
+ * that has come. Returns how many. Rejects with `session_busy`.
+ */
 export async function writeStep(
   one: Import,
   batch: readonly PlacedMessage[],
   name: ImportName | undefined,
   before: ImportProgress | undefined,
-): Promise<ImportProgress & { readonly firstOfStep: string }> {
-  const { dependencies, session, calls } = one
+): Promise<{ readonly progress: ImportProgress; readonly firstOfStep: string; readonly taken: number }> {
+  const { dependencies, session, calls, cut } = one
+  const runsAtMost = new Set(batch.map(({ turn }) => turn)).size
   const { imports, clock } = dependencies
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const seen = await headerOf(dependencies, session)
     if (seen.lease !== undefined || seen.activeRun !== undefined || seen.queued > 0) break
     const now = clock.now()
+    const part = cut.step(batch, isBehindOthers(one, seen), MOST_ROWS - runsAtMost)
+    const { rows, taken } = part
     const begun = begunAs(one, seen)
     const rounds = createStepRounds(begun, calls.rounds)
-    const runs = runsOf(one, seen, begun, batch, now)
-    const messages = await messagesOf(one, seen, batch, { runs, rounds, now })
+    const runs = runsOf(one, seen, begun, rows, now)
+    const messages = await messagesOf(one, seen, rows, { runs, rounds, now })
     const touched = countRounds(runs, messages)
-    const step = { messages, runs: [...touched.values()], ...(name && { name }), ...(before && { before }) }
-    const after = await imports.append(seen, step)
+    const isApart = before !== undefined && before.last !== seen.head
+    const named = { ...(name && { name }), ...(before && { before }), isApart, taken }
+    const after = await imports.append(seen, { messages, runs: [...touched.values()], ...named })
     if (after !== undefined) {
-      const turn = batch.at(-1)?.turn ?? 0
+      const turn = rows.at(-1)?.turn ?? 0
       one.at = { last: after.last, begun: { turn, ...touched.get(turn), ...rounds.moved() } }
-      return { ...after, firstOfStep: messages[0]?.id ?? '' }
+      cut.wrote(part, batch)
+      return { progress: after, firstOfStep: messages[0]?.id ?? '', taken }
     }
     const found = name && (await imports.progress(keyOf(session), name))
     if (found?.messages !== before?.messages) break
@@ -85,10 +103,12 @@ export async function writeStep(
   throw new TooltrailError('session_busy', text, { retryable: true })
 }
 
+const isBehindOthers = ({ at }: Import, { head }: SessionHeader): boolean => at !== undefined && head !== at.last
+
 /** The turn goes on in its run only while nothing else has come behind it: runs stand one after the other. */
-function begunAs({ at }: Import, { head }: SessionHeader): BegunTurn | undefined {
-  if (at === undefined || head === at.last) return at?.begun
-  return { turn: at.begun.turn, holds: 'rest', moved: new Map() }
+function begunAs(one: Import, seen: SessionHeader): BegunTurn | undefined {
+  if (one.at === undefined || !isBehindOthers(one, seen)) return one.at?.begun
+  return { turn: one.at.begun.turn, holds: 'rest', moved: new Map() }
 }
 
 /** Whether its call has arguments that take milliseconds to read. */
@@ -111,15 +131,14 @@ async function messagesOf(
   const messageIds = nextIds(lastIdOf(runs, seen.head), now, batch.length)
   const messages: Message[] = []
   for (const [place, placed] of batch.entries()) {
-    const { message, turn } = placed
+    const { message, turn, searched } = placed
     const id = messageIds[place] ?? ''
     calls.keep(message, id)
     const runId = runs.get(turn)?.run.id ?? ''
-    const own = { id, runId, round: await rounds.of(placed), recordedAt: now, agent: session.agent }
-    const assistantMessageId = message.role === 'tool' ? await calls.idOf(message.of, message.sequence) : undefined
+    const own = { id, runId, round: await rounds.of(placed), recordedAt: now, agent: session.agent, searched }
     const stored = await storedMessage({ dependencies, key: keyOf(session), policies }, message, {
       ...own,
-      assistantMessageId,
+      call: message.role === 'tool' ? await calls.callOf(message) : undefined,
       parentMessageId: message.parent && (await calls.parentIdOf(message.parent)),
     })
     messages.push(stored)

@@ -1,50 +1,70 @@
-import type { ClosedAssistantMessage, ClosedMessage, MemberCall } from '../../domain/closed-message.ts'
+import type {
+  ClosedAssistantMessage,
+  ClosedMessage,
+  ClosedToolMessage,
+  MemberCall,
+} from '../../domain/closed-message.ts'
 import { TooltrailError } from '../../domain/errors.ts'
+import { nextId } from '../../domain/ids.ts'
+import type { Stretch } from '../../domain/imported.ts'
 import { isLeaders } from '../../domain/message.ts'
-import type { Message, ToolMessage } from '../../domain/message.ts'
+import type { AssistantMessage, Message } from '../../domain/message.ts'
 import type { Run } from '../../domain/run.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { LogReader, MessageQuery } from '../../ports/log-reader.ts'
 
-/** Where the calls of an import are in the log. One that an earlier call of this import stored is the latest with that call. */
+/**
+ * Where the calls of an import are in the log. One that an earlier call of this import stored is the latest with that call among
+ * what is of this import: others may have calls of the same ids.
+ */
 export interface StoredCalls {
   /** This message is stored under this id. */
   keep(message: ClosedMessage, id: string): void
-  /** The id of the message that has a call. */
-  idOf(of: ClosedAssistantMessage, sequence: number): Promise<string>
+  /** The id of the message that has the call of a result, and the call's place in it: a round that was cut goes on in another. */
+  callOf(result: ClosedToolMessage): Promise<StoredCall>
   /** The id of the message of a call that a member works for. */
   parentIdOf(parent: MemberCall): Promise<string>
   /** How many rounds the loop of this message has in a run. */
   rounds(message: ClosedMessage, run: Run): Promise<number>
 }
 
+interface StoredCall {
+  readonly id: string
+  readonly sequence: number
+}
+
+/** Where a completion is. */
+interface StoredRound {
+  readonly id: string
+  /** The places of its calls, by their ids; left out: as in the source. */
+  readonly places?: ReadonlyMap<string, number>
+}
+
 /** Messages read at a time. */
 const PAGE = 50
 
-/** Nothing known yet. */
-export function createStoredCalls(reader: LogReader, key: SessionKey): StoredCalls {
-  const ids = new WeakMap<ClosedAssistantMessage, string>()
+/** `stretches`: where in the log the messages are that earlier calls of this import stored. */
+export function createStoredCalls(reader: LogReader, key: SessionKey, stretches: readonly Stretch[]): StoredCalls {
+  const rounds = new WeakMap<ClosedAssistantMessage, StoredRound>()
   /** Of the messages of calls that members work for. */
   const parents = new WeakMap<MemberCall, string>()
   const calls: StoredCalls = {
     keep(message, id) {
-      if (message.role === 'assistant') ids.set(message, id)
+      if (message.role === 'assistant') rounds.set(message, { id })
       if (message.role === 'tool' && message.named !== undefined) parents.set(message.named, id)
     },
-    async idOf(of, sequence) {
+    async callOf({ of, sequence }) {
       const call = of.toolCalls[sequence]?.id ?? ''
-      const has = (found: Message): boolean =>
-        found.role === 'assistant' && found.toolCalls.some(({ id }) => id === call)
-      const id = ids.get(of) ?? (await idWith('assistant', call, has))
-      ids.set(of, id)
-      return id
+      const round = rounds.get(of) ?? (await roundWith(of, call))
+      rounds.set(of, round)
+      return { id: round.id, sequence: round.places?.get(call) ?? sequence }
     },
     async parentIdOf(parent) {
-      const { toolCallId, sequence, parentToolCallId } = parent
-      const isIt = (found: ToolMessage): boolean =>
-        found.toolCallId === toolCallId && found.sequence === sequence && found.parentToolCallId === parentToolCallId
-      const is = (found: Message): boolean => found.role === 'tool' && isIt(found)
-      const id = parents.get(parent) ?? (await idWith('tool', toolCallId, is))
+      const { toolCallId, parentToolCallId } = parent
+      const is = (found: Message): boolean =>
+        found.role === 'tool' && found.toolCallId === toolCallId && found.parentToolCallId === parentToolCallId
+      const id = parents.get(parent) ?? (await latest({ roles: ['tool'] }, is))?.id
+      if (id === undefined) throw isGone(toolCallId)
       parents.set(parent, id)
       return id
     },
@@ -59,26 +79,34 @@ export function createStoredCalls(reader: LogReader, key: SessionKey): StoredCal
   }
   return calls
 
-  async function idWith(
-    role: 'assistant' | 'tool',
-    call: string,
-    fits: (message: Message) => boolean,
-  ): Promise<string> {
-    const found = await latest({ roles: [role] }, fits)
-    if (found === undefined) throw new TooltrailError('storage_failed', `the log has no call ${call} any more`)
-    return found.id
+  async function roundWith({ parent, parentToolCallId }: ClosedAssistantMessage, call: string): Promise<StoredRound> {
+    const parentMessageId = parent && (await calls.parentIdOf(parent))
+    const isOfLoop = (found: Message): boolean =>
+      found.parentToolCallId === parentToolCallId && found.parentMessageId === parentMessageId
+    const has = (found: Message): boolean => isOfLoop(found) && callsOf(found).some(({ id }) => id === call)
+    const found = await latest({ roles: ['assistant'] }, has)
+    if (found === undefined) throw isGone(call)
+    return { id: found.id, places: new Map(callsOf(found).map(({ id }, place) => [id, place])) }
   }
 
   async function latest(
     of: Pick<MessageQuery, 'roles' | 'run' | 'parentToolCallId'>,
     fits: (message: Message) => boolean,
   ): Promise<Message | undefined> {
-    for (let before: string | undefined; ;) {
-      const query = { ...of, order: 'descending', limit: PAGE, ...(before && { before }) } as const
-      const page = await reader.messages(key, query)
-      const found = page.messages.find(fits)
-      before = page.messages.at(-1)?.id
-      if (found !== undefined || !page.more || before === undefined) return found
+    for (const { first, last } of stretches.toReversed()) {
+      for (let before: string | undefined = nextId(last, 0); before !== undefined && before > first;) {
+        const page = await reader.messages(key, { ...of, order: 'descending', limit: PAGE, before })
+        const found = page.messages.find((message) => message.id >= first && fits(message))
+        if (found !== undefined) return found
+        before = page.more ? page.messages.at(-1)?.id : undefined
+      }
     }
+    return undefined
   }
 }
+
+const callsOf = (message: Message): AssistantMessage['toolCalls'] =>
+  message.role === 'assistant' ? message.toolCalls : []
+
+const isGone = (call: string): TooltrailError =>
+  new TooltrailError('storage_failed', `the log has no call ${call} any more`)

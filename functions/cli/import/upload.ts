@@ -55,11 +55,20 @@ async function uploadOnce(
   if (!isNew && session.title !== undefined) await giveTitle(target, session.id, session.title)
   const there = isNew ? 0 : await storedOf(target, source, session)
   if (there >= session.stored) return 0
-  const first = session.messages.findLastIndex(({ beginsTurn, place }) => beginsTurn && place <= there)
+  const first = firstToSend(session.messages, there)
   const messages = session.messages.slice(Math.max(first, 0))
   const from = first < 0 ? 0 : (messages[0]?.place ?? 0)
   const query = new URLSearchParams({ format: session.format, source, from: String(from) })
   return (await post(target, session.id, linesOf(messages), 'application/x-ndjson', `?${query.toString()}`)).messages
+}
+
+/** Where the turn begins that goes on, or one before it whose delegate calls the new messages name. */
+function firstToSend(messages: FileSession['messages'], there: number): number {
+  const news = messages.filter(({ place }) => place >= there)
+  const named = new Set(news.flatMap(({ value: { parent_message_id: row } }) => (row === undefined ? [] : [row])))
+  const call = messages.find(({ place, value: { id } }) => place < there && id !== undefined && named.has(id))
+  const from = call?.place ?? there
+  return messages.findLastIndex(({ beginsTurn, place }) => beginsTurn && place <= from)
 }
 
 /** How many messages of this source the session has. */

@@ -99,9 +99,13 @@ async function chatStretch(
   return { text: messages.map(line).join(''), next: next === undefined ? undefined : { from: next } }
 }
 
-/** A message as the API shows it, with its media and its output whole, and what providers attached to its parts. */
+/**
+ * A message as the API shows it, with its media and its output whole, what providers attached to its parts, and whether it may tell
+ * what the history showed.
+ */
 async function wholeResource(dependencies: Dependencies, session: Session, message: Message): Promise<object> {
-  const shown = messageResource(session.session, message)
+  const searched = message.role === 'user' ? {} : definedFields({ searched: message.searched })
+  const shown = { ...messageResource(session.session, message), ...searched }
   const stored = message.parts.filter(({ type }) => type !== 'note')
   const parts = await Promise.all(
     shown.parts.map(async (part, place) => ({ ...part, ...(await more(dependencies, session, stored[place])) })),

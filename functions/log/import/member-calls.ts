@@ -9,25 +9,28 @@ interface PlacedThere {
   readonly parentMessageId?: string | undefined
 }
 
-/** The calls of a log's latest run that members may work for. */
+/** The calls of a log that members may work for. */
 export interface MemberCalls {
   /** A call whose result has come, by the id that its row has there. */
   take(message: PlacedThere, call: Pick<MemberCall, 'toolCallId' | 'sequence'>, row?: string): MemberCall
-  /** The call that a member's message names: by its row, otherwise the latest of its id. Undefined: none came before. */
+  /**
+   * The call that a member's message names: by its row, which may be of an earlier run, because something else can come between
+   * two parts of a turn; otherwise the latest of its id in this run. Undefined: none came before.
+   */
   parentOf(message: PlacedThere): MemberCall | undefined
   /** A run begins. */
   begin(): void
 }
+
+/** Rows that are remembered, the newest: a log may have a million. */
+const MOST_ROWS = 100_000
 
 /** No call yet. */
 export function createMemberCalls(): MemberCalls {
   const byRow = new Map<string, MemberCall>()
   const byId = new Map<string, MemberCall>()
   let run: string | undefined
-  const begin = (): void => {
-    byRow.clear()
-    byId.clear()
-  }
+  const begin = (): void => byId.clear()
   const seeRun = (message: PlacedThere): void => {
     if (message.run !== run) begin()
     run = message.run
@@ -38,6 +41,8 @@ export function createMemberCalls(): MemberCalls {
       seeRun(message)
       const call = { toolCallId, sequence, ...definedFields({ parentToolCallId: message.parentToolCallId }) }
       if (row !== undefined) byRow.set(row, call)
+      const [oldest] = byRow.size > MOST_ROWS ? byRow.keys() : []
+      if (oldest !== undefined) byRow.delete(oldest)
       // A member's own call may have the id of the call that it works for.
       if (toolCallId !== message.parentToolCallId) byId.set(toolCallId, call)
       return call

@@ -64,6 +64,11 @@ const base = {
   round: z.number().int().min(0).optional(),
   created_at: time.optional(),
 }
+/** Of our exports: not in the description of a message. */
+const searched = z
+  .boolean()
+  .optional()
+  .transform((value) => (value === true ? value : undefined))
 const feedback = z.object({ rating: z.enum(['positive', 'negative']), user: shortText, at: time })
 const decision = z
   .object({ approved: z.boolean(), by: shortText.optional(), at: time })
@@ -97,6 +102,7 @@ const message = z.discriminatedUnion(
       model: shortText.optional(),
       finish_reason: shortText.optional(),
       usage: usage.optional(),
+      searched,
       feedback: z.array(feedback).max(MOST_FEEDBACK).optional(),
     }),
     z.object({
@@ -109,6 +115,7 @@ const message = z.discriminatedUnion(
       completed_at: time.optional(),
       duration_ms: z.number().min(0).optional(),
       decision: decision.optional(),
+      searched,
       sources: z.array(source).max(MOST_SOURCES).optional(),
       /** Ours have one. */
       call: z.string().optional(),
@@ -180,6 +187,7 @@ function spoken(one: Exclude<NativeMessage, ToolOf>, base: Base): Exclude<Closed
       model: one.model,
       finishReason: one.finish_reason,
       usage: one.usage,
+      searched: one.searched,
       feedback: one.feedback,
     }),
   }
@@ -200,6 +208,7 @@ function toolOf(one: ToolOf, found: Pick<ClosedToolMessage, 'of' | 'sequence'>, 
       sources: one.sources,
       completedAt: one.completed_at,
       durationMs: one.duration_ms,
+      searched: one.searched,
       decision: one.decision,
     }),
   }

@@ -1,0 +1,50 @@
+import type { ClosedAssistantMessage, ClosedMessage, MemberCall } from '../../domain/closed-message.ts'
+import { DELEGATE_TOOL } from '../../domain/team.ts'
+import { loopOf, type Loop } from '../../log/import/open-rounds.ts'
+import { SEARCHING_TOOL } from '../../search/documents.ts'
+import type { PlacedMessage } from './closed-turns.ts'
+
+/**
+ * Marks what was said and given as a task after a search of the history, as our own runs mark it: from the calls of the same turn,
+ * and where the source says so. The call whose member searched comes before that search, so of it only the source can say it.
+ */
+export function createSearchedMarks(): (placed: PlacedMessage) => PlacedMessage {
+  let turn: number | undefined
+  /** Loops of this turn that have searched, or whose members have. */
+  const searched = new Set<Loop>()
+  /** Of each call that a member works for: the loop that gave it. */
+  const givers = new WeakMap<MemberCall, Loop>()
+  /** Completions whose loop had searched before them. */
+  const after = new WeakSet<ClosedAssistantMessage>()
+
+  return (placed) => {
+    if (placed.turn !== turn) searched.clear()
+    turn = placed.turn
+    const { message } = placed
+    return message.role !== 'user' && isMarked(message) ? { ...placed, searched: true } : placed
+  }
+
+  function isMarked(message: Exclude<ClosedMessage, { role: 'user' }>): boolean {
+    const loop = loopOf(message)
+    if (message.role === 'assistant') {
+      const searches = message.toolCalls.some(({ name }) => name === SEARCHING_TOOL)
+      const isAfter = searched.has(loop) || (message.searched === true && !searches)
+      if (isAfter) after.add(message)
+      return isAfter || searches
+    }
+    const { of, sequence, named } = message
+    const name = of.toolCalls[sequence]?.name
+    const isTask = name === DELEGATE_TOOL && (message.searched === true || after.has(of))
+    if (named !== undefined) givers.set(named, loop)
+    if (named !== undefined && isTask) searched.add(named)
+    if (name === SEARCHING_TOOL || isTask) noteSearch(loop)
+    return isTask
+  }
+
+  /** Whoever gave the task of a loop that has searched hears of it. */
+  function noteSearch(loop: Loop): void {
+    searched.add(loop)
+    const giver = typeof loop === 'object' ? givers.get(loop) : undefined
+    if (typeof loop === 'object' && givers.has(loop) && !searched.has(giver)) noteSearch(giver)
+  }
+}

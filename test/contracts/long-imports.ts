@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { appendClosed } from '../../functions/agent/intake/append-closed.ts'
+import type { ClosedAssistantMessage, ClosedMessage } from '../../functions/domain/closed-message.ts'
+import { textOf, type Message } from '../../functions/domain/message.ts'
+import type { LogImport } from '../../functions/ports/log-import.ts'
+import { replay } from '../../functions/log/replay.ts'
+import { createMemoryOutputs } from '../simulator/outputs.ts'
+import { endAfter, openFixture, startRun } from './session-fixture.ts'
+import type { SessionFixture } from './session-fixture.ts'
+import { allMessages } from './snapshot.ts'
+import type { Engine, Stores } from './stores.ts'
+
+const text = (one: string) => ({ parts: [{ type: 'text', text: one }] }) as const
+/** A round whose calls are named anew in each; `bytes` of each result. */
+function round(count: number, name: string, bytes: number): ClosedMessage[] {
+  const toolCalls = Array.from({ length: count }, (_, n) => ({
+    id: `call_${n}`,
+    name: 'look',
+    arguments: `{"n":${n}}`,
+  }))
+  const of: ClosedAssistantMessage = { role: 'assistant', ...text(name), toolCalls }
+  const padding = '·'.repeat(bytes / 2)
+  return [
+    of,
+    ...toolCalls.map((_, sequence): ClosedMessage => {
+      const said = text(`${name} ${sequence}.${padding}`)
+      return { role: 'tool', of, sequence, status: 'completed', ...said, mediaType: 'text/plain; charset=utf-8' }
+    }),
+  ]
+}
+const turn = (count: number, bytes: number): ClosedMessage[] => [
+  { role: 'user', ...text('go') },
+  ...round(2, 'first', 10),
+  ...round(count, 'long', bytes),
+  ...round(2, 'last', 10),
+  { role: 'assistant', ...text('done'), toolCalls: [] },
+]
+
+/** Imports whose rounds are long or large, with an input and its run in their middle. */
+export function longImportsContract(engine: Engine): void {
+  describe(`long rounds of imports on ${engine.name}`, () => {
+    let stores: Stores
+    beforeAll(async () => void (stores = await engine.open()))
+    afterAll(() => stores.close())
+
+    interface Played {
+      readonly messages: readonly Message[]
+      readonly writes: number
+      /** What the model was sent in the middle. */
+      readonly sent: readonly object[] | undefined
+    }
+
+    /** Imports a turn under a name, twice, with a run before this write of the first. */
+    async function play(source: readonly ClosedMessage[], at: number): Promise<Played> {
+      const fixture = await openFixture(stores)
+      const { key, reader, lease, clock, imports } = fixture
+      let [writes, sent]: [number, readonly object[] | undefined] = [0, undefined]
+      const between: LogImport = {
+        progress: (...all) => imports.progress(...all),
+        async append(seen, step) {
+          if (++writes === at) sent = await runBetween(fixture)
+          return imports.append(seen, step)
+        },
+      }
+      const dependencies = { imports: between, lease, reader, clock, outputs: createMemoryOutputs(), agents: new Map() }
+      const session = await fixture.sessions.read(key)
+      if (session === undefined) throw new Error('no session')
+      const name = { keyHash: 'k', bodyHash: 'b', forGood: true }
+      expect(await appendClosed(dependencies, session, source, { name })).toMatchObject({ messages: source.length })
+      const count = writes
+      expect(await appendClosed(dependencies, session, source, { name })).toMatchObject({ messages: 0 })
+      return { messages: await allMessages(reader, key), writes: count, sent }
+    }
+
+    async function runBetween(fixture: SessionFixture): Promise<readonly object[]> {
+      const { lease, run } = await startRun({ ...fixture, ...fixture.peer })
+      const sent = replay(await allMessages(fixture.reader, fixture.key), { currentRun: run.id, replay: 'full' })
+      await fixture.peer.log.endRun(lease, endAfter(fixture, lease, lease.head))
+      return sent
+    }
+
+    test.each([
+      ['200 calls', 200, 10],
+      ['70 calls of 40 KB', 70, 40_000],
+    ])(
+      '%s: whatever comes between, all results are there once and in order, and requests begin alike',
+      async (_, count, bytes) => {
+        const source = turn(count, bytes)
+        const whole = await play(source, 0)
+        expect(whole.messages).toHaveLength(source.length)
+        for (let at = 2; at <= whole.writes; at++) {
+          const { messages, sent } = await play(source, at)
+          const ids = messages.map(({ id }) => id)
+          expect(ids).toEqual([...new Set(ids)].toSorted())
+          expect(results(messages)).toEqual(results(whole.messages))
+          const later = replay(messages, { currentRun: 'later', replay: 'full' })
+          expect(later.slice(0, sent?.length)).toEqual(sent)
+          expectValid(later)
+        }
+      },
+      120_000,
+    )
+  })
+}
+
+const results = (messages: readonly Message[]): string[] =>
+  messages.flatMap((one) => (one.role === 'tool' ? [textOf(one.parts).split('.')[0] ?? ''] : []))
+
+/** Each completion with calls is followed by one result for each, in their order. */
+function expectValid(request: ReturnType<typeof replay>): void {
+  const waiting: string[] = []
+  for (const message of request) {
+    if (message.role === 'tool') expect(message.toolCallId).toBe(waiting.shift())
+    else expect(waiting).toEqual([])
+    if (message.role === 'assistant')
+      for (const part of message.parts) if (part.type === 'tool_call') waiting.push(part.id)
+  }
+  expect(waiting).toEqual([])
+}
