@@ -101,6 +101,11 @@ function expectValid(messages: readonly RequestMessage[], what: string): void {
 const results = (log: readonly ExportedMessage[], what: string): string[] =>
   log.flatMap(({ role, parts }) => (role === 'tool' && parts[0]?.text?.startsWith(`${what} `) ? [parts[0].text] : []))
 
+const sentResults = (request: readonly RequestMessage[], what: string): string[] =>
+  request
+    .flatMap((one) => (one.role === 'tool' ? one.parts : []))
+    .flatMap((part) => (part.type === 'text' && part.text.startsWith(`${what} `) ? [part.text] : []))
+
 describe('a round that is longer than a step', () => {
   test.each(WAYS)(
     '%s is cut by what comes in its middle, and its rest is a round of its own',
@@ -135,6 +140,8 @@ describe('a round that is longer than a step', () => {
           await say(session, 'and then?')
           const request = harness.requests.at(-1)?.messages ?? []
           expectValid(request, session)
+          for (const name of ['round', 'next', 'task'])
+            expect(sentResults(request, name).toSorted()).toEqual(results(whole, name).toSorted())
           if (what !== 'import') expect(request.slice(0, before.length), session).toEqual(before)
           expect(await bring(session, messages, KEY)).toMatchObject({ messages: messages.length })
           if (what === 'import') await expectCopies(session)

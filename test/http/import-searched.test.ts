@@ -18,12 +18,14 @@ const calls = (name: string, input: object = {}) => ({
 })
 const task = calls('delegate_task_to_member', { member: 'clerk', task: 'find out' })
 
-/** What happened, and then two turns that looked it up and told it: an agent alone, and a team. */
+/** What happened, and then turns that looked it up and told it: an agent alone, a team's member, and its leader. */
 const SCRIPT = [
   ...[calls('look'), { text: 'seen' }],
   ...[calls('search_history'), { text: 'You saw it: the blue crate, the blue crate.' }],
   ...[task, calls('search_history'), { text: 'It was the blue crate, the blue crate.' }],
   { text: 'My clerk says: the blue crate, the blue crate.' },
+  ...[calls('search_history'), task, { text: 'I was told of the blue crate, the blue crate.' }],
+  { text: 'So it was the blue crate, the blue crate.' },
 ]
 
 async function start(script: Parameters<typeof openHttpHarness>[0]): Promise<HttpHarness> {
@@ -44,7 +46,7 @@ async function hits(harness: HttpHarness): Promise<string[]> {
   return data.map((hit) => `${hit.session_id} ${hit.role} ${hit.snippet}`)
 }
 
-const SESSIONS = ['did', 'asked', 'team']
+const SESSIONS = ['did', 'asked', 'team', 'leader']
 
 test('what was looked up in the history and told ranks below what happened, also after an export and an import', async () => {
   const here = await start({ script: SCRIPT })
