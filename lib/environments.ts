@@ -77,6 +77,11 @@ const settings = z
     /** Runs that the queue's workers execute at the same time: what bounds the bill for models, too. */
     maxWorkers: z.int().min(2).max(1_000).default(20),
     /**
+     * Requests that the API handles at the same time, streams and waiting calls among them: the most that it takes of the account's
+     * executions, and kept for it. As with `reserveConcurrency`, AWS keeps the last 100 of the account for others. Left out: no bound.
+     */
+    maxRequests: whole.optional(),
+    /**
      * Keeps room in Lambda for the indexer and the sweeper, whatever the API and the workers take. Only where the account's limit of
      * concurrent executions is at least 102 more than `indexerConcurrency`: AWS refuses to reserve of the last 100, and new accounts
      * begin with 10.
@@ -178,6 +183,10 @@ const settings = z
   .refine((value) => value.search.kind !== 'domain' || !value.search.standby || value.search.nodes % 3 === 0, {
     path: ['search', 'nodes'],
     message: 'must be a multiple of 3 with standby',
+  })
+  .refine(({ maxRequests: most, provisionedConcurrency: warm = 0 }) => most === undefined || warm <= most, {
+    path: ['provisionedConcurrency'],
+    message: 'is more than maxRequests',
   })
   .refine(({ retain, alarmEmail }) => !retain || alarmEmail !== undefined, {
     path: ['alarmEmail'],

@@ -39,6 +39,7 @@ export const OWN_ENVIRONMENT = {
   // What it may cost, and what it may take of the account.
   monthlyBudget: 200,
   maxWorkers: 50,
+  maxRequests: 300,
   reserveConcurrency: false,
   indexerConcurrency: 40,
   warmThroughput: { reads: 12_000, writes: 8_000 },

@@ -81,6 +81,8 @@ export interface FunctionSettings {
   readonly corsOrigins: readonly string[]
   readonly keyCaps: KeyCaps
   readonly tenantBudget: TenantBudget
+  /** Executions at once of the API; kept for it. */
+  readonly maxRequests: number | undefined
   readonly reserveConcurrency: boolean
   /** Executions at once that are kept for the indexer: the stream has a reader a shard. */
   readonly indexerConcurrency: number
@@ -94,12 +96,13 @@ export type BackendFunctions = Readonly<Record<Handler, NodeFunction>>
 
 /** The four functions, each with the variables that it reads and the rights that it uses. */
 export function createFunctions(scope: Construct, stores: Stores, settings: FunctionSettings): BackendFunctions {
-  const { logDays, retain, bundle, reserveConcurrency, xray } = settings
+  const { logDays, retain, bundle, maxRequests, reserveConcurrency, xray } = settings
   const variables = variablesOf(stores, settings)
   const functions = {
     api: new NodeFunction(scope, 'Api', {
       handler: 'api',
       description: 'Tooltrail: handles requests, and runs the loop for callers that wait or listen',
+      ...(maxRequests === undefined ? {} : { reserved: maxRequests }),
       variables: variables.api,
       timeout: LOOP_TIMEOUT,
       memory: 1_024,

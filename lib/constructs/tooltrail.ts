@@ -77,6 +77,12 @@ export interface TooltrailProps {
    */
   readonly maxWorkers?: number
   /**
+   * Requests that the API handles at the same time, streams and waiting calls among them; kept for it, and refused in accounts that
+   * may run few functions at once.
+   * @default - as many as the account may run
+   */
+  readonly maxRequests?: number | undefined
+  /**
    * Keeps room in Lambda for the indexer and the sweeper; refused in accounts that may run few functions at once.
    * @default false
    */
@@ -212,6 +218,7 @@ export class Tooltrail extends Construct {
       corsOrigins: props.corsOrigins ?? [],
       keyCaps: props.keyCaps ?? { requestsPerSecond: 20, activeRuns: 50, tokensPerDay: 20_000_000 },
       tenantBudget: props.tenantBudget ?? {},
+      maxRequests: props.maxRequests,
       reserveConcurrency: props.reserveConcurrency ?? false,
       indexerConcurrency: props.indexerConcurrency ?? 20,
       traceEndpoint: props.traceEndpoint,

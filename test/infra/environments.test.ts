@@ -77,6 +77,10 @@ describe('the settings of an environment', () => {
     [{ model: 'a/b', search: SERVERLESS, indexerConcurrency: 1 }, 'own.indexerConcurrency: '],
     [{ model: 'a/b', search: SERVERLESS, warmThroughput: { reads: 1, writes: 1 } }, 'own.warmThroughput.reads: '],
     [{ model: 'a/b', search: SERVERLESS, provisionedConcurrency: 0 }, 'own.provisionedConcurrency: '],
+    [
+      { model: 'a/b', search: SERVERLESS, maxRequests: 2, provisionedConcurrency: 3 },
+      'own.provisionedConcurrency: is more than maxRequests',
+    ],
     [{ model: 'a/b', search: SERVERLESS, traceEndpoint: 'http://a.example' }, 'own.traceEndpoint: is not an https'],
     [{ model: 'a/b', search: SERVERLESS, vpcEndpoints: [] }, 'own.vpcEndpoints: '],
     [{ model: 'a/b', search: SERVERLESS, vpcEndpoints: ['vpc-1'] }, 'own.vpcEndpoints.0: is not the id of a VPC'],

@@ -179,6 +179,16 @@ describe('settings of a large environment', () => {
     expect(indexer?.[1].Properties['ReservedConcurrentExecutions']).toBe(64)
   })
 
+  test('bound what the API takes of the executions of the account, which open streams hold for long', () => {
+    const reservedOf = (made: Synthesised): unknown[] =>
+      ofType(made, 'AWS::Lambda::Function').flatMap(([id, { Properties }]) =>
+        id.includes('TooltrailApi') ? [Properties['ReservedConcurrentExecutions']] : [],
+      )
+    const bounded = { model: 'a/b', search: { kind: 'serverless' }, maxRequests: 300 } as const
+    expect(reservedOf(synthesise(environmentOf(bounded)))).toEqual([300])
+    expect(reservedOf(prod)).toEqual([undefined])
+  })
+
   test('warm the table and each of its indexes, for whichever is colder throttles all', () => {
     const [, table] = ofType(large, 'AWS::DynamoDB::Table')[0] ?? []
     const indexes = table?.Properties['GlobalSecondaryIndexes'] as { WarmThroughput?: object }[]
