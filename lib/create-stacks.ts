@@ -5,6 +5,7 @@ import { HouseChecks } from './checks.ts'
 import { DataStack } from './data-stack.ts'
 import type { Environment } from './environments.ts'
 import { MonitoringStack } from './monitoring-stack.ts'
+import { checkRegions } from './regions.ts'
 import { SearchStack } from './search-stack.ts'
 
 /** The four stacks of an environment, checked by cdk-nag as they are synthesised. */
@@ -15,6 +16,7 @@ export function createStacks(app: App, environment: Environment, deployer: Place
     ...(account === undefined ? {} : { account }),
     ...(region === undefined ? {} : { region }),
   }
+  if (region !== undefined) checkRegions(environment, region)
   const { name } = environment
   const common = { environment, env, terminationProtection: environment.retain }
   const data = new DataStack(app, `tooltrail-${name}-data`, {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { searchKinds } from './search-kinds.ts'
 
 /** Settings of an environment that cannot be used; the message names each wrong one. */
 export class EnvironmentError extends Error {
@@ -9,21 +10,10 @@ const whole = z.int().positive()
 const arn = (service: string): z.ZodString =>
   z.string().regex(new RegExp(`^arn:aws[a-z-]*:${service}:`), `is not an ARN of ${service}`)
 
-const serverless = z.strictObject({
-  kind: z.literal('serverless'),
-  /** Most capacity units for indexing and for searching, each: this limits the bill. AWS takes these numbers and no others. */
-  maxCapacity: z.literal([2, 4, 8, 16, 32, 48, 64, 80, 96]).default(4),
-})
-
-const domain = z.strictObject({
-  kind: z.literal('domain'),
-  instance: z.string().regex(/^[a-z0-9]+\.[a-z0-9]+\.search$/, 'is not an instance type, such as r7g.large.search'),
-  nodes: whole.max(60),
-  /** GiB of each node. */
-  volume: z.int().min(10).max(16_384).default(20),
-  /** Three zones, one of them on standby, with master nodes of their own. Not with t3 instances. */
-  standby: z.boolean().default(false),
-})
+/** What AWS allows in the names and values of tags. */
+const tag = z
+  .string()
+  .regex(/^[\p{L}\p{N}\p{Zs}_.:/=+\-@]*$/u, 'has other characters than letters, digits, spaces and _.:/=+-@')
 
 const restoredTable = z
   .strictObject({
@@ -36,6 +26,9 @@ const restoredTable = z
     path: ['stream'],
     message: 'is the stream of another table',
   })
+
+/** Characters of lists in the environment of a function: it has 4 KB, of which budgets of single tenants may take half. */
+const MOST_LISTED = 1_000
 
 const settings = z
   .strictObject({
@@ -56,7 +49,7 @@ const settings = z
     toolsFile: z.string().min(1).optional(),
     /** Days without activity after which a session is deleted, for agents that do not set `ttl_days`. */
     sessionDays: whole.optional(),
-    search: z.discriminatedUnion('kind', [serverless, domain]),
+    search: searchKinds,
     logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
     /** Days that logs are kept: a number that CloudWatch Logs accepts. */
     logDays: z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653]).default(30),
@@ -71,7 +64,15 @@ const settings = z
     /** Where alarms go. AWS asks the address to confirm. Required with `retain`. */
     alarmEmail: z.email().optional(),
     /** On every resource that can have some, beside `tooltrail:environment`. */
-    tags: z.record(z.string().min(1).max(128), z.string().max(256)).default({}),
+    tags: z
+      .record(
+        tag
+          .min(1)
+          .max(128)
+          .regex(/^(?!aws:)/i, 'begins with aws:'),
+        tag.max(256),
+      )
+      .default({}),
     /** Sent to `alarmEmail` when the account's costs of a month have reached 80 % of so many dollars, or will exceed them. */
     monthlyBudget: whole.optional(),
     /** Runs that the queue's workers execute at the same time: what bounds the bill for models, too. */
@@ -187,6 +188,10 @@ const settings = z
   .refine(({ maxRequests: most, provisionedConcurrency: warm = 0 }) => most === undefined || warm <= most, {
     path: ['provisionedConcurrency'],
     message: 'is more than maxRequests',
+  })
+  .refine(({ corsOrigins, allowedHosts }) => [...corsOrigins, ...allowedHosts].join(',').length <= MOST_LISTED, {
+    path: ['corsOrigins'],
+    message: `must be at most ${MOST_LISTED} characters, together with allowedHosts`,
   })
   .refine(({ retain, alarmEmail }) => !retain || alarmEmail !== undefined, {
     path: ['alarmEmail'],

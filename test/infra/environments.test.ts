@@ -8,7 +8,8 @@ import {
 import { OWN_ENVIRONMENT } from '../../lib/own-environment.ts'
 import { readSettings } from '../../functions/runtime/config.ts'
 import { capSettings, capVariables } from '../../functions/runtime/cap-variables.ts'
-import { environmentNamed, environmentOf, synthesise } from './synthesise.ts'
+import { createStacks } from '../../lib/create-stacks.ts'
+import { createApp, environmentNamed, environmentOf, synthesise } from './synthesise.ts'
 
 const SERVERLESS = { kind: 'serverless' } as const
 const DOMAIN = { kind: 'domain', instance: 'r7g.large.search', nodes: 3 } as const
@@ -88,6 +89,12 @@ describe('the settings of an environment', () => {
       { model: 'a/b', search: SERVERLESS, vpcEndpoints: ['vpce-0123456789abcdef0'], customDomain: DOMAIN_NAME },
       'own.customDomain: is not possible with vpcEndpoints',
     ],
+    [{ model: 'a/b', search: SERVERLESS, tags: { 'aws:team': 'x' } }, 'own.tags.aws:team: '],
+    [{ model: 'a/b', search: SERVERLESS, tags: { team: 'a&b' } }, 'own.tags.team: has other characters'],
+    [
+      { model: 'a/b', search: SERVERLESS, corsOrigins: Array(40).fill('https://pages.of.somebody.example.com') },
+      'own.corsOrigins: must be at most 1000 characters',
+    ],
     [{ model: 'a/b', search: SERVERLESS, corsOrigins: ['example'] }, 'own.corsOrigins.0'],
     [{ model: 'a/b', search: SERVERLESS, allowedHosts: ['http://a.example'] }, 'own.allowedHosts.0: is not a host'],
     [{ model: 'a/b', search: SERVERLESS, throttle: { rate: 0, burst: 1 } }, 'own.throttle.rate: '],
@@ -117,6 +124,24 @@ describe('the settings of an environment', () => {
   ])('%j is refused by the name of the setting', (settings, expected) =>
     expect(messageOf(() => environmentOf(settings as Parameters<typeof environmentOf>[0]))).toContain(expected),
   )
+
+  test.each([
+    ['encryptionKey', { encryptionKey: 'arn:aws:kms:us-east-1:111122223333:key/1' }],
+    [
+      'customDomain.certificate',
+      { customDomain: { ...DOMAIN_NAME, certificate: 'arn:aws:acm:us-east-1:111122223333:certificate/1' } },
+    ],
+    [
+      'restoredTable.stream',
+      { restoredTable: { name: 'restored', stream: STREAM.replace('eu-central-1', 'us-east-1') } },
+    ],
+  ])('%s in another region is refused as the stacks are made, where theirs is known', (setting, more) => {
+    const environment = environmentOf({ model: 'a/b', search: SERVERLESS, ...more })
+    expect(messageOf(() => createStacks(createApp(), environment, { region: 'eu-central-1' }))).toBe(
+      `own.${setting}: is in us-east-1, and the environment in eu-central-1: they must be in one`,
+    )
+    expect(messageOf(() => createStacks(createApp(), environment, { region: 'us-east-1' }))).toBe('')
+  })
 
   test('allowed hosts reach both functions that execute runs, and no variable where there are none', () => {
     const hostsOf = (allowedHosts: string[]): unknown[] =>
