@@ -67,8 +67,8 @@ export function createOutside({ harness, insist, wait }: Parts): Outside {
       })
       if (ends.length === 0) return
       const through = harness.dice.pick('forked at', ends)
-      const said = namesSaid(watch.seen.messages.filter(({ id }) => id <= through))
-      const fork = { name, said, acknowledged: false }
+      const copied = watch.seen.messages.filter(({ id }) => id <= through)
+      const fork = { name, said: namesSaid(copied), read: textsRead(copied), acknowledged: false }
       watch.forks.push(fork)
       const copy = (program: Program) => program.fork(watch.key, through, name)
       fork.acknowledged = (await insist(`${name} of ${watch.key.session}`, server, retries, copy)) !== undefined
@@ -90,27 +90,44 @@ export function createOutside({ harness, insist, wait }: Parts): Outside {
 const namesSaid = (messages: readonly Message[]): string[] =>
   messages.flatMap((one) => (one.role === 'user' && isLeaders(one) ? namesIn(textOf(one.parts)) : []))
 
-/** Turns as another log has them; every third with a call. */
+/** What calls of other logs have returned in these messages. */
+const textsRead = (messages: readonly Message[]): string[] =>
+  messages.flatMap((one) => (one.role === 'tool' ? [textOf(one.parts)] : [])).filter((text) => text.startsWith(READ))
+const READ = 'read there: '
+
+/** More calls than a step of an import holds. */
+const LONG_ROUND = 100
+/** How many calls a turn of another log has: every third one, and of these every fifth more than a step holds. */
+const callsOf = (place: number): number => (place % 3 !== 0 ? 0 : place % 5 === 4 ? LONG_ROUND : 1)
+/** What they return, in their order. */
+const readThere = (name: string, place: number): string[] =>
+  Array.from({ length: callsOf(place) }, (_, call) => `${READ}${name} ${call}.`)
+
+/** Turns as another log has them. */
 function turnsOf(names: readonly string[]): ClosedMessage[] {
   return names.flatMap((name, place): ClosedMessage[] => {
     const said = JSON.stringify({ name, rounds: [], ids: 'fresh' })
     const user = { role: 'user', parts: [{ type: 'text', text: said }] } as const
     const answer = { role: 'assistant', parts: [{ type: 'text', text: `told ${name}` }], toolCalls: [] } as const
-    if (place % 3 !== 0) return [user, answer]
-    const token = JSON.stringify({ token: `there-${name}` })
-    const asked: ClosedAssistantMessage = {
-      role: 'assistant',
-      parts: [{ type: 'tool_call', id: 'call_0' }],
-      toolCalls: [{ id: 'call_0', name: 'read', arguments: token }],
-    }
-    const result = { role: 'tool', of: asked, sequence: 0, status: 'completed' } as const
-    return [user, asked, { ...result, parts: [{ type: 'text', text: 'read there' }] }, answer]
+    const results = readThere(name, place)
+    if (results.length === 0) return [user, answer]
+    const toolCalls = results.map((_, call) => {
+      const text = JSON.stringify({ token: `there-${name}-${call}` })
+      return { id: `call_${call}`, name: 'read', arguments: text }
+    })
+    const parts = toolCalls.map(({ id }) => ({ type: 'tool_call', id }) as const)
+    const asked: ClosedAssistantMessage = { role: 'assistant', parts, toolCalls }
+    const returned = results.map((text, sequence): ClosedMessage => {
+      return { role: 'tool', of: asked, sequence, status: 'completed', parts: [{ type: 'text', text }] }
+    })
+    return [user, asked, ...returned, answer]
   })
 }
 
 /** What came from outside and was acknowledged is there, once and in order, and of the rest a beginning. `slept`: days have passed. */
 export function checkOutside({ seen, imported, summarised, rated, key }: Watch, slept: boolean): void {
   const said = namesSaid(seen.messages)
+  const read = textsRead(seen.messages)
   for (const { names, acknowledged } of imported) {
     const stored = said.filter((name) => names.includes(name))
     const most = acknowledged ? names.length : stored.length
@@ -118,6 +135,11 @@ export function checkOutside({ seen, imported, summarised, rated, key }: Watch, 
     // A name is forgotten after a day: a repetition is another import then.
     const holds = slept ? stored.length >= (acknowledged ? names.length : 0) : stored.join(' ') === expected
     must('an import is in the log once and in order', holds, `${key.session}: ${stored.join(' ')}, not ${expected}`)
+    const brought = names.slice(0, stored.length).flatMap(readThere)
+    const there = read.filter((text) => brought.includes(text))
+    const isBeginning = there.join() === brought.slice(0, there.length).join()
+    const isEnough = acknowledged ? there.length === brought.length : isBeginning
+    must('what an import has read is there once and in order', slept || (isBeginning && isEnough), key.session)
   }
   const through = seen.session?.summary?.through ?? ''
   must('an acknowledged summary stays, or a later one', through >= summarised, `${key.session}: ${summarised}`)
@@ -139,12 +161,15 @@ interface Stored {
 
 /** A copy that was acknowledged is whole, with its outputs; one that was not is a beginning. */
 export async function checkForks({ ports, outputs }: Stored, { key, forks }: Watch): Promise<void> {
-  for (const { name, said, acknowledged } of forks) {
+  for (const { name, said, read, acknowledged } of forks) {
     const to = { tenant: key.tenant, session: name }
     const messages = await allMessages(ports.reader, to)
     const copied = namesSaid(messages)
     const expected = (acknowledged ? said : said.slice(0, copied.length)).join(' ')
     must('a copy says what was said', copied.join(' ') === expected, `${name}: ${copied.join(' ')}, not ${expected}`)
+    const there = textsRead(messages)
+    const isCopied = there.join() === (acknowledged ? read : read.slice(0, there.length)).join()
+    must('a copy has what was read', isCopied, `${name}: ${there.length} of ${read.length}`)
     const objects = outputs.names(to).join('\n')
     for (const row of messages) {
       if (row.role !== 'tool') continue

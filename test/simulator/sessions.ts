@@ -36,8 +36,13 @@ export interface Watch {
   readonly imported: { readonly names: readonly string[]; acknowledged: boolean }[]
   /** The last message of the latest summary by hand that was acknowledged. */
   summarised: string
-  /** Copies of its log, and what people had said in it up to where they end. */
-  readonly forks: { readonly name: string; readonly said: readonly string[]; acknowledged: boolean }[]
+  /** Copies of its log, and what people had said, and calls of other logs had read, up to where they end. */
+  readonly forks: {
+    readonly name: string
+    readonly said: readonly string[]
+    readonly read: readonly string[]
+    acknowledged: boolean
+  }[]
   /** What people were told to be stored with messages. */
   readonly rated: { readonly id: string; readonly user: string }[]
   /** The highest generation whose holder has read the log. */
