@@ -16,7 +16,8 @@ const inputsOf = (messages: readonly Message[]): { readonly id: string; readonly
 /** A leader's request says what people have said up to its newest input, each once and in order, itself or in its summary. */
 export function checkConversation({ all }: Sessions, request: ModelRequest): void {
   const said = saidIn(request).flatMap(namesIn)
-  for (const { seen } of all) {
+  for (const watch of all) {
+    const { seen } = watch
     const stored = inputsOf(seen.messages).map(({ name }) => name)
     const place = stored.indexOf(said.at(-1) ?? '')
     if (place === -1) continue
@@ -26,7 +27,22 @@ export function checkConversation({ all }: Sessions, request: ModelRequest): voi
       said.join(' ') === expected,
       `${said.join(' ')}, not ${expected}`,
     )
+    checkPrefix(watch, request)
   }
+}
+
+/**
+ * What was sent is sent again, until a summary takes its place (promises R5). The results of the last round may be none that are
+ * stored: who sends them may die before.
+ */
+function checkPrefix(watch: Watch, { messages }: ModelRequest): void {
+  const through = watch.seen.session?.summary?.through
+  const end = messages.findLastIndex(({ role }) => role !== 'tool') + 1
+  const sent = messages.slice(0, end).map((message) => JSON.stringify(message))
+  const before = watch.sent.through === through ? watch.sent.messages : []
+  const differs = before.findIndex((message, place) => place < sent.length && message !== sent[place])
+  must('what was sent is sent again', differs === -1, `${watch.key.session}: ${before[differs]}, now ${sent[differs]}`)
+  watch.sent = { through, messages: sent.length > before.length ? sent : before }
 }
 
 /** A stored summary says what was said up to its end, each once. */

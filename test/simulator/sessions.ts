@@ -45,6 +45,8 @@ export interface Watch {
   }[]
   /** What people were told to be stored with messages. */
   readonly rated: { readonly id: string; readonly user: string }[]
+  /** The longest of its requests since the last summary, without the results of its last round. */
+  sent: { readonly through: string | undefined; readonly messages: readonly string[] }
   /** The highest generation whose holder has read the log. */
   readGeneration: number
   /** How often the active run was taken from a dead holder since its last message. */
@@ -116,6 +118,7 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
       summarised: '',
       forks: [],
       rated: [],
+      sent: { through: undefined, messages: [] },
       readGeneration: 0,
       takeovers: 0,
       deleted,
