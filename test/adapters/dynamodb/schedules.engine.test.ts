@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { explore } from '../../contracts/schedules/exploration.ts'
+import type { Kind } from '../../contracts/schedules/exploration.ts'
+import { IMPORT_SCHEDULES } from '../../contracts/schedules/imports.ts'
 import { SESSION_SCHEDULES } from '../../contracts/schedules/schedule.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { dynamodbEngine } from './engine.ts'
@@ -11,9 +13,12 @@ const BUDGET_MS = 30_000
 const LEAST = 5
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  test('no schedule of holders, clients, crashes and late writes breaks a promise of the session protocol', async () => {
+  test.each([
+    ['of holders, clients, crashes and late writes', SESSION_SCHEDULES as Kind<unknown>],
+    ['into which turns of other logs come', IMPORT_SCHEDULES as Kind<unknown>],
+  ])('no schedule %s breaks a promise of the session protocol', async (_what, kind) => {
     const options = { schedules: 500, budgetMs: BUDGET_MS, least: LEAST, steps: 100, seed: SEED, shrink: false }
-    const { failure, schedules, steps } = await explore(dynamodbEngine(dynamodb), SESSION_SCHEDULES, options)
+    const { failure, schedules, steps } = await explore(dynamodbEngine(dynamodb), kind, options)
     process.stdout.write(`${schedules} schedules on DynamoDB, ${steps} steps, seed ${SEED}\n`)
     expect(failure === undefined ? '' : `${failure.message}\n${failure.trace.join('\n')}\nseed ${SEED}`).toBe('')
     expect(schedules).toBeGreaterThanOrEqual(LEAST)

@@ -5,11 +5,12 @@ import { deliverySchedules } from '../../contracts/schedules/deliveries/schedule
 import type { Kind } from '../../contracts/schedules/exploration.ts'
 import { sqliteMemoryEngine } from './engine.ts'
 import { explore } from '../../contracts/schedules/exploration.ts'
+import { IMPORT_SCHEDULES } from '../../contracts/schedules/imports.ts'
 import { SESSION_SCHEDULES } from '../../contracts/schedules/schedule.ts'
 
 /**
  * Explores schedules on SQLite: `npx node test/adapters/sqlite/explore-schedules.ts --schedules 20000 --seed 1`, and with `--deliveries`
- * those of what runs owe to channels.
+ * those of what runs owe to channels, with `--imports` those into which turns of other logs come.
  */
 const { values } = parseArgs({
   options: {
@@ -18,11 +19,13 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
     path: { type: 'string' },
     deliveries: { type: 'boolean', default: false },
+    imports: { type: 'boolean', default: false },
   },
 })
 
 const code = { createDeliveryDriver, hintDueDeliveries }
-const kind: Kind<unknown> = values.deliveries ? deliverySchedules(code) : SESSION_SCHEDULES
+const sessions: Kind<unknown> = values.imports ? IMPORT_SCHEDULES : SESSION_SCHEDULES
+const kind: Kind<unknown> = values.deliveries ? deliverySchedules(code) : sessions
 const begun = performance.now()
 const { seed, schedules, steps, failure } = await explore(sqliteMemoryEngine(), kind, {
   schedules: Number(values.schedules),

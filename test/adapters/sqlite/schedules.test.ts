@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { explore } from '../../contracts/schedules/exploration.ts'
+import { IMPORT_SCHEDULES } from '../../contracts/schedules/imports.ts'
 import { SESSION_SCHEDULES } from '../../contracts/schedules/schedule.ts'
 import { sqliteMemoryEngine } from './engine.ts'
 import { createDeliveryDriver } from '../../../functions/delivery/driver.ts'
@@ -25,6 +26,13 @@ test('no schedule of holders, clients, crashes and late writes breaks a promise 
   const { failure } = found
   expect(failure === undefined ? '' : `${failure.message}\n${failure.trace.join('\n')}\nseed ${SEED}`).toBe('')
   expect(found.schedules).toBe(150)
+})
+
+test('no schedule into which turns of other logs come, by clocks that are ahead, breaks a promise of the session protocol', async () => {
+  const options = { schedules: 100, steps: 120, seed: SEED, shrink: false }
+  const { failure, schedules } = await explore(sqliteMemoryEngine(), IMPORT_SCHEDULES, options)
+  expect(failure === undefined ? '' : `${failure.message}\n${failure.trace.join('\n')}\nseed ${SEED}`).toBe('')
+  expect(schedules).toBe(100)
 })
 
 test('no schedule of processes that deliver, lost hints, claims and responses breaks a promise of deliveries', async () => {

@@ -14,7 +14,7 @@ import type { CallKind, Harness, Plan } from './harness.ts'
 import { work } from './worker.ts'
 
 /** A schedule: who is there, what may go wrong, and who takes the next step, again and again. */
-interface Schedule {
+export interface Schedule {
   readonly inputs: readonly Input[]
   readonly cancels: readonly Cancel[]
   readonly resolutions: readonly { readonly text: string; readonly all: boolean; readonly tries: number }[]
@@ -103,10 +103,21 @@ const schedules = (steps: number): fc.Arbitrary<Schedule> =>
   })
 
 /** Schedules of one session: its clients, holders, members and sweeper. */
-export const SESSION_SCHEDULES: Kind<Schedule> = { schedules, run: runSchedule }
+export const SESSION_SCHEDULES: Kind<Schedule> = {
+  schedules,
+  run: (stores, processes, schedule) => runSchedule(stores, processes, schedule),
+}
 
-/** Runs a schedule on a fresh session, checking every step; then lets everybody go on fairly until nothing is left to do. */
-async function runSchedule(stores: Stores, processes: Processes, schedule: Schedule): Promise<Outcome> {
+/**
+ * Runs a schedule on a fresh session, checking every step; then lets everybody go on fairly until nothing is left to do. `join`:
+ * puts others beside those of the schedule.
+ */
+export async function runSchedule(
+  stores: Stores,
+  processes: Processes,
+  schedule: Schedule,
+  join: (harness: Harness) => void = () => undefined,
+): Promise<Outcome> {
   stores.clock.set(START)
   const key = { tenant: fresh('t'), session: fresh('s') }
   await stores.sessions.create({ ...key, agent: 'helper', metadata: {}, ...(schedule.expires ? { ttlDays: 1 } : {}) })
@@ -134,6 +145,7 @@ async function runSchedule(stores: Stores, processes: Processes, schedule: Sched
   }
   try {
     populate(harness, schedule)
+    join(harness)
     const budget = { ...schedule.budget, days: schedule.expires ? schedule.budget.days : 0 }
     for (const choice of schedule.choices) {
       const options = optionsOf(harness, budget)
