@@ -75,9 +75,8 @@ describe.skipIf(!recorded)('searches over recorded conversations', () => {
   test.each(RETELLINGS)(
     'the history does not find itself: what was asked and retold before (%s) stands below what happened',
     async (how) => {
-      const retold = await retell(database, index, how)
+      await retell(database, index, how)
       const again = await searchAll(index, corpus, readRecordedQueries())
-      retold.forget()
       print(again)
       expect(share(again, 1)).toBeGreaterThanOrEqual(share(found, 1) - 0.02)
       expect(share(again, 10)).toBeGreaterThanOrEqual(share(found, 10) - 0.01)
@@ -112,7 +111,8 @@ async function buildIndex(database: Database, corpus: readonly CorpusSession[]):
   }
 }
 
-async function retell(database: Database, index: HistoryIndex, how: Retelling): Promise<{ forget(): void }> {
+/** Each way comes after the ones before: in the end, every query was asked twelve times. */
+async function retell(database: Database, index: HistoryIndex, how: Retelling): Promise<void> {
   const documents = await retellings(TENANT, index, how)
   const tables = createHistoryTables(database)
   transaction(database, () =>
@@ -123,10 +123,6 @@ async function retell(database: Database, index: HistoryIndex, how: Retelling): 
       }
     }),
   )
-  return {
-    forget: () =>
-      transaction(database, () => documents.forEach((document) => tables.remove(document, document.messageId))),
-  }
 }
 
 async function searchAll(

@@ -63,6 +63,15 @@ interface Row<Found> {
   readonly literal: boolean
 }
 
+/** So many events, most of which only talk about the history, stand before what happened: it is worth looking behind them. */
+const MUCH_TALK = 20
+
+/** Whether most of what was found only talks about the history. */
+export function isMostlyTalk(scored: readonly Pick<ScoredEvent<Candidate>, 'covered'>[]): boolean {
+  const talk = scored.filter(({ covered }) => covered === 0).length
+  return talk >= MUCH_TALK && talk * 2 > scored.length
+}
+
 /**
  * Orders events by how well they match the query; of equals, the newer comes first. The same for every engine: it reads
  * only the candidates' texts.

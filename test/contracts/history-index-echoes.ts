@@ -91,4 +91,49 @@ export function historyIndexEchoesContract(harness: () => HistoryIndexHarness): 
       )
     })
   })
+
+  describe('what was looked up a hundred times before', () => {
+    const scope = { tenant: 'many-echoes' }
+    const event = document('the teal crate went into the cellar on Monday', scope)
+    const other = document('the crate has a teal lid, and stands in the hall', {
+      ...scope,
+      session: 's-2',
+      runId: 'r-2',
+    })
+    const later = Array.from({ length: 100 }, (_, time) => {
+      const base = { ...scope, session: `later-${time}`, runId: `later-${time}` }
+      return [
+        document('Where in the cellar is the teal crate?', base),
+        document('The teal crate went into the cellar on Monday, as ever', {
+          ...base,
+          role: 'assistant',
+          searched: true,
+        }),
+      ]
+    }).flat()
+    beforeAll(() => harness().store([event, other, ...later]))
+
+    test.each(['teal crate', 'teal crate cellar', 'where is the teal crate', 'the teal crate on Monday'])(
+      'still stands below what happened: %s',
+      async (text) => {
+        const first = await harness().index.search({ scope, text, filters: {}, limit: 10 })
+        expect(first.hits[0]?.messageId).toBe(event.messageId)
+        expect(first.hits.length).toBe(10)
+        expect(first.next).toBeDefined()
+      },
+    )
+
+    test('and all of it is there, once each, page by page', async () => {
+      const query = { scope, text: 'teal crate', filters: {}, limit: 50 }
+      const seen: string[] = []
+      let after: string | undefined
+      do {
+        const page = await harness().index.search({ ...query, ...(after !== undefined && { after }) })
+        seen.push(...page.hits.map(({ messageId }) => messageId))
+        after = page.next
+      } while (after !== undefined)
+      expect(seen.length).toBe(new Set(seen).size)
+      expect(seen.length).toBe(202)
+    })
+  })
 }

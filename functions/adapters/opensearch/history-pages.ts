@@ -1,7 +1,7 @@
 import type { HistoryHit, HistoryPage, HistoryQuery } from '../../domain/history.ts'
 import { planTerms, type PlannedTerm } from '../../search/plan.ts'
 import type { SearchQuery } from '../../search/query.ts'
-import { scoreEvents, type Candidate, type ScoredEvent } from '../../search/score.ts'
+import { isMostlyTalk, scoreEvents, type Candidate, type ScoredEvent } from '../../search/score.ts'
 import { snippet } from '../../search/snippet.ts'
 import { readable } from '../../search/term-matches.ts'
 import { foundVocabulary } from './found-vocabulary.ts'
@@ -30,6 +30,10 @@ export interface Search {
 
 /** With fewer documents that hold all terms than this, those that hold some of them are pages too. */
 const ENOUGH = 40
+/** Events of a search that come in the order of their scores. */
+const RANKED = 100
+/** Documents that are scored where most of the best only talk about the history: what happened stands behind them. */
+const BEHIND_TALK = 500
 /** Documents that are looked through for symbols, at once and at most, for one page. */
 const LOOKED_AT = 200
 const MAX_LOOKED_AT = 2_000
@@ -75,15 +79,30 @@ async function best(search: Search): Promise<Best> {
   const groups = termGroups(search.parsed)
   const counts = await countFor(search, groups)
   const matching: Matching = { query, groups, counts, inside: unknownWords(groups, counts) }
-  const response = await search.send(bestBody(matching))
-  const all = response.aggregations?.all?.doc_count ?? 0
+  const asIs = await search.send(bestBody(matching))
+  const usual = await bestOf(search, matching, asIs, false)
+  const all = asIs.aggregations?.all?.doc_count ?? 0
   const stage = all >= ENOUGH ? 0 : matching.inside.size > 0 ? 2 : 1
-  const first = { matching, response, stage, ...scoredBy(search, counts, response, false) } as const
+  const first = { matching, stage, ...usual } as const
   if (coveredBy(first.scored) >= COVERED) return first
   const wider = { ...matching, inside: rareWords(groups, counts) }
-  const found = wider.inside.size > matching.inside.size ? await search.send(bestBody(wider)) : response
-  const second = { matching: wider, response: found, stage: 3, ...scoredBy(search, counts, found, true) } as const
+  const found = wider.inside.size > matching.inside.size ? await search.send(bestBody(wider)) : asIs
+  const second = { matching: wider, stage: 3, ...(await bestOf(search, wider, found, true)) } as const
   return coveredBy(second.scored) > coveredBy(first.scored) ? second : first
+}
+
+/** `response`: to the usual request. Looks further where most of its events only talk about the history. */
+async function bestOf(
+  search: Search,
+  matching: Matching,
+  response: SearchResponse,
+  stretch: boolean,
+): Promise<Pick<Best, 'response' | 'terms' | 'scored'>> {
+  const usual = scoredBy(search, matching.counts, response, stretch)
+  if (!isMostlyTalk(usual.scored)) return { response, ...usual }
+  const further = await search.send(bestBody(matching, { size: BEHIND_TALK }))
+  const { terms, scored } = scoredBy(search, matching.counts, further, stretch)
+  return { response: further, terms, scored: scored.slice(0, RANKED) }
 }
 
 const countFor = async ({ query, send }: Search, groups: readonly TermGroup[]): Promise<Counts> =>
@@ -110,7 +129,7 @@ export async function laterPage(search: Search, cursor: HistoryCursor): Promise<
   const counts = await countFor(search, groups)
   const inside = cursor.stage === 3 ? rareWords(groups, counts) : unknownWords(groups, counts)
   const matching: Matching = { query: search.query, groups, counts, inside: cursor.stage >= 2 ? inside : new Set() }
-  const response = await search.send(bestBody(matching, events))
+  const response = await search.send(bestBody(matching, { within: events }))
   const { terms, scored } = scoredBy(search, counts, response, cursor.stage === 3)
   const places = new Map(events.map((print, place) => [print, place]))
   const place = (event: ScoredEvent<FoundDocument>): number => places.get(event.best.source.print) ?? 0

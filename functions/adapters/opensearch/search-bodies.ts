@@ -78,12 +78,15 @@ const worthOf =
     return Math.log(1 + (documents - known + 0.5) / (known + 0.5))
   }
 
-/** The best documents; `within` holds them to these events. */
-export function bestBody({ query, groups, inside, counts }: Matching, within?: readonly string[]): object {
+/** The best documents, `size` of them; `within` holds them to these events. */
+export function bestBody(
+  { query, groups, inside, counts }: Matching,
+  { within, size = SCORED }: { readonly within?: readonly string[]; readonly size?: number } = {},
+): object {
   const strict = groups.map((group) => strictClause(group, inside))
   const worth = worthOf(counts)
   return {
-    size: within?.length === 0 ? 0 : SCORED,
+    size: within?.length === 0 ? 0 : size,
     track_total_hits: false,
     sort: [{ _score: 'desc' }, { event: 'desc' }, { part: 'asc' }],
     query: {

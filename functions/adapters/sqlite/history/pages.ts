@@ -1,55 +1,23 @@
-import type { HistoryHit, HistoryPage, HistoryQuery } from '../../../domain/history.ts'
-import { planTerms, type PlannedTerm, type Vocabulary } from '../../../search/plan.ts'
-import type { SearchQuery } from '../../../search/query.ts'
+import type { HistoryHit, HistoryPage } from '../../../domain/history.ts'
+import { planTerms, type PlannedTerm } from '../../../search/plan.ts'
 import { scoreEvents, type ScoredEvent } from '../../../search/score.ts'
 import { snippet } from '../../../search/snippet.ts'
 import { readable } from '../../../search/term-matches.ts'
-import type { Database } from '../database.ts'
-import type { Audience, IdRange } from './audiences.ts'
+import type { IdRange } from './audiences.ts'
+import { best, matchingOf, visible, type Search } from './best.ts'
 import { writeCursor, type Anchor, type HistoryCursor } from './cursor.ts'
-import {
-  crowdExpressions,
-  MIN_ANY,
-  type Matching,
-  matchExpression,
-  partExpression,
-  rareParts,
-  STAGES,
-} from './match.ts'
-import { firstDocument, loadDocuments, matchAll, matchRows, matchWithin, placeOf, type FoundDocument } from './rows.ts'
+import { matchExpression, type Matching, STAGES } from './match.ts'
+import { firstDocument, loadDocuments, matchRows, matchWithin, placeOf, type FoundDocument } from './rows.ts'
 import { boundsOf, quote, within } from './scope.ts'
 
-/** One search, on one state of the database. */
-export interface Search {
-  readonly database: Database
-  readonly query: HistoryQuery
-  readonly parsed: SearchQuery
-  readonly audience: Audience
-  /** Of what the audience may see. */
-  readonly vocabulary: Vocabulary
-}
-
-/** So many matching documents that they are not all looked at: those with the words near each other come first. */
-const CROWD = 150
-/** Of each way to be near. */
-const NEARER = 40
-/** Documents that are read and scored. */
-const SCORED = 100
-/** Where no event has this much of the query, words are stretched to what they may be a piece or a slip of. */
-const COVERED = 0.75
-/** With fewer documents than this, the next wider way of matching is tried too. */
-const ENOUGH = 40
+/** Documents that are looked through at a time for the tail of a search. */
+const AT_ONCE = 150
 /** Documents that are looked through for one page, at most, beyond the best. */
 const MAX_SCANNED = 2_000
 /** Messages that name a place in a cursor: one that has not moved is enough. */
 const ANCHORS = 3
 /** Documents in which the newest messages are looked for. */
 const NEWEST = 12
-
-interface Found {
-  readonly rows: readonly number[]
-  readonly stage: number
-}
 
 /** The best events, and where to go on. */
 export function firstPage(search: Search): HistoryPage {
@@ -139,8 +107,8 @@ function scan(
   const { range: start, older } = placeIn(search, cursor)
   let range = start
   const next = (): HistoryCursor => passOver(cursor, passed)
-  for (let looked = 0; looked < MAX_SCANNED; looked += CROWD) {
-    const rows = matchRows(database, range, expression, { filters: query.filters, limit: CROWD })
+  for (let looked = 0; looked < MAX_SCANNED; looked += AT_ONCE) {
+    const rows = matchRows(database, range, expression, { filters: query.filters, limit: AT_ONCE })
     for (const documents of Map.groupBy(
       visible(search, loadDocuments(database, rows)),
       (document) => document.event,
@@ -154,7 +122,7 @@ function scan(
       range = { ...range, last: firstDocument(database, document.event) - 1 }
       if (judged !== undefined) events.push(judged)
     }
-    if (rows.length < CROWD) return { events, next: undefined }
+    if (rows.length < AT_ONCE) return { events, next: undefined }
     range = { ...range, last: Math.min(range.last, (rows.at(-1) ?? range.last) - 1) }
   }
   return { events, next: next() }
@@ -201,71 +169,6 @@ function newestAnchors({ database, query, audience }: Search): Anchor[] {
     .map(anchorOf)
 }
 
-interface Best {
-  readonly terms: readonly PlannedTerm[]
-  readonly scored: readonly ScoredEvent<FoundDocument>[]
-  readonly stage: number
-  readonly stretched: boolean
-}
-
-function best(search: Search): Best {
-  const terms = planTerms(search.parsed, search.vocabulary, false)
-  const first = bestOf(search, matchingOf(search, terms), false)
-  const covered = first.scored.reduce((most, event) => Math.max(most, event.covered), 0)
-  if (covered >= COVERED) return first
-  const wider = planTerms(search.parsed, search.vocabulary, true)
-  if (!isWider(wider, terms)) return first
-  const second = bestOf(search, matchingOf(search, wider), true)
-  return second.scored.some((event) => event.covered > covered) ? second : first
-}
-
-const matchingOf = ({ query }: Search, terms: readonly PlannedTerm[]): Matching => ({
-  query,
-  terms,
-  bounds: boundsOf(query.scope, query.filters),
-})
-
-/** Whether words stand for more than before. */
-const isWider = (wider: readonly PlannedTerm[], terms: readonly PlannedTerm[]): boolean =>
-  wider.some((term, index) => term.alternatives.flat(2).length > (terms[index]?.alternatives.flat(2).length ?? 0))
-
-function bestOf(search: Search, matching: Matching, stretched: boolean): Best {
-  const found = candidates(search, matching)
-  const loaded = loadDocuments(search.database, found.rows.slice(0, SCORED))
-  const scored = scoreEvents(search.parsed, matching.terms, visible(search, loaded))
-  return { terms: matching.terms, scored, stage: found.stage, stretched }
-}
-
-/** Documents from the strictest way of matching that gives enough, after those of the stricter ones. */
-function candidates(search: Search, matching: Matching): Found {
-  const { database, query, audience } = search
-  const rows = new Set<number>()
-  let used = 0
-  for (const [stage, name] of STAGES.entries()) {
-    const expression = matchExpression(matching, name)
-    if (expression === undefined) continue
-    used = stage
-    const newest = (match: string, limit: number): number[] =>
-      matchRows(database, audience.range, match, { filters: query.filters, limit })
-    const matched =
-      name === 'any' ? bestOfAny(search, matching, rows.size === 0 ? MIN_ANY : 0) : newest(expression, CROWD)
-    const nearer = name === 'any' || matched.length < CROWD ? [] : crowdExpressions(matching)
-    for (const id of [...nearer.flatMap((match) => newest(match, NEARER)), ...matched]) rows.add(id)
-    if (rows.size >= ENOUGH) break
-  }
-  return { rows: [...rows], stage: used }
-}
-
-/** The documents that have most of the rare terms, newer first among equals. */
-function bestOfAny({ database, audience }: Search, matching: Matching, least: number): number[] {
-  const worth = new Map<number, number>()
-  for (const part of rareParts(matching.terms, least))
-    for (const id of matchAll(database, audience.range, partExpression(matching, part)))
-      worth.set(id, (worth.get(id) ?? 0) + part.importance)
-  const ordered = Array.from(worth).toSorted((left, right) => right[1] - left[1] || right[0] - left[0])
-  return ordered.slice(0, CROWD).map(([id]) => id)
-}
-
 function stageExpression(matching: Matching, stage: number): string {
   const expressions = STAGES.slice(0, stage + 1).map((name) => matchExpression(matching, name))
   return expressions.findLast((expression) => expression !== undefined) ?? widest(matching)
@@ -273,18 +176,6 @@ function stageExpression(matching: Matching, stage: number): string {
 
 const widest = (matching: Matching): string =>
   matchExpression(matching, 'any') ?? matchExpression(matching, 'all') ?? ''
-
-/** A scope's tokens are hashes, and times are matched to the hour: the documents themselves decide. */
-function visible({ query }: Search, documents: readonly FoundDocument[]): FoundDocument[] {
-  const { scope, filters } = query
-  return documents.filter(
-    ({ hit, time }) =>
-      (scope.session ?? hit.session) === hit.session &&
-      (scope.owner ?? hit.owner) === hit.owner &&
-      time >= (filters.since ?? time) &&
-      time <= (filters.until ?? time),
-  )
-}
 
 function hitOf({ best: document, score }: ScoredEvent<FoundDocument>, terms: readonly PlannedTerm[]): HistoryHit {
   return { ...document.hit, score: Math.round(score * 10_000) / 10_000, snippet: snippet(document.text, terms) }
