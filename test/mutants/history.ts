@@ -83,6 +83,7 @@ export const PROJECTION_MUTANTS = [
       "          write(database, 'DELETE FROM historyMarks WHERE message = ?', row.number)\n",
       '',
     ],
+    ['what was learned in a transaction that was undone is believed', '    tables.undone()\n', ''],
     ['the last batch is not stored', '  await storeBatch()\n  return changed', '  return changed'],
     [
       'a long message is stored without its last documents',

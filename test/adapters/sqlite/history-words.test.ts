@@ -9,7 +9,9 @@ import {
 } from '../../../functions/adapters/sqlite/history/tables.ts'
 import { migrate, MIGRATIONS } from '../../../functions/adapters/sqlite/migrations.ts'
 import { randomNumbers } from '../../e2e/crashes/random-numbers.ts'
-import { indexOn } from './projection.ts'
+import { writeLog } from '../../generators/messages.ts'
+import { indexOn, projectionOn } from './projection.ts'
+import { storeMessages } from './stored-messages.ts'
 
 interface Said {
   readonly session: string
@@ -103,6 +105,22 @@ describe('words that SQLite knows', () => {
     database.exec('DROP TRIGGER full')
     say(said)
     for (const scope of [{}, { owner: 'ann' }, { session: 's-1' }]) expect(await find('zebar', scope)).toEqual(['m-2'])
+  })
+
+  test('are known to nobody when their commit failed, also if another process has added as many since', async () => {
+    const merging = projectionOn({ database, outputs: { read: async () => new Uint8Array() }, report: () => undefined })
+    const { log } = writeLog().user('a zebra')
+    storeMessages(database, { tenant: 'acme', session: 's-1' }, log)
+    database.exec(`CREATE TABLE parents (id INTEGER PRIMARY KEY);
+      CREATE TABLE children (parent INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED);
+      CREATE TRIGGER orphan AFTER INSERT ON historyVocabulary BEGIN INSERT INTO children VALUES (1); END`)
+    await expect(merging.merge()).rejects.toThrow('FOREIGN KEY')
+    database.exec('DROP TRIGGER orphan')
+    expect(known()).toEqual([])
+    // These tables know nothing of the others, as those of another process.
+    say({ session: 's-2', message: 'm-2', text: 'a horse' })
+    await merging.merge()
+    for (const scope of [{}, { session: 's-1' }]) expect(await find('zebar', scope)).toEqual([log[0]?.id])
   })
 
   test('of many in one session are all known and all forgotten, a bounded number at a time', async () => {

@@ -88,5 +88,7 @@ export function createKnownWords(database: Database, { word }: Pick<DocumentRead
       work(markingOf)
       left.set(tenant, lastWord(database, tenant))
     },
+    /** A transaction was undone: others may add as many words as it had added, so their number does not say it. */
+    doubt: (): void => left.clear(),
   }
 }

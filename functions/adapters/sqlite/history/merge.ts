@@ -121,7 +121,12 @@ async function inTurn<Result>(
   work: (tables: HistoryTables) => Result,
 ): Promise<Result> {
   const run = (): Result => transaction(database, () => work(tables))
-  const result = gate === undefined ? run() : afterOthers(gate, run)
-  await nextTurn()
-  return result
+  try {
+    const result = gate === undefined ? run() : afterOthers(gate, run)
+    await nextTurn()
+    return result
+  } catch (error) {
+    tables.undone()
+    throw error
+  }
 }

@@ -43,6 +43,8 @@ export interface HistoryTables {
   removeSome(key: SessionKey, messageId: string, limit: number): Removed
   /** Removes what the tables have of the message; returns how many documents. */
   remove(key: SessionKey, messageId: string): number
+  /** Call when a transaction that has put documents was undone: what it has learned is not true. */
+  undone(): void
 }
 
 export interface HistoryBatch {
@@ -81,6 +83,7 @@ export function createHistoryTables(database: Database): HistoryTables {
     },
     removeSome: (key, messageId, limit) => removeSome(database, vocabulary, { key, messageId, limit }),
     remove: (key, messageId) => removeSome(database, vocabulary, { key, messageId, limit: ALL }).count,
+    undone: vocabulary.undone,
   }
 }
 

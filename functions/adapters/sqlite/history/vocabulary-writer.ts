@@ -12,6 +12,8 @@ export interface VocabularyWriter {
   add(sessions: Iterable<SessionWords>): void
   /** Forgets about so many words of a session without documents, unless another session has them; returns whether it has more. */
   forget(rows: SessionRows, limit: number): boolean
+  /** Call when a transaction that has added words was undone. */
+  undone(): void
 }
 
 export interface SessionWords {
@@ -56,6 +58,7 @@ export function createVocabularyWriter(database: Database, reader: Pick<Document
       forgetWords(database, rows, takeSessionWords(database, rows.session, limit))
       return hasSessionWords(database, rows.session)
     },
+    undone: known.doubt,
   }
 }
 
