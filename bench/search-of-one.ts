@@ -38,12 +38,13 @@ function owned(document: HistoryDocument, place: number): HistoryDocument {
 
 function index(database: Database, tables: HistoryTables, documents: readonly HistoryDocument[]): void {
   const messages = Map.groupBy(documents, ({ messageId }) => messageId)
-  transaction(database, () =>
+  transaction(database, () => {
     tables.put((batch) => {
       for (const [messageId, parts] of messages)
         batch.replace({ tenant: TENANT, session: parts[0]?.session ?? '' }, messageId, parts)
-    }),
-  )
+    })
+    tables.settle()
+  })
 }
 
 async function measure(database: Database, size: number): Promise<(string | number)[][]> {

@@ -27,6 +27,8 @@ const CACHE_KB = 16_384
 const CHECKPOINT_PAGES = 4_000
 /** As in `history-merge.ts`. */
 const AT_ONCE = 32
+/** Batches whose words are stored at once, as in `merge.ts`. */
+const SETTLED_AT_ONCE = 4
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-search-'))
 try {
@@ -89,12 +91,15 @@ function buildBoth(plain: Database, database: Database, made: MadeHistory) {
   ]
   const tables = createHistoryTables(database)
   let [count, bytes] = [0, 0]
+  let batches = 0
   for (const documents of made.batches(BATCH)) {
     add(reference, () => putPlain(plain, documents, count))
-    add(build, () => index(database, tables, documents))
+    add(build, () => transaction(database, () => put(tables, documents)))
+    if (++batches % SETTLED_AT_ONCE === 0) add(build, () => transaction(database, tables.settle))
     count += documents.length
     bytes += documents.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
   }
+  add(build, () => transaction(database, tables.settle))
   plain.close()
   return { reference, build, count, bytes }
 }
@@ -108,17 +113,15 @@ function putPlain(database: Database, documents: readonly HistoryDocument[], fir
   })
 }
 
-/** Puts documents into the tables in one transaction, as the program does when it indexes what was written. */
-function index(database: Database, tables: HistoryTables, documents: readonly HistoryDocument[]): void {
+/** Inside a transaction: puts documents into the tables, as the program does when it indexes what was written. */
+function put(tables: HistoryTables, documents: readonly HistoryDocument[]): void {
   const messages = Map.groupBy(documents, ({ messageId }) => messageId)
-  transaction(database, () =>
-    tables.put((batch) => {
-      for (const [messageId, parts] of messages) {
-        const [first] = parts
-        if (first !== undefined) batch.replace({ tenant: 'bench', session: first.session }, messageId, parts)
-      }
-    }),
-  )
+  tables.put((batch) => {
+    for (const [messageId, parts] of messages) {
+      const [first] = parts
+      if (first !== undefined) batch.replace({ tenant: 'bench', session: first.session }, messageId, parts)
+    }
+  })
 }
 
 /** Milliseconds for one more event, when `AT_ONCE` are indexed at once. */
@@ -129,7 +132,10 @@ function timeWrites(database: Database): number[] {
   const tables = createHistoryTables(database)
   return Array.from({ length: more.length / AT_ONCE }, (_, batch) => {
     const start = performance.now()
-    index(database, tables, more.slice(batch * AT_ONCE, (batch + 1) * AT_ONCE))
+    transaction(database, () => {
+      put(tables, more.slice(batch * AT_ONCE, (batch + 1) * AT_ONCE))
+      tables.settle()
+    })
     return (performance.now() - start) / AT_ONCE
   })
 }

@@ -103,11 +103,12 @@ async function buildIndex(database: Database, corpus: readonly CorpusSession[]):
         documents: await Array.fromAsync(projectMessage(message, { key }, readOutput)),
       })),
     )
-    transaction(database, () =>
+    transaction(database, () => {
       tables.put((batch) => {
         for (const { messageId, documents } of projected) batch.replace(key, messageId, documents)
-      }),
-    )
+      })
+      tables.settle()
+    })
   }
 }
 
@@ -115,14 +116,15 @@ async function buildIndex(database: Database, corpus: readonly CorpusSession[]):
 async function retell(database: Database, index: HistoryIndex, how: Retelling): Promise<void> {
   const documents = await retellings(TENANT, index, how)
   const tables = createHistoryTables(database)
-  transaction(database, () =>
+  transaction(database, () => {
     tables.put((batch) => {
       for (const parts of Map.groupBy(documents, ({ messageId }) => messageId).values()) {
         const [first] = parts
         if (first !== undefined) batch.replace(first, first.messageId, parts)
       }
-    }),
-  )
+    })
+    tables.settle()
+  })
 }
 
 async function searchAll(

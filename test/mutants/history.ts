@@ -71,8 +71,8 @@ const SQLITE = 'functions/adapters/sqlite'
 /** The index that SQLite keeps beside the log. */
 export const PROJECTION_MUTANTS = [
   ...inFile(`${SQLITE}/history/merge.ts`, [
-    ['what has changed meanwhile is stored as it was', "if (state === 'same') {", "if (state !== 'gone') {"],
-    ['what is gone meanwhile is stored', "if (state === 'same') {", "if (state !== 'changed') {"],
+    ['what has changed meanwhile is stored as it was', "if (state !== 'same') return", "if (state === 'gone') return"],
+    ['what is gone meanwhile is stored', "if (state !== 'same') return", "if (state === 'changed') return"],
     [
       'what has changed meanwhile is not read again',
       "=> outcomes[place] === 'changed')",
@@ -80,11 +80,18 @@ export const PROJECTION_MUTANTS = [
     ],
     [
       'what is stored stays marked',
-      "          write(database, 'DELETE FROM historyMarks WHERE message = ?', row.number)\n",
-      '',
+      "if (isSettled) write(database, 'DELETE FROM historyMarks WHERE message = ?', row.number)",
+      'if (isSettled) owed.has(row.number)',
     ],
     ['what was learned in a transaction that was undone is believed', '    tables.undone()\n', ''],
-    ['the last batch is not stored', '  await storeBatch()\n  return changed', '  return changed'],
+    ['the last batch is not stored', '  await storeBatch(true)\n  return changed', '  return changed'],
+    ['words are not stored at the end', '(isLast && !owed.isEmpty())', 'owed.has(-1)'],
+    [
+      'two merges store the same documents',
+      "if (owed.has(row.number)) return 'gone'",
+      "if (owed.has(-1)) return 'gone'",
+    ],
+    ['what was undone counts as stored', '    owed.forget()\n', ''],
     [
       'a long message is stored without its last documents',
       "if (outcome !== 'same' || !more) return",
@@ -98,7 +105,17 @@ export const PROJECTION_MUTANTS = [
       'if (known !== undefined) gathered.documents -= removeDocuments',
       'if (known === -1) gathered.documents -= removeDocuments',
     ],
+    ['words of sessions that are gone are stored', '.filter(({ rows }) => !isEmpty(database, rows))', ''],
+    ['words of documents that were undone are stored', '      owed.forget()\n', ''],
     ['removed documents are still counted', '  countDocuments(database, rows, -count)\n', ''],
+  ]),
+  ...inFile(`${SQLITE}/history/owed-messages.ts`, [
+    [
+      'a change in between is not noticed',
+      'UPDATE historyMarks SET first = 0, stored',
+      'UPDATE historyMarks SET stored',
+    ],
+    ['what has changed in between is unmarked', 'FROM json_each(?)) AND stored = ?', 'FROM json_each(?)) AND ? > 0'],
   ]),
   ...inFile(`${SQLITE}/history/known-words.ts`, [
     [

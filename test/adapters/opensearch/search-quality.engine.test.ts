@@ -81,11 +81,12 @@ withEngines(['opensearch'], ({ opensearch }) => {
 function sqliteIndex(documents: readonly HistoryDocument[]): HistoryIndex {
   const database = openDatabase(':memory:')
   const tables = createHistoryTables(database)
-  transaction(database, () =>
+  transaction(database, () => {
     tables.put((batch) => {
       for (const { key, messageId, documents: parts } of changesOf(documents)) batch.replace(key, messageId, parts)
-    }),
-  )
+    })
+    tables.settle()
+  })
   return createSqliteHistoryIndex({ database, history: { merge: async () => undefined }, clock: createSystemClock() })
 }
 

@@ -20,7 +20,10 @@ historyIndexContract('sqlite', async () => {
         const [first] = parts
         if (first === undefined) continue
         const { tenant, session, messageId } = first
-        transaction(database, () => tables.put((batch) => batch.replace({ tenant, session }, messageId, parts)))
+        transaction(database, () => {
+          tables.put((batch) => batch.replace({ tenant, session }, messageId, parts))
+          tables.settle()
+        })
       }
     },
     breakDown: async () => database.close(),

@@ -31,8 +31,9 @@ function put({ session, message, text, owner }: Said, batch?: HistoryBatch): voi
   const key = { tenant: 'acme', session }
   const ofMessage = { messageId: message, runId: 'r', agent: 'default', part: 'u', role: 'user' as const, time: 0 }
   const document = { ...key, ...ofMessage, ...(owner === undefined ? {} : { owner }), text }
-  if (batch === undefined) tables.put((own) => own.replace(key, message, [document]))
-  else batch.replace(key, message, [document])
+  if (batch !== undefined) return batch.replace(key, message, [document])
+  tables.put((own) => own.replace(key, message, [document]))
+  tables.settle()
 }
 
 const say = (said: Said): void => transaction(database, () => put(said))
@@ -149,7 +150,7 @@ describe('words that SQLite knows', () => {
       sets.set(name, (sets.get(name) ?? new Set()).add(word))
     }
     for (let batch = 0; batch < 40; batch++)
-      transaction(database, () =>
+      transaction(database, () => {
         tables.put((puts) => {
           for (let place = 0; place < 60; place++) {
             const session = `s-${pick(80)}`
@@ -162,8 +163,9 @@ describe('words that SQLite knows', () => {
             }
             put({ session, message: `m-${batch}-${place}`, text: words.join(' '), owner }, puts)
           }
-        }),
-      )
+        })
+        if (batch % 3 === 0) tables.settle()
+      })
     expect(known()).toEqual([...wanted.tenant].toSorted())
     for (const [owner, words] of wanted.owners) expect(knownTo(owner)).toEqual([...words].toSorted())
     for (const [session, words] of wanted.sessions)

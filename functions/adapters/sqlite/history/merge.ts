@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { readAll, reading, transaction, write, type Database } from '../database.ts'
 import { afterOthers, type WriteGate } from '../write-gate.ts'
+import type { OwedMessages } from './owed-messages.ts'
 import { readMarked, stillMarked, type MarkedDocuments, type MarkedDependencies } from './marked-documents.ts'
 import { putSlice } from './slices.ts'
 import type { HistoryTables } from './tables.ts'
@@ -13,6 +14,7 @@ const DOCUMENTS_AT_ONCE = 8
 
 export interface MergeDependencies extends MarkedDependencies {
   readonly tables: HistoryTables
+  readonly owed: OwedMessages
   /** Others on this file whose writes go first. */
   readonly gate?: WriteGate
   /** Aborted: nothing more is begun. */
@@ -24,7 +26,8 @@ export interface MergeDependencies extends MarkedDependencies {
  * (an output is read, secrets are looked for) and a transaction must not wait, so they are made before, and are stored only if
  * their message still says what they were made of; one that was changed meanwhile is read again. A message that cannot be read
  * is reported and stays marked; of one whose output is gone, the preview is indexed. However long an output is, a few documents
- * of it are in memory.
+ * of it are in memory. The words of messages are stored after their documents, for several transactions at once; until then
+ * they stay marked.
  */
 export async function mergeMarked(dependencies: MergeDependencies, tenant: string | undefined): Promise<void> {
   const { database, closed } = dependencies
@@ -54,13 +57,18 @@ async function mergeThese(dependencies: MergeDependencies, numbers: readonly num
   const changed: number[] = []
   let batch: Whole[] = []
   let chars = 0
-  const storeBatch = async (): Promise<void> => {
-    if (batch.length > 0) changed.push(...(await storeWhole(dependencies, batch)))
+  const storeBatch = async (isLast = false): Promise<void> => {
+    if (batch.length > 0) changed.push(...(await storeWhole(dependencies, batch, isLast)))
     batch = []
     chars = 0
+    const { owed } = dependencies
+    if (owed.isMany() || (isLast && !owed.isEmpty())) changed.push(...(await settle(dependencies)))
   }
   for (const number of numbers) {
-    if (dependencies.closed.aborted) return []
+    if (dependencies.closed.aborted) {
+      batch = []
+      break
+    }
     const marked = await readMarked(dependencies, number, DOCUMENTS_AT_ONCE)
     if (marked === undefined) continue
     const { row, first: documents, rest } = marked
@@ -71,29 +79,49 @@ async function mergeThese(dependencies: MergeDependencies, numbers: readonly num
     }
     for (const document of documents) dependencies.tables.prepare(document)
     batch.push({ row, documents })
-    chars += documents.reduce((sum, { text }) => sum + text.length, 0)
+    chars += charsOf(documents)
     if (batch.length >= MESSAGES_AT_ONCE || chars >= CHARS_AT_ONCE) await storeBatch()
   }
-  await storeBatch()
+  await storeBatch(true)
   return changed
 }
 
+const charsOf = (documents: Whole['documents']): number => documents.reduce((sum, { text }) => sum + text.length, 0)
+
 /** Returns the messages that say something else than their documents, whose marks stay. */
-async function storeWhole(dependencies: MergeDependencies, batch: readonly Whole[]): Promise<number[]> {
-  const { database } = dependencies
-  const outcomes = await inTurn(dependencies, (tables) =>
-    tables.put((puts) =>
+async function storeWhole(
+  dependencies: MergeDependencies,
+  batch: readonly Whole[],
+  isLast: boolean,
+): Promise<number[]> {
+  const { database, owed } = dependencies
+  // Few messages have their words with them: another transaction would cost more than it spares.
+  const isSettled = isLast && owed.isEmpty()
+  const outcomes = await inTurn(dependencies, (tables) => {
+    const states = tables.put((puts) =>
       batch.map(({ row, documents }) => {
+        // Of another tenant's merge, or of one for all of them.
+        if (owed.has(row.number)) return 'gone'
         const state = stillMarked(database, row)
-        if (state === 'same') {
-          puts.replace({ tenant: row.tenant, session: row.session }, row.id, documents)
-          write(database, 'DELETE FROM historyMarks WHERE message = ?', row.number)
-        }
+        if (state !== 'same') return state
+        puts.replace({ tenant: row.tenant, session: row.session }, row.id, documents)
+        if (isSettled) write(database, 'DELETE FROM historyMarks WHERE message = ?', row.number)
+        else owed.add(row.number, charsOf(documents))
         return state
       }),
-    ),
-  )
+    )
+    if (isSettled) tables.settle()
+    return states
+  })
   return batch.filter((_, place) => outcomes[place] === 'changed').map(({ row }) => row.number)
+}
+
+/** Stores the words of what was stored without; returns the messages that were changed meanwhile. */
+async function settle(dependencies: MergeDependencies): Promise<number[]> {
+  return await inTurn(dependencies, (tables) => {
+    tables.settle()
+    return dependencies.owed.settle()
+  })
 }
 
 /** Stores a message of many documents in several transactions, between which others go on; returns whether it was changed meanwhile. */
@@ -103,9 +131,11 @@ async function storeSlices(dependencies: MergeDependencies, marked: MarkedDocume
   while (!closed.aborted) {
     for (const document of documents) dependencies.tables.prepare(document)
     const slice = { documents, start, last: !more }
-    const outcome = await inTurn(dependencies, (tables) =>
-      tables.put((puts) => putSlice(database, puts, marked, slice)),
-    )
+    const outcome = await inTurn(dependencies, (tables) => {
+      const state = tables.put((puts) => putSlice(database, puts, marked, slice))
+      tables.settle()
+      return state
+    })
     if (outcome !== 'same' || !more) return outcome === 'changed'
     start += documents.length
     const next = await marked.rest?.(DOCUMENTS_AT_ONCE)
@@ -117,7 +147,7 @@ async function storeSlices(dependencies: MergeDependencies, marked: MarkedDocume
 
 /** One transaction, before which others go first and after which they get their turn. */
 async function inTurn<Result>(
-  { database, tables, gate }: MergeDependencies,
+  { database, tables, gate, owed }: MergeDependencies,
   work: (tables: HistoryTables) => Result,
 ): Promise<Result> {
   const run = (): Result => transaction(database, () => work(tables))
@@ -127,6 +157,7 @@ async function inTurn<Result>(
     return result
   } catch (error) {
     tables.undone()
+    owed.forget()
     throw error
   }
 }

@@ -1,4 +1,5 @@
 import { mergeMarked, type MergeDependencies } from './merge.ts'
+import { createOwedMessages } from './owed-messages.ts'
 import { createHistoryTables } from './tables.ts'
 
 /** Brings the full-text tables up to what the log says. */
@@ -10,9 +11,13 @@ export interface HistoryMerger {
 }
 
 /** Indexes on this thread. Tenants go side by side, a few documents at a time: none waits for all that another has written. */
-export function createHistoryMerger(dependencies: Omit<MergeDependencies, 'tables' | 'closed'>): HistoryMerger {
+export function createHistoryMerger(
+  dependencies: Omit<MergeDependencies, 'tables' | 'owed' | 'closed'>,
+): HistoryMerger {
   const closing = new AbortController()
-  const merging = { ...dependencies, tables: createHistoryTables(dependencies.database), closed: closing.signal }
+  const { database } = dependencies
+  const state = { tables: createHistoryTables(database), owed: createOwedMessages(database) }
+  const merging = { ...dependencies, ...state, closed: closing.signal }
   const running = new Map<string | undefined, Promise<void>>()
   return {
     /** One after the other for each tenant: a later one has little left to do. */

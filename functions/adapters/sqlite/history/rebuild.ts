@@ -2,8 +2,10 @@ import type { SessionKey } from '../../../domain/session.ts'
 import { readAll, transaction, write, type Database } from '../database.ts'
 import type { HistoryProjection } from './projection.ts'
 
-/** Messages marked at a time. */
-const PAGE = 100
+/** Messages marked at a time: about as many as have their words stored at once (`owed-messages.ts`). */
+const PAGE = 1_000
+/** Messages removed at a time, in one transaction. */
+const ORPHANS = 100
 
 interface Dependencies {
   readonly database: Database
@@ -69,6 +71,6 @@ function findOrphans(database: Database): (SessionKey & { readonly message: stri
      WHERE NOT EXISTS (
        SELECT 1 FROM messages m JOIN sessions s ON s.number = m.session
        WHERE s.tenant = t.tenant AND s.session = h.session AND m.id = h.message) LIMIT ?`,
-    PAGE,
+    ORPHANS,
   )
 }

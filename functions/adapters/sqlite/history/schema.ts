@@ -14,7 +14,8 @@
  * `historyMarks` has the messages, by number, of which the tables do not say what the log says (`projection.ts`). Triggers mark
  * them in the transaction that writes the message, so that none can be forgotten. A claim changes nothing that is searched. If
  * a message has more documents than one transaction takes, the mark says how far it is indexed: the id of its first document,
- * how many are stored and how many there will be. This is dropped when the message changes.
+ * how many are stored and how many there will be. Of one that only owes its words, it says who will store them
+ * (`owed-messages.ts`). This is dropped when the message changes.
  */
 export const HISTORY_SCHEMA = `
 CREATE TABLE historyTenants (

@@ -13,15 +13,26 @@ const BLOCK = 32
 
 /** All tokens that a document can be filtered by, joined by spaces. */
 export function scopeText(document: HistoryDocument): string {
-  const { role, toolName, status, feedback = [] } = document
-  return [
-    sharedText(document),
-    roleToken(role),
-    ...(toolName === undefined ? [] : [token('n', toolName)]),
-    ...(status === undefined ? [] : [token('x', status)]),
-    ...feedback.map((rating) => token('f', rating)),
-  ].join(' ')
+  const { feedback = [] } = document
+  const texts = [sharedText(document), kindText(document), ...feedback.map((rating) => token('f', rating))]
+  return texts.join(' ')
 }
+
+/** What documents of a kind share: there are few kinds. */
+function kindText({ role, toolName, status }: HistoryDocument): string {
+  const name = `${role} ${status ?? ''}${toolName === undefined ? '' : ` ${toolName}`}`
+  const made =
+    kinds.get(name) ??
+    [
+      roleToken(role),
+      ...optional(toolName, (tool) => token('n', tool)),
+      ...optional(status, (is) => token('x', is)),
+    ].join(' ')
+  if (kinds.size >= REMEMBERED) kinds.clear()
+  kinds.set(name, made)
+  return made
+}
+const kinds = new Map<string, string>()
 
 /** What most documents share with the one before: making these tokens anew took a twentieth of what indexing takes. */
 function sharedText({ tenant, session, owner, agent, runId, time }: HistoryDocument): string {

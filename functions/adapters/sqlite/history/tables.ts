@@ -23,19 +23,27 @@ import {
   removeDocuments,
   updateMessage,
 } from './indexed-rows.ts'
-import { createVocabularyWriter, type VocabularyWriter } from './vocabulary-writer.ts'
+import { createVocabularyWriter, type SessionWords, type VocabularyWriter } from './vocabulary-writer.ts'
 
 /** SQLite's word for no limit. */
 const ALL = -1
 /** Words of a session without documents, for each document that may be removed: one costs some tenths of a millisecond. */
 const WORDS_A_DOCUMENT = 3
 
-/** The full-text tables, written inside the caller's transactions. */
+/**
+ * The full-text tables, written inside the caller's transactions. Documents and their words may be written in several of them:
+ * new words are spread over all of a vocabulary, so that more of them at a time change fewer pages for each.
+ */
 export interface HistoryTables {
   /** Reads the words of a document that will be put, which takes as long as writing them: a transaction need not wait for it. */
   prepare(document: HistoryDocument): void
-  /** Runs `work`, which puts documents; what they share with each other is written once, at its end. */
+  /**
+   * Runs `work`, which puts documents; what they share with each other is written once, at its end. They are found from then on,
+   * but for words that resemble theirs: `settle` is owed.
+   */
   put<Result>(work: (batch: HistoryBatch) => Result): Result
+  /** Adds the words of all that was put before to the vocabularies of their sessions, owners and tenants. */
+  settle(): void
   /**
    * Removes so many of the message's documents, and with the last of its session the session's words; returns how many
    * documents there were to remove, and whether there is more to do.
@@ -43,7 +51,7 @@ export interface HistoryTables {
   removeSome(key: SessionKey, messageId: string, limit: number): Removed
   /** Removes what the tables have of the message; returns how many documents. */
   remove(key: SessionKey, messageId: string): number
-  /** Call when a transaction that has put documents was undone: what it has learned is not true. */
+  /** Call when a transaction of these tables was undone: what it has learned is not true, and nothing is owed any more. */
   undone(): void
 }
 
@@ -73,17 +81,22 @@ export function createHistoryTables(database: Database): HistoryTables {
   const reader = createDocumentReader()
   const vocabulary = createVocabularyWriter(database, reader)
   const words = createPreparedWords(reader)
+  const owed = createOwedWords(database, vocabulary)
   return {
     prepare: words.prepare,
     put(work) {
-      const batch = createBatch(database, vocabulary, words.of)
+      const batch = createBatch({ database, vocabulary, wordsOf: words.of, owed })
       const result = work(batch)
       batch.end()
       return result
     },
     removeSome: (key, messageId, limit) => removeSome(database, vocabulary, { key, messageId, limit }),
     remove: (key, messageId) => removeSome(database, vocabulary, { key, messageId, limit: ALL }).count,
-    undone: vocabulary.undone,
+    settle: owed.settle,
+    undone() {
+      owed.forget()
+      vocabulary.undone()
+    },
   }
 }
 
@@ -91,14 +104,35 @@ export function createHistoryTables(database: Database): HistoryTables {
 interface Gathered {
   readonly rows: SessionRows
   documents: number
-  runs: Run[]
+  readonly runs: (readonly Run[])[]
 }
 
-function createBatch(
-  database: Database,
-  vocabulary: VocabularyWriter,
-  wordsOf: WordsOf,
-): HistoryBatch & { end(): void } {
+/** Words of documents that were put, which their vocabularies do not have yet. */
+function createOwedWords(database: Database, vocabulary: VocabularyWriter) {
+  const sessions = new Map<number, SessionWords>()
+  return {
+    owe({ rows, runs }: SessionWords): void {
+      const owed = sessions.get(rows.session)
+      if (owed === undefined) sessions.set(rows.session, { rows, runs })
+      else owed.runs.push(...runs)
+    },
+    /** But for those of sessions that are gone meanwhile. */
+    settle(): void {
+      vocabulary.add([...sessions.values()].filter(({ rows }) => !isEmpty(database, rows)))
+      sessions.clear()
+    },
+    forget: (): void => sessions.clear(),
+  }
+}
+
+interface Batching {
+  readonly database: Database
+  readonly vocabulary: VocabularyWriter
+  readonly wordsOf: WordsOf
+  readonly owed: ReturnType<typeof createOwedWords>
+}
+
+function createBatch({ database, vocabulary, wordsOf, owed }: Batching): HistoryBatch & { end(): void } {
   const sessions = new Map<string, Gathered>()
   /** By tenant, the last id of a document. */
   const reserved = new Map<number, number>()
@@ -113,8 +147,10 @@ function createBatch(
   const end = (): void => {
     for (const [tenant, last] of reserved) reserveDocuments(database, tenant, last)
     reserved.clear()
-    for (const { rows, documents } of sessions.values()) countDocuments(database, rows, documents)
-    vocabulary.add(sessions.values())
+    for (const gathered of sessions.values()) {
+      countDocuments(database, gathered.rows, gathered.documents)
+      owed.owe(gathered)
+    }
     sessions.clear()
   }
   const reserve: HistoryBatch['reserve'] = (document, count) => {
@@ -131,6 +167,7 @@ function createBatch(
     if (!isIndexed(database, key, messageId)) return
     // We must know whether anything of its session is left.
     end()
+    owed.settle()
     removeSome(database, vocabulary, { key, messageId, limit: ALL })
   }
   return {
@@ -138,8 +175,12 @@ function createBatch(
     reserve,
     replaceSome,
     replace(key, messageId, documents) {
-      if (rescope({ database, wordsOf }, key, messageId, documents)) return
       const [document] = documents
+      // An assistant's texts alone may change later.
+      if (document?.role === 'assistant') {
+        const known = findMessage(database, gather(document).rows, key, messageId)
+        if (known !== undefined && rescope({ database, wordsOf }, known, documents)) return
+      }
       const first = document === undefined ? 0 : reserve(document, documents.length)
       replaceSome(key, messageId, documents, { first, start: 0, last: true })
     },
@@ -167,19 +208,14 @@ function removeSome(
 }
 
 /**
- * Replaces the scope of an assistant's texts, which alone may change later, where they stand: their age is that of the message.
- * Returns false, and changes nothing, for all others.
+ * Replaces the scope of a message's texts where they stand: their age is that of the message. Returns false, and changes nothing,
+ * when they are others than before.
  */
 function rescope(
   { database, wordsOf }: { readonly database: Database; readonly wordsOf: WordsOf },
-  key: SessionKey,
-  messageId: string,
+  id: number,
   documents: readonly HistoryDocument[],
 ): boolean {
-  if (documents[0]?.role !== 'assistant') return false
-  const rows = findSessionRows(database, key)
-  const id = rows && findMessage(database, rows, key, messageId)
-  if (id === undefined) return false
   const sql = 'SELECT id, part, text FROM historyDocuments WHERE message = ? ORDER BY id'
   const stored = readAll<{ id: number; part: string; text: string }>(database, sql, id)
   const isSame = ({ part, text }: HistoryDocument, place: number): boolean =>
@@ -222,7 +258,7 @@ function putSome(
     const words = wordsOf(one)
     insertDocument(database, id, first + start + place, one)
     insertWords(database, first + start + place, one, words)
-    for (const run of words.runs) runs.push(run)
+    runs.push(words.runs)
   }
   gathered.documents += documents.length
 }

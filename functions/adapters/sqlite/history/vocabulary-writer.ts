@@ -18,7 +18,8 @@ export interface VocabularyWriter {
 
 export interface SessionWords {
   readonly rows: SessionRows
-  readonly runs: readonly Run[]
+  /** Of each of its documents. */
+  readonly runs: (readonly Run[])[]
 }
 
 /** Words that tenants and owners may not have yet. */
@@ -69,22 +70,23 @@ function addToSession(database: Database, { rows, runs }: SessionWords, marking:
   const all = marking.tenant | marking.owner
   const added: string[] = []
   const before = fresh.tenant.length + ofOwner.length
-  for (const run of runs) {
-    if (!hasSession(run, marking))
+  for (const ofDocument of runs)
+    for (const run of ofDocument) {
+      if (!hasSession(run, marking))
+        for (const word of run.knowable) {
+          if (!hasSession(word, marking)) added.push(word.text)
+          markSession(word, marking)
+        }
+      markSession(run, marking)
+      if (audiencesOn(run, marking) === all) continue
       for (const word of run.knowable) {
-        if (!hasSession(word, marking)) added.push(word.text)
-        markSession(word, marking)
+        const having = audiencesOn(word, marking)
+        if ((having & marking.tenant) === 0) fresh.tenant.push({ word: word.text, owner })
+        else if (having !== all) ofOwner.push(word.text)
+        markAudiences(word, marking)
       }
-    markSession(run, marking)
-    if (audiencesOn(run, marking) === all) continue
-    for (const word of run.knowable) {
-      const having = audiencesOn(word, marking)
-      if ((having & marking.tenant) === 0) fresh.tenant.push({ word: word.text, owner })
-      else if (having !== all) ofOwner.push(word.text)
-      markAudiences(word, marking)
+      markAudiences(run, marking)
     }
-    markAudiences(run, marking)
-  }
   addSessionWords(database, rows.session, added)
   return added.length > 0 || fresh.tenant.length + ofOwner.length > before
 }
