@@ -115,6 +115,7 @@ export const PROJECTION_MUTANTS = [
       'UPDATE historyMarks SET first = 0, stored',
       'UPDATE historyMarks SET stored',
     ],
+    ['two processes take up what the other has stored', ' AND documents IS NOT 0', ''],
     ['what has changed in between is unmarked', 'FROM json_each(?)) AND stored = ?', 'FROM json_each(?)) AND ? > 0'],
   ]),
   ...inFile(`${SQLITE}/history/known-words.ts`, [

@@ -10,6 +10,7 @@ import {
   transaction,
   type Database,
 } from '../../../functions/adapters/sqlite/database.ts'
+import { createOwedMessages } from '../../../functions/adapters/sqlite/history/owed-messages.ts'
 import type { HistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
 import { writeLog } from '../../generators/messages.ts'
 import { indexOn, projectionOn } from './projection.ts'
@@ -127,6 +128,21 @@ describe('words that are stored after their documents', () => {
     storeMessages(database, { tenant: 'acme', session: 's-2' }, writeLog().user('a giraffe').log)
     await projection.merge()
     expect(readAll(database, 'SELECT word FROM historyVocabulary')).toEqual([{ word: 'giraffe' }])
+  })
+
+  test('are stored by one of two processes that index at once', async () => {
+    const ids = store(MANY)
+    await Promise.all([projection.merge(), project().merge()])
+    expect([count('historyMarks'), count('historyDocuments'), count('historyVocabulary')]).toEqual([0, MANY, MANY + 2])
+    expect(await find('wrod7x')).toEqual([ids[7]])
+  })
+
+  test('of one message that two processes owe are for the last of them to settle, and read again by neither', () => {
+    store(1)
+    const [first, second] = [createOwedMessages(database), createOwedMessages(database)]
+    for (const owed of [first, second]) owed.add(1, 5)
+    expect([first.settle(), count('historyMarks')]).toEqual([[], 1])
+    expect([second.settle(), count('historyMarks')]).toEqual([[], 0])
   })
 
   test('are stored once where all tenants and one are indexed side by side', async () => {

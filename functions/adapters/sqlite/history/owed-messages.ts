@@ -24,7 +24,9 @@ export interface OwedMessages {
 /** A change of a message takes back what its mark says (`schema.ts`). One in slices has documents (`slices.ts`). */
 const OWE = 'UPDATE historyMarks SET first = 0, stored = ?, documents = 0 WHERE message = ?'
 const SETTLE = 'DELETE FROM historyMarks WHERE message IN (SELECT value FROM json_each(?)) AND stored = ?'
-const SELECT_CHANGED = 'SELECT message FROM historyMarks WHERE message IN (SELECT value FROM json_each(?))'
+/** What another merger has stored since is its to settle: two that take each other's up would never end. */
+const SELECT_CHANGED = `SELECT message FROM historyMarks
+  WHERE message IN (SELECT value FROM json_each(?)) AND documents IS NOT 0`
 
 /** Those of one merger. */
 export function createOwedMessages(database: Database): OwedMessages {
