@@ -10,8 +10,8 @@ import { printTable } from './report.ts'
 /**
  * What clients that read nothing cost the program (`--only <case>` for one, `--clients <n>` for another number of them, `--runs
  * <n>` for more than three): its memory after clients that read everything, and by how much it grows with all of them, garbage
- * and all; what they hold of it, garbage left out; both divided among them; and how long health takes meanwhile. The least and
- * the most of all runs, each of a new program. Linux.
+ * and all; in another program, what they hold, garbage left out; both divided among them; and how long health takes meanwhile.
+ * The least and the most of all runs, each of new programs. Linux.
  */
 const root = join(import.meta.dirname, '..')
 const INPUT = 'An input of four megabytes. '.repeat(140_000)
@@ -124,17 +124,17 @@ async function inputs(url: string, count: number): Promise<{ id: string }> {
 const CASES: readonly Case[] = [
   {
     name: 'the page of the docs',
-    clients: 300,
+    clients: 1_000,
     prepare: async () => '/docs',
   },
   {
     name: 'events of a run with an input of 4 MB',
-    clients: 200,
+    clients: 1_000,
     prepare: async (url) => `/v1/sessions/s/runs/${(await inputs(url, 1)).id}/events`,
   },
   {
     name: 'pages of a log of 24 × 4 MB',
-    clients: 200,
+    clients: 1_000,
     prepare: async (url) => {
       await inputs(url, 24)
       return '/v1/sessions/s/messages?limit=200'
@@ -153,7 +153,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'pages of a log of 24 × 4 MB as Chat Completions messages',
-    clients: 200,
+    clients: 1_000,
     prepare: async (url) => {
       await inputs(url, 24)
       return '/v1/sessions/s/messages?limit=200&format=openai'
@@ -161,7 +161,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'UIMessages of a log of 24 × 4 MB',
-    clients: 200,
+    clients: 1_000,
     prepare: async (url) => {
       await inputs(url, 24)
       return '/v1/chat/s'
@@ -169,7 +169,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'exports of a log of 24 × 4 MB',
-    clients: 200,
+    clients: 1_000,
     prepare: async (url) => {
       await inputs(url, 24)
       return '/v1/sessions/s/export'
@@ -177,7 +177,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'searches that find 24 texts of 4 MB',
-    clients: 200,
+    clients: 1_000,
     prepare: async (url) => {
       await inputs(url, 24)
       return '/v1/search?q=megabytes&limit=50'
@@ -185,7 +185,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'downloads of a file of 3 MB',
-    clients: 300,
+    clients: 1_000,
     prepare: async (url) => {
       await post(api(url), { id: 's' })
       const data = Buffer.alloc(3_000_000, 'x').toString('base64')
@@ -204,29 +204,46 @@ interface Measured {
   readonly health: number
 }
 
-async function measure({ clients, prepare }: Case): Promise<Measured> {
+/** What `look` sees in a new program: after clients that read everything, `come` brings those that read nothing. */
+async function within<Seen>(
+  { clients, prepare }: Case,
+  look: (program: Program, come: () => Promise<void>) => Promise<Seen>,
+): Promise<Seen> {
   const program = await start()
   const sockets: Socket[] = []
   try {
     const path = (await prepare(program.url)).replace(/^(?!\/)/, '/')
-    const pathOf = (client: number): string => path.replace('{client}', String(client))
+    const paths = Array.from({ length: clients }, (_, client) => path.replace('{client}', String(client)))
     // What clients that read everything leave behind, all the others share.
-    const readers = Array.from({ length: Math.min(clients, READERS) }, (_, client) => pathOf(client))
-    await Promise.all(readers.map(async (one) => (await fetch(`${program.url}${one}`)).arrayBuffer()))
+    await Promise.all(paths.slice(0, READERS).map(async (one) => (await fetch(`${program.url}${one}`)).arrayBuffer()))
     await sleep(1_000)
-    const heldBefore = await program.held()
-    const before = memory(program.pid)
-    for (let client = 0; client < clients; client++) sockets.push(await ask(program.url, pathOf(client)))
-    let most = before
-    const watching = setInterval(() => (most = Math.max(most, memory(program.pid))), 100)
-    const health = await slowestHealth(program.url)
-    clearInterval(watching)
-    const held = (await program.held()) - heldBefore
-    return { before, growth: (most - before) / clients, held: held / clients, health }
+    return await look(program, async () => {
+      sockets.push(...(await Promise.all(paths.map(async (one) => ask(program.url, one)))))
+    })
   } finally {
     for (const socket of sockets) socket.destroy()
     await program.stop()
   }
+}
+
+async function measure(one: Case): Promise<Measured> {
+  // No garbage is collected on request here: memory that the program gives back would only be taken again.
+  const { before, most, health } = await within(one, async ({ pid, url }, come) => {
+    const memoryBefore = memory(pid)
+    let largest = memoryBefore
+    const watching = setInterval(() => (largest = Math.max(largest, memory(pid))), 100)
+    await come()
+    const slowest = await slowestHealth(url)
+    clearInterval(watching)
+    return { before: memoryBefore, most: largest, health: slowest }
+  })
+  const held = await within(one, async (program, come) => {
+    const heldBefore = await program.held()
+    await come()
+    await sleep(SETTLE_MS)
+    return (await program.held()) - heldBefore
+  })
+  return { before, growth: (most - before) / one.clients, held: held / one.clients, health }
 }
 
 const option = (name: string): string | undefined =>

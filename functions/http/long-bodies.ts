@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setImmediate as nextRound } from 'node:timers/promises'
 import { createRecent } from '../domain/recent.ts'
 import { RequestError } from './middleware/request-error.ts'
 import { createTurns, PIECE } from './texts-in-turn.ts'
@@ -113,14 +114,25 @@ export function createSharedBytes(most = MOST_BYTES): SharedBytes {
   }
 }
 
+/** Bytes of a body, after which others have their turn: the system takes megabytes at once for a client that reads nothing. */
+const AT_ONCE = 16 * 1024
+
 /** A body that produces its next piece when the client has read the one before, and releases it when the client leaves. */
 export function bodyOf(pieces: Pieces): ReadableStream<Uint8Array> {
+  let sent = 0
   return new ReadableStream(
     {
       async pull(controller) {
+        if (sent >= AT_ONCE) {
+          sent = 0
+          await nextRound()
+        }
         const { done, value } = await pieces.next()
         if (done === true) controller.close()
-        else controller.enqueue(value)
+        else {
+          sent += value.length
+          controller.enqueue(value)
+        }
       },
       async cancel() {
         await pieces.return()

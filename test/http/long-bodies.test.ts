@@ -61,3 +61,21 @@ test('a named text is made once for all that take it soon one after another', as
   expect((await one.next()).value?.buffer).toBe((await other.next()).value?.buffer)
   expect(made).toBe(1)
 })
+
+test('others have their turn between two pieces of a body, however fast it is taken', async () => {
+  const pieces = Array.from({ length: 50 }, () => new Uint8Array(16 * 1024))
+  const reader = bodyOf(
+    (async function* () {
+      yield* pieces
+    })(),
+  ).getReader()
+  let [turns, ended] = [0, false]
+  const others = (): void => {
+    turns++
+    if (!ended) setImmediate(others)
+  }
+  setImmediate(others)
+  while (!(await reader.read()).done);
+  ended = true
+  expect(turns).toBeGreaterThanOrEqual(pieces.length - 1)
+})

@@ -13,8 +13,8 @@ import { problems, READ_PROBLEMS } from './responses.ts'
 import { messageParams, ulid } from './schemas/fields.ts'
 import { findSession } from '../../access/sessions.ts'
 
-/** Bytes read from the store at a time, after the client has read those before. An unread download holds no more. */
-const CHUNK = 64 * 1024
+/** Bytes read from the store at a time, after the client has read those before. An unread download holds little more. */
+const CHUNK = 48 * 1024
 /** A link is a key: no cache may keep it, and the store must not learn where it was found. */
 const UNSHARED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 /** Whoever may see a copy may keep it, but must revalidate it each time. */

@@ -1,11 +1,13 @@
-import { createRoute } from '@hono/zod-openapi'
+import { createRoute, type z } from '@hono/zod-openapi'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
-import { jsonResponse } from '../json-response.ts'
+import { bytesResponse } from '../json-response.ts'
 import { READ_PROBLEMS } from './responses.ts'
 import { SearchPageSchema, searchQuery } from './schemas/search.ts'
 import { searchHitResource } from './resources/search.ts'
 import { createBuilds } from '../builds.ts'
+
+type SearchPage = z.input<typeof SearchPageSchema>
 
 const searchHistory = createRoute({
   method: 'get',
@@ -37,8 +39,9 @@ export function searchRoutes(app: App, { service, shared }: RouteDependencies): 
     const { tenant, owner } = c.get('caller')
     const query = c.req.valid('query')
     const { q, since, until, limit, after, ...filters } = query
-    const found = builds.build(tenant, JSON.stringify([owner ?? null, query]), () =>
-      service.search({
+    // Whoever asks the same meanwhile gets the same bytes: a page for each would fill the memory.
+    const page = await builds.build(tenant, JSON.stringify([owner ?? null, query]), async () => {
+      const { entries, next, incomplete } = await service.search({
         scope: { tenant, ...definedFields({ owner }) },
         text: q,
         filters: definedFields({
@@ -48,11 +51,11 @@ export function searchRoutes(app: App, { service, shared }: RouteDependencies): 
         }),
         limit,
         ...definedFields({ after }),
-      }),
-    )
-    const { entries, next, incomplete } = await found
-    const data = entries.map(searchHitResource)
-    const page = { object: 'list' as const, data, next: next ?? null, has_more: next !== undefined }
-    return jsonResponse(shared, { ...page, ...definedFields({ incomplete }) })
+      })
+      const data = entries.map(searchHitResource)
+      const found = { object: 'list', data, next: next ?? null, has_more: next !== undefined } satisfies SearchPage
+      return Buffer.from(JSON.stringify({ ...found, ...definedFields({ incomplete }) }))
+    })
+    return bytesResponse<SearchPage>(shared, page)
   })
 }

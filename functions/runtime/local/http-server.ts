@@ -81,7 +81,8 @@ const nextStep = (error: NodeJS.ErrnoException): string =>
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => reject(new SettingsError(`PORT, HOST: ${error.message}${nextStep(error)}`)))
-    server.listen(port, host, resolve)
+    // Beyond the backlog, the system drops what asks for a connection: it asks again a second and more later.
+    server.listen({ port, host, backlog: MOST_CONNECTIONS }, resolve)
   })
 }
 
