@@ -51,6 +51,8 @@ const TOOL_EVENT_IN_SPEECH = 0.015
 const SPEAKER = 0.12
 /** Talk about the history ranks below what happened. */
 const ECHO = 0.2
+/** Events of a search that come in the order of their scores; the others come after them, newest first. */
+export const RANKED = 100
 
 interface Row<Found> {
   readonly found: Found
@@ -63,7 +65,7 @@ interface Row<Found> {
   readonly literal: boolean
 }
 
-/** So many events, most of which only talk about the history, stand before what happened: it is worth looking behind them. */
+/** With fewer events than this that only talk about the history, what happened is among those that were found. */
 const MUCH_TALK = 20
 
 /** Whether most of what was found only talks about the history. */

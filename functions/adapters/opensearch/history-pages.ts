@@ -1,7 +1,7 @@
 import type { HistoryHit, HistoryPage, HistoryQuery } from '../../domain/history.ts'
 import { planTerms, type PlannedTerm } from '../../search/plan.ts'
 import type { SearchQuery } from '../../search/query.ts'
-import { isMostlyTalk, scoreEvents, type Candidate, type ScoredEvent } from '../../search/score.ts'
+import { isMostlyTalk, RANKED, scoreEvents, type Candidate, type ScoredEvent } from '../../search/score.ts'
 import { snippet } from '../../search/snippet.ts'
 import { readable } from '../../search/term-matches.ts'
 import { foundVocabulary } from './found-vocabulary.ts'
@@ -30,8 +30,6 @@ export interface Search {
 
 /** With fewer documents that hold all terms than this, those that hold some of them are pages too. */
 const ENOUGH = 40
-/** Events of a search that come in the order of their scores. */
-const RANKED = 100
 /** Documents that are scored where most of the best only talk about the history: what happened stands behind them. */
 const BEHIND_TALK = 500
 /** Documents that are looked through for symbols, at once and at most, for one page. */

@@ -1,7 +1,7 @@
 import type { HistoryQuery } from '../../../domain/history.ts'
 import { planTerms, type PlannedTerm, type Vocabulary } from '../../../search/plan.ts'
 import type { SearchQuery } from '../../../search/query.ts'
-import { isMostlyTalk, scoreEvents, type ScoredEvent } from '../../../search/score.ts'
+import { isMostlyTalk, RANKED, scoreEvents, type ScoredEvent } from '../../../search/score.ts'
 import type { Database } from '../database.ts'
 import type { Audience } from './audiences.ts'
 import {
@@ -26,12 +26,11 @@ export interface Search {
   readonly vocabulary: Vocabulary
 }
 
-/** Of each way to be near. */
+/** Documents of each way to be near. */
 const NEARER = 40
-/** Events of a search that come in the order of their scores. */
-const RANKED = 100
 /** Where no event has this much of the query, words are stretched to what they may be a piece or a slip of. */
 const COVERED = 0.75
+
 /** How far a search looks. */
 interface Depth {
   /** So many matching documents that they are not all looked at: those with the words near each other come first. */
