@@ -8,17 +8,12 @@ import type { SessionFixture } from '../../contracts/session-fixture.ts'
 import type { Stores } from '../../contracts/stores.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { dynamodbEngine } from './engine.ts'
+import { createInterloper } from './interloper.ts'
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
   describe('an import by a clock that is ahead, between what an input reads and what it writes', () => {
     let stores: Stores
-    let interloper: (() => Promise<unknown>) | undefined
-    const between = async <T>(request: () => Promise<T>, kind?: 'read' | 'write'): Promise<T> => {
-      const first = kind === 'write' ? interloper : undefined
-      if (first !== undefined) interloper = undefined
-      await first?.()
-      return request()
-    }
+    const { between, amid } = createInterloper()
     beforeAll(async () => void (stores = await dynamodbEngine(dynamodb).open({ between })), 120_000)
     afterAll(() => stores.close())
 
@@ -54,18 +49,17 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const end = () => fixture.peer.log.endRun(lease, endAfter(fixture, lease, lease.head))
-      interloper = () => endAndImport(fixture, end)
-      const { runId } = await fixture.inbox.enqueue(fixture.key, newRun({ onBusy }))
-      expect(interloper).toBeUndefined()
+      const input = () => fixture.inbox.enqueue(fixture.key, newRun({ onBusy }))
+      const { runId } = await amid(() => endAndImport(fixture, end), input)
       await expectLast(fixture, runId)
     })
 
     test('an input behind one that was queued, and was cancelled, comes after it', async () => {
       const fixture = await openFixture(stores)
       const { runId: queued } = await fixture.inbox.enqueue(fixture.key, newRun())
-      interloper = () => endAndImport(fixture, () => fixture.peer.inbox.cancel(fixture.key, queued))
-      const { runId } = await fixture.inbox.enqueue(fixture.key, newRun())
-      expect(interloper).toBeUndefined()
+      const end = () => fixture.peer.inbox.cancel(fixture.key, queued)
+      const input = () => fixture.inbox.enqueue(fixture.key, newRun())
+      const { runId } = await amid(() => endAndImport(fixture, end), input)
       await expectLast(fixture, runId)
     })
 
@@ -74,12 +68,11 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       const { lease } = await startRun(fixture)
       const end = () => fixture.peer.log.endRun(lease, endAfter(fixture, lease, lease.head))
       let other = ''
-      interloper = async () => {
+      const others = async (): Promise<void> => {
         await endAndImport(fixture, end)
         other = (await fixture.peer.inbox.enqueue(fixture.key, newRun())).runId
       }
-      const { runId } = await fixture.inbox.enqueue(fixture.key, newRun())
-      expect(interloper).toBeUndefined()
+      const { runId } = await amid(others, () => fixture.inbox.enqueue(fixture.key, newRun()))
       expect(runId > other).toBe(true)
       expect((await fixture.reader.queued(fixture.key)).map(({ id }) => id)).toEqual([other, runId])
     })

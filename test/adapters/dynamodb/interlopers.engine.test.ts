@@ -22,27 +22,14 @@ import type { Stores } from '../../contracts/stores.ts'
 import { dynamodbClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { dynamodbEngine } from './engine.ts'
+import { createInterloper } from './interloper.ts'
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
   describe('what lands on DynamoDB between what an operation reads and what it writes', () => {
     let stores: Stores
-    let interloper: (() => Promise<unknown>) | undefined
-    const between = async <T>(request: () => Promise<T>, kind?: 'read' | 'write'): Promise<T> => {
-      const first = kind === 'write' ? interloper : undefined
-      if (first !== undefined) interloper = undefined
-      await first?.()
-      return request()
-    }
+    const { between, amid } = createInterloper()
     beforeAll(async () => void (stores = await dynamodbEngine(dynamodb).open({ between })), 120_000)
     afterAll(() => stores.close())
-
-    /** Does `work`, with the other process's work just before the first write of it. */
-    async function amid<T>(other: () => Promise<unknown>, work: () => Promise<T>): Promise<T> {
-      interloper = other
-      const result = await work()
-      expect(interloper, 'the work writes nothing').toBeUndefined()
-      return result
-    }
     const open = (): Promise<SessionFixture> => openFixture(stores)
 
     test('a cancel: the run does not end as if there were none', async () => {

@@ -1,0 +1,22 @@
+import { expect } from 'vitest'
+
+/** Lets another process write between what an operation reads and what it writes. */
+export function createInterloper() {
+  let waiting: (() => Promise<unknown>) | undefined
+  return {
+    /** For the engine: around each of its requests. */
+    async between<T>(request: () => Promise<T>, kind?: 'read' | 'write'): Promise<T> {
+      const first = kind === 'write' ? waiting : undefined
+      if (first !== undefined) waiting = undefined
+      await first?.()
+      return request()
+    },
+    /** Does `work`, with the other process's work just before the first write of it. */
+    async amid<T>(other: () => Promise<unknown>, work: () => Promise<T>): Promise<T> {
+      waiting = other
+      const result = await work()
+      expect(waiting, 'the work writes nothing').toBeUndefined()
+      return result
+    },
+  }
+}
