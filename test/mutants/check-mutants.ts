@@ -2,18 +2,29 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readOptions } from '../command-options.ts'
 import type { Mutant } from './mutant.ts'
 import { LISTS, missingIn, mutated, suitesFor } from './mutants.ts'
 import type { Suite } from './mutants.ts'
 
-/**
- * Puts one mutant after the other into a copy of the tree and asks its suites: `npm run mutants -- --only 'lease-keeper'`.
- * `--list`: says only which texts no longer stand where they should.
- */
-const { values } = parseArgs({
-  options: { only: { type: 'string', multiple: true, default: [] }, list: { type: 'boolean', default: false } },
-})
+const USAGE = `Puts one mutant after the other into a copy of the tree, and asks its suites. Fails for one that nothing notices.
+
+  npm run mutants -- [--only <part of a name>]... [--list]
+
+--only: those whose names have this in them. --list: says only whose texts no longer stand where they should.
+`
+const { wanted, list } = readOptions(
+  USAGE,
+  { only: { type: 'string', multiple: true, default: [''] }, list: { type: 'boolean', default: false } },
+  ({ only, list }) => {
+    const all = LISTS.flatMap(({ mutants, suites }) =>
+      mutants.map((mutant) => ({ mutant, suites: suitesFor(mutant, suites) })),
+    )
+    const none = only.find((text) => !all.some(({ mutant }) => mutant.name.includes(text)))
+    if (none !== undefined) throw new Error(`no mutant has '${none}' in its name`)
+    return { wanted: all.filter(({ mutant }) => only.some((text) => mutant.name.includes(text))), list }
+  },
+)
 const ROOT = resolve(import.meta.dirname, '../..')
 const COPIED = ['functions', 'test', 'bench', 'lib', 'bin', 'lint', 'scripts', 'docs', 'page', 'build', 'built']
 const FILES = [
@@ -26,10 +37,6 @@ const FILES = [
 const LONGEST_MS = 600_000
 /** Bytes: the trace of a run that goes round and round. */
 const LONGEST_OUTPUT = 256 * 1_024 * 1_024
-
-const wanted = LISTS.flatMap(({ mutants, suites }) =>
-  mutants.map((mutant) => ({ mutant, suites: suitesFor(mutant, suites) })),
-).filter(({ mutant }) => values.only.length === 0 || values.only.some((text) => mutant.name.includes(text)))
 
 function copyTree(): string {
   const copy = mkdtempSync(join(tmpdir(), 'tooltrail-mutants-'))
@@ -84,7 +91,7 @@ function ask(copy: string, mutant: Mutant, suites: readonly Suite[]): string | u
 const missing = wanted.flatMap(({ mutant }) => missingIn(ROOT, mutant) ?? [])
 for (const why of missing) console.log(why)
 let survived = 0
-if (!values.list) {
+if (!list) {
   const copy = copyTree()
   requireHealthy(copy)
   for (const { mutant, suites } of wanted) {

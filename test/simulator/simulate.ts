@@ -1,21 +1,35 @@
-import { parseArgs } from 'node:util'
 import { once } from 'node:events'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import { readOptions, wholeNumber } from '../command-options.ts'
 import { generate } from './generate.ts'
 import { shrink } from './shrink.ts'
 import { simulate } from './simulation.ts'
 import { openSqliteStore } from './stores.ts'
 
-/** Plays seeds: `npm run simulate -- --seeds 200`; one again, step by step: `--seed 17 --trace`. */
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '100' },
-    from: { type: 'string', default: '1' },
+const USAGE = `Plays the agent floor in simulated processes over virtual time; a seed decides everything that happens.
+
+  npm run simulate -- [--seeds <number>] [--from <number>]   plays so many seeds (100), beginning with this one (1)
+  npm run simulate -- --seed <seed> [--trace]                plays one of them, and shows what happened
+
+It ends with the first seed that breaks a promise: shows what happened in the shortest script that still breaks it, and how
+to play it again. With --whole that script is not made shorter.
+`
+const values = readOptions(
+  USAGE,
+  {
+    seeds: { type: 'string' },
+    from: { type: 'string' },
     seed: { type: 'string' },
     trace: { type: 'boolean', default: false },
     whole: { type: 'boolean', default: false },
   },
-})
+  ({ seed, seeds, from, ...shown }) => {
+    if (seed === '') throw new Error('--seed needs a seed')
+    if (seed !== undefined && (seeds ?? from) !== undefined) throw new Error('either --seed, or --seeds and --from')
+    const [count, first] = [wholeNumber('seeds', seeds ?? '100', 1), wholeNumber('from', from ?? '1')]
+    return { seed, count, first, ...shown }
+  },
+)
 
 /** Processes that were killed wait for ever for what never comes, and a thread keeps what they had until it ends. */
 const SEEDS_A_THREAD = 250
@@ -60,14 +74,13 @@ async function playInThread(seeds: readonly string[], before: Played): Promise<P
 }
 
 async function playAll(): Promise<void> {
-  const seeds =
-    values.seed === undefined
-      ? Array.from({ length: Number(values.seeds) }, (_, number) => String(Number(values.from) + number))
-      : [values.seed]
+  const { seed, first } = values
+  const count = seed === undefined ? values.count : 1
   const begun = performance.now()
   let played: Played = { steps: 0, digest: 0, broken: false }
-  for (let at = 0; at < seeds.length && !played.broken; at += SEEDS_A_THREAD) {
-    const some = seeds.slice(at, at + SEEDS_A_THREAD)
+  for (let at = 0; at < count && !played.broken; at += SEEDS_A_THREAD) {
+    const next = Array.from({ length: Math.min(SEEDS_A_THREAD, count - at) }, (_, place) => String(first + at + place))
+    const some = seed === undefined ? next : [seed]
     played = await playInThread(some, played)
     const seconds = (performance.now() - begun) / 1_000
     console.log(

@@ -1,31 +1,40 @@
-import { parseArgs } from 'node:util'
+import { readOptions, wholeNumber } from '../../command-options.ts'
 import { explore, type Kind } from '../../contracts/schedules/exploration.ts'
 import { IMPORT_SCHEDULES } from '../../contracts/schedules/imports.ts'
 import { SESSION_SCHEDULES } from '../../contracts/schedules/schedule.ts'
 import { startEngine } from '../../engines/engines.ts'
 import { dynamodbEngine } from './engine.ts'
 
-/**
- * Explores schedules on DynamoDB: `npx node test/adapters/dynamodb/explore-schedules.ts --schedules 500 --seed 1`, and with `--imports`
- * those into which turns of other logs come.
- */
-const { values } = parseArgs({
-  options: {
+const USAGE = `Explores schedules of the session protocol on DynamoDB Local until one breaks a promise, which is shown.
+
+  npx node test/adapters/dynamodb/explore-schedules.ts [--schedules <number>] [--steps <number>] [--seed <number>] [--path <path>]
+
+--imports: schedules into which turns of other logs come.
+`
+const values = readOptions(
+  USAGE,
+  {
     schedules: { type: 'string', default: '500' },
     steps: { type: 'string', default: '120' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
     path: { type: 'string' },
     imports: { type: 'boolean', default: false },
   },
-})
+  ({ schedules, steps, seed, ...others }) => ({
+    schedules: wholeNumber('schedules', schedules, 1),
+    steps: wholeNumber('steps', steps, 1),
+    seed: wholeNumber('seed', seed),
+    ...others,
+  }),
+)
 
 const engine = await startEngine('dynamodb')
 const kind: Kind<unknown> = values.imports ? IMPORT_SCHEDULES : SESSION_SCHEDULES
 const begun = performance.now()
 const { seed, schedules, steps, failure } = await explore(dynamodbEngine(engine.endpoint), kind, {
-  schedules: Number(values.schedules),
-  seed: Number(values.seed),
-  steps: Number(values.steps),
+  schedules: values.schedules,
+  seed: values.seed,
+  steps: values.steps,
   shrink: false,
   ...(values.path === undefined ? {} : { path: values.path }),
 })

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { readOptions, wholeNumber } from '../../command-options.ts'
 import { explore } from '../../contracts/schedules/exploration.ts'
 import { SESSION_SCHEDULES } from '../../contracts/schedules/schedule.ts'
 import { sqliteMemoryEngine } from './engine.ts'
@@ -9,21 +9,6 @@ import { DELIVERY_GUARDS } from './delivery-guards.ts'
 import { GUARDS } from './guards.ts'
 import { loadWithout } from './without-guard.ts'
 
-/**
- * Takes out one guard of the SQLite adapter and of deliveries after the other and looks for a schedule that notices:
- * `npx node test/adapters/sqlite/explore-guards.ts`. One of them again, and what happened:
- * `--guard 'pause: no cancel' --seed 1 --path 1377 --trace`. Those of deliveries alone: `--guard delivery`.
- */
-const { values } = parseArgs({
-  options: {
-    guard: { type: 'string', default: '' },
-    schedules: { type: 'string', default: '4000' },
-    seed: { type: 'string', default: '1' },
-    path: { type: 'string' },
-    trace: { type: 'boolean', default: false },
-  },
-})
-
 /** Every guard, and what looks for a schedule that misses it. */
 const all = [
   ...GUARDS.map((guard) => ({ guard, kindOf: () => SESSION_SCHEDULES as Kind<unknown> })),
@@ -33,14 +18,37 @@ const all = [
   })),
 ]
 
+const USAGE = `Takes out one guard of the SQLite adapter and of deliveries after the other, and looks for a schedule that notices.
+
+  npx node test/adapters/sqlite/explore-guards.ts [--guard <part of a name>] [--schedules <number>] [--seed <number>]
+  npx node test/adapters/sqlite/explore-guards.ts --guard <name> --seed <number> --path <path> --trace
+
+The second shows what happened in one schedule. Those of deliveries alone: --guard delivery.
+`
+const values = readOptions(
+  USAGE,
+  {
+    guard: { type: 'string', default: '' },
+    schedules: { type: 'string', default: '4000' },
+    seed: { type: 'string', default: '1' },
+    path: { type: 'string' },
+    trace: { type: 'boolean', default: false },
+  },
+  ({ guard: part, schedules, seed, ...others }) => {
+    const wanted = all.filter(({ guard }) => guard.name.includes(part))
+    if (wanted.length === 0) throw new Error(`no guard has '${part}' in its name`)
+    return { wanted, schedules: wholeNumber('schedules', schedules, 1), seed: wholeNumber('seed', seed), ...others }
+  },
+)
+
 console.log('| without | noticed by schedule | broken promise |\n|---|---|---|')
 let unnoticed = 0
-for (const { guard, kindOf } of all.filter(({ guard: { name } }) => name.includes(values.guard))) {
+for (const { guard, kindOf } of values.wanted) {
   const { modules, delivery, remove } = await loadWithout(guard)
   const { failure } = await explore(sqliteMemoryEngine(modules), kindOf(delivery), {
     // Where no schedule can tell, looking long does not help.
-    schedules: Number(values.schedules) / (guard.backedBy === undefined ? 1 : 5),
-    seed: Number(values.seed),
+    schedules: values.schedules / (guard.backedBy === undefined ? 1 : 5),
+    seed: values.seed,
     steps: 120,
     shrink: false,
     ...(values.path === undefined ? {} : { path: values.path }),

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { readOptions, wholeNumber } from '../../command-options.ts'
 import { createDeliveryDriver } from '../../../functions/delivery/driver.ts'
 import { hintDueDeliveries } from '../../../functions/delivery/due-deliveries.ts'
 import { deliverySchedules } from '../../contracts/schedules/deliveries/schedule.ts'
@@ -8,12 +8,15 @@ import { explore } from '../../contracts/schedules/exploration.ts'
 import { IMPORT_SCHEDULES } from '../../contracts/schedules/imports.ts'
 import { SESSION_SCHEDULES } from '../../contracts/schedules/schedule.ts'
 
-/**
- * Explores schedules on SQLite: `npx node test/adapters/sqlite/explore-schedules.ts --schedules 20000 --seed 1`, and with `--deliveries`
- * those of what runs owe to channels, with `--imports` those into which turns of other logs come.
- */
-const { values } = parseArgs({
-  options: {
+const USAGE = `Explores schedules of the session protocol on SQLite until one breaks a promise, which is made small and shown.
+
+  npx node test/adapters/sqlite/explore-schedules.ts [--schedules <number>] [--steps <number>] [--seed <number>] [--path <path>]
+
+--deliveries: schedules of what runs owe to channels. --imports: those into which turns of other logs come.
+`
+const values = readOptions(
+  USAGE,
+  {
     schedules: { type: 'string', default: '20000' },
     steps: { type: 'string', default: '120' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
@@ -21,16 +24,22 @@ const { values } = parseArgs({
     deliveries: { type: 'boolean', default: false },
     imports: { type: 'boolean', default: false },
   },
-})
+  ({ schedules, steps, seed, ...others }) => ({
+    schedules: wholeNumber('schedules', schedules, 1),
+    steps: wholeNumber('steps', steps, 1),
+    seed: wholeNumber('seed', seed),
+    ...others,
+  }),
+)
 
 const code = { createDeliveryDriver, hintDueDeliveries }
 const sessions: Kind<unknown> = values.imports ? IMPORT_SCHEDULES : SESSION_SCHEDULES
 const kind: Kind<unknown> = values.deliveries ? deliverySchedules(code) : sessions
 const begun = performance.now()
 const { seed, schedules, steps, failure } = await explore(sqliteMemoryEngine(), kind, {
-  schedules: Number(values.schedules),
-  seed: Number(values.seed),
-  steps: Number(values.steps),
+  schedules: values.schedules,
+  seed: values.seed,
+  steps: values.steps,
   shrink: true,
   ...(values.path === undefined ? {} : { path: values.path }),
 })

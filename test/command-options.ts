@@ -1,0 +1,34 @@
+import { parseArgs } from 'node:util'
+import type { ParseArgsOptionsConfig } from 'node:util'
+
+type Values<Options extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ options: Options }>>['values']
+
+/**
+ * What a command was given, as `read` makes it of its options. `--help` prints the usage and ends the process, and so does a
+ * mistake: one line that names it, and exit code 2.
+ */
+export function readOptions<const Options extends ParseArgsOptionsConfig, Read>(
+  usage: string,
+  options: Options,
+  read: (values: Values<Options>) => Read,
+): Read {
+  const words = process.argv.slice(2)
+  if (words.includes('--help') || words.includes('-h')) {
+    process.stdout.write(usage)
+    process.exit()
+  }
+  try {
+    return read(parseArgs({ args: words, options }).values)
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message.replace(/\.?$/, '.')} Run with --help to see what it takes.\n`)
+    process.exit(2)
+  }
+}
+
+/** The whole number that an option gives. Throws, with a message that names the option, for anything else. */
+export function wholeNumber(name: string, text: string, least = 0): number {
+  const number = Number(text)
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number) || number < least)
+    throw new Error(`--${name} needs a whole number of at least ${least}, not '${text}'`)
+  return number
+}
