@@ -1,9 +1,9 @@
 import { Hono } from 'hono'
 import type { MiddlewareHandler } from 'hono'
-import { describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { OPEN_CALLER } from '../../functions/access/caller.ts'
 import type { AppEnv } from '../../functions/http/dependencies.ts'
-import { createBodyRoom, inRoom } from '../../functions/http/middleware/body-room.ts'
+import { createBodyRoom, inRoom, piecesInRoom } from '../../functions/http/middleware/body-room.ts'
 import { errorResponse } from '../../functions/http/middleware/error-response.ts'
 import { requestBody } from '../../functions/http/middleware/request-body.ts'
 
@@ -57,6 +57,54 @@ describe('bodies on their way', () => {
     await left.read()
     await left.cancel()
     await expect(enter('acme', large).holds(MB)).resolves.toBeUndefined()
+  })
+})
+
+describe('a body that hardly comes', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  const later = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
+  /** Begins with so many bytes; then come twelve pieces of this length. */
+  const coming = (bytes: number, everyMs: number, first = 100 * 1024): ReadableStream<Uint8Array> =>
+    ReadableStream.from(
+      (async function* () {
+        yield new Uint8Array(first)
+        for (let piece = 0; piece < 12; piece++) {
+          await later(everyMs)
+          yield new Uint8Array(bytes)
+        }
+      })(),
+    )
+  async function read(body: ReadableStream<Uint8Array>, pauseMs = 0): Promise<number> {
+    let size = 0
+    for await (const piece of piecesInRoom(body, room().enter('acme', large))) {
+      size += piece.byteLength
+      await later(pauseMs)
+    }
+    return size
+  }
+  async function inTime<Value>(value: Promise<Value>): Promise<Value> {
+    const ended = Promise.allSettled([value])
+    await vi.advanceTimersByTimeAsync(120_000)
+    await ended
+    return value
+  }
+
+  test('is refused when it stops, or brings next to nothing', async () => {
+    const stalled = { status: 408, code: 'body_stalled' }
+    await expect(inTime(read(coming(1, 100_000)))).rejects.toMatchObject(stalled)
+    await expect(inTime(read(coming(1, 2_000)))).rejects.toMatchObject(stalled)
+  })
+
+  test('needs no haste before it has room', async () => {
+    await expect(inTime(read(coming(1024, 9_000, 48 * 1024)))).resolves.toBe(60 * 1024)
+    await expect(inTime(read(coming(9 * 1024, 9_000, 32 * 1024)))).rejects.toMatchObject({ status: 408 })
+  })
+
+  test('is read to its end when it is slow and goes on, or its own reader is slow', async () => {
+    await expect(inTime(read(coming(8 * 1024, 4_000)))).resolves.toBe(196 * 1024)
+    await expect(inTime(read(coming(1024, 1), 9_000))).resolves.toBe(112 * 1024)
   })
 })
 

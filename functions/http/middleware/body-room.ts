@@ -1,14 +1,16 @@
+import { MOST_OF_BODY } from '../../domain/body-bytes.ts'
 import { RequestError } from './request-error.ts'
 
 /** Bytes of a body that count for nothing: so much each connection may hold. */
 const FREE = 64 * 1024
-/** Bytes that a larger body takes at most: what is longer is thrown away. */
-const MOST_OF_BODY = 4 * 1024 * 1024
 /** Bytes of larger bodies that are on their way, of all and of one tenant. */
 const MOST = 256 * 1024 * 1024
 const MOST_OF_TENANT = 64 * 1024 * 1024
 /** Milliseconds that a body may wait for room. */
 const PATIENCE_MS = 10_000
+/** Bytes that a body which has room brings at least within so many milliseconds, as others may wait for that room. */
+const STEP = 16 * 1024
+const STEP_MS = 10_000
 
 /** A body on its way. */
 export interface EnteringBody {
@@ -86,31 +88,59 @@ export function createBodyRoom({
 }
 
 /** The same body, which is read as far as there is room for it. */
-export function inRoom(body: ReadableStream<Uint8Array>, entering: EnteringBody): ReadableStream<Uint8Array> {
-  return ReadableStream.from(readInRoom(body, entering))
+export const inRoom = (body: ReadableStream<Uint8Array>, entering: EnteringBody): ReadableStream<Uint8Array> =>
+  ReadableStream.from(readAndLeave(body, entering))
+
+async function* readAndLeave(body: ReadableStream<Uint8Array>, entering: EnteringBody): AsyncGenerator<Uint8Array> {
+  try {
+    yield* piecesInRoom(body, entering)
+  } finally {
+    entering.leave()
+  }
 }
 
-async function* readInRoom(body: ReadableStream<Uint8Array>, entering: EnteringBody): AsyncGenerator<Uint8Array> {
+/** The pieces of a body as far as there is room for them. Refuses one that breaks off, or that has room and hardly comes. */
+export async function* piecesInRoom(
+  body: ReadableStream<Uint8Array>,
+  entering: EnteringBody,
+): AsyncGenerator<Uint8Array> {
   let size = 0
+  let step = { from: 0, leftMs: STEP_MS }
   const reader = body.getReader()
   try {
     for (;;) {
-      const { done, value } = await reader.read().catch(brokenOff)
+      const begun = performance.now()
+      const hasRoom = size > FREE
+      const next = reader.read().catch(brokenOff)
+      const { done, value } = hasRoom ? await within(step.leftMs, next) : await next
       if (done) return
       size += value.byteLength
+      const leftMs = step.leftMs - (performance.now() - begun)
+      step = hasRoom && size - step.from < STEP ? { ...step, leftMs } : { from: size, leftMs: STEP_MS }
       await entering.holds(size)
       yield value
     }
   } finally {
-    entering.leave()
     // One that has broken off says so again.
     await reader.cancel().catch(() => undefined)
   }
 }
 
+async function within<Value>(milliseconds: number, value: Promise<Value>): Promise<Value> {
+  let late: NodeJS.Timeout | undefined
+  const stalled = new Promise<never>((_, reject) => {
+    late = setTimeout(() => reject(bodyStalled()), milliseconds)
+  })
+  return Promise.race([value, stalled]).finally(() => clearTimeout(late))
+}
+
 /** Refuses a body whose client has left: nothing here has failed. */
-export function brokenOff(): never {
+function brokenOff(): never {
   throw new RequestError(400, 'malformed_body', 'the body broke off')
+}
+
+function bodyStalled(): RequestError {
+  return new RequestError(408, 'body_stalled', 'less than 16 KB of the body came within 10 s: send it again')
 }
 
 function tooManyBodies(): RequestError {

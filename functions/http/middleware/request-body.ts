@@ -1,18 +1,12 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono'
+import { BODY_TOO_LARGE, bodyBytes } from '../../domain/body-bytes.ts'
 import { jsonFault } from '../../log/json-size.ts'
 import { others } from '../builds.ts'
 import type { AppEnv } from '../dependencies.ts'
-import { brokenOff, inRoom } from './body-room.ts'
-import type { BodyRoom, EnteringBody } from './body-room.ts'
+import { inRoom, piecesInRoom } from './body-room.ts'
+import type { BodyRoom } from './body-room.ts'
 import { RequestError } from './request-error.ts'
 
-/** Bytes. API Gateway and Lambda take no more (record 15). */
-const BODY_LIMIT = 4 * 1024 * 1024
-/**
- * Bytes. Up to this size, a body that is too large is still read to its end and thrown away: many clients look for a response
- * only after they have sent everything, and would see a broken connection instead of the reason.
- */
-const DISCARD_LIMIT = 16 * 1024 * 1024
 /** Bytes. To take in a larger body holds up the event loop for a moment: they come one after another, others in between. */
 const LARGE = 256 * 1024
 /** Bytes of a streamed body that are in memory (`functions/http/v1/import-lines.ts`). */
@@ -32,11 +26,12 @@ export function requestBody(room: BodyRoom): MiddlewareHandler<AppEnv> {
       return next()
     }
     if (c.req.method === 'GET' || c.req.method === 'HEAD') return next()
-    if (Number(c.req.header('content-length') ?? 0) > DISCARD_LIMIT) throw tooLarge()
     if (body === null) return next()
-    const entering = room.enter(c.get('caller').tenant, c.req.header('content-length'))
+    const declared = c.req.header('content-length')
+    const entering = room.enter(c.get('caller').tenant, declared)
     try {
-      const bytes = await readBounded(body, entering)
+      const bytes = await bodyBytes(piecesInRoom(body, entering), declared)
+      if (bytes === undefined) throw new RequestError(413, 'content_too_large', BODY_TOO_LARGE)
       if (bytes.length > LARGE) await (turn = turn.then(others))
       requireBearable(decode(bytes), 'the body')
       if (bytes.length > LARGE) await others()
@@ -65,23 +60,6 @@ export const requireBody: MiddlewareHandler<AppEnv> = async (c, next) => {
   await next()
 }
 
-async function readBounded(body: ReadableStream<Uint8Array>, entering: EnteringBody): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  const reader = body.getReader()
-  for (;;) {
-    const { done, value } = await reader.read().catch(brokenOff)
-    if (done) break
-    size += value.length
-    if (size > DISCARD_LIMIT) break
-    await entering.holds(size)
-    if (size > BODY_LIMIT) chunks.length = 0
-    else chunks.push(value)
-  }
-  if (size > BODY_LIMIT) throw tooLarge()
-  return Buffer.concat(chunks)
-}
-
 function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -90,6 +68,3 @@ function decode(bytes: Uint8Array): string {
     throw cause
   }
 }
-
-const tooLarge = (): RequestError =>
-  new RequestError(413, 'content_too_large', `a body may have at most ${BODY_LIMIT} bytes (4 MB)`)

@@ -35,4 +35,4 @@ export class RequestError extends Error {
   }
 }
 
-export type RequestErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 416 | 422 | 429 | 502 | 503 | 504
+export type RequestErrorStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 416 | 422 | 429 | 502 | 503 | 504

@@ -6,6 +6,7 @@ const DESCRIPTIONS = {
   401: 'An API key is needed, or the one sent is not known.',
   403: 'The key lacks the scope, or the request comes from a place that is not allowed.',
   404: 'There is no such thing, or not for this key.',
+  408: 'Less than 16 KB of the body came within 10 s.',
   409: 'The state of the session does not allow it.',
   413: 'The body has more than 4 MB.',
   415: 'The body is not JSON.',
@@ -44,6 +45,6 @@ export function problems<Status extends ProblemStatus>(...statuses: Status[]): P
 /** The problems that any reading operation may return. */
 export const READ_PROBLEMS = problems(400, 401, 403, 404, 429, 500, 503)
 /** The problems that any changing operation may return. */
-export const WRITE_PROBLEMS = problems(400, 401, 403, 404, 409, 413, 415, 429, 500, 503)
+export const WRITE_PROBLEMS = problems(400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503)
 
 export const location = z.object({ location: z.string() })

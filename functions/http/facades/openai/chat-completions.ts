@@ -27,7 +27,7 @@ const createChatCompletion = createRoute({
         'text/event-stream': { schema: ForeignEventSchema },
       },
     },
-    ...openAiProblems(400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 502, 503, 504),
+    ...openAiProblems(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 502, 503, 504),
   },
 })
 

@@ -17,7 +17,7 @@ const createConversation = createRoute({
   request: { body: { content: { 'application/json': { schema: conversationRequest } } } },
   responses: {
     200: { description: 'The conversation, which has the id of its session.', content: conversation },
-    ...openAiProblems(400, 401, 403, 404, 409, 413, 415, 429, 500, 503),
+    ...openAiProblems(400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503),
   },
 })
 

@@ -33,7 +33,7 @@ const createResponse = createRoute({
   },
   responses: {
     200: { description: 'The Response; with `stream`, its events as server-sent events.', content },
-    ...openAiProblems(400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503),
+    ...openAiProblems(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503),
   },
 })
 
