@@ -1,4 +1,4 @@
-import type { Context, Deletion, MessagePage, NewFork, NewMessage, NewSession, Queries, Run, RunPage, SearchPage, Session, SessionChange, SessionPage, Summary, ToolResults, UsagePage } from './api-types.js';
+import type { Context, Deletion, Import, MessagePage, NewFork, NewMessage, NewSession, Queries, Run, RunPage, SearchPage, Session, SessionChange, SessionPage, Summary, ToolResults, UsagePage } from './api-types.js';
 import type { FollowedEvent, FollowOptions } from './follow.js';
 export interface ClientOptions {
     /** Where the API is, such as `http://127.0.0.1:3000`: what precedes `/v1`. */
@@ -31,6 +31,8 @@ export declare function createClient(options: ClientOptions): {
     } & Options) => Promise<Response>;
     /** The log as the lines or the page of its format; the body is read as it comes. */
     exportSession: (session: string, query?: Queries['exportSession'], { signal }?: Options) => Promise<Response>;
+    /** Appends turns that were executed elsewhere: the lines of an export, or others of its formats. */
+    importMessages: (session: string, lines: string | ReadableStream<Uint8Array>, query?: Queries['importMessages'], rest?: Options) => Promise<Import>;
     readContext: (session: string, rest?: Options) => Promise<Context>;
     consolidate: (session: string) => Promise<Summary>;
     search: (query: Queries['searchHistory'], rest?: Options) => Promise<SearchPage>;

@@ -31,6 +31,8 @@ const logRequests = (send, json) => ({
     }),
     /** The log as the lines or the page of its format; the body is read as it comes. */
     exportSession: async (session, query = {}, { signal } = {}) => expectType(await send('GET', `${pathOf(session)}/export`, { query, signal }), query.format === 'markdown' ? 'text/markdown' : 'application/x-ndjson'),
+    /** Appends turns that were executed elsewhere: the lines of an export, or others of its formats. */
+    importMessages: (session, lines, query = {}, rest = {}) => json('POST', `${pathOf(session)}/import`, { query, lines, ...rest }),
 });
 const queries = (json) => ({
     readContext: (session, rest = {}) => json('GET', `${pathOf(session)}/context`, rest),
@@ -63,7 +65,7 @@ function runRequests(send, json) {
 }
 function sender({ url, key, fetch = globalThis.fetch }) {
     const base = url.replace(/\/+$/, '');
-    return async (method, path, { query = {}, body, headers, signal }) => {
+    return async (method, path, { query = {}, body, lines, headers, signal }) => {
         const secret = typeof key === 'function' ? key() : key;
         const given = Object.entries(query).flatMap(([name, value]) => value === undefined ? [] : [[name, String(value)]]);
         const search = given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
@@ -71,10 +73,12 @@ function sender({ url, key, fetch = globalThis.fetch }) {
             method,
             headers: {
                 ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+                ...(lines === undefined ? {} : { 'content-type': 'application/x-ndjson' }),
                 ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
                 ...headers,
             },
             ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+            ...(lines === undefined ? {} : { body: lines, duplex: 'half' }),
             ...(signal === undefined ? {} : { signal }),
         });
         if (!response.ok)

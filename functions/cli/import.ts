@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util'
+import { ApiProblem } from '../client/problem.ts'
 import { runCommand, UsageError } from '../runtime/command.ts'
 import { readSessionFolders } from '../runtime/config.ts'
+import { usualPlaces } from './import/find-files.ts'
 import { importFiles, type ImportOrder } from './import/import-files.ts'
 import { KINDS, type Kind } from './import/sessions-of-file.ts'
 import { NotRunning } from './import/upload.ts'
-import { note, progressLine } from './terminal.ts'
+import { note, oneLine, progressLine } from './terminal.ts'
 
 const USAGE = `Brings in conversations from the session files of other programs. Run it again at any time: it takes only what is new.
 
@@ -30,12 +32,19 @@ await runCommand(USAGE, async ({ words }) => {
     const what = order.dryRun ? 'would be taken (what is there already is not counted out)' : 'are new'
     return `${counts.files} files read: ${counts.messages} messages in ${counts.sessions} sessions ${what}\n`
   } catch (error) {
-    if (!(error instanceof NotRunning)) throw error
-    process.stderr.write(`${error.message}\n`)
-    process.exitCode = 3
+    if (!(error instanceof NotRunning) && !(error instanceof ApiProblem)) throw error
+    progressLine?.('')
+    note(`${oneLine(error.message, 1_000)}${error instanceof ApiProblem ? nextStep(error) : ''}\n`)
+    process.exitCode = error instanceof NotRunning ? 3 : 1
     return ''
   }
 })
+
+/** What to do about a refusal that every file would meet. */
+function nextStep({ status }: ApiProblem): string {
+  if (status === 401) return '; give one with --key or TOOLTRAIL_KEY'
+  return status === 403 ? '' : '; name the address of a program with --url'
+}
 
 /** File names and texts of files may hold anything, a terminal must not obey them. */
 function printable(line: string): string {
@@ -46,10 +55,12 @@ function printable(line: string): string {
 function readOrder(words: readonly string[]): ImportOrder {
   const [kind, ...places] = parse(words).positionals
   if (!isKind(kind)) throw new UsageError(`name the kind of the files: ${KINDS.join(', ')}`)
+  const folders = readSessionFolders()
+  if (places.length === 0 && usualPlaces(kind, folders).length === 0)
+    throw new UsageError('name the files or folders: only those of claude-code and codex are found without')
   const { url = 'http://127.0.0.1:3000', key, owner, 'dry-run': dryRun = false } = parse(words).values
   if (!URL.canParse(url)) throw new UsageError('name the address of the API: --url https://…')
-  const target = { url: url.replace(/\/$/, ''), key }
-  return { kind, places, dryRun, owner, target, folders: readSessionFolders() }
+  return { kind, places, dryRun, owner, target: { url, key }, folders }
 }
 
 function isKind(word: string | undefined): word is Kind {

@@ -1,6 +1,7 @@
 import type {
   Context,
   Deletion,
+  Import,
   MessagePage,
   NewFork,
   NewMessage,
@@ -32,7 +33,10 @@ export interface ClientOptions {
 type Query = { readonly [name: string]: string | number | boolean | undefined }
 interface Call {
   readonly query?: object | undefined
+  /** Sent as JSON. */
   readonly body?: unknown
+  /** Sent as they are: JSON lines. */
+  readonly lines?: string | ReadableStream<Uint8Array> | undefined
   readonly headers?: { readonly [name: string]: string }
   readonly signal?: AbortSignal | undefined
 }
@@ -92,6 +96,13 @@ const logRequests = (send: Send, json: Json) => ({
       await send('GET', `${pathOf(session)}/export`, { query, signal }),
       query.format === 'markdown' ? 'text/markdown' : 'application/x-ndjson',
     ),
+  /** Appends turns that were executed elsewhere: the lines of an export, or others of its formats. */
+  importMessages: (
+    session: string,
+    lines: string | ReadableStream<Uint8Array>,
+    query: Queries['importMessages'] = {},
+    rest: Options = {},
+  ) => json<Import>('POST', `${pathOf(session)}/import`, { query, lines, ...rest }),
 })
 
 const queries = (json: Json) => ({
@@ -140,7 +151,7 @@ function runRequests(send: Send, json: Json) {
 
 function sender({ url, key, fetch = globalThis.fetch }: ClientOptions): Send {
   const base = url.replace(/\/+$/, '')
-  return async (method, path, { query = {}, body, headers, signal }) => {
+  return async (method, path, { query = {}, body, lines, headers, signal }) => {
     const secret = typeof key === 'function' ? key() : key
     const given = Object.entries(query as Query).flatMap(([name, value]): [string, string][] =>
       value === undefined ? [] : [[name, String(value)]],
@@ -150,10 +161,12 @@ function sender({ url, key, fetch = globalThis.fetch }: ClientOptions): Send {
       method,
       headers: {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(lines === undefined ? {} : { 'content-type': 'application/x-ndjson' }),
         ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(lines === undefined ? {} : { body: lines, duplex: 'half' as const }),
       ...(signal === undefined ? {} : { signal }),
     })
     if (!response.ok) throw await problemOf(response)

@@ -158,6 +158,21 @@ describe('the client', () => {
     expect(requests).toBe(2)
   })
 
+  test('exports a log and imports it, as a text and as it comes', async () => {
+    harness = await openHttpHarness({ script: [answer('blue crates')] })
+    const client = clientOf(harness)
+    await client.createSession({ id: 'from' })
+    await collect(client.streamMessage('from', { content: 'hi' }))
+    const exported = await client.exportSession('from')
+    const whole = await exported.clone().text()
+    await Promise.all(['a', 'b'].map((id) => client.createSession({ id })))
+    expect(await client.importMessages('a', exported.body ?? '')).toMatchObject({ object: 'import', messages: 2 })
+    const query = { source: 'b', from: 0 }
+    expect(await client.importMessages('b', whole, query)).toMatchObject({ messages: 2, total: 2 })
+    expect(await client.importMessages('b', '\n', query)).toMatchObject({ messages: 0, total: 2 })
+    await expect(client.importMessages('a', '{"role": "parrot"}')).rejects.toMatchObject({ code: 'invalid_import' })
+  })
+
   test('sends its key', async () => {
     harness = await openHttpHarness()
     const { authorization } = await harness.key()

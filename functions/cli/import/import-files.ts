@@ -1,10 +1,11 @@
 import { basename, resolve } from 'node:path'
+import type { Client } from '../../client/client.ts'
 import { findFiles, usualPlaces, type FoundFile, type SessionFolders } from './find-files.ts'
 import { createProgress } from './progress.ts'
 import { sideBySide } from './side-by-side.ts'
 import { createToldFaults } from './told-faults.ts'
 import { contentsOfFile, ENDINGS, type FileContent, type Kind } from './sessions-of-file.ts'
-import { NotRunning, Refused, upload, type Target } from './upload.ts'
+import { clientOf, isForAll, NotRunning, upload, type Target } from './upload.ts'
 
 export interface ImportOrder {
   readonly kind: Kind
@@ -40,7 +41,7 @@ const SIDE_BY_SIDE = 16_000_000
 
 /**
  * Imports session files, small ones a few at a time, so that one is read while others are stored; each as far as it has not been imported before. What is damaged is told with its
- * file and line, and left out. Rejects with `NotRunning`.
+ * file and line, and left out. Rejects with `NotRunning`, or an `ApiProblem` that every file would meet.
  */
 export async function importFiles(order: ImportOrder, terminal: Terminal): Promise<ImportCounts> {
   const places = order.places.length > 0 ? order.places : usualPlaces(order.kind, order.folders)
@@ -52,9 +53,10 @@ export async function importFiles(order: ImportOrder, terminal: Terminal): Promi
   const counts: ImportCounts = { files: 0, sessions: 0, messages: 0, unreadable: found.faults.length }
   const progress = createProgress(terminal, files)
   const inTurn = createTurns()
+  const client = clientOf(order.target)
   await sideBySide(files, { most: SIDE_BY_SIDE, weight: ({ bytes }) => bytes }, async (file) => {
     progress.tell(counts.messages)
-    await importFile(order, file, { terminal, counts, inTurn, tell: progress.tell })
+    await importFile(order, file, { terminal, client, counts, inTurn, tell: progress.tell })
     progress.done(file, counts.messages)
   })
   progress.end()
@@ -63,6 +65,7 @@ export async function importFiles(order: ImportOrder, terminal: Terminal): Promi
 
 interface Under {
   readonly terminal: Terminal
+  readonly client: Client
   readonly counts: ImportCounts
   readonly inTurn: InTurn
   /** Hears how many messages are new so far. */
@@ -84,8 +87,7 @@ async function importFile(order: ImportOrder, file: FoundFile, under: Under): Pr
     counts.files++
     if (sessions === 0 && faults > 0) counts.unreadable++
   } catch (error) {
-    if (error instanceof NotRunning || !(error instanceof Error)) throw error
-    if (!(error instanceof Refused) && !('code' in error)) throw error
+    if (error instanceof NotRunning || isForAll(error) || !(error instanceof Error) || !('code' in error)) throw error
     terminal.fault(`${file.path}: ${error.message}`)
     counts.unreadable++
   } finally {
@@ -94,14 +96,14 @@ async function importFile(order: ImportOrder, file: FoundFile, under: Under): Pr
 }
 
 async function importSessions(
-  { kind, dryRun, target, owner }: ImportOrder,
+  { kind, dryRun, owner }: ImportOrder,
   file: FoundFile,
   { sessions }: FileContent,
-  { counts, inTurn, tell }: Under,
+  { client, counts, inTurn, tell }: Under,
 ): Promise<void> {
   const source = `${kind}:${lastingName(kind, file.path)}`.slice(0, 1_024)
   for (const session of sessions) {
-    const added = dryRun ? session.stored : await inTurn(session.id, () => upload(target, source, session, owner))
+    const added = dryRun ? session.stored : await inTurn(session.id, () => upload(client, source, session, owner))
     counts.messages += added
     if (added > 0) counts.sessions++
     tell(counts.messages)

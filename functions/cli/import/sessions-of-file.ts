@@ -32,7 +32,7 @@ export interface FileSession {
   readonly format: 'native' | 'openai'
   readonly title?: string
   readonly instructions?: string
-  readonly metadata: JsonObject
+  readonly metadata: { readonly [name: string]: string }
   /** How many messages it stores, with the results that calls without one get. */
   readonly stored: number
   readonly messages: readonly (FileMessage & { readonly place: number; readonly beginsTurn: boolean })[]

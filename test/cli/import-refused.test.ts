@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const folder = mkdtempSync(join(tmpdir(), 'tooltrail-import-refused-'))
+beforeAll(() => {
+  for (let file = 0; file < 20; file++)
+    writeFileSync(join(folder, `${file}.jsonl`), '{"role": "user", "content": "hi"}\n')
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** Runs the command; its exit code and all that it says. */
+const command = (...words: string[]) =>
+  new Promise<string>((resolve) => {
+    const args = [fileURLToPath(new URL('../../functions/cli/import.ts', import.meta.url)), ...words]
+    execFile(process.execPath, args, (error, stdout, stderr) => resolve(`${error?.code ?? 0} ${stdout}${stderr}`))
+  })
+
+/** What the command says where something answers each request like this. */
+async function against(status: number, type: string, body: string): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume()
+    response.writeHead(status, { 'content-type': type }).end(body)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  try {
+    return await command('openai', folder, '--url', `http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  } finally {
+    server.close()
+  }
+}
+
+const problem = (status: number, code: string, detail: string): [number, string, string] => [
+  status,
+  'application/problem+json',
+  JSON.stringify({ type: `urn:tooltrail:problem:${code}`, title: 'No', status, detail, instance: '', request_id: '' }),
+]
+
+test('what every file would meet is told once, and ends the command', async () => {
+  expect(await against(...problem(401, 'unauthorized', 'an API key is needed'))).toBe(
+    '1 an API key is needed; give one with --key or TOOLTRAIL_KEY\n',
+  )
+  expect(await against(...problem(403, 'forbidden', 'this key lacks the scope write'))).toBe(
+    '1 this key lacks the scope write\n',
+  )
+  expect(await against(...problem(404, 'not_found', 'there is nothing at this address'))).toBe(
+    '1 there is nothing at this address; name the address of a program with --url\n',
+  )
+  expect(await against(200, 'text/html', '<h1>Hello</h1>\n')).toBe(
+    '1 the response is not one of Tooltrail: 200 <h1>Hello</h1>; name the address of a program with --url\n',
+  )
+})
+
+test('what one file meets is told with its name, and the others are taken', async () => {
+  const told = await against(...problem(422, 'invalid_request', 'the request is not valid'))
+  expect(told).toMatch(/^1 0 files read: 0 messages in 0 sessions are new\n/)
+  expect(told.match(/\d+\.jsonl: the request is not valid\n/gu)).toHaveLength(20)
+})
+
+test('kinds whose files nobody knows the place of need a path', async () => {
+  expect(await command('openai')).toMatch(/^2 name the files or folders/)
+})
