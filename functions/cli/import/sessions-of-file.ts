@@ -30,6 +30,8 @@ export const ENDINGS: { readonly [kind in Kind]: readonly string[] } = {
 export interface FileSession {
   readonly id: string
   readonly format: 'native' | 'openai'
+  /** Its file only grows at its end, wherever it lies. */
+  readonly isLog: boolean
   readonly title?: string
   readonly instructions?: string
   readonly metadata: { readonly [name: string]: string }
@@ -83,6 +85,7 @@ function contentOf(read: readonly Read[], { kind, path, isLive, faults }: Around
     return {
       id: id.slice(0, 128),
       format,
+      isLog: kind === 'claude-code' || kind === 'codex',
       metadata: source,
       messages,
       stored,

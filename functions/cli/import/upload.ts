@@ -3,6 +3,7 @@ import { createClient } from '../../client/client.ts'
 import type { Client } from '../../client/client.ts'
 import { ApiProblem } from '../../client/problem.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
+import { branchAt, whereItParts } from './branches.ts'
 import type { FileSession } from './sessions-of-file.ts'
 
 export interface Target {
@@ -65,8 +66,18 @@ async function uploadOnce(
   owner: string | undefined,
 ): Promise<number> {
   const isNew = await create(client, session, owner)
-  if (!isNew && session.title !== undefined) await giveTitle(client, session.id, session.title)
   const there = isNew ? 0 : await storedOf(client, source, session)
+  if (!isNew) {
+    const found = await seen(client.readSession(session.id))
+    const { title } = session
+    if (title !== undefined && found.title === null) await client.changeSession(session.id, { title })
+    const isAsBefore = there === session.stored && found.metadata['file'] === session.metadata['file']
+    const parted = session.isLog && !isAsBefore ? await whereItParts(client, session, there) : undefined
+    if (parted !== undefined) {
+      const branch = branchAt(source, session, parted)
+      return uploadOnce(client, branch.source, branch.session, owner)
+    }
+  }
   if (there >= session.stored) return 0
   const first = firstToSend(session.messages, there)
   const messages = session.messages.slice(Math.max(first, 0))
@@ -112,11 +123,6 @@ async function seen<Response>(response: Promise<Response>): Promise<Response> {
     const detail = `session ${instance.split('/')[3]} belongs to somebody else, or was deleted less than 30 days ago: its id cannot be used`
     throw new ApiProblem({ ...error.problem, detail }, undefined)
   }
-}
-
-/** A session may be named long after it began: it gets its title unless it has one. */
-async function giveTitle(client: Client, id: string, title: string): Promise<void> {
-  if ((await seen(client.readSession(id))).title === null) await client.changeSession(id, { title })
 }
 
 function linesOf(messages: FileSession['messages']): ReadableStream<Uint8Array> {

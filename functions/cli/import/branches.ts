@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import type { Client } from '../../client/client.ts'
+import type { FileSession } from './sessions-of-file.ts'
+
+/** Messages of a request. */
+const PAGE = 200
+/** Characters of a message's text. */
+const MARK = 200
+
+type Message = FileSession['messages'][number]
+
+/**
+ * The first of the messages that a file should have in common with its session, and that the session does not have: the file is a
+ * copy that went another way than the one that was imported before.
+ */
+export async function whereItParts(client: Client, session: FileSession, there: number): Promise<Message | undefined> {
+  const known = new Set<string>()
+  let after: string | undefined
+  do {
+    const page = await client.listMessages(session.id, { limit: PAGE, ...(after !== undefined && { after }) })
+    for (const message of page.data) known.add(markOf(message)).add(markOf({ ...message, created_at: undefined }))
+    after = page.next ?? undefined
+  } while (after !== undefined)
+  return session.messages.find(({ value, place }) => place < there && !known.has(markOf(value)))
+}
+
+/** The conversation of such a copy: the whole of it, in a session that is named after the message at which it parts. */
+export function branchAt(source: string, session: FileSession, { value }: Message) {
+  const mark = createHash('sha256').update(markOf(value)).digest('hex').slice(0, 8)
+  const metadata = { ...session.metadata, branch_of: session.id }
+  return { source: `${source}#${mark}`, session: { ...session, id: `${session.id.slice(0, 119)}-${mark}`, metadata } }
+}
+
+/** What tells a message from the others of its conversation. */
+function markOf(message: { readonly [field: string]: unknown }): string {
+  const { role, tool_call_id: call, created_at: at, parts } = message
+  if (role === 'tool') return `tool ${String(call)}`
+  const texts = Array.isArray(parts) ? parts.flatMap((part: { text?: string }) => part.text ?? []) : []
+  return `${String(role)} ${String(at)} ${(texts[0] ?? '').slice(0, MARK)}`
+}

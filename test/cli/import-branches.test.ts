@@ -1,0 +1,115 @@
+import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { importFiles } from '../../functions/cli/import/import-files.ts'
+import { startInProcess, testAgent, type InProcess } from '../e2e/in-process.ts'
+import { localBackend } from '../e2e/local-backend.ts'
+
+let program: InProcess
+let folder: string
+beforeAll(async () => {
+  const agents = [testAgent({ name: 'default', model: 'openai-compatible/any' })]
+  program = await startInProcess({ backend: localBackend, agents, modelBaseUrl: 'http://127.0.0.1:9' })
+})
+afterAll(() => program.close())
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tooltrail-import-branches-'))
+  return () => rmSync(folder, { recursive: true })
+})
+
+type Said = (role: 'user' | 'assistant', text: string) => string
+const KINDS = ['claude-code', 'codex'] as const
+type Kind = (typeof KINDS)[number]
+
+/** A conversation's name, its file's, and a line of it. `timed`: as files have times. */
+function conversation(kind: Kind, number: number, timed = true): { id: string; file: string; said: Said } {
+  const id = `0b9f1c1e-1111-4222-8333-44445555666${number}`
+  let count = 0
+  const said: Said = (role, text) => {
+    const time = timed ? { timestamp: new Date(1_700_000_000_000 + 1_000 * ++count).toISOString() } : {}
+    const content = [{ type: kind === 'codex' ? 'input_text' : 'text', text }]
+    const payload = { type: 'message', role, content }
+    const line =
+      kind === 'codex'
+        ? { ...time, type: 'response_item', payload }
+        : { ...time, type: role, uuid: text, sessionId: id, message: { id: text, role, content } }
+    return `${JSON.stringify(line)}\n`
+  }
+  return { id: `${kind}-${id}`, file: `${kind === 'codex' ? 'rollout-' : ''}${id}.jsonl`, said }
+}
+
+const meta = (kind: Kind, id: string): string =>
+  kind === 'codex' ? `${JSON.stringify({ type: 'session_meta', payload: { id: id.slice(6) } })}\n` : ''
+
+function write(name: string, text: string): void {
+  mkdirSync(dirname(join(folder, name)), { recursive: true })
+  writeFileSync(join(folder, name), text)
+}
+
+async function run(kind: Kind): Promise<number> {
+  const folders = { claude: undefined, codex: undefined }
+  const order = { kind, places: [folder], dryRun: false, target: { url: program.client.url }, folders }
+  const faults: string[] = []
+  const counts = await importFiles(order, {
+    fault: (line) => faults.push(line),
+    progress: undefined,
+    now: () => Date.now(),
+  })
+  expect(faults).toEqual([])
+  return counts.messages
+}
+
+/** What was said in the sessions whose ids begin like this. */
+async function logs(id: string): Promise<string[]> {
+  const { data } = await program.client.get<{ data: { id: string }[] }>('/v1/sessions?limit=100')
+  const own = data.filter((session) => session.id.startsWith(id)).map((session) => session.id)
+  return Promise.all(
+    own.toSorted().map(async (session) => {
+      const page = await program.client.get<{ data: { parts: { text: string }[] }[] }>(
+        `/v1/sessions/${session}/messages?limit=200`,
+      )
+      return page.data.map(({ parts }) => parts[0]?.text).join(' ')
+    }),
+  )
+}
+
+describe.each(KINDS)('copies of a session of %s that went different ways', (kind) => {
+  test.each([
+    ['longer, equally long and shorter', 0],
+    ['the same, without times', 5],
+  ])('are each kept whole, and stay so: %s', async (_what, number) => {
+    const { id, file, said } = conversation(kind, number, number === 0)
+    const begun = meta(kind, id) + said('user', 'q1') + said('assistant', 'a1') + said('user', 'q2')
+    write(`a/${file}`, begun + said('assistant', 'a2') + said('user', 'q3'))
+    expect(await run(kind)).toBe(5)
+    write(`b/${file}`, begun + said('assistant', 'b2') + said('user', 'b3') + said('assistant', 'b4'))
+    write(`c/${file}`, begun + said('assistant', 'c2') + said('user', 'c3'))
+    write(`d/${file}`, meta(kind, id) + said('user', 'd1'))
+    expect(await run(kind)).toBe(6 + 5 + 1)
+    expect(await run(kind)).toBe(0)
+    const kept = ['q1 a1 q2 a2 q3', 'd1', 'q1 a1 q2 b2 b3 b4', 'q1 a1 q2 c2 c3']
+    expect((await logs(id)).toSorted()).toEqual(kept.toSorted())
+
+    appendFileSync(join(folder, `a/${file}`), said('assistant', 'a3'))
+    appendFileSync(join(folder, `b/${file}`), said('user', 'b5'))
+    renameSync(join(folder, 'c'), join(folder, 'e'))
+    appendFileSync(join(folder, `e/${file}`), said('assistant', 'c4'))
+    expect(await run(kind)).toBe(3)
+    expect(await run(kind)).toBe(0)
+    const grown = ['q1 a1 q2 a2 q3 a3', 'd1', 'q1 a1 q2 b2 b3 b4 b5', 'q1 a1 q2 c2 c3 c4']
+    expect((await logs(id)).toSorted()).toEqual(grown.toSorted())
+  })
+
+  test('an older copy adds nothing, and a file that was put back and went on otherwise loses nothing', async () => {
+    const { id, file, said } = conversation(kind, 1)
+    const begun = meta(kind, id) + said('user', 'q1') + said('assistant', 'a1')
+    write(`a/${file}`, begun + said('user', 'q2') + said('assistant', 'a2'))
+    write(`backup/${file}`, begun)
+    expect(await run(kind)).toBe(4)
+    write(`a/${file}`, begun + said('user', 'p2'))
+    expect(await run(kind)).toBe(3)
+    expect(await run(kind)).toBe(0)
+    expect(await logs(id)).toEqual(['q1 a1 q2 a2', 'q1 a1 p2'])
+  })
+})
