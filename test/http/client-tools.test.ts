@@ -50,11 +50,14 @@ describe('a strict client tool', () => {
   const rows = async (): Promise<unknown> =>
     (await expectJson(harness, 200, 'GET', '/v1/sessions/s/messages?roles=tool&order=asc'))['data']
 
-  async function finished(...calls: { id: string; name: string; arguments: string }[]): Promise<object> {
+  type Call = ReturnType<typeof call>
+  const finished = (...calls: Call[]): Promise<object> => finishedWith(tool, ...calls)
+
+  async function finishedWith(asked: object, ...calls: Call[]): Promise<object> {
     await harness.close()
     harness = await openHttpHarness({ script: [{ calls }, { text: 'done' }] })
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
-    return expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'x', tools: [tool] })
+    return expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'x', tools: [asked] })
   }
 
   test('is asked for calls that fit alone; the others get an error that says what does not', async () => {
@@ -65,6 +68,14 @@ describe('a strict client tool', () => {
       { status: 'error', parts: [{ text: expect.stringMatching(/^error: .*fit the schema of weather:[^]*#\/city/) }] },
       { status: 'error', parts: [{ text: 'error: the arguments are not valid JSON: {"city' }] },
     ])
+  })
+
+  test('whose schema cannot be applied is an error of its calls, and the run goes on', async () => {
+    const broken = { ...tool, parameters: { type: 'object', properties: { city: { enum: 5 } } } }
+    const run = await finishedWith(broken, call('a', '{"city": "aa"}'))
+    expect(run).toMatchObject({ status: 'completed' })
+    const text = expect.stringMatching(/^error: .*fit the schema of weather:\n- #: the schema cannot be applied: /)
+    expect(await rows()).toMatchObject([{ status: 'error', parts: [{ text }] }])
   })
 
   test('costs a bounded time, whatever its schema and the arguments', async () => {

@@ -1,27 +1,56 @@
 import { Validator } from '@cfworker/json-schema'
 import type { Schema } from '@cfworker/json-schema'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { runInNewContext } from 'node:vm'
 import type { Json } from '../../domain/json.ts'
 import type { ClientTool, Run } from '../../domain/run.ts'
+import type { RunState } from './run-state.ts'
 import { parseArguments } from './tool-call.ts'
 
 /** Milliseconds that one check may take: a pattern may need longer than any run for some texts. */
 const CHECK_MS = 250
 /** Checks of one run that may take too long; after that, none is begun. */
 const MOST_TOO_LONG = 4
+/** So many times as long as a check took, no other of its tenant begins: the rest of the time is for everything else. */
+const REST = 3
+/** Milliseconds. A check that takes less holds nobody up. */
+const SHORT_MS = 10
 const MOST_FAULTS = 10
 
 /** Of a run that is executed here, the checks that took too long. */
 const tooLong = new WeakMap<Run, number>()
+/** By tenant, when its last check and the rest after it are over. */
+const turns = new Map<string, Promise<void>>()
 
 /**
  * Why the arguments of a call do not fit the schema of a client tool that is strict, for the model; undefined if they fit,
- * or the tool is not strict. The time is bounded for the run, whatever schemas and arguments: what cannot be checked does not fit.
+ * or the tool is not strict. The time is bounded for the run and shared with others, whatever schemas and arguments: what cannot be
+ * checked does not fit.
  */
-export function strictFault(run: Run, tool: ClientTool, text: string): string | undefined {
+export async function strictFault(
+  { run, lease }: RunState['held'],
+  tool: ClientTool,
+  text: string,
+): Promise<string | undefined> {
   if (tool.strict !== true) return undefined
   const input = parseArguments(text)
   if (input === undefined) return `the arguments are not valid JSON: ${text}`
+  return inItsTurn(lease.tenant, () => faultOf(run, tool, input))
+}
+
+async function inItsTurn<Result>(tenant: string, check: () => Result): Promise<Result> {
+  const before = turns.get(tenant) ?? Promise.resolve()
+  const checked = before.then(() => {
+    const begun = performance.now()
+    return { result: check(), took: performance.now() - begun }
+  })
+  const over = checked.then(({ took }) => (took < SHORT_MS ? undefined : sleep(REST * took)))
+  turns.set(tenant, over)
+  void over.then(() => turns.get(tenant) === over && turns.delete(tenant))
+  return (await checked).result
+}
+
+function faultOf(run: Run, tool: ClientTool, input: Json): string | undefined {
   const late = tooLong.get(run) ?? 0
   const faults = late < MOST_TOO_LONG ? faultsWithin(CHECK_MS, tool, input) : undefined
   if (faults === undefined) {
@@ -42,8 +71,8 @@ function faultsWithin(timeout: number, { parameters }: ClientTool, input: Json):
     // The time-out of a context of its own ends whatever runs in it, a regular expression, too.
     return runInNewContext('check()', { check }, { timeout }) as string[]
   } catch (error) {
-    if (isTooLong(error)) return undefined
-    throw error
+    // Nothing else of ours runs in there: a keyword of the schema does not have what the validator expects of it.
+    return isTooLong(error) ? undefined : [`- #: the schema cannot be applied: ${reasonOf(error)}`]
   }
 }
 
@@ -53,3 +82,5 @@ function isTooLong(error: unknown): boolean {
   const isOutOfStack = 'name' in error && error.name === 'RangeError'
   return isOutOfStack || ('code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
 }
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

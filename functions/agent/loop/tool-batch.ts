@@ -61,13 +61,15 @@ export async function storeRound(state: RunState, thread: Thread, message: Assis
 async function storeInTurn(state: RunState, thread: Thread, message: AssistantMessage): Promise<void> {
   const { lease } = state.held
   const calls = message.toolCalls.slice(0, MOST_CALLS)
+  const waitFor: ToolMessage['needs'][] = []
+  for (const [sequence, call] of calls.entries())
+    waitFor.push(refusalOf(thread, message, sequence) === undefined ? await needsOf(state, thread, call) : undefined)
   const [id = message.id, ...rowIds] = allocate(state, calls.length + 1)
   const assistant = { ...message, id }
   const searched = hasSearched(thread) ? ({ searched: true } as const) : {}
   const told = ({ name }: ToolCall) => (name === DELEGATE_TOOL ? searched : {})
   const rows = calls.map((call, sequence): ToolMessage => {
-    const isRefused = refusalOf(thread, message, sequence) !== undefined
-    const needs = isRefused ? undefined : needsOf(state, thread, call)
+    const needs = waitFor[sequence]
     const row = { ...rowOf(assistant, sequence, rowIds[sequence] ?? '', lease.generation), ...told(call) }
     return needs === undefined ? row : { ...row, status: 'waiting', needs }
   })
@@ -130,10 +132,10 @@ export async function storeRefused(state: RunState, thread: Thread): Promise<voi
 }
 
 /** Nobody is asked about a call that cannot be executed: it fails, and the model may correct it. */
-function needsOf({ held }: RunState, { tools }: Thread, call: ToolCall): ToolMessage['needs'] {
+async function needsOf({ held }: RunState, { tools }: Thread, call: ToolCall): Promise<ToolMessage['needs']> {
   const clientTool = held.run.clientTools.find((tool) => tool.name === call.name)
   if (clientTool !== undefined)
-    return strictFault(held.run, clientTool, call.arguments) === undefined ? 'result' : undefined
+    return (await strictFault(held, clientTool, call.arguments)) === undefined ? 'result' : undefined
   const tool = tools.get(call.name)
   const input = parseArguments(call.arguments)
   const isExecutable = input !== undefined && tool?.check?.(input) === undefined
@@ -253,11 +255,10 @@ async function execute(state: RunState, thread: Thread, row: ToolMessage): Promi
   const refusal = refusalOf(thread, asked, row.sequence)
   if (refusal !== undefined) return { status: 'error', text: `error: ${refusal}` }
   const clientTool = state.held.run.clientTools.find(({ name }) => name === call.name)
-  if (clientTool !== undefined)
-    return {
-      status: 'error',
-      text: `error: ${strictFault(state.held.run, clientTool, call.arguments) ?? 'not executed here'}`,
-    }
+  if (clientTool !== undefined) {
+    const fault = await strictFault(state.held, clientTool, call.arguments)
+    return { status: 'error', text: `error: ${fault ?? 'not executed here'}` }
+  }
   const tool = thread.tools.get(call.name)
   const reading = { ...ports, reader: store.reader, outputs: store.outputs, sessions: store.sessions }
   const expect = (): (() => void) => keeper.expect((tool?.timeoutMs ?? 0) + GRACE_MS)

@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import type { RunState } from '../../../functions/agent/loop/run-state.ts'
+import { strictFault } from '../../../functions/agent/loop/strict-arguments.ts'
+
+const TOOL = {
+  name: 'weather',
+  description: '',
+  parameters: { type: 'object', properties: { city: { type: 'string', pattern: '^(a+)+$' } } },
+  strict: true,
+} as const
+/** Each of a run of its own. */
+const heldBy = (tenant: string) => ({ run: {}, lease: { tenant } }) as RunState['held']
+const HOSTILE = JSON.stringify({ city: `${'a'.repeat(60)}!` })
+
+test('checks that take too long leave most of the time to others, and keep no other tenant waiting', async () => {
+  const checks = Array.from({ length: 4 }, () => strictFault(heldBy('acme'), TOOL, HOSTILE))
+  const all = Promise.all(checks)
+  let isOver = false
+  void all.then(() => (isOver = true))
+  const begun = performance.now()
+  const other = strictFault(heldBy('other'), TOOL, '{"city": "aa"}').then((fault) => {
+    expect(fault).toBeUndefined()
+    return performance.now() - begun
+  })
+  const gaps: number[] = []
+  while (!isOver) {
+    const asked = performance.now()
+    await sleep(1)
+    gaps.push(performance.now() - asked)
+  }
+  for (const fault of await all) expect(fault).toMatch(/in time$/)
+  expect(await other).toBeLessThan(2_000)
+  // Four checks of 250 ms, and never two of them at once.
+  expect(Math.max(...gaps)).toBeLessThan(900)
+})
