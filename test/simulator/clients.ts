@@ -100,15 +100,27 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
     // Idempotency keys are kept for a day.
     if (harness.timeline.slept() > 0) return
     const second = await insist(`${input.name} once more`, server + 1, 0, send)
-    const isForgotten = harness.timeline.slept() > 0
-    must('the same key gives the same run', isForgotten || (second?.value.runId ?? runId) === runId, input.name)
+    checkSameRun(runId, second?.value.runId, input.name)
   }
 
-  async function goOn(watch: Watch, { here, server }: Of<'continue'>): Promise<void> {
-    const reply = await insist('continue', server, 0, async (program) =>
-      program.service.continue(await program.session(watch.key), {}, { here }),
-    )
-    if (reply !== undefined) watch.accepted.push({ runId: reply.value.runId, input: undefined })
+  async function goOn(watch: Watch, { here, server, repeated }: Of<'continue'>): Promise<void> {
+    const key = repeated?.key ?? ''
+    const options = repeated === undefined ? {} : { idempotency: { keyHash: key, bodyHash: key } }
+    const send = async (program: Program) =>
+      program.service.continue(await program.session(watch.key), options, { here })
+    const reply = await insist(`continue ${key}`, server, repeated === undefined ? 0 : 1, send)
+    if (reply === undefined) return
+    const { runId } = reply.value
+    watch.accepted.push({ runId, input: undefined })
+    if (repeated === undefined) return
+    await wait(repeated.again)
+    const second = await insist(`continue ${key} once more`, server + 1, 0, send)
+    checkSameRun(runId, second?.value.runId, key)
+  }
+
+  /** Idempotency keys are kept for a day. */
+  function checkSameRun(first: string, second: string | undefined, name: string): void {
+    must('the same key gives the same run', harness.timeline.slept() > 0 || (second ?? first) === first, name)
   }
 
   async function decide(watch: Watch, operation: Of<'decide'>): Promise<void> {

@@ -148,7 +148,10 @@ function operationOf(dice: Dice, number: number, horizon: number): Operation {
     const byId = dice.chance('by id', 0.4) ? { byId: true } : {}
     return { ...base, type: 'decide', allow, all, here, ...byId, ...again }
   }
-  if (kind < 15) return { ...base, type: 'continue', here }
+  if (kind < 15) {
+    const repeated = { key: `c${number}`, again: Math.round(20_000 * dice.next('continued after')) }
+    return { ...base, type: 'continue', here, ...(dice.chance('continued again', 0.5) ? { repeated } : {}) }
+  }
   if (kind < 17) return { ...base, type: 'cancel' }
   return kind < 18 ? { ...base, type: 'delete' } : { ...base, type: 'follow' }
 }

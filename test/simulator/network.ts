@@ -110,5 +110,5 @@ function isRoutine(call: string, outcome: Outcome): boolean {
   if (!('value' in outcome)) return false
   if (call === 'lease.look' || call === 'lease.glance' || call === 'lease.heartbeat' || call.startsWith('reader.'))
     return true
-  return call.startsWith('janitor.') && Array.isArray(outcome.value) && outcome.value.length === 0
+  return /^(janitor|outbox)\./.test(call) && Array.isArray(outcome.value) && outcome.value.length === 0
 }

@@ -14,7 +14,12 @@ export type Operation = { readonly at: number; readonly session: number; readonl
       /** Where what comes of it is told: to a receiver that knows ids, or in a thread. */
       readonly owes?: 'callback' | 'reply'
     }
-  | { readonly type: 'continue'; readonly here: boolean }
+  | {
+      readonly type: 'continue'
+      readonly here: boolean
+      /** The idempotency key, under which it is sent once more so long after its acknowledgement. */
+      readonly repeated?: { readonly key: string; readonly again: number }
+    }
   | {
       readonly type: 'decide'
       readonly allow: boolean

@@ -1,31 +1,81 @@
-import type { Script } from './script.ts'
+import type { Input, Operation, Script } from './script.ts'
 import { simulate } from './simulation.ts'
 import type { Options } from './simulation.ts'
 
 /** Simulations that looking for a smaller script may take. */
-const MOST_TRIES = 300
+const MOST_TRIES = 400
 
-/** A script that breaks the same rule with fewer operations and faults: pieces are left out for as long as it does. */
+type Fails = (candidate: Script) => Promise<boolean>
+
+/**
+ * A script that breaks the same rule with less in it: what it can do without is left out, piece by piece, and then what an input
+ * asks for, and all that happens comes as soon as possible.
+ */
 export async function shrink(script: Script, rule: string, options: Options): Promise<Script> {
-  let smallest = script
   let tries = 0
-  const fails = async (candidate: Script): Promise<boolean> => {
+  const fails: Fails = async (candidate) => {
     if (tries++ >= MOST_TRIES) return false
     const { violation } = await simulate(candidate, { ...options, keepTrace: false })
     return violation?.rule === rule
   }
-  for (const part of ['faults', 'operations'] as const)
-    for (let size = Math.ceil(smallest[part].length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
-      for (let at = 0; at < smallest[part].length;) {
-        const left = smallest[part].filter((_, place) => place < at || place >= at + size)
-        const candidate = { ...smallest, [part]: left }
-        if (await fails(candidate)) smallest = candidate
-        else at += size
-      }
-  for (const simpler of [{ servers: 1 }, sooner(smallest)])
+  let smallest = script
+  for (const part of ['faults', 'operations', 'sessions'] as const)
+    smallest = await withFewer<unknown>(smallest[part], (left) => ({ ...smallest, [part]: left }), smallest, fails)
+  const { consolidation: _, ...forgetful } = smallest
+  if (await fails(forgetful)) smallest = forgetful
+  for (const simpler of [{ delivers: false }, { functions: false }, { servers: 1 }])
     if (await fails({ ...smallest, ...simpler })) smallest = { ...smallest, ...simpler }
+  smallest = await withShorterInputs(smallest, fails)
+  const soon = { ...smallest, ...sooner(smallest) }
+  return (await fails(soon)) ? soon : smallest
+}
+
+/** The script with as few of these as still fails: pieces are left out for as long as it does, large ones first. */
+async function withFewer<Item>(
+  items: readonly Item[],
+  having: (items: readonly Item[]) => Script,
+  script: Script,
+  fails: Fails,
+): Promise<Script> {
+  let [left, smallest] = [items, script]
+  for (let size = Math.ceil(left.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
+    for (let at = 0; at < left.length;) {
+      const fewer = left.filter((_, place) => place < at || place >= at + size)
+      const candidate = having(fewer)
+      if (await fails(candidate)) [left, smallest] = [fewer, candidate]
+      else at += size
+    }
   return smallest
 }
+
+/** Inputs ask for fewer rounds, with fewer calls. */
+async function withShorterInputs(script: Script, fails: Fails): Promise<Script> {
+  let smallest = script
+  for (const [place, operation] of script.operations.entries()) {
+    if (operation.type !== 'submit') continue
+    const having = (rounds: Input['rounds']): Script => withOperation(smallest, place, roundsOf(operation, rounds))
+    smallest = await withFewer(operation.input.rounds, having, smallest, fails)
+    for (let round = 0; ; round++) {
+      const shorter = smallest.operations[place]
+      const rounds = shorter?.type === 'submit' ? shorter.input.rounds : []
+      const calls = rounds[round]
+      if (calls === undefined) break
+      const replaced = (fewer: Input['rounds'][number]) => having(rounds.with(round, fewer))
+      smallest = await withFewer(calls, replaced, smallest, fails)
+    }
+  }
+  return smallest
+}
+
+const withOperation = (script: Script, place: number, operation: Operation): Script => ({
+  ...script,
+  operations: script.operations.with(place, operation),
+})
+
+const roundsOf = (operation: Extract<Operation, { type: 'submit' }>, rounds: Input['rounds']): Operation => ({
+  ...operation,
+  input: { ...operation.input, rounds },
+})
 
 /** The same without the time before the first operation and after the last. */
 function sooner({ operations, faults }: Script): Partial<Script> {

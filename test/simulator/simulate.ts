@@ -83,9 +83,8 @@ async function playAll(): Promise<void> {
     const some = seed === undefined ? next : [seed]
     played = await playInThread(some, played)
     const seconds = (performance.now() - begun) / 1_000
-    console.log(
-      `to seed ${some.at(-1)}: ${played.steps} steps in ${seconds.toFixed(1)} s, digest ${played.digest.toString(16)}`,
-    )
+    const where = played.broken ? 'broken off after' : `to seed ${some.at(-1)}:`
+    console.log(`${where} ${played.steps} steps in ${seconds.toFixed(1)} s, digest ${played.digest.toString(16)}`)
   }
   if (played.broken) process.exitCode = 1
 }

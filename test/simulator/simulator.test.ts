@@ -47,7 +47,8 @@ test.each([
       if (violation === undefined) continue
       expect(violation.rule).toMatch(rule)
       const smallest = await shrink(script, violation.rule, planted)
-      expect(smallest.operations.length).toBeLessThanOrEqual(script.operations.length)
+      expect(smallest.operations.length).toBeLessThanOrEqual(3)
+      expect(smallest.faults.length).toBeLessThanOrEqual(2)
       const again = await simulate(smallest, { ...planted, keepTrace: true })
       expect(again.trace.at(-1)).toContain(violation.rule)
       return
