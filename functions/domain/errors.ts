@@ -48,6 +48,10 @@ export class TooltrailError extends Error {
   }
 }
 
+/** Whether a store failed: what it says of that may name paths, hosts and accounts, and is for operators alone. */
+export const isStorageFailure = (error: unknown): boolean =>
+  error instanceof TooltrailError && error.code === 'storage_failed'
+
 /** The writer is no longer the session's holder, whatever the reason: it must stop and start nothing. */
 export class LeaseLost extends TooltrailError {
   constructor(session: string, generation: number, cause?: unknown) {

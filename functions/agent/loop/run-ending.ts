@@ -1,4 +1,4 @@
-import { LeaseLost } from '../../domain/errors.ts'
+import { isStorageFailure, LeaseLost, TooltrailError } from '../../domain/errors.ts'
 import { isLeaders } from '../../domain/message.ts'
 import type { AssistantPart, Message, ToolMessage } from '../../domain/message.ts'
 import type { RunError } from '../../domain/run.ts'
@@ -77,7 +77,7 @@ function endAfter(error: unknown, state: RunState): RunEnd {
     const content = { parts: streamed, ...model, finishReason: 'cancelled' }
     return { outcome: 'cancelled', stopReason, message: assistantMessage(state, leader, content) }
   }
-  return failure(state, describe(cause), { parts: streamed, ...model })
+  return failure(state, describe(state, cause), { parts: streamed, ...model })
 }
 
 /** How a run ends that crashes every time it is tried; undefined for all others. */
@@ -101,9 +101,17 @@ function failure(
   return { outcome: 'failed', stopReason: 'error', error, message }
 }
 
-function describe(cause: unknown): RunError {
+/** What people see of it; operators find the whole error in the log. Models log their own. */
+function describe({ ports, held }: RunState, cause: unknown): RunError {
   if (cause instanceof ModelError) return { code: cause.code, message: cause.message, retryable: cause.retryable }
-  return { code: 'storage', message: cause instanceof Error ? cause.message : String(cause), retryable: true }
+  const { tenant, session } = held.lease
+  ports.logger.error('a run failed', cause, { tenant, session, run: held.run.id })
+  return { code: 'storage', message: shown(cause), retryable: true }
+}
+
+function shown(cause: unknown): string {
+  if (isStorageFailure(cause)) return 'the storage did not respond'
+  return cause instanceof TooltrailError ? cause.message : 'something went wrong on our side'
 }
 
 /** How one holding of the lease ended. `lost`: somebody else goes on, or the lease's end will bring somebody. */

@@ -272,7 +272,7 @@ async function execute(state: RunState, thread: Thread, row: ToolMessage): Promi
   const at = { session: state.session, agent: thread.agent, row, signal, progressed }
   const context = createToolContext(reading, at)
   try {
-    return await executeCall(tool, call, context)
+    return await executeCall(tool, call, context, ports.logger)
   } finally {
     met()
   }

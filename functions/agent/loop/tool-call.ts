@@ -1,10 +1,11 @@
 import type { Agent } from '../../domain/agent.ts'
-import { LeaseLost } from '../../domain/errors.ts'
+import { isStorageFailure, LeaseLost } from '../../domain/errors.ts'
 import type { CallProgress } from '../../domain/events.ts'
 import type { HistoryScope } from '../../domain/history.ts'
 import type { Json } from '../../domain/json.ts'
 import type { ToolMessage } from '../../domain/message.ts'
 import type { Session } from '../../domain/session.ts'
+import type { Logger } from '../../ports/logger.ts'
 import { MOST_TIMES } from '../../ports/tool.ts'
 import type { Tool, ToolContext, ToolOutput } from '../../ports/tool.ts'
 import { jsonFault } from '../../log/json-size.ts'
@@ -22,13 +23,14 @@ export interface CallOutcome extends ToolOutput {
 
 /**
  * Executes one call. Whatever the tool does (unknown, bad arguments, a throw, a timeout, ignoring its signal) comes back as
- * an outcome for the model; it rejects only with `context.signal`'s reason, when the work itself must stop. A call that was
+ * an outcome for the model, a storage's failure without its own words; it rejects only with `context.signal`'s reason, when the work itself must stop. A call that was
  * under way then has a moment to come to a result, which is kept.
  */
 export async function executeCall(
   tool: Tool | undefined,
   call: { readonly name: string; readonly arguments: string },
   context: ToolContext,
+  logger: Logger,
 ): Promise<CallOutcome> {
   if (tool === undefined) return failure(`there is no tool named ${JSON.stringify(call.name)}`)
   const input = parseArguments(call.arguments)
@@ -55,6 +57,10 @@ export async function executeCall(
   } catch (error) {
     context.signal.throwIfAborted()
     if (signal.aborted) return failure(timedOut)
+    const { tenant, session } = context
+    if (isStorageFailure(error))
+      logger.error('the storage failed in a tool', error, { tenant, session, tool: call.name })
+    if (isStorageFailure(error)) return failure('the storage did not respond: try again')
     return failure(error instanceof Error ? error.message : String(error))
   } finally {
     isOver = true

@@ -6,7 +6,7 @@ import { createSourceCounter } from '../../../functions/agent/loop/source-counte
 import { createLeader } from '../../../functions/agent/loop/thread.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import type { Agent } from '../../../functions/domain/agent.ts'
-import { LeaseLost } from '../../../functions/domain/errors.ts'
+import { LeaseLost, TooltrailError } from '../../../functions/domain/errors.ts'
 import type { RunEvent } from '../../../functions/domain/events.ts'
 import type { AssistantMessage, ToolMessage } from '../../../functions/domain/message.ts'
 import type { RunEnd } from '../../../functions/domain/run-changes.ts'
@@ -31,9 +31,13 @@ interface Found {
 function ending({ takeovers = 0, cancel, settled = async () => undefined, closed = [] }: Found = {}) {
   const asked: RunEnd[] = []
   const events: RunEvent[] = []
+  const logged: unknown[] = []
   const run = { id: 'r', agent: 'default', rounds: 0, status: 'running' }
   const state = {
-    ports: { clock: { now: () => 0, sleep: async () => undefined } },
+    ports: {
+      clock: { now: () => 0, sleep: async () => undefined },
+      logger: { error: (_message: string, cause: unknown) => void logged.push(cause) },
+    },
     store: {
       log: {
         endRun: async (_: unknown, end: RunEnd) => {
@@ -55,7 +59,7 @@ function ending({ takeovers = 0, cancel, settled = async () => undefined, closed
     sources: createSourceCounter(),
     emit: (event: RunEvent) => void events.push(event),
   } as unknown as RunState
-  return { state, asked, events }
+  return { state, asked, events, logged }
 }
 
 test.each([
@@ -96,6 +100,18 @@ test('a run that fails ends when its results are stored, and not at all when the
   const unstored = ending({ settled: () => Promise.reject(lost) })
   expect(await stopAfter(unstored.state, new Error('no'))).toBe('lost')
   expect(unstored.asked).toEqual([])
+})
+
+test.each([
+  [new TooltrailError('storage_failed', 'could not put: /srv/secret'), 'the storage did not respond'],
+  [new TypeError('x is not a function'), 'something went wrong on our side'],
+  [new TooltrailError('output_not_found', 'there is no output m1'), 'there is no output m1'],
+])('what ends a run unforeseen (%s) is whole for operators alone', async (failure, message) => {
+  const { state, asked, logged } = ending()
+  await stopAfter(state, failure)
+  const error = { code: 'storage', message, retryable: true }
+  expect(asked).toMatchObject([{ error, message: { parts: [{ type: 'error', text: message }] } }])
+  expect(logged).toEqual([failure])
 })
 
 test('a run is given up at its third takeover without a message, and not before', () => {

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { executeCall } from '../../../functions/agent/loop/tool-call.ts'
-import { LeaseLost } from '../../../functions/domain/errors.ts'
+import { LeaseLost, TooltrailError } from '../../../functions/domain/errors.ts'
 import type { Tool, ToolContext } from '../../../functions/ports/tool.ts'
 import { makeTool } from '../harness.ts'
 import { eventually } from '../../eventually.ts'
@@ -25,7 +25,20 @@ function contextOf(signal: AbortSignal): ToolContext {
   }
 }
 
-const execute = (tool: Tool, work = new AbortController()) => executeCall(tool, CALL, contextOf(work.signal))
+const logged: unknown[] = []
+const logger = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: (_message: string, cause: unknown) => void logged.push(cause),
+}
+const execute = (tool: Tool, work = new AbortController()) => executeCall(tool, CALL, contextOf(work.signal), logger)
+
+test("a storage that fails in a tool is told without its own words, which are the operator's", async () => {
+  const failure = new TooltrailError('storage_failed', 'DynamoDB: arn:aws:sts::1:assumed-role/x may not')
+  const outcome = await execute(makeTool('work', () => Promise.reject(failure)))
+  expect(outcome).toEqual({ status: 'error', text: 'error: the storage did not respond: try again' })
+  expect(logged).toEqual([failure])
+})
 
 test('a tool is told that its time is over, and whatever it then does, so is the model', async () => {
   let told: unknown
