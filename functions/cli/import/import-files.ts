@@ -1,5 +1,6 @@
 import { basename, resolve } from 'node:path'
 import type { Client } from '../../client/client.ts'
+import { isAgentFile } from './claude-code-files.ts'
 import { findFiles, usualPlaces, type FoundFile, type SessionFolders } from './find-files.ts'
 import { createProgress } from './progress.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -47,18 +48,21 @@ export async function importFiles(order: ImportOrder, terminal: Terminal): Promi
   const places = order.places.length > 0 ? order.places : usualPlaces(order.kind, order.folders)
   const found = await findFiles(places, ENDINGS[order.kind])
   for (const { path, reason } of found.faults) terminal.fault(`${path}: ${reason}`)
-  const files = found.files.filter(
-    ({ path }) => order.kind !== 'claude-code' || !/(?:^|\/)agent-[^/]*\.jsonl$/u.test(path),
+  const { sessions, agents } = Object.groupBy(found.files, ({ path }) =>
+    order.kind === 'claude-code' && isAgentFile(path) ? 'agents' : 'sessions',
   )
   const counts: ImportCounts = { files: 0, sessions: 0, messages: 0, unreadable: found.faults.length }
-  const progress = createProgress(terminal, files)
+  const progress = createProgress(terminal, found.files)
   const inTurn = createTurns()
   const client = clientOf(order.target)
-  await sideBySide(files, { most: SIDE_BY_SIDE, weight: ({ bytes }) => bytes }, async (file) => {
-    progress.tell(counts.messages)
-    await importFile(order, file, { terminal, client, counts, inTurn, tell: progress.tell })
-    progress.done(file, counts.messages)
-  })
+  const under = { terminal, client, counts, inTurn, agents: createAgentFiles(terminal), tell: progress.tell }
+  // Those of a session's members are read with it, all others after all sessions.
+  for (const files of [sessions ?? [], agents ?? []])
+    await sideBySide(files, { most: SIDE_BY_SIDE, weight: ({ bytes }) => bytes }, async (file) => {
+      progress.tell(counts.messages)
+      if (files !== agents || under.agents.isApart(file)) await importFile(order, file, under)
+      progress.done(file, counts.messages)
+    })
   progress.end()
   return counts
 }
@@ -68,6 +72,7 @@ interface Under {
   readonly client: Client
   readonly counts: ImportCounts
   readonly inTurn: InTurn
+  readonly agents: ReturnType<typeof createAgentFiles>
   /** Hears how many messages are new so far. */
   tell(messages: number): void
 }
@@ -80,6 +85,7 @@ async function importFile(order: ImportOrder, file: FoundFile, under: Under): Pr
     let [sessions, faults] = [0, 0]
     for await (const content of contentsOfFile(order.kind, file.path, isLive)) {
       told.take(content.faults)
+      under.agents.take(content)
       await importSessions(order, file, content, under)
       sessions += content.sessions.length
       faults += content.faults.length
@@ -110,8 +116,23 @@ async function importSessions(
   }
 }
 
-/** Files whose names have the session's id. */
-const WITH_ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl$/iu
+/** Which files of sub-agents are conversations of their own: those in the background, and those that no session waits for. */
+function createAgentFiles(terminal: Terminal) {
+  const [members, background] = [new Set<string>(), new Set<string>()]
+  return {
+    take({ agents }: FileContent): void {
+      for (const path of agents?.members ?? []) members.add(resolve(path))
+      for (const path of agents?.background ?? []) background.add(resolve(path))
+    },
+    isApart({ path, changedAt }: FoundFile): boolean {
+      const isIdle = terminal.now() - changedAt >= LIVE_MS
+      return !members.has(resolve(path)) && (isIdle || background.has(resolve(path)))
+    },
+  }
+}
+
+/** Files whose names have the session's id, or the sub-agent's. */
+const WITH_ID = /(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\/agent-[\w-]{1,64})\.jsonl$/iu
 
 /** What a file is known by the next time: those of agents are moved, archived and copied under their own names. */
 const lastingName = (kind: Kind, path: string): string =>

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { ImportRefused } from '../../domain/closed-message.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { createNativeImport } from '../../log/import/native.ts'
@@ -9,6 +9,8 @@ import { readClaudeCode } from '../../log/session-files/claude-code.ts'
 import { readCodex } from '../../log/session-files/codex.ts'
 import { isRecord, textIn } from '../../log/session-files/transcript.ts'
 import type { Fault, FileLine, FileMessage, Transcript } from '../../log/session-files/transcript.ts'
+import { filesBeside, isAgentFile, sessionIn } from './claude-code-files.ts'
+import type { FilesBeside } from './claude-code-files.ts'
 import { readDocument } from './file-document.ts'
 import { readLines } from './file-lines.ts'
 import { threadsOf } from './langgraph-file.ts'
@@ -43,6 +45,8 @@ export interface FileSession {
 export interface FileContent {
   readonly sessions: readonly FileSession[]
   readonly faults: readonly Fault[]
+  /** The files of its sub-agents. */
+  readonly agents?: FilesBeside['agents'] | undefined
 }
 
 /**
@@ -92,10 +96,11 @@ function contentOf(read: readonly Read[], { kind, path, isLive, faults }: Around
       ...pick({ title, instructions }),
     } as const
   })
-  return { sessions: sessions.filter((one) => one.messages.length > 0), faults }
+  const agents = read.find((one) => one.agents !== undefined)?.agents
+  return { sessions: sessions.filter((one) => one.messages.length > 0), faults, agents }
 }
 
-type Read = Transcript & { readonly instructions?: string | undefined }
+type Read = Transcript & { readonly instructions?: string | undefined; readonly agents?: FilesBeside['agents'] }
 
 const pick = (fields: { title: string | undefined; instructions: string | undefined }) => ({
   ...(fields.title === undefined ? {} : { title: fields.title }),
@@ -105,8 +110,11 @@ const pick = (fields: { title: string | undefined; instructions: string | undefi
 async function transcriptsOf(kind: LineKind, path: string, lines: readonly FileLine[]): Promise<Read[]> {
   switch (kind) {
     case 'claude-code': {
-      const { agents, faults } = await readAgents(path, lines)
-      return [{ ...readClaudeCode(lines, (agent) => agents.get(agent)), faults }]
+      const beside = await filesBeside(path, lines)
+      const read = readClaudeCode(isAgentFile(path) ? lines.map(asLeaders) : lines, beside)
+      const parent = isAgentFile(path) ? sessionIn(lines) : undefined
+      const metadata = { ...read.metadata, ...(parent !== undefined && { parent_session: parent }) }
+      return [{ ...read, metadata, faults: beside.faults, agents: beside.agents }]
     }
     case 'codex':
       return [readCodex(lines)]
@@ -127,6 +135,10 @@ async function transcriptsOf(kind: LineKind, path: string, lines: readonly FileL
     }
   }
 }
+
+/** What a sub-agent said, in a session of its own. */
+const asLeaders = ({ line, value }: FileLine): FileLine =>
+  isRecord(value) ? { line, value: { ...value, isSidechain: false } } : { line, value }
 
 const asMessage = ({ line, value }: FileLine): FileMessage[] =>
   isRecord(value) ? [{ line, value: value as JsonObject }] : []
@@ -156,30 +168,6 @@ function conversations(lines: readonly FileLine[]): Read[] {
       ...(said === undefined ? {} : { instructions: said }),
     }
   })
-}
-
-/** The files of the sub-agents that a file names: beside it in older versions, in its folder in newer ones. */
-async function readAgents(path: string, lines: readonly FileLine[]) {
-  const agents = new Map<string, readonly FileLine[]>()
-  const faults: Fault[] = []
-  for (const { value } of lines) {
-    const result = isRecord(value) ? value['toolUseResult'] : undefined
-    const agent = isRecord(result) ? textIn(result, 'agentId') : undefined
-    if (agent === undefined || agents.has(agent) || !/^[A-Za-z0-9_-]{1,64}$/u.test(agent)) continue
-    const folder = path.replace(/\.jsonl$/u, '')
-    const places = [join(folder, 'subagents', `agent-${agent}.jsonl`), join(dirname(path), `agent-${agent}.jsonl`)]
-    for (const place of places) {
-      try {
-        const read = await readLines(place)
-        agents.set(agent, read.lines)
-        faults.push(...read.faults.map((fault) => ({ ...fault, path: place })))
-      } catch (error) {
-        if (!(error instanceof Error) || ('code' in error && error.code === 'ENOENT')) continue
-        faults.push({ path: place, line: 1, reason: `cannot be read: ${error.message}` })
-      }
-    }
-  }
-  return { agents, faults }
 }
 
 function nameOf(kind: Kind, { id }: Transcript, path: string): string {

@@ -7,18 +7,20 @@ type Fields = { readonly [name: string]: unknown }
 /** What begins like this was written by the program, not by its user. */
 const SCAFFOLD = /^\s*(?:<command-(?:name|message|args)>|<local-command-std(?:out|err)>|Caveat: The messages below)/u
 const METADATA = { cwd: 'cwd', gitBranch: 'git_branch', version: 'cli_version' }
+/** The beginning of an output that stands in a file of its own, with the name of the file. */
+const PERSISTED = /^\s*<persisted-output>[^]{0,500}?saved to: [^\n]*[/\\]([\w-][\w.-]{0,199})\s*\n/u
 /** Tools that start a sub-agent. */
 const SPAWNING = new Set(['Task', 'Agent'])
 
 /**
  * A session of Claude Code. Its file's order counts, not its chain of parents. Lines that came before (a resumed session copies
- * them), bookkeeping and the program's own texts are left out. `agentLines`: the file of a sub-agent, whose messages stand behind
- * the result of the call that started it; undefined where there is none.
+ * them), bookkeeping and the program's own texts are left out. `beside`: the file of a sub-agent, whose messages stand behind
+ * the result of the call that started it, and of an output by its name; undefined where there is none.
  */
-export function readClaudeCode(lines: Iterable<FileLine>, agentLines: AgentLines): Transcript {
+export function readClaudeCode(lines: Iterable<FileLine>, beside: Beside): Transcript {
   const messages = createMessages()
   const seen = new Set<string>()
-  const taker = createTaker(messages, seen, agentLines)
+  const taker = createTaker(messages, seen, beside)
   const titles = createTitles()
   /** Those whose messages it has: more than one if it was copied. */
   const sessions = new Set<unknown>()
@@ -69,10 +71,13 @@ function createTitles() {
   }
 }
 
-type AgentLines = (agent: string) => Iterable<FileLine> | undefined
+interface Beside {
+  agentLines(agent: string): Iterable<FileLine> | undefined
+  output(name: string): string | undefined
+}
 
 /** Takes messages, with those of the sub-agents that their calls started. */
-function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<string>, agentLines: AgentLines) {
+function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<string>, beside: Beside) {
   const agents = createSubAgents()
   return {
     take(line: number, record: Fields): void {
@@ -119,7 +124,9 @@ function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<stri
     if (call === undefined) return
     const result = record['toolUseResult']
     const agent = isRecord(result) && result['status'] !== 'async_launched' ? textIn(result, 'agentId') : undefined
-    const parts = blocksOf(block['content']).flatMap(contentOf)
+    const parts = blocksOf(block['content'])
+      .flatMap(contentOf)
+      .map((part) => wholeOf(part, beside))
     messages.result(line, { id: call, parts, failed: block['is_error'] === true, time: timeIn(record) }, loop)
     if (loop === undefined) takeAside(call)
     if (agent !== undefined && loop === undefined) member(line, agent, call)
@@ -127,9 +134,16 @@ function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<stri
   }
 
   function member(line: number, agent: string, call: string): void {
-    for (const { value } of agentLines(agent) ?? [])
+    for (const { value } of beside.agentLines(agent) ?? [])
       if (isRecord(value) && isNew(value, seen)) take(line, value, agents.loopOf(call))
   }
+}
+
+/** An output of which the line has the beginning alone. */
+function wholeOf(part: JsonObject, beside: Beside): JsonObject {
+  const name = typeof part['text'] === 'string' ? PERSISTED.exec(part['text'])?.[1] : undefined
+  const text = name === undefined ? undefined : beside.output(name)
+  return text === undefined ? part : { ...part, text }
 }
 
 /** The sub-agents of a session by the calls that started them. */

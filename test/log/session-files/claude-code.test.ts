@@ -12,7 +12,7 @@ const aside = { isSidechain: true }
 const readAll = (records: readonly object[]) =>
   readClaudeCode(
     records.map((value, place) => ({ line: place + 1, value })),
-    () => undefined,
+    { agentLines: () => undefined, output: () => undefined },
   ).messages.map(
     ({ line, value }) => `${line} ${value['role'] as string} ${(value['parent_tool_call_id'] ?? '') as string}`,
   )
@@ -43,7 +43,7 @@ test('a result has the times of its call and of itself', () => {
   const [asked, answered] = [record('assistant', [call('t1', 'Bash')]), record('user', returned('t1'))]
   const { messages } = readClaudeCode(
     [record('user', 'list it'), asked, answered].map((value, line) => ({ line, value })),
-    () => undefined,
+    { agentLines: () => undefined, output: () => undefined },
   )
   expect(messages[2]?.value).toMatchObject({ created_at: asked.timestamp, completed_at: answered.timestamp })
 })

@@ -1,0 +1,84 @@
+import { lstatSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { isRecord, textIn } from '../../log/session-files/transcript.ts'
+import type { Fault, FileLine } from '../../log/session-files/transcript.ts'
+import { readLines } from './file-lines.ts'
+
+/** Bytes of a line of the import, of 32 MB at most. */
+const MOST_OUTPUT = 30 * 1024 * 1024
+
+/** Whether this is the file of a sub-agent. */
+export const isAgentFile = (path: string): boolean => /^agent-[\w-]{1,64}\.jsonl$/u.test(basename(path))
+
+/** What stands beside a session of Claude Code in files of its own. */
+export interface FilesBeside {
+  /** The lines of a sub-agent whose result the session has. */
+  agentLines(agent: string): readonly FileLine[] | undefined
+  /** An output that is too long for its line; undefined if its file is not there any more. */
+  output(name: string): string | undefined
+  /** Paths of those whose result the session has, and of those that work in the background. */
+  readonly agents: { readonly members: readonly string[]; readonly background: readonly string[] }
+  readonly faults: Fault[]
+}
+
+/** The files that a session file names: beside it in older versions, in its folder in newer ones. */
+export async function filesBeside(path: string, lines: readonly FileLine[]): Promise<FilesBeside> {
+  const faults: Fault[] = []
+  const [members, background] = [new Map<string, { place: string; lines: readonly FileLine[] }>(), new Set<string>()]
+  const folder = path.replace(/\.jsonl$/u, '')
+  for (const { value } of isAgentFile(path) ? [] : lines) {
+    const result = isRecord(value) ? value['toolUseResult'] : undefined
+    const agent = isRecord(result) ? textIn(result, 'agentId') : undefined
+    if (agent === undefined || members.has(agent) || !/^[A-Za-z0-9_-]{1,64}$/u.test(agent)) continue
+    const places = [join(folder, 'subagents', `agent-${agent}.jsonl`), join(dirname(path), `agent-${agent}.jsonl`)]
+    if (isRecord(result) && result['status'] === 'async_launched') {
+      for (const place of places) background.add(place)
+      continue
+    }
+    for (const place of places) {
+      try {
+        const read = await readLines(place)
+        members.set(agent, { place, lines: read.lines })
+        faults.push(...read.faults.map((fault) => ({ ...fault, path: place })))
+      } catch (error) {
+        if (!(error instanceof Error) || ('code' in error && error.code === 'ENOENT')) continue
+        faults.push({ path: place, line: 1, reason: `cannot be read: ${error.message}` })
+      }
+    }
+  }
+  return {
+    agentLines: (agent) => members.get(agent)?.lines,
+    output: (name) => outputIn(join(folderOf(path, lines), 'tool-results', name), faults),
+    agents: { members: Array.from(members.values(), ({ place }) => place), background: [...background] },
+    faults,
+  }
+}
+
+/** The folder of a session, or of that of a sub-agent. */
+function folderOf(path: string, lines: readonly FileLine[]): string {
+  if (!isAgentFile(path)) return path.replace(/\.jsonl$/u, '')
+  const folder = dirname(path)
+  return basename(folder) === 'subagents' ? dirname(folder) : join(folder, sessionIn(lines) ?? '')
+}
+
+/** The session that a file's lines name. */
+export function sessionIn(lines: readonly FileLine[]): string | undefined {
+  const names = lines.map(({ value }) => (isRecord(value) ? textIn(value, 'sessionId') : undefined))
+  return names.find((name) => name !== undefined && /^[\w-]{1,100}$/u.test(name))
+}
+
+/** Links are not followed: a session file may say anything. */
+function outputIn(path: string, faults: Fault[]): string | undefined {
+  try {
+    const found = lstatSync(path)
+    if (!found.isFile()) return undefined
+    const text = found.size > MOST_OUTPUT ? undefined : readFileSync(path, 'utf8')
+    if (text !== undefined && Buffer.byteLength(JSON.stringify(text)) <= MOST_OUTPUT) return text
+    faults.push({ path, line: 1, reason: 'is longer than 30 MB: only its beginning, which the session has, is taken' })
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error)) throw error
+    if (error.code !== 'ENOENT')
+      faults.push({ path, line: 1, reason: `cannot be read: ${String(error.code)}: only its beginning is taken` })
+  }
+  return undefined
+}
