@@ -80,7 +80,6 @@ export function createKnownRuns() {
   const table = createTable()
   const { runs, cells } = table
   let document = 0
-  let replaced = 0
   return {
     word: maker.word,
     /** What a run of any letters says, which is not remembered. */
@@ -93,7 +92,7 @@ export function createKnownRuns() {
     find({ text: source, bytes: from }: Source, at: Place): Run {
       const { start, end, hash, plain } = at
       const length = end - start
-      let place = (hash + (replaced % NEAR)) & (PLACES - 1)
+      let [place, oldest] = [0, Infinity]
       for (let near = 0; near < NEAR; near++) {
         const candidate = (hash + near) & (PLACES - 1)
         const cell = candidate * CELL
@@ -102,7 +101,11 @@ export function createKnownRuns() {
           place = candidate
           break
         }
-        if (cells[cell] !== hash || cells[cell + 1] !== length || !stands(table, candidate, from, at)) continue
+        if (cells[cell] !== hash || cells[cell + 1] !== length || !stands(table, candidate, from, at)) {
+          const last = cells[cell + 2] ?? 0
+          if (last < oldest) [place, oldest] = [candidate, last]
+          continue
+        }
         at.repeated = cells[cell + 2] === document
         cells[cell + 2] = document
         return run
@@ -111,7 +114,6 @@ export function createKnownRuns() {
       const run = plain ? maker.plainRun(text) : maker.asciiRun(text)
       at.repeated = false
       if (length > LONGEST_REMEMBERED) return run
-      replaced++
       remember(table, place, run, hash)
       cells[place * CELL + 2] = document
       return run

@@ -1,5 +1,5 @@
 import { readAsciiRun } from './ascii-names.ts'
-import { JOINERS, readRun } from './tokens.ts'
+import { readRun } from './tokens.ts'
 
 /**
  * Who has a word, or all words of a run, as bits that whoever keeps vocabularies has given out: to sessions, and to their
@@ -33,9 +33,8 @@ const SHORTEST = 3
 const LONGEST = 64
 const WORD = /^[\p{L}\p{N}\p{M}]+$/u
 
-const isKnowable = (word: string): boolean => word.length >= SHORTEST && word.length <= LONGEST && WORD.test(word)
-const isKnowableAscii = (word: string): boolean =>
-  word.length >= SHORTEST && word.length <= LONGEST && !JOINERS.test(word)
+/** Letters of a run whose pieces may keep all of it in memory. */
+const SMALL = 80
 
 /** Characters from which on a piece of a string keeps all of it in memory. */
 export const SLICED = 13
@@ -43,7 +42,7 @@ export const SLICED = 13
 const NONE: readonly string[] = []
 const NOTHING: readonly Word[] = []
 
-/** Words that are remembered. With their strings they take some 20 MB of memory. */
+/** Words that are remembered. With their strings they take some 30 MB of memory. */
 const WORDS = 200_000
 
 /** Makes runs, which share their words. */
@@ -53,25 +52,25 @@ export function createMaker() {
     const found = known.get(text)
     if (found !== undefined) return found
     if (known.size >= WORDS) known.clear()
-    // Pieces of a text keep all of it in memory.
-    const made = {
-      text: text.length < SLICED ? text : Buffer.from(text).toString(),
-      sessionAge: 0,
-      sessions: 0,
-      audienceAge: 0,
-      audiences: 0,
-    }
-    known.set(made.text, made)
+    const made = { text, sessionAge: 0, sessions: 0, audienceAge: 0, audiences: 0 }
+    known.set(text, made)
     return made
   }
-  const make = (text: string, words: readonly string[], extra: readonly string[], knowable: string[]): Run => {
-    const joined = words.join(' ')
-    const found = knowable.length === 0 ? NOTHING : knowable.map(word)
+  /** Pieces of a text keep all of it in memory. */
+  const ownWord = (text: string): Word =>
+    known.get(text) ?? word(text.length < SLICED ? text : Buffer.from(text).toString())
+  const knowable = (words: readonly string[], wordOf: (text: string) => Word): readonly Word[] => {
+    const found: Word[] = []
+    for (const one of words) if (one.length >= SHORTEST && one.length <= LONGEST) found.push(wordOf(one))
+    return found.length === 0 ? NOTHING : found
+  }
+  const make = (text: string, words: readonly string[], extra: readonly string[], knows: readonly Word[]): Run => {
+    const joined = words.length === 1 ? (words[0] ?? '') : words.join(' ')
     return {
       text,
       words: joined === text ? text : joined,
-      extra,
-      knowable: found,
+      extra: extra.length === 0 ? NONE : extra,
+      knowable: knows,
       sessionAge: 0,
       sessions: 0,
       audienceAge: 0,
@@ -79,22 +78,20 @@ export function createMaker() {
     }
   }
   return {
-    word,
+    word: ownWord,
     /** What a run says. */
     run(text: string): Run {
       const extra = new Set<string>()
       const words = readRun(text, extra)
-      return make(text, words, [...extra], [...words, ...extra].filter(isKnowable))
+      const simple = [...words, ...extra].filter((name) => WORD.test(name))
+      return make(text, words, [...extra], knowable(simple, ownWord))
     },
-    /** The same for one of ASCII. */
+    /** The same for one of ASCII, a string of its own. */
     asciiRun(text: string): Run {
-      const extra = new Set<string>()
-      const words = readAsciiRun(text, extra)
-      const names = extra.size === 0 ? NONE : [...extra]
-      return make(text, words, names, [...words, ...names].filter(isKnowableAscii))
+      const { words, extra, simple } = readAsciiRun(text)
+      return make(text, words, extra, knowable(simple, text.length <= SMALL ? word : ownWord))
     },
     /** The same for one that is one word. */
-    plainRun: (text: string): Run =>
-      make(text, [text], NONE, text.length >= SHORTEST && text.length <= LONGEST ? [text] : []),
+    plainRun: (text: string): Run => make(text, [text], NONE, knowable([text], word)),
   }
 }

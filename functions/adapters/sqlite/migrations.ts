@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import {
   HISTORY_PAGES_SCHEMA,
+  HISTORY_PRINTS_SCHEMA,
   HISTORY_SCHEMA,
   HISTORY_SEARCHED_SCHEMA,
   HISTORY_TASKS_SCHEMA,
@@ -43,6 +44,7 @@ export const MIGRATIONS: readonly string[] = [
     HISTORY_WORDS_SCHEMA,
     HISTORY_TASKS_SCHEMA,
     HISTORY_MERGE_SCHEMA,
+    HISTORY_PRINTS_SCHEMA,
   ],
 ]
 

@@ -1,6 +1,15 @@
 import * as z from 'zod'
 import type { HistoryQuery } from '../../../domain/history.ts'
-import { decodeCursor, encodeCursor, PRINT } from '../../../search/cursor.ts'
+import type { SessionKey } from '../../../domain/session.ts'
+import { decodeCursor, encodeCursor, messagePrint, PRINT } from '../../../search/cursor.ts'
+
+/** Letters of a message's id that say its time to a quarter of an hour, but for the first, which is the same until the year 3084. */
+const TIME = [1, 6] as const
+const NAME = TIME[1] - TIME[0] + PRINT
+
+/** A name of a message that says nothing of its row. Messages of the same time have names that stand together. */
+export const cursorName = (key: SessionKey, messageId: string): string =>
+  messageId.slice(...TIME) + messagePrint(key, messageId)
 
 /** A place in the order of the documents, by a message that stands there as long as its status is this one. */
 export interface Anchor {
@@ -34,7 +43,7 @@ export interface HistoryCursor {
   readonly stretched: boolean
 }
 
-const Anchors = z.array(z.tuple([z.string().length(PRINT), z.string().max(20)])).max(10)
+const Anchors = z.array(z.tuple([z.string().length(NAME), z.string().max(20)])).max(10)
 const Place = z.tuple([
   z.string().max(10_000),
   z.int().min(0),
@@ -54,8 +63,8 @@ export function writeCursor(query: HistoryQuery, cursor: HistoryCursor): string 
 /** Reads a cursor. Throws `invalid_query` for an invalid cursor, or one of another query. */
 export function readCursor(query: HistoryQuery, text: string): HistoryCursor {
   const [prints, shown, newest, passed, passedId, stage, stretched] = decodeCursor(query, text, Place)
-  const head = Array.from({ length: Math.floor(prints.length / PRINT) }, (_, place) =>
-    prints.slice(place * PRINT, (place + 1) * PRINT),
+  const head = Array.from({ length: Math.floor(prints.length / NAME) }, (_, place) =>
+    prints.slice(place * NAME, (place + 1) * NAME),
   )
   return { head, shown, newest: anchors(newest), passed: anchors(passed), passedId, stage, stretched }
 }

@@ -1,9 +1,9 @@
 import type { HistoryDocument } from '../../../domain/history.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import { messagePrint } from '../../../search/cursor.ts'
 import type { DocumentWords } from '../../../search/document-words.ts'
 import { readAll, readOne, statement, write, type Database } from '../database.ts'
 import { findSessionRows, type SessionRows } from './audiences.ts'
+import { cursorName } from './cursor.ts'
 import { scopeText } from './scope.ts'
 
 /** Whether the tables have anything of the message. */
@@ -34,7 +34,7 @@ export function insertMessage(database: Database, { tenant }: SessionRows, docum
     tenant,
     session,
     messageId,
-    messagePrint(document, messageId),
+    cursorName(document, messageId),
     owner ?? null,
     runId,
     agent,
