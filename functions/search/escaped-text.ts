@@ -1,22 +1,28 @@
-/** A text with its JSON escapes undone once, and the origin of each of its UTF-16 units. */
+/** A text with its escapes undone once, and the origin of each of its UTF-16 units. */
 export interface UnescapedText {
   readonly text: string
   original(unit: number): number
 }
 
-const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/gu
+/** Those of JSON strings and, of ASCII characters, those of addresses. */
+const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))|%([2-7][0-9a-fA-F]|0[9aAdD])/gu
+const MAY_BE_ESCAPED = /\\|%[02-7][0-9a-fA-F]/u
 const MEANING: { readonly [letter: string]: string } = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
-/** Undoes the escapes of a JSON string in the text; undefined if there are none. */
+/** Whether a text may hold an escape; false means that it holds none. */
+export const mayBeEscaped = (text: string): boolean => MAY_BE_ESCAPED.test(text)
+
+/** Undoes the escapes of a JSON string and of an address in the text; undefined if there are none. */
 export function unescapeOnce(text: string): UnescapedText | undefined {
-  if (!text.includes('\\')) return undefined
+  if (!mayBeEscaped(text)) return undefined
   const pieces: string[] = []
   /** The place of each unescaped unit, and the place of what follows it in the original. */
   const units: number[] = []
   const following: number[] = []
   let place = 0
   let length = 0
-  for (const { 0: escape, 1: code, 2: letter = '', index } of text.matchAll(ESCAPE)) {
+  for (const { 0: escape, 1: ofString, 2: letter = '', 3: ofAddress, index } of text.matchAll(ESCAPE)) {
+    const code = ofString ?? ofAddress
     const meant = code === undefined ? (MEANING[letter] ?? letter) : String.fromCharCode(Number.parseInt(code, 16))
     pieces.push(text.slice(place, index), meant)
     length += index - place + 1

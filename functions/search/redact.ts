@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { mayBeEscaped } from './escaped-text.ts'
 import { findEscaped, LONGEST_SECRET, mayHoldSecret, type Range } from './secrets.ts'
 
 /** What stands in the index for a secret; for a shorter one as many stars, so that no text grows. */
@@ -15,9 +16,9 @@ const READ_FOR_OTHERS = 100_000_000
 /** Characters of a text that are kept while secrets are looked for; a longer one is read a second time. */
 const KEPT = 2_000_000
 
-/** The text with every secret that secretlint's recommended rules recognise, and every API key of ours, replaced by `[redacted]`. */
+/** The text with every secret that secretlint's recommended rules recognise, and every other that `findEscaped` knows, replaced by `[redacted]`. */
 export async function redactSecrets(text: string): Promise<string> {
-  if (!text.includes('\\') && !mayHoldSecret(text)) return text
+  if (!mayBeEscaped(text) && !mayHoldSecret(text)) return text
   let redacted = ''
   for await (const piece of redactPieces(() => [text])) redacted += piece
   return redacted

@@ -57,15 +57,16 @@ const HINTS: readonly string[] = [
   // ids of AWS keys; passwords in addresses, of more kinds than basicauth knows
   '(?:AKIA|ASIA)[A-Z2-7]{16}',
   '://[^\\s/:@]{0,100}:[^\\s/@]{1,200}@',
-  // our own keys
+  // our own keys, and secrets that sign webhooks
   'tt_[A-Za-z0-9_-]{43}',
+  'whsec_[A-Za-z0-9+/]{24}',
 ]
 const HINT = new RegExp(HINTS.join('|'), 'u')
 
 /** Whether a text may hold a secret that the rules recognise, as it stands; false means that it holds none. */
 export const mayHoldSecret = (text: string): boolean => HINT.test(text)
 
-/** A call shows its arguments as JSON, which may hold JSON, which may hold a command in quotation marks. */
+/** A call shows its arguments as JSON, which may hold JSON, which may hold a command in quotation marks or an address. */
 const ESCAPED_TIMES = 3
 
 /** Secrets as they stand, and as they would without escapes: where they are, and what they are. */
@@ -90,14 +91,16 @@ const AWS_KEY_ID = /(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9])/gu
 /** Name and password together: a password alone may be a word that stands elsewhere, too. */
 const PASSWORD = /(?<=:\/\/)[^\s/:@"'<>]{0,100}:[^\s/:@"'<>]{1,200}(?=@[A-Za-z0-9[])/gu
 const OWN_KEY = /tt_[A-Za-z0-9_-]{43,128}/gu
+/** 24 bytes and more in base64. */
+const SIGNING_SECRET = /whsec_[A-Za-z0-9+/]{24,512}={0,2}/gu
 const KEY_BEGINS = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/gu
 const KEY_ENDS = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/u
 /** What stands between: base64 in lines, with headers. */
 const NO_KEY = /[^A-Za-z0-9+/=\s:,.()-]/u
 
-/** Secrets that no rule knows: our own keys, ids of AWS keys, passwords in addresses, and the beginning of a private key whose end is not in the text. */
+/** Secrets that no rule knows: our own keys, secrets of webhooks, ids of AWS keys, passwords in addresses, and the beginning of a private key whose end is not in the text. */
 function findOwn(text: string): Range[] {
-  const keys = [OWN_KEY, AWS_KEY_ID, PASSWORD].flatMap((pattern) =>
+  const keys = [OWN_KEY, SIGNING_SECRET, AWS_KEY_ID, PASSWORD].flatMap((pattern) =>
     Array.from(text.matchAll(pattern), ({ 0: key, index }): Range => [index, index + key.length]),
   )
   const begun = Array.from(text.matchAll(KEY_BEGINS), ({ 0: line, index }): Range => {

@@ -115,6 +115,24 @@ describe('redaction', () => {
     }
   })
 
+  it.each([
+    ['a private key', secretOf('privatekey'), letters(40)],
+    ['an address with a password', secretOf('postgres'), letters(12)],
+  ])('a secret in a percent-encoded address is gone, also in JSON: %s', async (_, secret, part) => {
+    const once = `https://x.example/?a=50%&key=${encodeURIComponent(secret)}&b=1`
+    for (const text of [once, `https://y.example/?to=${encodeURIComponent(once)}`, JSON.stringify({ url: once })]) {
+      const redacted = await redactSecrets(`GET ${text} done`)
+      expect(redacted, text).toContain('[redacted]')
+      expect(redacted, text).not.toContain(part)
+      expect(redacted.endsWith(' done')).toBe(true)
+    }
+  })
+
+  it('a secret that signs webhooks is gone', async () => {
+    const signing = `whsec_${letters(44)}`
+    expect(await redactSecrets(`secret: ${signing}==, X`)).toBe('secret: [redacted], X')
+  })
+
   it('an API key of ours is gone', async () => {
     const ours = `tt_${letters(43)}`
     expect(await redactSecrets(`Authorization: Bearer ${ours}\nX`)).toBe('Authorization: Bearer [redacted]\nX')
