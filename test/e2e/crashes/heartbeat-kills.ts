@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OpenAiServer } from '../../model-server/openai-server.ts'
+import { startOpenAiServer } from '../../model-server/openai-server.ts'
+import type { Backend } from '../backend.ts'
+import { crashOneByOne, createCrashBench, type Crash } from './crash-runner.ts'
+import { scenarios } from './scenarios.ts'
+import { scriptedModel } from './scripted-model.ts'
+
+/** Heartbeats come every 15 s; so much faster they come ten times while a slow tool executes. */
+const HURRY = 400
+
+/** Kills the program before and after these heartbeats of these scenarios. */
+export const heartbeatKillsOn = (backend: Backend, beats: { readonly [scenario: string]: readonly number[] }) =>
+  describe(`killed at a heartbeat, on ${backend.name}`, () => {
+    let model: OpenAiServer
+    beforeAll(async () => {
+      model = await startOpenAiServer(scriptedModel)
+    })
+    afterAll(() => model.close())
+
+    test('nothing acknowledged is lost, nothing is done twice, and the runs end', async () => {
+      const bench = await createCrashBench(model.baseUrl, backend, HURRY)
+      try {
+        const crashes = scenarios.flatMap((scenario) =>
+          (beats[scenario.name] ?? []).flatMap((step) =>
+            (['before', 'after'] as const).map((when): Crash => {
+              return { scenario, faults: [{ kind: 'lease.heartbeat', step, when }] }
+            }),
+          ),
+        )
+        const taken = await crashOneByOne(
+          bench,
+          // A busy machine may not get to as many heartbeats.
+          crashes.map((crash) => Array.from({ length: 5 }, () => crash)),
+        )
+        expect(taken).toStrictEqual(crashes)
+      } finally {
+        await bench.remove()
+      }
+    })
+  })
