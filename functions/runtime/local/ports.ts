@@ -47,6 +47,8 @@ export function openLocalPorts(
     logger.warn('indexing the history failed: the next search tries again', { error: String(error) })
   const merger = createHistoryThread({ database, path, outputs: folder, report })
   const history = createSqliteHistoryProjection({ database, merger, report })
+  // A program that was killed may have left messages that nobody has indexed.
+  history.written()
   const rows = { database, clock, history }
   return {
     sessions: createSqliteSessionStore(rows),

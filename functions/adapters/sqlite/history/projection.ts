@@ -14,7 +14,7 @@ const MOST_WRITES = 256
  * before a search reads.
  */
 export interface HistoryProjection {
-  /** Call after every write of messages. Nothing is lost when indexing fails later: the marks stay. */
+  /** Call after every write of messages, and when the program starts. Nothing is lost when indexing fails later: the marks stay. */
   written(): void
   /** Indexes what was written before, by any process, of this tenant or of all. Rejects when the tables cannot be written. */
   merge(tenant?: string): Promise<void>
@@ -37,18 +37,20 @@ export function createSqliteHistoryProjection({ database, merger, report }: Depe
   let timer: NodeJS.Timeout | undefined
   let waiting = 0
 
+  async function merge(tenant: string | undefined): Promise<void> {
+    if (isMarked(database, tenant)) await merger.merge(tenant)
+  }
+
   function mergeIdle(): void {
     timer = undefined
     waiting = 0
-    merger.merge(undefined).catch((error: unknown) => {
+    merge(undefined).catch((error: unknown) => {
       if (database.isOpen) report(error)
     })
   }
 
   return {
-    async merge(tenant) {
-      if (isMarked(database, tenant)) await merger.merge(tenant)
-    },
+    merge,
     written() {
       waiting++
       if (timer === undefined) timer = setTimeout(mergeIdle, IDLE_MS).unref()

@@ -1,0 +1,30 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openDatabase, readOne } from '../../../functions/adapters/sqlite/database.ts'
+import { openLocalPorts } from '../../../functions/runtime/local/ports.ts'
+import { DATABASE } from '../../../functions/runtime/local/private-data.ts'
+import { storeMessages } from '../../adapters/sqlite/stored-messages.ts'
+import { until } from '../../eventually.ts'
+import { writeLog } from '../../generators/messages.ts'
+
+let dataFolder: string
+beforeEach(async () => {
+  dataFolder = await mkdtemp(join(tmpdir(), 'tooltrail-ports-'))
+})
+afterEach(() => rm(dataFolder, { recursive: true, force: true }))
+
+test('what a killed program has not indexed is indexed by the next, before anybody writes or searches', async () => {
+  const killed = openDatabase(join(dataFolder, DATABASE))
+  storeMessages(killed, { tenant: 'acme', session: 's' }, writeLog().user('zebra').log)
+  const left = () => readOne<{ n: number }>(killed, 'SELECT count(*) AS n FROM historyMarks')?.n
+  expect(left()).toBe(1)
+  const ports = openLocalPorts({ dataFolder, logLevel: 'error', modelSettings: {} })
+  try {
+    await until(() => left() === 0)
+  } finally {
+    await ports.close()
+    killed.close()
+  }
+})
