@@ -124,9 +124,7 @@ function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<stri
     if (call === undefined) return
     const result = record['toolUseResult']
     const agent = isRecord(result) && result['status'] !== 'async_launched' ? textIn(result, 'agentId') : undefined
-    const parts = blocksOf(block['content'])
-      .flatMap(contentOf)
-      .map((part) => wholeOf(part, beside))
+    const parts = blocksOf(block['content']).flatMap((one) => contentOf(one).map((part) => wholeOf(part, beside)))
     messages.result(line, { id: call, parts, failed: block['is_error'] === true, time: timeIn(record) }, loop)
     if (loop === undefined) takeAside(call)
     if (agent !== undefined && loop === undefined) member(line, agent, call)
