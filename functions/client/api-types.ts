@@ -139,9 +139,9 @@ export type ChatCompletionRequest = {
   readonly metadata?: { readonly [name: string]: string } | null
   readonly n?: 1 | null
   readonly logprobs?: false | null
-  readonly stop?: null
+  readonly stop?: readonly (Json)[] | null
   readonly audio?: null
-  readonly functions?: null
+  readonly functions?: readonly (Json)[] | null
   readonly function_call?: null
   readonly prediction?: null
   readonly web_search_options?: null

@@ -104,6 +104,8 @@ describe('a bad request is refused with its field, and nothing is stored', () =>
     ['a result without a call', { messages: [{ role: 'tool', tool_call_id: 'a', content: 'x' }] }, 400, 'messages[0]'],
     ['two completions', { n: 2 }, 400, 'n'],
     ['a stop', { stop: ['x'] }, 400, 'stop'],
+    ['a stop of its own', { stop: 'x' }, 400, 'stop'],
+    ['an old function', { functions: [{ name: 'x' }] }, 400, 'functions'],
     ['a forced call', { tool_choice: 'required' }, 400, 'tool_choice'],
     ['JSON as format', { response_format: { type: 'json_object' } }, 400, 'response_format.type'],
     ['a tool of another type', { tools: [{ type: 'custom', custom: { name: 'x' } }] }, 400, 'tools[0].type'],
@@ -134,4 +136,15 @@ describe('a bad request is refused with its field, and nothing is stored', () =>
     expect(error.message).not.toMatch(/^$|Invalid input$/)
     expect(await sessions()).toEqual([])
   })
+})
+
+test('fields that ask for nothing are taken', async () => {
+  const client = await open()
+  const nothing = { stop: [], functions: [], tools: [], n: 1, logprobs: false, response_format: null, audio: null }
+  const body = {
+    model: 'default',
+    messages: hello,
+    ...nothing,
+  } as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming
+  expect((await client.chat.completions.create(body)).choices[0]?.finish_reason).toBe('stop')
 })

@@ -69,8 +69,12 @@ describe('a chat', () => {
     const text = { id: 'talk', ...message([{ type: 'text', text: 'Hello' }]) }
     await (await harness.send('POST', '/v1/chat', text)).text()
     const key = await harness.key({ owner: 'bob' })
-    for (const path of ['/v1/chat/talk', '/v1/chat/talk/stream'])
-      await expectJson(harness, 404, 'GET', path, undefined, key)
+    await expectJson(harness, 404, 'GET', '/v1/chat/talk', undefined, key)
+    // As of one that has not begun, for which a page with `resume` asks as soon as it opens.
+    for (const chat of ['talk', 'new']) {
+      const response = await harness.send('GET', `/v1/chat/${chat}/stream`, undefined, key)
+      expect([response.status, await response.text()]).toEqual([204, ''])
+    }
     const body = { id: 'talk', ...message([{ type: 'text', text: 'x' }]) }
     await expectJson(harness, 409, 'POST', '/v1/chat', body, key)
   })

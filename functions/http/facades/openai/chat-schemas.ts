@@ -61,13 +61,15 @@ const functionTool = z.object({
   }),
 })
 
+const emptyList = (message: string) => z.array(z.unknown(), message).max(0, message).nullish()
+
 /** Fields that ask for what this API does not do, with the values that ask for nothing. */
 const refused = {
   n: z.union([z.literal(1, 'can only be 1'), z.null()]).optional(),
   logprobs: z.union([z.literal(false, 'is not supported'), z.null()]).optional(),
-  stop: z.null('is not supported').optional(),
+  stop: emptyList('is not supported'),
   audio: z.null('is not supported').optional(),
-  functions: z.null('is not supported: use tools').optional(),
+  functions: emptyList('is not supported: use tools'),
   function_call: z.null('is not supported: use tools').optional(),
   prediction: z.null('is not supported').optional(),
   web_search_options: z.null('is not supported').optional(),

@@ -2,11 +2,12 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { OpenCall } from '../../../access/open-calls.ts'
 import { findSession } from '../../../access/sessions.ts'
+import { TooltrailError } from '../../../domain/errors.ts'
 import type { JsonObject } from '../../../domain/json.ts'
 import type { Message } from '../../../domain/message.ts'
 import { isEnded } from '../../../domain/run.ts'
 import { keyOf } from '../../../domain/session.ts'
-import type { SessionKey } from '../../../domain/session.ts'
+import type { Session, SessionKey } from '../../../domain/session.ts'
 import { MOST_BYTES } from '../../../log/page-bytes.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 import type { App, AppEnv, RouteDependencies } from '../../dependencies.ts'
@@ -54,7 +55,7 @@ const resumeChat = createRoute({
   request: { params },
   responses: {
     200: { description: 'The stream.', content: stream },
-    204: { description: 'No run is under way.' },
+    204: { description: 'No run is under way, or the chat has not begun.' },
     ...READ_PROBLEMS,
   },
 })
@@ -72,6 +73,16 @@ const readChat = createRoute({
   },
 })
 
+/** Undefined before it has begun: a page that resumes asks as soon as it opens. */
+async function begunChat(dependencies: RouteDependencies, c: Context<AppEnv>): Promise<Session | undefined> {
+  try {
+    return await findSession(dependencies, c.get('caller'), c.req.param('chat') ?? '')
+  } catch (error) {
+    if (error instanceof TooltrailError && error.code === 'session_not_found') return undefined
+    throw error
+  }
+}
+
 /** What `useChat` of the AI SDK speaks. */
 export function chatRoutes(app: App, dependencies: RouteDependencies): void {
   const { reader } = dependencies
@@ -86,7 +97,8 @@ export function chatRoutes(app: App, dependencies: RouteDependencies): void {
   )
 
   app.openapi(resumeChat, async (c) => {
-    const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').chat)
+    const session = await begunChat(dependencies, c)
+    if (session === undefined) return c.body(null, 204)
     const key = keyOf(session)
     const run = session.run === undefined ? undefined : await reader.run(key, session.run.id)
     if (run === undefined || isEnded(run.status) || run.status === 'paused') return c.body(null, 204)

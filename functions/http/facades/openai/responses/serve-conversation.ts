@@ -8,7 +8,7 @@ import type { Session } from '../../../../domain/session.ts'
 import { fitting, MOST_BYTES } from '../../../../log/page-bytes.ts'
 import type { RouteDependencies } from '../../../dependencies.ts'
 import { jsonResponse } from '../../../json-response.ts'
-import { refused } from '../chat-request.ts'
+import { invalidRequest } from '../../../middleware/validation.ts'
 import { closedHistory } from '../chat-session.ts'
 import { findConversation } from './accept-response.ts'
 import { itemsOf, messageOfItem } from './conversation-items.ts'
@@ -63,7 +63,8 @@ async function itemPage(
 ): Promise<ItemList> {
   const key = keyOf(session)
   const at = after === undefined ? undefined : await messageOfItem(reader, key, after)
-  if (after !== undefined && at === undefined) throw refused('after', 'names no item of this conversation')
+  if (after !== undefined && at === undefined)
+    throw invalidRequest([{ path: 'query.after', message: 'names no item of this conversation' }])
   const isRising = order === 'asc'
   const found: PlacedItem[] = []
   const take = async (messages: readonly Message[]): Promise<void> => {
