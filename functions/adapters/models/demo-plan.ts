@@ -84,10 +84,10 @@ function isFirst({ messages }: ModelRequest): boolean {
 
 const withoutBytes = (_key: string, value: unknown): unknown => (value instanceof Uint8Array ? value.length : value)
 
-/** Tools that the input names and that nobody declared. */
+/** Tools that the input names and that nobody declared, each once. */
 const unknownTools = (input: string, { tools }: ModelRequest): string[] =>
-  [...outside(input).matchAll(USED)].flatMap(([, name = '']) =>
-    tools.some((tool) => tool.name === name) ? [] : [name],
+  [...new Set(Array.from(outside(input).matchAll(USED), ([, name = '']) => name))].filter(
+    (name) => !tools.some((tool) => tool.name === name),
   )
 
 /** The calls that one step asks for: several only if it says that they happen at once. */
