@@ -21,9 +21,9 @@ export async function createFile(path: string, incoming: string, chunks: readonl
   }
 }
 
-/** Makes a folder with the folders above it, durably. */
+/** Makes a folder with the folders above it, durably, each for this user only. */
 export async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true })
+  const first = await mkdir(path, { recursive: true, mode: 0o700 })
   if (first === undefined) return
   for (let made = path; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made))
 }

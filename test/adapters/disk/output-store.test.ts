@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
@@ -29,6 +29,18 @@ test('no path shows a tenant or a session id', async () => {
   const paths = readdirSync(folder, { recursive: true }).map(String)
   expect(paths.filter((path) => /default|Session/i.test(path))).toEqual([])
   expect(paths).toContainEqual(expect.stringMatching(/^[0-9a-f]{64}$/))
+})
+
+test('what it makes is for this user only, whatever the umask', async () => {
+  const folder = newFolder()
+  const before = process.umask(0)
+  await createDiskOutputStore({ folder: join(folder, 'outputs') })
+    .put(key, nextId(undefined, 1), text('x'), 'text/plain')
+    .finally(() => process.umask(before))
+  for (const path of readdirSync(folder, { recursive: true }).map((one) => join(folder, String(one)))) {
+    const { mode } = statSync(path)
+    expect(mode & 0o077, path).toBe(0)
+  }
 })
 
 test('a write leaves no temporary file, whether it won or was refused', async () => {
