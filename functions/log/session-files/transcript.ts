@@ -97,13 +97,53 @@ function completionOf(pieces: readonly Piece[], base: JsonObject): JsonObject | 
   })
 }
 
+interface Result {
+  /** Of its call. */
+  readonly id: string
+  readonly parts: readonly JsonObject[]
+  readonly failed: boolean
+  readonly time: string | undefined
+}
+
+interface Completion {
+  line: number
+  readonly key: unknown
+  readonly loop: Loop | undefined
+  readonly pieces: Piece[]
+}
+
+/** The last completion of each loop, with its place, and which of its calls have a result. */
+function createLastCompletions() {
+  const lasts = new Map<string | undefined, { completion: Completion; place: number; answered: Set<string> }>()
+  return {
+    /** Returns the place of this one: its own, if it has one, else `next`. */
+    take(completion: Completion, next: number): number {
+      const loop = completion.loop?.parentToolCallId
+      const before = lasts.get(loop)
+      if (before?.completion === completion) return before.place
+      lasts.set(loop, { completion, place: next, answered: new Set() })
+      return next
+    },
+    answer: (id: string, loop: Loop | undefined) => lasts.get(loop?.parentToolCallId)?.answered.add(id),
+    end: (loop: Loop | undefined) => lasts.delete(loop?.parentToolCallId),
+    /** The one of this key if it waits for results. */
+    waiting(key: unknown, loop: Loop | undefined): Completion | undefined {
+      const { completion, answered } = lasts.get(loop?.parentToolCallId) ?? {}
+      if (completion?.key !== key) return undefined
+      const ids = completion?.pieces.flatMap(({ calls = [] }) => calls.map(({ id }) => id)) ?? []
+      return ids.every((id) => answered?.has(id)) ? undefined : completion
+    },
+  }
+}
+
 /**
- * Collects the messages of a file. An assistant's pieces become one message as long as nothing comes between them and they
- * belong to the same completion.
+ * Collects the messages of a file. An assistant's pieces become one message if they belong to the same completion and nothing
+ * comes between them but results of its calls, while it has others without one: calls may end before the next one is written.
  */
 export function createMessages() {
   const messages: FileMessage[] = []
-  let open: { line: number; key: unknown; loop: Loop | undefined; pieces: Piece[] } | undefined
+  let open: Completion | undefined
+  const lasts = createLastCompletions()
   /** When calls were made. */
   const called = new Map<string, string>()
   const add = (line: number, loop: Loop | undefined, fields: { readonly [name: string]: unknown }): void => {
@@ -112,7 +152,8 @@ export function createMessages() {
 
   function flush(): void {
     const value = open === undefined ? undefined : completionOf(open.pieces, namesOf(open.loop))
-    if (open !== undefined && value !== undefined) messages.push({ line: open.line, value })
+    if (open !== undefined && value !== undefined)
+      messages[lasts.take(open, messages.length)] = { line: open.line, value }
     open = undefined
   }
 
@@ -120,7 +161,7 @@ export function createMessages() {
     /** A piece of the completion that `key` names. */
     assistant(line: number, key: unknown, piece: Piece, loop?: Loop): void {
       if (open !== undefined && (open.key !== key || open.loop?.parentToolCallId !== loop?.parentToolCallId)) flush()
-      open ??= { line, key, loop, pieces: [] }
+      open ??= lasts.waiting(key, loop) ?? { line, key, loop, pieces: [] }
       open.line = line
       open.pieces.push(piece)
       const { calls = [], time } = piece
@@ -128,20 +169,12 @@ export function createMessages() {
     },
     user(line: number, parts: readonly JsonObject[], time: string | undefined, loop?: Loop): void {
       flush()
+      lasts.end(loop)
       if (parts.length > 0) add(line, loop, { role: 'user', created_at: time, parts })
     },
-    result(
-      line: number,
-      result: {
-        readonly id: string
-        readonly parts: readonly JsonObject[]
-        readonly failed: boolean
-        readonly time: string | undefined
-      },
-      loop?: Loop,
-    ): void {
+    result(line: number, { id, parts, failed, time }: Result, loop?: Loop): void {
       flush()
-      const { id, parts, failed, time } = result
+      lasts.answer(id, loop)
       const status = failed ? 'error' : 'completed'
       const times = { created_at: called.get(id) ?? time, completed_at: time }
       add(line, loop, { role: 'tool', tool_call_id: id, status, ...times, parts })
@@ -149,6 +182,7 @@ export function createMessages() {
     /** A call without a result, for which a member has worked: what the member said comes next. */
     unanswered(line: number, id: string): void {
       flush()
+      lasts.answer(id, undefined)
       add(line, undefined, { role: 'tool', tool_call_id: id, status: 'running', created_at: called.get(id), parts: [] })
     },
     end(): readonly FileMessage[] {

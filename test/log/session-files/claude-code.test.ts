@@ -47,3 +47,32 @@ test('a result has the times of its call and of itself', () => {
   )
   expect(messages[2]?.value).toMatchObject({ created_at: asked.timestamp, completed_at: answered.timestamp })
 })
+
+test('calls that a model makes while results of others come are of one completion', () => {
+  const id = (record_: { readonly message: object }, name: string) => ({
+    ...record_,
+    message: { ...record_.message, id: name },
+  })
+  const made = (name: string, ...calls: string[]) =>
+    calls.map((one) => id(record('assistant', [call(one, 'Bash')]), name))
+  const result = (one: string) => record('user', returned(one))
+  const lines = [
+    record('user', 'do all of it'),
+    ...made('m1', 'a', 'b'),
+    result('a'),
+    ...made('m1', 'c'),
+    ...['c', 'b'].map(result),
+    ...made('m1', 'd'),
+    result('d'),
+  ]
+  // What comes when all calls have results was not waited for: it may have been taken already.
+  expect(readAll(lines)).toEqual([
+    '1 user ',
+    '5 assistant ',
+    '4 tool ',
+    '6 tool ',
+    '7 tool ',
+    '8 assistant ',
+    '9 tool ',
+  ])
+})
