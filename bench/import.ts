@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { openDatabase, readOne } from '../functions/adapters/sqlite/database.ts'
-import { startProgram } from '../test/e2e/program.ts'
+import { startProgram, type RunningProgram } from '../test/e2e/program.ts'
 import { hasRecordings } from '../test/search-corpus.ts'
 import { makeClaudeFiles } from './made/claude-files.ts'
 import { printTable } from './report.ts'
@@ -18,6 +18,9 @@ import { printTable } from './report.ts'
  */
 const { values } = parseArgs({ options: { megabytes: { type: 'string', default: '30' } } })
 const MEGABYTE = 1_000_000
+/** What Linux calls a kB. */
+const KILOBYTE = 1_024
+const LOOK_MS = 250
 const root = join(import.meta.dirname, '..')
 
 if (!hasRecordings()) throw new Error('the recorded conversations are not here')
@@ -34,16 +37,15 @@ async function report(): Promise<void> {
   const data = join(folder, 'data')
   const program = await startProgram({ env: { TOOLTRAIL_DATA: data } })
   try {
-    const { url } = program.client
-    const first = await importAll(url, files)
+    const first = await importAll(program, files)
     const waited = await untilIndexed(join(data, 'tooltrail.db'))
     const taken = takenBy(program)
-    const again = await importAll(url, files)
+    const again = await importAll(program, files)
     const entries = countIn(join(data, 'tooltrail.db'), 'SELECT count(*) AS n FROM historyDocuments')
     const seconds = first.seconds + waited
     printTable(
       `Import of ${(bytes / MEGABYTE).toFixed(0)} MB in ${count} files`,
-      ['', 'wall s', 'MB/s', 'processor s', 'of the program', 'memory MB', 'of the program'],
+      ['', 'wall s', 'MB/s', 'processor s', 'of the program', 'memory MB', 'of the program', 'of both'],
       [
         row('imported', first.seconds, bytes, first, taken),
         row('and found', seconds, bytes, first, taken),
@@ -67,15 +69,20 @@ interface Taken {
   readonly memory: number
 }
 
-function row(name: string, seconds: number, bytes: number, command: Taken, program: Taken): (string | number)[] {
-  const { processor, memory } = command
-  return [name, seconds, bytes / MEGABYTE / seconds, processor, program.processor, memory, program.memory]
+interface Imported extends Taken {
+  readonly seconds: number
+  readonly told: string
+  /** MB of both processes at a time, at most: what they share is counted once. */
+  readonly together: number
 }
 
-async function importAll(
-  url: string,
-  files: string,
-): Promise<Taken & { readonly seconds: number; readonly told: string }> {
+function row(name: string, seconds: number, bytes: number, command: Imported, program: Taken): (string | number)[] {
+  const { processor, memory, together } = command
+  return [name, seconds, bytes / MEGABYTE / seconds, processor, program.processor, memory, program.memory, together]
+}
+
+async function importAll(program: RunningProgram, files: string): Promise<Imported> {
+  const { url } = program.client
   const begun = performance.now()
   const words = ['functions/cli/import.ts', 'claude-code', files, '--url', url]
   const command = spawn(process.execPath, words, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -83,12 +90,14 @@ async function importAll(
   let told = ''
   command.stdout?.on('data', (piece) => (told += String(piece)))
   let taken: Taken = { processor: 0, memory: 0 }
+  let together = 0
   while (command.exitCode === null) {
     taken = takenBy(command, taken)
-    await Promise.race([ended, sleep(100)])
+    together = Math.max(together, shareOf(command) + shareOf(program))
+    await Promise.race([ended, sleep(LOOK_MS)])
   }
   if (command.exitCode !== 0) throw new Error(`the command ended with ${command.exitCode}`)
-  return { ...taken, seconds: (performance.now() - begun) / 1_000, told }
+  return { ...taken, seconds: (performance.now() - begun) / 1_000, told, together }
 }
 
 /** Seconds until no message is marked any more. */
@@ -120,16 +129,33 @@ function busiestThreads(pid: number): string[] {
 }
 
 /** Seconds of processor time, and MB of memory at most, of a process that may have ended. */
-function takenBy({ pid }: { readonly pid?: number | undefined }, before: Taken = { processor: 0, memory: 0 }): Taken {
+function takenBy({ pid }: Process, before: Taken = { processor: 0, memory: 0 }): Taken {
+  const fields = ofProcess(pid, 'stat').replace(/^.*\)/su, '').trim().split(' ')
+  const kilobytes = Number(/VmHWM:\s+(\d+)/u.exec(ofProcess(pid, 'status'))?.[1] ?? 0)
+  // In hundredths of a second.
+  const processor = (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / 100
+  return {
+    processor: Math.max(before.processor, processor),
+    memory: Math.max(before.memory, (kilobytes * KILOBYTE) / MEGABYTE),
+  }
+}
+
+/** MB of memory of a process now; of what it shares with others, its share. */
+function shareOf({ pid }: Process): number {
+  const kilobytes = Number(/^Pss:\s+(\d+)/mu.exec(ofProcess(pid, 'smaps_rollup'))?.[1] ?? 0)
+  return (kilobytes * KILOBYTE) / MEGABYTE
+}
+
+interface Process {
+  readonly pid?: number | undefined
+}
+
+/** What Linux says of a process; nothing of one that has ended. */
+function ofProcess(pid: number | undefined, file: string): string {
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/su, '').trim().split(' ')
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-    const kilobytes = Number(/VmHWM:\s+(\d+)/u.exec(status)?.[1] ?? 0)
-    // In hundredths of a second.
-    const processor = (Number(fields[11]) + Number(fields[12])) / 100
-    return { processor, memory: Math.max(before.memory, kilobytes / 1_000) }
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH')) return before
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH')) return ''
     throw error
   }
 }
