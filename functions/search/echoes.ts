@@ -30,7 +30,10 @@ const OPENING = 300
  */
 export function findEchoes(query: SearchQuery, candidates: readonly Said[]): (candidate: Said) => boolean {
   if (query.speaker === 'user' || query.speaker === 'assistant' || query.terms.length === 0) return () => false
-  const isQuestion = questionTeller(query)
+  const isQuestion = questionTeller(query, LEAST_WORDS)
+  const isShortQuestion = questionTeller(query, 1)
+  /** In a run that has looked something up. */
+  const isRequest = (said: Said): boolean => isShortQuestion(said) || asks(said.text)
   const asking = new Set(candidates.filter(isQuestion).map(({ runId }) => runId))
   const listings = new Set(candidates.filter(({ text }) => isListing(text)).map(({ event }) => event))
   const looking = new Set(candidates.filter((one) => one.searched || listings.has(one.event)).map(({ runId }) => runId))
@@ -42,14 +45,14 @@ export function findEchoes(query: SearchQuery, candidates: readonly Said[]): (ca
     searched || asking.has(runId) || time >= (shownAt.get(runId) ?? Infinity)
   return (said) => {
     if (listings.has(said.event)) return true
-    if (said.role === 'user') return isQuestion(said) || (looking.has(said.runId) && (said.task || asks(said.text)))
+    if (said.role === 'user') return isQuestion(said) || (looking.has(said.runId) && (said.task || isRequest(said)))
     if (said.role === 'assistant') return tells(said) || NOTHING_FOUND.test(said.text.slice(0, OPENING))
     return said.toolName === DELEGATE_TOOL && (tells(said) || shownAt.has(said.runId))
   }
 }
 
-/** Tells texts of users, tasks of members among them, that have only words of the query. */
-function questionTeller(query: SearchQuery): (said: Said) => boolean {
+/** Tells texts of users, tasks of members among them, that have only words of the query, and as many as this. */
+function questionTeller(query: SearchQuery, leastWords: number): (said: Said) => boolean {
   const asked = new Set(
     query.terms
       .flatMap(({ text, words, wholes }) => [text, ...wholes, ...words])
@@ -60,32 +63,39 @@ function questionTeller(query: SearchQuery): (said: Said) => boolean {
     if (role !== 'user' || text.length > MAX_QUERY) return false
     const before = known.get(text)
     if (before !== undefined) return before
-    const says = saysNoMore(text, query, asked)
+    const says = saysNoMore(text, query, asked, leastWords)
     known.set(text, says)
     return says
   }
 }
 
 /** Open a request to look something up, or to let somebody else do so. */
-const MORE_COMMANDS = new Set(['ask', 'check', 'delegate', 'have', 'let', 'please', 'see', 'use'])
+const MORE_COMMANDS = new Set('any ask check delegate have help let please see try use'.split(' '))
+/** May stand before a request. */
+const FILLERS = new Set(['also', 'and', 'hello', 'hey', 'hi', 'now', 'ok', 'okay', 'so', 'thanks', 'then', 'well'])
+/** Say that somebody looks for something; words are divided by one space. */
+const WONDERS =
+  /^(?:(?:i|we) (?:(?:d|m|re|am|are|was|were|would|just|still|really) )*)?(?:wonder|wondering|(?:looking|searching) for|trying to (?:find|remember|recall)|(?:need|want|like) (?:information|news|details|to (?:know|find|see|hear|remember|recall|check)))\b/u
 
 /** Whether a text asks for something and tells nothing: what a person tells is what happened, whatever was looked up for it. */
 function asks(text: string): boolean {
   if (text.length > MAX_QUERY) return false
-  const [first = ''] = /[\p{L}\p{N}]+/u.exec(lower(text)) ?? []
-  const isCommand = [QUESTION_WORDS, OPENING_COMMANDS, MORE_COMMANDS].some((words) => words.has(first))
-  return isCommand || text.trimEnd().endsWith('?')
+  const said: string[] = lower(text).match(/[\p{L}\p{N}]+/gu) ?? []
+  const words = said.slice(said.findIndex((word) => !FILLERS.has(word)))
+  const isCommand = [QUESTION_WORDS, OPENING_COMMANDS, MORE_COMMANDS].some((openers) => openers.has(words[0] ?? ''))
+  const isWish = words.at(-1) === 'please' || WONDERS.test(words.join(' '))
+  return isCommand || isWish || text.trimEnd().endsWith('?')
 }
 
-/** A shorter text may be what happened. */
+/** A shorter text may be what happened, where nothing was looked up. */
 const LEAST_WORDS = 2
 
 /** Whether a text has only words of the query. */
-function saysNoMore(text: string, query: SearchQuery, asked: ReadonlySet<string>): boolean {
+function saysNoMore(text: string, query: SearchQuery, asked: ReadonlySet<string>, leastWords: number): boolean {
   if (lower(text).trim() === query.literal) return true
   const content = parseQuery(text).terms.filter(({ weight }) => weight === 1)
   return (
-    content.length >= LEAST_WORDS &&
+    content.length >= leastWords &&
     content.every(
       (term) => asked.has(term.text) || (term.words.length > 1 && term.words.every((word) => asked.has(word))),
     )

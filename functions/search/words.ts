@@ -45,11 +45,11 @@ export type Speaker = 'user' | 'assistant' | 'tool'
 export const SPEAKER_FRAMES: readonly (readonly [Speaker, RegExp])[] = [
   [
     'user',
-    /\b(?:i|we|he|she|they|user|customer|person|someone|anyone|who)\s+(?:\w+\s+)?(?:say|said|ask|asked|asks|asking|tell|told|write|wrote|mention|mentioned|request|requested|complain|complained|want|wanted|need|needed|report|reported|describe|described|state|stated|type|typed)\b/u,
+    /\b(?:i|we|he|she|they|user|customer|person|someone|anyone|who)\s+(?:\w+\s+)?(?:say|said|ask|asked|asks|asking|tell|told|write|wrote|mention|mentioned|request|requested|complain|complained|want|wanted|need|needed|report|reported|describe|described|state|stated|type|typed|searched|looked\s+(?:up|for))\b/u,
   ],
   [
     'user',
-    /\b(?:did|do|have|had)\s+(?:i|we|the user|users?|the customer|someone|anyone|somebody)\s+(?:\w+\s+)?(?:say|said|ask|asked|tell|told|write|written|mention|mentioned|request|requested|complain|complained|want|wanted|need|report|describe|state|type)\b/u,
+    /\b(?:did|do|have|had)\s+(?:i|we|the user|users?|the customer|someone|anyone|somebody)\s+(?:\w+\s+)?(?:say|said|ask|asked|tell|told|write|written|mention|mentioned|request|requested|complain|complained|want|wanted|need|report|describe|state|type|search|searched|look(?:ed)?\s+(?:up|for))\b/u,
   ],
   [
     'user',

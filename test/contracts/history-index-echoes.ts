@@ -36,6 +36,43 @@ export function historyIndexEchoesContract(harness: () => HistoryIndexHarness): 
     })
   })
 
+  describe('requests that were looked up before', () => {
+    const scope = { tenant: 'requests' }
+    const event = document('Remember: the invoice of the ochre barrel is INV-20931', scope)
+    const requests = [
+      ...['I wonder where INV-20931 is', 'now search for INV-20931', 'ok, INV-20931 please', 'any news of INV-20931'],
+      ...[
+        'Hello, I need information about INV-20931',
+        'help me find INV-20931',
+        'I’d like to know about the ochre barrel',
+      ],
+    ]
+    const later = requests.flatMap((text, at) => {
+      const base = { ...scope, session: `request-${at}`, runId: `request-${at}` }
+      const answer = 'INV-20931, the ochre barrel: see above'
+      return [document(text, base), document(answer, { ...base, role: 'assistant', searched: true })]
+    })
+    // What a person tells is what happened, whatever was looked up for it.
+    const base = { ...scope, session: 'told', runId: 'told' }
+    const told = document('The ochre barrel fell from the cart', base)
+    const noted = document('The ochre barrel: noted', { ...base, role: 'assistant', searched: true })
+    beforeAll(() => harness().store([event, ...later, told, noted]))
+
+    const first = async (text: string): Promise<string | undefined> =>
+      (await harness().index.search({ scope, text, filters: {}, limit: 40 })).hits[0]?.messageId
+
+    test('stand below what happened, also for a word alone', async () => {
+      for (const text of ['INV-20931', 'where is INV-20931', 'invoice barrel'])
+        expect(await first(text)).toBe(event.messageId)
+      expect(await first('the ochre barrel')).toBe(told.messageId)
+    })
+
+    test('come first where the query asks for them', async () => {
+      const asked = new Set(later.map(({ messageId }) => messageId))
+      expect(asked).toContain(await first('when did I search for INV-20931'))
+    })
+  })
+
   describe('what a team, or an agent that reached the history from outside, looked up before', () => {
     const scope = { tenant: 'team-echoes' }
     const told = 'The teal crate: it went into the cellar on Monday'
