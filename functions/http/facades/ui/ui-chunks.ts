@@ -199,10 +199,12 @@ function endOf(message: ToolMessage, fields: object): UiChunk[] {
 
 /** What a member of a team does, once it is done. */
 function memberChunks(step: Exclude<RunStep, { type: 'notice' }>): UiChunk[] {
-  const { agent, parentToolCallId: parent } = step
-  if (step.type === 'completion')
-    return [{ type: 'data-member', data: { agent, parent_tool_call_id: parent, text: textOf(step.message.parts) } }]
-  if (step.type !== 'call_ended') return []
-  const { call, status } = step.message
-  return [{ type: 'data-member', data: { agent, parent_tool_call_id: parent, call, status } }]
+  return step.type === 'completion' || step.type === 'call_ended' ? [memberPart(step.message)] : []
+}
+
+/** A completion of a member, or a call of its that has ended. */
+export function memberPart(message: AssistantMessage | ToolMessage): UiChunk {
+  const { agent, parentToolCallId: parent } = message
+  const did = message.role === 'tool' ? { call: message.call, status: message.status } : { text: textOf(message.parts) }
+  return { type: 'data-member', data: { agent, parent_tool_call_id: parent, ...did } }
 }

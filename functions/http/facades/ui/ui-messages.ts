@@ -1,9 +1,9 @@
-import type { Message, ToolMessage } from '../../../domain/message.ts'
+import type { AssistantMessage, Message, ToolMessage } from '../../../domain/message.ts'
 import { isLeaders, textOf } from '../../../domain/message.ts'
 import type { Run } from '../../../domain/run.ts'
 import { partUrl } from '../../v1/resources/message.ts'
 import { roundCallId } from '../call-id.ts'
-import { uiInput, uiMetadata } from './ui-chunks.ts'
+import { memberPart, uiInput, uiMetadata } from './ui-chunks.ts'
 import type { UiChunk } from './ui-chunks.ts'
 
 export interface UiMessage {
@@ -18,7 +18,11 @@ export function uiMessagesOf(session: string, log: readonly Message[], runs: Rea
   const rows = new Map<string, ToolMessage>()
   for (const one of log) if (one.role === 'tool') rows.set(`${one.assistantMessageId} ${one.sequence}`, one)
   const shown = new Map<string, UiMessage>()
-  for (const one of log.filter(isLeaders)) {
+  for (const one of log) {
+    if (!isLeaders(one)) {
+      if (one.role !== 'user' && !isOpen(one)) shown.get(one.runId)?.parts.push(memberPart(one))
+      continue
+    }
     if (one.role === 'user') {
       shown.set(one.id, {
         id: one.id,
@@ -57,6 +61,9 @@ export function uiMessagesOf(session: string, log: readonly Message[], runs: Rea
   }
   return [...shown.values()].filter(({ parts }) => parts.length > 0)
 }
+
+const isOpen = (one: AssistantMessage | ToolMessage): boolean =>
+  one.role === 'tool' && (one.status === 'running' || one.status === 'waiting' || one.status === 'approved')
 
 function stateOf(row: ToolMessage | undefined): object {
   switch (row?.status) {
