@@ -2,8 +2,9 @@ import type { HistoryDocument } from '../domain/history.ts'
 import { IN_WORD, JOINER, KINDS, SYMBOL } from './ascii-runs.ts'
 import { fold, isAscii } from './fold-text.ts'
 import { createKnownRuns, isPlain, type KnownRuns, type Place, type Source } from './known-runs.ts'
-import type { Run, Word } from './runs.ts'
+import type { Run } from './runs.ts'
 import { EMOJI, RUN, SYMBOL as SYMBOLS, symbolToken } from './tokens.ts'
+import type { Word } from './word-table.ts'
 
 /** A document's tokens by field, each joined by spaces, and the runs that they come from, plain ones once. */
 export interface DocumentWords {

@@ -1,6 +1,7 @@
 import { DIGIT, LOWER } from './ascii-runs.ts'
-import { createMaker, SLICED, type Run } from './runs.ts'
+import { createMaker, type Run } from './runs.ts'
 import { MAX_WORD } from './tokens.ts'
+import { SLICED } from './word-table.ts'
 
 /** A text and its bytes. */
 export interface Source {
