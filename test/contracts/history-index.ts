@@ -97,6 +97,16 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         expect(hit?.snippet).toContain('«needle_in_hay»')
         expect(Array.from(hit?.snippet ?? '').length).toBeLessThanOrEqual(300)
       })
+
+      test('shows the passage of a long output that has the words, also where its call has them, too', async () => {
+        const result = { messageId: document('').messageId, session: 'dump', role: 'tool_result' } as const
+        const call = 'shell(cmd="grep -r zebrafinch")'
+        const parts = Array.from({ length: 150 }, (_, n) => `line ${n}${n === 99 ? ' of the zebrafinch' : ''}`)
+        await harness.store(parts.map((text, n) => document(text, { ...result, call, part: `r${n}` })))
+        const [hit, ...others] = await search('zebrafinch')
+        expect(others).toEqual([])
+        expect(hit?.snippet).toBe('line 99 of the «zebrafinch»')
+      })
     })
 
     historyIndexFunctionWordsContract(() => harness)

@@ -10,6 +10,8 @@ const MAX_FORMS = 120
 const MAX_STRETCHED = 10
 const FUZZY_LENGTHS = { least: 4, most: 24 }
 const LEAST_PIECE = 3
+/** All parts of a long output carry its call: where both have the word, the parts that have it themselves come first. */
+const PASSAGE = 0.01
 
 /** A word of a query with the inflections that it may stand in. */
 export interface QueryWord {
@@ -77,7 +79,8 @@ export function looseClause({ term, words }: TermGroup, inside: Inside, worth: W
 /** The four fields as in the recipe that was measured: a tool's name counts double, other names half. */
 function exactClause(token: string, worth: number): Clause {
   const fields = { t_tool: 2, t_call: 1, t_body: 1, t_extra: 0.5 }
-  return best(Object.entries(fields).map(([field, boost]) => constant({ term: { [field]: token } }, boost * worth)))
+  const clauses = Object.entries(fields).map(([field, boost]) => constant({ term: { [field]: token } }, boost * worth))
+  return { dis_max: { queries: clauses, tie_breaker: PASSAGE } }
 }
 
 function wordClause({ word, forms, stretched }: QueryWord, inside: Inside, worthOf: Worth): Clause {
