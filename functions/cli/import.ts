@@ -42,7 +42,7 @@ await runCommand(USAGE, async ({ words }) => {
 
 /** What to do about a refusal that every file would meet. */
 function nextStep({ status }: ApiProblem): string {
-  if (status === 401) return '; give one with --key or TOOLTRAIL_KEY'
+  if (status === 401) return '; give one with --key'
   return status === 403 ? '' : '; name the address of a program with --url'
 }
 

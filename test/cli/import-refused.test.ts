@@ -44,7 +44,7 @@ const problem = (status: number, code: string, detail: string): [number, string,
 
 test('what every file would meet is told once, and ends the command', async () => {
   expect(await against(...problem(401, 'unauthorized', 'an API key is needed'))).toBe(
-    '1 an API key is needed; give one with --key or TOOLTRAIL_KEY\n',
+    '1 an API key is needed; give one with --key\n',
   )
   expect(await against(...problem(403, 'forbidden', 'this key lacks the scope write'))).toBe(
     '1 this key lacks the scope write\n',
