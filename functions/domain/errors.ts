@@ -52,6 +52,10 @@ export class TooltrailError extends Error {
 export const isStorageFailure = (error: unknown): boolean =>
   error instanceof TooltrailError && error.code === 'storage_failed'
 
+/** Whether the store or the search failed, which operators want to know whoever was told. */
+export const isOutage = (error: unknown): boolean =>
+  isStorageFailure(error) || (error instanceof TooltrailError && error.code === 'search_unavailable')
+
 /** The writer is no longer the session's holder, whatever the reason: it must stop and start nothing. */
 export class LeaseLost extends TooltrailError {
   constructor(session: string, generation: number, cause?: unknown) {

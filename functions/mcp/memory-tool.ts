@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { Caller } from '../access/caller.ts'
 import type { OpenCalls } from '../access/open-calls.ts'
 import type { AgentService } from '../agent/intake/agent-service.ts'
-import { TooltrailError } from '../domain/errors.ts'
+import { isOutage, isStorageFailure, TooltrailError } from '../domain/errors.ts'
 import type { HistoryEntry } from '../domain/history.ts'
 import type { Message } from '../domain/message.ts'
 import type { Session, SessionKey } from '../domain/session.ts'
@@ -113,13 +113,12 @@ export function addTool<Input extends z.ZodObject>(
 
 function report(log: Logger, tool: string, error: unknown): void {
   if (error instanceof NothingToRead) return
-  if (error instanceof TooltrailError && error.code !== 'storage_failed') return
+  if (error instanceof TooltrailError && !isOutage(error)) return
   log.error('an MCP tool failed', error, { tool })
 }
 
 function reasonOf(error: unknown): string {
   if (error instanceof NothingToRead) return error.message
   if (!(error instanceof TooltrailError)) return 'something went wrong on our side'
-  if (error.code === 'storage_failed') return 'the storage did not respond: try again'
-  return error.retryable ? `${error.message}: try again` : error.message
+  return isStorageFailure(error) ? 'the storage did not respond: try again' : error.message
 }

@@ -1,5 +1,5 @@
 import type { Agent } from '../../domain/agent.ts'
-import { isStorageFailure, LeaseLost } from '../../domain/errors.ts'
+import { isOutage, isStorageFailure, LeaseLost } from '../../domain/errors.ts'
 import type { CallProgress } from '../../domain/events.ts'
 import type { HistoryScope } from '../../domain/history.ts'
 import type { Json } from '../../domain/json.ts'
@@ -58,8 +58,7 @@ export async function executeCall(
     context.signal.throwIfAborted()
     if (signal.aborted) return failure(timedOut)
     const { tenant, session } = context
-    if (isStorageFailure(error))
-      logger.error('the storage failed in a tool', error, { tenant, session, tool: call.name })
+    if (isOutage(error)) logger.error('a tool met an outage', error, { tenant, session, tool: call.name })
     if (isStorageFailure(error)) return failure('the storage did not respond: try again')
     return failure(error instanceof Error ? error.message : String(error))
   } finally {

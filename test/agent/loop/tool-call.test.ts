@@ -37,7 +37,10 @@ test("a storage that fails in a tool is told without its own words, which are th
   const failure = new TooltrailError('storage_failed', 'DynamoDB: arn:aws:sts::1:assumed-role/x may not')
   const outcome = await execute(makeTool('work', () => Promise.reject(failure)))
   expect(outcome).toEqual({ status: 'error', text: 'error: the storage did not respond: try again' })
-  expect(logged).toEqual([failure])
+  const outage = new TooltrailError('search_unavailable', 'the index cannot be read now: try again later')
+  const search = await execute(makeTool('work', () => Promise.reject(outage)))
+  expect(search).toEqual({ status: 'error', text: 'error: the index cannot be read now: try again later' })
+  expect(logged).toEqual([failure, outage])
 })
 
 test('a tool is told that its time is over, and whatever it then does, so is the model', async () => {
