@@ -97,6 +97,11 @@ describe('import', () => {
       { role: 'user', content: 'x', created_at: '1815-12-10T00:00:00Z' },
       'body.messages[1].created_at',
     ],
+    [
+      'a call of an older version, which would be lost',
+      { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } },
+      'body.messages[1].function_call',
+    ],
     ['content that is none', { role: 'user', content: 7 }, 'body.messages[1].content'],
     [
       'calls without a name',

@@ -51,6 +51,8 @@ const message = z.discriminatedUnion(
       refusal: z.string().nullish(),
       reasoning_content: z.string().nullish(),
       tool_calls: z.array(call).nullish(),
+      /** Of an older version of the format. */
+      function_call: z.null('is not supported: use tool_calls').optional(),
       model: shortText.optional(),
     }),
     z.object({

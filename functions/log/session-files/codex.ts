@@ -67,7 +67,7 @@ export function readCodex(lines: Iterable<FileLine>): Transcript {
   }
 
   function spoken(line: number, item: Fields): void {
-    const parts = (Array.isArray(item['content']) ? item['content'].filter(isRecord) : []).flatMap(partOf)
+    const parts = contentsOf(item['content']).flatMap(partOf)
     if (item['role'] === 'assistant') assistant(line, { parts, time })
     if (item['role'] !== 'user') return
     group++
@@ -149,6 +149,10 @@ function parsedOutput(text: string): Result | undefined {
     throw error
   }
 }
+
+/** A list, or a text alone. */
+const contentsOf = (content: unknown): Fields[] =>
+  typeof content === 'string' ? [{ text: content }] : Array.isArray(content) ? content.filter(isRecord) : []
 
 function partOf(block: Fields): JsonObject[] {
   const text = textIn(block, 'text')

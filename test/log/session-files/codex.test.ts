@@ -33,3 +33,8 @@ test('items without times have that of the line before them that has one', () =>
   ])
   expect(messages.map(({ created_at: time }) => time)).toEqual(['2025-05-01T09:00:00.000Z', '2025-05-01T09:00:00.000Z'])
 })
+
+test('a message may be a text alone', () => {
+  const messages = read([line('response_item', { type: 'message', role: 'user', content: 'hello' })])
+  expect(messages).toMatchObject([{ role: 'user', parts: [{ type: 'text', text: 'hello' }] }])
+})
