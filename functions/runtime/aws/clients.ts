@@ -5,6 +5,13 @@ import type { Signing } from '../../adapters/opensearch/client.ts'
 /** Milliseconds after which a request to a store has failed. */
 const REQUEST_MS = 10_000
 
+/** A response may not stand still for longer either: its connection would be one of the client's fifty for ever. */
+const limits = (milliseconds: number) => ({
+  requestTimeout: milliseconds,
+  socketTimeout: milliseconds,
+  throwOnRequestTimeout: true,
+})
+
 export interface ClientSettings {
   readonly region: string
   /** @default the SDK finds them, and renews them when they expire */
@@ -21,7 +28,7 @@ export interface ClientSettings {
 export function clientOptions({ region, credentials }: ClientSettings, endpoint: string | undefined) {
   return {
     region,
-    requestHandler: { requestTimeout: REQUEST_MS, throwOnRequestTimeout: true },
+    requestHandler: limits(REQUEST_MS),
     ...(credentials === undefined ? {} : { credentials }),
     ...(endpoint === undefined ? {} : { endpoint }),
   }
@@ -36,7 +43,7 @@ export const openDynamo = (settings: ClientSettings): DynamoDBClient =>
 export const openSqs = (settings: ClientSettings): SQSClient =>
   new SQSClient({
     ...clientOptions(settings, settings.endpoints.sqs),
-    requestHandler: { requestTimeout: 3 * REQUEST_MS, throwOnRequestTimeout: true },
+    requestHandler: limits(3 * REQUEST_MS),
   })
 
 /** How requests to this address are signed: signed for collections and domains on AWS, not for your own node. */
