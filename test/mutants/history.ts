@@ -64,6 +64,9 @@ export const HISTORY_MUTANTS = [
     ['hops are not counted', 'handOver(loop, hops + 1)', 'handOver(loop, hops)'],
     ['nothing is cut off', "worker.cutOff('out_of_time')", 'worker.isServing'],
   ]),
+  ...inFile('functions/runtime/aws/clients.ts', [
+    ['a response that stands still keeps its connection', '  socketTimeout: milliseconds,\n', ''],
+  ]),
 ]
 
 const SQLITE = 'functions/adapters/sqlite'
