@@ -10,8 +10,9 @@ import { printTable } from './report.ts'
 /**
  * What clients that read nothing cost the program (`--only <case>` for one, `--clients <n>` for another number of them, `--runs
  * <n>` for more than three): its memory after clients that read everything, and by how much it grows with all of them, garbage
- * and all; in another program, what they hold, garbage left out; both divided among them; and how long health takes meanwhile.
- * The least and the most of all runs, each of new programs. Linux.
+ * and all, and with the second half of them, who find room on the heap for the garbage of all; in another program, what they
+ * hold, garbage left out; each divided among them; and how long health takes meanwhile. The least and the most of all runs, each
+ * of new programs. Linux.
  */
 const root = join(import.meta.dirname, '..')
 const INPUT = 'An input of four megabytes. '.repeat(140_000)
@@ -200,6 +201,7 @@ const CASES: readonly Case[] = [
 interface Measured {
   readonly before: number
   readonly growth: number
+  readonly laterGrowth: number
   readonly held: number
   readonly health: number
 }
@@ -207,7 +209,7 @@ interface Measured {
 /** What `look` sees in a new program: after clients that read everything, `come` brings those that read nothing. */
 async function within<Seen>(
   { clients, prepare }: Case,
-  look: (program: Program, come: () => Promise<void>) => Promise<Seen>,
+  look: (program: Program, come: (from: number, to: number) => Promise<void>) => Promise<Seen>,
 ): Promise<Seen> {
   const program = await start()
   const sockets: Socket[] = []
@@ -217,8 +219,8 @@ async function within<Seen>(
     // What clients that read everything leave behind, all the others share.
     await Promise.all(paths.slice(0, READERS).map(async (one) => (await fetch(`${program.url}${one}`)).arrayBuffer()))
     await sleep(1_000)
-    return await look(program, async () => {
-      sockets.push(...(await Promise.all(paths.map(async (one) => ask(program.url, one)))))
+    return await look(program, async (from, to) => {
+      sockets.push(...(await Promise.all(paths.slice(from, to).map(async (one) => ask(program.url, one)))))
     })
   } finally {
     for (const socket of sockets) socket.destroy()
@@ -228,22 +230,27 @@ async function within<Seen>(
 
 async function measure(one: Case): Promise<Measured> {
   // No garbage is collected on request here: memory that the program gives back would only be taken again.
-  const { before, most, health } = await within(one, async ({ pid, url }, come) => {
+  const half = Math.floor(one.clients / 2)
+  const { before, between, most, health } = await within(one, async ({ pid, url }, come) => {
     const memoryBefore = memory(pid)
     let largest = memoryBefore
     const watching = setInterval(() => (largest = Math.max(largest, memory(pid))), 100)
-    await come()
+    await come(0, half)
     const slowest = await slowestHealth(url)
+    const withHalf = largest
+    await come(half, one.clients)
+    const slowestOfAll = Math.max(slowest, await slowestHealth(url))
     clearInterval(watching)
-    return { before: memoryBefore, most: largest, health: slowest }
+    return { before: memoryBefore, between: withHalf, most: largest, health: slowestOfAll }
   })
   const held = await within(one, async (program, come) => {
     const heldBefore = await program.held()
-    await come()
+    await come(0, one.clients)
     await sleep(SETTLE_MS)
     return (await program.held()) - heldBefore
   })
-  return { before, growth: (most - before) / one.clients, held: held / one.clients, health }
+  const growth = (most - before) / one.clients
+  return { before, growth, laterGrowth: (most - between) / (one.clients - half), held: held / one.clients, health }
 }
 
 const option = (name: string): string | undefined =>
@@ -262,6 +269,7 @@ async function row(one: Case): Promise<readonly (string | number)[]> {
     `${one.clients} unread: ${one.name}`,
     range(({ before }) => before / 2 ** 20),
     range(({ growth }) => growth / 1024),
+    range(({ laterGrowth }) => laterGrowth / 1024),
     range(({ held }) => held / 1024),
     range(({ health }) => health),
   ]
@@ -273,6 +281,13 @@ for (const one of CASES)
     rows.push(await row({ ...one, clients: clients === undefined ? one.clients : Number(clients) }))
 printTable(
   `Clients that read nothing (${runs} runs)`,
-  ['', 'MB before', 'KB of memory more a client, at most', 'KB held a client', 'slowest health, ms'],
+  [
+    '',
+    'MB before',
+    'KB of memory more a client, at most',
+    'of the second half',
+    'KB held a client',
+    'slowest health, ms',
+  ],
   rows,
 )
