@@ -1,12 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createClient } from './client.ts'
 import type { Client } from './client.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const START_MS = 120_000
+/** What `npm start` says of the memory for new objects: with half of Node's, a busy program takes a fifth less in all, and no more time. */
+const FLAGS = startFlags(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 /** Settings of this test's own surroundings that the program must not see. */
 const NO_MODELS = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', AWS_REGION: '', MODEL: '', MODEL_BASE_URL: '' }
 
@@ -44,7 +48,7 @@ export async function startProgram(options: {
   readonly composition?: string
 }): Promise<RunningProgram> {
   const entry = options.composition ?? 'functions/handlers/local.ts'
-  const child = spawn(process.execPath, [entry], {
+  const child = spawn(process.execPath, [...FLAGS, entry], {
     cwd: ROOT,
     stdio: ['pipe', 'pipe', 'pipe'],
     env: {
@@ -71,6 +75,11 @@ export async function startProgram(options: {
       await ended
     },
   }
+}
+
+function startFlags(manifest: string): readonly string[] {
+  const { scripts } = JSON.parse(manifest) as { readonly scripts: { readonly start: string } }
+  return scripts.start.split(' ').filter((word) => word.startsWith('--max'))
 }
 
 /** The address in the first line that the program writes. */
