@@ -2,14 +2,21 @@ import type { Json } from '../domain/json.ts'
 
 /** Base64 of at least so many characters is a file, as providers quote it when they refuse a request. */
 const ENCODED = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}={0,2}/g
+/** Keys by their usual forms, as providers and servers quote them when they refuse one: with a prefix, or behind a word for them. */
+const KEY =
+  /(?<![A-Za-z0-9])(?:(?:sk|rk|pk|tt|gsk|xai|whsec|gh[pousr]|github_pat|hf|xox[a-z]|xapp)[-_]|ABSK|AKIA|ASIA|AIza)[A-Za-z0-9_-]{16,}|(?<=(?:bearer|api[ _-]?key|authorization|token)(?: provided)?[\\"']{0,2} ?[:= ] ?[\\"']{0,2})(?=[A-Za-z_-]{0,200}\d)[A-Za-z0-9_-]{12,}/gi
+
 /** Characters of a text that are looked at, and that a line may show of it. */
 const [MOST_READ, MOST_SHOWN] = [100_000, 8_000]
 
 type Fields = { readonly [name: string]: Json | undefined }
 
-/** A text for a log line: without the bytes of files, and of bounded length. */
+/** A text for a log line: without the bytes of files and what has the form of a key, and of bounded length. */
 export function logText(text: string): string {
-  const shown = text.slice(0, MOST_READ).replaceAll(ENCODED, ({ length }) => `[${length} characters of base64]`)
+  const shown = text
+    .slice(0, MOST_READ)
+    .replaceAll(ENCODED, ({ length }) => `[${length} characters of base64]`)
+    .replaceAll(KEY, '[redacted]')
   if (text.length <= MOST_READ && shown.length <= MOST_SHOWN) return shown
   return `${shown.slice(0, MOST_SHOWN)} … [${text.length} characters]`
 }

@@ -24,3 +24,26 @@ test('a log line has a bounded length', () => {
   expect(logText('a b '.repeat(1_000_000))).toBe(`${'a b '.repeat(2_000)} … [4000000 characters]`)
   expect(logText('a b '.repeat(2_000))).toBe('a b '.repeat(2_000))
 })
+
+test.each([
+  [
+    'Incorrect API key provided: sk-live-0123456789abcdef01 (see the docs)',
+    'Incorrect API key provided: [redacted] (see the docs)',
+  ],
+  ['no key tt_abcdefghijklmnopqrstuvwxyz0123456789_-ABCDE here', 'no key [redacted] here'],
+  ['{"authorization":"Bearer 0f9e8d7c6b5a4f3e2d1c"}', '{"authorization":"Bearer [redacted]"}'],
+  [String.raw`{\"api_key\":\"own-key-of-ours-17\"}`, String.raw`{\"api_key\":\"[redacted]\"}`],
+])('a log line shows no key that an error quotes: %s', (said, shown) => {
+  expect(logText(said)).toBe(shown)
+  expect(logError(new Error(said))).toContain(shown)
+})
+
+test('a log line shows words about keys, counts of tokens and ids', () => {
+  for (const text of [
+    'skip_all_of_the_following_things',
+    'the token expired: api key not configured',
+    'at most 8192 tokens, token limit-of-requests 400',
+    'task-0123456789abcdef0123 and 01J0000000000000000000000A',
+  ])
+    expect(logText(text)).toBe(text)
+})
