@@ -75,30 +75,34 @@ test.each([
   ['text', Buffer.from('no image at all').toString('base64')],
   ['a PDF', Buffer.from('%PDF-1.7 and more of it').toString('base64')],
   ['another image than it says', Buffer.from('GIF89a and more of it').toString('base64')],
-])('an image that is %s is refused with its path, wherever it stands, and nothing is stored', async (_what, data) => {
-  await open({ script: [{ calls: [{ id: 'c1', name: 'ask' }] }, { text: 'done' }] })
-  const content = [{ type: 'text', text: 'x' } as const, { type: 'image', media_type: 'image/png', data }]
-  const problem = await expectJson(harness, 422, 'POST', '/v1/sessions/s/messages', { content })
-  expect(problem).toMatchObject({
-    type: expect.stringMatching(/invalid_media$/),
-    errors: [{ path: 'body.content[1].data' }],
-  })
-  expect(await expectJson(harness, 200, 'GET', '/v1/sessions/s/runs')).toMatchObject({ data: [] })
+  ['of a type that is none', PNG, 'image/foo'],
+])(
+  'an image that is %s is refused with its path, wherever it stands, and nothing is stored',
+  async (_what, data, type = 'image/png') => {
+    await open({ script: [{ calls: [{ id: 'c1', name: 'ask' }] }, { text: 'done' }] })
+    const content = [{ type: 'text', text: 'x' } as const, { type: 'image', media_type: type, data }]
+    const problem = await expectJson(harness, 422, 'POST', '/v1/sessions/s/messages', { content })
+    expect(problem).toMatchObject({
+      type: expect.stringMatching(/invalid_media$/),
+      errors: [{ path: 'body.content[1].data' }],
+    })
+    expect(await expectJson(harness, 200, 'GET', '/v1/sessions/s/runs')).toMatchObject({ data: [] })
 
-  const tools = [{ name: 'ask', description: '', parameters: {} }]
-  const { id } = await expectJson<{ id: string }>(harness, 200, 'POST', '/v1/sessions/s/messages', {
-    content: 'x',
-    tools,
-  })
-  const path = `/v1/sessions/s/runs/${id}/tool-results`
-  const refused = await expectJson(harness, 422, 'POST', path, { results: [{ tool_call_id: 'c1', output: content }] })
-  expect(refused).toMatchObject({ errors: [{ path: 'body.results[0].output[1].data' }] })
-  const run = await expectJson(harness, 200, 'POST', path, { results: [{ tool_call_id: 'c1', output: 'ok' }] })
-  expect(run).toMatchObject({ status: 'completed', usage: { by_agent: { default: {} } } })
-  expect((run['messages'] as Message[]).find(({ role }) => role === 'tool')).toBeUndefined()
-  const log = await expectJson(harness, 200, 'GET', '/v1/sessions/s/messages?roles=tool')
-  expect(log).toMatchObject({ data: [{ status: 'completed', duration_ms: expect.any(Number) as number }] })
-})
+    const tools = [{ name: 'ask', description: '', parameters: {} }]
+    const { id } = await expectJson<{ id: string }>(harness, 200, 'POST', '/v1/sessions/s/messages', {
+      content: 'x',
+      tools,
+    })
+    const path = `/v1/sessions/s/runs/${id}/tool-results`
+    const refused = await expectJson(harness, 422, 'POST', path, { results: [{ tool_call_id: 'c1', output: content }] })
+    expect(refused).toMatchObject({ errors: [{ path: 'body.results[0].output[1].data' }] })
+    const run = await expectJson(harness, 200, 'POST', path, { results: [{ tool_call_id: 'c1', output: 'ok' }] })
+    expect(run).toMatchObject({ status: 'completed', usage: { by_agent: { default: {} } } })
+    expect((run['messages'] as Message[]).find(({ role }) => role === 'tool')).toBeUndefined()
+    const log = await expectJson(harness, 200, 'GET', '/v1/sessions/s/messages?roles=tool')
+    expect(log).toMatchObject({ data: [{ status: 'completed', duration_ms: expect.any(Number) as number }] })
+  },
+)
 
 test('an input is refused whose agent must call a tool that nobody has', async () => {
   await open({ policies: { requireTool: { name: 'look' } }, script: [{ calls: [{ id: 'c1', name: 'look' }] }] })
