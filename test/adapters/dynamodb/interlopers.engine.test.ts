@@ -40,6 +40,16 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await header(fixture)).toMatchObject({ activeRun: lease.runId, cancel: { reason: 'user' } })
     })
 
+    test('an input: the session whose run ends is due', async () => {
+      const fixture = await open()
+      const { lease } = await startRun(fixture)
+      const input = () => fixture.peer.inbox.enqueue(fixture.key, newRun())
+      await amid(input, () => fixture.log.endRun(lease, endAfter(fixture, lease, lease.head)))
+      const after = await header(fixture)
+      expect(after).toMatchObject({ queued: 1 })
+      expect(after).toHaveProperty('due')
+    })
+
     test('a cancel: the run does not pause', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
