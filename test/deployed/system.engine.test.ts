@@ -6,6 +6,7 @@ import type { Assembly } from './cloud/assembly.ts'
 import { declareAccess } from './rules/access.ts'
 import { declareChannels } from './rules/channels.ts'
 import { declareHistory, deleteAndWriteLate } from './rules/history.ts'
+import { declareImport } from './rules/import.ts'
 import { declarePermissions } from './rules/permissions.ts'
 import { declarePutAside } from './rules/put-aside.ts'
 import { declareRuns, killWorkerInTool } from './rules/runs.ts'
@@ -69,6 +70,10 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
           renew: async () =>
             void (await Promise.all([system.functions.Api.recycle(), system.functions.Worker.recycle()])),
         }))
+      })
+
+      describe('histories of other programs', () => {
+        declareImport(() => system)
       })
 
       describe('what is told of it', () => {
