@@ -32,11 +32,7 @@ export const ROUND_MUTANTS = [
       '  state.emit(messageCompleted(assistant))\n  await state.store.log.appendRound(',
     ],
     ['a round is not awaited', '  await state.store.log.appendRound(', '  void state.store.log.appendRound('],
-    [
-      'approval is not asked for',
-      'isExecutable && tool?.needsApproval === true',
-      'isExecutable && tool?.needsApproval === undefined',
-    ],
+    ['approval is not asked for', 'if (tool?.needsApproval !== true) return', 'if (tool !== null) return'],
     ['client tools are executed here', "=== undefined ? 'result' : undefined", '=== undefined ? undefined : undefined'],
     ['more calls than may be', '.slice(0, MOST_CALLS)', '.slice(0)'],
     ['results carry no generation', '    generation,\n', '    generation: 0,\n'],
@@ -45,9 +41,10 @@ export const ROUND_MUTANTS = [
     ['ids repeated in a batch stay', "call.id === '' || used.has(call.id)", "call.id === ''"],
     [
       'somebody is asked about malformed arguments',
-      'const isExecutable = input !== undefined && tool?.check?.(input) === undefined',
-      'const isExecutable = true',
+      "(await approvalFault(held, tool, call.arguments)) === undefined ? 'approval'",
+      "held !== null ? 'approval'",
     ],
+    ['a call is executed that nobody could be asked about', "&& row.needs !== 'approval'", '&& row.needs === null'],
   ]),
   ...inFile(`${LOOP}/tool-batch.ts`, [
     ['no look at the clock before a tool starts', '  state.keeper.check()\n', ''],

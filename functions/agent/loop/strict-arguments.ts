@@ -1,9 +1,10 @@
 import { Validator } from '@cfworker/json-schema'
-import type { Schema } from '@cfworker/json-schema'
+import type { Schema, SchemaDraft } from '@cfworker/json-schema'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runInNewContext } from 'node:vm'
-import type { Json } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import type { ClientTool, Run } from '../../domain/run.ts'
+import type { Tool } from '../../ports/tool.ts'
 import type { RunState } from './run-state.ts'
 import { parseArguments } from './tool-call.ts'
 
@@ -22,17 +23,23 @@ const tooLong = new WeakMap<Run, number>()
 /** By tenant, when its last check and the rest after it are over. */
 const turns = new Map<string, Promise<void>>()
 
+/** What a model was told of a tool whose arguments are held against its schema here. */
+type Declared = Pick<Tool, 'name' | 'parameters'>
+
+/** `schemaFault` of a client tool that is strict; undefined for others. */
+export async function strictFault(held: RunState['held'], tool: ClientTool, text: string): Promise<string | undefined> {
+  return tool.strict === true ? schemaFault(held, tool, text) : undefined
+}
+
 /**
- * Why the arguments of a call do not fit the schema of a client tool that is strict, for the model; undefined if they fit,
- * or the tool is not strict. The time is bounded for the run and shared with others, whatever schemas and arguments: what cannot be
- * checked does not fit.
+ * Why the arguments of a call do not fit the schema of a tool, for the model; undefined if they fit. The time is bounded for the
+ * run and shared with others, whatever schemas and arguments: what cannot be checked does not fit.
  */
-export async function strictFault(
+export async function schemaFault(
   { run, lease }: RunState['held'],
-  tool: ClientTool,
+  tool: Declared,
   text: string,
 ): Promise<string | undefined> {
-  if (tool.strict !== true) return undefined
   const input = parseArguments(text)
   if (input === undefined) return `the arguments are not valid JSON: ${text}`
   return inItsTurn(lease.tenant, () => faultOf(run, tool, input))
@@ -50,7 +57,7 @@ async function inItsTurn<Result>(tenant: string, check: () => Result): Promise<R
   return (await checked).result
 }
 
-function faultOf(run: Run, tool: ClientTool, input: Json): string | undefined {
+function faultOf(run: Run, tool: Declared, input: Json): string | undefined {
   const late = tooLong.get(run) ?? 0
   const faults = late < MOST_TOO_LONG ? faultsWithin(CHECK_MS, tool, input) : undefined
   if (faults === undefined) {
@@ -62,9 +69,9 @@ function faultOf(run: Run, tool: ClientTool, input: Json): string | undefined {
 }
 
 /** What of the arguments does not fit, each with its JSON Pointer; undefined where this takes too long. */
-function faultsWithin(timeout: number, { parameters }: ClientTool, input: Json): string[] | undefined {
+function faultsWithin(timeout: number, { parameters }: Declared, input: Json): string[] | undefined {
   const check = (): string[] => {
-    const { errors } = new Validator(parameters as Schema, '2020-12', false).validate(input)
+    const { errors } = new Validator(parameters as Schema, draftOf(parameters), false).validate(input)
     return errors.map(({ instanceLocation, error }) => `- ${instanceLocation}: ${error}`)
   }
   try {
@@ -74,6 +81,14 @@ function faultsWithin(timeout: number, { parameters }: ClientTool, input: Json):
     // Nothing else of ours runs in there: a keyword of the schema does not have what the validator expects of it.
     return isTooLong(error) ? undefined : [`- #: the schema cannot be applied: ${reasonOf(error)}`]
   }
+}
+
+/** MCP servers often say that their schemas are of an older draft, whose tuples and limits are written otherwise. */
+function draftOf({ $schema }: JsonObject): SchemaDraft {
+  if (typeof $schema !== 'string') return '2020-12'
+  if ($schema.includes('draft-04')) return '4'
+  if (/draft-0[67]/u.test($schema)) return '7'
+  return $schema.includes('2019-09') ? '2019-09' : '2020-12'
 }
 
 /** Errors of another context are instances of its own classes. */

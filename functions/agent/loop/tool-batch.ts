@@ -12,13 +12,14 @@ import { callText } from '../../log/call-text.ts'
 import { fitContent } from '../../log/fit-content.ts'
 import { callCompleted, callStarted, messageCompleted } from '../../log/run-events.ts'
 import type { Completion } from '../../ports/model.ts'
+import type { Tool } from '../../ports/tool.ts'
 import { READING_TOOLS } from '../../search/documents.ts'
 import { storeToolMedia } from '../media.ts'
 import { recordDecision } from './decision.ts'
 import { accountOf, allocate, hasSearched, inTurn } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import { numbersRecorded } from './source-counter.ts'
-import { strictFault } from './strict-arguments.ts'
+import { schemaFault, strictFault } from './strict-arguments.ts'
 import { callOf, memberNames, openCalls, ownMessages, refusalOf, remember } from './thread.ts'
 import type { Thread } from './thread.ts'
 import { progressTeller } from './call-progress.ts'
@@ -137,9 +138,15 @@ async function needsOf({ held }: RunState, { tools }: Thread, call: ToolCall): P
   if (clientTool !== undefined)
     return (await strictFault(held, clientTool, call.arguments)) === undefined ? 'result' : undefined
   const tool = tools.get(call.name)
-  const input = parseArguments(call.arguments)
-  const isExecutable = input !== undefined && tool?.check?.(input) === undefined
-  return isExecutable && tool?.needsApproval === true ? 'approval' : undefined
+  if (tool?.needsApproval !== true) return undefined
+  return (await approvalFault(held, tool, call.arguments)) === undefined ? 'approval' : undefined
+}
+
+/** Why nobody is asked about a call that needs approval: its arguments cannot be right. */
+async function approvalFault(held: RunState['held'], tool: Tool, text: string): Promise<string | undefined> {
+  if (tool.check === undefined) return schemaFault(held, tool, text)
+  const input = parseArguments(text)
+  return input === undefined ? `the arguments are not valid JSON: ${text}` : tool.check(input)
 }
 
 /** Executes a delegate call by its member, as far as that comes; undefined: it waits, or is to be handed over. */
@@ -260,6 +267,14 @@ async function execute(state: RunState, thread: Thread, row: ToolMessage): Promi
     return { status: 'error', text: `error: ${fault ?? 'not executed here'}` }
   }
   const tool = thread.tools.get(call.name)
+  if (tool?.needsApproval === true && row.needs !== 'approval') {
+    // Its check may have had no time when the call was stored, and nobody has allowed it since.
+    const fault = await approvalFault(state.held, tool, call.arguments)
+    return {
+      status: 'error',
+      text: `error: ${fault ?? `${call.name} needs an approval that nobody was asked for: call it again`}`,
+    }
+  }
   const reading = { ...ports, reader: store.reader, outputs: store.outputs, sessions: store.sessions }
   const expect = (): (() => void) => keeper.expect((tool?.timeoutMs ?? 0) + GRACE_MS)
   let met = expect()

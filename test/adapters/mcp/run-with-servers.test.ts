@@ -110,6 +110,34 @@ describe('a run with MCP servers', () => {
     )
   })
 
+  test('a person is asked about a call only if its arguments fit the schema; others come back to the model, not executed', async () => {
+    const calls: string[] = []
+    const { url } = await server(['order'], calls)
+    const ask = (...args: string[]): Turn => ({
+      calls: args.map((text) => ({ id: text, name: 'shop__order', arguments: text })),
+    })
+    const fitting = '{"what": "crates"}'
+    const harness = await loop(
+      [serverAt(url, { name: 'shop', needsApproval: true })],
+      [ask('{"what": 7}', '{"what": ', ''), ask(fitting), { text: 'done' }],
+    )
+    const run = await harness.submit('go')
+    expect(await harness.settled(run)).toMatchObject({ status: 'paused' })
+    expect((await resultsOf(harness)).map(({ status, text }) => [status, text])).toEqual([
+      [
+        'error',
+        expect.stringMatching(/^error: the arguments do not fit the schema of shop__order:\n.*- #\/what: .*type/s),
+      ],
+      ['error', 'error: the arguments are not valid JSON: {"what": '],
+      ['error', expect.stringMatching(/what/)],
+      ['waiting', ''],
+    ])
+    expect(calls).toEqual([])
+    await harness.service.resolve(harness.session, run, [{ toolCallId: fitting, approve: true }], { here: true })
+    expect(await harness.settled(run)).toMatchObject({ status: 'completed' })
+    expect(calls).toEqual(['order crates'])
+  })
+
   test('a server that is down is a warning, and its tools are absent', async () => {
     const up = await server(['look'])
     const down = await server(['look'])

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { RunState } from '../../../functions/agent/loop/run-state.ts'
-import { strictFault } from '../../../functions/agent/loop/strict-arguments.ts'
+import { schemaFault, strictFault } from '../../../functions/agent/loop/strict-arguments.ts'
 
 const TOOL = {
   name: 'weather',
@@ -33,4 +33,17 @@ test('checks that take too long leave most of the time to others, and keep no ot
   expect(await other).toBeLessThan(2_000)
   // Four checks of 250 ms, and never two of them at once.
   expect(Math.max(...gaps)).toBeLessThan(900)
+})
+
+test('a schema is of the draft that it names', async () => {
+  const pair = { type: 'array', items: [{ type: 'string' }, { type: 'number' }] }
+  const named = (draft: string) => ({
+    name: 'pair',
+    parameters: { $schema: `http://json-schema.org/${draft}/schema#`, type: 'object', properties: { pair } },
+  })
+  const faultOf = (draft: string, text: string) => schemaFault(heldBy('acme'), named(draft), text)
+  for (const draft of ['draft-04', 'draft-06', 'draft-07']) {
+    expect(await faultOf(draft, '{"pair": ["a", 1]}'), draft).toBeUndefined()
+    expect(await faultOf(draft, '{"pair": ["a", "b"]}'), draft).toMatch(/#\/pair\/1: .*number/)
+  }
 })
