@@ -101,6 +101,22 @@ describe('an output', () => {
     }
   })
 
+  test('comes in large pieces to the first few who read it, and in small ones to all others', async () => {
+    const begin = async () => {
+      const pieces = (await get(urlOf('large'))).body?.getReader() as ReadableStreamDefaultReader<Uint8Array>
+      const { value } = await pieces.read()
+      return { bytes: value?.length, leave: () => pieces.cancel() }
+    }
+    const first = await Promise.all(Array.from({ length: 16 }, begin))
+    expect(new Set(first.map(({ bytes }) => bytes))).toEqual(new Set([512 * 1024]))
+    const other = await begin()
+    expect(other.bytes).toBe(32 * 1024)
+    await first[0]?.leave()
+    const next = await begin()
+    expect(next.bytes).toBe(512 * 1024)
+    for (const { leave } of [...first, other, next]) await leave()
+  })
+
   test('has no range beyond its end', async () => {
     const response = await get(urlOf('small'), { range: 'bytes=6-' })
     expect(response.status).toBe(416)

@@ -14,7 +14,10 @@ import { messageParams, ulid } from './schemas/fields.ts'
 import { findSession } from '../../access/sessions.ts'
 
 /** Bytes read from the store at a time, after the client has read those before. An unread download holds little more. */
-const CHUNK = 48 * 1024
+const CHUNK = 32 * 1024
+/** The same for the first few downloads of a process: a store that is far away takes as long for many bytes as for few. */
+const LARGE_CHUNK = 512 * 1024
+const MOST_LARGE = 16
 /** A link is a key: no cache may keep it, and the store must not learn where it was found. */
 const UNSHARED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 /** Whoever may see a copy may keep it, but must revalidate it each time. */
@@ -73,6 +76,7 @@ interface Content {
 
 /** Whole outputs, as attachments that no browser executes. */
 export function outputRoutes(app: App, dependencies: AppDependencies): void {
+  const large = { count: 0 }
   app.openapi(readOutput, async (c) => {
     const { session: id, message: messageId } = c.req.valid('param')
     const { tenant, session } = await findSession(dependencies, c.get('caller'), id)
@@ -95,7 +99,7 @@ export function outputRoutes(app: App, dependencies: AppDependencies): void {
       throw new RequestError(416, 'range_not_satisfiable', `the output has ${content.size} bytes`, {
         headers: { 'content-range': `bytes */${content.size}` },
       })
-    return download(content, range, c.req.method === 'HEAD')
+    return download(content, range, c.req.method === 'HEAD' ? undefined : large)
   })
 }
 
@@ -149,7 +153,13 @@ async function stored(
   }
 }
 
-function download(content: Content, range: ByteRange | 'whole', headOnly: boolean): Response {
+/** How many downloads of this process read large chunks now. */
+interface Large {
+  count: number
+}
+
+/** `large` is undefined for the headers alone. */
+function download(content: Content, range: ByteRange | 'whole', large: Large | undefined): Response {
   const { start, end } = range === 'whole' ? { start: 0, end: content.size - 1 } : range
   const headers = {
     'content-type': contentType(content.mediaType),
@@ -161,18 +171,32 @@ function download(content: Content, range: ByteRange | 'whole', headOnly: boolea
     'content-security-policy': "sandbox; default-src 'none'",
     ...(range === 'whole' ? {} : { 'content-range': `bytes ${start}-${end}/${content.size}` }),
   }
-  return new Response(headOnly ? null : bodyOf(inChunks(content, start, end)), {
+  return new Response(large === undefined ? null : bodyOf(inChunks(content, { start, end }, large)), {
     status: range === 'whole' ? 200 : 206,
     headers,
   })
 }
 
-async function* inChunks(content: Content, start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
-  for (let position = start; position <= end;) {
-    const chunk = await content.read({ start: position, end: Math.min(position + CHUNK - 1, end) })
-    if (chunk.length === 0) throw new TooltrailError('storage_failed', 'an output is shorter than it was')
-    position += chunk.length
-    yield chunk
+async function* inChunks(
+  content: Content,
+  { start, end }: ByteRange,
+  large: Large,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let isLarge = false
+  try {
+    for (let position = start; position <= end;) {
+      if (!isLarge && end - position >= CHUNK && large.count < MOST_LARGE) {
+        isLarge = true
+        large.count++
+      }
+      const bytes = isLarge ? LARGE_CHUNK : CHUNK
+      const chunk = await content.read({ start: position, end: Math.min(position + bytes - 1, end) })
+      if (chunk.length === 0) throw new TooltrailError('storage_failed', 'an output is shorter than it was')
+      position += chunk.length
+      yield chunk
+    }
+  } finally {
+    if (isLarge) large.count--
   }
 }
 
