@@ -11,3 +11,6 @@ export const hashKeySecret = (secret: string): string => createHash('sha256').up
 
 /** Whether a text can be an API key at all. */
 export const isKeySecret = (text: string): boolean => SECRET.test(text)
+
+/** Whether a text says that it is an API key of ours, also if it was cut off or changed. */
+export const looksLikeKey = (text: string): boolean => text.startsWith(PREFIX)

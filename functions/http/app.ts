@@ -36,44 +36,20 @@ import { transferRoutes } from './v1/transfer.ts'
 import { usageRoutes } from './v1/usage.ts'
 import { refuseInvalid } from './middleware/validation.ts'
 
+/** What pages of other origins may read of a response. */
 const HEADERS_FOR_PAGES = [
   'Location',
   'X-Session-Id',
   'X-Run-Id',
   'Preference-Applied',
   'Retry-After',
+  // Without it OpenAI's package sends again what it must not.
+  'X-Should-Retry',
   'X-Request-Id',
   'Content-Range',
   'Accept-Ranges',
   'ETag',
 ]
-const HEADERS_FROM_PAGES = [
-  'Authorization',
-  'Content-Type',
-  'Idempotency-Key',
-  'If-None-Match',
-  'If-Range',
-  'Last-Event-ID',
-  'MCP-Method',
-  'MCP-Name',
-  'MCP-Protocol-Version',
-  'Prefer',
-  'Range',
-  'X-Request-Id',
-  'X-Session-Id',
-  // What the package openai sends from a page.
-  'OpenAI-Organization',
-  'OpenAI-Project',
-  'X-Stainless-Arch',
-  'X-Stainless-Lang',
-  'X-Stainless-OS',
-  'X-Stainless-Package-Version',
-  'X-Stainless-Retry-Count',
-  'X-Stainless-Runtime',
-  'X-Stainless-Runtime-Version',
-  'X-Stainless-Timeout',
-]
-
 /** The HTTP API over a composed backend. Every refusal, whatever its cause, is a problem document. */
 export function createApp(dependencies: AppDependencies): App {
   const { settings, log } = dependencies
@@ -91,7 +67,8 @@ export function createApp(dependencies: AppDependencies): App {
       cors({
         origin: settings.corsOrigins.includes('*') ? '*' : [...settings.corsOrigins],
         allowMethods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
-        allowHeaders: HEADERS_FROM_PAGES,
+        // Whatever a page asks for, as packages add headers of their own: no header of a browser's own makes a caller.
+        allowHeaders: [],
         exposeHeaders: HEADERS_FOR_PAGES,
         maxAge: 600,
       }),

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 import { findCaller, mayUse, OPEN_CALLER } from '../../access/caller.ts'
 import type { Caller } from '../../access/caller.ts'
-import { isKeySecret } from '../../access/key-secret.ts'
+import { looksLikeKey } from '../../access/key-secret.ts'
 import { takeRequest } from '../../access/rates.ts'
 import type { Scope } from '../../domain/api-key.ts'
 import type { AppDependencies, AppEnv } from '../dependencies.ts'
@@ -43,8 +43,8 @@ async function callerOf(
     throw unauthorized('an API key is needed: Authorization: Bearer tt_…')
   }
   const secret = BEARER.exec(authorization)?.[1]
-  // OpenAI's clients do not start without a key, so people make one up while none is needed.
-  if (open && mustSendKey && secret !== undefined && !isKeySecret(secret)) return OPEN_CALLER
+  // OpenAI's clients do not start without a key, so people make one up while none is needed. A key of ours is not made up.
+  if (open && mustSendKey && secret !== undefined && !looksLikeKey(secret)) return OPEN_CALLER
   const caller = secret === undefined ? undefined : await findCaller(keys, secret, settings.caps.keys)
   if (caller === undefined) throw unauthorized('this API key is not known')
   return caller
