@@ -109,6 +109,19 @@ describe('a tool that needs approval', () => {
     expect(ran).toEqual([])
   })
 
+  test('that has no check of its own is not asked about either, nor executed, if its arguments do not fit its schema', async () => {
+    const ran: string[] = []
+    const tool = { ...careful(ran), parameters: { type: 'object', required: ['amount'] } }
+    const script = [{ calls: [{ name: 'careful', arguments: '{}' }] }, { text: 'ok' }]
+    const { submit, settled, log } = await set({ script, tools: [tool] })
+    expect(await settled(await submit('go'))).toMatchObject({ status: 'completed' })
+    const reason = expect.stringMatching(/^error: the arguments do not fit .*amount/s) as string
+    expect((await log()).filter((message) => message.role === 'tool')).toMatchObject([
+      { status: 'error', parts: [{ text: reason }] },
+    ])
+    expect(ran).toEqual([])
+  })
+
   test('runs only after it was allowed', async () => {
     const ran: string[] = []
     const { submit, settled, service, log, session, events } = await set({

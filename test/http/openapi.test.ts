@@ -121,6 +121,17 @@ describe('the description', () => {
     expect(wrong.map(([path]) => path)).toEqual(refused)
   })
 
+  test('takes no query of our own API that it does not name', () => {
+    const taking = harness.program.app.openAPIRegistry.definitions.flatMap((definition) => {
+      if (definition.type !== 'route' || !definition.route.path.startsWith('/v1/')) return []
+      const { query } = definition.route.request ?? {}
+      const issues = query?.safeParse({ unknown: '1' }).error?.issues ?? []
+      const isStrict = query === undefined || issues.some(({ code }) => code === 'unrecognized_keys')
+      return isStrict ? [] : [definition.route.path]
+    })
+    expect(taking).toEqual([])
+  })
+
   test('refers only to what it holds', () => {
     for (const reference of collect(document, '$ref')) {
       const name = /^#\/components\/schemas\/(\w+)$/.exec(String(reference))?.[1]

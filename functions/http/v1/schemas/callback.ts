@@ -41,7 +41,7 @@ export const CallbackSchema = z
 
 export const CallbackPageSchema = page('CallbackPage', CallbackSchema)
 
-export const callbackQuery = z.object({
+export const callbackQuery = z.strictObject({
   status: z.enum(['pending', 'delivered', 'failed']).optional(),
   session: sessionId.optional(),
   after: id.optional(),

@@ -69,6 +69,6 @@ export const ContextSchema = z
     },
   })
 
-export const contextQuery = z.object({
+export const contextQuery = z.strictObject({
   run: ulid.optional().openapi({ param: { name: 'run', in: 'query' }, description: 'Only if this run is active.' }),
 })
