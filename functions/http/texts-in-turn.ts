@@ -1,3 +1,5 @@
+import { setImmediate as nextRound } from 'node:timers/promises'
+
 /**
  * Bytes. A longer text is sent in pieces of this length, on demand: up to three of them wait for a client that reads nothing, since
  * the server for the local machine asks for two before it begins (`functions/runtime/local/http-server.ts`).
@@ -73,6 +75,8 @@ export function createTurns(hold: (bytes: Uint8Array) => HeldText | undefined): 
   /** The text at this place, held; or when there may be room for it. */
   async function inItsTurn<Place>(place: Place, make: (place: Place) => Promise<Stretch<Place>>) {
     await turn
+    // A store may respond without waiting for anything, and many clients may come at once: everybody else has a turn in between.
+    await nextRound()
     const { text, next } = await make(place)
     const bytes = Buffer.from(text)
     const held = bytes.length <= OWN_BYTES ? { bytes, release: () => undefined } : hold(bytes)
