@@ -1,10 +1,15 @@
 import type { Json } from '../domain/json.ts'
+import { KEY_BEGINNINGS, NAME_AND_PASSWORD } from '../domain/key-forms.ts'
 
 /** Base64 of at least so many characters is a file, as providers quote it when they refuse a request. */
 const ENCODED = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}={0,2}/g
-/** Keys by their usual forms, as providers and servers quote them when they refuse one: with a prefix, or behind a word for them. */
-const KEY =
-  /(?<![A-Za-z0-9])(?:(?:sk|rk|pk|tt|gsk|xai|whsec|gh[pousr]|github_pat|hf|xox[a-z]|xapp)[-_]|ABSK|AKIA|ASIA|AIza)[A-Za-z0-9_-]{16,}|(?<=(?:bearer|api[ _-]?key|authorization|token)(?: provided)?[\\"']{0,2} ?[:= ] ?[\\"']{0,2})(?=[A-Za-z_-]{0,200}\d)[A-Za-z0-9_-]{12,}/gi
+/** A whole key or a part of one, as providers and servers quote them when they refuse one. */
+const KEY = new RegExp(
+  `${NAME_AND_PASSWORD}|(?<![A-Za-z0-9])(?:${KEY_BEGINNINGS})[A-Za-z0-9_+/-]{16,}={0,2}` +
+    // behind a word for keys
+    String.raw`|(?<=(?:bearer|api[ _-]?key|authorization|token)(?: provided)?[\\"']{0,2} ?[:= ] ?[\\"']{0,2})(?=[A-Za-z_-]{0,200}\d)[A-Za-z0-9_-]{12,}`,
+  'gi',
+)
 
 /** Characters of a text that are looked at, and that a line may show of it. */
 const [MOST_READ, MOST_SHOWN] = [100_000, 8_000]

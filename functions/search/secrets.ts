@@ -1,3 +1,4 @@
+import { NAME_AND_PASSWORD, OTHER_KEYS } from '../domain/key-forms.ts'
 import { unescapeOnce } from './escaped-text.ts'
 
 /** Where something begins in a text, and where what follows it does, in UTF-16 units. */
@@ -54,12 +55,9 @@ const HINTS: readonly string[] = [
   'figd_',
   'cf(?:k|ut|at)_',
   'tskey-',
-  // ids of AWS keys; passwords in addresses, of more kinds than basicauth knows
-  '(?:AKIA|ASIA)[A-Z2-7]{16}',
+  // passwords in addresses, of more kinds than basicauth knows
   '://[^\\s/:@]{0,100}:[^\\s/@]{1,200}@',
-  // our own keys, and secrets that sign webhooks
-  'tt_[A-Za-z0-9_-]{43}',
-  'whsec_[A-Za-z0-9+/]{24}',
+  OTHER_KEYS,
 ]
 const HINT = new RegExp(HINTS.join('|'), 'u')
 
@@ -86,23 +84,16 @@ export async function findEscaped(window: string): Promise<{ readonly range: Ran
   }
 }
 
-/** The long-lived and the temporary ones, in base 32. */
-const AWS_KEY_ID = /(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9])/gu
-/** Name and password together: a password alone may be a word that stands elsewhere, too. */
-const PASSWORD = /(?<=:\/\/)[^\s/:@"'<>]{0,100}:[^\s/:@"'<>]{1,200}(?=@[A-Za-z0-9[])/gu
-const OWN_KEY = /tt_[A-Za-z0-9_-]{43,128}/gu
-/** 24 bytes and more in base64. */
-const SIGNING_SECRET = /whsec_[A-Za-z0-9+/]{24,512}={0,2}/gu
+/** The id of a key may be the name before a password. */
+const OTHER = new RegExp(`${NAME_AND_PASSWORD}|${OTHER_KEYS}`, 'gu')
 const KEY_BEGINS = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/gu
 const KEY_ENDS = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/u
 /** What stands between: base64 in lines, with headers. */
 const NO_KEY = /[^A-Za-z0-9+/=\s:,.()-]/u
 
-/** Secrets that no rule knows: our own keys, secrets of webhooks, ids of AWS keys, passwords in addresses, and the beginning of a private key whose end is not in the text. */
+/** Secrets that no rule knows: keys of other forms, passwords in addresses, and the beginning of a private key whose end is not in the text. */
 function findOwn(text: string): Range[] {
-  const keys = [OWN_KEY, SIGNING_SECRET, AWS_KEY_ID, PASSWORD].flatMap((pattern) =>
-    Array.from(text.matchAll(pattern), ({ 0: key, index }): Range => [index, index + key.length]),
-  )
+  const whole = Array.from(text.matchAll(OTHER), ({ 0: secret, index }): Range => [index, index + secret.length])
   const begun = Array.from(text.matchAll(KEY_BEGINS), ({ 0: line, index }): Range => {
     const rest = text.slice(index + line.length, index + LONGEST_SECRET)
     const end = KEY_ENDS.exec(rest)
@@ -110,7 +101,7 @@ function findOwn(text: string): Range[] {
     const other = NO_KEY.exec(rest)
     return [index, index + line.length + (other?.index ?? rest.length)]
   })
-  return [...keys, ...begun]
+  return [...whole, ...begun]
 }
 
 /** Where secrets stand in a text of moderate length, in UTF-16 units: what the rules say, whatever comments in the text ask them to ignore. */

@@ -138,6 +138,20 @@ describe('redaction', () => {
     expect(await redactSecrets(`Authorization: Bearer ${ours}\nX`)).toBe('Authorization: Bearer [redacted]\nX')
   })
 
+  it.each(
+    Object.entries({
+      Bedrock: `ABSK${letters(110)}/+==`,
+      'Bedrock, of a login': `bedrock-api-key-${letters(300)}`,
+      Google: `AIza${letters(35)}`,
+      xAI: `xai-${letters(80)}`,
+      OpenRouter: `sk-or-v1-${hex(64)}`,
+    }),
+  )('a key of a provider that no rule knows is gone: %s', async (_, secret) => {
+    expect(await redactSecrets(`it is ${secret}, he said`)).toBe('it is [redacted], he said')
+    expect(await redactSecrets(JSON.stringify({ header: `"key": "${secret}"` }))).not.toContain(secret.slice(4, -4))
+    expect(await redactSecrets(`it is ${secret.slice(0, 30)}, he said`)).not.toContain('[redacted]')
+  })
+
   it('the id of an AWS key is gone, a longer word that begins so is not', async () => {
     const id = `${'AKIA'}${'IOSFODNN7EXAMPLE'.replace('1', '2')}`
     expect(await redactSecrets(`as ${id}, or ${id.replace('K', 'S')}`)).toBe('as [redacted], or [redacted]')
@@ -148,6 +162,8 @@ describe('redaction', () => {
   it('name and password in an address are gone, and the same words elsewhere are not', async () => {
     const text = 'the word is word: git clone https://ada:word%21.x@example.org/word'
     expect(await redactSecrets(text)).toBe('the word is word: git clone https://[redacted]@example.org/word')
+    const id = `${'AKIA'}${'IOSFODNN7EXAMPLE'.replace('1', '2')}`
+    expect(await redactSecrets(`at redis://${id}:0pen@example.org`)).toBe('at redis://[redacted]@example.org')
     expect(await redactSecrets('redis://:Pa$$word.12@[::1]:6379')).toBe('redis://[redacted]@[::1]:6379')
     for (const plain of ['https://example.org:8080/@ada', 'mail to ada@example.org: now', 'https://ada@example.org'])
       expect(await redactSecrets(plain)).toBe(plain)

@@ -1,0 +1,41 @@
+/** A key that says what it is by how it begins. */
+interface KeyForm {
+  /** Source of a regular expression. */
+  readonly begins: string
+  /** The same for what follows, where no rule of secretlint's recommended preset knows the key. */
+  readonly rest?: string
+}
+
+const FORMS: readonly KeyForm[] = [
+  // ours, and secrets that sign webhooks: 24 bytes and more in base64
+  { begins: 'tt_', rest: '[A-Za-z0-9_-]{43,128}' },
+  { begins: 'whsec_', rest: '[A-Za-z0-9+/]{24,512}={0,2}' },
+  // ids of AWS keys, the long-lived and the temporary ones, in base 32
+  { begins: '(?<![A-Za-z0-9])(?:AKIA|ASIA)', rest: '[A-Z2-7]{16}(?![A-Za-z0-9])' },
+  // Bedrock, the long-lived ones and those of a login; Google; xAI; OpenRouter
+  { begins: 'ABSK', rest: '[A-Za-z0-9+/]{80,512}={0,2}' },
+  { begins: 'bedrock-api-key-', rest: '[A-Za-z0-9+/]{80,4000}={0,2}' },
+  { begins: 'AIza', rest: '[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])' },
+  { begins: 'xai-', rest: '[A-Za-z0-9]{80}(?![A-Za-z0-9])' },
+  { begins: 'sk-or-v1-', rest: '[a-f0-9]{64}(?![A-Za-z0-9])' },
+  { begins: '(?:sk|rk|pk)[-_]' },
+  { begins: 'gsk_' },
+  { begins: 'hf_' },
+  { begins: 'gh[pousr]_' },
+  { begins: 'github_pat_' },
+  { begins: 'glpat-' },
+  { begins: 'npm_' },
+  { begins: 'xox[a-z]-' },
+  { begins: 'xapp-' },
+]
+
+/** How keys begin. What follows is for whoever looks to say: an error may quote a part of a key. */
+export const KEY_BEGINNINGS: string = FORMS.map(({ begins }) => begins).join('|')
+
+/** Whole keys that no rule of secretlint's recommended preset knows. */
+export const OTHER_KEYS: string = FORMS.flatMap(({ begins, rest }) => (rest === undefined ? [] : begins + rest)).join(
+  '|',
+)
+
+/** Name and password in an address, together: a password alone may be a word that stands elsewhere, too. */
+export const NAME_AND_PASSWORD = String.raw`(?<=://)[^\s/:@"'<>]{0,100}:[^\s/:@"'<>]{1,200}(?=@[A-Za-z0-9[])`
