@@ -22,9 +22,12 @@ export interface CallOutcome extends ToolOutput {
 }
 
 /**
- * Executes one call. Whatever the tool does (unknown, bad arguments, a throw, a timeout, ignoring its signal) comes back as
- * an outcome for the model, a storage's failure without its own words; it rejects only with `context.signal`'s reason, when the work itself must stop. A call that was
- * under way then has a moment to come to a result, which is kept.
+ * Executes one call.
+ *
+ * - Whatever goes wrong in it becomes an outcome for the model: an unknown tool, arguments that do not fit, an error that the tool
+ *   throws, its time limit, also where it ignores its signal. A failure of the storage is told without its own words.
+ * - It rejects only when the run itself must stop, with the reason of `context.signal`. Before that, a call that was under way has
+ *   `GRACE_MS` to come to a result, which is then returned; under a lost lease it has none.
  */
 export async function executeCall(
   tool: Tool | undefined,
