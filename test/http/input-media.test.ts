@@ -3,6 +3,9 @@ import { expectJson, openHttpHarness } from './harness.ts'
 import type { HttpHarness } from './harness.ts'
 import { PNG } from '../fixtures/png.ts'
 
+/** The first bytes of a bitmap of a pixel. */
+const BMP = Buffer.from('BM\x3a\0\0\0\0\0\0\0\x36\0\0\0\x28', 'latin1').toString('base64')
+
 interface Message {
   readonly id: string
   readonly role: string
@@ -76,6 +79,7 @@ test.each([
   ['a PDF', Buffer.from('%PDF-1.7 and more of it').toString('base64')],
   ['another image than it says', Buffer.from('GIF89a and more of it').toString('base64')],
   ['of a type that is none', PNG, 'image/foo'],
+  ['of a type that is none, and rare', BMP, 'image/foo'],
 ])(
   'an image that is %s is refused with its path, wherever it stands, and nothing is stored',
   async (_what, data, type = 'image/png') => {
@@ -103,6 +107,12 @@ test.each([
     expect(log).toMatchObject({ data: [{ status: 'completed', duration_ms: expect.any(Number) as number }] })
   },
 )
+
+test.each(['image/bmp', 'image/x-ms-bmp', 'IMAGE/X-BMP'])('an image may have any of its names: %s', async (type) => {
+  await open({ script: [{ text: 'done' }] })
+  const content = [{ type: 'image', media_type: type, data: BMP }]
+  await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content })
+})
 
 test('an input is refused whose agent must call a tool that nobody has', async () => {
   await open({ policies: { requireTool: { name: 'look' } }, script: [{ calls: [{ id: 'c1', name: 'look' }] }] })

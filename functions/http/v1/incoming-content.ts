@@ -25,22 +25,25 @@ type ContentPart = z.output<typeof contentParts>[number]
 export const incomingParts = (content: string | readonly ContentPart[]): IncomingPart[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(incomingPart)
 
-/** Other names of types, and what a type includes. */
+/** Other names of types, and what a type includes; `x-` before a name and `-sequence` after it change nothing. */
 const SAME_TYPES: ReadonlyMap<string, string> = new Map([
   ['image/jpg', 'image/jpeg'],
   ['image/apng', 'image/png'],
+  ['image/ms-bmp', 'image/bmp'],
+  ['image/vnd.microsoft.icon', 'image/icon'],
+  ['image/tif', 'image/tiff'],
+  ['image/heif', 'image/heic'],
 ])
-const sameType = (mediaType: string): string => SAME_TYPES.get(mediaType) ?? mediaType
-/** Images that all providers take. */
-const KNOWN_IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+
+function sameType(mediaType: string): string {
+  const plain = mediaType.replace('/x-', '/').replace(/-sequence$/, '')
+  return SAME_TYPES.get(plain) ?? plain
+}
 
 /** What is wrong with bytes that say they are an image of this type; `found`: what their first bytes say. */
 function imageFault(declared: string, found: string | undefined): string | undefined {
   if (found?.startsWith('image/') !== true) return `is no image: its first bytes say ${found ?? 'nothing'}`
-  const types = [sameType(declared), sameType(found)]
-  // Others have many names.
-  if (types[0] === types[1] || !types.some((type) => KNOWN_IMAGES.has(type))) return undefined
-  return `is no ${declared}: its first bytes say ${found}`
+  return sameType(declared) === sameType(found) ? undefined : `is no ${declared}: its first bytes say ${found}`
 }
 
 /**
