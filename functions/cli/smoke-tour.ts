@@ -29,6 +29,10 @@ class Refusal extends Error {
 /** A serverless index takes half a minute to wake, and finds what is written about ten seconds later. */
 const FOUND_MS = 120_000
 const LOOK_MS = 1_000
+/** How often a request is sent that comes too early for its key: a key may be limited to one a second. */
+const TIMES = 10
+/** A limit of the day asks for more. */
+const MOST_WAIT_SECONDS = 10
 /** For a model's completions and the first start of a function. */
 const REQUEST_MS = 120_000
 
@@ -64,15 +68,19 @@ export async function smokeTour(target: Target, tell: (step: string) => void): P
 
   await step('it responds', async () => void (await ask('GET', '/healthz')))
   await step('a session is made', async () => void (await ask('POST', '/v1/sessions', { id: session })))
+  const removed = (): Promise<void> => step('the session is deleted', async () => void (await ask('DELETE', path)))
   try {
     await step('a completion is streamed', () => streamed(ask, `${path}/messages`))
     await step('a run waits for a tool of its caller and continues', () => resumed(ask, path, word))
     await step('what was said is found', () => found(ask, session, word))
-  } finally {
-    await step('the session is deleted', async () => void (await ask('DELETE', path)))
+  } catch (error) {
+    // The first failure is the one to tell.
+    await removed().catch(() => tell(`(the session ${session} is left: it could not be deleted)`))
+    throw error
   }
+  await removed()
   await step('nothing of it is left', async () => {
-    const response = await request(target, 'GET', path)
+    const response = await inTime(target, 'GET', path)
     if (response.status !== 404) throw new Error(`GET ${path} got ${response.status} instead of 404`)
   })
 }
@@ -117,11 +125,22 @@ async function found(ask: Ask, session: string, word: string): Promise<void> {
 const asker =
   (target: Target): Ask =>
   async (method, path, body, headers) => {
-    const response = await request(target, method, path, body, headers)
+    const response = await inTime(target, method, path, body, headers)
     if (response.ok) return response
     const text = (await response.text()).slice(0, 500)
     throw new Refusal(`${method} ${path} got ${response.status}: ${text}`, response.status)
   }
+
+/** As `request`; what is refused because the key asks too often is asked again when the response says. */
+async function inTime(...asked: Parameters<typeof request>): Promise<Response> {
+  for (let time = 1; ; time++) {
+    const response = await request(...asked)
+    const seconds = Number(response.headers.get('retry-after') ?? 0)
+    if (response.status !== 429 || seconds === 0 || seconds > MOST_WAIT_SECONDS || time === TIMES) return response
+    await response.body?.cancel()
+    await sleep(seconds * 1_000)
+  }
+}
 
 function request(
   { url, key }: Target,

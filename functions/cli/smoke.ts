@@ -5,7 +5,7 @@ import { SmokeError, smokeTour, type Target } from './smoke-tour.ts'
 const USAGE = `Tries a program that runs somewhere: the tour, step by step, with a session of its own that it deletes.
 The model may be the demo model, or any that calls a tool when it is asked to.
 
-  npx tooltrail smoke --url <address of the API> [--key <API key that may write and delete>]
+  npx tooltrail smoke --url <address of the API> [--key <API key that may read and write, such as one of scope admin>]
 `
 
 await runCommand(USAGE, async ({ words }) => {
@@ -29,6 +29,13 @@ function readTarget(words: readonly string[]): Target {
     throw new UsageError((error as Error).message, { cause: error })
   }
   const { url, key } = values
-  if (url === undefined || !URL.canParse(url)) throw new UsageError('name the address of the API: --url https://…')
-  return { url: url.replace(/\/$/, ''), key }
+  const address = URL.parse(url ?? '')
+  if (address === null || !/^https?:$/.test(address.protocol))
+    throw new UsageError('name the address of the API: --url https://…')
+  if (address.username + address.password + address.search + address.hash !== '')
+    throw new UsageError('--url must be the address alone, without a name, a password, ? and #')
+  // What is no key would be quoted by the error of whoever refuses it as a header.
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
+    throw new UsageError('--key is empty, or has other characters than a key')
+  return { url: address.href.replace(/\/$/, ''), key }
 }

@@ -60,12 +60,48 @@ describe('npm run smoke', { timeout: 120_000 }, () => {
     })
   })
 
-  test.each([[[]], [['--url', 'nonsense']], [['--ulr', 'http://127.0.0.1']]])(
-    '%j is told what is wrong, and where it stands how it is used',
-    async (words) => {
-      const { code, error } = await smoke(...words)
-      expect([code, error]).toEqual([2, expect.stringMatching(/^.+\. Run with --help to see what it takes\.\n$/)])
-      expect((await smoke('--help')).out).toContain('npx tooltrail smoke --url')
-    },
-  )
+  test('tells the first failure, and which session is left where it cannot be deleted', async () => {
+    const proxy = await startFaultProxy(program.client.url)
+    const body = JSON.stringify({ status: 500 })
+    proxy.decide(({ path, method }) =>
+      method === 'DELETE' || path.endsWith('/messages')
+        ? { at: 'before', does: { kind: 'respond', status: 500, body, type: 'application/problem+json' } }
+        : undefined,
+    )
+    const { code, out } = await smoke('--url', proxy.endpoint)
+    await proxy.stop()
+    expect([code, out]).toEqual([
+      2,
+      expect.stringMatching(
+        /\(the session smoke-\w+ is left: it could not be deleted\)\nFAILED {2}a completion is streamed: /,
+      ),
+    ])
+  })
+
+  test.each([
+    [[]],
+    [['--url', 'nonsense']],
+    [['--url', 'ftp://127.0.0.1']],
+    [['--url', 'http://127.0.0.1/?x=1']],
+    [['--url', 'http://me:word@127.0.0.1']],
+    [['--url', 'http://127.0.0.1', '--key', '']],
+    [['--url', 'http://127.0.0.1', '--key', 'tt_a\nb']],
+    [['--ulr', 'http://127.0.0.1']],
+  ])('%j is told what is wrong, and where it stands how it is used', async (words) => {
+    const { code, error } = await smoke(...words)
+    expect([code, error]).toEqual([2, expect.stringMatching(/^.+\. Run with --help to see what it takes\.\n$/)])
+    expect((await smoke('--help')).out).toContain('npx tooltrail smoke --url')
+  })
+
+  test('keeps to the requests a second that its key may send', async () => {
+    const words = ['create', '--tenant', 'default', '--scope', 'admin', '--rps', '2']
+    const key = await new Promise<string>((resolve) => {
+      const env = { ...process.env, TOOLTRAIL_DATA: folder }
+      execFile(process.execPath, ['functions/cli/keys.ts', ...words], { env }, (_, out) =>
+        resolve(out.split('\n')[0] ?? ''),
+      )
+    })
+    const { code, out } = await smoke('--url', program.client.url, '--key', key)
+    expect([code, out]).toEqual([0, expect.stringMatching(/\nall is well\n$/)])
+  })
 })
