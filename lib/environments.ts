@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { searchKinds } from './search-kinds.ts'
+import { allowedHost, arn, origin, restoredTable, tags, traceEndpoint } from './setting-formats.ts'
 
 /** Settings of an environment that cannot be used; the message names each wrong one. */
 export class EnvironmentError extends Error {
@@ -7,25 +8,6 @@ export class EnvironmentError extends Error {
 }
 
 const whole = z.int().positive()
-const arn = (service: string): z.ZodString =>
-  z.string().regex(new RegExp(`^arn:aws[a-z-]*:${service}:`), `is not an ARN of ${service}`)
-
-/** What AWS allows in the names and values of tags. */
-const tag = z
-  .string()
-  .regex(/^[\p{L}\p{N}\p{Zs}_.:/=+\-@]*$/u, 'has other characters than letters, digits, spaces and _.:/=+-@')
-
-const restoredTable = z
-  .strictObject({
-    name: z.string().regex(/^[A-Za-z0-9_.-]{3,255}$/, 'is not the name of a table'),
-    stream: z
-      .string()
-      .regex(/^arn:aws[a-z-]*:dynamodb:[^:]+:\d{12}:table\/[^/]+\/stream\/.+$/, "is not the ARN of a table's stream"),
-  })
-  .refine(({ name, stream }) => stream.includes(`:table/${name}/stream/`), {
-    path: ['stream'],
-    message: 'is the stream of another table',
-  })
 
 /** Characters of lists in the environment of a function: it has 4 KB, of which budgets of single tenants may take half. */
 const MOST_LISTED = 1_000
@@ -64,15 +46,7 @@ const settings = z
     /** Where alarms go. AWS asks the address to confirm. Required with `retain`. */
     alarmEmail: z.email().optional(),
     /** On every resource that can have some, beside `tooltrail:environment`. */
-    tags: z
-      .record(
-        tag
-          .min(1)
-          .max(128)
-          .regex(/^(?!aws:)/i, 'begins with aws:'),
-        tag.max(256),
-      )
-      .default({}),
+    tags: tags.default({}),
     /** Sent to `alarmEmail` when the account's costs of a month have reached 80 % of so many dollars, or will exceed them. */
     monthlyBudget: whole.optional(),
     /** Runs that the queue's workers execute at the same time: what bounds the bill for models, too. */
@@ -97,10 +71,10 @@ const settings = z
      * `off`: all at once, also by `-c canary=off` for one deployment. Left out: no versions, the functions are replaced.
      */
     canary: z
-      .union([
-        z.literal('off'),
-        z.strictObject({ percent: z.int().min(1).max(99), minutes: z.int().min(1).max(2_880) }),
-      ])
+      .union(
+        [z.literal('off'), z.strictObject({ percent: z.int().min(1).max(99), minutes: z.int().min(1).max(2_880) })],
+        { error: "is neither 'off' nor { percent: 1 to 99, minutes: 1 to 2880 }" },
+      )
       .optional(),
     /**
      * Processes of the API that are started before anybody asks, so that nobody waits for a start. About $9 a month each. As with
@@ -111,11 +85,9 @@ const settings = z
      * Where the spans of runs go: an address that takes OTLP over HTTP, without `/v1/traces`. What is sent with them, such as a
      * key, is in the secret of the models as `OTEL_EXPORTER_OTLP_HEADERS`.
      */
-    traceEndpoint: z.url({ protocol: /^https$/, error: 'is not an https address' }).optional(),
+    traceEndpoint: traceEndpoint.optional(),
     /** `host` or `host:port` of MCP servers and receivers of callbacks that may have internal addresses and plain HTTP. */
-    allowedHosts: z
-      .array(z.string().regex(/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/, 'is not a host or host:port'))
-      .default([]),
+    allowedHosts: z.array(allowedHost).default([]),
     /** X-Ray gets the times of requests and invocations. */
     xray: z.boolean().default(false),
     /** Of the whole API: requests a second, and how large a burst may be. */
@@ -151,7 +123,7 @@ const settings = z
       .strictObject({ requestsPerAddress: z.int().min(10), requestsPerKey: z.int().min(10).optional() })
       .optional(),
     /** Of web pages that may call the API; `*` for any. */
-    corsOrigins: z.array(z.union([z.literal('*'), z.url()])).default([]),
+    corsOrigins: z.array(origin).default([]),
     customDomain: z
       .strictObject({
         name: z.hostname(),
@@ -281,10 +253,17 @@ export function readEnvironment(name: unknown, given: Given = {}, environments =
   })
   if (!parsed.success)
     throw new EnvironmentError(
-      parsed.error.issues.map((issue) => `${[name, ...issue.path].join('.')}: ${issue.message}`).join('\n'),
+      parsed.error.issues
+        .flatMap(innermost)
+        .map((issue) => `${[name, ...issue.path].join('.')}: ${issue.message}`)
+        .join('\n'),
     )
   return { name, ...parsed.data }
 }
+
+/** What is wrong with the name of an entry, where that is what is wrong. */
+const innermost = (issue: z.core.$ZodIssue): Pick<z.core.$ZodIssue, 'path' | 'message'>[] =>
+  issue.code === 'invalid_key' ? issue.issues.map(({ message }) => ({ path: issue.path, message })) : [issue]
 
 /** The names of all environments. */
 export const environmentNames = (): string[] => Object.keys(ENVIRONMENTS)

@@ -9,7 +9,17 @@ import { traceSettings, traceVariables } from './trace-variables.ts'
 const portWords = 'must be a port number, 1 to 65535, or 0 for any free one'
 const port = z.coerce.number(portWords).int(portWords).min(0, portWords).max(65_535, portWords)
 const text = z.string().min(1)
-const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/
+const allowedHost = z
+  .string()
+  .regex(/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/, 'must be a list of host or host:port, with commas between')
+  .refine((host) => host.endsWith(']') || Number(/:(\d+)$/.exec(host)?.[1] ?? 0) <= 65_535, portWords)
+/** As browsers send it: with a slash at the end it would never be theirs. */
+const origin = z
+  .string()
+  .regex(
+    /^(?:\*|[a-z][a-z0-9+.-]*:\/\/[^/?#@\s,A-Z]+)$/,
+    'must be a list of origins, such as https://app.example.com, with commas between, or *',
+  )
 
 export const environment = z.object({
   PORT: port.default(3000),
@@ -34,12 +44,12 @@ export const environment = z.object({
   TOOLTRAIL_ALLOWED_HOSTS: z
     .string()
     .transform((list) => list.split(',').map((host) => host.trim().toLowerCase()))
-    .pipe(z.array(z.string().regex(HOST, 'must be a list of host or host:port, with commas between')))
+    .pipe(z.array(allowedHost))
     .optional(),
   TOOLTRAIL_CORS_ORIGINS: z
     .string()
     .transform((list) => list.split(',').map((origin) => origin.trim()))
-    .pipe(z.array(z.union([z.literal('*'), z.url()])))
+    .pipe(z.array(origin))
     .optional(),
   ...slackVariables,
   ...capVariables,

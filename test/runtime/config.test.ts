@@ -65,6 +65,8 @@ describe('settings', () => {
     ['LOG_LEVEL', 'loud'],
     ['TOOLTRAIL_BACKEND', 'azure'],
     ['TOOLTRAIL_CORS_ORIGINS', 'nonsense'],
+    ['TOOLTRAIL_CORS_ORIGINS', 'https://app.example.com/'],
+    ['TOOLTRAIL_ALLOWED_HOSTS', 'tools.example.com:99999'],
   ])('name a wrong %s', (name, value) => {
     expect(() => readSettings({ [name]: value })).toThrow(SettingsError)
     expect(() => readSettings({ [name]: value })).toThrow(name)

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+
+/** An ARN of this service. */
+export const arn = (service: string): z.ZodString =>
+  z.string().regex(new RegExp(`^arn:aws[a-z-]*:${service}:`), `is not an ARN of ${service}`)
+
+/** What AWS allows in the names and values of tags. */
+const tag = z
+  .string()
+  .regex(/^[\p{L}\p{N}\p{Zs}_.:/=+\-@]*$/u, 'has other characters than letters, digits, spaces and _.:/=+-@')
+
+/** In lower case, as an address has it. */
+export const allowedHost = z
+  .string()
+  .regex(/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/, 'is not a host or host:port')
+  .refine((host) => Number(/:(\d+)$/.exec(host)?.[1] ?? 0) <= 65_535 || host.endsWith(']'), 'has a port above 65535')
+
+/** As browsers send it: with a slash at the end it would never be theirs. */
+export const origin = z
+  .string()
+  .regex(/^(?:\*|[a-z][a-z0-9+.-]*:\/\/[^/?#@\s,A-Z]+)$/, 'is no origin, such as https://app.example.com, and not *')
+
+/** A table and the stream of its changes. */
+export const restoredTable = z
+  .strictObject({
+    name: z.string().regex(/^[A-Za-z0-9_.-]{3,255}$/, 'is not the name of a table'),
+    stream: z
+      .string()
+      .regex(/^arn:aws[a-z-]*:dynamodb:[^:]+:\d{12}:table\/[^/]+\/stream\/.+$/, "is not the ARN of a table's stream"),
+  })
+  .refine(({ name, stream }) => stream.includes(`:table/${name}/stream/`), {
+    path: ['stream'],
+    message: 'is the stream of another table',
+  })
+
+/** Of one resource, as AWS counts. */
+const MOST_TAGS = 50
+
+/** Names and values. */
+export const tags = z
+  .record(
+    tag
+      .min(1)
+      .max(128)
+      .regex(/^(?!aws:)/i, 'begins with aws:'),
+    tag.max(256),
+  )
+  .refine((all) => Object.keys(all).length < MOST_TAGS, `are more than ${MOST_TAGS - 1}, and AWS takes ${MOST_TAGS}`)
+
+/** Takes OTLP over HTTP. */
+export const traceEndpoint = z
+  .url({ protocol: /^https$/, error: 'is not an https address' })
+  .regex(/^(?!.*\/v1\/traces\/?$)/, 'ends with /v1/traces, which is added')
