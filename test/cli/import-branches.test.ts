@@ -1,22 +1,10 @@
-import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { importFiles } from '../../functions/cli/import/import-files.ts'
-import { startInProcess, testAgent, type InProcess } from '../e2e/in-process.ts'
-import { localBackend } from '../e2e/local-backend.ts'
+import { appendFileSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { declareImporting } from '../e2e/importing.ts'
 
-let program: InProcess
-let folder: string
-beforeAll(async () => {
-  const agents = [testAgent({ name: 'default', model: 'openai-compatible/any' })]
-  program = await startInProcess({ backend: localBackend, agents, modelBaseUrl: 'http://127.0.0.1:9' })
-})
-afterAll(() => program.close())
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tooltrail-import-branches-'))
-  return () => rmSync(folder, { recursive: true })
-})
+const importing = declareImporting()
+const { write } = importing
 
 type Said = (role: 'user' | 'assistant', text: string) => string
 const KINDS = ['claude-code', 'codex'] as const
@@ -42,31 +30,19 @@ function conversation(kind: Kind, number: number, timed = true): { id: string; f
 const meta = (kind: Kind, id: string): string =>
   kind === 'codex' ? `${JSON.stringify({ type: 'session_meta', payload: { id: id.slice(6) } })}\n` : ''
 
-function write(name: string, text: string): void {
-  mkdirSync(dirname(join(folder, name)), { recursive: true })
-  writeFileSync(join(folder, name), text)
-}
-
 async function run(kind: Kind): Promise<number> {
-  const folders = { claude: undefined, codex: undefined }
-  const order = { kind, places: [folder], dryRun: false, target: { url: program.client.url }, folders }
-  const faults: string[] = []
-  const counts = await importFiles(order, {
-    fault: (line) => faults.push(line),
-    progress: undefined,
-    now: () => Date.now(),
-  })
-  expect(faults).toEqual([])
-  return counts.messages
+  const { messages } = await importing.run(kind)
+  expect(importing.faults).toEqual([])
+  return messages
 }
 
 /** What was said in the sessions whose ids begin like this. */
 async function logs(id: string): Promise<string[]> {
-  const { data } = await program.client.get<{ data: { id: string }[] }>('/v1/sessions?limit=100')
+  const { data } = await importing.program.client.get<{ data: { id: string }[] }>('/v1/sessions?limit=100')
   const own = data.filter((session) => session.id.startsWith(id)).map((session) => session.id)
   return Promise.all(
     own.toSorted().map(async (session) => {
-      const page = await program.client.get<{ data: { parts: { text: string }[] }[] }>(
+      const page = await importing.program.client.get<{ data: { parts: { text: string }[] }[] }>(
         `/v1/sessions/${session}/messages?limit=200`,
       )
       return page.data.map(({ parts }) => parts[0]?.text).join(' ')
@@ -91,10 +67,10 @@ describe.each(KINDS)('copies of a session of %s that went different ways', (kind
     const kept = ['q1 a1 q2 a2 q3', 'd1', 'q1 a1 q2 b2 b3 b4', 'q1 a1 q2 c2 c3']
     expect((await logs(id)).toSorted()).toEqual(kept.toSorted())
 
-    appendFileSync(join(folder, `a/${file}`), said('assistant', 'a3'))
-    appendFileSync(join(folder, `b/${file}`), said('user', 'b5'))
-    renameSync(join(folder, 'c'), join(folder, 'e'))
-    appendFileSync(join(folder, `e/${file}`), said('assistant', 'c4'))
+    appendFileSync(join(importing.folder, `a/${file}`), said('assistant', 'a3'))
+    appendFileSync(join(importing.folder, `b/${file}`), said('user', 'b5'))
+    renameSync(join(importing.folder, 'c'), join(importing.folder, 'e'))
+    appendFileSync(join(importing.folder, `e/${file}`), said('assistant', 'c4'))
     expect(await run(kind)).toBe(3)
     expect(await run(kind)).toBe(0)
     const grown = ['q1 a1 q2 a2 q3 a3', 'd1', 'q1 a1 q2 b2 b3 b4 b5', 'q1 a1 q2 c2 c3 c4']

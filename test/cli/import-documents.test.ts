@@ -1,38 +1,13 @@
-import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { importFiles, type ImportCounts } from '../../functions/cli/import/import-files.ts'
+import { appendFileSync, mkdirSync, renameSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { expect, test } from 'vitest'
 import type { Kind } from '../../functions/cli/import/sessions-of-file.ts'
-import { startInProcess, testAgent, type InProcess } from '../e2e/in-process.ts'
-import { localBackend } from '../e2e/local-backend.ts'
+import { declareImporting, importFolder } from '../e2e/importing.ts'
 
-let program: InProcess
-let folder: string
-beforeAll(async () => {
-  const agents = [testAgent({ name: 'default', model: 'openai-compatible/any' })]
-  program = await startInProcess({ backend: localBackend, agents, modelBaseUrl: 'http://127.0.0.1:9' })
-})
-afterAll(() => program.close())
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tooltrail-import-test-'))
-  return () => rmSync(folder, { recursive: true, force: true })
-})
-
-const faults: string[] = []
-async function run(kind: Kind): Promise<ImportCounts> {
-  faults.length = 0
-  const folders = { claude: undefined, codex: undefined }
-  const order = { kind, places: [folder], dryRun: false, target: { url: program.client.url }, folders }
-  return importFiles(order, { fault: (line) => faults.push(line), progress: undefined, now: () => Date.now() })
-}
-/** A file that nobody writes to any more. */
-function write(name: string, content: string | Buffer): void {
-  writeFileSync(join(folder, name), content)
-  utimesSync(join(folder, name), 0, 0)
-}
+const importing = declareImporting()
+const { run, writeOld: write } = importing
 const titleOf = async (id: string): Promise<string | null> =>
-  (await program.client.get<{ title: string | null }>(`/v1/sessions/${id}`)).title
+  (await importing.program.client.get<{ title: string | null }>(`/v1/sessions/${id}`)).title
 
 const ID = '0b9f1c1e-1111-4222-8333-444455556666'
 const MARK = '\uFEFF'
@@ -74,7 +49,7 @@ test.each<[Kind, string, string]>([
 ])('a file of %s that begins with a byte order mark is taken: %s', async (kind, name, content) => {
   write(name, MARK + content)
   expect(await run(kind)).toMatchObject({ files: 1, messages: 2, unreadable: 0 })
-  expect(faults).toEqual([])
+  expect(importing.faults).toEqual([])
 })
 
 test.each([
@@ -83,17 +58,16 @@ test.each([
 ])('a document in several lines is taken whole: %s', async (_what, text) => {
   write('chat.json', text)
   expect(await run('openai')).toMatchObject({ files: 1, messages: 2 })
-  expect(faults).toEqual([])
+  expect(importing.faults).toEqual([])
 })
 
 test('a document that is damaged is told, and loses no line that is a message', async () => {
-  const path = join(folder, 'chat.json')
-  write('chat.json', `{"role":"us\n${lines(...chat)}`)
+  const path = write('chat.json', `{"role":"us\n${lines(...chat)}`)
   expect(await run('openai')).toMatchObject({ messages: 2 })
-  expect(faults).toEqual([`${path}:1: is not JSON`])
+  expect(importing.faults).toEqual([`${path}:1: is not JSON`])
   write('chat.json', Buffer.concat([Buffer.from('[\n"'), Buffer.from([0xff]), Buffer.from('"\n]')]))
   expect(await run('openai')).toMatchObject({ messages: 0, unreadable: 1 })
-  expect(faults).toEqual([`${path}:1: is not UTF-8`])
+  expect(importing.faults).toEqual([`${path}:1: is not UTF-8`])
 })
 
 test.each<[Kind, string, string]>([
@@ -104,34 +78,33 @@ test.each<[Kind, string, string]>([
     kind === 'codex' ? codex(type, type === 'user' ? 'input_text' : 'output_text', text) : claude(type, text, ID)
   const meta = { type: 'session_meta', payload: { id: 'moved' } }
   const talk = [...(kind === 'codex' ? [meta] : []), said('user', 'hi'), said('assistant', 'yo')]
-  mkdirSync(join(folder, 'sessions'))
-  write(`sessions/${before}${ID}.jsonl`, lines(...talk))
+  const path = write(`sessions/${before}${ID}.jsonl`, lines(...talk))
   expect(await run(kind)).toMatchObject({ messages: 2 })
-  mkdirSync(join(folder, 'archived'))
-  renameSync(join(folder, `sessions/${before}${ID}.jsonl`), join(folder, `archived/${before}${ID}.jsonl`))
-  appendFileSync(join(folder, `archived/${before}${ID}.jsonl`), lines(said('user', 'more'), said('assistant', 'well')))
+  const moved = join(importing.folder, `archived/${before}${ID}.jsonl`)
+  mkdirSync(dirname(moved))
+  renameSync(path, moved)
+  appendFileSync(moved, lines(said('user', 'more'), said('assistant', 'well')))
   expect(await run(kind)).toMatchObject({ messages: 2 })
   write(`sessions/${before}${ID}.jsonl`, lines(...talk))
   expect(await run(kind)).toMatchObject({ messages: 0 })
-  const { data } = await program.client.get<{ data: object[] }>(`/v1/sessions/${session}/messages`)
+  const { data } = await importing.program.client.get<{ data: object[] }>(`/v1/sessions/${session}/messages`)
   expect(data).toHaveLength(4)
 })
 
 test('a file is the same one from wherever it is named', async () => {
   write('chat.json', JSON.stringify(chat))
   expect(await run('openai')).toMatchObject({ messages: 2 })
-  const whole = folder
-  folder = relative(process.cwd(), folder)
-  expect(await run('openai')).toMatchObject({ messages: 0 })
-  folder = whole
+  const place = relative(process.cwd(), importing.folder)
+  const { counts } = await importFolder('openai', place, importing.program.client)
+  expect(counts).toMatchObject({ messages: 0 })
 })
 
 test('a session that is not there and cannot be made is told as that', async () => {
   write('gone.jsonl', lines(claude('user', 'hi', 'gone')))
   await run('claude-code')
-  await program.client.send('DELETE', '/v1/sessions/claude-code-gone')
+  await importing.program.client.send('DELETE', '/v1/sessions/claude-code-gone')
   expect(await run('claude-code')).toMatchObject({ messages: 0, unreadable: 1 })
-  expect(faults).toEqual([expect.stringMatching(/gone\.jsonl: session claude-code-gone .* was deleted/)])
+  expect(importing.faults).toEqual([expect.stringMatching(/gone\.jsonl: session claude-code-gone .* was deleted/)])
 })
 
 test('a session of Claude Code has the title that its user gave it, else that of the program, else its summary', async () => {

@@ -1,42 +1,11 @@
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { importFiles } from '../../functions/cli/import/import-files.ts'
-import { startInProcess, testAgent, type InProcess } from '../e2e/in-process.ts'
-import { localBackend } from '../e2e/local-backend.ts'
+import { appendFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { declareImporting } from '../e2e/importing.ts'
 
-let program: InProcess
-let folder: string
-beforeAll(async () => {
-  const agents = [testAgent({ name: 'default', model: 'openai-compatible/any' })]
-  program = await startInProcess({ backend: localBackend, agents, modelBaseUrl: 'http://127.0.0.1:9' })
-})
-afterAll(() => program.close())
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tooltrail-import-beside-'))
-  return () => rmSync(folder, { recursive: true })
-})
-
-const faults: string[] = []
-async function run() {
-  faults.length = 0
-  const folders = { claude: undefined, codex: undefined }
-  const order = { kind: 'claude-code', places: [folder], dryRun: false, target: { url: program.client.url }, folders }
-  return importFiles(order as Parameters<typeof importFiles>[0], {
-    fault: (line) => faults.push(line),
-    progress: undefined,
-    now: () => Date.now(),
-  })
-}
-
-function write(name: string, ...content: (string | object)[]): void {
-  mkdirSync(dirname(join(folder, name)), { recursive: true })
-  const text = content.map((one) => (typeof one === 'string' ? one : `${JSON.stringify(one)}\n`)).join('')
-  writeFileSync(join(folder, name), text)
-}
-/** Nobody writes to it any more. */
-const old = (name: string): void => utimesSync(join(folder, name), 0, 0)
+const importing = declareImporting()
+const { write, old } = importing
+const run = () => importing.run('claude-code')
 
 let count = 0
 const record = (sessionId: string, type: string, content: unknown, more: object = {}): object => ({
@@ -48,12 +17,12 @@ const result = (id: string, content: unknown): object[] => [{ type: 'tool_result
 
 const messagesOf = async (session: string) =>
   (
-    await program.client.get<{ data: { id: string; role: string; parts: { text: string }[]; agent: string }[] }>(
-      `/v1/sessions/${session}/messages?limit=200`,
-    )
+    await importing.program.client.get<{
+      data: { id: string; role: string; parts: { text: string }[]; agent: string }[]
+    }>(`/v1/sessions/${session}/messages?limit=200`)
   ).data
 const outputOf = async (session: string, message: string): Promise<string> =>
-  (await fetch(`${program.client.url}/v1/sessions/${session}/messages/${message}/output`)).text()
+  (await fetch(`${importing.program.client.url}/v1/sessions/${session}/messages/${message}/output`)).text()
 
 test('an output that Claude Code keeps in a file of its own is whole, and found', async () => {
   const id = '0b9f1c1e-1111-4222-8333-444455556661'
@@ -61,8 +30,8 @@ test('an output that Claude Code keeps in a file of its own is whole, and found'
     `<persisted-output>\nOutput too large (97.7KB). Full output saved to: /home/you/${id}/tool-results/${name}\n\nPreview (first 2KB):\nline\n...\n</persisted-output>`
   const whole = `${'line\n'.repeat(20_000)}the hidden narwhal\n`
   write(`${id}/tool-results/t1.txt`, whole)
-  write('secret.txt', 'of somebody else')
-  symlinkSync(join(folder, 'secret.txt'), join(folder, `${id}/tool-results/t3.txt`))
+  const secret = write('secret.txt', 'of somebody else')
+  symlinkSync(secret, join(importing.folder, `${id}/tool-results/t3.txt`))
   write(
     `${id}.jsonl`,
     record(id, 'user', 'run the suite'),
@@ -73,12 +42,12 @@ test('an output that Claude Code keeps in a file of its own is whole, and found'
     record(id, 'assistant', [{ type: 'text', text: 'All green.' }]),
   )
   expect(await run()).toMatchObject({ messages: 8 })
-  expect(faults).toEqual([])
+  expect(importing.faults).toEqual([])
   const results = (await messagesOf(`claude-code-${id}`)).filter(({ role }) => role === 'tool')
   expect(await outputOf(`claude-code-${id}`, results[0]?.id ?? '')).toBe(whole)
   // What is not a file of the session's folder is left alone.
   for (const { parts } of results.slice(1)) expect(parts[0]?.text).toContain('Preview')
-  const { data } = await program.client.get<{ data: object[] }>('/v1/search?q=narwhal')
+  const { data } = await importing.program.client.get<{ data: object[] }>('/v1/search?q=narwhal')
   expect(data).toHaveLength(1)
 })
 
@@ -103,19 +72,19 @@ test('a sub-agent in the background, and one that no session waits for, are conv
   old('agent-older.jsonl')
   // The session may still get the result of what was written a moment ago.
   expect(await run()).toMatchObject({ files: 4, messages: 5 + 2 + 3 * 2 })
-  expect(faults).toEqual([])
+  expect(importing.faults).toEqual([])
   for (const name of ['back', 'lost', 'older']) {
     const messages = await messagesOf(`claude-code-agent-${name}`)
     expect(messages.map(({ parts, agent: by }) => `${by}: ${parts[0]?.text}`)).toEqual([
       `default: task of ${name}`,
       `default: done by ${name}`,
     ])
-    expect(await program.client.get(`/v1/sessions/claude-code-agent-${name}`)).toMatchObject({
+    expect(await importing.program.client.get(`/v1/sessions/claude-code-agent-${name}`)).toMatchObject({
       metadata: { parent_session: id },
     })
   }
   const [more] = agent('back')
-  appendFileSync(join(folder, `${id}/subagents/agent-back.jsonl`), `${JSON.stringify(more)}\n`)
+  appendFileSync(join(importing.folder, `${id}/subagents/agent-back.jsonl`), `${JSON.stringify(more)}\n`)
   old(`${id}/subagents/agent-waited.jsonl`)
   expect(await run()).toMatchObject({ messages: 1 + 2 })
   expect(await run()).toMatchObject({ messages: 0 })

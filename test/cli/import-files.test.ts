@@ -1,49 +1,15 @@
 import { execFile } from 'node:child_process'
-import {
-  appendFileSync,
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, chmodSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { once } from 'node:events'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { importFiles, type ImportCounts } from '../../functions/cli/import/import-files.ts'
-import type { Kind } from '../../functions/cli/import/sessions-of-file.ts'
-import { exportLines } from '../e2e/exported.ts'
-import { startInProcess, testAgent, type InProcess } from '../e2e/in-process.ts'
-import { localBackend } from '../e2e/local-backend.ts'
+import { describe, expect, test } from 'vitest'
+import { declareImporting } from '../e2e/importing.ts'
 
-let program: InProcess
-let folder: string
-beforeAll(async () => {
-  const agents = [testAgent({ name: 'default', model: 'openai-compatible/any' })]
-  program = await startInProcess({ backend: localBackend, agents, modelBaseUrl: 'http://127.0.0.1:9' })
-})
-afterAll(() => program.close())
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tooltrail-import-test-'))
-  return () => rmSync(folder, { recursive: true, force: true })
-})
-
-const faults: string[] = []
-async function run(kind: Kind, dryRun = false, url = program.client.url): Promise<ImportCounts> {
-  faults.length = 0
-  const folders = { claude: undefined, codex: undefined }
-  const order = { kind, places: [folder], dryRun, target: { url }, folders }
-  return importFiles(order, { fault: (line) => faults.push(line), progress: undefined, now: () => Date.now() })
-}
-const log = (session: string) => exportLines(async (path) => fetch(program.client.url + path), session)
-/** Nobody writes to it any more. */
-const old = (path: string): void => utimesSync(path, 0, 0)
+const importing = declareImporting()
+const { run, write, writeOld, log } = importing
 
 let uuid = 0
 const ID = '0b9f1c1e-1111-4222-8333-444455556666'
@@ -67,34 +33,28 @@ const returned = (id: string, content: unknown, more: object = {}): string =>
 
 describe('sessions of Claude Code', () => {
   test('come with their calls, results, times, folder and sub-agents; again, only what is new', async () => {
-    const path = join(folder, `${ID}.jsonl`)
-    mkdirSync(join(folder, ID, 'subagents', 'agent-a2.jsonl'), { recursive: true })
-    const agent = join(folder, ID, 'subagents', 'agent-a1.jsonl')
+    mkdirSync(join(importing.folder, ID, 'subagents', 'agent-a2.jsonl'), { recursive: true })
     const searched = said('look for it') + answered('m9', call('t9', 'Grep', { pattern: 'x' }))
-    writeFileSync(agent, `${searched}${returned('t9', 'found zebra')}{torn\n`)
+    const agent = write(`${ID}/subagents/agent-a1.jsonl`, `${searched}${returned('t9', 'found zebra')}{torn\n`)
     const line = said('find the ffmpeg command')
-    writeFileSync(
-      path,
-      [
-        `{"type":"summary","summary":"Of another session","leafUuid":"nowhere"}\n`,
-        line,
-        answered('m1', { type: 'thinking', thinking: 'hm' }),
-        answered(
-          'm1',
-          call('t1', 'Bash', { command: 'ffmpeg -i a b' }),
-          call('t2', 'Task', { subagent_type: 'seeker' }),
-        ),
-        line,
-        returned('t1', [{ type: 'text', text: 'frames' }], { toolUseResult: { agentId: 'a2' } }),
-        returned('t2', 'done by agent', { toolUseResult: { agentId: 'a1', status: 'completed' } }),
-        record('user', { role: 'user', content: '<command-name>/clear</command-name>' }),
-        answered('m2', { type: 'text', text: 'It was ffmpeg.' }),
-      ].join(''),
+    const path = writeOld(
+      `${ID}.jsonl`,
+      `{"type":"summary","summary":"Of another session","leafUuid":"nowhere"}\n`,
+      line,
+      answered('m1', { type: 'thinking', thinking: 'hm' }),
+      answered('m1', call('t1', 'Bash', { command: 'ffmpeg -i a b' }), call('t2', 'Task', { subagent_type: 'seeker' })),
+      line,
+      returned('t1', [{ type: 'text', text: 'frames' }], { toolUseResult: { agentId: 'a2' } }),
+      returned('t2', 'done by agent', { toolUseResult: { agentId: 'a1', status: 'completed' } }),
+      record('user', { role: 'user', content: '<command-name>/clear</command-name>' }),
+      answered('m2', { type: 'text', text: 'It was ffmpeg.' }),
     )
-    old(path)
-    expect(await run('claude-code', true)).toMatchObject({ files: 1, messages: 8 })
+    expect(await run('claude-code', { dryRun: true })).toMatchObject({ files: 1, messages: 8 })
     expect(await run('claude-code')).toMatchObject({ files: 1, sessions: 1, messages: 8 })
-    expect(faults).toEqual([expect.stringContaining('agent-a2.jsonl:1: cannot be read'), `${agent}:4: is not JSON`])
+    expect(importing.faults).toEqual([
+      expect.stringContaining('agent-a2.jsonl:1: cannot be read'),
+      `${agent}:4: is not JSON`,
+    ])
     const id = `claude-code-${ID}`
     const messages = await log(id)
     expect(messages.map(({ role, agent }) => `${role} ${String(agent)}`)).toEqual([
@@ -103,14 +63,14 @@ describe('sessions of Claude Code', () => {
     ])
     expect(messages[1]).toMatchObject({ model: 'claude-x', usage: { input_tokens: 3 } })
     expect(messages[4]).toMatchObject({ parent_tool_call_id: 't2', parent_message_id: messages[3]?.id })
-    const session = await program.client.get<{ metadata: object }>(`/v1/sessions/${id}`)
+    const session = await importing.program.client.get<{ metadata: object }>(`/v1/sessions/${id}`)
     expect(session.metadata).toMatchObject({
       source: 'claude-code',
       cwd: '/work',
       git_branch: 'main',
       cli_version: '2.1.0',
     })
-    const hits = await program.client.get<{ data: object[] }>(`/v1/search?q=zebra&session=${id}`)
+    const hits = await importing.program.client.get<{ data: object[] }>(`/v1/search?q=zebra&session=${id}`)
     expect(hits.data).toHaveLength(1)
     expect(await run('claude-code')).toMatchObject({ messages: 0 })
     appendFileSync(path, said('and now?') + answered('m3', call('t3', 'Bash', { command: 'ls' })))
@@ -123,23 +83,22 @@ describe('sessions of Claude Code', () => {
   })
 
   test('with damage lose only the damaged lines, which are told', async () => {
-    const path = join(folder, `${ID.replace('0b9f', 'aaaa')}.jsonl`)
     const torn = said('torn').slice(0, 40)
-    writeFileSync(path, `${said('first')}${torn}\n`)
-    appendFileSync(path, Buffer.from([0xff, 0xfe, 0x22, 0x0a]))
-    appendFileSync(path, `"${'x'.repeat(33 * 1024 * 1024)}"\n`)
-    appendFileSync(
-      path,
-      `${'['.repeat(50_000)}\n${returned('nobody', 'x')}${answered('m', { type: 'text', text: 'last' })}${torn}`,
+    const path = writeOld(
+      `${ID.replace('0b9f', 'aaaa')}.jsonl`,
+      `${said('first')}${torn}\n`,
+      Buffer.from([0xff, 0xfe, 0x22, 0x0a]),
+      `"${'x'.repeat(33 * 1024 * 1024)}"\n${'['.repeat(50_000)}\n`,
+      `${returned('nobody', 'x')}${answered('m', { type: 'text', text: 'last' })}${torn}`,
     )
-    old(path)
+    const { folder } = importing
     mkdirSync(join(folder, 'closed'))
     symlinkSync(folder, join(folder, 'loop'))
     symlinkSync('/dev/zero', join(folder, 'endless.jsonl'))
     if (process.getuid?.() !== 0) chmodSync(join(folder, 'closed'), 0o000)
     expect(await run('claude-code')).toMatchObject({ files: 1, messages: 2 })
     chmodSync(join(folder, 'closed'), 0o700)
-    const told = faults.filter((line) => line.startsWith(path)).map((line) => line.slice(path.length))
+    const told = importing.faults.filter((line) => line.startsWith(path)).map((line) => line.slice(path.length))
     expect(told).toEqual([
       ':2: is not JSON',
       ':3: is not UTF-8',
@@ -151,12 +110,10 @@ describe('sessions of Claude Code', () => {
   })
 
   test('that are no session files are told by their first lines, and one line that counts the others', async () => {
-    const path = join(folder, 'notes.jsonl')
-    writeFileSync(path, `${'no JSON\n'.repeat(300)}${returned('nobody', 'x')}`)
-    old(path)
+    const path = writeOld('notes.jsonl', `${'no JSON\n'.repeat(300)}${returned('nobody', 'x')}`)
     await run('claude-code')
     const told = (line: number): string => `${path}:${line}: is not JSON`
-    expect(faults).toEqual([
+    expect(importing.faults).toEqual([
       ...Array.from({ length: 10 }, (_, place) => told(place + 1)),
       expect.stringMatching(
         /: 291 more lines are left out, the last of them 301: is not JSON \(290\), .*no open call.* \(1\)$/,
@@ -169,21 +126,19 @@ describe('sessions of Claude Code', () => {
     const line = (value: string) => `${JSON.stringify({ role: 'user', parts: [{ type: 'text', text: value }] })}\n`
     const head = `${JSON.stringify({ object: 'session', id })}\n`
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f'])
-      writeFileSync(join(folder, `${name}.jsonl`), head + Array.from({ length: 200 }, () => line(name)).join(''))
+      write(`${name}.jsonl`, head, ...Array.from({ length: 200 }, () => line(name)))
     expect(await run('native')).toMatchObject({ files: 6, messages: 1_200 })
-    expect(faults).toEqual([])
+    expect(importing.faults).toEqual([])
     const texts = (await log(`native-${id}`)).map(({ parts }) => parts[0]?.text)
     expect([texts.length, texts.filter((text, place) => text !== texts[place - 1]).length]).toEqual([1_200, 6])
   })
 
   test('are sent again to a program that cannot take them for now', async () => {
-    const path = join(folder, 'again.jsonl')
-    writeFileSync(path, said('walrus') + answered('m1', { type: 'text', text: 'yes' }))
-    old(path)
+    writeOld('again.jsonl', said('walrus'), answered('m1', { type: 'text', text: 'yes' }))
     let refused = 0
     const server = createServer((request, response) => {
       if (refused++ < 2) return response.writeHead(503, { 'retry-after': '0' }).end('{"detail":"not now"}')
-      const to = new URL(request.url ?? '/', program.client.url)
+      const to = new URL(request.url ?? '/', importing.program.client.url)
       const headers = { 'content-type': request.headers['content-type'] ?? '' }
       const passed = httpRequest(to, { method: request.method, headers }, (from) => {
         response.writeHead(from.statusCode ?? 500, from.headers)
@@ -193,14 +148,14 @@ describe('sessions of Claude Code', () => {
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
-    expect(await run('claude-code', false, `http://127.0.0.1:${port}`)).toMatchObject({ messages: 2, unreadable: 0 })
-    expect(faults).toEqual([])
+    expect(await run('claude-code', { url: `http://127.0.0.1:${port}` })).toMatchObject({ messages: 2, unreadable: 0 })
+    expect(importing.faults).toEqual([])
     server.close()
   })
 
   test('say so when nothing responds', async () => {
-    writeFileSync(join(folder, 'x.jsonl'), said('x'))
-    await expect(run('claude-code', false, 'http://127.0.0.1:9')).rejects.toThrow(/nothing responds at/)
+    write('x.jsonl', said('x'))
+    await expect(run('claude-code', { url: 'http://127.0.0.1:9' })).rejects.toThrow(/nothing responds at/)
   })
 })
 
@@ -212,24 +167,20 @@ test('sessions of Codex come without what only the screen showed', async () => {
     role,
     content: [{ type: 'input_text', text: value }],
   })
-  const path = join(folder, 'rollout-1.jsonl')
-  writeFileSync(
-    path,
-    [
-      item({ id: 'c0de', cwd: '/w', cli_version: '0.9', git: { branch: 'b' } }, 'session_meta'),
-      item({ id: 'parent' }, 'session_meta'),
-      item(text('developer', 'rules')),
-      item(text('user', '<environment_context>x</environment_context>')),
-      item(text('user', 'list files')),
-      item({ type: 'user_message', message: 'list files' }, 'event_msg'),
-      item({ type: 'reasoning', summary: [{ type: 'summary_text', text: 'think' }], encrypted_content: 'e' }),
-      item({ type: 'function_call', name: 'shell', arguments: '{"command":["ls"]}', call_id: 'k1' }),
-      item({ type: 'function_call_output', call_id: 'k1', output: '{"output":"a.txt","metadata":{"exit_code":1}}' }),
-      item({ type: 'web_search_call', action: { query: 'q' } }),
-      item({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'a.txt' }] }),
-    ].join(''),
+  writeOld(
+    'rollout-1.jsonl',
+    item({ id: 'c0de', cwd: '/w', cli_version: '0.9', git: { branch: 'b' } }, 'session_meta'),
+    item({ id: 'parent' }, 'session_meta'),
+    item(text('developer', 'rules')),
+    item(text('user', '<environment_context>x</environment_context>')),
+    item(text('user', 'list files')),
+    item({ type: 'user_message', message: 'list files' }, 'event_msg'),
+    item({ type: 'reasoning', summary: [{ type: 'summary_text', text: 'think' }], encrypted_content: 'e' }),
+    item({ type: 'function_call', name: 'shell', arguments: '{"command":["ls"]}', call_id: 'k1' }),
+    item({ type: 'function_call_output', call_id: 'k1', output: '{"output":"a.txt","metadata":{"exit_code":1}}' }),
+    item({ type: 'web_search_call', action: { query: 'q' } }),
+    item({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'a.txt' }] }),
   )
-  old(path)
   expect(await run('codex')).toMatchObject({ messages: 6 })
   const messages = await log('codex-c0de')
   expect(messages.map(({ role, status }) => [role, status])).toEqual([
@@ -258,7 +209,7 @@ test('chat logs, UI messages and exports come in, too', async () => {
     { role: 'user', content: 'hi' },
     { role: 'assistant', content: 'yo' },
   ]
-  writeFileSync(join(folder, 'chat.json'), JSON.stringify(chat, null, 2))
+  const path = write('chat.json', JSON.stringify(chat, null, 2))
   expect(await run('openai')).toMatchObject({ files: 1, messages: 2 })
   const ui = [
     { id: '1', role: 'user', parts: [{ type: 'text', text: 'hi' }] },
@@ -272,29 +223,32 @@ test('chat logs, UI messages and exports come in, too', async () => {
       ],
     },
   ]
-  writeFileSync(join(folder, 'chat.json'), JSON.stringify([...ui, { id: '3', role: 'parrot', parts: [] }]))
+  write('chat.json', JSON.stringify([...ui, { id: '3', role: 'parrot', parts: [] }]))
   expect(await run('ai-sdk')).toMatchObject({ files: 1, messages: 4 })
-  expect(faults).toEqual([`${join(folder, 'chat.json')}:1: is no message of a user or an assistant`])
-  rmSync(join(folder, 'chat.json'))
-  await program.client.post('/v1/sessions', { id: 'origin' })
-  await program.client.post('/v1/sessions/origin/import', { format: 'openai', messages: chat.slice(1) })
-  const exported = await (await fetch(`${program.client.url}/v1/sessions/origin/export`)).text()
-  writeFileSync(join(folder, 'o.jsonl'), `${exported}42\n`)
+  expect(importing.faults).toEqual([`${path}:1: is no message of a user or an assistant`])
+  rmSync(path)
+  await importing.program.client.post('/v1/sessions', { id: 'origin' })
+  await importing.program.client.post('/v1/sessions/origin/import', { format: 'openai', messages: chat.slice(1) })
+  const exported = await (await fetch(`${importing.program.client.url}/v1/sessions/origin/export`)).text()
+  const native = write('o.jsonl', `${exported}42\n`)
   expect(await run('native')).toMatchObject({ files: 1, messages: 2 })
-  expect(faults).toEqual([`${join(folder, 'o.jsonl')}:4: is no JSON object`])
+  expect(importing.faults).toEqual([`${native}:4: is no JSON object`])
   expect(await log('native-origin')).toHaveLength(2)
 })
 
 test('the command tells counts, damage and mistakes, each with its exit code', async () => {
-  writeFileSync(join(folder, 'x.jsonl'), `${said('hello')}{torn\n`)
+  const { folder } = importing
+  write('x.jsonl', `${said('hello')}{torn\n`)
   const command = (...words: string[]) =>
     new Promise<string>((resolve) => {
       const args = [fileURLToPath(new URL('../../functions/cli/import.ts', import.meta.url)), ...words]
       execFile(process.execPath, args, (error, stdout, stderr) => resolve(`${error?.code ?? 0} ${stdout}${stderr}`))
     })
-  const told = await command('claude-code', folder, '--url', program.client.url)
+  const told = await command('claude-code', folder, '--url', importing.program.client.url)
   expect(told).toMatch(/^0 1 files read: 1 messages in 1 sessions are new\n.*x\.jsonl:2: is not JSON/)
   expect(await command('parrot')).toMatch(/^2 name the kind of the files/)
-  expect(await command('codex', join(folder, 'nowhere'), '--url', program.client.url)).toMatch(/^1 .*\n.*ENOENT/)
+  expect(await command('codex', join(folder, 'nowhere'), '--url', importing.program.client.url)).toMatch(
+    /^1 .*\n.*ENOENT/,
+  )
   expect(await command('claude-code', folder, '--url', 'http://127.0.0.1:9')).toMatch(/^3 [^]*nothing responds/)
 })

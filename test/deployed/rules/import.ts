@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { importFiles } from '../../../functions/cli/import/import-files.ts'
 import type { Client } from '../../e2e/client.ts'
 import { comparable, exportLines } from '../../e2e/exported.ts'
+import { importFolder } from '../../e2e/importing.ts'
 import type { System } from '../system.ts'
 import { found } from './words.ts'
 
@@ -27,7 +27,7 @@ export function declareImport(system: () => System): void {
       const file = join(folder, `${ID}.jsonl`)
       writeFileSync(file, Array.from({ length: TURNS }, (_, number) => turn(number)).join(''))
       utimesSync(file, 0, 0)
-      const counts = [await importFolder(system().client, folder), await importFolder(system().client, folder)]
+      const counts = [await importInto(system().client, folder), await importInto(system().client, folder)]
       expect(counts).toEqual([3 * TURNS, 0])
     } finally {
       rmSync(folder, { recursive: true })
@@ -70,16 +70,9 @@ function turn(number: number): string {
 }
 
 /** Resolves to how many messages were new. */
-async function importFolder({ url, headers }: Client, folder: string): Promise<number> {
+async function importInto({ url, headers }: Client, folder: string): Promise<number> {
   const key = headers['authorization']?.replace('Bearer ', '')
-  const folders = { claude: undefined, codex: undefined }
-  const order = { kind: 'claude-code' as const, places: [folder], dryRun: false, target: { url, key }, folders }
-  const faults: string[] = []
-  const { messages } = await importFiles(order, {
-    fault: (line) => faults.push(line),
-    progress: undefined,
-    now: () => Date.now(),
-  })
+  const { counts, faults } = await importFolder('claude-code', folder, { url, key })
   expect(faults).toEqual([])
-  return messages
+  return counts.messages
 }
