@@ -82,6 +82,28 @@ describe('sessions of Claude Code', () => {
     expect(await log(id)).toHaveLength(12)
   })
 
+  test('whose call was taken without its result tell of one that comes later, once, and take what follows', async () => {
+    const id = ID.replace('0b9f', 'bbbb')
+    const begun = [said('build'), answered('b1', call('l1', 'Bash', {}), call('l2', 'Bash', {})), returned('l1', 'one')]
+    writeOld(`${id}.jsonl`, ...begun)
+    expect(await run('claude-code')).toMatchObject({ messages: 4 })
+    const late = [returned('l2', 'two'), answered('b2', { type: 'text', text: 'Built.' })]
+    const path = writeOld(`${id}.jsonl`, ...begun, ...late)
+    expect(await run('claude-code')).toMatchObject({ messages: 1 })
+    expect(importing.faults).toEqual([`${path}:4: is a result that came after its call had been taken as interrupted`])
+    const statuses = (await log(`claude-code-${id}`)).map(({ role, status }) => [role, status].join(' ').trim())
+    expect(statuses).toEqual(['user', 'assistant', 'tool completed', 'tool interrupted', 'assistant'])
+    expect(await run('claude-code')).toMatchObject({ messages: 0 })
+    expect(importing.faults).toEqual([])
+  })
+
+  test('in folders too deep to be looked into are told', async () => {
+    const deep = 'd/'.repeat(20)
+    write(`${deep}x.jsonl`, said('deep'))
+    expect(await run('claude-code')).toMatchObject({ files: 0, unreadable: 1 })
+    expect(importing.faults).toEqual([expect.stringMatching(/(?:\/d){17}: is more than 16 folders deep: name it$/u)])
+  })
+
   test('with damage lose only the damaged lines, which are told', async () => {
     const torn = said('torn').slice(0, 40)
     const path = writeOld(

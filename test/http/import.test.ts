@@ -104,6 +104,18 @@ describe('import', () => {
     ],
     ['content that is none', { role: 'user', content: 7 }, 'body.messages[1].content'],
     [
+      'a part of another type',
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'x' },
+          { type: 'input_audio', input_audio: {} },
+        ],
+      },
+      'body.messages[1].content[1].type',
+    ],
+    ['a text that is none', { role: 'assistant', content: [{ type: 'text' }] }, 'body.messages[1].content[0].text'],
+    [
       'calls without a name',
       { role: 'assistant', tool_calls: [{ id: 'a', function: {} }] },
       'body.messages[1].tool_calls[0].function.name',
@@ -112,6 +124,7 @@ describe('import', () => {
     await open()
     const refused = await post<Problem>(422, 's', { format: 'openai', messages: [SAID[0], bad, SAID[3]] })
     expect(refused.errors.map((error) => error.path)).toEqual([path])
+    expect(refused.errors[0]?.message).not.toBe('Invalid input')
     expect(await lines('s')).toEqual([])
   })
 

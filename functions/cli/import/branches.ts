@@ -9,20 +9,36 @@ const MARK = 200
 
 type Message = FileSession['messages'][number]
 
-/**
- * The first of the messages that a file should have in common with its session, and that the session does not have: the file is a
- * copy that went another way than the one that was imported before.
- */
-export async function whereItParts(client: Client, session: FileSession, there: number): Promise<Message | undefined> {
+/** What a session has of the messages that its file should have in common with it. */
+export interface Compared {
+  /** The first that it does not have: the file is a copy that went another way than the one that was imported before. */
+  readonly parted: Message | undefined
+  /** Results that came after their calls had been closed as `interrupted`. */
+  readonly late: readonly Message[]
+}
+
+/** Compares the first messages of a file, as many as are `there`, with its session. */
+export async function compare(client: Client, session: FileSession, there: number): Promise<Compared> {
   const known = new Set<string>()
+  /** The status of each result, by its call. */
+  const results = new Map<string, string>()
   let after: string | undefined
   do {
     const page = await client.listMessages(session.id, { limit: PAGE, ...(after !== undefined && { after }) })
-    for (const message of page.data) known.add(markOf(message)).add(markOf({ ...message, created_at: undefined }))
+    for (const message of page.data) {
+      known.add(markOf(message)).add(markOf({ ...message, created_at: undefined }))
+      if (message.role === 'tool') results.set(markOf(message), String(message.status))
+    }
     after = page.next ?? undefined
   } while (after !== undefined)
-  return session.messages.find(({ value, place }) => place < there && !known.has(markOf(value)))
+  const common = session.messages.filter(({ place }) => place < there)
+  return {
+    parted: common.find(({ value }) => !known.has(markOf(value))),
+    late: common.filter(({ value }) => hasResult(value) && results.get(markOf(value)) === 'interrupted'),
+  }
 }
+
+const hasResult = ({ status }: Message['value']): boolean => status === 'completed' || status === 'error'
 
 /** The conversation of such a copy: the whole of it, in a session that is named after the message at which it parts. */
 export function branchAt(source: string, session: FileSession, { value }: Message) {

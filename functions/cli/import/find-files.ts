@@ -33,7 +33,8 @@ export async function findFiles(places: readonly string[], endings: readonly str
       const isWanted = depth === 0 || endings.some((ending) => path.endsWith(ending))
       if (found.isFile() && isWanted) files.push({ path, bytes: found.size, changedAt: found.mtimeMs })
       if (found.isSymbolicLink() && depth === 0) faults.push({ path, reason: 'is a link: name what it leads to' })
-      if (!found.isDirectory() || depth > DEEPEST) return
+      if (!found.isDirectory()) return
+      if (depth > DEEPEST) return void faults.push({ path, reason: `is more than ${DEEPEST} folders deep: name it` })
       for (const name of (await readdir(path)).toSorted()) await look(join(path, name), depth + 1)
     } catch (error) {
       if (!(error instanceof Error) || !('code' in error)) throw error

@@ -1,6 +1,7 @@
 import { basename, resolve } from 'node:path'
 import type { Client } from '../../client/client.ts'
 import { isAgentFile } from './claude-code-files.ts'
+import type { Fault } from '../../log/session-files/transcript.ts'
 import { findFiles, usualPlaces, type FoundFile, type SessionFolders } from './find-files.ts'
 import { createProgress } from './progress.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -37,6 +38,7 @@ export interface ImportCounts {
 
 /** A file that was changed less than this ago, in milliseconds, may still be written to. */
 const LIVE_MS = 3_600_000
+const LATE = 'is a result that came after its call had been taken as interrupted'
 /** Bytes of files that are in memory at a time, parsed; a larger file is alone. */
 const SIDE_BY_SIDE = 16_000_000
 
@@ -86,7 +88,7 @@ async function importFile(order: ImportOrder, file: FoundFile, under: Under): Pr
     for await (const content of contentsOfFile(order.kind, file.path, isLive)) {
       told.take(content.faults)
       under.agents.take(content)
-      await importSessions(order, file, content, under)
+      told.take(await importSessions(order, file, content, under))
       sessions += content.sessions.length
       faults += content.faults.length
     }
@@ -101,19 +103,25 @@ async function importFile(order: ImportOrder, file: FoundFile, under: Under): Pr
   }
 }
 
+/** Returns what the program has left out. */
 async function importSessions(
   { kind, dryRun, owner }: ImportOrder,
   file: FoundFile,
   { sessions }: FileContent,
   { client, counts, inTurn, tell }: Under,
-): Promise<void> {
+): Promise<Fault[]> {
+  const faults: Fault[] = []
   const source = `${kind}:${lastingName(kind, file.path)}`.slice(0, 1_024)
   for (const session of sessions) {
-    const added = dryRun ? session.stored : await inTurn(session.id, () => upload(client, source, session, owner))
-    counts.messages += added
-    if (added > 0) counts.sessions++
+    const { messages, late } = dryRun
+      ? { messages: session.stored, late: [] }
+      : await inTurn(session.id, () => upload(client, source, session, owner))
+    counts.messages += messages
+    if (messages > 0) counts.sessions++
+    faults.push(...late.map(({ line }) => ({ line, reason: LATE })))
     tell(counts.messages)
   }
+  return faults
 }
 
 /** Which files of sub-agents are conversations of their own: those in the background, and those that no session waits for. */

@@ -3,7 +3,7 @@ import { createClient } from '../../client/client.ts'
 import type { Client } from '../../client/client.ts'
 import { ApiProblem } from '../../client/problem.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
-import { branchAt, whereItParts } from './branches.ts'
+import { branchAt, compare } from './branches.ts'
 import type { FileSession } from './sessions-of-file.ts'
 
 export interface Target {
@@ -45,11 +45,18 @@ export const clientOf = ({ url, key }: Target): Client =>
     },
   })
 
+export interface Uploaded {
+  /** How many messages are new. */
+  readonly messages: number
+  /** Results that are left out, because their calls had been taken as `interrupted`: they have the lines of their file. */
+  readonly late: FileSession['messages']
+}
+
 /**
- * Brings a conversation into its session: what is there already is skipped, whatever the last import left. Returns how many
- * messages are new. Tries again where the program cannot take it for now. Rejects with `NotRunning`, or an `ApiProblem`.
+ * Brings a conversation into its session: what is there already is skipped, whatever the last import left. Tries again where the
+ * program cannot take it for now. Rejects with `NotRunning`, or an `ApiProblem`.
  */
-export async function upload(client: Client, source: string, session: FileSession, owner?: string): Promise<number> {
+export async function upload(client: Client, source: string, session: FileSession, owner?: string): Promise<Uploaded> {
   for (let attempt = 1; ; attempt++)
     try {
       return await uploadOnce(client, source, session, owner)
@@ -64,26 +71,29 @@ async function uploadOnce(
   source: string,
   session: FileSession,
   owner: string | undefined,
-): Promise<number> {
+): Promise<Uploaded> {
   const isNew = await create(client, session, owner)
   const there = isNew ? 0 : await storedOf(client, source, session)
+  let late: FileSession['messages'] = []
   if (!isNew) {
     const found = await seen(client.readSession(session.id))
     const { title } = session
     if (title !== undefined && found.title === null) await client.changeSession(session.id, { title })
     const isAsBefore = there === session.stored && found.metadata['file'] === session.metadata['file']
-    const parted = session.isLog && !isAsBefore ? await whereItParts(client, session, there) : undefined
-    if (parted !== undefined) {
-      const branch = branchAt(source, session, parted)
+    const compared = session.isLog && !isAsBefore ? await compare(client, session, there) : undefined
+    if (compared?.parted !== undefined) {
+      const branch = branchAt(source, session, compared.parted)
       return uploadOnce(client, branch.source, branch.session, owner)
     }
+    late = compared?.late ?? []
   }
-  if (there >= session.stored) return 0
+  if (there >= session.stored) return { messages: 0, late }
   const first = firstToSend(session.messages, there)
   const messages = session.messages.slice(Math.max(first, 0))
   const from = first < 0 ? 0 : (messages[0]?.place ?? 0)
   const lines = linesOf(messages)
-  return (await seen(client.importMessages(session.id, lines, { format: session.format, source, from }))).messages
+  const imported = await seen(client.importMessages(session.id, lines, { format: session.format, source, from }))
+  return { messages: imported.messages, late }
 }
 
 /** Where the turn begins that goes on, or one before it whose delegate calls the new messages name. */

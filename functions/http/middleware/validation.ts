@@ -1,5 +1,6 @@
 import type { Hook } from '@hono/zod-openapi'
 import type { ZodError, ZodType, output as Output } from 'zod'
+import { nearestIssues } from '../../log/nearest-issues.ts'
 import type { AppEnv } from '../dependencies.ts'
 import { RequestError } from './request-error.ts'
 import type { InvalidField } from './request-error.ts'
@@ -55,7 +56,7 @@ export function parseItems<Item extends ZodType>(
 /** Issues as fields with their paths, at most 20; for a union, those of the closest branch. */
 export function invalidFields(place: string, issues: readonly Issue[]): InvalidField[] {
   return issues
-    .flatMap((issue) => expand(issue))
+    .flatMap((issue) => nearestIssues(issue))
     .slice(0, MOST_ERRORS)
     .map(({ path, message }) => ({
       path: pathText(place, path),
@@ -68,25 +69,6 @@ function plainWords(place: string, message: string): string {
   if (message.endsWith('received undefined')) return 'is missing'
   if (place === 'query' && message.endsWith('expected string, received array')) return 'can be given once only'
   return message
-}
-
-function expand(issue: Issue): { path: readonly PropertyKey[]; message: string }[] {
-  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
-  const nearest = nearestBranch(issue.errors)
-  if (nearest === undefined) return [issue]
-  return nearest.flatMap((inner) => expand({ ...inner, path: [...issue.path, ...inner.path] } as Issue))
-}
-
-/** The branch of the right kind with the fewest issues; undefined if there is none. */
-function nearestBranch<Branch extends readonly Pick<Issue, 'code' | 'path'>[]>(
-  branches: readonly Branch[],
-): Branch | undefined {
-  const ofKind = branches.filter(
-    (branch) => !branch.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
-  )
-  const fewest = Math.min(...ofKind.map((branch) => branch.length))
-  const nearest = ofKind.filter((branch) => branch.length === fewest)
-  return nearest.length === 1 ? nearest[0] : undefined
 }
 
 function pathText(place: string, path: readonly PropertyKey[]): string {

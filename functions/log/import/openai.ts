@@ -8,21 +8,31 @@ import { createOpenRounds } from './open-rounds.ts'
 import type { MessageImport } from './message-import.ts'
 
 const textPart = z.object({ type: z.literal('text'), text: z.string() })
-const mediaPart = z.discriminatedUnion('type', [
-  textPart,
-  z.object({
-    type: z.literal('image_url'),
-    image_url: z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]),
-  }),
-  z.object({
-    type: z.literal('file'),
-    file: z.object({
-      filename: z.string().optional(),
-      file_data: z.string().optional(),
-      file_id: z.string().optional(),
+const CONTENT = 'must be a text, or a list of parts'
+const mediaPart = z.discriminatedUnion(
+  'type',
+  [
+    textPart,
+    z.object({
+      type: z.literal('image_url'),
+      image_url: z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]),
     }),
-  }),
-])
+    z.object({
+      type: z.literal('file'),
+      file: z.object({
+        filename: z.string().optional(),
+        file_data: z.string().optional(),
+        file_id: z.string().optional(),
+      }),
+    }),
+  ],
+  'must be text, image_url or file',
+)
+const spokenPart = z.discriminatedUnion(
+  'type',
+  [textPart, z.object({ type: z.literal('refusal'), refusal: z.string() })],
+  'must be text or refusal',
+)
 const base = { created_at: time.optional(), metadata: jsonObject.optional() }
 const call = z.object({
   id: shortText.nullish(),
@@ -34,20 +44,13 @@ const message = z.discriminatedUnion(
     z.object({
       ...base,
       role: z.literal('user'),
-      content: z.union([z.string(), z.array(mediaPart)]).nullish(),
+      content: z.union([z.string(), z.array(mediaPart)], CONTENT).nullish(),
       name: shortText.optional(),
     }),
     z.object({
       ...base,
       role: z.literal('assistant'),
-      content: z
-        .union([
-          z.string(),
-          z.array(
-            z.discriminatedUnion('type', [textPart, z.object({ type: z.literal('refusal'), refusal: z.string() })]),
-          ),
-        ])
-        .nullish(),
+      content: z.union([z.string(), z.array(spokenPart)], CONTENT).nullish(),
       refusal: z.string().nullish(),
       reasoning_content: z.string().nullish(),
       tool_calls: z.array(call).nullish(),
@@ -59,7 +62,7 @@ const message = z.discriminatedUnion(
       ...base,
       role: z.literal('tool'),
       tool_call_id: shortText.nullish(),
-      content: z.union([z.string(), z.array(mediaPart)]).nullish(),
+      content: z.union([z.string(), z.array(mediaPart)], CONTENT).nullish(),
     }),
   ],
   'must be user, assistant or tool',
