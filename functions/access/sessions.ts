@@ -18,9 +18,19 @@ export async function findSession(
   return session
 }
 
+/** As `findSession`, for a caller that is about to change something there. The caller must be allowed to use the agent. */
+export async function findChangeableSession(
+  dependencies: { readonly sessions: Pick<SessionStore, 'read'> },
+  caller: Caller,
+  id: string,
+): Promise<Session> {
+  const session = await findSession(dependencies, caller, id)
+  requireAgent(caller, session.agent)
+  return session
+}
+
 /**
- * As `findSession`, for a caller that is about to start a run. The caller must be allowed to use the agent. If the
- * caller has an owner, the session is first bound to that owner, durably: otherwise what the agent finds in other
+ * As `findChangeableSession`, for a caller that is about to start a run. If the caller has an owner, the session is first bound to that owner, durably: otherwise what the agent finds in other
  * owners' sessions would show in its completions, in later runs too.
  */
 export async function enterSession(
@@ -28,8 +38,7 @@ export async function enterSession(
   caller: Caller,
   id: string,
 ): Promise<Session> {
-  const session = await findSession(dependencies, caller, id)
-  requireAgent(caller, session.agent)
+  const session = await findChangeableSession(dependencies, caller, id)
   if (caller.owner === undefined || session.ownerBound === true) return session
   await dependencies.sessions.bindToOwner(session)
   return { ...session, ownerBound: true }

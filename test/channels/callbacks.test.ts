@@ -203,7 +203,7 @@ test('unknown names are refused with their path, and nothing is stored', async (
   expect(await harness.ports.outbox.pending({ tenant: 'default', session: 's' }, 1)).toEqual([])
 })
 
-test('sending again needs the scope admin; foreign tenants and owners see none of it', async () => {
+test('sending again needs the scope admin and the session’s agent; foreign tenants and owners see none of it', async () => {
   await open([{ text: 'Hello.' }])
   const run = await send()
   await expect.poll(() => list('?status=delivered')).toHaveLength(1)
@@ -214,6 +214,8 @@ test('sending again needs the scope admin; foreign tenants and owners see none o
   expect((await harness.send('POST', path, undefined, foreign)).status).toBe(404)
   const bound = await harness.key({ owner: 'somebody', scopes: ['admin'] })
   expect((await harness.send('POST', path, undefined, bound)).status).toBe(404)
+  const ofOther = await harness.key({ agents: ['other'], scopes: ['admin'] })
+  expect((await harness.send('POST', path, undefined, ofOther)).status).toBe(403)
   for (const key of [foreign, bound])
     expect(await expectJson(harness, 200, 'GET', '/v1/callbacks', undefined, key)).toMatchObject({ data: [] })
 })

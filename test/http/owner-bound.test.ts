@@ -92,6 +92,31 @@ test('a key uses the agents that it names: for new sessions, changes, runs and w
   await expectJson(harness, 200, 'GET', '/v1/sessions/b', undefined, key)
 })
 
+test('nor does it cancel the runs of another agent, or delete its sessions', async () => {
+  const asks: Turn = { calls: [{ name: 'ask', arguments: '{}' }] }
+  harness = await openHttpHarness({ script: [asks, asks, { text: 'cancelled' }, { text: 'cancelled' }] })
+  const all = await harness.key()
+  const key = await harness.key({ agents: ['other'] })
+  const parameters = { type: 'object', properties: {} }
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'b' }, all)
+  const input = { content: 'hello', tools: [{ name: 'ask', description: 'Asks.', parameters }] }
+  const run = await expectJson<RunBody>(harness, 200, 'POST', '/v1/sessions/b/messages', input, all)
+  const asked = { model: 'default', input: 'hello', tools: [{ type: 'function', name: 'ask', parameters }] }
+  const { id } = await expectJson<{ id: string }>(harness, 200, 'POST', '/openai/v1/responses', asked, all)
+
+  const writes = [
+    ['POST', `/v1/sessions/b/runs/${run.id}/cancel`],
+    ['POST', `/openai/v1/responses/${id}/cancel`],
+    ['DELETE', '/v1/sessions/b'],
+  ] as const
+  for (const [method, path] of writes)
+    expect((await harness.send(method, path, undefined, key)).status, `${method} ${path}`).toBe(403)
+  const session = await expectJson(harness, 200, 'GET', '/v1/sessions/b', undefined, key)
+  expect(session).toMatchObject({ run: { status: 'paused' } })
+  for (const [method, path] of writes)
+    expect((await harness.send(method, path, undefined, all)).status, `${method} ${path}`).toBeLessThan(300)
+})
+
 test('nor does it move a session of another agent to one of its own, or change what that agent is told', async () => {
   harness = await openHttpHarness()
   const all = await harness.key()

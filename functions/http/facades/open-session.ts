@@ -1,6 +1,11 @@
-import { requireAgent } from '../../access/caller.ts'
 import type { Caller } from '../../access/caller.ts'
-import { createSession, enterSession, findSession, requireUsableAgent } from '../../access/sessions.ts'
+import {
+  createSession,
+  enterSession,
+  findChangeableSession,
+  findSession,
+  requireUsableAgent,
+} from '../../access/sessions.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { Session } from '../../domain/session.ts'
@@ -33,9 +38,8 @@ export async function openSession(dependencies: AppDependencies, caller: Caller,
       if (made === undefined) throw error
     }
   }
-  const session = await findSession(dependencies, caller, id)
   // Who could take a session from an agent that its key does not name could answer that agent's calls, too.
-  requireAgent(caller, session.agent)
+  const session = await findChangeableSession(dependencies, caller, id)
   const change = definedFields({
     agent: session.agent === agent ? undefined : agent,
     instructions: session.instructions === instructions ? undefined : instructions,

@@ -1,5 +1,5 @@
 import { createRoute, type z } from '@hono/zod-openapi'
-import { mayUse, type Caller } from '../../access/caller.ts'
+import { mayUse, requireAgent, type Caller } from '../../access/caller.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { runOfDelivery, type Delivery } from '../../domain/delivery.ts'
 import { TooltrailError } from '../../domain/errors.ts'
@@ -62,6 +62,8 @@ export function callbackRoutes(app: App, dependencies: AppDependencies): void {
     const found = await callbacks.find(caller.tenant, id)
     if (found === undefined || !(await isSeen(caller, found)))
       throw new TooltrailError('callback_not_found', `there is no callback ${id}`)
+    const session = await sessions.read(found)
+    if (session !== undefined) requireAgent(caller, session.agent)
     return c.json(resource(await callbacks.redeliver(found)), 202)
   })
 

@@ -16,7 +16,7 @@ import { runParams, sessionParams } from './schemas/fields.ts'
 import { ServerSentEventSchema } from './schemas/event.ts'
 import { toolResults } from './schemas/input.ts'
 import { RunPageSchema, runQuery, RunSchema } from './schemas/run.ts'
-import { enterSession, findSession } from '../../access/sessions.ts'
+import { enterSession, findChangeableSession, findSession } from '../../access/sessions.ts'
 import { startingWithUlid } from '../../domain/ids.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { SessionKey } from '../../domain/session.ts'
@@ -176,7 +176,7 @@ function changingRoutes(app: App, dependencies: RouteDependencies): void {
 
   app.openapi(cancelRun, async (c) => {
     const { session, run: runId } = c.req.valid('param')
-    const { tenant } = await findSession(dependencies, c.get('caller'), session)
+    const { tenant } = await findChangeableSession(dependencies, c.get('caller'), session)
     const key = { tenant, session }
     await requireRun(dependencies, key, runId)
     await service.cancel(key, runId)

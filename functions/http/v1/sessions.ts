@@ -14,8 +14,14 @@ import {
   sessionQuery,
   SessionSchema,
 } from './schemas/session.ts'
-import { requireAgent } from '../../access/caller.ts'
-import { createSession, findSession, listedOwner, requireUsableAgent, sessionKey } from '../../access/sessions.ts'
+import {
+  createSession,
+  findChangeableSession,
+  findSession,
+  listedOwner,
+  requireUsableAgent,
+  sessionKey,
+} from '../../access/sessions.ts'
 import { deletionResource, sessionResource } from './resources/session.ts'
 
 const tags = ['Sessions']
@@ -133,15 +139,14 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
   app.openapi(changeSession, async (c) => {
     const change = c.req.valid('json')
     const caller = c.get('caller')
-    const session = await findSession(dependencies, caller, c.req.valid('param').session)
-    requireAgent(caller, session.agent)
+    const session = await findChangeableSession(dependencies, caller, c.req.valid('param').session)
     if (change.agent !== undefined) requireUsableAgent(agents, caller, change.agent)
     return c.json(await sessionResource(reader, await sessions.update(session, definedFields(change))), 200)
   })
 
   app.openapi(deleteSession, async (c) => {
     const caller = c.get('caller')
-    const session = await findSession(dependencies, caller, c.req.valid('param').session)
+    const session = await findChangeableSession(dependencies, caller, c.req.valid('param').session)
     const key = sessionKey(caller, session.session)
     const state = await service.deleteSession(key)
     if (state.removed) return c.json(deletionResource(key, state), 200)

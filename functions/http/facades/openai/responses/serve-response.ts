@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import { findChangeableSession } from '../../../../access/sessions.ts'
 import { SESSION_PATTERN } from '../../../../domain/ids.ts'
 import { definedFields } from '../../../../domain/defined-fields.ts'
 import type { AppEnv, RouteDependencies } from '../../../dependencies.ts'
@@ -70,6 +71,7 @@ export async function serveRead(
 export async function serveCancel(dependencies: RouteDependencies, c: Context<AppEnv>, id: string) {
   const { service, clock, shared } = dependencies
   const shown = await findResponse(dependencies, c.get('caller'), id)
+  await findChangeableSession(dependencies, c.get('caller'), shown.key.session)
   const before = await standing(dependencies, shown)
   const isOver = before.status !== 'queued' && before.status !== 'in_progress' && !waits(before)
   if (isOver) return jsonResponse(shared, before)
