@@ -75,6 +75,7 @@ class VirtualTimer {
 
 function replaceGlobals(): void {
   const real = { setTimeout, clearTimeout, now: Date.now, random: Math.random, timeout: AbortSignal.timeout }
+  const elapsed = performance.now.bind(performance)
   const bytes = crypto.webcrypto.getRandomValues.bind(crypto.webcrypto)
   const uuid = crypto.randomUUID
   const promised = { setTimeout: timersPromises.setTimeout, setImmediate: timersPromises.setImmediate }
@@ -91,6 +92,11 @@ function replaceGlobals(): void {
   replace(Date, 'now', () => {
     const process = current.getStore()
     return process === undefined ? real.now() : processNow(process)
+  })
+  // What something has taken really is no seed's: here it takes no time.
+  replace(performance, 'now', () => {
+    const process = current.getStore()
+    return process === undefined ? elapsed() : processNow(process)
   })
   replace(Math, 'random', () =>
     current.getStore() === undefined ? real.random() : (harness?.dice.next('random') ?? 0),
