@@ -26,6 +26,7 @@ test.each([
   [SIMULATE, '--from', 'x'],
   [SIMULATE, '--seed', ''],
   [SIMULATE, '--seed', '3', '--seeds', '4'],
+  [SIMULATE, '--store', 'paper'],
   [SIMULATE, '--unknown'],
   [MUTANTS, '--only', 'no such mutant'],
   [MUTANTS, '--only'],

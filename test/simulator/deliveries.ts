@@ -1,11 +1,11 @@
 import type { Channel, Outcome, RunChannel, Work } from '../../functions/delivery/channel.ts'
 import type { Delivery } from '../../functions/domain/delivery.ts'
-import { runOfDelivery } from '../../functions/domain/delivery.ts'
+import { changedDelivery, runOfDelivery } from '../../functions/domain/delivery.ts'
 import { inTime } from '../../functions/domain/in-time.ts'
 import type { SessionKey } from '../../functions/domain/session.ts'
 import { isEnded } from '../../functions/domain/run.ts'
 import type { Clock } from '../../functions/ports/clock.ts'
-import type { Outbox } from '../../functions/ports/outbox.ts'
+import type { DeliveryChange, Outbox } from '../../functions/ports/outbox.ts'
 import { Violation } from '../contracts/schedules/harness.ts'
 import type { SessionPorts } from '../contracts/stores.ts'
 import type { Outcome as Reply } from './network.ts'
@@ -29,6 +29,8 @@ export interface Deliveries {
   channelsOf(process: Process, ports: { readonly outbox: Outbox; readonly clock: Clock }): ReadonlyMap<string, Channel>
   /** Sees every request to the store as soon as it was done. */
   observe(call: string, args: readonly unknown[], reply: Reply): void
+  /** Sees a write of such a request as soon as it has landed, whether or not its sender learns it. */
+  observeWritten(call: string, args: readonly unknown[]): void
   /** The first that a run owes although it has ended; undefined when there is none. */
   owed(): string | undefined
   /** Throws a `Violation` when the store says something else than what has arrived. */
@@ -77,6 +79,16 @@ export function createDeliveries(harness: Harness, { all }: Sessions): Deliverie
     return target !== undefined && isEnded(target.status)
   }
 
+  function noteAdded({ id, ...key }: Delivery): void {
+    owed.set(id, { key, kind: 'callback' })
+  }
+
+  function noteChanged({ id, status, session }: Delivery): void {
+    must('what is over never changes', !over.has(id), id)
+    must('only what kills whoever delivers it is given up', status !== 'failed' || isPoisoned(harness, session), id)
+    if (status !== 'pending') over.add(id)
+  }
+
   return {
     channelsOf: (process, { outbox, clock }) =>
       new Map([
@@ -90,16 +102,12 @@ export function createDeliveries(harness: Harness, { all }: Sessions): Deliverie
         const { delivery } = second as { readonly delivery?: { readonly kind: string } }
         const { runId } = value as { readonly runId: string }
         if (delivery !== undefined) owed.set(runId, { key: first as SessionKey, kind: delivery.kind })
-      } else if (call === 'outbox.add' && value === true) {
-        const { id, ...key } = first as Delivery
-        owed.set(id, { key, kind: 'callback' })
-      } else if (call === 'outbox.change' && value !== undefined) {
-        const { id, status } = value as Delivery
-        must('what is over never changes', !over.has(id), id)
-        const { session } = first as Delivery
-        must('only what kills whoever delivers it is given up', status !== 'failed' || isPoisoned(harness, session), id)
-        if (status !== 'pending') over.add(id)
-      }
+      } else if (call === 'outbox.add' && value === true) noteAdded(first as Delivery)
+      else if (call === 'outbox.change' && value !== undefined) noteChanged(value as Delivery)
+    },
+    observeWritten(call, [first, second]) {
+      if (call === 'outbox.add') noteAdded(first as Delivery)
+      else if (call === 'outbox.change') noteChanged(changedDelivery(first as Delivery, second as DeliveryChange))
     },
     owed() {
       for (const [id, { key }] of owed) {

@@ -23,12 +23,25 @@ export function throughNetwork<Port extends object>(
   name: string,
   port: Port,
   observe: Observer,
+  steps?: StepsOf,
 ): Port {
   const methods = Object.entries(port).map(([method, work]: [string, (...args: unknown[]) => unknown]) => {
     const call = `${name}.${method}`
-    return [method, (...args: unknown[]) => request(harness, process, call, () => work(...args), args, observe)]
+    return [
+      method,
+      (...args: unknown[]) => request(harness, process, call, () => work(...args), { args, observe, steps }),
+    ]
   })
   return Object.fromEntries(methods) as Port
+}
+
+/** Makes the work of a call several steps, where its store is one that the process asks itself. */
+export type StepsOf = (call: string, args: readonly unknown[], work: () => unknown) => () => unknown
+
+interface Request {
+  readonly args: readonly unknown[]
+  readonly observe: Observer
+  readonly steps: StepsOf | undefined
 }
 
 /** One request over the network. */
@@ -37,8 +50,7 @@ async function request(
   process: Process,
   call: string,
   work: () => unknown,
-  args: readonly unknown[],
-  observe: Observer,
+  { args, observe, steps }: Request,
 ): Promise<unknown> {
   const stuck = harness.stuck(call, sessionIn(args))
   const fault =
@@ -55,16 +67,12 @@ async function request(
   if (fault !== undefined) harness.note(`${about} will be ${fault.how} (${fault.milliseconds} ms)`)
   if (fault?.how === 'lost') return new Promise(() => undefined)
   return new Promise((resolve, reject) => {
-    harness.timeline.after(there + (fault?.how === 'late' ? fault.milliseconds : 0), undefined, async () => {
+    const arrive = async (): Promise<void> => {
       if (process.state === 'dead' && !process.leavesRequests) return
-      const outcome = await settle(work)
+      const outcome = await settle(steps === undefined ? work : steps(call, args, work))
       const line = `${about}${process.state === 'running' ? '' : ` (its sender is ${process.state})`}${refusal(outcome)}`
       harness.note(line, isRoutine(call, outcome) ? 'routine' : 'told')
-      try {
-        await observe(process, call, args, outcome)
-      } catch (error) {
-        harness.fail(error)
-      }
+      await harness.timeline.hold(observed(harness, () => observe(process, call, args, outcome)))
       harness.strike(process, call, sessionIn(args))
       if (fault?.how === 'silent') return
       const wait = back + (fault?.how === 'slow' ? fault.milliseconds : 0)
@@ -74,11 +82,24 @@ async function request(
         else if ('error' in outcome) reject(outcome.error as Error)
         else resolve(outcome.value)
       })
-    })
+    }
+    const late = fault?.how === 'late' ? fault.milliseconds : 0
+    // What goes on in steps of its own must not be waited for in this one.
+    harness.timeline.after(there + late, undefined, steps === undefined ? arrive : () => void arrive())
   })
 }
 
-async function settle(work: () => unknown): Promise<Outcome> {
+/** Looks at what was done; what breaks a promise ends the simulation. */
+export async function observed(harness: Harness, look: () => void | Promise<void>): Promise<void> {
+  try {
+    await look()
+  } catch (error) {
+    harness.fail(error)
+  }
+}
+
+/** What becomes of `work`. */
+export async function settle(work: () => unknown): Promise<Outcome> {
   try {
     return { value: await work() }
   } catch (error) {
@@ -87,7 +108,7 @@ async function settle(work: () => unknown): Promise<Outcome> {
 }
 
 /** Some milliseconds, now and then many. */
-function latency({ dice }: Harness, process: Process): number {
+export function latency({ dice }: Harness, process: Process): number {
   const name = `latency ${process.name}`
   const base = 0.5 + 8 * dice.next(name)
   return dice.chance(name, 0.02) ? base * 40 : base

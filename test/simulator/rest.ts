@@ -1,7 +1,7 @@
 import { isEnded } from '../../functions/domain/run.ts'
 import { isBlocked } from '../../functions/domain/session.ts'
 import type { ToolMessage } from '../../functions/domain/message.ts'
-import { textOf } from '../../functions/domain/message.ts'
+import { OPEN_STATUSES, textOf } from '../../functions/domain/message.ts'
 import { isDelegation } from '../../functions/domain/team.ts'
 import { checkDelegation } from '../contracts/schedules/delegations.ts'
 import type { SessionPorts } from '../contracts/stores.ts'
@@ -79,6 +79,9 @@ function checkCalls({ effects }: Parts, { seen, decided }: Watch): void {
   for (const row of seen.messages) {
     // What was imported ran elsewhere.
     if (row.role !== 'tool' || row.recordedAt !== undefined) continue
+    const run = seen.runs.find(({ id }) => id === row.runId)
+    const isOver = run === undefined || isEnded(run.status)
+    must('a run ends with its calls', !isOver || !OPEN_STATUSES.includes(row.status), `${row.id} is ${row.status}`)
     if (isDelegation(row)) {
       must('a delegate call is not interrupted', row.status !== 'interrupted', row.id)
       checkDelegation(row, seen.messages)

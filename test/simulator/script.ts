@@ -75,6 +75,17 @@ export type CallKind = 'pay' | 'read' | 'ask' | 'local' | 'dump' | 'team'
 /** What goes wrong, at `at` milliseconds from the beginning or, for what happens to a request, with the first one after that. */
 export type Fault = { readonly at: number } & (
   | { readonly type: 'request'; readonly call: string; readonly how: RequestFault; readonly milliseconds: number }
+  /**
+   * The first write of such a call lands between what another call about its session, one like `into`, has read and what it writes;
+   * alone when none comes in this time. Its sender waits, or (`disowned`) was told that it failed for good.
+   */
+  | {
+      readonly type: 'between'
+      readonly call: string
+      readonly into: string
+      readonly how: 'late' | 'disowned'
+      readonly milliseconds: number
+    }
   | { readonly type: 'outage'; readonly milliseconds: number; readonly call: string }
   | { readonly type: 'kill'; readonly server: number; readonly milliseconds: number; readonly leavesRequests: boolean }
   | { readonly type: 'stop'; readonly server: number; readonly milliseconds: number }

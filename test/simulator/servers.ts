@@ -4,6 +4,7 @@ import type { SessionKey } from '../../functions/domain/session.ts'
 import type { Logger } from '../../functions/ports/logger.ts'
 import { checkConversation } from './conversation.ts'
 import type { Deliveries } from './deliveries.ts'
+import type { EngineSteps } from './engine-steps.ts'
 import { createHints } from './hints.ts'
 import type { SimulatedIndex } from './simulated-index.ts'
 import type { Hints } from './hints.ts'
@@ -11,7 +12,8 @@ import { createInstances, FUNCTION_MS } from './instances.ts'
 import type { Instances } from './instances.ts'
 import { createModels } from './model.ts'
 import type { Effects } from './model.ts'
-import { sessionIn, throughNetwork } from './network.ts'
+import { observed, sessionIn, throughNetwork } from './network.ts'
+import type { StepsOf } from './network.ts'
 import { createProgram } from './program.ts'
 import type { Program, ProgramPorts } from './program.ts'
 import type { Fault } from './script.ts'
@@ -45,6 +47,8 @@ export interface Servers {
 interface Parts {
   readonly harness: Harness
   readonly store: SharedStore
+  /** Where the store is an engine, which processes ask themselves. */
+  readonly engine: EngineSteps | undefined
   readonly outputs: MemoryOutputs
   readonly effects: Effects
   readonly sessions: Sessions
@@ -198,11 +202,18 @@ function createProgramOf(parts: Parts, process: Process, hints: Hints): Program 
   }
   const raw = store.portsFor(clock, process)
   const over = <Port extends object>(name: string, port: Port): Port =>
-    throughNetwork(harness, process, name, port, async (sender, call, args, outcome) => {
-      await sessions.observe(sender, call, args, outcome)
-      deliveries.observe(call, args, outcome)
-      if ('value' in outcome) index.observe(call, sessionIn(args))
-    })
+    throughNetwork(
+      harness,
+      process,
+      name,
+      port,
+      async (sender, call, args, outcome) => {
+        await sessions.observe(sender, call, args, outcome)
+        if (parts.engine === undefined || call !== 'outbox.change') deliveries.observe(call, args, outcome)
+        if ('value' in outcome) index.observe(call, sessionIn(args))
+      },
+      parts.engine && stepsOf(parts, parts.engine, process),
+    )
   const { names: _, ...objects } = outputs
   const check = (request: ModelRequest): void => {
     // After days idempotency keys are forgotten, and what was repeated is said twice.
@@ -242,6 +253,20 @@ function createProgramOf(parts: Parts, process: Process, hints: Hints): Program 
     ...(functions === true ? { hintLater: hints.later } : {}),
   })
 }
+
+/** Each write of a call is looked at as soon as it has landed: who sent it may die before the call comes back. */
+const stepsOf =
+  ({ harness, sessions, deliveries, index }: Parts, engine: EngineSteps, process: Process): StepsOf =>
+  (call, args, work) => {
+    const session = sessionIn(args)
+    const look = async (): Promise<void> => {
+      await sessions.observe(process, call, args, { value: undefined })
+      deliveries.observeWritten(call, args)
+      index.observe(call, session)
+    }
+    const written = (): Promise<void> => observed(harness, look)
+    return () => engine.during({ process, name: call, session, written }, work)
+  }
 
 const createLogger = (harness: Harness, process: Process): Logger => ({
   info: (message) => harness.note(`${process.name} logs: ${message}`),

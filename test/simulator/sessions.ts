@@ -94,7 +94,7 @@ export const CLOCKS_MS = 60_000
 /** Takeovers without a message after which a run is given up. */
 const MOST_TAKEOVERS = 3
 /** Faults that can keep a holder from anything, once each. */
-const STROKES: readonly Fault['type'][] = ['request', 'outage', 'kill', 'stop', 'strike', 'restart', 'clock']
+const STROKES: readonly Fault['type'][] = ['request', 'between', 'outage', 'kill', 'stop', 'strike', 'restart', 'clock']
 /** What the checks of the schedules call an operation. */
 const ACTS: { readonly [call: string]: string } = {
   'lease.start': 'start',
@@ -144,6 +144,7 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
         starts: new Map<string, number>(),
         readGeneration: watch.readGeneration,
         disturbed: harness.script.faults.length > 0,
+        disowned: harness.script.faults.some((fault) => fault.type === 'between' && fault.how === 'disowned'),
       }
       if (call === 'inbox.resolve') checkResolved(watch, before)
       if (call === SUMMARY) checkSummarised(watch, before, args)

@@ -1,15 +1,22 @@
 import { once } from 'node:events'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { readOptions, wholeNumber } from '../command-options.ts'
+import { startEngine } from '../engines/engines.ts'
+import type { Engine } from '../engines/process.ts'
+import { openDynamodbStore } from './dynamodb-store.ts'
+import { withBetween } from './generate-between.ts'
 import { generate } from './generate.ts'
 import { shrink } from './shrink.ts'
 import { simulate } from './simulation.ts'
+import type { Options } from './simulation.ts'
 import { openSqliteStore } from './stores.ts'
 
 const USAGE = `Plays the agent floor in simulated processes over virtual time; a seed decides everything that happens.
 
   npm run simulate -- [--seeds <number>] [--from <number>]   plays so many seeds (100), beginning with this one (1)
   npm run simulate -- --seed <seed> [--trace]                plays one of them, and shows what happened
+    --store memory|dynamodb                                  SQLite in memory (as a rule), or a running DynamoDB, or DynamoDB Local
+                                                             which is started, where each request that an adapter sends is a step
 
 It ends with the first seed that breaks a promise: shows what happened in the shortest script that still breaks it, and how
 to play it again. With --whole that script is not made shorter.
@@ -22,12 +29,14 @@ const values = readOptions(
     seed: { type: 'string' },
     trace: { type: 'boolean', default: false },
     whole: { type: 'boolean', default: false },
+    store: { type: 'string', default: 'memory' },
   },
-  ({ seed, seeds, from, ...shown }) => {
+  ({ seed, seeds, from, store, ...shown }) => {
+    if (store !== 'memory' && store !== 'dynamodb') throw new Error(`--store needs memory or dynamodb, not '${store}'`)
     if (seed === '') throw new Error('--seed needs a seed')
     if (seed !== undefined && (seeds ?? from) !== undefined) throw new Error('either --seed, or --seeds and --from')
     const [count, first] = [wholeNumber('seeds', seeds ?? '100', 1), wholeNumber('from', from ?? '1')]
-    return { seed, count, first, ...shown }
+    return { seed, count, first, store, ...shown }
   },
 )
 
@@ -41,10 +50,19 @@ interface Played {
   readonly broken: boolean
 }
 
-const options = { openStore: openSqliteStore, keepTrace: values.trace }
+/** What a thread is given. */
+interface Task {
+  readonly seeds: readonly string[]
+  readonly before: Played
+  /** Of the DynamoDB to be used. */
+  readonly endpoint: string | undefined
+}
 
-async function play(seed: string, { steps, digest }: Played): Promise<Played> {
-  const script = generate(seed)
+async function play(seed: string, { steps, digest }: Played, endpoint: string | undefined): Promise<Played> {
+  const script = endpoint === undefined ? generate(seed) : withBetween(generate(seed))
+  const openStore: Options['openStore'] =
+    endpoint === undefined ? openSqliteStore : (_, outputs) => openDynamodbStore(endpoint, outputs)
+  const options = { openStore, keepTrace: values.trace }
   const result = await simulate(script, options)
   const played = {
     steps: steps + result.steps,
@@ -66,14 +84,14 @@ async function play(seed: string, { steps, digest }: Played): Promise<Played> {
   return played
 }
 
-async function playInThread(seeds: readonly string[], before: Played): Promise<Played> {
-  const worker = new Worker(new URL(import.meta.url), { argv: process.argv.slice(2), workerData: { seeds, before } })
+async function playInThread(task: Task): Promise<Played> {
+  const worker = new Worker(new URL(import.meta.url), { argv: process.argv.slice(2), workerData: task })
   const [played] = (await once(worker, 'message')) as [Played]
   await once(worker, 'exit')
   return played
 }
 
-async function playAll(): Promise<void> {
+async function playAll(endpoint: string | undefined): Promise<void> {
   const { seed, first } = values
   const count = seed === undefined ? values.count : 1
   const begun = performance.now()
@@ -81,7 +99,7 @@ async function playAll(): Promise<void> {
   for (let at = 0; at < count && !played.broken; at += SEEDS_A_THREAD) {
     const next = Array.from({ length: Math.min(SEEDS_A_THREAD, count - at) }, (_, place) => String(first + at + place))
     const some = seed === undefined ? next : [seed]
-    played = await playInThread(some, played)
+    played = await playInThread({ seeds: some, before: played, endpoint })
     const seconds = (performance.now() - begun) / 1_000
     const where = played.broken ? 'broken off after' : `to seed ${some.at(-1)}:`
     console.log(`${where} ${played.steps} steps in ${seconds.toFixed(1)} s, digest ${played.digest.toString(16)}`)
@@ -89,12 +107,33 @@ async function playAll(): Promise<void> {
   if (played.broken) process.exitCode = 1
 }
 
-if (isMainThread) await playAll()
+/** The DynamoDB that is there, or one that is started; undefined, once it was said why, where there is none. */
+async function engine(): Promise<Engine | undefined> {
+  try {
+    return await startEngine('dynamodb')
+  } catch (error) {
+    console.error(`DynamoDB is missing: ${(error as Error).message.trim()}. DYNAMODB_ENDPOINT names one that runs.`)
+    process.exitCode = 2
+    return undefined
+  }
+}
+
+async function playOnDynamodb(): Promise<void> {
+  const dynamodb = await engine()
+  if (dynamodb === undefined) return
+  try {
+    await playAll(dynamodb.endpoint)
+  } finally {
+    await dynamodb.stop()
+  }
+}
+
+if (isMainThread) await (values.store === 'dynamodb' ? playOnDynamodb() : playAll(undefined))
 else {
-  const { seeds, before } = workerData as { readonly seeds: readonly string[]; readonly before: Played }
+  const { seeds, before, endpoint } = workerData as Task
   let played = before
   for (const seed of seeds) {
-    played = await play(seed, played)
+    played = await play(seed, played, endpoint)
     if (played.broken) break
   }
   parentPort?.postMessage(played)

@@ -1,6 +1,7 @@
 import { Violation } from '../contracts/schedules/harness.ts'
 import { createClients } from './clients.ts'
 import { createDeliveries } from './deliveries.ts'
+import { createEngineSteps } from './engine-steps.ts'
 import type { Effects } from './model.ts'
 import { checkIndex } from './check-index.ts'
 import { checkRest, unrest } from './rest.ts'
@@ -75,7 +76,19 @@ export async function simulate(
     }
     const index = store.index ?? createStreamedIndex({ harness, store, outputs, sessions })
     const deliveries = createDeliveries(harness, sessions)
-    const servers = createServers({ harness, store, outputs, effects, sessions, index, deliveries, begun, plant })
+    const engine = store.inSteps === true ? createEngineSteps(harness, sessions) : undefined
+    const servers = createServers({
+      harness,
+      store,
+      engine,
+      outputs,
+      effects,
+      sessions,
+      index,
+      deliveries,
+      begun,
+      plant,
+    })
     const clients = createClients(harness, servers, sessions)
     servers.start()
     for (const operation of script.operations)
@@ -111,7 +124,7 @@ export async function simulate(
   } finally {
     process.off('unhandledRejection', unheard)
     enterHarness(undefined)
-    store.close()
+    await store.close()
   }
 }
 

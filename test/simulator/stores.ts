@@ -30,7 +30,9 @@ export interface SharedStore {
   readonly index?: SimulatedIndex | undefined
   /** Whether the sweeper finds what has expired there; elsewhere the store removes it by itself. */
   readonly expires: boolean
-  close(): void
+  /** Whether a call is several requests to an engine, each a step. */
+  readonly inSteps?: true
+  close(): void | Promise<void>
 }
 
 /** SQLite in memory, one connection for all. It keeps the index, too, unless functions do that, which follow a stream. */

@@ -35,6 +35,8 @@ export interface Timeline {
   sleep(milliseconds: number): void
   /** Milliseconds slept so far. */
   slept(): number
+  /** No step ends before this has settled, which takes no virtual time. */
+  hold(work: Promise<void>): Promise<void>
   /** Lets the next thing happen and everything that follows from it at once; returns false when nothing is left before `end`. */
   step(end: number): Promise<boolean>
   stop(process: Process): void
@@ -50,6 +52,7 @@ export function createTimeline(start: number): Timeline {
   let time = start
   let places = 0
   let slept = 0
+  const held = new Set<Promise<void>>()
 
   function add(at: number, owner: Process | undefined, run: () => unknown): Happening {
     const happening = { at, place: places++, owner, run, cancelled: false }
@@ -61,6 +64,10 @@ export function createTimeline(start: number): Timeline {
     if (owner === undefined) await run()
     else current.run(owner, run)
     await new Promise((resolve) => nextTurn(resolve))
+    while (held.size > 0) {
+      await Promise.all(held)
+      await new Promise((resolve) => nextTurn(resolve))
+    }
   }
 
   return {
@@ -73,6 +80,10 @@ export function createTimeline(start: number): Timeline {
       for (const happening of queue) happening.at += milliseconds
     },
     after: (milliseconds, owner, run) => add(time + milliseconds, owner, run),
+    hold(work) {
+      held.add(work)
+      return work.finally(() => held.delete(work))
+    },
     async step(end) {
       for (let next = queue[0]; next !== undefined && next.at <= end; next = queue[0]) {
         pop(queue)

@@ -48,6 +48,8 @@ export interface Ghosts {
   readGeneration: number
   /** A crash, an expiry, a late or a lost write has happened. */
   disturbed: boolean
+  /** Rounds may land of which their holder was told for good that they did not: the error that ends its run has the same number. */
+  readonly disowned?: boolean
   /** A deletion was acknowledged. */
   deleted: boolean
 }
