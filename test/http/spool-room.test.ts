@@ -48,6 +48,23 @@ describe('what imports keep on disk', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
+  test('has no name, from its first byte on: nothing stays when the process is killed', async () => {
+    const seen: string[][] = []
+    const watched = async function* lines(): AsyncGenerator<Uint8Array> {
+      for (let line = 0; line < 4; line++) {
+        yield Uint8Array.from(LINE)
+        seen.push(readdirSync(folder))
+      }
+    }
+    const spooled = await spoolLines(ReadableStream.from(watched()), room().enter('acme'))
+    expect(seen).toEqual([[], [], [], []])
+    const twice = [await Array.fromAsync(spooled.values()), await Array.fromAsync(spooled.values())]
+    expect(readdirSync(folder)).toEqual([])
+    const four = Array.from({ length: 4 }, () => ({ text: 'x'.repeat(MB) }))
+    expect(twice).toEqual([four, four])
+    await spooled.remove()
+  })
+
   test('small ones need no room', async () => {
     const { enter } = createSpoolRoom({ most: 0, mostOfTenant: 0 })
     const text = Buffer.from('{"role":"user"}\n')

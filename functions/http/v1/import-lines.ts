@@ -1,6 +1,5 @@
-import { createHash, type Hash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { mkdtemp, open, rm } from 'node:fs/promises'
+import { createHash, randomUUID, type Hash } from 'node:crypto'
+import { open, unlink, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { requireBearable } from '../middleware/request-body.ts'
@@ -11,6 +10,8 @@ import type { Spooled } from './spool-room.ts'
 const MOST_LINE = 32 * 1024 * 1024
 /** Bytes of one import: what a temporary folder can hold. */
 const MOST_BYTES = 1024 * 1024 * 1024
+/** Bytes of a file that are read at a time. */
+const PIECE = 256 * 1024
 /** Bytes of a body that stay in memory: most conversations are smaller, and a file takes longer than they do. */
 const IN_MEMORY = 1024 * 1024
 
@@ -46,39 +47,47 @@ async function* bounded(body: ReadableStream<Uint8Array>): AsyncGenerator<Buffer
   }
 }
 
-/** `held`: what was read already, and is in the hash. */
+/**
+ * The file has no name from the first byte on, and is gone once it is closed: whatever kills this process, nothing of a conversation
+ * stays on the disk (promises L9). `held`: what was read already, and is in the hash.
+ */
 async function spoolToFile(
   held: readonly Buffer[],
   rest: AsyncIterable<Buffer>,
   hash: Hash,
   room: Spooled,
 ): Promise<SpooledLines> {
-  const folder = await mkdtemp(join(tmpdir(), 'tooltrail-import-'))
+  const path = join(tmpdir(), `tooltrail-import-${randomUUID()}`)
+  const file = await open(path, 'wx+', 0o600)
   const remove = async (): Promise<void> => {
-    await rm(folder, { recursive: true, force: true })
+    await file.close()
     room.clear()
   }
   try {
-    const path = join(folder, 'lines')
-    const file = await open(path, 'wx', 0o600)
-    try {
-      const keep = async (chunk: Buffer): Promise<void> => {
-        room.grow(chunk.length)
-        await file.write(chunk)
-      }
-      for (const chunk of held) await keep(chunk)
-      for await (const chunk of rest) {
-        hash.update(chunk)
-        await keep(chunk)
-      }
-    } finally {
-      await file.close()
+    await unlink(path)
+    const keep = async (chunk: Buffer): Promise<void> => {
+      room.grow(chunk.length)
+      await file.writeFile(chunk)
     }
-    const values = () => valuesOf(createReadStream(path, { highWaterMark: 256 * 1024 }) as AsyncIterable<Buffer>)
-    return { sha256: hash.digest('hex'), values, remove }
+    for (const chunk of held) await keep(chunk)
+    for await (const chunk of rest) {
+      hash.update(chunk)
+      await keep(chunk)
+    }
+    return { sha256: hash.digest('hex'), values: () => valuesOf(piecesOf(file)), remove }
   } catch (error) {
     await remove()
     throw error
+  }
+}
+
+/** All of a file, from its beginning. */
+async function* piecesOf(file: FileHandle): AsyncGenerator<Buffer> {
+  for (let at = 0; ;) {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(PIECE), 0, PIECE, at)
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+    at += bytesRead
   }
 }
 
