@@ -76,10 +76,10 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
   let begun: string[] = []
   let endedByReturn = false
   for await (const bytes of body) {
-    let text = decoder.decode(bytes, { stream: true })
-    if (endedByReturn && text.startsWith('\n')) text = text.slice(1)
-    if (text === '') continue
-    endedByReturn = text.endsWith('\r')
+    const decoded = decoder.decode(bytes, { stream: true })
+    if (decoded === '') continue
+    const text = endedByReturn && decoded.startsWith('\n') ? decoded.slice(1) : decoded
+    endedByReturn = decoded.endsWith('\r')
     const parts = text.split(/\r\n|\r|\n/u)
     const rest = parts.pop() ?? ''
     for (const part of parts) {
