@@ -47,6 +47,7 @@ function listen(allowedHosts: readonly string[] = [server.host], clock: Clock = 
 /** What is waited for passes only when `pass` says so: the newest wait. */
 function heldClock(): { readonly clock: Clock; pass(): number | undefined } {
   const waits: { readonly milliseconds: number; readonly end: () => void }[] = []
+  let passed = 0
   const sleep: Clock['sleep'] = (milliseconds, signal) =>
     new Promise((end, reject) => {
       const wait = { milliseconds, end }
@@ -57,9 +58,10 @@ function heldClock(): { readonly clock: Clock; pass(): number | undefined } {
       })
     })
   return {
-    clock: { now: () => Date.now(), sleep },
+    clock: { now: () => Date.now() + passed, sleep },
     pass() {
       const wait = waits.pop()
+      passed += wait?.milliseconds ?? 0
       wait?.end()
       return wait?.milliseconds
     },
@@ -128,7 +130,42 @@ test('a connection that sends more than is stored is closed and opened anew', as
   await expect.poll(() => server.received).toContainEqual({ envelope_id: 'again' })
 })
 
-test('when Slack is about to close a connection, the next is opened', async () => {
+/** A connection that lives for so long, in milliseconds, until Slack says that it ends. */
+async function livesFor(milliseconds: number, count: number, time: { at: number }): Promise<void> {
+  await opened(count)
+  time.at += milliseconds
+  server.send({ type: 'disconnect', reason: 'refresh_requested' })
+}
+
+test('when Slack is about to close a connection that has lasted, the next is opened at once', async () => {
+  const { clock, pass } = heldClock()
+  const time = { at: 1_000_000 }
+  const warnings = listen([server.host], { ...clock, now: () => time.at })
+  await livesFor(30_000, 1, time)
+  await livesFor(3_600_000, 2, time)
+  await opened(3)
+  expect(warnings).toEqual([])
+  // What is waited for is the silence of the third, and no pause.
+  await expect.poll(pass).toBe(90_000)
+})
+
+test('connections that Slack ends at once come after longer and longer pauses, until one has lasted', async () => {
+  const { clock, pass } = heldClock()
+  const time = { at: 1_000_000 }
+  const warnings = listen([server.host], { ...clock, now: () => time.at })
+  for (const [count, pause] of [1_000, 2_000, 4_000].entries()) {
+    await livesFor(29_999, count + 1, time)
+    await expect.poll(() => warnings).toHaveLength(count + 1)
+    expect(pass()).toBe(pause)
+  }
+  expect(warnings[2]).toContain('it was over after 29999 ms (Slack says refresh_requested)')
+  await livesFor(30_000, 4, time)
+  await livesFor(0, 5, time)
+  await expect.poll(() => warnings).toHaveLength(4)
+  expect(pass()).toBe(1_000)
+})
+
+test('after the pause, what Slack sends is taken as before', async () => {
   listen()
   await opened(1)
   server.send({ type: 'disconnect', reason: 'refresh_requested' })

@@ -17,10 +17,17 @@ const MOST_CHARACTERS = 4 * 1024 * 1024
 /** Characters of messages that are not yet durable: nothing else slows a WebSocket down. A message counts as so many more. */
 const MOST_UNDER_WAY = 32 * 1024 * 1024
 const MESSAGE = 4_096
+/** Milliseconds below which a connection that ends counts as a failure: Slack's last for hours. */
+const SHORT_LIFE_MS = 30_000
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 60_000
 
-const envelope = z.object({ type: z.string(), envelope_id: z.string().optional(), payload: z.unknown().optional() })
+const envelope = z.object({
+  type: z.string(),
+  envelope_id: z.string().optional(),
+  payload: z.unknown().optional(),
+  reason: z.string().optional(),
+})
 
 export interface SocketDependencies {
   readonly api: Pick<SlackApi, 'call'>
@@ -48,31 +55,43 @@ export async function listenOnSocket(
       const refused = refusedAddress(new URL(address.href.replace(/^ws/, 'http')), allowedHosts)
       signal.throwIfAborted()
       if (refused !== undefined) throw new Error(`the address of Slack's socket ${refused}`)
-      const hasCome = await receive(dependencies, address, signal)
-      if (!hasCome && !signal.aborted) throw new Error('nothing came over it')
+      const began = clock.now()
+      const { hasCome, reason } = await receive(dependencies, address, signal)
+      if (signal.aborted) return
+      if (!hasCome) throw new Error('nothing came over it')
+      const lived = clock.now() - began
+      if (lived < SHORT_LIFE_MS) throw new Error(`it was over after ${lived} ms (${reason})`)
+      logger.info('Slack’s socket is opened anew', { reason })
       failures = 0
     } catch (error) {
       if (signal.aborted) return
       failures++
-      logger.warn('Slack’s socket could not be opened', { error: String(error) })
+      logger.warn('Slack’s socket did not open, or did not last', { error: String(error) })
       const pause = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
       await clock.sleep(pause, signal).catch(() => undefined)
     }
   }
 }
 
-/** Receives on one connection until it ends or falls silent; resolves with whether anything came over it. */
-async function receive(dependencies: SocketDependencies, address: URL, signal: AbortSignal): Promise<boolean> {
+/** Of a connection that is over. */
+interface Received {
+  readonly hasCome: boolean
+  /** Why it is over. */
+  readonly reason: string
+}
+
+/** Receives on one connection until it ends or falls silent. */
+async function receive(dependencies: SocketDependencies, address: URL, signal: AbortSignal): Promise<Received> {
   const { clock, logger } = dependencies
   const socket = new WebSocket(address)
-  const over = Promise.withResolvers<void>()
+  const over = Promise.withResolvers<string>()
   // One that is dead never says that it is closed: that is not waited for.
-  const end = (): void => over.resolve()
+  const end = (reason: string) => (): void => over.resolve(reason)
   let waiting = new AbortController()
   const wait = (milliseconds: number): void => {
     waiting.abort()
     waiting = new AbortController()
-    clock.sleep(milliseconds, waiting.signal).then(end, () => undefined)
+    clock.sleep(milliseconds, waiting.signal).then(end('nothing comes any more'), () => undefined)
   }
   const pinged = (message: unknown): void => {
     if ((message as { readonly websocket?: unknown }).websocket === socket) wait(QUIET_MS)
@@ -80,10 +99,11 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
   let hasCome = false
   let underWay = 0
   wait(OPENING_MS)
-  signal.addEventListener('abort', end)
+  const stop = end('the program stops')
+  signal.addEventListener('abort', stop)
   subscribe(PINGS, pinged)
   socket.addEventListener('open', () => wait(QUIET_MS))
-  socket.addEventListener('close', end)
+  socket.addEventListener('close', end('it was closed'))
   // What comes after it is a close.
   socket.addEventListener('error', () => undefined)
   socket.addEventListener('message', (event) => {
@@ -95,40 +115,40 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
       logger.warn(
         'more came over Slack’s socket than can be stored meanwhile: it is opened anew, and Slack sends it again',
       )
-      return end()
+      return over.resolve('more came than can be stored')
     }
     underWay += size
-    void take(dependencies, socket, data).then((isLast) => {
+    void take(dependencies, socket, data).then((reason) => {
       underWay -= size
-      if (isLast) end()
+      if (reason !== undefined) over.resolve(reason)
     })
   })
   try {
-    await over.promise
+    const reason = await over.promise
+    return { hasCome, reason }
   } finally {
     waiting.abort()
-    signal.removeEventListener('abort', end)
+    signal.removeEventListener('abort', stop)
     unsubscribe(PINGS, pinged)
     socket.close()
   }
-  return hasCome
 }
 
-/** Takes one message, and acknowledges it once what it asks for is durable. Returns whether Slack sends no more over the connection. */
-async function take(dependencies: SocketDependencies, socket: WebSocket, data: string): Promise<boolean> {
+/** Takes one message, and acknowledges it once what it asks for is durable. Returns why Slack sends no more over the connection. */
+async function take(dependencies: SocketDependencies, socket: WebSocket, data: string): Promise<string | undefined> {
   const { logger, takeEvent, takeInteraction } = dependencies
   try {
     const fault = data.length > MOST_CHARACTERS ? `has more than ${MOST_CHARACTERS} characters` : jsonFault(data)
     if (fault !== undefined) throw new RangeError(`a message ${fault}`)
-    const { type, envelope_id: id, payload } = envelope.parse(JSON.parse(data))
-    // Slack is about to close it: the next one is opened at once.
-    if (type === 'disconnect') return true
-    if (id === undefined) return false
+    const { type, envelope_id: id, payload, reason } = envelope.parse(JSON.parse(data))
+    // Slack is about to close it.
+    if (type === 'disconnect') return `Slack says ${reason?.slice(0, 200) ?? 'disconnect'}`
+    if (id === undefined) return undefined
     if (type === 'events_api') await takeEvent(payload)
     if (type === 'interactive') await takeInteraction(payload)
     socket.send(JSON.stringify({ envelope_id: id }))
   } catch (error) {
     logger.warn('what came over Slack’s socket was not taken: Slack sends it again', { error: String(error) })
   }
-  return false
+  return undefined
 }
