@@ -35,7 +35,7 @@ const settings = z
     logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
     /** Days that logs are kept: a number that CloudWatch Logs accepts. */
     logDays: z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653]).default(30),
-    /** Keeps data and logs when the stacks are deleted, and refuses to delete the table. */
+    /** Keeps data and the functions' logs when the stacks are deleted, and refuses to delete the table. */
     retain: z.boolean().default(true),
     /** Continuous backups of the table for 35 days. */
     pointInTimeRecovery: z.boolean().default(true),
