@@ -6,6 +6,7 @@ import { usualPlaces } from './import/find-files.ts'
 import { importFiles, type ImportOrder } from './import/import-files.ts'
 import { KINDS, type Kind } from './import/sessions-of-file.ts'
 import { NotRunning } from './import/upload.ts'
+import { addressFault } from './program-address.ts'
 import { note, oneLine, progressLine } from './terminal.ts'
 
 const USAGE = `Brings in conversations from the session files of other programs. Run it again at any time: it takes only what is new.
@@ -59,7 +60,8 @@ function readOrder(words: readonly string[]): ImportOrder {
   if (places.length === 0 && usualPlaces(kind, folders).length === 0)
     throw new UsageError('name the files or folders: only those of claude-code and codex are found without')
   const { url = 'http://127.0.0.1:3000', key, owner, 'dry-run': dryRun = false } = parse(words).values
-  if (!URL.canParse(url)) throw new UsageError('name the address of the API: --url https://…')
+  const fault = addressFault(url)
+  if (fault !== undefined) throw new UsageError(`--url ${fault}`)
   return { kind, places, dryRun, owner, target: { url, key }, folders }
 }
 

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { runCommand, UsageError } from '../runtime/command.ts'
+import { addressFault } from './program-address.ts'
 import { SmokeError, smokeTour, type Target } from './smoke-tour.ts'
 
 const USAGE = `Tries a program that runs somewhere: the tour, step by step, with a session of its own that it deletes.
@@ -29,13 +30,11 @@ function readTarget(words: readonly string[]): Target {
     throw new UsageError((error as Error).message, { cause: error })
   }
   const { url, key } = values
-  const address = URL.parse(url ?? '')
-  if (address === null || !/^https?:$/.test(address.protocol))
-    throw new UsageError('name the address of the API: --url https://…')
-  if (address.username + address.password + address.search + address.hash !== '')
-    throw new UsageError('--url must be the address alone, without a name, a password, ? and #')
+  if (url === undefined) throw new UsageError('name the address of the API: --url https://…')
+  const fault = addressFault(url)
+  if (fault !== undefined) throw new UsageError(`--url ${fault}`)
   // What is no key would be quoted by the error of whoever refuses it as a header.
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
     throw new UsageError('--key is empty, or has other characters than a key')
-  return { url: address.href.replace(/\/$/, ''), key }
+  return { url: new URL(url).href.replace(/\/$/, ''), key }
 }

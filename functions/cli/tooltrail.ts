@@ -12,6 +12,7 @@ import type { TailOptions } from './commands/tail.ts'
 import { whileConnected } from './connect.ts'
 import type { Connection, ConnectionOptions } from './connect.ts'
 import { Failed } from './failed.ts'
+import { addressFault } from './program-address.ts'
 import { isInteractive, oneLine, pipedInput } from './terminal.ts'
 
 const program = new Command('tooltrail')
@@ -253,8 +254,9 @@ function tenantName(text: string): string {
 }
 
 function address(text: string): string {
-  if (text === '' || (URL.canParse(text) && /^https?:/.test(text))) return text
-  throw new InvalidArgumentError('It must be an address such as https://api.example.com')
+  const fault = text === '' ? undefined : addressFault(text)
+  if (fault === undefined) return text
+  throw new InvalidArgumentError(`It ${fault}`)
 }
 
 function keyText(text: string): string {

@@ -6,6 +6,7 @@ import { readChannels } from '../runtime/agents-file.ts'
 import { runCommand, UsageError } from '../runtime/command.ts'
 import { readSettings, SettingsError } from '../runtime/config.ts'
 import { withSecrets } from '../runtime/named-secrets.ts'
+import { addressFault } from './program-address.ts'
 
 const USAGE = `Sends a webhook of agents.json a delivery, signed as its sender signs, and shows the response.
 
@@ -64,8 +65,8 @@ function readWords(words: readonly string[]): { name: string; url?: string; body
   if (name === undefined) throw new UsageError('name a webhook of agents.json')
   if (rest.length > 0) throw new UsageError(`unexpected: ${rest[0]}`)
   const { url, body } = values
-  if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-    throw new UsageError('--url needs an http(s) address')
+  const fault = url === undefined ? undefined : addressFault(url)
+  if (fault !== undefined) throw new UsageError(`--url ${fault}`)
   return {
     name,
     ...(url === undefined ? {} : { url: url.replace(/\/$/, '') }),

@@ -66,3 +66,12 @@ test('what one file meets is told with its name, and the others are taken', asyn
 test('kinds whose files nobody knows the place of need a path', async () => {
   expect(await command('openai')).toMatch(/^2 name the files or folders/)
 })
+
+test.each(['ftp://x', 'x', 'http://me:s3cret@127.0.0.1:9', 'http://127.0.0.1:9/?x=1'])(
+  'what is no address of a program is a mistake on the command line: %s',
+  async (url) => {
+    const told = await command('openai', folder, '--url', url)
+    expect(told).toMatch(/^2 --url must be (?:an http or https address|the address alone)/)
+    expect(told).not.toContain('s3cret')
+  },
+)

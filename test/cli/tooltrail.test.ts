@@ -200,7 +200,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     [['search', 'x', '--since', 'soon'], 1, /^the request is not valid: query.since/],
     [['sessions', '--limit', '0'], 2, /It must be a whole number above 0/],
     [['sessions', '--run-status', 'odd'], 2, /Allowed choices are queued, running, paused, completed/],
-    [['--url', 'ftp://x', 'sessions'], 2, /It must be an address/],
+    [['--url', 'ftp://x', 'sessions'], 2, /It must be an http or https address/],
     [
       ['--url', 'http://127.0.0.1:1', 'sessions'],
       1,
