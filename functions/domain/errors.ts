@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'resolution_conflict'
   | 'idempotency_conflict'
   | 'import_gap'
+  | 'import_changed'
   | 'nothing_to_continue'
   | 'nothing_to_consolidate'
   | 'run_not_active'

@@ -57,6 +57,7 @@ test('a sub-agent in the background, and one that no session waits for, are conv
     record(id, 'user', `task of ${name}`, { isSidechain: true, agentId: name }),
     record(id, 'assistant', [{ type: 'text', text: `done by ${name}` }], { isSidechain: true, agentId: name }),
   ]
+  for (const name of ['front', 'back', 'waited', 'lost']) write(`${id}/subagents/agent-${name}.jsonl`, ...agent(name))
   const launched = { toolUseResult: { isAsync: true, status: 'async_launched', agentId: 'back' } }
   write(
     `${id}.jsonl`,
@@ -66,7 +67,6 @@ test('a sub-agent in the background, and one that no session waits for, are conv
     record(id, 'assistant', call('t2', 'Agent')),
     record(id, 'user', result('t2', 'launched'), launched),
   )
-  for (const name of ['front', 'back', 'waited', 'lost']) write(`${id}/subagents/agent-${name}.jsonl`, ...agent(name))
   write('agent-older.jsonl', ...agent('older'))
   old(`${id}/subagents/agent-lost.jsonl`)
   old('agent-older.jsonl')

@@ -15,11 +15,18 @@ interface Imported {
   readonly faults: readonly string[]
 }
 
+/** Nobody has written to the files for half an hour: what was being said is whole, what was called may still be executed. */
+const LATER_MS = 1_800_000
+
 /** Imports the session files of a folder, as the command does. */
 export async function importFolder(kind: Kind, folder: string, target: Target, dryRun = false): Promise<Imported> {
   const faults: string[] = []
   const order = { kind, places: [folder], dryRun, target, folders: { claude: undefined, codex: undefined } }
-  const terminal = { fault: (line: string) => void faults.push(line), progress: undefined, now: () => Date.now() }
+  const terminal = {
+    fault: (line: string) => void faults.push(line),
+    progress: undefined,
+    now: () => Date.now() + LATER_MS,
+  }
   return { counts: await importFiles(order, terminal), faults }
 }
 

@@ -180,6 +180,23 @@ describe('import', () => {
     await post(400, 's', body(3), { 'idempotency-key': 'k' })
   })
 
+  test('of a source that has changed before its end, the results of a call that is not here are refused for good', async () => {
+    await open()
+    const said = (...ids: string[]) => [
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: 'I look', ...(ids.length > 0 && { tool_calls: ids.map(callNamed) }) },
+      ...ids.map((id) => ({ role: 'tool', tool_call_id: id, content: 'found' })),
+    ]
+    const callNamed = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } })
+    const source = { format: 'openai', source: 'f', from: 0 }
+    await post(200, 's', { ...source, messages: said() })
+    expect(await post<Problem>(409, 's', { ...source, messages: said('t1') })).toMatchObject({
+      type: 'urn:tooltrail:problem:import_changed',
+      detail: expect.stringContaining('no call "t1"') as string,
+    })
+    expect(await lines('s')).toHaveLength(2)
+  })
+
   test('is refused while a run goes on', async () => {
     await open({ script: [{ text: '', calls: [{ name: 'ask' }] }] })
     const ask = { name: 'ask', description: 'Asks.', parameters: { type: 'object' } }

@@ -130,7 +130,7 @@ export interface AgentService {
   ): Promise<Summary>
   /**
    * Appends turns that were executed elsewhere. What stops it leaves a beginning of them; under a name, a repetition goes on
-   * there. Rejects with `session_busy`, `idempotency_conflict`, `import_gap`.
+   * there. Rejects with `session_busy`, `idempotency_conflict`, `import_gap`, `import_changed`.
    */
   importMessages(
     session: Session,

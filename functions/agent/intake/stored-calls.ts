@@ -108,5 +108,9 @@ export function createStoredCalls(reader: LogReader, key: SessionKey, stretches:
 const callsOf = (message: Message): AssistantMessage['toolCalls'] =>
   message.role === 'assistant' ? message.toolCalls : []
 
+/** The source has changed before its end, or the session is being deleted. */
 const isGone = (call: string): TooltrailError =>
-  new TooltrailError('storage_failed', `the log has no call ${call} any more`)
+  new TooltrailError(
+    'import_changed',
+    `what is here of this source has no call ${JSON.stringify(call)}: these messages do not go on from it`,
+  )

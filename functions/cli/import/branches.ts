@@ -47,10 +47,11 @@ export function branchAt(source: string, session: FileSession, { value }: Messag
   return { source: `${source}#${mark}`, session: { ...session, id: `${session.id.slice(0, 119)}-${mark}`, metadata } }
 }
 
-/** What tells a message from the others of its conversation. */
+/** What tells a message from the others of its conversation, and from itself before it had grown. */
 function markOf(message: { readonly [field: string]: unknown }): string {
-  const { role, tool_call_id: call, created_at: at, parts } = message
+  const { role, tool_call_id: call, created_at: at, parts, tool_calls: calls } = message
   if (role === 'tool') return `tool ${String(call)}`
   const texts = Array.isArray(parts) ? parts.flatMap((part: { text?: string }) => part.text ?? []) : []
-  return `${String(role)} ${String(at)} ${(texts[0] ?? '').slice(0, MARK)}`
+  const counts = `${texts.length} ${Array.isArray(calls) ? calls.length : 0}`
+  return `${String(role)} ${String(at)} ${counts} ${(texts[0] ?? '').slice(0, MARK)}`
 }

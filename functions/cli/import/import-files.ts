@@ -6,7 +6,7 @@ import { findFiles, usualPlaces, type FoundFile, type SessionFolders } from './f
 import { createProgress } from './progress.ts'
 import { sideBySide } from './side-by-side.ts'
 import { createToldFaults } from './told-faults.ts'
-import { contentsOfFile, ENDINGS, type FileContent, type Kind } from './sessions-of-file.ts'
+import { CALLING_MS, contentsOfFile, ENDINGS, type FileContent, type Kind } from './sessions-of-file.ts'
 import { clientOf, isForAll, NotRunning, upload, type Target } from './upload.ts'
 
 export interface ImportOrder {
@@ -36,8 +36,6 @@ export interface ImportCounts {
   unreadable: number
 }
 
-/** A file that was changed less than this ago, in milliseconds, may still be written to. */
-const LIVE_MS = 3_600_000
 const LATE = 'is a result that came after its call had been taken as interrupted'
 /** Bytes of files that are in memory at a time, parsed; a larger file is alone. */
 const SIDE_BY_SIDE = 16_000_000
@@ -83,9 +81,8 @@ async function importFile(order: ImportOrder, file: FoundFile, under: Under): Pr
   const { terminal, counts } = under
   const told = createToldFaults(file.path, terminal.fault)
   try {
-    const isLive = terminal.now() - file.changedAt < LIVE_MS
     let [sessions, faults] = [0, 0]
-    for await (const content of contentsOfFile(order.kind, file.path, isLive)) {
+    for await (const content of contentsOfFile(order.kind, file.path, () => terminal.now())) {
       told.take(content.faults)
       under.agents.take(content)
       told.take(await importSessions(order, file, content, under))
@@ -133,7 +130,7 @@ function createAgentFiles(terminal: Terminal) {
       for (const path of agents?.background ?? []) background.add(resolve(path))
     },
     isApart({ path, changedAt }: FoundFile): boolean {
-      const isIdle = terminal.now() - changedAt >= LIVE_MS
+      const isIdle = terminal.now() - changedAt >= CALLING_MS
       return !members.has(resolve(path)) && (isIdle || background.has(resolve(path)))
     },
   }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { ImportRefused } from '../../domain/closed-message.ts'
 import type { JsonObject } from '../../domain/json.ts'
@@ -49,39 +50,47 @@ export interface FileContent {
   readonly agents?: FilesBeside['agents'] | undefined
 }
 
+/** Milliseconds for which a program may write a completion, one block after the other. */
+const SAYING_MS = 600_000
+/** The same for calls: some wait for a person to allow them. */
+export const CALLING_MS = 24 * 3_600_000
+
 /**
- * The conversations of a session file, as many at a time as are in memory. `isLive`: it may still be written to, so a call at
- * its end is not taken yet.
+ * The conversations of a session file, as many at a time as are in memory, without what is still being written at its end: a
+ * completion, for ten minutes, or calls that have no result, for a day.
  */
-export async function* contentsOfFile(kind: Kind, path: string, isLive: boolean): AsyncGenerator<FileContent> {
+export async function* contentsOfFile(kind: Kind, path: string, now: () => number): AsyncGenerator<FileContent> {
+  // Asked after the file was read: who writes to it meanwhile writes to a file that is in use.
+  const idle = async (): Promise<number> => now() - (await stat(path)).mtimeMs
   if (kind === 'langgraph-sqlite')
-    for (const thread of threadsOf(path)) yield contentOf([thread], { kind, path, isLive, faults: [] })
-  else yield await sessionsOfLines(kind, path, isLive)
+    for (const thread of threadsOf(path)) yield contentOf([thread], { kind, path, idle: await idle(), faults: [] })
+  else yield await sessionsOfLines(kind, path, idle)
 }
 
 type LineKind = Exclude<Kind, 'langgraph-sqlite'>
 
-async function sessionsOfLines(kind: LineKind, path: string, isLive: boolean): Promise<FileContent> {
+async function sessionsOfLines(kind: LineKind, path: string, idle: () => Promise<number>): Promise<FileContent> {
   const read = kind === 'openai' || kind === 'ai-sdk' ? await readDocument(path) : await readLines(path)
   const lines = read.lines.filter(({ value }) => isRecord(value))
   const odd = read.lines
     .filter(({ value }) => !isRecord(value))
     .map(({ line }) => ({ line, reason: 'is no JSON object' }))
   const faults = [...read.faults, ...odd]
-  return contentOf(await transcriptsOf(kind, path, lines), { kind, path, isLive, faults })
+  const transcripts = await transcriptsOf(kind, path, lines)
+  return contentOf(transcripts, { kind, path, idle: await idle(), faults })
 }
 
 interface Around {
   readonly kind: Kind
   readonly path: string
-  readonly isLive: boolean
+  readonly idle: number
   readonly faults: Fault[]
 }
 
-function contentOf(read: readonly Read[], { kind, path, isLive, faults }: Around): FileContent {
+function contentOf(read: readonly Read[], { kind, path, idle, faults }: Around): FileContent {
   const format = kind === 'openai' ? 'openai' : 'native'
   const sessions = read.map((one, place) => {
-    const { messages, stored, refused } = countStored(format, isLive ? withoutOpenEnd(one.messages) : one.messages)
+    const { messages, stored, refused } = countStored(format, withoutOpenEnd(one.messages, idle))
     faults.push(...one.faults, ...refused)
     const id = `${kind}-${nameOf(kind, one, path)}${place === 0 ? '' : `-${place + 1}`}`
     const { title, metadata, instructions } = one
@@ -176,15 +185,23 @@ function nameOf(kind: Kind, { id }: Transcript, path: string): string {
   return createHash('sha256').update(resolve(path)).digest('hex').slice(0, 16)
 }
 
-/** Without a completion at the end whose calls have no result yet: the next run takes it. */
-function withoutOpenEnd(messages: readonly FileMessage[]): readonly FileMessage[] {
+/** Without what the next run may find changed. `idle`: milliseconds since the file was last written to. */
+function withoutOpenEnd(messages: readonly FileMessage[], idle: number): readonly FileMessage[] {
+  const marked = messages.findIndex(({ open }) => open !== undefined)
+  const place = marked === -1 ? openCalls(messages) : marked
+  const patience = messages[place]?.open === 'text' ? SAYING_MS : CALLING_MS
+  return idle < patience && place !== -1 ? messages.slice(0, place) : messages
+}
+
+/** The place of a completion at the end whose calls have no result yet; -1 if there is none. */
+function openCalls(messages: readonly FileMessage[]): number {
   const last = messages.findLastIndex(
     ({ value }) => value['role'] === 'assistant' && value['parent_tool_call_id'] === undefined,
   )
   const calls = last === -1 ? undefined : messages[last]?.value['tool_calls']
-  if (!Array.isArray(calls)) return messages
+  if (!Array.isArray(calls)) return -1
   const results = messages.slice(last).filter(({ value }) => isLeadersResult(value))
-  return results.length < calls.length ? messages.slice(0, last) : messages
+  return results.length < calls.length ? last : -1
 }
 
 const isLeadersResult = (value: JsonObject): boolean =>

@@ -24,6 +24,7 @@ const STATUSES: { readonly [code in ErrorCode]: number } = {
   resolution_conflict: 409,
   idempotency_conflict: 409,
   import_gap: 409,
+  import_changed: 409,
   nothing_to_continue: 409,
   nothing_to_consolidate: 409,
   run_not_active: 409,

@@ -9,6 +9,9 @@ const SCAFFOLD = /^\s*(?:<command-(?:name|message|args)>|<local-command-std(?:ou
 const METADATA = { cwd: 'cwd', gitBranch: 'git_branch', version: 'cli_version' }
 /** The beginning of an output that stands in a file of its own, with the name of the file. */
 const PERSISTED = /^\s*<persisted-output>[^]{0,500}?saved to: [^\n]*[/\\]([\w-][\w.-]{0,199})\s*\n/u
+/** Lines that the program writes when its model has said everything, and why a model says no more. */
+const AT_END = new Set(['turn_duration', 'stop_hook_summary'])
+const SAID_ALL = new Set(['end_turn', 'stop_sequence', 'refusal'])
 /** Tools that start a sub-agent. */
 const SPAWNING = new Set(['Task', 'Agent'])
 
@@ -30,6 +33,7 @@ export function readClaudeCode(lines: Iterable<FileLine>, beside: Beside): Trans
   for (const { line, value } of lines) {
     if (!isRecord(value)) continue
     titles.take(value)
+    if (value['type'] === 'system' && AT_END.has(String(value['subtype']))) messages.ended()
     if (!isNew(value, seen)) continue
     id ??= textIn(value, 'sessionId')
     sessions.add(value['sessionId'])
@@ -76,47 +80,52 @@ interface Beside {
   output(name: string): string | undefined
 }
 
+/** What a sub-agent wrote, with the call that it works for. */
+interface WorkLine {
+  readonly line: number
+  readonly record: Fields
+  readonly call: string
+}
+
 /** Takes messages, with those of the sub-agents that their calls started. */
 function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<string>, beside: Beside) {
   const agents = createSubAgents()
+  const members = createMembers(seen, beside)
   return {
     take(line: number, record: Fields): void {
       const isAside = record['isSidechain'] === true
       if (!isAside || !agents.keep(line, record)) take(line, record, isAside ? agents.loopOf('sidechain') : undefined)
     },
-    end: takeUnanswered,
-  }
-
-  function takeAside(call: string): void {
-    for (const { line, record } of agents.kept(call)) take(line, record, agents.loopOf(call))
+    end(): void {
+      takeUnanswered()
+      // What they wrote for calls that have no result stands at the end, until those have one.
+      messages.openFrom()
+      for (const agent of members.names()) takeWork(members.written(agent))
+    },
   }
 
   function takeUnanswered(): void {
     for (const { call, line } of agents.unanswered()) {
       messages.unanswered(line, call)
-      takeAside(call)
+      takeWork(agents.kept(call))
     }
   }
 
   function take(line: number, record: Fields, loop: Loop | undefined): void {
     const message = record['message']
     if (!isRecord(message) || isOwnText(record, message)) return
-    const time = timeIn(record)
     const blocks = blocksOf(message['content'])
     if (record['type'] === 'assistant') {
       for (const block of blocks) agents.note(block)
-      const [model, usage] = [textIn(message, 'model'), usageOf(message['usage'])]
-      const key = textIn(message, 'id') ?? record['uuid']
-      const [parts, calls] = [blocks.flatMap(spokenOf), blocks.flatMap(callOf)]
-      messages.assistant(line, key, { parts, calls, time, model, usage }, loop)
+      messages.assistant(line, textIn(message, 'id') ?? record['uuid'], pieceOf(record, message, blocks), loop)
+      if (loop === undefined && isWhole(message, blocks)) messages.ended()
       return
     }
     for (const block of blocks) takeResult(line, record, block, loop)
-    const said = blocks.filter(({ type }) => type !== 'tool_result').flatMap(contentOf)
-    const own = said.filter((part) => !isText(part, SCAFFOLD))
+    const own = ownWords(blocks)
     if (own.length === 0) return
     if (loop === undefined) takeUnanswered()
-    messages.user(line, own, time, loop)
+    messages.user(line, own, timeIn(record), loop)
   }
 
   function takeResult(line: number, record: Fields, block: Fields, loop: Loop | undefined): void {
@@ -124,16 +133,58 @@ function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<stri
     if (call === undefined) return
     const result = record['toolUseResult']
     const agent = isRecord(result) && result['status'] !== 'async_launched' ? textIn(result, 'agentId') : undefined
-    const parts = blocksOf(block['content']).flatMap((one) => contentOf(one).map((part) => wholeOf(part, beside)))
-    messages.result(line, { id: call, parts, failed: block['is_error'] === true, time: timeIn(record) }, loop)
-    if (loop === undefined) takeAside(call)
-    if (agent !== undefined && loop === undefined) member(line, agent, call)
+    messages.result(line, { ...resultOf(block, beside), id: call, time: timeIn(record) }, loop)
+    if (loop === undefined) takeWork(agents.kept(call))
+    if (agent !== undefined && loop === undefined) {
+      members.returned(agent, line, call)
+      takeWork(members.written(agent, timeIn(record)))
+    }
     agents.end(call)
   }
 
-  function member(line: number, agent: string, call: string): void {
-    for (const { value } of beside.agentLines(agent) ?? [])
-      if (isRecord(value) && isNew(value, seen)) take(line, value, agents.loopOf(call))
+  function takeWork(lines: Iterable<WorkLine>): void {
+    for (const { line, record, call } of lines) take(line, record, agents.loopOf(call))
+  }
+}
+
+const pieceOf = (record: Fields, message: Fields, blocks: readonly Fields[]) => ({
+  parts: blocks.flatMap(spokenOf),
+  calls: blocks.flatMap(callOf),
+  time: timeIn(record),
+  model: textIn(message, 'model'),
+  usage: usageOf(message['usage']),
+})
+
+/** Whether the model has said everything. */
+const isWhole = (message: Fields, blocks: readonly Fields[]): boolean =>
+  SAID_ALL.has(String(message['stop_reason'])) && blocks.some(({ type }) => type === 'text')
+
+const ownWords = (blocks: readonly Fields[]): JsonObject[] =>
+  blocks
+    .filter(({ type }) => type !== 'tool_result')
+    .flatMap(contentOf)
+    .filter((part) => !isText(part, SCAFFOLD))
+
+const resultOf = (block: Fields, beside: Beside) => ({
+  parts: blocksOf(block['content']).flatMap((one) => contentOf(one).map((part) => wholeOf(part, beside))),
+  failed: block['is_error'] === true,
+})
+
+/** Sub-agents that write files of their own, by their names: a later call may resume them. */
+function createMembers(seen: Set<string>, beside: Beside) {
+  /** The last call of each that has a result, with the result's line. */
+  const calls = new Map<string, { readonly line: number; readonly call: string }>()
+  return {
+    names: () => calls.keys(),
+    returned: (agent: string, line: number, call: string) => calls.set(agent, { line, call }),
+    /** What one wrote up to this time and was not taken before, as the work for its last call. */
+    *written(agent: string, until?: string): Generator<WorkLine> {
+      const { line = 0, call = '' } = calls.get(agent) ?? {}
+      for (const { value: record } of beside.agentLines(agent) ?? []) {
+        if (!isRecord(record) || (until !== undefined && (timeIn(record) ?? until) > until)) continue
+        if (isNew(record, seen)) yield { line, record, call }
+      }
+    },
   }
 }
 
@@ -177,10 +228,10 @@ function createSubAgents() {
       return true
     },
     /** Hands out what was kept for this call. */
-    kept(call: string): readonly { readonly line: number; readonly record: Fields }[] {
+    kept(call: string): WorkLine[] {
       const records = aside.get(call) ?? []
       aside.delete(call)
-      return records
+      return records.map((one) => ({ ...one, call }))
     },
     /** The calls for which something is kept, with its first line. */
     unanswered: () => [...aside].map(([call, [first]]) => ({ call, line: first?.line ?? 0 })),

@@ -10,6 +10,8 @@ const ITEMS = new Set([
   ...['message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call'],
   ...['custom_tool_call_output', 'local_shell_call', 'web_search_call'],
 ])
+/** What the screen shows when a turn is over. */
+const AT_END = new Set(['task_complete', 'turn_complete', 'turn_aborted'])
 const DATA_URL = /^data:([^;,]+);base64,(.+)$/su
 
 /**
@@ -32,6 +34,7 @@ export function readCodex(lines: Iterable<FileLine>): Transcript {
     if (value['type'] === 'session_meta' && payload !== undefined) describe(payload)
     else if (value['type'] === 'turn_context' && payload !== undefined) model = textIn(payload, 'model') ?? model
     else if (value['type'] === 'event_msg' && payload?.['type'] === 'exec_command_end') ends.note(payload)
+    else if (value['type'] === 'event_msg' && AT_END.has(String(payload?.['type']))) messages.ended()
     else if (value['type'] === 'response_item' && payload !== undefined) take(line, payload)
     else if (payload === undefined && ITEMS.has(String(value['type']))) take(line, value)
     else if (payload === undefined && value['type'] === undefined) describe(value)

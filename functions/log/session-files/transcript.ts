@@ -18,6 +18,11 @@ export interface Fault {
 export interface FileMessage {
   readonly line: number
   readonly value: JsonObject
+  /**
+   * From here on a program that still writes to its file may change what the messages are: it may say more, or still executes what
+   * was called.
+   */
+  readonly open?: 'text' | 'calls'
 }
 
 /** What a session file says. */
@@ -112,6 +117,11 @@ interface Completion {
   readonly pieces: Piece[]
 }
 
+interface OpenEnd {
+  readonly place: number
+  readonly open: NonNullable<FileMessage['open']>
+}
+
 /** The last completion of each loop, with its place, and which of its calls have a result. */
 function createLastCompletions() {
   const lasts = new Map<string | undefined, { completion: Completion; place: number; answered: Set<string> }>()
@@ -130,10 +140,27 @@ function createLastCompletions() {
     waiting(key: unknown, loop: Loop | undefined): Completion | undefined {
       const { completion, answered } = lasts.get(loop?.parentToolCallId) ?? {}
       if (completion?.key !== key) return undefined
-      const ids = completion?.pieces.flatMap(({ calls = [] }) => calls.map(({ id }) => id)) ?? []
-      return ids.every((id) => answered?.has(id)) ? undefined : completion
+      return callsOf(completion).every((id) => answered?.has(id)) ? undefined : completion
+    },
+    /** The leader's last one, if anything may still become part of its round. */
+    open(): OpenEnd | undefined {
+      const last = lasts.get(undefined)
+      if (last === undefined) return undefined
+      const calls = callsOf(last.completion)
+      if (calls.length === 0) return { place: last.place, open: 'text' }
+      return calls.every((id) => last.answered.has(id)) ? undefined : { place: last.place, open: 'calls' }
     },
   }
+}
+
+const callsOf = (completion: Completion | undefined): string[] =>
+  completion?.pieces.flatMap(({ calls = [] }) => calls.map(({ id }) => id)) ?? []
+
+/** Marks where the open end begins: at the last completion, or at a member's messages whose call has no result. */
+function withOpenEnd(messages: readonly FileMessage[], last: OpenEnd | undefined, members = messages.length) {
+  const rest: OpenEnd | undefined = members < messages.length ? { place: members, open: 'calls' } : undefined
+  const end = rest === undefined || (last !== undefined && last.place < rest.place) ? last : rest
+  return messages.map((one, place) => (place === end?.place ? { ...one, open: end.open } : one))
 }
 
 /**
@@ -142,7 +169,7 @@ function createLastCompletions() {
  */
 export function createMessages() {
   const messages: FileMessage[] = []
-  let open: Completion | undefined
+  let [open, openFrom]: [open?: Completion, openFrom?: number] = []
   const lasts = createLastCompletions()
   /** When calls were made. */
   const called = new Map<string, string>()
@@ -182,12 +209,21 @@ export function createMessages() {
     /** A call without a result, for which a member has worked: what the member said comes next. */
     unanswered(line: number, id: string): void {
       flush()
-      lasts.answer(id, undefined)
       add(line, undefined, { role: 'tool', tool_call_id: id, status: 'running', created_at: called.get(id), parts: [] })
+    },
+    /** The leader's completion is whole: its program has said so. */
+    ended(): void {
+      flush()
+      lasts.end(undefined)
+    },
+    /** What comes from here on may be elsewhere once the file has grown. */
+    openFrom(): void {
+      flush()
+      openFrom ??= messages.length
     },
     end(): readonly FileMessage[] {
       flush()
-      return messages
+      return withOpenEnd(messages, lasts.open(), openFrom)
     },
   }
 }
