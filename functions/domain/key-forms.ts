@@ -27,6 +27,19 @@ const FORMS: readonly KeyForm[] = [
   { begins: 'npm_' },
   { begins: 'xox[a-z]-' },
   { begins: 'xapp-' },
+  // SendGrid, Shopify, Grafana, Linear, Notion, Vault, Vercel, Databricks, Docker, Figma, Cloudflare, Tailscale
+  { begins: String.raw`SG\.` },
+  { begins: 'shp(?:pa|ca|at|ss)_' },
+  { begins: 'gl(?:c|sa)_' },
+  { begins: 'lin_api_' },
+  { begins: 'ntn_' },
+  { begins: String.raw`hv[sbr]\.` },
+  { begins: 'vc[piark]_' },
+  { begins: 'dapi(?=[a-f0-9]{32})' },
+  { begins: 'dckr_pat_' },
+  { begins: 'figd_' },
+  { begins: 'cf(?:k|ut|at)_' },
+  { begins: 'tskey-' },
 ]
 
 /** How keys begin. What follows is for whoever looks to say: an error may quote a part of a key. */
@@ -39,3 +52,6 @@ export const OTHER_KEYS: string = FORMS.flatMap(({ begins, rest }) => (rest === 
 
 /** Name and password in an address, together: a password alone may be a word that stands elsewhere, too. */
 export const NAME_AND_PASSWORD = String.raw`(?<=://)[^\s/:@"'<>]{0,100}:[^\s/:@"'<>]{1,200}(?=@[A-Za-z0-9[])`
+
+/** The line before a private key. */
+export const PRIVATE_KEY_BEGINS = '-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----'

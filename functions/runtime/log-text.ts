@@ -1,15 +1,25 @@
 import type { Json } from '../domain/json.ts'
-import { KEY_BEGINNINGS, NAME_AND_PASSWORD } from '../domain/key-forms.ts'
+import { KEY_BEGINNINGS, NAME_AND_PASSWORD, PRIVATE_KEY_BEGINS } from '../domain/key-forms.ts'
 
 /** Base64 of at least so many characters is a file, as providers quote it when they refuse a request. */
 const ENCODED = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}={0,2}/g
-/** A whole key or a part of one, as providers and servers quote them when they refuse one. */
-const KEY = new RegExp(
-  `${NAME_AND_PASSWORD}|(?<![A-Za-z0-9])(?:${KEY_BEGINNINGS})[A-Za-z0-9_+/-]{16,}={0,2}` +
-    // behind a word for keys
-    String.raw`|(?<=(?:bearer|api[ _-]?key|authorization|token)(?: provided)?[\\"']{0,2} ?[:= ] ?[\\"']{0,2})(?=[A-Za-z_-]{0,200}\d)[A-Za-z0-9_-]{12,}`,
-  'gi',
-)
+const QUOTES = String.raw`[\\"']{0,3}`
+const VALUE = '[A-Za-z0-9_.~+/=-]'
+/** A sentence may end behind it. */
+const LAST = '[A-Za-z0-9_~+/=-]'
+const WITH_DIGIT = '(?=[A-Za-z_.~+/=-]{0,200}[0-9])'
+
+/** A whole key or a part of one, as providers and servers quote them when they refuse one. Sources of regular expressions. */
+export const KEY_PATTERNS = {
+  'name and password in an address': NAME_AND_PASSWORD,
+  'private key': String.raw`${PRIVATE_KEY_BEGINS}[A-Za-z0-9+/=\s\\]{0,10000}`,
+  'JSON web token': String.raw`(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}`,
+  'known beginning': String.raw`(?<![A-Za-z0-9])(?:${KEY_BEGINNINGS})[A-Za-z0-9_+/-]{16,}(?:\.[A-Za-z0-9_-]{16,}){0,2}={0,2}`,
+  'header with a scheme': `(?<=authorization${QUOTES} {0,2}[:=] {0,2}${QUOTES}(?:bearer|basic|token|digest|negotiate) )${VALUE}{7,}${LAST}`,
+  'behind a word for keys': `(?<=(?:bearer|basic|api[ _-]?key|authorization|token)(?: provided)?${QUOTES} ?[:= ] ?${QUOTES})${WITH_DIGIT}${VALUE}{11,}${LAST}`,
+  'behind a name for secrets': `(?<=(?:secret|password|passwd|access[_-]?key)${QUOTES} {0,2}[:=] {0,2}${QUOTES})${WITH_DIGIT}${VALUE}{7,}${LAST}`,
+} as const
+const KEYS = Object.values(KEY_PATTERNS).map((pattern) => new RegExp(pattern, 'gi'))
 
 /** Characters of a text that are looked at, and that a line may show of it. */
 const [MOST_READ, MOST_SHOWN] = [100_000, 8_000]
@@ -18,10 +28,11 @@ type Fields = { readonly [name: string]: Json | undefined }
 
 /** A text for a log line: without the bytes of files and what has the form of a key, and of bounded length. */
 export function logText(text: string): string {
-  const shown = text
-    .slice(0, MOST_READ)
-    .replaceAll(ENCODED, ({ length }) => `[${length} characters of base64]`)
-    .replaceAll(KEY, '[redacted]')
+  // A part of a key may be as long as a file.
+  const shown = KEYS.reduce((rest, key) => rest.replaceAll(key, '[redacted]'), text.slice(0, MOST_READ)).replaceAll(
+    ENCODED,
+    ({ length }) => `[${length} characters of base64]`,
+  )
   if (text.length <= MOST_READ && shown.length <= MOST_SHOWN) return shown
   return `${shown.slice(0, MOST_SHOWN)} … [${text.length} characters]`
 }

@@ -1,4 +1,4 @@
-import { NAME_AND_PASSWORD, OTHER_KEYS } from '../domain/key-forms.ts'
+import { NAME_AND_PASSWORD, OTHER_KEYS, PRIVATE_KEY_BEGINS } from '../domain/key-forms.ts'
 import { unescapeOnce } from './escaped-text.ts'
 
 /** Where something begins in a text, and where what follows it does, in UTF-16 units. */
@@ -86,7 +86,7 @@ export async function findEscaped(window: string): Promise<{ readonly range: Ran
 
 /** The id of a key may be the name before a password. */
 const OTHER = new RegExp(`${NAME_AND_PASSWORD}|${OTHER_KEYS}`, 'gu')
-const KEY_BEGINS = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/gu
+const KEY_BEGINS = new RegExp(PRIVATE_KEY_BEGINS, 'gu')
 const KEY_ENDS = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/u
 /** What stands between: base64 in lines, with headers. */
 const NO_KEY = /[^A-Za-z0-9+/=\s:,.()-]/u

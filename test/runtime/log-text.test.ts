@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { logError, logFields, logText } from '../../functions/runtime/log-text.ts'
+import { randomBytes } from 'node:crypto'
+import { KEY_PATTERNS, logError, logFields, logText } from '../../functions/runtime/log-text.ts'
 import { drawn } from '../fixtures/png.ts'
 
 const data = drawn('a').toString('base64')
@@ -41,11 +42,74 @@ test.each([
   expect(logError(new Error(said))).toContain(shown)
 })
 
+const JWT = ['eyJhbGciOiJIUzI1NiJ9', 'eyJzdWIiOiIxMjM0In0', 'SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c'].join('.')
+/** Of each pattern what it finds, and what is left. */
+const SAMPLES: { readonly [name in keyof typeof KEY_PATTERNS]: readonly [said: string, shown: string] } = {
+  'name and password in an address': ['https://user:passw0rd@host/x', 'https://[redacted]@host/x'],
+  'private key': [`-----BEGIN PRIVATE KEY-----\n${'aB3/'.repeat(16)}\n-----END`, '[redacted]-----END'],
+  'JSON web token': [`got ${JWT}, which is old`, 'got [redacted], which is old'],
+  'known beginning': [
+    `SG.${'aB3dE6gH9j'.repeat(2)}aB.${'aB3dE6gH9j'.repeat(4)}aB3 is refused`,
+    '[redacted] is refused',
+  ],
+  'header with a scheme': ['Authorization: Basic dXNlcjpwYXNzd29yZA==', 'Authorization: Basic [redacted]'],
+  'behind a word for keys': ['api_key=abc.def-123456789012.', 'api_key=[redacted].'],
+  'behind a name for secrets': [
+    `aws_secret_access_key=wJalrXUtnFEMI/K7MDENG/${'bPxRfiCY'}EXAMPLEKEY`,
+    'aws_secret_access_key=[redacted]',
+  ],
+}
+
+test.each(Object.entries(SAMPLES))('the pattern for keys finds its sample: %s', (name, [said, shown]) => {
+  const pattern = new RegExp(KEY_PATTERNS[name as keyof typeof KEY_PATTERNS], 'gi')
+  expect(said.replaceAll(pattern, '[redacted]')).toBe(shown)
+  expect(logText(said)).toBe(shown)
+})
+
+test('a log line shows no part of a token, however long, and of no secret that signs', () => {
+  for (const token of [JWT, `${JWT.slice(0, 40)}.${'aB3d'.repeat(100)}.${'xY_z'.repeat(10)}`, 'aB+c/d.e~f0=='])
+    expect(logText(`Authorization: Bearer ${token}`)).toBe('Authorization: Bearer [redacted]')
+  for (let time = 0; time < 500; time++)
+    expect(logText(`whsec_${randomBytes(24).toString('base64')}`)).toBe('[redacted]')
+})
+
+test.each([
+  'token ',
+  'token: "',
+  '://a:',
+  '://',
+  'eyJ',
+  'eyJaaaaaaaa.',
+  'eyJaaaaaaaa.eyJaaaaaaaa',
+  'authorization: basic ',
+  'sk-',
+  'secret="',
+  '-----BEGIN PRIVATE KEY',
+  '-----BEGIN PRIVATE KEY-----a',
+  'token a',
+  'token 1.',
+  `token 1${'.'.repeat(300)}`,
+  'a'.repeat(200),
+  '=',
+  '"',
+])('a hostile text takes no longer than its length asks for: %s', (piece) => {
+  const timed = (length: number): number => {
+    const text = piece.repeat(Math.ceil(length / piece.length))
+    const began = performance.now()
+    logText(text)
+    return performance.now() - began
+  }
+  timed(10_000)
+  expect(Math.min(timed(100_000), timed(100_000), timed(100_000))).toBeLessThan(500)
+})
+
 test('a log line shows words about keys, counts of tokens and ids', () => {
   for (const text of [
     'skip_all_of_the_following_things',
     'the token expired: api key not configured',
     'at most 8192 tokens, token limit-of-requests 400',
+    'password: at least 12 characters; a secret of 24 bytes; basic authentication',
+    'Authorization: none, the secret is read from secret:arn:aws',
     'task-0123456789abcdef0123 and 01J0000000000000000000000A',
   ])
     expect(logText(text)).toBe(text)
