@@ -35,9 +35,18 @@ export interface Model {
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
 }
 
+/** For what a model is asked. */
+export interface ModelUse {
+  readonly tenant: string
+  readonly session: string
+  /** Left out for a summary. */
+  readonly run?: string
+}
+
 /** Opens models by `provider/model`. Rejects with `ModelError` (`invalid_request`, `authentication`) that says what to set. */
 export interface Models {
-  open(name: string): Promise<Model>
+  /** `use`: what operators are told with an error. */
+  open(name: string, use?: ModelUse): Promise<Model>
 }
 
 export class ModelError extends Error {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../domain/json.ts'
 import { ModelError } from '../ports/model.ts'
-import type { Model, ModelEvent, Models } from '../ports/model.ts'
+import type { Model, ModelEvent, Models, ModelUse } from '../ports/model.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { ModelRequest } from '../domain/model-request.ts'
 
@@ -22,23 +22,28 @@ const SHOWN: { readonly [code in ModelError['code']]: string } = {
  */
 export function showErrorsByKind(models: Models, logger: Logger): Models {
   return {
-    async open(name) {
-      const model = await byKind(logger, name, () => models.open(name))
-      return { ...model, stream: (request, signal) => stream(model, logger, request, signal) }
+    async open(name, use) {
+      const about = { model: name, ...use }
+      const model = await byKind(logger, about, () => models.open(name, use))
+      const named = { ...about, model: model.name }
+      return { ...model, stream: (request, signal) => stream(model, { logger, about: named }, request, signal) }
     },
   }
 }
 
+/** What a line says beside the error. */
+type About = Partial<ModelUse> & { readonly model: string }
+
 async function* stream(
   model: Model,
-  logger: Logger,
+  { logger, about }: { readonly logger: Logger; readonly about: About },
   request: ModelRequest,
   signal: AbortSignal,
 ): AsyncGenerator<ModelEvent> {
   const events = model.stream(request, signal)[Symbol.asyncIterator]()
   try {
     for (;;) {
-      const next = await byKind(logger, model.name, () => events.next())
+      const next = await byKind(logger, about, () => events.next())
       if (next.done === true) return
       yield next.value
     }
@@ -47,12 +52,12 @@ async function* stream(
   }
 }
 
-async function byKind<Result>(logger: Logger, model: string, work: () => Promise<Result>): Promise<Result> {
+async function byKind<Result>(logger: Logger, about: About, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof ModelError) || error.cause === undefined) throw error
-    logger.error('the model failed', error, { model, code: error.code, said: saidBy(error.cause) })
+    logger.error('the model failed', error, { ...about, code: error.code, said: saidBy(error.cause) })
     const { retryable, retryAfterMs } = error
     const options = { retryable, cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
     throw new ModelError(error.code, SHOWN[error.code], options)

@@ -13,7 +13,7 @@ const PROVIDERS: { readonly [provider: string]: string } = { bedrock: 'aws.bedro
  * content.
  */
 export function traceModels(models: Models): Models {
-  return { open: async (name) => traceModel(await models.open(name)) }
+  return { open: async (name, use) => traceModel(await models.open(name, use)) }
 }
 
 function traceModel(model: Model): Model {

@@ -4,6 +4,7 @@ import type { Model } from '../../functions/ports/model.ts'
 import type { ModelRequest } from '../../functions/domain/model-request.ts'
 import { showErrorsByKind } from '../../functions/runtime/model-errors.ts'
 
+const USE = { tenant: 't', session: 's', run: 'r' }
 const SECRET = 'Incorrect API key provided: sk-live-1234 at http://10.0.0.7:8080'
 const request = {} as ModelRequest
 const { signal } = new AbortController()
@@ -32,7 +33,7 @@ function failing(error: unknown, at: 'open' | 'stream') {
   )
   const outcome = async (): Promise<unknown> => {
     try {
-      for await (const event of (await models.open('a/b')).stream(request, signal)) void event
+      for await (const event of (await models.open('a/b', USE)).stream(request, signal)) void event
       return undefined
     } catch (caught) {
       return caught
@@ -52,6 +53,7 @@ test.each(['open', 'stream'] as const)("callers see the kind of a provider's err
     {
       cause: error,
       model: 'a/b',
+      ...USE,
       code: 'authentication',
       said: { message: SECRET, status: 401, url: undefined, body: '{"error":"sk-live-1234"}' },
     },

@@ -59,8 +59,10 @@ export async function openModel(state: RunState, thread: Thread): Promise<void> 
   if (thread.model !== undefined) return
   if (!ports.agents.has(name))
     throw new ModelError('invalid_request', `agent ${name} is not configured`, { retryable: false })
+  const { tenant, session } = state.held.lease
+  const use = { tenant, session, run: state.held.run.id }
   try {
-    thread.model = await inTime(state, `opening model ${model}`, () => ports.models.open(model))
+    thread.model = await inTime(state, `opening model ${model}`, () => ports.models.open(model, use))
   } catch (error) {
     if (error instanceof TimedOut) throw new ModelError('timeout', error.message, { retryable: true, cause: error })
     throw error

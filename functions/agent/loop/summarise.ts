@@ -2,6 +2,7 @@ import type { Agent, Consolidation } from '../../domain/agent.ts'
 import type { SessionContext, Summary, SummaryWork } from '../../domain/context.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { isLeaders, textOf } from '../../domain/message.ts'
+import { keyOf } from '../../domain/session.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { addUsage, NO_USAGE } from '../../domain/usage.ts'
 import { createCollector, summaryRequestText } from '../../log/consolidation.ts'
@@ -82,7 +83,7 @@ export async function summarise(
   }
   const found = collector.collected()
   if (found === undefined) return undefined
-  const made = await askInParts(dependencies, work, found.parts, { name: model, options })
+  const made = await askInParts(dependencies, work, found.parts, { name: model, options, use: keyOf(key) })
   const summary: Summary = {
     ...made,
     through: found.through,
@@ -97,12 +98,12 @@ async function askInParts(
   { models, clock, keeper }: Dependencies,
   { policy, former, signal }: Work,
   parts: readonly string[],
-  { name, options }: { readonly name: string; readonly options: Agent['modelOptions'] },
+  { name, options, use }: { readonly name: string; readonly options: Agent['modelOptions']; readonly use: SessionKey },
 ): Promise<Pick<Summary, 'text' | 'usage' | 'model'>> {
   let usage = NO_USAGE
   let made = { text: former?.text, model: name }
   try {
-    const model = await raceAbort(models.open(name), signal)
+    const model = await raceAbort(models.open(name, use), signal)
     for (const part of parts) {
       const text = summaryRequestText(part, made.text)
       const request = {
