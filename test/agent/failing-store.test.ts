@@ -93,6 +93,25 @@ test.each([
   expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
 })
 
+test('a model is opened with what operators are told of its errors', async () => {
+  const uses: unknown[] = []
+  const { submit, settled, key } = await open({
+    script: [{ text: 'done' }],
+    change: (ports) => ({
+      ...ports,
+      models: {
+        open: (name, use) => {
+          uses.push(use)
+          return ports.models.open(name, use)
+        },
+      },
+    }),
+  })
+  const run = await submit('go')
+  expect(await settled(run)).toMatchObject({ status: 'completed' })
+  expect(uses).toEqual([{ tenant: key.tenant, session: key.session, run }])
+})
+
 function firstHangs<Words extends unknown[], Result>(
   work: (...words: Words) => Promise<Result>,
 ): (...words: Words) => Promise<Result> {
