@@ -17,6 +17,8 @@ Kinds: ${KINDS.join(', ')}. Without a PATH, claude-code and codex are looked for
 --dry-run counts and stores nothing. Damaged lines are reported as FILE:LINE: reason, and left out.
 `
 
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
 await runCommand(USAGE, async ({ words }) => {
   const order = readOrder(words)
   try {
@@ -30,8 +32,11 @@ await runCommand(USAGE, async ({ words }) => {
     })
     if (counts.files === 0 || (counts.messages === 0 && counts.unreadable === counts.files))
       process.exitCode = counts.unreadable > 0 ? 1 : 0
-    const what = order.dryRun ? 'would be taken (what is there already is not counted out)' : 'are new'
-    return `${counts.files} files read: ${counts.messages} messages in ${counts.sessions} sessions ${what}\n`
+    const [files, messages] = [counted(counts.files, 'file'), counted(counts.messages, 'message')]
+    const what = `${messages} in ${counted(counts.sessions, 'session')}`
+    return order.dryRun
+      ? `${files} read; to take: ${what}, with what is there already\n`
+      : `${files} read; new: ${what}\n`
   } catch (error) {
     if (!(error instanceof NotRunning) && !(error instanceof ApiProblem)) throw error
     progressLine?.('')

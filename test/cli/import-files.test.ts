@@ -267,7 +267,7 @@ test('the command tells counts, damage and mistakes, each with its exit code', a
       execFile(process.execPath, args, (error, stdout, stderr) => resolve(`${error?.code ?? 0} ${stdout}${stderr}`))
     })
   const told = await command('claude-code', folder, '--url', importing.program.client.url)
-  expect(told).toMatch(/^0 1 files read: 1 messages in 1 sessions are new\n.*x\.jsonl:2: is not JSON/)
+  expect(told).toMatch(/^0 1 file read; new: 1 message in 1 session\n.*x\.jsonl:2: is not JSON/)
   expect(await command('parrot')).toMatch(/^2 name the kind of the files/)
   expect(await command('codex', join(folder, 'nowhere'), '--url', importing.program.client.url)).toMatch(
     /^1 .*\n.*ENOENT/,

@@ -59,7 +59,7 @@ test('what every file would meet is told once, and ends the command', async () =
 
 test('what one file meets is told with its name, and the others are taken', async () => {
   const told = await against(...problem(422, 'invalid_request', 'the request is not valid'))
-  expect(told).toMatch(/^1 0 files read: 0 messages in 0 sessions are new\n/)
+  expect(told).toMatch(/^1 0 files read; new: 0 messages in 0 sessions\n/)
   expect(told.match(/\d+\.jsonl: the request is not valid\n/gu)).toHaveLength(20)
 })
 

@@ -62,7 +62,7 @@ export const killedImportsOn = (backend: Backend): void =>
       expect(await outcomeOf(importing(folder, program))).toMatchObject({ code: 0 })
       for (let session = 0; session < SESSIONS; session++) await expectWhole(program, session, turns)
       const again = await outcomeOf(importing(folder, program))
-      expect(again).toMatchObject({ code: 0, told: expect.stringContaining('0 messages in 0 sessions are new') })
+      expect(again).toMatchObject({ code: 0, told: expect.stringContaining('new: 0 messages in 0 sessions') })
       await onceFound(backend, async () => {
         const { data } = await program.client.get<{ data: object[] }>('/v1/search?q=zebra7x57')
         expect(data[0]).toMatchObject({ session_id: `claude-code-${nameOf(7)}`, snippet: '«zebra7x57»' })

@@ -156,7 +156,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     const file = join(own, 'one.jsonl')
     writeFileSync(file, '{"messages":[{"role":"user","content":"blue crates"},{"role":"assistant","content":"two"}]}\n')
     const taken = await tooltrail(['--tenant', 'acme', 'import', 'openai', file], { env })
-    expect(taken).toEqual({ code: 0, out: '1 files read: 2 messages in 1 sessions are new\n', error: '' })
+    expect(taken).toEqual({ code: 0, out: '1 file read; new: 2 messages in 1 session\n', error: '' })
     expect(lines((await tooltrail(['--tenant', 'acme', 'sessions', '--json'], { env })).out)).toHaveLength(1)
     expect((await tooltrail(['sessions', '--json'], { env })).out).toBe('')
     rmSync(own, { recursive: true })

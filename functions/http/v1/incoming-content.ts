@@ -40,10 +40,11 @@ function sameType(mediaType: string): string {
   return SAME_TYPES.get(plain) ?? plain
 }
 
-/** What is wrong with bytes that say they are an image of this type; `found`: what their first bytes say. */
+/** What is wrong with bytes that say they are an image of this type; `found`: the type of their first bytes. */
 function imageFault(declared: string, found: string | undefined): string | undefined {
-  if (found?.startsWith('image/') !== true) return `is no image: its first bytes say ${found ?? 'nothing'}`
-  return sameType(declared) === sameType(found) ? undefined : `is no ${declared}: its first bytes say ${found}`
+  if (found?.startsWith('image/') !== true)
+    return `is no image: its first bytes are ${found === undefined ? 'of no known type' : `those of ${found}`}`
+  return sameType(declared) === sameType(found) ? undefined : `is no ${declared}: its first bytes are those of ${found}`
 }
 
 /**
