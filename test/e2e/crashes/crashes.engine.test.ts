@@ -18,5 +18,5 @@ withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {
   randomKillsOn(backend, whole ? 200 : 6)
   heartbeatKillsOn(backend, whole ? { queued: [1, 2, 4], steer: [1, 2, 4] } : { steer: [2] })
   const still = scenarios.filter(({ name }) => ['parallel', 'approval', 'steer'].includes(name))
-  standStillOn(backend, whole ? still : still.slice(0, 1).map((scenario) => ({ ...scenario, stride: 8 })))
+  standStillOn(backend, whole ? still : still.slice(0, 1).map((scenario) => ({ ...scenario, stride: 16 })))
 })
