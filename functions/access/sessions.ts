@@ -30,8 +30,9 @@ export async function findChangeableSession(
 }
 
 /**
- * As `findChangeableSession`, for a caller that is about to start a run. If the caller has an owner, the session is first bound to that owner, durably: otherwise what the agent finds in other
- * owners' sessions would show in its completions, in later runs too.
+ * As `findChangeableSession`, for a caller that is about to start a run. If the caller has an owner, the session is first bound
+ * to that owner, durably: otherwise what the agent finds in other owners' sessions would show in its completions, in later runs
+ * too.
  */
 export async function enterSession(
   dependencies: { readonly sessions: Pick<SessionStore, 'read' | 'bindToOwner'> },

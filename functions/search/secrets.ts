@@ -91,7 +91,10 @@ const KEY_ENDS = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/u
 /** What stands between: base64 in lines, with headers. */
 const NO_KEY = /[^A-Za-z0-9+/=\s:,.()-]/u
 
-/** Secrets that no rule knows: keys of other forms, passwords in addresses, and the beginning of a private key whose end is not in the text. */
+/**
+ * Secrets that no rule knows: keys of other forms, passwords in addresses, and the beginning of a private key whose end is not in
+ * the text.
+ */
 function findOwn(text: string): Range[] {
   const whole = Array.from(text.matchAll(OTHER), ({ 0: secret, index }): Range => [index, index + secret.length])
   const begun = Array.from(text.matchAll(KEY_BEGINS), ({ 0: line, index }): Range => {

@@ -41,8 +41,9 @@ const LATE = 'is a result that came after its call had been taken as interrupted
 const SIDE_BY_SIDE = 16_000_000
 
 /**
- * Imports session files, small ones a few at a time, so that one is read while others are stored; each as far as it has not been imported before. What is damaged is told with its
- * file and line, and left out. Rejects with `NotRunning`, or an `ApiProblem` that every file would meet.
+ * Imports session files, each as far as it has not been imported before; small ones a few at a time, so that one is read while
+ * others are stored. What is damaged is told with its file and line, and left out. Rejects with `NotRunning`, or an `ApiProblem`
+ * that every file would meet.
  */
 export async function importFiles(order: ImportOrder, terminal: Terminal): Promise<ImportCounts> {
   const places = order.places.length > 0 ? order.places : usualPlaces(order.kind, order.folders)
