@@ -30,6 +30,15 @@ interface Anchor {
   readonly delta: number
 }
 
+/** What the list showed when it was rendered last. */
+interface Shown {
+  readonly keys: readonly string[]
+  readonly tops: readonly number[]
+  /** Pixels: where it was scrolled to, and all that can be scrolled. */
+  readonly scrolled: number
+  readonly height: number
+}
+
 /**
  * A scrolling list that renders only what is near the visible part. Items may have any height and change it. What is seen stays
  * where it is when items are added before it or change their height; at the end, the list stays at the end.
@@ -40,6 +49,7 @@ export function VirtualList<Item>(props: Props<Item>) {
   const body = useRef<HTMLDivElement>(null)
   const heights = useRef(new Map<string, number>())
   const atEnd = useRef(true)
+  const shown = useRef<Shown>({ keys: [], tops: [0], scrolled: 0, height: 0 })
   const anchor = useRef<Anchor | undefined>(undefined)
   const sought = useRef<string | undefined>(undefined)
   const reached = useRef<string | undefined>(undefined)
@@ -63,11 +73,18 @@ export function VirtualList<Item>(props: Props<Item>) {
   useLayoutEffect(() => {
     const element = scroller.current
     if (element === null) return
+    if (isScrolled(element, shown.current.scrolled)) hold(element)
     const wanted = atEnd.current ? element.scrollHeight : placeOf(anchor.current, items, keyOf, tops)
-    if (wanted === undefined) return
     const offset = atEnd.current ? 0 : (body.current?.offsetTop ?? 0)
-    if (Math.abs(element.scrollTop - wanted - offset) > 1) element.scrollTop = wanted + offset
+    if (wanted !== undefined && Math.abs(element.scrollTop - wanted - offset) > 1) element.scrollTop = wanted + offset
+    shown.current = { keys: items.map(keyOf), tops, scrolled: element.scrollTop, height: element.scrollHeight }
+    look(element)
   })
+
+  // What came in may be too little, or the list may have been scrolled on while it came.
+  useEffect(() => {
+    if (scroller.current !== null && items.length > 0) lookAround(scroller.current)
+  }, [items])
 
   useEffect(() => {
     if (target === undefined || reached.current === target) return
@@ -81,18 +98,10 @@ export function VirtualList<Item>(props: Props<Item>) {
     const inner = body.current
     if (element === null || inner === null) return undefined
     const observer = new ResizeObserver(() => measureChildren(inner, heights.current) && measure({}))
-    const resized = new ResizeObserver(() => look())
-    const look = (): void => {
-      const top = element.scrollTop - inner.offsetTop
-      setView((old) =>
-        Math.abs(old.top - top) < 1 && old.height === element.clientHeight
-          ? old
-          : { top, height: element.clientHeight },
-      )
-    }
+    const resized = new ResizeObserver(() => look(element))
     resized.observe(element)
     observers.set(inner, observer)
-    look()
+    look(element)
     return () => {
       observer.disconnect()
       resized.disconnect()
@@ -107,17 +116,37 @@ export function VirtualList<Item>(props: Props<Item>) {
     if (measureChildren(inner, heights.current)) measure({})
   })
 
+  /** What is seen is what stays in its place. */
+  function hold(element: HTMLElement): void {
+    const { keys, tops, height } = shown.current
+    const top = topOf(element)
+    atEnd.current = height - element.scrollTop - element.clientHeight < NEAR_END
+    const index = Math.max(0, before(tops, top))
+    const key = keys[index]
+    if (key !== undefined) anchor.current = { key, delta: top - (tops[index] ?? 0) }
+    shown.current = { ...shown.current, scrolled: element.scrollTop }
+  }
+
+  /** Renders what is in sight. */
+  function look(element: HTMLElement): void {
+    const next = { top: topOf(element), height: element.clientHeight }
+    setView((old) => (Math.abs(old.top - next.top) < 1 && old.height === next.height ? old : next))
+  }
+
+  function lookAround(element: HTMLElement): void {
+    const top = topOf(element)
+    if (top < MARGIN) props.onNearStart?.()
+    if (total - top - element.clientHeight < MARGIN) props.onNearEnd?.()
+  }
+
+  const topOf = (element: HTMLElement): number => element.scrollTop - (body.current?.offsetTop ?? 0)
+
   const onScroll = (): void => {
     const element = scroller.current
     if (element === null) return
-    const top = element.scrollTop - (body.current?.offsetTop ?? 0)
-    atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END
-    const index = Math.max(0, before(tops, top))
-    const item = items[index]
-    if (item !== undefined) anchor.current = { key: keyOf(item), delta: top - (tops[index] ?? 0) }
-    setView({ top, height: element.clientHeight })
-    if (top < MARGIN) props.onNearStart?.()
-    if (total - top - element.clientHeight < MARGIN) props.onNearEnd?.()
+    hold(element)
+    look(element)
+    lookAround(element)
   }
 
   return (
@@ -154,6 +183,13 @@ function before(tops: readonly number[], position: number): number {
     else high = middle - 1
   }
   return low
+}
+
+/** Whether somebody has scrolled, and the event is still to come: a list that became shorter moves by itself, to its end. */
+function isScrolled(element: HTMLElement, from: number): boolean {
+  const by = element.scrollTop - from
+  const isClamped = by < 0 && element.scrollHeight - element.scrollTop - element.clientHeight <= 1
+  return Math.abs(by) > 1 && !isClamped
 }
 
 function placeOf<Item>(

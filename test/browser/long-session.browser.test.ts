@@ -91,12 +91,28 @@ describe('a long session', () => {
     // What comes in before does not move what is read.
     await page.evaluate(scrollTo('900'))
     // The list renders what has come into sight a moment after the scroll.
-    const inSight = () => page.evaluate("document.elementFromPoint(700, 300)?.closest('.virtual-item')?.dataset.key")
-    await expect.poll(inSight).toBeTruthy()
-    const seen = page.locator(`[data-key="${String(await inSight())}"]`)
+    let inSight: unknown
+    const look = async () =>
+      (inSight = await page.evaluate("document.elementFromPoint(700, 300)?.closest('.virtual-item')?.dataset.key"))
+    await expect.poll(look).toBeTruthy()
+    const seen = page.locator(`[data-key="${String(inSight)}"]`)
     const before = await seen.boundingBox()
     await page.waitForTimeout(1_000)
     expect(Math.abs(((await seen.boundingBox())?.y ?? 0) - (before?.y ?? 0))).toBeLessThanOrEqual(2)
+  })
+
+  test('keeps a scroll whose event comes after a change of what is shown', async () => {
+    const page = await opened.show('/')
+    await withLongLog(page)
+    await page.goto(`${opened.url}/sessions/long`)
+    await page.getByText(`message ${MESSAGES - 1} `).waitFor()
+    await page.route(/before=/, (route) => route.abort(), { times: 1 })
+    await page.evaluate(scrollTo('0'))
+    const dismiss = page.getByRole('button', { name: 'Dismiss' })
+    await dismiss.waitFor({ state: 'attached' })
+    await page.evaluate(`${scrollTo('1500')}; document.querySelector('.failure button').click()`)
+    await dismiss.waitFor({ state: 'detached' })
+    expect(await page.evaluate("document.querySelector('.scroller').scrollTop")).toBe(1500)
   })
 
   test('opens at the message of a link, in the middle of 10,000, and goes on in both directions', async () => {
