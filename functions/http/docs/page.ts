@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as nextRound } from 'node:timers/promises'
 import { html, raw } from 'hono/html'
 import type { ApiDocument, Operation } from './document.ts'
 import { operationHtml, type OperationAddress } from './operation-html.ts'
@@ -23,7 +24,10 @@ interface Entry {
   readonly operation: Operation
 }
 
-/** The API's description for people: one page, which loads nothing else until a request is tried. */
+/**
+ * The API's description for people: one page, which loads nothing else until a request is tried. Others have their turn between
+ * its operations.
+ */
 export async function docsPage(document: ApiDocument, { style, script }: PageAssets): Promise<string> {
   const { title, version, description } = document.info
   const entries = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -34,6 +38,11 @@ export async function docsPage(document: ApiDocument, { style, script }: PageAss
     entries: entries.filter(({ operation }) => operation.tags.includes(name)),
   }))
   const schemas = Object.entries(document.components.schemas)
+  const articles = new Map<Operation, Html>()
+  for (const { address, operation } of entries) {
+    articles.set(operation, operationHtml(document, address, operation))
+    await nextRound()
+  }
   const page = html`<!doctype html>
     <html lang="en">
       <head>
@@ -59,7 +68,7 @@ export async function docsPage(document: ApiDocument, { style, script }: PageAss
           ${sections.map(
             (section) =>
               html`<h2>${section.name}</h2>
-                ${section.entries.map(({ address, operation }) => operationHtml(document, address, operation))}`,
+                ${section.entries.map(({ operation }) => articles.get(operation))}`,
           )}
           <h2 id="schemas">Schemas</h2>
           ${schemas.map(

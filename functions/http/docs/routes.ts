@@ -1,16 +1,7 @@
-import { createHash } from 'node:crypto'
-import { gzipSync } from 'node:zlib'
 import type { App, AppDependencies } from '../dependencies.ts'
+import { createSharedFiles, sendFile } from '../shared-files.ts'
 import type { ApiDocument } from './document.ts'
 import { RunEventSchema } from '../v1/schemas/event.ts'
-
-/** Kept compressed: all readers share these bytes. */
-interface Page {
-  readonly zipped: Uint8Array<ArrayBuffer>
-  readonly plain: Uint8Array<ArrayBuffer>
-  readonly etag: string
-  readonly policy: string
-}
 
 /** The API's description, and a page for people made from it. Nothing comes from another server. */
 export function docsRoutes(app: App, { settings }: AppDependencies): void {
@@ -27,35 +18,30 @@ export function docsRoutes(app: App, { settings }: AppDependencies): void {
     documents.set(name, document)
     return document
   }
-  app.get('/openapi.json', (c) => c.json(documentFor(c.get('open'), c.env?.base ?? '')))
-
-  const pages = new Map<boolean, Page>()
+  const files = createSharedFiles()
+  app.get('/openapi.json', async (c) => {
+    const { open, base } = { open: c.get('open'), base: c.env?.base ?? '' }
+    const headers = { 'content-type': 'application/json' }
+    const make = () => ({ content: JSON.stringify(documentFor(open, base)), headers })
+    return sendFile(c, await files(`document ${open} ${base}`, make))
+  })
   app.get('/docs', async (c) => {
     const open = c.get('open')
-    const page = pages.get(open) ?? (await makePage(documentFor(open, ''), settings.docsFolder))
-    pages.set(open, page)
-    const { zipped, plain, etag, policy } = page
-    const zip = /\bgzip\b/.test(c.req.header('accept-encoding') ?? '')
-    const headers = {
-      'content-security-policy': policy,
-      'content-type': 'text/html; charset=utf-8',
-      'cache-control': 'private, max-age=300',
-      vary: 'accept-encoding',
-      etag,
-    }
-    if (c.req.header('if-none-match')?.includes(etag) === true) return c.body(null, 304, headers)
-    return c.body(zip ? zipped : plain, 200, zip ? { ...headers, 'content-encoding': 'gzip' } : headers)
+    const make = () => makePage(documentFor(open, ''), settings.docsFolder)
+    return sendFile(c, await files(`page ${open}`, make))
   })
 }
 
-async function makePage(document: ApiDocument, folder: string | undefined): Promise<Page> {
+async function makePage(document: ApiDocument, folder: string | undefined) {
   // What makes the page is loaded with its first reader.
   const { docsPage, docsPolicy, readPageAssets } = await import('./page.ts')
   const assets = await readPageAssets(folder)
-  const page = await docsPage(document, assets)
-  const etag = `W/"${createHash('sha256').update(page).digest('base64url').slice(0, 22)}"`
-  const plain = new TextEncoder().encode(page)
-  return { plain, zipped: new Uint8Array(gzipSync(plain)), etag, policy: docsPolicy(assets) }
+  const headers = {
+    'content-security-policy': docsPolicy(assets),
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'private, max-age=300',
+  }
+  return { content: await docsPage(document, assets), headers }
 }
 
 function describeApi(app: App, version: string, openAccess: boolean, base: string): ApiDocument {

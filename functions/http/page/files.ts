@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join, resolve } from 'node:path'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import type { Context } from 'hono'
 import type { AppEnv } from '../dependencies.ts'
+import { createSharedFiles, sendFile, type SharedFile } from '../shared-files.ts'
 
 /** Where `npm run build` puts it. */
 const BUILT = resolve(import.meta.dirname, '../../../built/page')
@@ -25,11 +23,6 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-interface File {
-  readonly plain: Uint8Array<ArrayBuffer>
-  readonly zipped: Uint8Array<ArrayBuffer>
-  readonly etag: string
-}
 export interface PageFiles {
   document(c: Context<AppEnv>): Promise<Response>
   /** The same document, which says itself that there is nothing at the address. */
@@ -57,12 +50,7 @@ export function pageFiles(folder = BUILT): PageFiles {
 }
 
 function createFiles(folder: string): PageFiles {
-  const made = new Map<string, Promise<File>>()
-  const once = (name: string, content: () => string | Uint8Array): Promise<File> => {
-    const file = made.get(name) ?? prepared(content())
-    made.set(name, file)
-    return file
-  }
+  const once = createSharedFiles()
   let reading = readAll(folder)
   // Whoever asks is told.
   reading.catch(() => undefined)
@@ -74,14 +62,15 @@ function createFiles(folder: string): PageFiles {
       return await (reading = readAll(folder))
     }
   }
-  async function documentFor(base: string): Promise<File> {
-    const { document } = await contents()
-    return once(`${base}/`, () => document.replace('<base href="/"', `<base href="${base}/"`))
-  }
   const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY }
+  async function documentFor(base: string): Promise<SharedFile> {
+    const { document } = await contents()
+    const content = document.replace('<base href="/"', `<base href="${base}/"`)
+    return once(`${base}/`, () => ({ content, headers: { ...headers, 'cache-control': 'no-cache' } }))
+  }
   return {
     async document(c) {
-      return respond(c, await documentFor(c.env?.base ?? ''), { ...headers, 'cache-control': 'no-cache' })
+      return sendFile(c, await documentFor(c.env?.base ?? ''))
     },
     async nothing(c) {
       return c.body((await documentFor(c.env?.base ?? '')).plain, 404, { ...headers, vary: 'accept' })
@@ -90,8 +79,8 @@ function createFiles(folder: string): PageFiles {
       const type = TYPES[extname(name)]
       const content = (await contents()).assets.get(name)
       if (type === undefined || content === undefined) return c.notFound()
-      const file = await once(name, () => content)
-      return respond(c, file, { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' })
+      const unchanging = { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' }
+      return sendFile(c, await once(name, () => ({ content, headers: unchanging })))
     },
   }
 }
@@ -104,17 +93,4 @@ async function readAll(folder: string): Promise<Contents> {
   if (missing !== undefined) throw new Error(`the page names a file that is not there: ${missing[1]}`)
   const read = names.map(async (name) => [name, await readFile(join(folder, 'assets', name))] as const)
   return { document, assets: new Map(await Promise.all(read)) }
-}
-
-async function prepared(content: string | Uint8Array): Promise<File> {
-  const plain = typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content)
-  const zipped = new Uint8Array(await promisify(gzip)(plain))
-  return { plain, zipped, etag: `W/"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"` }
-}
-
-function respond(c: Context<AppEnv>, { plain, zipped, etag }: File, more: Record<string, string>): Response {
-  const headers = { ...more, etag, vary: 'accept-encoding' }
-  if (c.req.header('if-none-match')?.includes(etag) === true) return c.body(null, 304, headers)
-  const zip = /\bgzip\b/.test(c.req.header('accept-encoding') ?? '')
-  return c.body(zip ? zipped : plain, 200, zip ? { ...headers, 'content-encoding': 'gzip' } : headers)
 }

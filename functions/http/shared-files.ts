@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { Context } from 'hono'
+import type { AppEnv } from './dependencies.ts'
+
+interface Content {
+  readonly content: string | Uint8Array
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** A file that stays as it is while the program runs, also compressed: all readers share these bytes. */
+export interface SharedFile {
+  readonly plain: Uint8Array<ArrayBuffer>
+  readonly zipped: Uint8Array<ArrayBuffer>
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Files by name. Each is made for whoever asks first, once for all who ask meanwhile; what failed is made again. */
+export function createSharedFiles(): (name: string, make: () => Content | Promise<Content>) => Promise<SharedFile> {
+  const files = new Map<string, Promise<SharedFile>>()
+  return (name, make) => {
+    const known = files.get(name)
+    if (known !== undefined) return known
+    const file = prepared(make)
+    files.set(name, file)
+    // Whoever asks is told.
+    file.catch(() => files.delete(name))
+    return file
+  }
+}
+
+async function prepared(make: () => Content | Promise<Content>): Promise<SharedFile> {
+  const { content, headers } = await make()
+  const plain = typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content)
+  const zipped = new Uint8Array(await promisify(gzip)(plain))
+  const etag = `W/"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
+  return { plain, zipped, headers: { ...headers, etag, vary: 'accept-encoding' } }
+}
+
+/** Sends it compressed to whoever takes that, and nothing of it to whoever has it. */
+export function sendFile(c: Context<AppEnv>, { plain, zipped, headers }: SharedFile): Response {
+  if (c.req.header('if-none-match')?.includes(headers['etag'] ?? '') === true) return c.body(null, 304, headers)
+  const zip = /\bgzip\b/.test(c.req.header('accept-encoding') ?? '')
+  return c.body(zip ? zipped : plain, 200, zip ? { ...headers, 'content-encoding': 'gzip' } : headers)
+}

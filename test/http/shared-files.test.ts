@@ -1,0 +1,49 @@
+import { gunzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { createSharedFiles } from '../../functions/http/shared-files.ts'
+import { openHttpHarness } from './harness.ts'
+
+test('a file is made once, however many ask for it before it is there', async () => {
+  const files = createSharedFiles()
+  let made = 0
+  const make = async () => ({ content: `text ${++made}`, headers: {} })
+  const found = await Promise.all([files('name', make), files('name', make), files('name', make)])
+  expect(new Set(found).size).toBe(1)
+  expect(new TextDecoder().decode(found[0]?.plain)).toBe('text 1')
+})
+
+test('a file that could not be made is made for the next one who asks', async () => {
+  const files = createSharedFiles()
+  const fail = () => Promise.reject(new Error('unreadable'))
+  const both = await Promise.allSettled([files('name', fail), files('name', fail)])
+  expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  const { headers } = await files('name', () => ({ content: 'text', headers: { 'content-type': 'text/plain' } }))
+  expect(headers['content-type']).toBe('text/plain')
+})
+
+test('the first 200 clients that ask for the docs take hardly more than the next 200', async () => {
+  const { program, close } = await openHttpHarness()
+  const ask = async () => (await program.app.request('/docs')).arrayBuffer()
+  const processorTime = async (): Promise<number> => {
+    const before = process.cpuUsage()
+    await Promise.all(Array.from({ length: 200 }, ask))
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  }
+  const first = await processorTime()
+  expect(first).toBeLessThan(4 * (await processorTime()))
+  await close()
+})
+
+test('the document for programs is compressed for whoever takes that, and not sent again', async () => {
+  const path = '/openapi.json'
+  const { program, close } = await openHttpHarness()
+  const zipped = await program.app.request(path, { headers: { 'accept-encoding': 'gzip' } })
+  expect(zipped.headers.get('content-encoding')).toBe('gzip')
+  const plain = await (await program.app.request(path)).text()
+  expect(gunzipSync(await zipped.arrayBuffer()).toString()).toBe(plain)
+  const etag = zipped.headers.get('etag') ?? ''
+  const again = await program.app.request(path, { headers: { 'if-none-match': etag } })
+  expect([again.status, await again.text()]).toEqual([304, ''])
+  await close()
+})
