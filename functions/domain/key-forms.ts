@@ -50,8 +50,21 @@ export const OTHER_KEYS: string = FORMS.flatMap(({ begins, rest }) => (rest === 
   '|',
 )
 
-/** Name and password in an address, together: a password alone may be a word that stands elsewhere, too. */
-export const NAME_AND_PASSWORD = String.raw`(?<=://)[^\s/:@"'<>]{0,100}:[^\s/:@"'<>]{1,200}(?=@[A-Za-z0-9[])`
+/**
+ * Name and password in an address, together: a password alone may be a word that stands elsewhere, too. Or a token in their
+ * place.
+ */
+export const NAME_AND_PASSWORD = String.raw`(?<=://)(?:[^\s/:@"'<>]{0,100}:[^\s/:@"'<>]{1,200}|(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{20,255})(?=@[A-Za-z0-9[])`
+
+/**
+ * With what headers and addresses are signed: of AWS, CloudFront and Google Cloud, of Azure, and the token of AWS's temporary
+ * credentials. Whoever has such an address may use it for a while.
+ */
+export const SIGNATURES: string = [
+  String.raw`(?<=[?&,;\s-][Ss]ignature=)(?=[A-Za-z%+/~_-]{0,100}[0-9])[A-Za-z0-9%+/~_-]{27,1024}={0,2}`,
+  '(?<=[?&]sig=)(?=[A-Za-z%+/_-]{0,100}[0-9])[A-Za-z0-9%+/_-]{43,100}={0,2}',
+  String.raw`(?<=[Xx]-[Aa]mz-[Ss]ecurity-[Tt]oken[\\"']{0,3} ?[=:] ?[\\"']{0,3})[A-Za-z0-9%+/_-]{64,4096}={0,2}`,
+].join('|')
 
 /** The line before a private key. */
 export const PRIVATE_KEY_BEGINS = '-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----'

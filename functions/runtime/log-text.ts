@@ -1,5 +1,5 @@
 import type { Json } from '../domain/json.ts'
-import { KEY_BEGINNINGS, NAME_AND_PASSWORD, PRIVATE_KEY_BEGINS } from '../domain/key-forms.ts'
+import { KEY_BEGINNINGS, NAME_AND_PASSWORD, PRIVATE_KEY_BEGINS, SIGNATURES } from '../domain/key-forms.ts'
 
 /** Base64 of at least so many characters is a file, as providers quote it when they refuse a request. */
 const ENCODED = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}={0,2}/g
@@ -12,6 +12,8 @@ const WITH_DIGIT = '(?=[A-Za-z_.~+/=-]{0,200}[0-9])'
 /** A whole key or a part of one, as providers and servers quote them when they refuse one. Sources of regular expressions. */
 export const KEY_PATTERNS = {
   'name and password in an address': NAME_AND_PASSWORD,
+  signature: SIGNATURES,
+  cookie: String.raw`(?<=cookie${QUOTES} ?[:=] ?${QUOTES})[A-Za-z0-9_.-]{1,100}=[^\s"\\](?:[^\r\n"\\]{0,4096}[^\s"\\.])?`,
   'private key': String.raw`${PRIVATE_KEY_BEGINS}[A-Za-z0-9+/=\s\\]{0,10000}`,
   'JSON web token': String.raw`(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}`,
   'known beginning': String.raw`(?<![A-Za-z0-9])(?:${KEY_BEGINNINGS})[A-Za-z0-9_+/-]{16,}(?:\.[A-Za-z0-9_-]{16,}){0,2}={0,2}`,

@@ -1,4 +1,4 @@
-import { NAME_AND_PASSWORD, OTHER_KEYS, PRIVATE_KEY_BEGINS } from '../domain/key-forms.ts'
+import { NAME_AND_PASSWORD, OTHER_KEYS, PRIVATE_KEY_BEGINS, SIGNATURES } from '../domain/key-forms.ts'
 import { unescapeOnce } from './escaped-text.ts'
 
 /** Where something begins in a text, and where what follows it does, in UTF-16 units. */
@@ -57,6 +57,10 @@ const HINTS: readonly string[] = [
   'tskey-',
   // passwords in addresses, of more kinds than basicauth knows
   '://[^\\s/:@]{0,100}:[^\\s/@]{1,200}@',
+  '://[A-Za-z0-9_-]{20,255}@',
+  '[?&,;\\s-][Ss]ignature=',
+  '[?&]sig=',
+  '-[Ss]ecurity-[Tt]oken',
   OTHER_KEYS,
 ]
 const HINT = new RegExp(HINTS.join('|'), 'u')
@@ -85,14 +89,14 @@ export async function findEscaped(window: string): Promise<{ readonly range: Ran
 }
 
 /** The id of a key may be the name before a password. */
-const OTHER = new RegExp(`${NAME_AND_PASSWORD}|${OTHER_KEYS}`, 'gu')
+const OTHER = new RegExp(`${NAME_AND_PASSWORD}|${SIGNATURES}|${OTHER_KEYS}`, 'gu')
 const KEY_BEGINS = new RegExp(PRIVATE_KEY_BEGINS, 'gu')
 const KEY_ENDS = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/u
 /** What stands between: base64 in lines, with headers. */
 const NO_KEY = /[^A-Za-z0-9+/=\s:,.()-]/u
 
 /**
- * Secrets that no rule knows: keys of other forms, passwords in addresses, and the beginning of a private key whose end is not in
+ * Secrets that no rule knows: keys of other forms, passwords in addresses, signatures, and the beginning of a private key whose end is not in
  * the text.
  */
 function findOwn(text: string): Range[] {

@@ -46,6 +46,11 @@ const JWT = ['eyJhbGciOiJIUzI1NiJ9', 'eyJzdWIiOiIxMjM0In0', 'SflKxwRJSMeKKF2QT4f
 /** Of each pattern what it finds, and what is left. */
 const SAMPLES: { readonly [name in keyof typeof KEY_PATTERNS]: readonly [said: string, shown: string] } = {
   'name and password in an address': ['https://user:passw0rd@host/x', 'https://[redacted]@host/x'],
+  signature: [
+    `AWS4-HMAC-SHA256 SignedHeaders=host;x-amz-date, Signature=${'0a1b2c3d'.repeat(8)} is refused`,
+    'AWS4-HMAC-SHA256 SignedHeaders=host;x-amz-date, Signature=[redacted] is refused',
+  ],
+  cookie: ['{"Set-Cookie":"sid=s%3Aabcdef; Path=/; HttpOnly"}', '{"Set-Cookie":"[redacted]"}'],
   'private key': [`-----BEGIN PRIVATE KEY-----\n${'aB3/'.repeat(16)}\n-----END`, '[redacted]-----END'],
   'JSON web token': [`got ${JWT}, which is old`, 'got [redacted], which is old'],
   'known beginning': [
@@ -64,6 +69,21 @@ test.each(Object.entries(SAMPLES))('the pattern for keys finds its sample: %s', 
   const pattern = new RegExp(KEY_PATTERNS[name as keyof typeof KEY_PATTERNS], 'gi')
   expect(said.replaceAll(pattern, '[redacted]')).toBe(shown)
   expect(logText(said)).toBe(shown)
+})
+
+const hex = '0a1b2c3d'.repeat(8)
+const session = `IQoJb3JpZ2luX2VjEJ3/${'aB1+/'.repeat(80)}==`
+test.each([
+  [hex, 'https://b.s3.amazonaws.com/k?X-Amz-Expires=60&X-Amz-Signature=', '&x=1'],
+  [encodeURIComponent(session), 'https://b.s3.amazonaws.com/k?X-Amz-Security-Token=', '&X-Amz-Expires=60'],
+  [session, String.raw`{\"x-amz-security-token\": \"`, String.raw`\"}`],
+  [`${hex.repeat(8)}`, 'https://storage.googleapis.com/b/k?X-Goog-Signature=', ''],
+  [`${'aB1~-_'.repeat(20)}__`, 'https://d1.cloudfront.net/k?Expires=1&Signature=', '&Key-Pair-Id=K2'],
+  [`Abc123%2Fdef456ghi789jkl012mno345pqr678stu901%3D`, 'https://a.blob.core.windows.net/c/b?sp=r&sig=', ''],
+  ['0f9e8d7c6b5a4f3e2d1c', 'git clone https://', '@git.example.org/a.git'],
+  ['session=abc123; theme=dark', 'cookie: ', '\nhost: example.org'],
+])('a log line shows nothing that lets in whoever reads it: %s', (secret, before, after) => {
+  expect(logText(`${before}${secret}${after}`)).toBe(`${before}[redacted]${after}`)
 })
 
 test('a log line shows no part of a token, however long, and of no secret that signs', () => {
@@ -87,6 +107,12 @@ test.each([
   '-----BEGIN PRIVATE KEY',
   '-----BEGIN PRIVATE KEY-----a',
   'token a',
+  'cookie: a=',
+  'cookie',
+  '&Signature=',
+  '&Signature=a1',
+  'x-amz-security-token: ',
+  '://a1',
   'token 1.',
   `token 1${'.'.repeat(300)}`,
   'a'.repeat(200),
@@ -110,6 +136,8 @@ test('a log line shows words about keys, counts of tokens and ids', () => {
     'at most 8192 tokens, token limit-of-requests 400',
     'password: at least 12 characters; a secret of 24 bytes; basic authentication',
     'Authorization: none, the secret is read from secret:arn:aws',
+    'the signature that we calculated does not match; signature=functionOfTheRequest, cookie: none',
+    'https://example.org/?sig=abc&page=2 of https://ada@example.org',
     'task-0123456789abcdef0123 and 01J0000000000000000000000A',
   ])
     expect(logText(text)).toBe(text)

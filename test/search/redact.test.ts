@@ -152,6 +152,26 @@ describe('redaction', () => {
     expect(await redactSecrets(`it is ${secret.slice(0, 30)}, he said`)).not.toContain('[redacted]')
   })
 
+  it.each([
+    ['an AWS header', 'Credential=…, SignedHeaders=host, Signature=', hex(64), ' X'],
+    ['an address of S3', 'https://b.s3.amazonaws.com/k?X-Amz-Expires=60&X-Amz-Signature=', hex(64), '&x=1'],
+    ['temporary credentials', 'x-amz-security-token: ', `${letters(200)}/+==`, ' X'],
+    ['an address of Google Cloud', 'https://storage.googleapis.com/b/k?X-Goog-Signature=', hex(150), ' X'],
+    ['an address of CloudFront', 'https://d1.cloudfront.net/k?Signature=', `${letters(80)}~-_`, '&Key-Pair-Id=K2'],
+    ['an address of Azure', 'https://a.blob.core.windows.net/c/b?sp=r&sig=', `${letters(41)}%2F%3D`, '&se=1'],
+    ['a token before a host', 'git clone https://', letters(24), '@git.example.org/a.git'],
+  ])('what signs is gone: %s', async (_, before, secret, after) => {
+    expect(await redactSecrets(`${before}${secret}${after}`)).toBe(`${before}[redacted]${after}`)
+    const nested = JSON.stringify({ args: JSON.stringify({ text: `${before}${secret}${after}` }) })
+    expect(await redactSecrets(nested)).not.toContain(secret.slice(4, -4))
+    expect(await redactSecrets(encodeURIComponent(`${before}${secret}${after}`))).not.toContain(secret.slice(4, 20))
+  })
+
+  it('words behind the names of signatures stay', async () => {
+    for (const plain of ['f(x, signature=inspectTheSignatureOfThisFunction)', '?sig=abc', '?a=1&Signature=short1'])
+      expect(await redactSecrets(plain)).toBe(plain)
+  })
+
   it('the id of an AWS key is gone, a longer word that begins so is not', async () => {
     const id = `${'AKIA'}${'IOSFODNN7EXAMPLE'.replace('1', '2')}`
     expect(await redactSecrets(`as ${id}, or ${id.replace('K', 'S')}`)).toBe('as [redacted], or [redacted]')

@@ -1,5 +1,5 @@
 import type { App, AppDependencies } from '../dependencies.ts'
-import { createSharedFiles, sendFile } from '../shared-files.ts'
+import { createConstantFiles, sendFile } from '../constant-files.ts'
 import type { ApiDocument } from './document.ts'
 import { RunEventSchema } from '../v1/schemas/event.ts'
 
@@ -18,7 +18,7 @@ export function docsRoutes(app: App, { settings }: AppDependencies): void {
     documents.set(name, document)
     return document
   }
-  const files = createSharedFiles()
+  const files = createConstantFiles()
   app.get('/openapi.json', async (c) => {
     const { open, base } = { open: c.get('open'), base: c.env?.base ?? '' }
     const headers = { 'content-type': 'application/json' }

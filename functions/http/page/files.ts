@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { extname, join, resolve } from 'node:path'
 import type { Context } from 'hono'
 import type { AppEnv } from '../dependencies.ts'
-import { createSharedFiles, sendFile, type SharedFile } from '../shared-files.ts'
+import { createConstantFiles, sendFile, type ConstantFile } from '../constant-files.ts'
 
 /** Where `npm run build` puts it. */
 const BUILT = resolve(import.meta.dirname, '../../../built/page')
@@ -50,7 +50,7 @@ export function pageFiles(folder = BUILT): PageFiles {
 }
 
 function createFiles(folder: string): PageFiles {
-  const once = createSharedFiles()
+  const once = createConstantFiles()
   let reading = readAll(folder)
   // Whoever asks is told.
   reading.catch(() => undefined)
@@ -63,7 +63,7 @@ function createFiles(folder: string): PageFiles {
     }
   }
   const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY }
-  async function documentFor(base: string): Promise<SharedFile> {
+  async function documentFor(base: string): Promise<ConstantFile> {
     const { document } = await contents()
     const content = document.replace('<base href="/"', `<base href="${base}/"`)
     return once(`${base}/`, () => ({ content, headers: { ...headers, 'cache-control': 'no-cache' } }))

@@ -10,15 +10,15 @@ interface Content {
 }
 
 /** A file that stays as it is while the program runs, also compressed: all readers share these bytes. */
-export interface SharedFile {
+export interface ConstantFile {
   readonly plain: Uint8Array<ArrayBuffer>
   readonly zipped: Uint8Array<ArrayBuffer>
   readonly headers: Readonly<Record<string, string>>
 }
 
 /** Files by name. Each is made for whoever asks first, once for all who ask meanwhile; what failed is made again. */
-export function createSharedFiles(): (name: string, make: () => Content | Promise<Content>) => Promise<SharedFile> {
-  const files = new Map<string, Promise<SharedFile>>()
+export function createConstantFiles(): (name: string, make: () => Content | Promise<Content>) => Promise<ConstantFile> {
+  const files = new Map<string, Promise<ConstantFile>>()
   return (name, make) => {
     const known = files.get(name)
     if (known !== undefined) return known
@@ -30,7 +30,7 @@ export function createSharedFiles(): (name: string, make: () => Content | Promis
   }
 }
 
-async function prepared(make: () => Content | Promise<Content>): Promise<SharedFile> {
+async function prepared(make: () => Content | Promise<Content>): Promise<ConstantFile> {
   const { content, headers } = await make()
   const plain = typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content)
   const zipped = new Uint8Array(await promisify(gzip)(plain))
@@ -39,7 +39,7 @@ async function prepared(make: () => Content | Promise<Content>): Promise<SharedF
 }
 
 /** Sends it compressed to whoever takes that, and nothing of it to whoever has it. */
-export function sendFile(c: Context<AppEnv>, { plain, zipped, headers }: SharedFile): Response {
+export function sendFile(c: Context<AppEnv>, { plain, zipped, headers }: ConstantFile): Response {
   if (c.req.header('if-none-match')?.includes(headers['etag'] ?? '') === true) return c.body(null, 304, headers)
   const zip = /\bgzip\b/.test(c.req.header('accept-encoding') ?? '')
   return c.body(zip ? zipped : plain, 200, zip ? { ...headers, 'content-encoding': 'gzip' } : headers)

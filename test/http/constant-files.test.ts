@@ -1,10 +1,10 @@
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { createSharedFiles } from '../../functions/http/shared-files.ts'
+import { createConstantFiles } from '../../functions/http/constant-files.ts'
 import { openHttpHarness } from './harness.ts'
 
 test('a file is made once, however many ask for it before it is there', async () => {
-  const files = createSharedFiles()
+  const files = createConstantFiles()
   let made = 0
   const make = async () => ({ content: `text ${++made}`, headers: {} })
   const found = await Promise.all([files('name', make), files('name', make), files('name', make)])
@@ -13,7 +13,7 @@ test('a file is made once, however many ask for it before it is there', async ()
 })
 
 test('a file that could not be made is made for the next one who asks', async () => {
-  const files = createSharedFiles()
+  const files = createConstantFiles()
   const fail = () => Promise.reject(new Error('unreadable'))
   const both = await Promise.allSettled([files('name', fail), files('name', fail)])
   expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
