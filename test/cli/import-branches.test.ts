@@ -1,5 +1,5 @@
 import { appendFileSync, renameSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { declareImporting } from '../e2e/importing.ts'
 
@@ -30,7 +30,7 @@ function conversation(kind: Kind, number: number, timed = true): { id: string; f
 const meta = (kind: Kind, id: string): string =>
   kind === 'codex' ? `${JSON.stringify({ type: 'session_meta', payload: { id: id.slice(6) } })}\n` : ''
 
-async function run(kind: Kind): Promise<number> {
+async function run(kind: Kind | keyof typeof REWRITTEN): Promise<number> {
   const { messages } = await importing.run(kind)
   expect(importing.faults).toEqual([])
   return messages
@@ -87,5 +87,80 @@ describe.each(KINDS)('copies of a session of %s that went different ways', (kind
     expect(await run(kind)).toBe(3)
     expect(await run(kind)).toBe(0)
     expect(await logs(id)).toEqual(['q1 a1 q2 a2', 'q1 a1 p2'])
+  })
+})
+
+type Chat = readonly (readonly ['user' | 'assistant', string])[]
+/** Conversations as programs write them whole, each time anew. */
+const REWRITTEN = {
+  openai: (chat: Chat) => JSON.stringify(chat.map(([role, content]) => ({ role, content }))),
+  'ai-sdk': (chat: Chat) => JSON.stringify(chat.map(([role, text]) => ({ role, parts: [{ type: 'text', text }] }))),
+  native: (chat: Chat) =>
+    [
+      { object: 'session', id: basename(importing.folder) },
+      ...chat.map(([role, text]) => ({ role, parts: [{ type: 'text', text }] })),
+    ]
+      .map((line) => `${JSON.stringify(line)}\n`)
+      .join(''),
+}
+
+describe.each(['openai', 'ai-sdk', 'native'] as const)('a file of %s that was changed', (kind) => {
+  const name = kind === 'native' ? 'chat.jsonl' : 'chat.json'
+  const put = (chat: Chat): string => importing.writeOld(name, REWRITTEN[kind](chat))
+  const own = async (): Promise<string> => {
+    const { data } = await importing.program.client.get<{ data: { id: string; metadata: { file?: string } }[] }>(
+      '/v1/sessions?limit=100',
+    )
+    const of = data.filter(({ metadata: { file } }) => file === join(importing.folder, name))
+    return of.map(({ id }) => id).toSorted((a, b) => a.length - b.length)[0] ?? ''
+  }
+
+  test('is told with the message, once, and taken whole beside what it was', async () => {
+    put([
+      ['user', 'q1'],
+      ['assistant', 'a1'],
+      ['user', 'q2'],
+    ])
+    await importing.run(kind)
+    const id = await own()
+    const path = put([
+      ['user', 'q1'],
+      ['assistant', 'other'],
+      ['user', 'q2'],
+      ['assistant', 'a2'],
+    ])
+    expect(await importing.run(kind)).toMatchObject({ messages: 4 })
+    const line = kind === 'native' ? 3 : 1
+    expect(importing.faults).toEqual([
+      expect.stringMatching(
+        new RegExp(`^${path}:${line}: is not as it was imported before: .* as ${id}-[0-9a-f]{8}$`, 'u'),
+      ),
+    ])
+    expect(await run(kind)).toBe(0)
+    expect(await logs(id)).toEqual(['q1 a1 q2', 'q1 other q2 a2'])
+    put([
+      ['user', 'q1'],
+      ['assistant', 'other'],
+      ['user', 'q2'],
+      ['assistant', 'a2'],
+      ['user', 'q3'],
+    ])
+    expect(await run(kind)).toBe(1)
+    expect(await run(kind)).toBe(0)
+    expect(await logs(id)).toEqual(['q1 a1 q2', 'q1 other q2 a2 q3'])
+  })
+
+  test('because its beginning is left out goes on in its session', async () => {
+    const chat: Chat = Array.from({ length: 9 }, (_, n) => [n % 2 === 0 ? 'user' : 'assistant', `m${n}`] as const)
+    put(chat.slice(0, 5))
+    await importing.run(kind)
+    const id = await own()
+    put(chat.slice(2, 7))
+    expect(await run(kind)).toBe(2)
+    put(chat.slice(3, 7))
+    expect(await run(kind)).toBe(0)
+    put(chat.slice(4, 9))
+    expect(await run(kind)).toBe(2)
+    expect(await logs(id)).toEqual(['m0 m1 m2 m3 m4 m5 m6 m7 m8'])
   })
 })

@@ -7,7 +7,7 @@ export interface ExportedMessage {
   readonly created_at: string
   readonly recorded_at?: string
   readonly parts: readonly { readonly type: string; readonly text?: string; readonly data?: string }[]
-  readonly tool_calls?: readonly { readonly id: string }[]
+  readonly tool_calls?: readonly { readonly id: string; readonly name: string }[]
   readonly output?: { readonly offloaded: boolean; readonly url: string }
   readonly [field: string]: unknown
 }

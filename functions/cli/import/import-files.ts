@@ -6,7 +6,14 @@ import { findFiles, usualPlaces, type FoundFile, type SessionFolders } from './f
 import { createProgress } from './progress.ts'
 import { sideBySide } from './side-by-side.ts'
 import { createToldFaults } from './told-faults.ts'
-import { CALLING_MS, contentsOfFile, ENDINGS, type FileContent, type Kind } from './sessions-of-file.ts'
+import {
+  CALLING_MS,
+  contentsOfFile,
+  ENDINGS,
+  type FileContent,
+  type FileSession,
+  type Kind,
+} from './sessions-of-file.ts'
 import { clientOf, isForAll, NotRunning, upload, type Target } from './upload.ts'
 
 export interface ImportOrder {
@@ -36,7 +43,8 @@ export interface ImportCounts {
   unreadable: number
 }
 
-const LATE = 'is a result that came after its call had been taken as interrupted'
+/** Characters of the name of a source, with room for those of its parts. */
+const MOST_SOURCE = 512
 /** Bytes of files that are in memory at a time, parsed; a larger file is alone. */
 const SIDE_BY_SIDE = 16_000_000
 
@@ -101,7 +109,7 @@ async function importFile(order: ImportOrder, file: FoundFile, under: Under): Pr
   }
 }
 
-/** Returns what the program has left out. */
+/** Returns what has been changed since it was imported. */
 async function importSessions(
   { kind, dryRun, owner }: ImportOrder,
   file: FoundFile,
@@ -109,18 +117,21 @@ async function importSessions(
   { client, counts, inTurn, tell }: Under,
 ): Promise<Fault[]> {
   const faults: Fault[] = []
-  const source = `${kind}:${lastingName(kind, file.path)}`.slice(0, 1_024)
   for (const session of sessions) {
-    const { messages, late } = dryRun
-      ? { messages: session.stored, late: [] }
+    const source = `${kind}:${lastingName(kind, file.path, session)}`.slice(0, MOST_SOURCE)
+    const { messages, changed } = dryRun
+      ? { messages: session.stored }
       : await inTurn(session.id, () => upload(client, source, session, owner))
     counts.messages += messages
     if (messages > 0) counts.sessions++
-    faults.push(...late.map(({ line }) => ({ line, reason: LATE })))
+    if (changed !== undefined) faults.push({ line: changed.line, reason: changedSince(changed.session) })
     tell(counts.messages)
   }
   return faults
 }
+
+const changedSince = (session: string): string =>
+  `is not as it was imported before: the conversation is taken once more, as ${session}`
 
 /** Which files of sub-agents are conversations of their own: those in the background, and those that no session waits for. */
 function createAgentFiles(terminal: Terminal) {
@@ -140,9 +151,14 @@ function createAgentFiles(terminal: Terminal) {
 /** Files whose names have the session's id, or the sub-agent's. */
 const WITH_ID = /(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\/agent-[\w-]{1,64})\.jsonl$/iu
 
-/** What a file is known by the next time: those of agents are moved, archived and copied under their own names. */
-const lastingName = (kind: Kind, path: string): string =>
-  (kind === 'claude-code' || kind === 'codex') && WITH_ID.test(path) ? basename(path) : resolve(path)
+/**
+ * What a conversation's source is known by the next time: files of agents are moved, archived and copied under their own names,
+ * exports and threads have names in their files.
+ */
+function lastingName(kind: Kind, path: string, session: FileSession): string {
+  if (kind === 'native' || kind === 'langgraph-sqlite') return session.id
+  return session.isLog && WITH_ID.test(path) ? basename(path) : resolve(path)
+}
 
 type InTurn = <Result>(session: string, work: () => Promise<Result>) => Promise<Result>
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { readLangGraph } from '../../log/session-files/langgraph.ts'
 import type { CheckpointRow } from '../../log/session-files/langgraph.ts'
@@ -42,6 +43,6 @@ const nameOf = (path: string, { thread, place }: Thread): string =>
   UUID.test(thread) && place === ''
     ? thread
     : createHash('sha256')
-        .update(JSON.stringify([path, thread, place]))
+        .update(JSON.stringify([resolve(path), thread, place]))
         .digest('hex')
         .slice(0, 16)

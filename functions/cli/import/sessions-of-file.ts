@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { ImportRefused } from '../../domain/closed-message.ts'
 import type { JsonObject } from '../../domain/json.ts'
-import { createNativeImport } from '../../log/import/native.ts'
-import { createOpenAiImport } from '../../log/import/openai.ts'
 import { readAiSdk } from '../../log/session-files/ai-sdk.ts'
 import { readClaudeCode } from '../../log/session-files/claude-code.ts'
 import { readCodex } from '../../log/session-files/codex.ts'
@@ -12,6 +9,7 @@ import { isRecord, textIn } from '../../log/session-files/transcript.ts'
 import type { Fault, FileLine, FileMessage, Transcript } from '../../log/session-files/transcript.ts'
 import { filesBeside, isAgentFile, sessionIn } from './claude-code-files.ts'
 import type { FilesBeside } from './claude-code-files.ts'
+import { countStored, type CountedMessage } from './counted-messages.ts'
 import { readDocument } from './file-document.ts'
 import { readLines } from './file-lines.ts'
 import { threadsOf } from './langgraph-file.ts'
@@ -40,7 +38,7 @@ export interface FileSession {
   readonly metadata: { readonly [name: string]: string }
   /** How many messages it stores, with the results that calls without one get. */
   readonly stored: number
-  readonly messages: readonly (FileMessage & { readonly place: number; readonly beginsTurn: boolean })[]
+  readonly messages: readonly CountedMessage[]
 }
 
 export interface FileContent {
@@ -88,17 +86,19 @@ interface Around {
 }
 
 function contentOf(read: readonly Read[], { kind, path, idle, faults }: Around): FileContent {
-  const format = kind === 'openai' ? 'openai' : 'native'
+  const reading = {
+    format: kind === 'openai' ? 'openai' : 'native',
+    isLog: kind === 'claude-code' || kind === 'codex',
+  } as const
   const sessions = read.map((one, place) => {
-    const { messages, stored, refused } = countStored(format, withoutOpenEnd(one.messages, idle))
+    const { messages, stored, refused } = countStored(reading, withoutOpenEnd(one.messages, idle))
     faults.push(...one.faults, ...refused)
     const id = `${kind}-${nameOf(kind, one, path)}${place === 0 ? '' : `-${place + 1}`}`
     const { title, metadata, instructions } = one
     const source = { source: kind, file: resolve(path), ...metadata }
     return {
       id: id.slice(0, 128),
-      format,
-      isLog: kind === 'claude-code' || kind === 'codex',
+      ...reading,
       metadata: source,
       messages,
       stored,
@@ -206,27 +206,3 @@ function openCalls(messages: readonly FileMessage[]): number {
 
 const isLeadersResult = (value: JsonObject): boolean =>
   value['role'] === 'tool' && value['status'] !== 'running' && value['parent_tool_call_id'] === undefined
-
-/** What the server will store of each message; what it would refuse is left out and told. */
-function countStored(
-  format: FileSession['format'],
-  messages: readonly FileMessage[],
-): { readonly messages: FileSession['messages']; readonly stored: number; readonly refused: readonly Fault[] } {
-  const reader = format === 'openai' ? createOpenAiImport() : createNativeImport()
-  const taken: FileSession['messages'][number][] = []
-  const refused: Fault[] = []
-  let stored = 0
-  for (const message of messages) {
-    try {
-      const closed = reader.take(message.value, 'message')
-      const { role, parent_tool_call_id: member } = message.value
-      // Itself comes last, behind the results that it leaves open.
-      taken.push({ ...message, place: stored + closed.length - 1, beginsTurn: role === 'user' && member === undefined })
-      stored += closed.length
-    } catch (error) {
-      if (!(error instanceof ImportRefused)) throw error
-      refused.push({ line: message.line, reason: error.message.slice(0, 300) })
-    }
-  }
-  return { messages: taken, stored: stored + reader.end().length, refused }
-}

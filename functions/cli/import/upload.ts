@@ -3,7 +3,10 @@ import { createClient } from '../../client/client.ts'
 import type { Client } from '../../client/client.ts'
 import { ApiProblem } from '../../client/problem.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import { lateRound } from '../../log/session-files/late-round.ts'
 import { branchAt, compare } from './branches.ts'
+import type { CountedMessage } from './counted-messages.ts'
 import type { FileSession } from './sessions-of-file.ts'
 
 export interface Target {
@@ -48,8 +51,8 @@ export const clientOf = ({ url, key }: Target): Client =>
 export interface Uploaded {
   /** How many messages are new. */
   readonly messages: number
-  /** Results that are left out, because their calls had been taken as `interrupted`: they have the lines of their file. */
-  readonly late: FileSession['messages']
+  /** What was imported before has been changed in the file: where, and the new session that has its conversation as it is now. */
+  readonly changed?: { readonly line: number; readonly session: string }
 }
 
 /**
@@ -59,41 +62,72 @@ export interface Uploaded {
 export async function upload(client: Client, source: string, session: FileSession, owner?: string): Promise<Uploaded> {
   for (let attempt = 1; ; attempt++)
     try {
-      return await uploadOnce(client, source, session, owner)
+      return await uploadOnce({ client, source, owner }, session)
     } catch (error) {
       if (!(error instanceof ApiProblem) || !FOR_NOW.has(error.status) || attempt === ATTEMPTS) throw error
       await sleep(error.retryAfterMs ?? WAIT_MS)
     }
 }
 
-async function uploadOnce(
-  client: Client,
-  source: string,
-  session: FileSession,
-  owner: string | undefined,
-): Promise<Uploaded> {
+interface Way {
+  readonly client: Client
+  readonly source: string
+  readonly owner: string | undefined
+}
+
+async function uploadOnce(way: Way, session: FileSession, partedAt?: CountedMessage): Promise<Uploaded> {
+  const { client, source, owner } = way
   const isNew = await create(client, session, owner)
-  const there = isNew ? 0 : await storedOf(client, source, session)
-  let late: FileSession['messages'] = []
-  if (!isNew) {
-    const found = await seen(client.readSession(session.id))
-    const { title } = session
-    if (title !== undefined && found.title === null) await client.changeSession(session.id, { title })
-    const isAsBefore = there === session.stored && found.metadata['file'] === session.metadata['file']
-    const compared = session.isLog && !isAsBefore ? await compare(client, session, there) : undefined
-    if (compared?.parted !== undefined) {
-      const branch = branchAt(source, session, compared.parted)
-      return uploadOnce(client, branch.source, branch.session, owner)
-    }
-    late = compared?.late ?? []
+  const changed = isNew && partedAt !== undefined && !session.isLog && { line: partedAt.line, session: session.id }
+  if (isNew) return { messages: await sendFrom(way, session, { there: 0 }), ...(changed && { changed }) }
+  const there = await storedOf(client, source, session)
+  const found = await seen(client.readSession(session.id))
+  const { title } = session
+  if (title !== undefined && found.title === null) await client.changeSession(session.id, { title })
+  if (isAsBefore(session, there, found.metadata)) return { messages: 0 }
+  const { parted, isNext, late } = await compare(client, session, there)
+  if (parted !== undefined && !isNext) {
+    const branch = branchAt(source, session, parted)
+    return uploadOnce({ ...way, source: branch.source }, branch.session, parted)
   }
-  if (there >= session.stored) return { messages: 0, late }
-  const first = firstToSend(session.messages, there)
-  const messages = session.messages.slice(Math.max(first, 0))
-  const from = first < 0 ? 0 : (messages[0]?.place ?? 0)
-  const lines = linesOf(messages)
-  const imported = await seen(client.importMessages(session.id, lines, { format: session.format, source, from }))
-  return { messages: imported.messages, late }
+  let messages = 0
+  // The model's answer to a result comes behind it.
+  for (const result of late) messages += await sendLate(way, session, result)
+  messages += await sendFrom(way, session, { there, ...(parted && { before: there - parted.place }) })
+  return { messages }
+}
+
+/** Whether the file has nothing that its session does not have, as far as this can be told without reading the session. */
+function isAsBefore({ isLog, messages, stored, metadata }: FileSession, there: number, known: Metadata): boolean {
+  const isSame = there === stored && known['file'] === metadata['file']
+  // The last result may have come when its call had been closed.
+  return isLog && isSame && messages.at(-1)?.call === undefined
+}
+
+type Metadata = { readonly [name: string]: unknown }
+
+/** Sends what comes behind the messages that are `there`. `before`: how many of these the file has lost at its beginning. */
+async function sendFrom(
+  { client, source }: Way,
+  { id, format, messages, stored }: FileSession,
+  { there, before = 0 }: { readonly there: number; readonly before?: number },
+): Promise<number> {
+  if (there - before >= stored) return 0
+  const first = firstToSend(messages, there - before)
+  const sent = messages.slice(Math.max(first, 0))
+  const from = before + (first < 0 ? 0 : (sent[0]?.place ?? 0))
+  const lines = linesOf(sent.map(({ value }) => value))
+  const imported = await seen(client.importMessages(id, lines, { format, source, from }))
+  return imported.messages
+}
+
+/** Sends a result whose call the session has as `interrupted`, once however often it comes. */
+async function sendLate({ client, source }: Way, { id, format }: FileSession, late: CountedMessage): Promise<number> {
+  if (late.call === undefined) return 0
+  const lines = linesOf(lateRound(late.call, late.value))
+  const own = `${source}#late-${late.place}`
+  const imported = await seen(client.importMessages(id, lines, { format, source: own, from: 0 }))
+  return imported.messages
 }
 
 /** Where the turn begins that goes on, or one before it whose delegate calls the new messages name. */
@@ -135,12 +169,12 @@ async function seen<Response>(response: Promise<Response>): Promise<Response> {
   }
 }
 
-function linesOf(messages: FileSession['messages']): ReadableStream<Uint8Array> {
+function linesOf(values: readonly JsonObject[]): ReadableStream<Uint8Array> {
   let at = 0
   return new ReadableStream({
     pull(controller) {
       let text = ''
-      while (at < messages.length && text.length < PIECE) text += `${JSON.stringify(messages[at++]?.value)}\n`
+      while (at < values.length && text.length < PIECE) text += `${JSON.stringify(values[at++])}\n`
       if (text === '') controller.close()
       else controller.enqueue(Buffer.from(text))
     },

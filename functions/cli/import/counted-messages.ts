@@ -1,0 +1,86 @@
+import { ImportRefused } from '../../domain/closed-message.ts'
+import type { ClosedMessage, ClosedToolMessage } from '../../domain/closed-message.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import { createNativeImport } from '../../log/import/native.ts'
+import { createOpenAiImport } from '../../log/import/openai.ts'
+import { lateRound, type CallIn } from '../../log/session-files/late-round.ts'
+import type { Fault, FileMessage } from '../../log/session-files/transcript.ts'
+import { digestOf, type Digest } from './digests.ts'
+
+/** A message of a file, as the program counts and stores it. */
+export interface CountedMessage extends Pick<FileMessage, 'line' | 'value'> {
+  /** How many stand before it: also results that calls without one get. */
+  readonly place: number
+  readonly beginsTurn: boolean
+  readonly digest: Digest
+  /** Of a result. */
+  readonly call?: CallIn
+}
+
+/** How the messages of a file are read. */
+export interface CountOptions {
+  readonly format: 'native' | 'openai'
+  readonly isLog: boolean
+}
+
+/**
+ * What the program will store of each message; what it would refuse is left out and told. A result that comes when its call is
+ * closed already becomes a round of its own.
+ */
+export function countStored(
+  { format, isLog }: CountOptions,
+  messages: readonly FileMessage[],
+): { readonly messages: readonly CountedMessage[]; readonly stored: number; readonly refused: readonly Fault[] } {
+  const reader = format === 'openai' ? createOpenAiImport() : createNativeImport()
+  const calls = createCalls()
+  const taken: CountedMessage[] = []
+  const refused: Fault[] = []
+  let stored = 0
+  const take = (line: number, value: JsonObject): void => {
+    const closed = reader.take(value, 'message')
+    stored += closed.length
+    // Itself comes last, behind the results that it leaves open.
+    const own = closed.at(-1)
+    if (own === undefined) return
+    const call = calls.see(closed, own, value)
+    const beginsTurn = own.role === 'user' && own.parentToolCallId === undefined
+    taken.push({ line, value, place: stored - 1, beginsTurn, digest: digestOf(own, isLog), ...(call && { call }) })
+  }
+  for (const { line, value } of messages) {
+    try {
+      const call = calls.closedOf(value)
+      if (call === undefined) take(line, value)
+      else for (const one of lateRound(call, value)) take(line, one)
+    } catch (error) {
+      if (!(error instanceof ImportRefused)) throw error
+      refused.push({ line, reason: error.message.slice(0, 300) })
+    }
+  }
+  return { messages: taken, stored: stored + reader.end().length, refused }
+}
+
+/** In which messages calls are, and which of them were closed without a result. */
+function createCalls() {
+  const values = new Map<ClosedMessage, JsonObject>()
+  const closedCalls = new Map<string, CallIn>()
+  const callIn = ({ of, sequence }: ClosedToolMessage): CallIn => ({ message: values.get(of) ?? {}, sequence })
+  return {
+    /** Takes note of a message with the results that it leaves open. Returns the call of a result. */
+    see(closed: readonly ClosedMessage[], own: ClosedMessage, value: JsonObject): CallIn | undefined {
+      for (const one of closed)
+        if (one.role === 'tool' && one !== own)
+          closedCalls.set(nameOf(one.parentToolCallId, one.of.toolCalls[one.sequence]?.id), callIn(one))
+      if (own.role === 'tool') return callIn(own)
+      if (own.role !== 'assistant' || own.toolCalls.length === 0) return undefined
+      values.set(own, value)
+      for (const { id } of own.toolCalls) closedCalls.delete(nameOf(own.parentToolCallId, id))
+      return undefined
+    },
+    /** The call of a result that is closed already. */
+    closedOf({ role, parent_tool_call_id: parent, tool_call_id: id }: JsonObject): CallIn | undefined {
+      return role === 'tool' ? closedCalls.get(nameOf(parent, id)) : undefined
+    },
+  }
+}
+
+const nameOf = (parent: unknown, id: unknown): string => JSON.stringify([parent, id])
