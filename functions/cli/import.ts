@@ -47,8 +47,9 @@ await runCommand(USAGE, async ({ words }) => {
 })
 
 /** What to do about a refusal that every file would meet. */
-function nextStep({ status }: ApiProblem): string {
+function nextStep({ status, code }: ApiProblem): string {
   if (status === 401) return '; give one with --key'
+  if (code === 'scope_missing') return ': an import needs a key with the scopes read and write'
   return status === 403 ? '' : '; name the address of a program with --url'
 }
 

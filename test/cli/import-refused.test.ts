@@ -22,10 +22,11 @@ const command = (...words: string[]) =>
     execFile(process.execPath, args, (error, stdout, stderr) => resolve(`${error?.code ?? 0} ${stdout}${stderr}`))
   })
 
-/** What the command says where something answers each request like this. */
-async function against(status: number, type: string, body: string): Promise<string> {
+/** What the command says where something answers each request like this. `asked`: hears the methods. */
+async function against(status: number, type: string, body: string, asked: string[] = []): Promise<string> {
   const server = createServer((request, response) => {
     request.resume()
+    asked.push(request.method ?? '')
     response.writeHead(status, { 'content-type': type }).end(body)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -55,6 +56,13 @@ test('what every file would meet is told once, and ends the command', async () =
   expect(await against(200, 'text/html', '<h1>Hello</h1>\n')).toBe(
     '1 the response is not one of Tooltrail: 200 <h1>Hello</h1>; name the address of a program with --url\n',
   )
+})
+
+test('a key that may only write is refused before anything is stored', async () => {
+  const asked: string[] = []
+  const told = await against(...problem(403, 'scope_missing', 'this key lacks the scope read'), asked)
+  expect(told).toBe('1 this key lacks the scope read: an import needs a key with the scopes read and write\n')
+  expect(asked).toEqual(['GET'])
 })
 
 test('what one file meets is told with its name, and the others are taken', async () => {

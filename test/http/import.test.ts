@@ -103,6 +103,10 @@ describe('import', () => {
       'body.messages[1].function_call',
     ],
     ['content that is none', { role: 'user', content: 7 }, 'body.messages[1].content'],
+    ['a user who says nothing', { role: 'user' }, 'body.messages[1].content'],
+    ['a user who says null', { role: 'user', content: null }, 'body.messages[1].content'],
+    ['a result that says nothing', { role: 'tool', tool_call_id: 'c' }, 'body.messages[1].content'],
+    ['a completion without anything', { role: 'assistant', tool_calls: [] }, 'body.messages[1].content'],
     [
       'a part of another type',
       {

@@ -1,5 +1,6 @@
 import { lstatSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { damagedOfClaudeCode } from '../../log/session-files/damaged-messages.ts'
 import { isRecord, textIn } from '../../log/session-files/transcript.ts'
 import type { Fault, FileLine } from '../../log/session-files/transcript.ts'
 import { readLines } from './file-lines.ts'
@@ -39,7 +40,8 @@ export async function filesBeside(path: string, lines: readonly FileLine[]): Pro
       try {
         const read = await readLines(place)
         members.set(agent, { place, lines: read.lines })
-        faults.push(...read.faults.map((fault) => ({ ...fault, path: place })))
+        const damaged = [...read.faults, ...damagedOfClaudeCode(read.lines)]
+        faults.push(...damaged.map((fault) => ({ ...fault, path: place })))
       } catch (error) {
         if (!(error instanceof Error) || ('code' in error && error.code === 'ENOENT')) continue
         faults.push({ path: place, line: 1, reason: `cannot be read: ${error.message}` })

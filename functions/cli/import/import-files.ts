@@ -14,7 +14,7 @@ import {
   type FileSession,
   type Kind,
 } from './sessions-of-file.ts'
-import { clientOf, isForAll, NotRunning, upload, type Target } from './upload.ts'
+import { clientOf, isForAll, NotRunning, requireRights, upload, type Target } from './upload.ts'
 
 export interface ImportOrder {
   readonly kind: Kind
@@ -64,6 +64,7 @@ export async function importFiles(order: ImportOrder, terminal: Terminal): Promi
   const progress = createProgress(terminal, found.files)
   const inTurn = createTurns()
   const client = clientOf(order.target)
+  if (!order.dryRun && found.files.length > 0) await requireRights(client)
   const under = { terminal, client, counts, inTurn, agents: createAgentFiles(terminal), tell: progress.tell }
   // Those of a session's members are read with it, all others after all sessions.
   for (const files of [sessions ?? [], agents ?? []])

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import { readAiSdk } from '../../log/session-files/ai-sdk.ts'
 import { readClaudeCode } from '../../log/session-files/claude-code.ts'
 import { readCodex } from '../../log/session-files/codex.ts'
+import { damagedOfClaudeCode } from '../../log/session-files/damaged-messages.ts'
 import { isRecord, textIn } from '../../log/session-files/transcript.ts'
 import type { Fault, FileLine, FileMessage, Transcript } from '../../log/session-files/transcript.ts'
 import { filesBeside, isAgentFile, sessionIn } from './claude-code-files.ts'
@@ -123,7 +124,7 @@ async function transcriptsOf(kind: LineKind, path: string, lines: readonly FileL
       const read = readClaudeCode(isAgentFile(path) ? lines.map(asLeaders) : lines, beside)
       const parent = isAgentFile(path) ? sessionIn(lines) : undefined
       const metadata = { ...read.metadata, ...(parent !== undefined && { parent_session: parent }) }
-      return [{ ...read, metadata, faults: beside.faults, agents: beside.agents }]
+      return [{ ...read, metadata, faults: [...damagedOfClaudeCode(lines), ...beside.faults], agents: beside.agents }]
     }
     case 'codex':
       return [readCodex(lines)]

@@ -48,6 +48,19 @@ export const clientOf = ({ url, key }: Target): Client =>
     },
   })
 
+/**
+ * Rejects where no file could be imported. What is stored is read when a file is imported again, so a key that may only write
+ * would be refused then: it is told at once.
+ */
+export async function requireRights(client: Client): Promise<void> {
+  try {
+    await patiently(() => client.listSessions({ limit: 1 }))
+  } catch (error) {
+    // Anything else is met, and told, by each file for itself.
+    if (error instanceof NotRunning || isForAll(error)) throw error
+  }
+}
+
 export interface Uploaded {
   /** How many messages are new. */
   readonly messages: number
@@ -59,10 +72,14 @@ export interface Uploaded {
  * Brings a conversation into its session: what is there already is skipped, whatever the last import left. Tries again where the
  * program cannot take it for now. Rejects with `NotRunning`, or an `ApiProblem`.
  */
-export async function upload(client: Client, source: string, session: FileSession, owner?: string): Promise<Uploaded> {
+export const upload = (client: Client, source: string, session: FileSession, owner?: string): Promise<Uploaded> =>
+  patiently(() => uploadOnce({ client, source, owner }, session))
+
+/** Tries again where the program cannot take something for now. */
+async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++)
     try {
-      return await uploadOnce({ client, source, owner }, session)
+      return await work()
     } catch (error) {
       if (!(error instanceof ApiProblem) || !FOR_NOW.has(error.status) || attempt === ATTEMPTS) throw error
       await sleep(error.retryAfterMs ?? WAIT_MS)

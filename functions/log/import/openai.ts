@@ -8,7 +8,7 @@ import { createOpenRounds } from './open-rounds.ts'
 import type { MessageImport } from './message-import.ts'
 
 const textPart = z.object({ type: z.literal('text'), text: z.string() })
-const CONTENT = 'must be a text, or a list of parts'
+const CONTENT = 'must be a text or a list of parts'
 const mediaPart = z.discriminatedUnion(
   'type',
   [
@@ -44,25 +44,33 @@ const message = z.discriminatedUnion(
     z.object({
       ...base,
       role: z.literal('user'),
-      content: z.union([z.string(), z.array(mediaPart)], CONTENT).nullish(),
+      content: z.union([z.string(), z.array(mediaPart)], CONTENT),
       name: shortText.optional(),
     }),
-    z.object({
-      ...base,
-      role: z.literal('assistant'),
-      content: z.union([z.string(), z.array(spokenPart)], CONTENT).nullish(),
-      refusal: z.string().nullish(),
-      reasoning_content: z.string().nullish(),
-      tool_calls: z.array(call).nullish(),
-      /** Of an older version of the format. */
-      function_call: z.null('is not supported: use tool_calls').optional(),
-      model: shortText.optional(),
-    }),
+    z
+      .object({
+        ...base,
+        role: z.literal('assistant'),
+        content: z.union([z.string(), z.array(spokenPart)], CONTENT).nullish(),
+        refusal: z.string().nullish(),
+        reasoning_content: z.string().nullish(),
+        tool_calls: z.array(call).nullish(),
+        /** Of an older version of the format. */
+        function_call: z.null('is not supported: use tool_calls').optional(),
+        model: shortText.optional(),
+      })
+      // Servers give null for a completion that says nothing.
+      .refine(
+        ({ content, refusal, reasoning_content: thought, tool_calls: calls }) =>
+          content !== undefined || [refusal, thought, calls?.[0]].some((one) => one !== undefined && one !== null),
+        { path: ['content'], message: `${CONTENT} where there are no tool_calls` },
+      ),
     z.object({
       ...base,
       role: z.literal('tool'),
       tool_call_id: shortText.nullish(),
-      content: z.union([z.string(), z.array(mediaPart)], CONTENT).nullish(),
+      /** null: its program gave nothing. */
+      content: z.union([z.string(), z.array(mediaPart)], CONTENT).nullable(),
     }),
   ],
   'must be user, assistant or tool',
@@ -114,8 +122,8 @@ function refuseSystem(value: unknown, at: string): void {
   throw new ImportRefused([{ path: `${at}.role`, message: text }])
 }
 
-function partsOf(content: Extract<OpenAiMessage, { role: 'user' }>['content']): ClosedPart[] {
-  if (content === null || content === undefined || content === '') return []
+function partsOf(content: Extract<OpenAiMessage, { role: 'tool' }>['content']): ClosedPart[] {
+  if (content === null || content === '') return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   return content.map((part): ClosedPart => {
     if (part.type === 'text') return part

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../domain/json.ts'
+import { faultOfUiMessage } from './damaged-messages.ts'
 import { createMessages, isRecord, textIn, timeIn } from './transcript.ts'
 import type { Fault, FileLine, Transcript } from './transcript.ts'
 
@@ -11,10 +12,10 @@ export function readAiSdk(lines: Iterable<FileLine>): Transcript {
   const messages = createMessages()
   const faults: Fault[] = []
   for (const { line, value } of lines) {
-    if (!isRecord(value) || (value['role'] !== 'user' && value['role'] !== 'assistant')) {
-      faults.push({ line, reason: 'is no message of a user or an assistant' })
-      continue
-    }
+    if (!isRecord(value)) continue
+    const reason = faultOfUiMessage(value)
+    if (reason !== undefined) faults.push({ line, reason })
+    if (value['role'] !== 'user' && value['role'] !== 'assistant') continue
     const parts = Array.isArray(value['parts']) ? value['parts'].filter(isRecord) : []
     const time = timeIn(value, 'createdAt')
     if (value['role'] === 'user') {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../domain/json.ts'
+import { damagedOfCodex } from './damaged-messages.ts'
 import { createMessages, isRecord, isText, textIn, textsIn, timeIn } from './transcript.ts'
 import type { FileLine, Transcript } from './transcript.ts'
 
@@ -18,7 +19,7 @@ const DATA_URL = /^data:([^;,]+);base64,(.+)$/su
  * A session of Codex: the items that its model saw. What only the screen showed, and what a compaction or a fork repeats, is left
  * out, but for how a command ended and its whole output. The oldest files have bare items, and no times but that of the first line.
  */
-export function readCodex(lines: Iterable<FileLine>): Transcript {
+export function readCodex(lines: readonly FileLine[]): Transcript {
   const messages = createMessages()
   let id: string | undefined
   let model: string | undefined
@@ -39,7 +40,7 @@ export function readCodex(lines: Iterable<FileLine>): Transcript {
     else if (payload === undefined && ITEMS.has(String(value['type']))) take(line, value)
     else if (payload === undefined && value['type'] === undefined) describe(value)
   }
-  return { id, title: undefined, metadata, messages: messages.end(), faults: [] }
+  return { id, title: undefined, metadata, messages: messages.end(), faults: damagedOfCodex(lines) }
 
   /** The first is the file's own; a fork copies those of its parents. */
   function describe(meta: Fields): void {

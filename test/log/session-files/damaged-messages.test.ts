@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { readAiSdk } from '../../../functions/log/session-files/ai-sdk.ts'
+import { readCodex } from '../../../functions/log/session-files/codex.ts'
+import { damagedOfClaudeCode } from '../../../functions/log/session-files/damaged-messages.ts'
+import type { Fault, FileLine } from '../../../functions/log/session-files/transcript.ts'
+
+const linesOf = (records: readonly object[]): FileLine[] => records.map((value, place) => ({ line: place + 1, value }))
+const told = (faults: readonly Fault[]) => faults.map(({ line, reason }) => `${line}: ${reason}`)
+
+test('lines of Claude Code that lack what a message must have are told, bookkeeping is not', () => {
+  const said = (message?: object) => ({ type: 'user', uuid: 'u', message })
+  const records = [
+    { type: 'summary', summary: 'x' },
+    said({ role: 'user', content: 'hi' }),
+    said({ role: 'user', content: [{ type: 'text', text: 'hi' }] }),
+    { ...said({ content: 'hi' }), uuid: undefined },
+    said(),
+    said({ role: 'user' }),
+    said({ content: ['hi'] }),
+    said({ content: [{ type: 'tool_result', content: 'x' }] }),
+    { ...said({ content: [{ type: 'tool_use', id: 'a' }] }), type: 'assistant' },
+  ]
+  expect(told(damagedOfClaudeCode(linesOf(records)))).toEqual([
+    '4: has no uuid',
+    '5: has no message',
+    '6: has no content',
+    '7: has a block that is no object',
+    '8: has a tool_result without tool_use_id',
+    '9: has a tool_use without name',
+  ])
+})
+
+test('lines of Codex that lack what an item must have are told', () => {
+  const records = [
+    { type: 'response_item', payload: { type: 'message', role: 'user', content: [] } },
+    { type: 'response_item', payload: { type: 'ghost_snapshot' } },
+    { type: 'message', role: 'user', content: 'hi' },
+    { type: 'response_item' },
+    { type: 'response_item', payload: { type: 'message', role: 'user' } },
+    { type: 'response_item', payload: { type: 'function_call_output', output: 'x' } },
+  ]
+  expect(told(readCodex(linesOf(records)).faults)).toEqual([
+    '4: has no payload',
+    '5: has no content',
+    '6: has a function_call_output without call_id',
+  ])
+})
+
+test('UI messages that lack what one must have are told, and the rest of them is taken', () => {
+  const part = { type: 'text', text: 'hi' }
+  const records = [
+    { role: 'user', parts: [part] },
+    { role: 'user', content: 'as older versions wrote it' },
+    { role: 'system', parts: [part] },
+    { role: 'user', parts: [{ type: 'text' }, part] },
+    { role: 'assistant', parts: [{ type: 'tool-look', input: {} }, part] },
+    { role: 'assistant', parts: [{ type: 'dynamic-tool', toolCallId: 'a' }] },
+    { role: 'assistant', parts: [{ type: 'data-weather' }, part] },
+  ]
+  const { faults, messages } = readAiSdk(linesOf(records))
+  expect(told(faults)).toEqual([
+    '2: has no parts',
+    '3: is no message of a user or an assistant',
+    '4: has a text without text',
+    '5: has a tool-look without toolCallId',
+    '6: has a dynamic-tool without toolName',
+  ])
+  expect(messages.map(({ line }) => line)).toEqual([1, 4, 5, 7])
+})
