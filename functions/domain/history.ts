@@ -1,3 +1,4 @@
+import { definedFields } from './defined-fields.ts'
 import type { Rating } from './feedback.ts'
 import type { ToolStatus } from './message.ts'
 
@@ -53,6 +54,22 @@ export interface HistoryFilters {
   /** Leaves out one run: the one that searches. */
   readonly notRun?: string
 }
+
+/** Filters as callers write them: their moments are dates, or times with their zone. */
+export type WrittenFilters = {
+  readonly [Name in Exclude<keyof HistoryFilters, 'since' | 'until'>]?: HistoryFilters[Name] | undefined
+} & { readonly since?: string | undefined; readonly until?: string | undefined }
+
+/** What they mean: a date is its whole day (UTC). */
+export function filtersOf({ since, until, ...others }: WrittenFilters): HistoryFilters {
+  return definedFields({
+    ...others,
+    since: since === undefined ? undefined : Date.parse(since),
+    until: until === undefined ? undefined : Date.parse(until) + (until.includes('T') ? 0 : DAY_MS - 1),
+  })
+}
+
+const DAY_MS = 86_400_000
 
 export interface HistoryQuery {
   readonly scope: HistoryScope

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { definedFields } from '../domain/defined-fields.ts'
+import { filtersOf } from '../domain/history.ts'
 import { SESSION_PATTERN } from '../domain/ids.ts'
 import { renderEntries } from '../search/entries.ts'
-import { endOf, moment } from '../tools/search-history.ts'
+import { moment } from '../tools/search-history.ts'
 import { goOnWith, pageOf } from './memory-tool.ts'
 import type { MemoryTool } from './memory-tool.ts'
 
@@ -32,15 +33,11 @@ export const searchHistoryTool: MemoryTool<typeof input> = {
     'Searches everything that was said and done in earlier sessions: messages, tool calls and tool results. Each hit comes ' +
     'with the entries just before and after it. Pass its pointer (output:…) to read_output, or its session to read_session.',
   input,
-  async recall({ service, shapes }, caller, { query, since, until, limit, after, ...filters }) {
+  async recall({ service, shapes }, caller, { query, limit, after, ...filters }) {
     const { entries, next, incomplete } = await service.search({
       scope: { tenant: caller.tenant, ...definedFields({ owner: caller.owner }) },
       text: query,
-      filters: definedFields({
-        ...filters,
-        since: since === undefined ? undefined : Date.parse(since),
-        until: until === undefined ? undefined : endOf(until),
-      }),
+      filters: filtersOf(filters),
       limit,
       ...definedFields({ after }),
     })

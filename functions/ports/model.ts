@@ -50,17 +50,7 @@ export interface Models {
 }
 
 export class ModelError extends Error {
-  readonly code: Extract<
-    RunErrorCode,
-    | 'timeout'
-    | 'network'
-    | 'rate_limited'
-    | 'refused'
-    | 'context_length'
-    | 'authentication'
-    | 'invalid_request'
-    | 'provider_error'
-  >
+  readonly code: Exclude<RunErrorCode, 'crashed_repeatedly' | 'storage'>
   readonly retryable: boolean
   /** From `Retry-After`. */
   readonly retryAfterMs?: number

@@ -1,11 +1,10 @@
 import { z } from 'zod'
-import { HISTORY_LABELS, type HistoryFilters } from '../domain/history.ts'
+import { filtersOf, HISTORY_LABELS, type HistoryFilters } from '../domain/history.ts'
 import { renderEntries } from '../search/entries.ts'
 import { defineTool } from './define-tool.ts'
 
 const MAX_LIMIT = 20
 const DEFAULT_LIMIT = 5
-const DAY_MS = 86_400_000
 const INCOMPLETE = 'The latest entries are not indexed yet. Search again in a moment to include them.'
 
 /** A date or a time with its zone. */
@@ -33,21 +32,13 @@ export const searchHistory = defineTool({
     'with the entries just before and after it. Pass a pointer (output:…) to read_output to read a whole tool result.',
   input,
   idempotent: true,
-  async execute({ query, role, tool, since, until, limit }, context) {
-    const filters: HistoryFilters = {
-      ...(role === undefined ? {} : { role }),
-      ...(tool === undefined ? {} : { tool }),
-      ...(since === undefined ? {} : { since: Date.parse(since) }),
-      ...(until === undefined ? {} : { until: endOf(until) }),
-    }
+  async execute({ query, limit, ...written }, context) {
+    const filters = filtersOf(written)
     const { entries, incomplete } = await context.searchHistory(query, filters, limit)
     const text = entries.length > 0 ? renderEntries(entries) : nothingFound(query, filters)
     return { text: incomplete === true ? `${text}\n${INCOMPLETE}` : text }
   },
 })
-
-/** The last millisecond of a moment: a date means the whole day. */
-export const endOf = (text: string): number => Date.parse(text) + (text.includes('T') ? 0 : DAY_MS - 1)
 
 function nothingFound(query: string, { role, tool, since, until }: HistoryFilters): string {
   const within = [

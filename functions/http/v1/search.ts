@@ -1,5 +1,6 @@
 import { createRoute, type z } from '@hono/zod-openapi'
 import { definedFields } from '../../domain/defined-fields.ts'
+import { filtersOf } from '../../domain/history.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
 import { bytesResponse } from '../json-response.ts'
 import { READ_PROBLEMS } from './responses.ts'
@@ -22,11 +23,6 @@ const searchHistory = createRoute({
   },
 })
 
-const DAY_MS = 86_400_000
-
-/** A date means its whole day. */
-const endOf = (text: string): number => Date.parse(text) + (text.includes('T') ? 0 : DAY_MS - 1)
-
 /** Searches at a time. */
 const AT_ONCE = 4
 
@@ -38,17 +34,13 @@ export function searchRoutes(app: App, { service, shared }: RouteDependencies): 
   app.openapi(searchHistory, async (c) => {
     const { tenant, owner } = c.get('caller')
     const query = c.req.valid('query')
-    const { q, since, until, limit, after, ...filters } = query
+    const { q, limit, after, ...filters } = query
     // Whoever asks the same meanwhile gets the same bytes: a page for each would fill the memory.
     const page = await builds.build(tenant, JSON.stringify([owner ?? null, query]), async () => {
       const { entries, next, incomplete } = await service.search({
         scope: { tenant, ...definedFields({ owner }) },
         text: q,
-        filters: definedFields({
-          ...filters,
-          since: since === undefined ? undefined : Date.parse(since),
-          until: until === undefined ? undefined : endOf(until),
-        }),
+        filters: filtersOf(filters),
         limit,
         ...definedFields({ after }),
       })
