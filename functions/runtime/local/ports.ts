@@ -6,8 +6,8 @@ import { createModels } from '../../adapters/models/models.ts'
 import { openDatabase, type Database } from '../../adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../../adapters/sqlite/history/history-index.ts'
 import { rebuildSqliteHistory } from '../../adapters/sqlite/history/rebuild.ts'
-import type { HistoryMerger } from '../../adapters/sqlite/history/merger.ts'
 import { createSqliteHistoryProjection } from '../../adapters/sqlite/history/projection.ts'
+import type { HistoryProjection } from '../../adapters/sqlite/history/projection.ts'
 import { createSqliteKeyStore } from '../../adapters/sqlite/key-store.ts'
 import { createSqliteLogImport } from '../../adapters/sqlite/log/log-import.ts'
 import { createSqliteLogReader } from '../../adapters/sqlite/log/log-reader.ts'
@@ -72,13 +72,13 @@ export function openLocalPorts(
     clock,
     logger,
     rebuildHistory: (tell) => rebuildSqliteHistory(rows, tell),
-    close: () => closeAll(merger, database),
+    close: () => closeAll(history, database),
   }
 }
 
-async function closeAll(merger: HistoryMerger, database: Database): Promise<void> {
+async function closeAll(history: HistoryProjection, database: Database): Promise<void> {
   try {
-    await merger.close()
+    await history.close()
   } finally {
     database.close()
   }

@@ -33,7 +33,9 @@ function reasonOf(error: unknown): string | undefined {
   if (error instanceof SettingsError) return error.message
   const isStorage = error instanceof TooltrailError && error.code === 'storage_failed'
   const cause: unknown = isStorage ? (error.cause ?? error) : error
-  if (!(cause instanceof Error) || !(isStorage || isOfNetwork(cause))) return undefined
+  if (!(cause instanceof Error)) return undefined
+  if ('$fault' in cause) return `The storage refuses: ${cause.name}: ${cause.message}`
+  if (!isStorage && !isOfNetwork(cause)) return undefined
   return `The storage does not respond: ${cause.message === '' ? cause.name : cause.message}`
 }
 

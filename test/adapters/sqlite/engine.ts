@@ -118,4 +118,5 @@ const COUNTED_HISTORY: HistoryProjection = {
   merge: async () => undefined,
   remove: (_key, messageIds) => messageIds.length,
   removeSome: () => ({ count: 1, more: false }),
+  close: async () => undefined,
 }

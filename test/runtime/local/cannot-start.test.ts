@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -45,6 +45,22 @@ test(
     }
   },
 )
+
+test('a store that refuses the credentials ends the program with one line', { timeout: 60_000 }, async () => {
+  // In a process of its own: the test waits for the program meanwhile.
+  const refusing = `require('node:http').createServer((_, response) => {
+    response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' })
+    response.end(JSON.stringify({ __type: 'UnrecognizedClientException', message: 'the token is invalid' }))
+  }).listen(0, '127.0.0.1', function () { console.log(this.address().port) })`
+  const server = spawn(process.execPath, ['-e', refusing], { stdio: ['ignore', 'pipe', 'inherit'] })
+  try {
+    const [port] = (await once(server.stdout, 'data')) as [Buffer]
+    const url = `http://127.0.0.1:${Number(port.toString())}`
+    expectOneLine(storesAt(url), /The storage refuses: UnrecognizedClientException: the token is invalid/)
+  } finally {
+    server.kill()
+  }
+})
 
 function expectOneLine(variables: Readonly<Record<string, string>>, line: RegExp): void {
   const env = { PATH: process.env['PATH'], PORT: '0', ...variables }

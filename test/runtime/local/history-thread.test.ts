@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
   openDatabase,
@@ -11,6 +12,7 @@ import {
 } from '../../../functions/adapters/sqlite/database.ts'
 import type { HistoryMerger } from '../../../functions/adapters/sqlite/history/merger.ts'
 import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
+import type { HistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
 import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
 import { createHistoryThread } from '../../../functions/runtime/local/history-thread.ts'
 import { indexOn } from '../../adapters/sqlite/projection.ts'
@@ -20,6 +22,7 @@ import { writeLog } from '../../generators/messages.ts'
 let folder: string
 let database: Database
 let merger: HistoryMerger
+let history: HistoryProjection
 let index: HistoryIndex
 let reported: unknown[]
 beforeEach(async () => {
@@ -28,7 +31,7 @@ beforeEach(async () => {
   open()
 })
 afterEach(async () => {
-  await merger.close()
+  await history.close()
   database.close()
   await rm(folder, { recursive: true, force: true })
   expect(reported).toEqual([])
@@ -39,7 +42,7 @@ function open(): void {
   const report = (error: unknown): void => void reported.push(error)
   database = openDatabase(path)
   merger = createHistoryThread({ database, path, outputs: join(folder, 'outputs'), report })
-  const history = createSqliteHistoryProjection({ database, merger, report })
+  history = createSqliteHistoryProjection({ database, merger, report })
   index = indexOn({ database, history })
 }
 
@@ -70,6 +73,15 @@ test('a search waits for its own tenant only, however much another has written',
   clearInterval(counting)
   expect(marks()).toBe(0)
   expect(turns).toBeGreaterThan(50)
+})
+
+test('a program that ends just after a write reports nothing, and leaves the rest to the next', async () => {
+  say('quiet', ['a zebra'])
+  history.written()
+  await history.close()
+  history.written()
+  await sleep(300)
+  expect([reported, marks()]).toEqual([[], 1])
 })
 
 test('what was marked when the thread ended is indexed by the next', async () => {

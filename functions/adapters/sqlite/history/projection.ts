@@ -22,6 +22,8 @@ export interface HistoryProjection {
   remove(key: SessionKey, messageIds: readonly string[]): number
   /** The same for so many documents of one message; returns whether it has more. */
   removeSome(key: SessionKey, messageId: string, limit: number): Removed
+  /** Stops indexing; resolves when nothing is in progress. What is left stays marked, for the next program. */
+  close(): Promise<void>
 }
 
 interface Dependencies {
@@ -36,6 +38,7 @@ export function createSqliteHistoryProjection({ database, merger, report }: Depe
   const tables = createHistoryTables(database)
   let timer: NodeJS.Timeout | undefined
   let waiting = 0
+  let closed = false
 
   async function merge(tenant: string | undefined): Promise<void> {
     if (isMarked(database, tenant)) await merger.merge(tenant)
@@ -45,19 +48,25 @@ export function createSqliteHistoryProjection({ database, merger, report }: Depe
     timer = undefined
     waiting = 0
     merge(undefined).catch((error: unknown) => {
-      if (database.isOpen) report(error)
+      if (!closed && database.isOpen) report(error)
     })
   }
 
   return {
     merge,
     written() {
+      if (closed) return
       waiting++
       if (timer === undefined) timer = setTimeout(mergeIdle, IDLE_MS).unref()
       else if (waiting < MOST_WRITES) timer.refresh()
     },
     removeSome: tables.removeSome,
     remove: (key, messageIds) => messageIds.reduce((removed, messageId) => removed + tables.remove(key, messageId), 0),
+    async close() {
+      closed = true
+      clearTimeout(timer)
+      await merger.close()
+    },
   }
 }
 
