@@ -11,6 +11,8 @@ const TOOL = {
 } as const
 /** Each of a run of its own. */
 const heldBy = (tenant: string) => ({ run: {}, lease: { tenant } }) as RunState['held']
+/** Milliseconds that this thread has worked, on a machine that others may use. */
+const processorTime = (): number => process.threadCpuUsage().user / 1_000
 const HOSTILE = JSON.stringify({ city: `${'a'.repeat(60)}!` })
 
 test('checks that take too long leave most of the time to others, and keep no other tenant waiting', async () => {
@@ -25,14 +27,28 @@ test('checks that take too long leave most of the time to others, and keep no ot
   })
   const gaps: number[] = []
   while (!isOver) {
-    const asked = performance.now()
+    const before = processorTime()
     await sleep(1)
-    gaps.push(performance.now() - asked)
+    gaps.push(processorTime() - before)
   }
   for (const fault of await all) expect(fault).toMatch(/in time$/)
   expect(await other).toBeLessThan(2_000)
   // Four checks of 250 ms, and never two of them at once.
-  expect(Math.max(...gaps)).toBeLessThan(900)
+  expect(Math.max(...gaps)).toBeLessThan(450)
+})
+
+test('a check that the machine keeps from working for a while is done nevertheless', async () => {
+  const stalled = new Int32Array(new SharedArrayBuffer(4))
+  let looks = 0
+  const properties = {
+    get city() {
+      if (looks++ === 0) Atomics.wait(stalled, 0, 0, 1_000)
+      return { type: 'string' }
+    },
+  }
+  const tool = { name: 'weather', parameters: { type: 'object', properties } }
+  expect(await schemaFault(heldBy('stalled'), tool, '{"city": "Rome"}')).toBeUndefined()
+  expect(looks).toBeGreaterThan(1)
 })
 
 test('a schema is of the draft that it names', async () => {
