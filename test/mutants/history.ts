@@ -153,6 +153,7 @@ export const PROJECTION_MUTANTS = [
       'if (audiencesOn(run, marking) !== 0) continue',
     ],
     ['words of an owner are those of its tenant', 'else if (having !== all) ofOwner', 'else if (having === 0) ofOwner'],
+    ['words are forgotten in any order', 'gone.toSorted((left, right) => left.id - right.id)', 'gone'],
   ]),
   ...inFile(`${SQLITE}/log/session-deletion.ts`, [
     ['what was written last is not merged before it is removed', '      await history.merge(key.tenant)\n', ''],

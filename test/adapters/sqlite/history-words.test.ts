@@ -73,6 +73,17 @@ describe('words that SQLite knows', () => {
     expect([knownTo('ann'), knownTo('bob'), known()]).toEqual([[], ['giraffe'], ['giraffe']])
   })
 
+  test('are forgotten in one piece of the index of their parts, however they are ordered', () => {
+    const next = randomNumbers(7)
+    const text = Array.from({ length: 90 }, () => `w${next().toString(36).slice(2, 9)}`).join(' ')
+    say({ session: 's-1', message: 'm-1', text })
+    const pieces = (): number => readAll(database, 'SELECT DISTINCT segid FROM historyWordParts_idx').length
+    expect(known().length).toBeGreaterThanOrEqual(90)
+    expect(pieces()).toBe(1)
+    forget('s-1', 'm-1')
+    expect([known(), pieces()]).toEqual([[], 2])
+  })
+
   test('and that were forgotten are known again when a session says again what it had said before', async () => {
     say({ session: 's-1', message: 'm-1', text: 'a zebra' })
     say({ session: 's-1', message: 'm-1', text: 'a horse' })

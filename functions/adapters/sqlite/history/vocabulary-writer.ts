@@ -132,6 +132,7 @@ const INSERT_PARTS = `INSERT INTO historyWordParts (rowid, word)
 /** Forgets those of the words that no document of the owner, or of the tenant, has any more. */
 function forgetWords(database: Database, rows: SessionRows, words: readonly string[]): void {
   const { tenant, owner } = audiencesOf(database, rows)
+  const gone: { readonly id: number; readonly word: string }[] = []
   for (const word of words) {
     if (owner !== undefined && hasWord(database, owner, word)) continue
     const sql = 'SELECT id FROM historyVocabulary WHERE tenant = ? AND word = ?'
@@ -139,7 +140,10 @@ function forgetWords(database: Database, rows: SessionRows, words: readonly stri
     if (id === undefined) continue
     if (rows.owner !== undefined)
       write(database, 'DELETE FROM historyOwnerWords WHERE owner = ? AND word = ?', rows.owner, id)
-    if (tenant !== undefined && hasWord(database, tenant, word)) continue
+    if (tenant === undefined || !hasWord(database, tenant, word)) gone.push({ id, word })
+  }
+  // FTS5 writes what it has gathered as a segment of its own whenever an id is less than the one before.
+  for (const { id, word } of gone.toSorted((left, right) => left.id - right.id)) {
     write(database, 'DELETE FROM historyVocabulary WHERE id = ?', id)
     // This table keeps no content: the delete must say what it had.
     write(database, "INSERT INTO historyWordParts (historyWordParts, rowid, word) VALUES ('delete', ?, ?)", id, word)
