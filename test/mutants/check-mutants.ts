@@ -65,7 +65,7 @@ function noticed(copy: string, { name, command }: Suite): string | undefined {
 
 /** Suites that fail without any mutant say nothing of one. */
 function requireHealthy(copy: string): void {
-  const suites = new Map(wanted.flatMap((one) => one.suites).map((suite) => [suite.name, suite]))
+  const suites = new Map(wanted.flatMap((one) => one.suites).map((suite) => [suite.command.join(' '), suite]))
   for (const suite of suites.values()) {
     const why = noticed(copy, suite)
     if (why !== undefined) throw new Error(`without any mutant: ${why}`)

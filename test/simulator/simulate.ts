@@ -9,14 +9,15 @@ import { generate } from './generate.ts'
 import { shrink } from './shrink.ts'
 import { simulate } from './simulation.ts'
 import type { Options } from './simulation.ts'
-import { openSqliteStore } from './stores.ts'
+import { openFileStore, openMemoryStore } from './stores.ts'
 
 const USAGE = `Plays the agent floor in simulated processes over virtual time; a seed decides everything that happens.
 
   npm run simulate -- [--seeds <number>] [--from <number>]   plays so many seeds (100), beginning with this one (1)
   npm run simulate -- --seed <seed> [--trace]                plays one of them, and shows what happened
-    --store memory|dynamodb                                  SQLite in memory (as a rule), or a running DynamoDB, or DynamoDB Local
-                                                             which is started, where each request that an adapter sends is a step
+    --store memory|sqlite|dynamodb                           SQLite in memory (as a rule); in a file, which each process opens; or
+                                                             DynamoDB, the one that DYNAMODB_ENDPOINT names or DynamoDB Local, which
+                                                             is started: there each request that an adapter sends is a step
 
 It ends with the first seed that breaks a promise: shows what happened in the shortest script that still breaks it, and how
 to play it again. With --whole that script is not made shorter.
@@ -32,7 +33,8 @@ const values = readOptions(
     store: { type: 'string', default: 'memory' },
   },
   ({ seed, seeds, from, store, ...shown }) => {
-    if (store !== 'memory' && store !== 'dynamodb') throw new Error(`--store needs memory or dynamodb, not '${store}'`)
+    if (store !== 'memory' && store !== 'sqlite' && store !== 'dynamodb')
+      throw new Error(`--store needs memory, sqlite or dynamodb, not '${store}'`)
     if (seed === '') throw new Error('--seed needs a seed')
     if (seed !== undefined && (seeds ?? from) !== undefined) throw new Error('either --seed, or --seeds and --from')
     const [count, first] = [wholeNumber('seeds', seeds ?? '100', 1), wholeNumber('from', from ?? '1')]
@@ -60,9 +62,7 @@ interface Task {
 
 async function play(seed: string, { steps, digest }: Played, endpoint: string | undefined): Promise<Played> {
   const script = endpoint === undefined ? generate(seed) : withBetween(generate(seed))
-  const openStore: Options['openStore'] =
-    endpoint === undefined ? openSqliteStore : (_, outputs) => openDynamodbStore(endpoint, outputs)
-  const options = { openStore, keepTrace: values.trace }
+  const options = { openStore: storeAt(endpoint), keepTrace: values.trace }
   const result = await simulate(script, options)
   const played = {
     steps: steps + result.steps,
@@ -84,10 +84,17 @@ async function play(seed: string, { steps, digest }: Played, endpoint: string | 
   return played
 }
 
+function storeAt(endpoint: string | undefined): Options['openStore'] {
+  if (endpoint !== undefined) return (_, outputs) => openDynamodbStore(endpoint, outputs)
+  return values.store === 'sqlite' ? openFileStore : openMemoryStore
+}
+
 async function playInThread(task: Task): Promise<Played> {
   const worker = new Worker(new URL(import.meta.url), { argv: process.argv.slice(2), workerData: task })
-  const [played] = (await once(worker, 'message')) as [Played]
+  let played: Played | undefined
+  worker.once('message', (message: Played) => (played = message))
   await once(worker, 'exit')
+  if (played === undefined) throw new Error(`nothing came of seeds ${task.seeds[0]} to ${task.seeds.at(-1)}`)
   return played
 }
 

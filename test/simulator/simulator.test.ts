@@ -4,11 +4,13 @@ import type { ProgramPorts } from './program.ts'
 import { shrink } from './shrink.ts'
 import { simulate } from './simulation.ts'
 import type { Options } from './simulation.ts'
-import { openSqliteStore } from './stores.ts'
+import { openFileStore, openMemoryStore } from './stores.ts'
 
 /** Alike everywhere; `npm run simulate` looks further. */
 const SEEDS = 100
-const options: Options = { openStore: openSqliteStore, keepTrace: false }
+/** Each commit is synced. */
+const IN_A_FILE = 3
+const options: Options = { openStore: openMemoryStore, keepTrace: false }
 
 test('no simulation breaks a promise', async () => {
   for (let seed = 1; seed <= SEEDS; seed++) {
@@ -16,6 +18,14 @@ test('no simulation breaks a promise', async () => {
     expect(violation?.message, `npm run simulate -- --seed ${seed} --trace`).toBeUndefined()
   }
 }, 300_000)
+
+test('processes that open one file each for themselves play as those that share a connection', async () => {
+  for (let seed = 1; seed <= IN_A_FILE; seed++) {
+    const script = generate(String(seed))
+    const inFile = await simulate(script, { openStore: openFileStore, keepTrace: true })
+    expect(inFile).toEqual(await simulate(script, { ...options, keepTrace: true }))
+  }
+})
 
 test('the same seed gives the same trace', async () => {
   const script = generate('11')

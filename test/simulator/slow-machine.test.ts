@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { generate } from './generate.ts'
 import { simulate } from './simulation.ts'
-import { openSqliteStore } from './stores.ts'
+import { openMemoryStore } from './stores.ts'
 
 /** Milliseconds that everything seems to take that looks at the machine's own clock. */
 let slowness = 0
@@ -11,7 +11,7 @@ let looks = 0
 performance.now = () => elapsed() + slowness * looks++
 
 test.each(['1', '9', '18'])('seed %s gives the same trace on a machine that is much slower', async (seed) => {
-  const options = { openStore: openSqliteStore, keepTrace: true }
+  const options = { openStore: openMemoryStore, keepTrace: true }
   slowness = 0
   const first = await simulate(generate(seed), options)
   slowness = 50

@@ -14,24 +14,27 @@ import type { Process } from './timeline.ts'
 
 /** The index that SQLite keeps beside the log: written in idle moments of each process, and before every search. */
 export interface StoredIndex extends SimulatedIndex {
-  /** What a process writes along with the log; nobody's idle moments for those outside of the simulation. */
-  projectionOf(process: Process | undefined): HistoryProjection
+  /** What a process writes along with the log, on its connection; nobody's idle moments for those outside of the simulation. */
+  projectionOf(process: Process | undefined, connection: Database): HistoryProjection
 }
 
 export function createStoredIndex(database: Database, outputs: MemoryOutputs): StoredIndex {
   // What cannot be indexed stays marked, and is missing at the end.
   const report = (): void => undefined
-  const projection = (): HistoryProjection =>
-    createSqliteHistoryProjection({ database, merger: createHistoryMerger({ database, outputs, report }), report })
+  const projectionOn = (connection: Database): HistoryProjection => {
+    const merger = createHistoryMerger({ database: connection, outputs, report })
+    return createSqliteHistoryProjection({ database: connection, merger, report })
+  }
   // A request is one step, so what it merges takes no virtual time; what a process merges in idle moments does.
-  const ofRequests = projection()
+  const ofRequests = projectionOn(database)
   const neverLate = { sleep: () => new Promise<void>(() => undefined) }
   return {
     searched: createSqliteHistoryIndex({ database, history: ofRequests, clock: neverLate }),
-    projectionOf(process) {
+    projectionOf(process, connection) {
       if (process === undefined) return { ...ofRequests, written: () => undefined }
-      const idle = projection()
-      return { ...ofRequests, written: () => current.run(process, idle.written) }
+      const idle = projectionOn(connection)
+      const own = connection === database ? ofRequests : projectionOn(connection)
+      return { ...own, written: () => current.run(process, idle.written) }
     },
     observe(call, session) {
       if (call === 'deletion.markRemoved' && namesOf(database, session) > 0)

@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { openDatabase } from '../../functions/adapters/sqlite/database.ts'
+import type { Database } from '../../functions/adapters/sqlite/database.ts'
 import type { HistoryProjection } from '../../functions/adapters/sqlite/history/projection.ts'
 import { createSqliteKeyStore } from '../../functions/adapters/sqlite/key-store.ts'
 import { createSqliteLogImport } from '../../functions/adapters/sqlite/log/log-import.ts'
@@ -36,13 +40,46 @@ export interface SharedStore {
 }
 
 /** SQLite in memory, one connection for all. It keeps the index, too, unless functions do that, which follow a stream. */
-export function openSqliteStore({ functions }: Script, outputs: MemoryOutputs): SharedStore {
+export function openMemoryStore(script: Script, outputs: MemoryOutputs): SharedStore {
   const database = openDatabase(':memory:')
-  const index = functions === true ? undefined : createStoredIndex(database, outputs)
+  return openSqliteStore(script, outputs, { database, connect: () => database, close: () => database.close() })
+}
+
+/** SQLite in a file, which each process opens for itself, as the program does: what one has written others read from there. */
+export function openFileStore(script: Script, outputs: MemoryOutputs): SharedStore {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-simulator-'))
+  const connections: Database[] = []
+  const connect = (): Database => {
+    const database = openDatabase(join(folder, 'tooltrail.db'))
+    connections.push(database)
+    return database
+  }
+  const close = (): void => {
+    for (const database of connections) database.close()
+    rmSync(folder, { recursive: true })
+  }
+  return openSqliteStore(script, outputs, { database: connect(), connect, close })
+}
+
+interface Connections {
+  /** Of nobody in the simulation. */
+  readonly database: Database
+  /** The connection of one more process. */
+  readonly connect: () => Database
+  readonly close: () => void
+}
+
+function openSqliteStore(
+  { functions }: Script,
+  outputs: MemoryOutputs,
+  { database: nobodys, connect, close }: Connections,
+): SharedStore {
+  const index = functions === true ? undefined : createStoredIndex(nobodys, outputs)
   return {
     index,
     portsFor(clock, process) {
-      const dependencies = { database, clock, history: index?.projectionOf(process) ?? COUNTED_HISTORY }
+      const database = process === undefined ? nobodys : connect()
+      const dependencies = { database, clock, history: index?.projectionOf(process, database) ?? COUNTED_HISTORY }
       return {
         sessions: createSqliteSessionStore(dependencies),
         inbox: createSqliteRunInbox(dependencies),
@@ -61,7 +98,7 @@ export function openSqliteStore({ functions }: Script, outputs: MemoryOutputs): 
       }
     },
     expires: true,
-    close: () => database.close(),
+    close,
   }
 }
 
