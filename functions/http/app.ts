@@ -7,6 +7,7 @@ import { authentication } from './middleware/authentication.ts'
 import type { App, AppDependencies, AppEnv } from './dependencies.ts'
 import { createBodyRoom } from './middleware/body-room.ts'
 import { errorResponse, problemResponse } from './middleware/error-response.ts'
+import { headOnly } from './middleware/head.ts'
 import { originGuard } from './middleware/origin-guard.ts'
 import { requestBody } from './middleware/request-body.ts'
 import { refuseWhenStopping } from './middleware/stopping.ts'
@@ -56,7 +57,7 @@ export function createApp(dependencies: AppDependencies): App {
   const app: App = new OpenAPIHono<AppEnv>({ defaultHook: refuseInvalid })
   app.onError((error, c) => errorResponse(error, c, log))
 
-  app.use(requestLog(dependencies))
+  app.use(requestLog(dependencies), headOnly())
   // Also responds when the storage does not, which every other request needs first.
   healthRoutes(app, dependencies)
   const room = createBodyRoom()

@@ -99,7 +99,7 @@ export function outputRoutes(app: App, dependencies: AppDependencies): void {
       throw new RequestError(416, 'range_not_satisfiable', `the output has ${content.size} bytes`, {
         headers: { 'content-range': `bytes */${content.size}` },
       })
-    return download(content, range, c.req.method === 'HEAD' ? undefined : large)
+    return download(content, range, large)
   })
 }
 
@@ -158,8 +158,7 @@ interface Large {
   count: number
 }
 
-/** `large` is undefined for the headers alone. */
-function download(content: Content, range: ByteRange | 'whole', large: Large | undefined): Response {
+function download(content: Content, range: ByteRange | 'whole', large: Large): Response {
   const { start, end } = range === 'whole' ? { start: 0, end: content.size - 1 } : range
   const headers = {
     'content-type': contentType(content.mediaType),
@@ -171,7 +170,7 @@ function download(content: Content, range: ByteRange | 'whole', large: Large | u
     'content-security-policy': "sandbox; default-src 'none'",
     ...(range === 'whole' ? {} : { 'content-range': `bytes ${start}-${end}/${content.size}` }),
   }
-  return new Response(large === undefined ? null : bodyOf(inChunks(content, { start, end }, large)), {
+  return new Response(bodyOf(inChunks(content, { start, end }, large)), {
     status: range === 'whole' ? 200 : 206,
     headers,
   })

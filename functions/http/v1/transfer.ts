@@ -78,7 +78,7 @@ export function transferRoutes(app: App, dependencies: RouteDependencies): void 
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const { pieces, mediaType } = (await work()).exported(session, c.req.valid('query'))
     const headers = { 'content-type': mediaType, 'cache-control': 'private, no-cache' }
-    return new Response(c.req.method === 'HEAD' ? null : bodyOf(pieces), { headers })
+    return new Response(bodyOf(pieces), { headers })
   })
 
   app.openapi(importMessages, async (c) => {
