@@ -257,7 +257,10 @@ export interface StoreVariables {
   readonly LOG_LEVEL: string
 }
 
-interface LoopVariables extends StoreVariables {
+/** What tenants may use in a day. */
+export type BudgetVariables = Partial<Record<Extract<keyof typeof capVariables, `TOOLTRAIL_TENANT_${string}`>, string>>
+
+interface LoopVariables extends StoreVariables, BudgetVariables {
   readonly OPENSEARCH_ENDPOINT: string
   /** The agents' file, beside the bundle. */
   readonly TOOLTRAIL_AGENTS: string

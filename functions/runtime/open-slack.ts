@@ -1,3 +1,4 @@
+import type { Caps } from '../access/rates.ts'
 import type { AgentService } from '../agent/intake/agent-service.ts'
 import type { ChannelDependencies } from '../channels/slack/replying/channel.ts'
 import type { SlackSettings } from '../channels/slack/settings.ts'
@@ -8,6 +9,7 @@ import type { Door } from '../ports/door.ts'
 import type { OutputStore } from '../ports/output-store.ts'
 import type { MessageFeedback } from '../ports/message-feedback.ts'
 import type { Outbox } from '../ports/outbox.ts'
+import type { Received } from '../ports/received.ts'
 import type { RunLease } from '../ports/run-lease.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import type { RunQueue } from '../ports/run-queue.ts'
@@ -22,6 +24,7 @@ export interface SlackOptions {
   /** Seconds after which a stream goes on in a new message. */
   readonly streamSeconds: number
   readonly agents: ReadonlyMap<string, Agent>
+  readonly caps: Caps
   /** Whether this process executes what it accepts. */
   readonly here: boolean
   /** The secrets that settings name, as they are now. */
@@ -35,6 +38,7 @@ type Ports = Pick<ChannelDependencies, 'inbox' | 'clock' | 'logger'> & {
   readonly outbox: Outbox
   readonly feedback: MessageFeedback
   readonly lease: RunLease
+  readonly received: Received
   readonly queue: RunQueue
 }
 

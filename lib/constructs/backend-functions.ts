@@ -2,7 +2,13 @@ import { Duration } from 'aws-cdk-lib'
 import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
-import type { ApiVariables, IndexerVariables, StoreVariables, WorkerVariables } from '../../functions/runtime/config.ts'
+import type {
+  ApiVariables,
+  BudgetVariables,
+  IndexerVariables,
+  StoreVariables,
+  WorkerVariables,
+} from '../../functions/runtime/config.ts'
 import type { BundleOptions, Handler } from '../bundle.ts'
 import type { HistorySearch } from './history-search.ts'
 import type { LogTable } from './log-table.ts'
@@ -174,11 +180,12 @@ function variablesOf({ table, outputs, search, queue, models }: Stores, settings
     TOOLTRAIL_STOP_MARGIN_SECONDS: String(STOP_MARGIN.toSeconds()),
     ...(allowedHosts.length === 0 ? {} : { TOOLTRAIL_ALLOWED_HOSTS: allowedHosts.join(',') }),
     ...(settings.traceEndpoint === undefined ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT: settings.traceEndpoint }),
+    ...budgetVariables(settings),
   }
   const api: ApiVariables = {
     ...worker,
     ...(corsOrigins.length === 0 ? {} : { TOOLTRAIL_CORS_ORIGINS: corsOrigins.join(',') }),
-    ...capVariables(settings),
+    ...keyVariables(settings),
   }
   const indexer: IndexerVariables = {
     ...store,
@@ -189,22 +196,28 @@ function variablesOf({ table, outputs, search, queue, models }: Stores, settings
   return { api, worker, indexer, sweeper: store }
 }
 
-/** What the API holds keys and tenants to. */
-function capVariables({ keyCaps, tenantBudget }: FunctionSettings): Partial<ApiVariables> {
-  const caps = {
+/** What the API holds keys to. */
+const keyVariables = ({ keyCaps }: FunctionSettings): Partial<ApiVariables> =>
+  asText({
     TOOLTRAIL_KEY_RPS: keyCaps.requestsPerSecond,
     TOOLTRAIL_KEY_ACTIVE_RUNS: keyCaps.activeRuns,
     TOOLTRAIL_KEY_TOKENS_PER_DAY: keyCaps.tokensPerDay,
+  })
+
+/** What tenants are held to wherever their runs are accepted: the worker accepts what Slack has to be asked about first. */
+const budgetVariables = ({ tenantBudget }: FunctionSettings): BudgetVariables =>
+  asText({
     TOOLTRAIL_TENANT_TOKENS_PER_DAY: tenantBudget.tokensPerDay,
     TOOLTRAIL_TENANT_USD_PER_DAY: tenantBudget.dollarsPerDay,
     TOOLTRAIL_TENANT_BUDGETS: tenantBudget.tenants && budgetsOf(tenantBudget.tenants),
-  }
-  return Object.fromEntries(
-    Object.entries(caps).flatMap(([name, cap]) => (cap === undefined ? [] : [[name, String(cap)]])),
-  )
-}
+  })
 
-/** As the API's variable has it. */
+const asText = (values: Readonly<Record<string, number | string | undefined>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  )
+
+/** As the variable has it. */
 const budgetsOf = (tenants: Readonly<Record<string, OwnBudget>>): string =>
   JSON.stringify(
     Object.fromEntries(

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import { Webhook } from 'standardwebhooks'
 import { z } from 'zod'
+import { NO_CAPS, type Caps } from '../../functions/access/rates.ts'
 import { sampleDelivery } from '../../functions/channels/webhooks/sample.ts'
 import { channelFields, channelSettings } from '../../functions/runtime/channel-settings.ts'
 import { openChannels, openDoors } from '../../functions/runtime/channels.ts'
@@ -36,14 +37,14 @@ const WEBHOOKS = {
 
 const channels = () => channelSettings(z.strictObject(channelFields).parse({ webhooks: WEBHOOKS }))
 
-async function open(allowed: readonly string[] = []): Promise<void> {
+async function open(allowed: readonly string[] = [], caps: Caps = NO_CAPS): Promise<void> {
   const secrets = async () => (name: string) => SECRETS[name]
   const script = Array.from({ length: 8 }, (): Turn => ({ text: 'Thanks.' }))
   harness = await openHttpHarness({
     script,
     channels: (ports) => openChannels({ ...ports, channels: channels(), allowedHosts: allowed, secrets }),
     doors: (ports) => (service) =>
-      openDoors({ ...ports, agents: new Map(), channels: channels(), secrets, here: true }, service),
+      openDoors({ ...ports, agents: new Map(), caps, channels: channels(), secrets, here: true }, service),
   })
 }
 
@@ -52,7 +53,12 @@ async function post(name: string, body: unknown, headers: Record<string, string>
   const url = `http://hooks.example.test/webhooks/${name}`
   const sent = { 'content-type': 'application/json', ...headers }
   const response = await harness.program.app.request(url, { method: 'POST', body: text as string, headers: sent })
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+  const retryAfter = response.headers.get('retry-after')
+  return {
+    status: response.status,
+    body: (await response.json()) as Record<string, unknown>,
+    ...(retryAfter === null ? {} : { retryAfter }),
+  }
 }
 
 /** Signed as the sender's package does it. */
@@ -182,6 +188,22 @@ test('a delivery of GitHub is known by its body, too: nothing signs its id', asy
   expect(await sendGithub(body, 'd2')).toEqual(first)
   await expect.poll(() => inputs('gh-5-3')).toEqual(['Issue 3 was opened: {{/sender/login}}\n\n'])
   expect(await harness.ports.sessions.read({ tenant: 'default', session: 'gh-5-3' })).toMatchObject({ owner: 'ann' })
+})
+
+test('what the tenant may use a day holds for its webhooks, too: 429 until the day is over, and no session is made', async () => {
+  await open([], { keys: {}, tenants: { tokensPerDay: 1 } })
+  const first = await sendSigned('orders', { id: 1 }, { id: 'a' })
+  expect(first.status).toBe(202)
+  await expect
+    .poll(async () => (await harness.ports.sessions.read({ tenant: 'default', session: 'order-1' }))?.run?.status)
+    .toBe('completed')
+  for (const id of [1, 2]) {
+    const refused = await sendSigned('orders', { id }, { id: `b${id}` })
+    expect(refused).toMatchObject({ status: 429, body: { type: 'urn:tooltrail:problem:tenant_budget_used_up' } })
+    expect(Number(refused.retryAfter)).toBeGreaterThan(0)
+  }
+  expect(await sendSigned('orders', { id: 1 }, { id: 'a' })).toEqual(first)
+  expect([await sessions(), await inputs('order-1')]).toEqual([['order-1'], ['Order 1:  ']])
 })
 
 test('a webhook is told of its run where the delivery asks for it; a forbidden address is listed as an attempt', async () => {

@@ -170,13 +170,17 @@ describe('the settings of an environment', () => {
     expect(hostsOf([])).toEqual([])
   })
 
-  test('budgets of single tenants reach the API as it reads them', () => {
+  test('budgets of tenants reach both functions that accept runs, as they read them', () => {
     const tenantBudget = { dollarsPerDay: 5, tenants: { acme: { tokensPerDay: null, dollarsPerDay: 40 } } }
     const found = variablesNamed('TOOLTRAIL_TENANT_BUDGETS', { model: 'a/b', search: SERVERLESS, tenantBudget })
-    expect(found).toEqual(['{"acme":{"tokens_per_day":null,"usd_per_day":40}}'])
+    expect(found).toEqual(Array(2).fill('{"acme":{"tokens_per_day":null,"usd_per_day":40}}'))
     expect(
       capSettings({ TOOLTRAIL_TENANT_BUDGETS: capVariables.TOOLTRAIL_TENANT_BUDGETS.parse(found[0]) }).named,
     ).toEqual(new Map([['acme', { tokensPerDay: null, dollarsPerDay: 40 }]]))
+    expect(variablesNamed('TOOLTRAIL_TENANT_USD_PER_DAY', { model: 'a/b', search: SERVERLESS, tenantBudget })).toEqual([
+      '5',
+      '5',
+    ])
     const tenants = { 'Acme Inc': {} }
     expect(messageOf(() => environmentOf({ model: 'a/b', search: SERVERLESS, tenantBudget: { tenants } }))).toContain(
       'own.tenantBudget.tenants',

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { countedFor, type Caps } from '../../access/rates.ts'
 import type { AgentService } from '../../agent/intake/agent-service.ts'
 import type { Agent } from '../../domain/agent.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
@@ -28,10 +29,12 @@ const LONGEST_DELIVERY = 2_048
 
 export interface WebhookDependencies {
   readonly webhooks: ReadonlyMap<string, WebhookSettings>
-  readonly service: Pick<AgentService, 'submit'>
+  readonly service: Pick<AgentService, 'submit' | 'requireRoom'>
   readonly sessions: Pick<SessionStore, 'read' | 'create'>
   readonly received: Received
   readonly agents: ReadonlyMap<string, Agent>
+  /** Of these, the tenant's budget holds for deliveries. */
+  readonly caps: Caps
   /** A setting with its secrets in place, as they are now. */
   readonly filled: (text: string) => Promise<string>
   /** Whether this process executes the runs. */
@@ -40,7 +43,10 @@ export interface WebhookDependencies {
   readonly logger: Logger
 }
 
-/** Takes what webhooks' senders deliver: each delivery is one input of the session that its settings name, and is answered at once. */
+/**
+ * Takes what webhooks' senders deliver: each delivery is one input of the session that its settings name, and is answered at once.
+ * Rejects with `tenant_budget_used_up` until the day is over; a delivery that was accepted before keeps its run.
+ */
 export function createWebhookDoor(dependencies: WebhookDependencies): Door {
   return { path: `${PREFIX}*`, open: (request) => take(dependencies, request) }
 }
@@ -119,7 +125,7 @@ async function submit(
   delivered: Signed,
   { id, session }: Known,
 ): Promise<string> {
-  const { service, here } = dependencies
+  const { service, caps, here } = dependencies
   const owner = webhook.owner === undefined ? '' : fillTemplate(webhook.owner, delivered).text.slice(0, LONGEST_OWNER)
   const found = await sessionOf(dependencies, webhook, session, owner)
   const to = webhook.callback && fillTemplate(webhook.callback.url, delivered).text
@@ -129,13 +135,23 @@ async function submit(
   const idempotency = { keyHash: sha256(`webhook ${webhook.name} ${id}`), bodyHash: 'webhook' }
   const parts = [{ type: 'text', text: fillTemplate(webhook.text, delivered).text }] as const
   const user = owner === '' ? undefined : owner
-  const fields = { parts, clientTools: [], onBusy: 'queue', idempotency, ...definedFields({ user, delivery }) } as const
+  const fields = {
+    parts,
+    clientTools: [],
+    onBusy: 'queue',
+    idempotency,
+    ...definedFields({ user, delivery }),
+    ...countedFor({ tenant: webhook.tenant }, caps),
+  } as const
   return (await service.submit(found, fields, { here })).runId
 }
 
-/** The session as it is, or a new one. Of two that make it at once, both go on with the one that is there. */
+/**
+ * The session as it is, or a new one, which is made only if its run may be accepted. Of two that make it at once, both go on with
+ * the one that is there.
+ */
 async function sessionOf(
-  { sessions, agents }: WebhookDependencies,
+  { sessions, agents, service, caps }: WebhookDependencies,
   { tenant, agent }: WebhookSettings,
   session: string,
   owner: string,
@@ -143,6 +159,7 @@ async function sessionOf(
   const key = { tenant, session }
   const found = await sessions.read(key)
   if (found !== undefined) return found
+  await service.requireRoom(tenant, countedFor({ tenant }, caps))
   const ttlDays = agents.get(agent)?.policies.ttlDays ?? undefined
   try {
     return await sessions.create({

@@ -58,7 +58,7 @@ export function openLoop(settings: LoopSettings) {
   }
   // What comes from Slack is executed by the worker: Slack waits three seconds at most.
   const places = { ...settings.slack, settings: slackSettings, allowedHosts }
-  const slack = openSlack({ ...places, agents, here: false, secrets }, all)
+  const slack = openSlack({ ...places, agents, caps: settings.caps, here: false, secrets }, all)
   const core = createCore(all, {
     agents,
     tools,
@@ -70,7 +70,7 @@ export function openLoop(settings: LoopSettings) {
     },
     deliver: { hintLater: createLateHints(sqs), noteFailure: () => countFailed() },
   })
-  const from = { ...all, agents, channels, secrets, here: false }
+  const from = { ...all, agents, channels, caps: settings.caps, secrets, here: false }
   const doors = [slack.door(core.service), ...openDoors(from, core.service)]
   const { stopMarginMs } = settings
   return { ports: all, rows, agents, channels, doors, metrics, traces, checkSecrets, logger, stopMarginMs, ...core }

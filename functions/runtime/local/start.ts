@@ -94,9 +94,9 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
       `HOST: without an API key the server listens on loopback only, not on ${settings.host}. Make a key with: npx tooltrail keys create --tenant default --scope admin`,
     )
   const secrets = async () => settings.secret
-  const { allowedHosts } = settings
+  const { allowedHosts, caps } = settings
   const slack = openSlack(
-    { ...settings.slack, settings: slackSettings, allowedHosts, agents, here: true, secrets },
+    { ...settings.slack, settings: slackSettings, allowedHosts, agents, caps, here: true, secrets },
     ports,
   )
   const program = createProgram(ports, {
@@ -107,13 +107,13 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
     callbacks: namedCallbacks(channels),
     doors: (service) => [
       slack.door(service),
-      ...openDoors({ ...ports, agents, channels, secrets, here: true }, service),
+      ...openDoors({ ...ports, agents, channels, caps, secrets, here: true }, service),
     ],
     app: {
       version: VERSION,
       openAccess: LOOPBACK.has(settings.host),
       corsOrigins: settings.corsOrigins,
-      caps: settings.caps,
+      caps,
     },
     sweepMs: settings.aws === undefined ? SWEEP_MS : AWS_SWEEP_MS,
   })

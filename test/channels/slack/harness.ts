@@ -1,3 +1,4 @@
+import { NO_CAPS } from '../../../functions/access/rates.ts'
 import type { SlackSettings } from '../../../functions/channels/slack/settings.ts'
 import { DEFAULT_SLACK } from '../../../functions/channels/slack/settings.ts'
 import { openSlack } from '../../../functions/runtime/open-slack.ts'
@@ -64,6 +65,7 @@ export async function openSlackHarness(
         allowedHosts: [slack.host],
         streamSeconds: options.streamSeconds ?? 240,
         agents: new Map(),
+        caps: options.settings?.caps ?? NO_CAPS,
         here: true,
         secrets: async () => (name) => secrets[name as keyof typeof secrets],
       },

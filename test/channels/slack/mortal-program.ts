@@ -46,6 +46,7 @@ export function openMortalProgram(options: {
       allowedHosts: [slack.host],
       streamSeconds: 240,
       agents,
+      caps: NO_CAPS,
       here: true,
       secrets: async () => (name) => SECRETS[name],
     },

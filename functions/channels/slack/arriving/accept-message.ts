@@ -1,3 +1,5 @@
+import { countedFor } from '../../../access/rates.ts'
+import type { AgentService } from '../../../agent/intake/agent-service.ts'
 import type { Agent } from '../../../domain/agent.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { TooltrailError } from '../../../domain/errors.ts'
@@ -18,6 +20,7 @@ import { ownerOf, sessionOf } from './thread.ts'
 import type { Workspace } from '../workspaces.ts'
 
 export interface AcceptMessageDependencies extends SubmitMessageDependencies {
+  readonly service: Pick<AgentService, 'submit' | 'requireRoom'>
   readonly settings: SlackSettings
   readonly sessions: Pick<SessionStore, 'create' | 'read'>
   readonly outbox: Pick<Outbox, 'add' | 'pending'>
@@ -41,7 +44,7 @@ export async function isForBot(
 /**
  * Accepts a message for its thread's session, durably and once, however often Slack delivers it. Slack itself is not asked: what
  * must be read there, and what comes behind such a message, is kept in the outbox and handed in later (record 29). Nothing is
- * accepted for a session that was deleted.
+ * accepted for a session that was deleted. Rejects with `tenant_budget_used_up`.
  */
 export async function acceptMessage(
   dependencies: AcceptMessageDependencies,
@@ -55,15 +58,16 @@ export async function acceptMessage(
   else await submitMessage(dependencies, session, message, writtenParts(message, workspace))
 }
 
-/** The thread's session, created if there is none. It knows the message with which it began: that one brings the earlier ones along. */
+/** The thread's session, created if there is none and its run may be accepted. It knows the message with which it began: that one brings the earlier ones along. */
 async function enterThread(
-  { settings, sessions, agents, logger }: AcceptMessageDependencies,
+  { settings, sessions, service, caps, agents, logger }: AcceptMessageDependencies,
   workspace: Workspace,
   message: SlackMessage,
 ): Promise<Session | undefined> {
   const key = sessionOf(workspace.tenant, message)
   const found = await sessions.read(key)
   if (found !== undefined) return found
+  await service.requireRoom(key.tenant, countedFor(key, caps))
   const { [message.channel]: own } = settings.channels
   const agent = own?.agent ?? workspace.agent
   try {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { countedFor, type Caps } from '../../../access/rates.ts'
 import type { AgentService, IncomingPart } from '../../../agent/intake/agent-service.ts'
 import { TooltrailError } from '../../../domain/errors.ts'
 import type { Session, SessionKey } from '../../../domain/session.ts'
@@ -9,6 +10,7 @@ import type { Outbox } from '../../../ports/outbox.ts'
 import type { OutputStore } from '../../../ports/output-store.ts'
 import type { RunQueue } from '../../../ports/run-queue.ts'
 import type { SessionStore } from '../../../ports/session-store.ts'
+import { BUDGET_USED_UP, isBudgetUsedUp } from './notices.ts'
 import { actionDelivery, actionId, readPress } from './action.ts'
 import type { Action, FeedbackPress } from './action.ts'
 import { decided, plain } from '../replying/blocks.ts'
@@ -31,6 +33,8 @@ export interface ActDependencies {
   readonly outbox: Pick<Outbox, 'add' | 'read'>
   readonly queue: Pick<RunQueue, 'send'>
   readonly feedback: MessageFeedback
+  /** Of these, the tenant's budget holds for what is tried again. */
+  readonly caps: Caps
   readonly logger: Logger
   /** Whether this process executes what goes on. */
   readonly here: boolean
@@ -108,19 +112,30 @@ export async function act(dependencies: ActDependencies, action: Action): Promis
   }
 }
 
-/** A new run of the same message. */
-async function retry({ service, reader, outputs, outbox, here }: ActDependencies, session: Session, action: Action) {
+/** A new run of the same message, and what the button's message says of it; undefined where there is nothing to try again. */
+async function retry(dependencies: ActDependencies, session: Session, action: Action) {
+  try {
+    const isBegun = await runAgain(dependencies, session, action)
+    return isBegun ? plain(`<@${action.user}> tried again.`) : undefined
+  } catch (error) {
+    if (!isBudgetUsedUp(error)) throw error
+    return plain(BUDGET_USED_UP)
+  }
+}
+
+async function runAgain(dependencies: ActDependencies, session: Session, action: Action): Promise<boolean> {
+  const { service, reader, outputs, outbox, caps, here } = dependencies
   const name = createHash('sha256').update(`slack retry ${action.run}`).digest('hex')
-  const idempotency = { keyHash: name, bodyHash: name }
+  const accepting = { idempotency: { keyHash: name, bodyHash: name }, ...countedFor(session, caps) }
   const failed = await outbox.read({ tenant: session.tenant, session: session.session, id: action.run })
-  if (failed === undefined) return undefined
+  if (failed === undefined) return false
   const delivery = { kind: failed.kind, target: failed.target }
   if (session.run?.id === action.run && session.run.status === 'failed')
-    await service.continue(session, { idempotency, delivery }, { here })
+    await service.continue(session, { ...accepting, delivery }, { here })
   else {
     const query = { run: action.run, roles: ['user'], order: 'ascending', limit: 1 } as const
     const [input] = (await reader.messages(session, query)).messages
-    if (input?.role !== 'user') return undefined
+    if (input?.role !== 'user') return false
     const parts: IncomingPart[] = []
     for (const part of input.parts) {
       if (part.type === 'text') parts.push({ type: 'text', text: part.text })
@@ -130,10 +145,10 @@ async function retry({ service, reader, outputs, outbox, here }: ActDependencies
       }
     }
     const user = input.user === undefined ? {} : { user: input.user }
-    const submission = { parts, ...user, clientTools: [], onBusy: 'queue', idempotency, delivery } as const
+    const submission = { parts, ...user, clientTools: [], onBusy: 'queue', ...accepting, delivery } as const
     await service.submit(session, submission, { here })
   }
-  return plain(`<@${action.user}> tried again.`)
+  return true
 }
 
 async function decide(

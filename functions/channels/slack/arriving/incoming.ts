@@ -2,12 +2,13 @@ import * as z from 'zod'
 import type { Claimed, Outcome, SessionChannel } from '../../../delivery/channel.ts'
 import type { Delivery } from '../../../domain/delivery.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import type { Clock } from '../../../ports/clock.ts'
 import type { Logger } from '../../../ports/logger.ts'
 import type { Outbox } from '../../../ports/outbox.ts'
 import type { RunQueue } from '../../../ports/run-queue.ts'
 import type { SessionStore } from '../../../ports/session-store.ts'
 import type { SlackMessage } from './event.ts'
+import { isBudgetUsedUp, sayBudgetUsedUp } from './notices.ts'
+import type { NoticeDependencies } from './notices.ts'
 import { readInput } from './read-input.ts'
 import type { ReadInputDependencies } from './read-input.ts'
 import { submitMessage } from './submit-message.ts'
@@ -69,11 +70,10 @@ export async function hasIncoming(
   return first?.kind === INCOMING_KIND
 }
 
-export interface IncomingDependencies extends ReadInputDependencies, SubmitMessageDependencies {
+export interface IncomingDependencies extends ReadInputDependencies, SubmitMessageDependencies, NoticeDependencies {
   readonly workspaces: Workspaces
   readonly sessions: Pick<SessionStore, 'read'>
   readonly outbox: Pick<Outbox, 'pending'>
-  readonly clock: Clock
 }
 
 /** Hands in the messages that were kept, in the order of their thread, once what belongs to them has been read from Slack. */
@@ -91,7 +91,12 @@ export function createIncoming(dependencies: IncomingDependencies): SessionChann
       const parts = await readInput(dependencies, workspace, session, message, signal)
       const late = await earlierMessages(dependencies, work)
       if (late !== undefined) return late
-      await submitMessage(dependencies, session, message, parts)
+      try {
+        await submitMessage(dependencies, session, message, parts)
+      } catch (error) {
+        if (!isBudgetUsedUp(error)) throw error
+        await sayBudgetUsedUp(dependencies, workspace, message)
+      }
       return { status: 'delivered' }
     },
   }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { countedFor, type Caps } from '../../../access/rates.ts'
 import type { AgentService, IncomingPart } from '../../../agent/intake/agent-service.ts'
 import type { Session } from '../../../domain/session.ts'
 import type { SlackMessage } from './event.ts'
@@ -9,13 +10,15 @@ const REPLY_KIND = 'slack'
 
 export interface SubmitMessageDependencies {
   readonly service: Pick<AgentService, 'submit'>
+  /** Of these, the tenant's budget holds for messages. */
+  readonly caps: Caps
   /** Whether this process executes the run. */
   readonly here: boolean
 }
 
-/** Hands a message in as an input. Its own name is the idempotency key. */
+/** Hands a message in as an input. Its own name is the idempotency key. Rejects with `tenant_budget_used_up`. */
 export async function submitMessage(
-  { service, here }: SubmitMessageDependencies,
+  { service, caps, here }: SubmitMessageDependencies,
   session: Session,
   message: SlackMessage,
   parts: readonly IncomingPart[],
@@ -31,6 +34,7 @@ export async function submitMessage(
     delivery: { kind: REPLY_KIND, target: { team, channel, thread, ts, user } },
     // The first body counts: a mention is delivered twice, and not in the same words.
     idempotency: { keyHash: name, bodyHash: name },
+    ...countedFor(session, caps),
   } as const
   await service.submit(session, submission, { here })
 }

@@ -2,18 +2,16 @@ import type { RunLease } from '../../../ports/run-lease.ts'
 import type { AgentService } from '../../../agent/intake/agent-service.ts'
 import type { AcceptMessageDependencies } from './accept-message.ts'
 import { acceptMessage, isForBot } from './accept-message.ts'
-import { plain } from '../replying/blocks.ts'
 import { readEvent } from './event.ts'
 import type { SlackEvent, SlackMessage } from './event.ts'
+import { isBudgetUsedUp, sayBudgetUsedUp, sayOnce } from './notices.ts'
+import type { NoticeDependencies } from './notices.ts'
 import { isAllowed } from '../settings.ts'
 import { sessionOf } from './thread.ts'
-import { threadMessages } from './thread-messages.ts'
-import type { SlackApi } from '../api/web-api.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 
-export interface TakeEventDependencies extends AcceptMessageDependencies {
-  readonly api: Pick<SlackApi, 'call'>
-  readonly service: Pick<AgentService, 'submit' | 'cancel'>
+export interface TakeEventDependencies extends AcceptMessageDependencies, NoticeDependencies {
+  readonly service: Pick<AgentService, 'submit' | 'requireRoom' | 'cancel'>
   readonly lease: Pick<RunLease, 'look'>
   readonly workspaces: Workspaces
 }
@@ -69,28 +67,17 @@ async function takeMessage(
   message: SlackMessage,
 ): Promise<void> {
   if (!(await isForBot(dependencies, workspace, message))) return
-  if (!isAllowed(dependencies.settings, message.channel, message.user)) return refuse(dependencies, workspace, message)
-  await acceptMessage(dependencies, workspace, message)
-}
-
-/**
- * Says no, once to a person in a thread. No session keeps that: the thread itself does, and is read before.
- */
-async function refuse(
-  { api }: TakeEventDependencies,
-  { token, team }: Workspace,
-  message: SlackMessage,
-): Promise<void> {
-  const notice = `refused:${message.user}`
-  const earlier = await threadMessages(api, token, message, {})
-  if (earlier.some(({ metadata }) => metadata?.event_payload['notice'] === notice)) return
-  const args = {
-    channel: message.channel,
-    thread_ts: message.thread,
-    metadata: { event_type: 'tooltrail_notice', event_payload: { notice } },
-    ...plain(`Sorry, <@${message.user}>, I may not answer you here.`),
+  const { channel, user } = message
+  if (!isAllowed(dependencies.settings, channel, user)) {
+    const no = `Sorry, <@${user}>, I may not answer you here.`
+    return sayOnce(dependencies, workspace, message, `refused:${user}`, no)
   }
-  await api.call({ token, team, method: 'chat.postMessage', args })
+  try {
+    await acceptMessage(dependencies, workspace, message)
+  } catch (error) {
+    if (!isBudgetUsedUp(error)) throw error
+    await sayBudgetUsedUp(dependencies, workspace, message)
+  }
 }
 
 /** Cancels what the thread's session is doing; messages that wait behind it are still answered. */
