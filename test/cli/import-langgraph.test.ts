@@ -1,4 +1,4 @@
-import { copyFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -125,4 +125,25 @@ test('a damaged checkpoint is told, and costs nothing that another one has; what
   new DatabaseSync(join(importing.folder, 'other.db')).close()
   rmSync(path)
   expect(await run()).toMatchObject({ files: 0, unreadable: 1 })
+})
+
+test('a file that an agent writes to is in use, whatever its main file says', async () => {
+  const database = new DatabaseSync(path)
+  database.exec('PRAGMA journal_mode = WAL; DELETE FROM writes')
+  importing.old(NAME)
+  await run()
+  // Somebody may still answer its call.
+  expect(await rolesOf(idOf(await sessions(), 'ship / 1'))).toEqual(['user'])
+  database.close()
+  importing.old(NAME)
+  await run()
+  expect(await rolesOf(idOf(await sessions(), 'ship / 1'))).toEqual(['user', 'assistant', 'tool interrupted'])
+})
+
+test('a file in a folder that nobody may write to is read', async () => {
+  change((database) => database.exec('PRAGMA journal_mode = WAL'))
+  chmodSync(importing.folder, 0o555)
+  const counts = await run()
+  chmodSync(importing.folder, 0o755)
+  expect([counts.files, importing.faults]).toEqual([1, []])
 })

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { readLangGraph } from '../../log/session-files/langgraph.ts'
 import type { CheckpointRow } from '../../log/session-files/langgraph.ts'
 import type { Transcript } from '../../log/session-files/transcript.ts'
@@ -22,7 +24,7 @@ const UUID = /^[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/iu
  * with messages that its thread does not have is a conversation of its own.
  */
 export function* threadsOf(path: string): Generator<Transcript & { readonly instructions: string | undefined }> {
-  const database = new DatabaseSync(path, { readOnly: true })
+  const database = openForReading(path)
   try {
     const checkpoints = database.prepare(SELECT_CHECKPOINTS)
     let own: { readonly thread: string; readonly ids: ReadonlySet<string> } | undefined
@@ -35,6 +37,26 @@ export function* threadsOf(path: string): Generator<Transcript & { readonly inst
     }
   } finally {
     database.close()
+  }
+}
+
+/** SQLite says so where it cannot make the files beside a database that it needs for reading. */
+const READONLY_DIRECTORY = 1544
+
+/** In a folder that nobody writes to, a database that was closed is read without the files beside it. */
+function openForReading(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    database.prepare('SELECT count(*) FROM sqlite_schema').get()
+    return database
+  } catch (error) {
+    database.close()
+    const isOpenElsewhere = existsSync(`${path}-wal`)
+    if (isOpenElsewhere || !(error instanceof Error) || !('errcode' in error) || error.errcode !== READONLY_DIRECTORY)
+      throw error
+    const url = pathToFileURL(path)
+    url.searchParams.set('immutable', '1')
+    return new DatabaseSync(url, { readOnly: true })
   }
 }
 

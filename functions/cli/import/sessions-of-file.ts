@@ -60,10 +60,20 @@ export const CALLING_MS = 24 * 3_600_000
  */
 export async function* contentsOfFile(kind: Kind, path: string, now: () => number): AsyncGenerator<FileContent> {
   // Asked after the file was read: who writes to it meanwhile writes to a file that is in use.
-  const idle = async (): Promise<number> => now() - (await stat(path)).mtimeMs
+  const idle = async (): Promise<number> => now() - (await changedAt(path))
   if (kind === 'langgraph-sqlite')
     for (const thread of threadsOf(path)) yield contentOf([thread], { kind, path, idle: await idle(), faults: [] })
   else yield await sessionsOfLines(kind, path, idle)
+}
+
+/** Milliseconds since 1970. SQLite writes to a file beside a database first; whoever reads makes it, too, and leaves it empty. */
+async function changedAt(path: string): Promise<number> {
+  const { size = 0, mtimeMs = 0 } = (await stat(`${path}-wal`).catch(ifMissing)) ?? {}
+  return Math.max((await stat(path)).mtimeMs, size === 0 ? 0 : mtimeMs)
+}
+
+function ifMissing(error: unknown): undefined {
+  if (!(error instanceof Error) || !('code' in error) || error.code !== 'ENOENT') throw error
 }
 
 type LineKind = Exclude<Kind, 'langgraph-sqlite'>

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { JsonObject } from '../../domain/json.ts'
 import { graphValue, isGraphObject } from './langgraph-values.ts'
 import type { GraphObject } from './langgraph-values.ts'
@@ -14,10 +15,11 @@ export interface CheckpointRow {
   readonly checkpoint: Uint8Array
 }
 
-/** A message, where and when it came first; as the last checkpoint has it. */
+/** A message, where and when it came first. */
 interface Found {
   readonly line: number
   readonly time: string | undefined
+  readonly id: string
   fields: Fields
 }
 
@@ -25,32 +27,32 @@ const DATA_URL = /^data:([^;,]+);base64,(.+)$/su
 
 /**
  * The conversation of a thread from its checkpoints, the oldest first: every message that any of them has, once, also if a
- * later step took it out of the state. `known`: ids of messages that are elsewhere; a conversation that has no others is left
- * empty.
+ * later step took it out of the state; one that was changed, as it was and as it is. `known`: ids of messages that are elsewhere;
+ * a conversation that has no others is left empty.
  */
 export function readLangGraph(
   checkpoints: Iterable<CheckpointRow>,
   known: ReadonlySet<string> = new Set(),
 ): Transcript & { readonly ids: ReadonlySet<string>; readonly instructions: string | undefined } {
   const found = new Map<string, Found>()
+  const ids = new Set<string>()
   const faults: Fault[] = []
   for (const { line, type, checkpoint } of checkpoints) {
     try {
       const value = graphValue(type, checkpoint)
       if (!isRecord(value)) throw new Error('is no checkpoint')
       const time = timeIn(value, 'ts')
-      for (const { fields } of messagesOf(value)) {
-        const id = textIn(fields, 'id') ?? JSON.stringify([fields['type'], fields['content'], fields['tool_call_id']])
-        const before = found.get(id)
-        if (before === undefined) found.set(id, { line, time, fields })
+      for (const { fields, said, id } of listsOf(value).flatMap(named)) {
+        const before = found.get(said)
+        if (before === undefined) found.set(said, { line, time, id, fields })
         else before.fields = fields
+        ids.add(id)
       }
     } catch (error) {
       if (!(error instanceof Error)) throw error
       faults.push({ line, reason: `the checkpoint cannot be read: ${error.message.slice(0, 200)}` })
     }
   }
-  const ids = new Set(found.keys())
   const isElsewhere = known.size > 0 && [...ids].every((id) => known.has(id))
   const all = isElsewhere ? [] : [...found.values()]
   const [first] = all
@@ -59,41 +61,105 @@ export function readLangGraph(
   return { id: undefined, title: undefined, metadata: {}, messages, faults: [...faults, ...refused], ids, instructions }
 }
 
+/** The messages of a list with their ids, and with what each says: two without an id that say the same are two. */
+function named(list: readonly GraphObject[]) {
+  const counts = new Map<string, number>()
+  return list.map(({ fields }) => {
+    const texts = [fields['type'], fields['content'], fields['tool_call_id'], fields['tool_calls']]
+    const text = hash('sha256', JSON.stringify([...texts, fields['invalid_tool_calls']]))
+    const count = counts.get(text) ?? 0
+    counts.set(text, count + 1)
+    const id = textIn(fields, 'id') ?? `${count} ${text}`
+    return { fields, id, said: `${text} ${id}` }
+  })
+}
+
 const isSystem = ({ fields }: Found): boolean => fields['type'] === 'system'
 
-/** The messages of a state, whatever its channels are called. */
-function messagesOf(checkpoint: Fields): GraphObject[] {
+/** The messages of a state in their lists, whatever its channels are called. */
+function listsOf(checkpoint: Fields): GraphObject[][] {
   const channels = checkpoint['channel_values']
   if (!isRecord(channels)) return []
-  const lists = Object.values(channels).filter((value) => Array.isArray(value))
-  return lists
-    .flat()
-    .filter(
-      (one) => isGraphObject(one) && typeof one.fields['type'] === 'string' && 'content' in one.fields,
-    ) as GraphObject[]
+  return Object.values(channels).map((value) => (Array.isArray(value) ? value.filter(isMessage) : []))
 }
+
+const isMessage = (one: unknown): one is GraphObject =>
+  isGraphObject(one) && typeof one.fields['type'] === 'string' && 'content' in one.fields
 
 function transcribe(found: readonly Found[]) {
   const messages = createMessages()
   const refused: Fault[] = []
+  const versions = createVersions()
   for (const one of found) {
     const { line, time, fields } = one
     const kind = textIn(fields, 'type')
       ?.replace(/MessageChunk$/u, '')
       .toLowerCase()
-    if (kind === 'human') messages.user(line, partsOf(fields['content']), time)
+    const parts = partsOf(fields['content'])
+    if (kind === 'human') messages.user(line, parts, time)
     else if (kind === 'ai') {
       const usage = usageOf(fields['usage_metadata'])
       const model = isRecord(fields['response_metadata'])
         ? textIn(fields['response_metadata'], 'model_name')
         : undefined
-      messages.assistant(line, one, { parts: partsOf(fields['content']), calls: callsOf(fields), time, model, usage })
+      const { calls, given } = versions.called(one, callsOf(fields))
+      for (const { id } of given) messages.unanswered(line, id)
+      messages.assistant(line, one, { parts, calls, time, model, usage })
+      // A checkpoint has whole messages.
+      if (calls.length === 0) messages.ended()
     } else if (kind === 'tool') {
       const [id, failed] = [textIn(fields, 'tool_call_id') ?? '', fields['status'] === 'error']
-      messages.result(line, { id, parts: partsOf(fields['content']), failed, time })
+      const again = versions.answered(one, id)
+      if (again !== undefined) messages.assistant(line, one, { calls: [again], time })
+      messages.result(line, { id, parts, failed, time })
     } else refused.push({ line, reason: `a ${kind ?? 'nameless'} message is left out` })
   }
   return { messages: messages.end(), refused }
+}
+
+type Call = ReturnType<typeof callsOf>[number]
+
+/** Messages that were changed: what became of the calls that they had before. */
+function createVersions() {
+  /** Calls without a result, by the id of the message that has them. */
+  const open = new Map<string, readonly Call[]>()
+  /** Those that have one, by their ids, with the ids of the messages of both. */
+  const ended = new Map<string, { readonly call: Call; readonly of: string; readonly by: string }>()
+  return {
+    /**
+     * Those of the calls of a message that had no result when it was changed, and those that were given up for them: what it was
+     * before has no result then.
+     */
+    called(
+      { id }: Found,
+      calls: readonly Call[],
+    ): { readonly calls: readonly Call[]; readonly given: readonly Call[] } {
+      const given = open.get(id) ?? []
+      const hasEnded = (call: Call): boolean => {
+        const before = ended.get(call.id)
+        return before?.of === id && before.call.arguments === call.arguments
+      }
+      const left = calls.filter((call) => !hasEnded(call))
+      open.delete(id)
+      if (left.length > 0) open.set(id, left)
+      return { calls: left, given }
+    },
+    /** The call of a result that had another one before, which was its own as it was then. */
+    answered({ id }: Found, call: string): Call | undefined {
+      const before = ended.get(call)
+      if (before?.by === id) return before.call
+      for (const [of, calls] of open) {
+        const own = calls.find((one) => one.id === call)
+        if (own === undefined) continue
+        ended.set(call, { call: own, of, by: id })
+        open.set(
+          of,
+          calls.filter((one) => one !== own),
+        )
+      }
+      return undefined
+    },
+  }
 }
 
 const callsOf = (fields: Fields) => [
