@@ -1,24 +1,30 @@
 import type { NewMessage } from '../../functions/client/api-types.ts'
+import { ApiProblem } from '../../functions/client/problem.ts'
 import { plural } from '../shell/words.ts'
+import type { Draft } from './drafts.ts'
 
 /** Bytes of all files of an input: base64 adds a third, and the API takes 4 MB. */
 const MOST_BYTES = 2_900_000
 const MOST_FILES = 32
 
-type Parts = Exclude<NewMessage['content'], string>
+type Content = NewMessage['content']
+type Parts = Exclude<Content, string>
 
 /** Why these files cannot be sent together; undefined if they can. */
 export function refusalOf(files: readonly File[]): string | undefined {
   if (files.length > MOST_FILES) return `at most ${plural(MOST_FILES, 'file')} at once`
+  const empty = files.find(({ size }) => size === 0)
+  if (empty !== undefined) return `${empty.name} is empty`
   const bytes = files.reduce((sum, { size }) => sum + size, 0)
   return bytes > MOST_BYTES ? `all files together may have ${MOST_BYTES / 1_000_000} MB` : undefined
 }
 
 /** An input of a text and files, as the API takes it. */
-export async function contentOf(text: string, files: readonly File[]): Promise<NewMessage['content']> {
-  if (files.length === 0) return text
+export async function contentOf(draft: Draft): Promise<Content> {
+  const text = draft.text.trim()
+  if (draft.files.length === 0) return text
   const parts: Parts = await Promise.all(
-    files.map(async (file) => ({
+    draft.files.map(async (file) => ({
       type: file.type.startsWith('image/') ? ('image' as const) : ('file' as const),
       media_type: file.type === '' ? 'application/octet-stream' : (file.type.split(';')[0] ?? ''),
       filename: file.name,
@@ -26,6 +32,20 @@ export async function contentOf(text: string, files: readonly File[]): Promise<N
     })),
   )
   return text === '' ? parts : [{ type: 'text', text }, ...parts]
+}
+
+/** A refusal of a content, with the names of its files in place of `body.content[1].data`. */
+export function namingFiles(error: unknown, content: Content): unknown {
+  if (!(error instanceof ApiProblem) || typeof content === 'string') return error
+  const named = (text: string): string =>
+    text.replaceAll(/\bbody\.content\[(\d+)\](?:\.\w+)*/g, (place, index: string) => {
+      const part = content[Number(index)]
+      return part === undefined || part.type === 'text' ? place : (part.filename ?? place)
+    })
+  const { problem, retryAfterMs } = error
+  const errors = problem.errors?.map(({ path, message }) => ({ path: named(path), message: named(message) }))
+  const detail = named(problem.detail)
+  return new ApiProblem({ ...problem, detail, ...(errors === undefined ? {} : { errors }) }, retryAfterMs)
 }
 
 /** In pieces: a call takes no million arguments. */

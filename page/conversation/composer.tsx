@@ -1,89 +1,63 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Run } from '../../functions/client/api-types.ts'
-import type { Busy, ConversationStore } from './conversation-store.ts'
-import { contentOf, refusalOf } from './attachments.ts'
 import { useKeys } from '../shell/keys.ts'
+import { useStore } from '../shell/store.ts'
 import { size } from '../shell/words.ts'
+import { refusalOf } from './attachments.ts'
+import type { Busy } from './conversation-store.ts'
+import { draftOf, EMPTY_DRAFT, isEmpty } from './drafts.ts'
+import type { Draft } from './drafts.ts'
 import { isActive } from './log.ts'
 
 interface Props {
-  readonly store: ConversationStore
+  /** Whose draft this is. */
   readonly session: string
   readonly run: Run | undefined
   /** Whether somebody can write as soon as it is there. */
   readonly isFocused: boolean
+  readonly send: (draft: Draft, busy: Busy) => Promise<void>
+  /** What can be done with the run. */
+  readonly children?: ComponentChildren
 }
 
-/** Drafts of inputs stay in this tab while another session is looked at. */
-const drafts = new Map<string, string>()
-
 /** Where the next input is written. While a run is active, it is queued or steers the run. */
-export function Composer({ store, session, run, isFocused }: Props) {
-  const [text, setText] = useState(drafts.get(session) ?? '')
+export function Composer({ session, run, isFocused, send, children }: Props) {
+  const store = draftOf(session)
+  const draft = useStore(store)
   const [busy, setBusy] = useState<Busy>('queue')
-  const [files, setFiles] = useState<readonly File[]>([])
+  const { files } = draft
+  const change = (part: Partial<Draft>): void => store.set({ ...store.get(), ...part })
+  const attach = (added: Iterable<File>): void => change({ files: [...store.get().files, ...added] })
   const refusal = refusalOf(files)
-  const field = useRef<HTMLTextAreaElement>(null)
   const active = isActive(run)
-
-  useEffect(() => {
-    if (isFocused) field.current?.focus({ preventScroll: true })
-  }, [session])
-  useKeys({ c: () => field.current?.focus() })
-  useEffect(() => {
-    drafts.set(session, text)
-    const element = field.current
-    if (element === null) return
-    element.style.height = 'auto'
-    element.style.height = `${Math.min(element.scrollHeight, innerHeight * 0.4)}px`
-  }, [text, session])
-
-  const isEmpty = text.trim() === '' && files.length === 0
-  const send = (): void => {
-    if (isEmpty || refusal !== undefined) return
-    setText('')
-    setFiles([])
-    void contentOf(text.trim(), files).then((content) => store.send({ content }, busy))
+  const waiting = run?.status === 'paused' ? run.waiting : []
+  const submit = (): void => {
+    if (isEmpty(draft) || refusal !== undefined) return
+    store.set(EMPTY_DRAFT)
+    void send(draft, busy)
   }
   return (
     <form
       class="composer"
       onSubmit={(event) => {
         event.preventDefault()
-        send()
+        submit()
       }}
     >
-      <textarea
-        ref={field}
-        rows={1}
-        value={text}
-        aria-label="Message"
+      {waiting.length === 0 ? null : <Warning waiting={waiting} />}
+      <Field
+        text={draft.text}
+        described={waiting.length > 0}
+        isFocused={isFocused}
         placeholder={active ? (busy === 'steer' ? 'Steer the run…' : 'Runs next…') : 'Message…'}
-        onInput={(event) => setText(event.currentTarget.value)}
-        onPaste={(event) => {
-          const pasted = [...(event.clipboardData?.files ?? [])]
-          if (pasted.length > 0) setFiles([...files, ...pasted])
-        }}
-        onKeyDown={(event) => {
-          if (event.key === 'Escape') leave(event.currentTarget)
-          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
-          event.preventDefault()
-          send()
-        }}
+        change={(text) => change({ text })}
+        attach={attach}
+        submit={submit}
       />
-      <Attached files={files} refusal={refusal} change={setFiles} />
+      <Attached files={files} refusal={refusal} change={(left) => change({ files: left })} />
       <div class="composer-foot">
-        <label class="attach">
-          Attach
-          <input
-            type="file"
-            multiple
-            onChange={(event) => {
-              setFiles([...files, ...(event.currentTarget.files ?? [])])
-              event.currentTarget.value = ''
-            }}
-          />
-        </label>
+        <Attach attach={attach} />
         {active ? (
           <select
             aria-label="While a run is active"
@@ -97,17 +71,8 @@ export function Composer({ store, session, run, isFocused }: Props) {
           <span class="quiet hint">Enter sends, Shift+Enter makes a line</span>
         )}
         <span class="grow" />
-        {active || run?.status === 'paused' ? (
-          <button type="button" onClick={() => void store.stop()}>
-            Stop
-          </button>
-        ) : null}
-        {run?.status === 'failed' ? (
-          <button type="button" onClick={() => void store.proceed()}>
-            Continue
-          </button>
-        ) : null}
-        <button type="submit" class="primary" disabled={isEmpty || refusal !== undefined}>
+        {children}
+        <button type="submit" class="primary" disabled={isEmpty(draft) || refusal !== undefined}>
           Send
         </button>
       </div>
@@ -115,9 +80,81 @@ export function Composer({ store, session, run, isFocused }: Props) {
   )
 }
 
+const WARNING = 'composer-warning'
+
+/** What an input does to calls that wait. */
+function Warning({ waiting }: { readonly waiting: Run['waiting'] }) {
+  const [first] = waiting
+  const calls = waiting.length === 1 ? `the call of ${first?.tool_name ?? ''}` : `the ${waiting.length} calls`
+  return (
+    <p class="composer-warning" id={WARNING}>
+      A message cancels {calls} that {waiting.length === 1 ? 'waits' : 'wait'} for you.
+    </p>
+  )
+}
+
+interface FieldProps {
+  readonly text: string
+  /** Whether there is a warning. */
+  readonly described: boolean
+  readonly isFocused: boolean
+  readonly placeholder: string
+  readonly change: (text: string) => void
+  readonly attach: (files: Iterable<File>) => void
+  readonly submit: () => void
+}
+
+function Field({ text, described, isFocused, placeholder, change, attach, submit }: FieldProps) {
+  const field = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => {
+    if (isFocused) field.current?.focus({ preventScroll: true })
+  }, [])
+  useKeys({ c: () => field.current?.focus() })
+  useEffect(() => {
+    const element = field.current
+    if (element === null) return
+    element.style.height = 'auto'
+    element.style.height = `${Math.min(element.scrollHeight, innerHeight * 0.4)}px`
+  }, [text])
+  return (
+    <textarea
+      ref={field}
+      rows={1}
+      value={text}
+      aria-label="Message"
+      aria-describedby={described ? WARNING : undefined}
+      placeholder={placeholder}
+      onInput={(event) => change(event.currentTarget.value)}
+      onPaste={(event) => attach(event.clipboardData?.files ?? [])}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') leave(event.currentTarget)
+        if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+        event.preventDefault()
+        submit()
+      }}
+    />
+  )
+}
+
 /** Lets the keys of the page and the arrows be what they are elsewhere. */
 const leave = (field: HTMLElement): void =>
   field.closest('.conversation')?.querySelector<HTMLElement>('.scroller')?.focus({ preventScroll: true })
+
+function Attach({ attach }: { readonly attach: (files: Iterable<File>) => void }) {
+  return (
+    <label class="attach">
+      Attach
+      <input
+        type="file"
+        multiple
+        onChange={(event) => {
+          attach(event.currentTarget.files ?? [])
+          event.currentTarget.value = ''
+        }}
+      />
+    </label>
+  )
+}
 
 function Attached(props: {
   readonly files: readonly File[]

@@ -1,10 +1,15 @@
-import type { FollowedEvent } from '../../functions/client/follow.ts'
+import type { FollowedEvent, FollowOptions } from '../../functions/client/follow.ts'
 import type { NewMessage, Run, Session, ToolResults } from '../../functions/client/api-types.ts'
 import { client } from '../shell/api.ts'
 import { createStore } from '../shell/store.ts'
 import type { Store } from '../shell/store.ts'
+import { contentOf, namingFiles } from './attachments.ts'
+import { giveBack } from './drafts.ts'
+import type { Draft } from './drafts.ts'
 import { EMPTY_LOG, isActive, withEvent, withMessages } from './log.ts'
 import type { Log } from './log.ts'
+import { pendingOf, sending, stillPending, withPending } from './sending.ts'
+import type { Pending } from './sending.ts'
 
 const PAGE = 100
 const TITLE_CHARACTERS = 80
@@ -22,19 +27,15 @@ export interface Conversation {
   readonly loading: boolean
   /** The connection to the run's events is lost; it is tried again. */
   readonly lost: boolean
-  /** What was sent while the session was busy and is not in the log yet. */
+  /** What was sent and is not in the log yet. */
   readonly pending: readonly Pending[]
   readonly error: unknown
-}
-export interface Pending {
-  readonly text: string
-  /** The end of the log when it was sent. */
-  readonly after: string
 }
 export type Busy = 'queue' | 'steer'
 
 export interface ConversationStore extends Store<Conversation> {
-  send(message: NewMessage, busy: Busy): Promise<void>
+  /** Sends an input; one that is refused goes back to the session's draft. */
+  send(draft: Draft, busy: Busy): Promise<void>
   stop(): Promise<void>
   proceed(): Promise<void>
   resolve(results: ToolResults): Promise<void>
@@ -105,11 +106,10 @@ export function openConversation(id: string, focus: string | undefined): Convers
     if (!own.signal.aborted) await refresh()
   }
 
-  /** Names a session that has neither a title nor a message after its first words. */
+  /** Names a session that has no title after its first words. */
   async function titled(text: string): Promise<void> {
-    const { session, log } = store.get()
     const title = text.split('\n')[0]?.slice(0, TITLE_CHARACTERS).trim()
-    if (session?.title !== null || log.messages.length > 0 || title === undefined || title === '') return
+    if (store.get().session?.title !== null || title === undefined || title === '') return
     change({ session: await client.changeSession(id, { title }) })
   }
 
@@ -154,11 +154,50 @@ export function openConversation(id: string, focus: string | undefined): Convers
     changeLog((log) => ({ ...withMessages({ ...log, messages: [] }, page.messages), drafts: [] }))
     change({ older: page.older, newer: page.newer, loading: false })
   }
-  void guarded(async () => {
+  const opening = guarded(async () => {
     // At once: the first paint waits for the messages alone.
     await Promise.all([load(focus), client.readSession(id, { signal }).then((session) => change({ session }))])
     await refresh()
   }).finally(() => change({ loading: false }))
+
+  /** Queues an input or steers with it where a run is active; else follows the run that begins with it. */
+  async function post({ key, text }: Pending, content: NewMessage['content'], busy: Busy): Promise<void> {
+    const { log, pending } = store.get()
+    const accept = (): void => change({ pending: withPending(store.get().pending, key, { accepted: true }) })
+    if (following !== undefined || isActive(log.run)) {
+      await client.sendMessage(id, { content, on_busy: busy })
+      return accept()
+    }
+    // What was accepted before is in the log: nothing runs.
+    change({ pending: pending.filter(({ accepted }) => !accepted) })
+    const begun = (): void => {
+      accept()
+      if (log.messages.length === 0) void guarded(() => titled(text))
+    }
+    const open = (follow: FollowOptions) => client.streamMessage(id, { content }, follow)
+    tabs.postMessage(id)
+    await consume((follow) => announcing(sending(open, follow, begun), id))
+  }
+
+  async function send(draft: Draft, busy: Busy): Promise<void> {
+    const own = pendingOf(draft)
+    change({ error: undefined, pending: [...store.get().pending, own] })
+    let content: NewMessage['content'] = ''
+    try {
+      content = await contentOf(draft)
+      await opening
+      if (store.get().newer) await load(undefined)
+      const after = store.get().log.messages.at(-1)?.id ?? ''
+      change({ pending: withPending(store.get().pending, own.key, { after }) })
+      await post(own, content, busy)
+    } catch (error) {
+      const { pending } = store.get()
+      if (!signal.aborted) change({ error: namingFiles(error, content) })
+      if (!pending.some(({ key, accepted }) => key === own.key && !accepted)) return
+      change({ pending: pending.filter(({ key }) => key !== own.key) })
+      giveBack(id, draft)
+    }
+  }
 
   async function more(read: () => Promise<void>): Promise<void> {
     if (busyLoading || store.get().loading) return
@@ -169,24 +208,7 @@ export function openConversation(id: string, focus: string | undefined): Convers
 
   return {
     ...store,
-    async send(message, busy) {
-      change({ error: undefined })
-      await guarded(async () => {
-        if (store.get().newer) await load(undefined)
-        const { log, pending } = store.get()
-        const sent = { text: textOf(message), after: log.messages.at(-1)?.id ?? '' }
-        if (following !== undefined || isActive(log.run)) {
-          change({ pending: [...pending, sent] })
-          await client.sendMessage(id, { ...message, on_busy: busy })
-        } else {
-          change({ pending: [sent] })
-          await titled(sent.text)
-          tabs.postMessage(id)
-          await consume((follow) => announcing(client.streamMessage(id, message, follow), id))
-        }
-      })
-      if (store.get().error !== undefined) change({ pending: [] })
-    },
+    send,
     stop: () =>
       guarded(async () => {
         const { run } = store.get().log
@@ -245,27 +267,6 @@ async function* announcing(events: AsyncIterable<FollowedEvent>, id: string): As
     yield event
   }
   tabs.postMessage(id)
-}
-
-/** Without what the log has by now. */
-function stillPending(pending: readonly Pending[], { messages }: Log): readonly Pending[] {
-  if (pending.length === 0) return pending
-  const inputs = messages.filter(({ role }) => role === 'user')
-  return pending.filter(
-    ({ text, after }) =>
-      !inputs.some(
-        ({ id, parts }) =>
-          id > after &&
-          parts.some((part) => ('text' in part ? part.text === text : 'filename' in part && part.filename === text)),
-      ),
-  )
-}
-
-/** Its text, or the name of its first file. */
-function textOf({ content }: NewMessage): string {
-  if (typeof content === 'string') return content
-  const [first] = content
-  return first === undefined ? '' : first.type === 'text' ? first.text : (first.filename ?? first.type)
 }
 
 async function lastPage(id: string, signal: AbortSignal) {

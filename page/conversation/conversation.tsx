@@ -8,6 +8,7 @@ import type { Conversation, ConversationStore } from './conversation-store.ts'
 import { DraftView, EntryView } from './entry.tsx'
 import { entriesOf, holderOf } from './entries.ts'
 import type { Entry } from './entries.ts'
+import { isActive } from './log.ts'
 import { Waiting } from './waiting.tsx'
 
 /** A session's log as a conversation, live. `target`: the message that the address points to. */
@@ -46,13 +47,30 @@ export function ConversationView(props: {
       />
       <RunStatus state={state} />
       <Composer
-        store={store}
         session={session}
         run={log.run}
         isFocused={target === undefined && !stepped}
+        send={store.send}
         key={session}
-      />
+      >
+        <RunButtons run={log.run} store={store} />
+      </Composer>
     </div>
+  )
+}
+
+function RunButtons({ run, store }: { readonly run: Run | undefined; readonly store: ConversationStore }) {
+  if (isActive(run) || run?.status === 'paused')
+    return (
+      <button type="button" onClick={() => void store.stop()}>
+        Stop
+      </button>
+    )
+  if (run?.status !== 'failed') return null
+  return (
+    <button type="button" onClick={() => void store.proceed()}>
+      Continue
+    </button>
   )
 }
 
@@ -80,11 +98,11 @@ function End({ store, state }: { readonly store: ConversationStore; readonly sta
       {log.drafts.map((draft) => (
         <DraftView key={draft.key} draft={draft} />
       ))}
-      {pending.map(({ text, after }) => (
-        <article key={`${after}${text}`} class="entry user pending">
+      {pending.map(({ key, text, accepted }) => (
+        <article key={key} class="entry user pending">
           <header>
             <span class="who">You</span>
-            <span class="when">sent</span>
+            <span class="when">{accepted ? 'sent' : 'sending…'}</span>
           </header>
           <div class="said">{text}</div>
         </article>

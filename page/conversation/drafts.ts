@@ -1,0 +1,28 @@
+import { createStore } from '../shell/store.ts'
+import type { Store } from '../shell/store.ts'
+
+/** An input that is being written. */
+export interface Draft {
+  readonly text: string
+  readonly files: readonly File[]
+}
+export const EMPTY_DRAFT: Draft = { text: '', files: [] }
+
+const drafts = new Map<string, Store<Draft>>()
+
+/** What is being written for a session. It stays in this tab while another session is looked at. */
+export function draftOf(session: string): Store<Draft> {
+  const draft = drafts.get(session) ?? createStore(EMPTY_DRAFT)
+  drafts.set(session, draft)
+  return draft
+}
+
+/** Gives back what was not sent; what has been written since stands below it. */
+export function giveBack(session: string, { text, files }: Draft): void {
+  const draft = draftOf(session)
+  const since = draft.get()
+  const texts = [text, since.text].filter((one) => one.trim() !== '')
+  draft.set({ text: texts.join('\n\n'), files: [...files, ...since.files] })
+}
+
+export const isEmpty = ({ text, files }: Draft): boolean => text.trim() === '' && files.length === 0

@@ -1,0 +1,168 @@
+import { execFileSync } from 'node:child_process'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openBrowser } from './browser.ts'
+import type { Opened } from './browser.ts'
+
+const FALSE_IMAGE = { name: 'bad.png', mimeType: 'image/png', buffer: Buffer.from('no picture, but words') }
+
+let opened: Opened
+beforeAll(async () => {
+  opened = await openBrowser()
+})
+afterAll(() => opened.close())
+
+async function openSession(): Promise<{ readonly page: Page; readonly id: string }> {
+  const { id } = await opened.client.createSession({})
+  return { page: await opened.show(`/sessions/${id}`), id }
+}
+
+const field = (page: Page) => page.getByLabel('Message', { exact: true })
+const log = (page: Page) => page.getByRole('region', { name: 'Conversation' })
+const pending = (page: Page) => log(page).locator('.pending')
+
+async function say(page: Page, text: string): Promise<void> {
+  await field(page).fill(text)
+  await page.keyboard.press('Enter')
+}
+
+describe('an input that is refused', () => {
+  test('is given back with its files, and the refusal names the file', async () => {
+    const { page, id } = await openSession()
+    await page.getByLabel('Attach').setInputFiles([FALSE_IMAGE])
+    await say(page, 'look at this')
+    const alert = log(page).getByRole('alert')
+    await alert.getByText('invalid_media').waitFor()
+    expect(await alert.textContent()).toContain('bad.png is no image')
+    expect(await alert.textContent()).not.toContain('body.content')
+    expect(await field(page).inputValue()).toBe('look at this')
+    await page.getByRole('button', { name: 'Remove bad.png' }).click()
+    await page.keyboard.press('c')
+    await page.keyboard.press('Enter')
+    await log(page).getByText('you said "look at this"').waitFor()
+    expect((await opened.client.listRuns(id)).data.length).toBe(1)
+  })
+
+  test('stands above what was written meanwhile, and leaves what waits where it is', async () => {
+    const { page } = await openSession()
+    await say(page, 'wait 12 seconds')
+    await log(page).getByText('demo_wait(seconds=12)').waitFor()
+    await say(page, 'queued A')
+    await pending(page).getByText('sent', { exact: true }).waitFor()
+    await page.getByLabel('Attach').setInputFiles([FALSE_IMAGE])
+    await page.route('**/messages', async (route) => {
+      await field(page).fill('written since')
+      await route.continue()
+    })
+    await say(page, 'refused B')
+    await log(page).getByRole('alert').getByText('invalid_media').waitFor()
+    expect(await pending(page).locator('.said').allTextContents()).toEqual(['queued A'])
+    expect(await field(page).inputValue()).toBe('refused B\n\nwritten since')
+    await page.getByRole('button', { name: 'Remove bad.png' }).waitFor()
+    await page.getByRole('button', { name: 'Stop' }).click()
+  })
+
+  test('is given back to its session when somebody has gone on to another', async () => {
+    const { page, id } = await openSession()
+    const other = await opened.client.createSession({ title: 'Another one' })
+    await page.getByText('Another one').waitFor()
+    let refused: Promise<unknown> = Promise.resolve()
+    await page.route('**/messages', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue()
+      await page.getByText('Another one').click()
+      await page.waitForURL(`${opened.url}/sessions/${other.id}`)
+      refused = page.waitForResponse((response) => response.status() === 422)
+      return route.continue()
+    })
+    await page.getByLabel('Attach').setInputFiles([FALSE_IMAGE])
+    await say(page, 'look at this')
+    await page.waitForURL(`${opened.url}/sessions/${other.id}`)
+    await refused
+    expect(await field(page).inputValue()).toBe('')
+    await page.goBack()
+    await page.waitForURL(`${opened.url}/sessions/${id}`)
+    await expect.poll(() => field(page).inputValue()).toBe('look at this')
+  })
+
+  test('is given back whether the key may not write, or has too many runs', async () => {
+    const keyed = await openBrowser()
+    try {
+      const { id } = await keyed.client.createSession({})
+      const busy = await keyed.client.createSession({})
+      for (const [options, code] of [
+        [['--scope', 'read'], 'scope_missing'],
+        [['--scope', 'read', '--scope', 'write', '--active-runs', '1'], 'active_runs'],
+      ] as const) {
+        const made = execFileSync(
+          process.execPath,
+          ['functions/cli/keys.ts', 'create', '--tenant', 'default', ...options],
+          { env: { ...process.env, TOOLTRAIL_DATA: keyed.folder }, encoding: 'utf8' },
+        )
+        const page = await keyed.show(`/sessions/${busy.id}`)
+        await page.getByLabel('API key').fill(/tt_\S+/.exec(made)?.[0] ?? '')
+        await page.getByRole('button', { name: 'Open' }).click()
+        await say(page, 'wait 20 seconds')
+        if (code === 'active_runs') {
+          await log(page).getByText('demo_wait(seconds=20)').waitFor()
+          await page.goto(`${keyed.url}/sessions/${id}`)
+          await say(page, 'one more')
+        }
+        await log(page).getByRole('alert').getByText(code).waitFor()
+        expect(await pending(page).count()).toBe(0)
+        expect(await field(page).inputValue()).toMatch(/^(?:one more|wait 20 seconds)$/)
+      }
+    } finally {
+      await keyed.close()
+    }
+  })
+
+  test('without a byte is refused before it is sent, by its name', async () => {
+    const { page } = await openSession()
+    const nothing = { name: 'nothing.txt', mimeType: 'text/plain', buffer: Buffer.alloc(0) }
+    await page.getByLabel('Attach').setInputFiles([nothing])
+    expect(await page.getByLabel('Attached files').getByRole('alert').textContent()).toBe('nothing.txt is empty')
+    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+  })
+})
+
+describe('while the server is down,', () => {
+  test('an input is being sent until the server has it', async () => {
+    const { page, id } = await openSession()
+    await say(page, 'first')
+    await log(page).getByText('you said "first"').waitFor()
+    await opened.restart(async () => {
+      await say(page, 'second')
+      await page.getByText('The connection is lost').waitFor()
+      expect(await pending(page).locator('.when').allTextContents()).toEqual(['sending…'])
+    })
+    await log(page).getByText('you said "second"').waitFor()
+    expect(await pending(page).count()).toBe(0)
+    expect((await opened.client.listRuns(id)).data.length).toBe(2)
+  })
+
+  test('an input to a run is given back', async () => {
+    const { page } = await openSession()
+    await say(page, 'wait 4 seconds')
+    await log(page).getByText('demo_wait(seconds=4)').waitFor()
+    await opened.restart(async () => {
+      await page.getByText('The connection is lost').waitFor()
+      await say(page, 'what comes next')
+      await log(page).getByRole('alert').getByText('unreachable').waitFor()
+      expect(await pending(page).count()).toBe(0)
+      expect(await field(page).inputValue()).toBe('what comes next')
+    })
+  })
+})
+
+test('says that a message cancels the calls that wait, also to screen readers', async () => {
+  const { page } = await openSession()
+  expect(await field(page).getAttribute('aria-describedby')).toBeNull()
+  await say(page, 'publish the report')
+  await page.getByText('A message cancels the call of demo_publish that waits for you.').waitFor()
+  const described = (await field(page).getAttribute('aria-describedby')) ?? ''
+  expect(await page.locator(`#${described}`).textContent()).toContain('A message cancels the call of demo_publish')
+  await say(page, 'never mind')
+  await log(page).getByText('you said "never mind"').waitFor()
+  expect(await page.locator('.call .state').allTextContents()).toEqual(['cancelled'])
+  expect(await page.getByText('A message cancels').count()).toBe(0)
+})
