@@ -36,6 +36,7 @@ type OpenProps = Props & { readonly store: ConversationStore }
 function OpenSession(props: OpenProps) {
   const { store, session, view } = props
   const { session: known, error } = useStore(store)
+  const isRefused = known === undefined && error !== undefined
   const title = known?.title ?? session
   useEffect(() => {
     document.title = `${title} · Tooltrail`
@@ -46,7 +47,7 @@ function OpenSession(props: OpenProps) {
         <a class="back" href={href('/')} aria-label="All sessions">
           ‹
         </a>
-        <Title store={store} title={title} />
+        {isRefused ? <h1>{title}</h1> : <Title store={store} title={title} />}
         {known === undefined ? null : (
           <span class="quiet session-facts">
             {known.agent}
@@ -54,10 +55,14 @@ function OpenSession(props: OpenProps) {
             {known.usage.total_tokens === null ? '' : `, ${compact(known.usage.total_tokens)} tokens`}
           </span>
         )}
-        <Tabs session={session} view={view} />
-        <TakeAlong session={session} />
+        {isRefused ? null : (
+          <>
+            <Tabs session={session} view={view} />
+            <TakeAlong session={session} />
+          </>
+        )}
       </header>
-      {known === undefined && error !== undefined ? (
+      {isRefused ? (
         <div class="view">
           <Failure error={error} />
         </div>

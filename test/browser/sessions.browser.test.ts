@@ -70,9 +70,38 @@ describe('the list of sessions', () => {
     await expect.poll(() => row.locator('.dot').getAttribute('title')).toBe('paused')
     await opened.client.deleteSession(id)
   })
+
+  test('tells a cancelled run from one that waits for somebody', async () => {
+    const { id } = await opened.client.createSession({ title: 'Given up' })
+    const { id: run } = await opened.client.sendMessage(id, { content: 'wait 50 seconds' })
+    await opened.client.cancelRun(id, run)
+    const page = await opened.show('/')
+    const look = (session: string): Promise<string[]> =>
+      page.evaluate(`(() => {
+        const dot = document.querySelector('.session-row[href="/sessions/${session}"] .dot')
+        return [dot?.title, dot === null ? '' : getComputedStyle(dot).backgroundColor]
+      })()`)
+    await expect.poll(async () => (await look(id))[0]).toBe('cancelled')
+    const [[, cancelled], [status, paused]] = [await look(id), await look('barrels')]
+    expect([status, cancelled === paused]).toEqual(['paused', false])
+    await opened.client.deleteSession(id)
+  })
 })
 
 describe('a session', () => {
+  test('has all of its views and an export in a narrow window, and none where there is no session', async () => {
+    const page = await opened.show('/sessions/crates', { viewport: { width: 360, height: 640 } })
+    const tabs = page.getByRole('navigation', { name: 'Views of this session' }).getByRole('link')
+    await tabs.last().waitFor()
+    for (const tab of await tabs.all()) {
+      const box = await tab.boundingBox()
+      expect(Math.round((box?.x ?? 360) + (box?.width ?? 0))).toBeLessThanOrEqual(360)
+    }
+    await page.goto(`${opened.url}/sessions/nope`)
+    await page.getByRole('alert').getByText('session_not_found').waitFor()
+    expect([await tabs.count(), await page.getByRole('button', { name: 'Export' }).count()]).toEqual([0, 0])
+  })
+
   test.each([
     ['Markdown', 'md', /^# Blue crates\n/],
     ['Chat Completions', 'jsonl', /^\{"role":"system",.*\}\n\{"role":"user","content":"what time is it"\}\n/],
