@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { ModelError } from '../../../functions/ports/model.ts'
 import { completionOf } from '../../agent/harness.ts'
 import type { Turn } from '../../agent/harness.ts'
-import { directMessage, mention } from '../../slack-server/slack-events.ts'
+import { directMessage, eventCallback, mention } from '../../slack-server/slack-events.ts'
 import { expectJson } from '../../http/harness.ts'
 import { openSlackHarness } from './harness.ts'
 import type { SlackHarness } from './harness.ts'
@@ -213,6 +213,31 @@ test('Slack’s own Stop cancels the run, and what was said stays', async () => 
   await delivered()
   expect(texts()).toEqual(['So far. '])
 })
+
+test('a Stop that Slack delivers again means the run that it meant at first, and cancels no later one', async () => {
+  const [first, second] = [streamed(['One. ', 'Never said.']), streamed(['Two. ', 'And done.'])]
+  const cancelled = new Set<string>()
+  harness = await openSlackHarness({
+    script: [first.turn, second.turn],
+    change: (ports) => ({
+      ...ports,
+      inbox: { ...ports.inbox, cancel: (key, run) => (cancelled.add(run), ports.inbox.cancel(key, run)) },
+    }),
+  })
+  await ask()
+  await expect.poll(() => harness.slack.replies('D1', TS)[0]?.text).toBe('One. ')
+  const place = { channel: 'D1', thread_ts: TS, user: 'U1' }
+  const stop = eventCallback({ type: 'agent_session_stopped', event_ts: '1.1', streaming_message_ts: [], ...place })
+  await Promise.all([harness.deliver(stop), harness.deliver(stop)])
+  await expect.poll(() => texts(), { timeout: 10_000 }).toEqual(['One. '])
+  await harness.deliver(directMessage({ ts: '1700000002.000100', thread_ts: TS, text: 'go on' }))
+  await expect.poll(() => harness.slack.replies('D1', TS)[1]?.text, { timeout: 10_000 }).toBe('Two. ')
+  expect((await harness.deliver(stop, { 'x-slack-retry-num': '1' })).status).toBe(200)
+  second.letGo()
+  await delivered()
+  expect(texts()).toEqual(['One. ', 'Two. And done.'])
+  expect([...cancelled]).toEqual([repliesOf(harness.slack, 'D1', TS)[0]?.metadata.event_payload.run_id])
+}, 30_000)
 
 describe('an approval', () => {
   const guarded = { ...leakyTool, name: 'guarded', needsApproval: true }

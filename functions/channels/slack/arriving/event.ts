@@ -25,8 +25,8 @@ export type SlackEvent =
   | SlackMessage
   /** A message with more text, or more files, than Slack itself lets anybody send. */
   | { readonly type: 'too_large'; readonly team: string; readonly fields: readonly string[] }
-  /** Somebody pressed Slack's own Stop. */
-  | (Thread & { readonly type: 'stopped'; readonly user: string })
+  /** Somebody pressed Slack's own Stop; `id`: the event's, the same however often it comes. */
+  | (Thread & { readonly type: 'stopped'; readonly id: string; readonly user: string })
   | { readonly type: 'home_opened'; readonly team: string; readonly channel: string }
 
 const team = z.string().regex(/^[TE][A-Z0-9]{1,30}$/)
@@ -77,7 +77,10 @@ const message = z.object({
   files: z.array(file).max(MOST_FILES).default([]),
 })
 
-const stopped = z.object({ type: z.literal('agent_session_stopped'), channel, thread_ts: ts, user })
+const stopped = z.object({
+  event_id: z.string().min(1).max(200),
+  event: z.object({ type: z.literal('agent_session_stopped'), channel, thread_ts: ts, user }),
+})
 const opened = z.object({ type: z.literal('app_home_opened'), tab: z.literal('messages'), channel })
 
 /** What an `event_callback` tells; undefined for everything that is ignored, and for what is not of Slack's form. */
@@ -90,8 +93,10 @@ export function readEvent(payload: unknown): SlackEvent | undefined {
     case 'app_mention':
       return readMessage(of, event)
     case 'agent_session_stopped': {
-      const { data } = stopped.safeParse(event)
-      return data && { type: 'stopped', team: of, channel: data.channel, thread: data.thread_ts, user: data.user }
+      const { data } = stopped.safeParse(payload)
+      if (data === undefined) return undefined
+      const { channel: where, thread_ts: thread, user: who } = data.event
+      return { type: 'stopped', id: data.event_id, team: of, channel: where, thread, user: who }
     }
     case 'app_home_opened': {
       const { data } = opened.safeParse(event)

@@ -10,6 +10,9 @@ import { isAllowed } from '../settings.ts'
 import { sessionOf } from './thread.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 
+/** Milliseconds for which an event is known again: Slack delivers some for a day. */
+const EVENT_KNOWN_MS = 86_400_000
+
 export interface TakeEventDependencies extends AcceptMessageDependencies, NoticeDependencies {
   readonly service: Pick<AgentService, 'submit' | 'requireRoom' | 'cancel'>
   readonly lease: Pick<RunLease, 'look'>
@@ -80,16 +83,21 @@ async function takeMessage(
   }
 }
 
-/** Cancels what the thread's session is doing; messages that wait behind it are still answered. */
+/**
+ * Cancels what the thread's session is doing; messages that wait behind it are still answered. The event means the run that is active
+ * when it first comes, and no later one when Slack delivers it again.
+ */
 async function stop(
-  { service, lease, settings }: TakeEventDependencies,
+  { service, lease, received, clock, settings }: TakeEventDependencies,
   { tenant }: Workspace,
   event: SlackEvent & { readonly type: 'stopped' },
 ): Promise<void> {
   if (!isAllowed(settings, event.channel, event.user)) return
   const key = sessionOf(tenant, event)
   const run = (await lease.look(key))?.activeRun
-  if (run !== undefined) await service.cancel(key, run)
+  const name = `slack event ${event.team} ${event.id}`
+  const meant = await received.remember(tenant, [name], run ?? '', clock.now() + EVENT_KNOWN_MS)
+  if (run !== undefined && run === meant) await service.cancel(key, run)
 }
 
 /** Offers what could be asked. Slack shows it until the next message, so a failure is no loss. */
