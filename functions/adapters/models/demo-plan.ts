@@ -102,7 +102,8 @@ function callOf(piece: string, request: ModelRequest): DemoCall | undefined {
   return call !== undefined && request.tools.some((tool) => tool.name === call.name) ? call : undefined
 }
 
-const USED = /\b(?:use|call)\s+(?:the\s+)?(?:tool\s+)?([\w-]*[_-][\w-]*)/gi
+/** What looks like a tool's name, or is given arguments in braces (`outside`): "use your head" names no tool. */
+const USED = /\b(?:use|call)\s+(?:the\s+)?(?:tool\s+)?([\w-]*[_-][\w-]*|[\w-]+(?=\s+with\s+xx))/gi
 
 function recognise(piece: string, request: ModelRequest): DemoCall | undefined {
   const make = (name: string, input: object): DemoCall => ({ name, arguments: JSON.stringify(input) })

@@ -109,7 +109,8 @@ describe('the demo model', () => {
   it('names a tool that nobody declared as unknown, once', async () => {
     const told = text(await completion(request([user('use launch_rocket with {} and use launch_rocket')])))
     expect(told.match(/launch_rocket is unknown/g)).toHaveLength(1)
-    expect(text(await completion(request([user('use your head')])))).not.toContain('unknown')
+    expect(text(await completion(request([user('use rocket with {"to": "the moon"}')])))).toContain('rocket is unknown')
+    expect(text(await completion(request([user('use your head with care')])))).not.toContain('unknown')
   })
 
   it('cites the first source of a result, and says what it is sent of images', async () => {
