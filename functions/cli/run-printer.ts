@@ -1,5 +1,6 @@
 import type { Message, RunEvent } from '../client/api-types.ts'
 import { howFar } from '../client/how-far.ts'
+import { ApiProblem } from '../client/problem.ts'
 import { harmless, note, oneLine, onErrors, print } from './terminal.ts'
 
 const CALL_WIDTH = 100
@@ -80,4 +81,11 @@ function resultOf(message: Message): string {
   const text = message.parts.map((part) => ('text' in part ? part.text : `[${part.type}]`)).join(' ')
   const time = message.duration_ms === undefined ? '' : ` ${message.duration_ms} ms`
   return `${message.tool_name ?? 'tool'} ${message.status ?? ''}${time}: ${oneLine(text, RESULT_WIDTH)}`
+}
+
+/** Told each time that following a run is begun again. */
+export function onLost(reason: unknown): void {
+  const why = oneLine(reason instanceof Error ? reason.message : String(reason), 200)
+  const what = reason instanceof ApiProblem ? `not possible at the moment: ${why}` : `the connection was lost (${why})`
+  note(onErrors('dim', `${what}; trying again\n`))
 }

@@ -137,6 +137,24 @@ describe('the client', () => {
     await expect(collect(client.follow('nowhere', '01JD2Q8N4T6W8Y0A2C4E6G8J0K'))).rejects.toMatchObject({ status: 404 })
   })
 
+  test('throws a refusal that asks for a long wait, and one that stands, before a run has begun', async () => {
+    const refusals = { tenant_budget_used_up: 77_000, too_many_active_runs: 0 }
+    for (const [code, seconds] of Object.entries(refusals)) {
+      let requests = 0
+      const fetch = async (): Promise<Response> => {
+        requests++
+        const headers = { 'content-type': 'application/problem+json', 'retry-after': String(seconds) }
+        const problem = { type: `urn:tooltrail:problem:${code}`, status: 429, detail: 'too much' }
+        return new Response(JSON.stringify(problem), { status: 429, headers })
+      }
+      const lost: unknown[] = []
+      const client = createClient({ url: 'http://localhost:3000', fetch })
+      const followed = collect(client.streamMessage('s', { content: 'hi' }, { onLost: (reason) => lost.push(reason) }))
+      await expect(followed).rejects.toMatchObject({ code, status: 429 })
+      expect([requests, lost.length]).toEqual(seconds === 0 ? [3, 2] : [1, 0])
+    }
+  })
+
   test('says what something between it and the API has responded', async () => {
     const client = createClient({
       url: 'http://localhost:3000',

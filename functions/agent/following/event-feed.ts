@@ -55,7 +55,12 @@ export async function* followRun(
   const subscription = dependencies.bus.subscribe(key)
   const { reader, begin } = sharedReader(dependencies.reader)
   const glances = glanceAt(lease, key, { of: 'events', wake })
-  signal.addEventListener('abort', subscription.close)
+  const leave = (): void => {
+    subscription.close()
+    glances.close()
+  }
+  // Also if nobody takes another event: then this function never gets to its end.
+  signal.addEventListener('abort', leave)
   const filter = createEventFilter()
   let target = runId
   let place: Place | undefined
@@ -88,9 +93,8 @@ export async function* followRun(
       if (yield* liveEvents({ subscription, filter, target, signal, isStale, drop: begin })) return
     }
   } finally {
-    signal.removeEventListener('abort', subscription.close)
-    subscription.close()
-    glances.close()
+    signal.removeEventListener('abort', leave)
+    leave()
   }
 
   /** All who are woken by the same glance read what has come since together. */

@@ -3,7 +3,7 @@ import type { Client } from '../../client/client.ts'
 import type { FollowedEvent } from '../../client/follow.ts'
 import type { Run, RunEvent } from '../../client/api-types.ts'
 import { Failed, INTERRUPTED, NEEDS_A_PERSON } from '../failed.ts'
-import { createRunPrinter } from '../run-printer.ts'
+import { createRunPrinter, onLost } from '../run-printer.ts'
 import { isInteractive, note, oneLine, onErrors, printJson } from '../terminal.ts'
 import { askAboutCalls } from '../waiting-calls.ts'
 
@@ -64,7 +64,7 @@ interface Shown {
 
 async function turn(client: Client, session: string, input: string, options: ChatOptions): Promise<Run> {
   const shown: Shown = { ids: new Set() }
-  const open: Open = (signal) => client.streamMessage(session, { content: input }, { signal })
+  const open: Open = (signal) => client.streamMessage(session, { content: input }, { signal, onLost })
   return finish(client, session, await watch(client, session, open, shown, options), shown, options)
 }
 
@@ -79,7 +79,13 @@ async function finish(client: Client, session: string, run: Run, shown: Shown, o
     }
     const { id } = now
     const after = shown.last === undefined ? {} : { after: shown.last }
-    now = await watch(client, session, (signal) => client.follow(session, id, { signal, ...after }), shown, options)
+    now = await watch(
+      client,
+      session,
+      (signal) => client.follow(session, id, { signal, onLost, ...after }),
+      shown,
+      options,
+    )
   }
   return now
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../../client/client.ts'
-import { createRunPrinter } from '../run-printer.ts'
+import { createRunPrinter, onLost } from '../run-printer.ts'
 import { note, oneLine, onErrors, printJson } from '../terminal.ts'
 import { show } from './show.ts'
 
@@ -46,9 +46,6 @@ async function latestEnded(client: Client, session: string): Promise<string | un
   const { run } = await client.readSession(session)
   return run !== null && ['completed', 'failed', 'cancelled'].includes(run.status) ? run.id : undefined
 }
-
-const onLost = (reason: unknown): void =>
-  note(onErrors('dim', `the connection was lost (${oneLine(String(reason), 100)}): trying again\n`))
 
 const inputOf = ({ parts }: { readonly parts: readonly object[] }): string =>
   oneLine(parts.map((part) => ('text' in part ? String(part.text) : '[file]')).join(' '), 200)

@@ -82,7 +82,7 @@ export async function respondWithRun(
 ): Promise<Response> {
   const { key, runId, since } = accepted
   if (acceptsEventStream(c.req.header('accept'))) {
-    return followRun(dependencies, c, call, accepted, eventOf(since).after)
+    return followRun(dependencies, c, call, accepted, { ...eventOf(since), isMovedOn: since !== undefined })
   }
   const wants = readPreferences(c.req.header('prefer'))
   const { messages: known, ...view } = await waitForRun(dependencies, c, call, accepted, wants.waitMs)
@@ -96,13 +96,19 @@ export async function respondWithRun(
   return jsonResponse(dependencies.shared, { ...run, messages: resources }, headers)
 }
 
+interface Follow {
+  readonly after?: string | undefined
+  /** Whether the request itself ended a pause: then no pause is told of but the one that ends the stream. */
+  readonly isMovedOn?: boolean
+}
+
 /** A run's events as server-sent events, from the round of event `after` on. */
 export function followRun(
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
   call: OpenCall,
   { key, runId }: AcceptedRun,
-  after: string | undefined,
+  { after, isMovedOn = false }: Follow,
 ): Response {
   const { service, reader } = dependencies
   return eventStream(
@@ -110,11 +116,21 @@ export function followRun(
     c.get('request').signal,
     call,
     async function* frames(signal) {
-      for await (const event of service.follow(key, runId, { signal, ...(after === undefined ? {} : { after }) })) {
+      const events = service.follow(key, runId, { signal, ...(after === undefined ? {} : { after }) })
+      for await (const event of isMovedOn ? withoutPassedPauses(events) : events)
         yield frameOf(key, event, await withArguments(reader, key, callsOf(event)))
-      }
     },
   )
+}
+
+/** A pause that something follows is over. */
+async function* withoutPassedPauses(events: AsyncIterable<RunEvent>): AsyncGenerator<RunEvent> {
+  let pause: RunEvent | undefined
+  for await (const event of events) {
+    pause = event.type === 'run.paused' ? event : undefined
+    if (pause === undefined) yield event
+  }
+  if (pause !== undefined) yield pause
 }
 
 /** The calls whose arguments an event shows. */

@@ -152,7 +152,7 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
     await requireRun(dependencies, key, runId)
     const last = c.req.header('last-event-id')
     const after = last !== undefined && EVENT_ID.test(last) ? last : undefined
-    return whileCounted(dependencies, c, async (call) => followRun(dependencies, c, call, { key, runId }, after))
+    return whileCounted(dependencies, c, async (call) => followRun(dependencies, c, call, { key, runId }, { after }))
   })
 }
 

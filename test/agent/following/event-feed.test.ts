@@ -191,3 +191,20 @@ test('a consumer that was too slow reads the log as it is, and not as another ha
   left.abort()
   expect(await last).toBe('run.completed')
 })
+
+test('a consumer that leaves, and takes no other event, costs no glance any more', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  let glances = 0
+  const lease = { glance: async () => void glances++, look: async () => undefined } as unknown as RunLease
+  const run = { id: 'r', status: 'running', startedAt: 1 } as Run
+  const reader = { run: async () => run, messages: async () => ({ messages: [], more: false }) } as unknown as LogReader
+  const left = new AbortController()
+  const worker = { isServing: () => true }
+  const following = followRun({ reader, lease, worker, bus: createEventBus() }, key, 'r', left)
+  expect((await following.next()).done).toBe(false)
+  left.abort()
+  await vi.advanceTimersByTimeAsync(5_000)
+  glances = 0
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(glances).toBe(0)
+})
