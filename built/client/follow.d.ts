@@ -18,8 +18,9 @@ export type OpenEvents = (at: {
 }, signal: AbortSignal | undefined) => Promise<Response>;
 /**
  * A run's events, each stored one once, to its end or to the pause that goes on: earlier pauses are told in their places, too.
- * A connection that breaks is opened again with the last id, for as long as `signal` does not abort. Deltas that the new connection repeats are preceded by a
- * `round.restarted`. Throws an `ApiProblem` when the API refuses for good.
+ * A connection that breaks is opened again with the last id, for as long as `signal` does not abort. Deltas that the new
+ * connection repeats are preceded by a `round.restarted`. Throws an `ApiProblem` when the API refuses for good, or with 429 for
+ * longer than ten seconds; before the first event also when it has refused three times in a row.
  */
 export declare function followEvents(open: OpenEvents, options: FollowOptions & {
     readonly run?: string;

@@ -2,11 +2,16 @@ import { ApiProblem, expectType } from './problem.js';
 import { sentEvents } from './sse.js';
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;
+/** A refusal that asks for a longer wait, as one by a budget of the day does, is for whoever asked. */
+const LONGEST_ASKED_MS = 10_000;
+/** How often a request that has begun nothing yet is sent again after it was refused for now. */
+const AGAIN_AT_FIRST = 2;
 const ENDS = ['run.completed', 'run.failed', 'run.cancelled'];
 /**
  * A run's events, each stored one once, to its end or to the pause that goes on: earlier pauses are told in their places, too.
- * A connection that breaks is opened again with the last id, for as long as `signal` does not abort. Deltas that the new connection repeats are preceded by a
- * `round.restarted`. Throws an `ApiProblem` when the API refuses for good.
+ * A connection that breaks is opened again with the last id, for as long as `signal` does not abort. Deltas that the new
+ * connection repeats are preceded by a `round.restarted`. Throws an `ApiProblem` when the API refuses for good, or with 429 for
+ * longer than ten seconds; before the first event also when it has refused three times in a row.
  */
 export async function* followEvents(open, options) {
     const { signal, onLost } = options;
@@ -42,7 +47,7 @@ export async function* followEvents(open, options) {
                 return;
         }
         catch (error) {
-            if (isFinal(error))
+            if (isFinal(error) || (isRefusal(error) && run === undefined && failures >= AGAIN_AT_FIRST))
                 throw error;
             reason = error;
         }
@@ -57,8 +62,12 @@ export async function* followEvents(open, options) {
         await pause(waitOf(reason, failures++), signal);
     }
 }
-/** Trying again would not help. */
-const isFinal = (error) => error instanceof ApiProblem && error.status < 500 && error.status !== 408 && error.status !== 429;
+const isRefusal = (error) => error instanceof ApiProblem && error.status === 429;
+/** Trying again would not help, or not soon. */
+const isFinal = (error) => error instanceof ApiProblem &&
+    error.status < 500 &&
+    error.status !== 408 &&
+    (error.status !== 429 || (error.retryAfterMs ?? 0) > LONGEST_ASKED_MS);
 function waitOf(reason, failures) {
     const asked = reason instanceof ApiProblem ? (reason.retryAfterMs ?? 0) : 0;
     return Math.max(asked, Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10)));

@@ -2,6 +2,7 @@
 export type ErrorCode =
   | 'lease_lost'
   | 'session_not_found'
+  | 'deletion_not_found'
   | 'session_exists'
   | 'session_busy'
   | 'run_not_found'

@@ -2,8 +2,15 @@ import type { ZodError } from 'zod'
 
 type Issue = ZodError['issues'][number]
 
+/** Something wrong with a value. `keys`: those that it has and may not have. */
+export interface FoundIssue {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+  readonly keys?: readonly string[]
+}
+
 /** What is wrong with a value: where it may be of several kinds, what is wrong with it as one of the nearest. */
-export function nearestIssues(issue: Issue): { path: readonly PropertyKey[]; message: string }[] {
+export function nearestIssues(issue: Issue): FoundIssue[] {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
   const nearest = nearestBranch(issue.errors)
   if (nearest === undefined) return [issue]

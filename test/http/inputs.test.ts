@@ -147,8 +147,29 @@ describe('an input', () => {
   test('with two tools of one name is refused', async () => {
     await open()
     const tools = Array(2).fill({ name: 'a', description: '', parameters: {} })
-    const problem = await expectJson(harness, 409, 'POST', '/v1/sessions/s/messages', { content: 'hi', tools })
-    expect(problem['type']).toBe('urn:tooltrail:problem:repeated_tool')
+    expect(await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', { content: 'hi', tools })).toMatchObject({
+      errors: [{ path: 'body.tools[1].name', message: 'there is more than one tool for a' }],
+    })
+  })
+
+  test('with fields that there are not is told of each at its path', async () => {
+    await open()
+    const body = { content: 'hi', colour: 'red', tools: [{ name: 'a', description: '', parameters: {}, size: 1 }] }
+    expect(await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)).toMatchObject({
+      errors: [
+        { path: 'body.tools[0].size', message: 'is not a field of this request' },
+        { path: 'body.colour', message: 'is not a field of this request' },
+      ],
+    })
+  })
+
+  test('whose body is empty or no JSON, and said to be JSON, is told so', async () => {
+    await open()
+    const path = '/v1/sessions/s/messages'
+    expect(await expectJson(harness, 400, 'POST', path, '')).toMatchObject({ errors: [{ path: 'body.content' }] })
+    expect(await expectJson(harness, 400, 'POST', path, '{')).toMatchObject({ detail: 'the body is not JSON' })
+    // What needs no body does without one, whatever it says of its type.
+    expect(await expectJson(harness, 201, 'POST', '/v1/sessions', '')).toHaveProperty('id')
   })
 
   test('that is wrong is told in plain words, the first thing also in the detail', async () => {
@@ -176,7 +197,7 @@ describe('an input', () => {
     ['more than 64 parts', { content: Array(65).fill({ type: 'text', text: 'x' }) }, 'body.content'],
     ['a part of no known type', { content: [{ type: 'video' }] }, 'body.content[0].type'],
     ['a text part without text', { content: [{ type: 'text' }] }, 'body.content[0].text'],
-    ['a part with an unknown field', { content: [{ type: 'text', text: '', more: 1 }] }, 'body.content[0]'],
+    ['a part with an unknown field', { content: [{ type: 'text', text: '', more: 1 }] }, 'body.content[0].more'],
     [
       'data that is not base64',
       { content: [{ type: 'file', media_type: 'a/b', data: '####' }] },
@@ -202,7 +223,7 @@ describe('an input', () => {
     ['a user that is a number', { content: 'x', user: 1 }, 'body.user'],
     ['metadata that is a string', { content: 'x', metadata: 'x' }, 'body.metadata'],
     ['an unknown on_busy', { content: 'x', on_busy: 'wait' }, 'body.on_busy'],
-    ['an unknown field', { content: 'x', role: 'user' }, 'body'],
+    ['an unknown field', { content: 'x', role: 'user' }, 'body.role'],
     [
       'a tool with a wrong name',
       { content: 'x', tools: [{ name: 'a b', description: '', parameters: {} }] },

@@ -72,7 +72,7 @@ describe('creating a session', () => {
     ['instructions that are too long', { instructions: 'x'.repeat(100_001) }, 'body.instructions'],
     ['metadata that is a list', { metadata: [] }, 'body.metadata'],
     ['metadata of more than 16 KB', { metadata: { big: 'x'.repeat(17_000) } }, 'body.metadata'],
-    ['an unknown field', { unknown: 1 }, 'body'],
+    ['an unknown field', { unknown: 1 }, 'body.unknown'],
     ['a list', [], 'body'],
   ])('with %s is refused with the path of what is wrong', async (_name, body, path) => {
     const problem = await expectJson(harness, 400, 'POST', '/v1/sessions', body)

@@ -13,6 +13,7 @@ import type { Problem } from './request-error.ts'
 const STATUSES: { readonly [code in ErrorCode]: number } = {
   lease_lost: 503,
   session_not_found: 404,
+  deletion_not_found: 404,
   session_exists: 409,
   session_busy: 409,
   run_not_found: 404,
@@ -69,6 +70,7 @@ const HTTP_CODES: { readonly [status: number]: string } = {
 
 /** Details for errors whose own message does not say what to do. */
 const DETAILS: { readonly [status: number]: string } = {
+  400: 'the body is not JSON',
   415: 'the body must be JSON, and say so: content-type: application/json',
 }
 

@@ -26,7 +26,10 @@ export function requestBody(room: BodyRoom): MiddlewareHandler<AppEnv> {
       return next()
     }
     if (c.req.method === 'GET' || c.req.method === 'HEAD') return next()
-    if (body === null) return next()
+    if (body === null) {
+      c.req.raw = untyped(c.req.raw)
+      return next()
+    }
     const declared = c.req.header('content-length')
     const entering = room.enter(c.get('caller').tenant, declared)
     try {
@@ -36,12 +39,19 @@ export function requestBody(room: BodyRoom): MiddlewareHandler<AppEnv> {
       requireBearable(decode(bytes), 'the body')
       if (bytes.length > LARGE) await others()
       // Bytes, because a string would set a content type of its own.
-      c.req.raw = new Request(c.req.raw, { body: bytes })
+      c.req.raw = bytes.length === 0 ? untyped(c.req.raw) : new Request(c.req.raw, { body: bytes })
     } finally {
       entering.leave()
     }
     await next()
   }
+}
+
+/** A request without a body, whatever it says of its body's type: some clients name one for every request. */
+function untyped(request: Request): Request {
+  const headers = new Headers(request.headers)
+  headers.delete('content-type')
+  return new Request(request.url, { method: request.method, headers, signal: request.signal })
 }
 
 /** Lines that an import reads one after another, however many there are. */

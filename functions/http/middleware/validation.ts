@@ -1,6 +1,7 @@
 import type { Hook } from '@hono/zod-openapi'
 import type { ZodError, ZodType, output as Output } from 'zod'
 import { nearestIssues } from '../../log/nearest-issues.ts'
+import type { FoundIssue } from '../../log/nearest-issues.ts'
 import type { AppEnv } from '../dependencies.ts'
 import { RequestError } from './request-error.ts'
 import type { InvalidField } from './request-error.ts'
@@ -57,12 +58,17 @@ export function parseItems<Item extends ZodType>(
 export function invalidFields(place: string, issues: readonly Issue[]): InvalidField[] {
   return issues
     .flatMap((issue) => nearestIssues(issue))
+    .flatMap(eachKey)
     .slice(0, MOST_ERRORS)
     .map(({ path, message }) => ({
       path: pathText(place, path),
       message: plainWords(place, message).slice(0, MESSAGE_LENGTH).toWellFormed(),
     }))
 }
+
+/** Of fields that there are not, each with its own path. */
+const eachKey = (issue: FoundIssue): FoundIssue[] =>
+  issue.keys?.map((key) => ({ path: [...issue.path, key], message: 'is not a field of this request' })) ?? [issue]
 
 /** zod speaks of values and types when a caller has left something out or given it twice. */
 function plainWords(place: string, message: string): string {

@@ -26,7 +26,7 @@ export function deletionRoutes(app: App, { service }: AppDependencies): void {
     const caller = c.get('caller')
     const key = sessionKey(caller, c.req.valid('param').deletion)
     const state = await service.deletionState(key, caller.owner)
-    if (state === undefined) throw new TooltrailError('session_not_found', `there is no deletion ${key.session}`)
+    if (state === undefined) throw new TooltrailError('deletion_not_found', `there is no deletion ${key.session}`)
     return c.json(deletionResource(key, state), 200)
   })
 }

@@ -94,7 +94,7 @@ function refuseRepeats(what: string, names: readonly string[], placeOf: (index: 
   const index = names.findIndex((name, place) => names.indexOf(name) !== place)
   if (index === -1) return
   const message = `there is more than one ${what} for ${names[index]}`
-  throw new RequestError(409, `repeated_${what}`, message, { errors: [{ path: placeOf(index), message }] })
+  throw invalidRequest([{ path: placeOf(index), message }])
 }
 
 /** The call that a resolution names. Throws when it names none. */

@@ -64,8 +64,11 @@ describe('a completion', () => {
       stream_options: { include_usage: true },
     })
     const pieces: (string | null | undefined)[] = []
+    const deltas: unknown[] = []
     stream.on('content', (piece) => pieces.push(piece))
+    stream.on('chunk', ({ choices }) => deltas.push(choices[0]?.delta))
     const final = await stream.finalChatCompletion()
+    expect(deltas[0]).toEqual({ role: 'assistant', content: '' })
     expect(pieces.join('')).toBe('One')
     expect(final.choices[0]).toMatchObject({ message: { role: 'assistant', content: 'One' }, finish_reason: 'stop' })
   })

@@ -116,7 +116,7 @@ describe('a bad request is refused with its field, and nothing is stored', () =>
       400,
       'tools[0].function.name',
     ],
-    ['two tools of one name', { tools: [tool('x'), tool('x')] }, 409, 'tools[1].function.name'],
+    ['two tools of one name', { tools: [tool('x'), tool('x')] }, 400, 'tools[1].function.name'],
     ['a bad session id', { metadata: { session_id: '../x' } }, 400, 'metadata.session_id'],
     ['a stream of text', { stream: 'yes' }, 400, 'stream'],
     ['an empty user', { user: '' }, 400, 'user'],

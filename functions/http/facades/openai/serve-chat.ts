@@ -101,21 +101,17 @@ async function* chunkFrames(
       choices: [{ index: 0, delta, finish_reason: reason, logprobs: null }],
       ...(withUsage ? { usage: null } : {}),
     })
-  let isFirst = true
-  let text = ''
-  const content = (piece: string): string => {
-    const delta = isFirst ? { role: 'assistant', content: piece } : { content: piece }
-    isFirst = false
-    return chunk(delta)
-  }
+  const first = chunk({ role: 'assistant', content: '' })
+  let text: string | undefined
   for await (const one of chatPieces(dependencies, run, signal)) {
     if (typeof one === 'string') {
-      text += one
-      yield content(one)
+      if (text === undefined) yield first
+      text = (text ?? '') + one
+      yield chunk({ content: one })
     } else {
       const { calls, reason, usage } = completed(one)
-      await rememberShown(dependencies, turn, run, [[assistantMessage(text, calls)]])
-      if (isFirst) yield content('')
+      await rememberShown(dependencies, turn, run, [[assistantMessage(text ?? '', calls)]])
+      if (text === undefined) yield first
       for (const [index, call] of calls.entries()) yield chunk({ tool_calls: [{ index, ...call }] })
       yield chunk({}, reason)
       if (withUsage) yield data({ ...base, object: 'chat.completion.chunk', choices: [], usage: usage ?? null })
