@@ -7,7 +7,7 @@ import type { ModelRequest } from '../domain/model-request.ts'
 /** What callers see of a provider's error: its own words may contain internal addresses and echoed keys. */
 const SHOWN: { readonly [code in ModelError['code']]: string } = {
   timeout: 'the model did not respond in time',
-  network: 'the model could not be reached, or the connection to it broke',
+  network: 'the model could not be reached, or what it sent was no whole response',
   rate_limited: 'the model accepts no more requests for now',
   refused: 'the model refused this request',
   context_length: 'the conversation is too long for the model',
@@ -60,8 +60,19 @@ async function byKind<Result>(logger: Logger, about: About, work: () => Promise<
     logger.error('the model failed', error, { ...about, code: error.code, said: saidBy(error.cause) })
     const { retryable, retryAfterMs } = error
     const options = { retryable, cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
-    throw new ModelError(error.code, SHOWN[error.code], options)
+    throw new ModelError(error.code, shownOf(error.code, statusOf(error.cause)), options)
   }
+}
+
+/** The provider's words stand in the log alone, which whoever can mend this has. */
+const shownOf = (code: ModelError['code'], status: number | undefined): string =>
+  status === undefined
+    ? `${SHOWN[code]}: see the server's log`
+    : `${SHOWN[code]} (HTTP status ${status}): see the server's log`
+
+function statusOf(cause: unknown): number | undefined {
+  const status = typeof cause === 'object' && cause !== null && 'statusCode' in cause ? cause.statusCode : undefined
+  return typeof status === 'number' ? status : undefined
 }
 
 /** The provider's response, if the cause is one. */

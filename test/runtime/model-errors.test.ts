@@ -48,7 +48,9 @@ test.each(['open', 'stream'] as const)("callers see the kind of a provider's err
   const { outcome, logged } = failing(error, at)
   const shown = (await outcome()) as ModelError
   expect(shown).toMatchObject({ code: 'authentication', retryable: false, retryAfterMs: 7 })
-  expect(shown.message).toBe('the model does not accept the credentials of this server')
+  expect(shown.message).toBe(
+    "the model does not accept the credentials of this server (HTTP status 401): see the server's log",
+  )
   expect(logged).toEqual([
     {
       cause: error,
