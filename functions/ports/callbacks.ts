@@ -17,6 +17,8 @@ export interface Callbacks {
   list(filter: {
     readonly tenant: string
     readonly session?: string
+    /** Only those of this owner's sessions. Never with `session`. */
+    readonly owner?: string
     readonly status?: DeliveryStatus
     readonly limit: number
     readonly after?: string

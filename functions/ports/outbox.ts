@@ -18,6 +18,8 @@ export interface DeliveryFilter {
   readonly tenant: string
   readonly kind: string
   readonly session?: string
+  /** Only those of this owner's sessions. Never with `session`. */
+  readonly owner?: string
   readonly status?: DeliveryStatus
   readonly limit: number
   /** The id of the last delivery of the page before. */

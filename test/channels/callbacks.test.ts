@@ -216,6 +216,38 @@ test('sending again needs the scope admin and the session’s agent; foreign ten
   expect((await harness.send('POST', path, undefined, bound)).status).toBe(404)
   const ofOther = await harness.key({ agents: ['other'], scopes: ['admin'] })
   expect((await harness.send('POST', path, undefined, ofOther)).status).toBe(403)
-  for (const key of [foreign, bound])
+  for (const key of [foreign, bound]) {
     expect(await expectJson(harness, 200, 'GET', '/v1/callbacks', undefined, key)).toMatchObject({ data: [] })
+    await expectJson(harness, 404, 'GET', '/v1/callbacks?session=s', undefined, key)
+  }
+})
+
+test('a key bound to an owner pages through that owner’s callbacks, and learns nothing of others', async () => {
+  await open(Array.from({ length: 6 }, (): Turn => ({ text: 'Hello.' })))
+  const runs: string[] = []
+  for (const [place, owner] of ['ann', 'bob', 'ann', 'bob', 'ann', 'bob'].entries()) {
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: `of-${place}`, owner })
+    const body = { content: 'hi', callback: 'crm' }
+    const run = await expectJson<{ id: string }>(harness, 200, 'POST', `/v1/sessions/of-${place}/messages`, body)
+    if (owner === 'ann') runs.unshift(run.id)
+  }
+  const ann = await harness.key({ owner: 'ann' })
+  const read = (query: string, key = ann) =>
+    expectJson<{ data: Callback[]; next: string | null }>(harness, 200, 'GET', `/v1/callbacks?${query}`, undefined, key)
+  const seen: unknown[] = []
+  for (let next: string | null = ''; next !== null;) {
+    const page = await read(`limit=1${next === '' ? '' : `&after=${next}`}`)
+    seen.push([page.data.map(({ id }) => id), page.next])
+    next = page.next
+  }
+  const [newest, middle, oldest] = runs
+  expect(seen).toEqual([
+    [[newest], newest],
+    [[middle], middle],
+    [[oldest], null],
+  ])
+  expect((await read('session=of-0')).data).toHaveLength(1)
+  for (const session of ['of-1', 'nowhere'])
+    await expectJson(harness, 404, 'GET', `/v1/callbacks?session=${session}`, undefined, ann)
+  expect(await read('limit=1', await harness.key({ owner: 'eve' }))).toMatchObject({ data: [], next: null })
 })

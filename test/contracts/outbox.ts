@@ -162,6 +162,29 @@ export function outboxContract(engine: Engine): void {
       expect(await list({ tenant: fresh('tenant') })).toEqual([])
     })
 
+    test('a list of one owner has what that owner’s sessions owe, in pages whose cursors name nothing else', async () => {
+      const tenant = fresh('tenant')
+      const mine: string[] = []
+      for (const owner of ['ann', 'bob', undefined, 'ann', 'bob']) {
+        const fixture = await openFixture(stores, { tenant, ...(owner === undefined ? {} : { owner }) })
+        const { run } = await startRun(fixture, { delivery })
+        await fixture.outbox.add({ ...fixture.key, id: `${run.id}.1` }, delivery, {})
+        if (owner === 'ann') mine.push(run.id, `${run.id}.1`)
+      }
+      const list = (owner: string, filter: object = {}) =>
+        stores.peer.outbox.list({ tenant, kind: 'paper', owner, limit: 3, ...filter })
+      const idsOf = async (filter: object) => (await list('ann', filter)).deliveries.map(({ id }) => id)
+      await expect.poll(() => idsOf({ limit: 10 })).toEqual(mine.toReversed())
+      const first = await list('ann')
+      expect(first.next).toBe(mine[1])
+      const last = await list('ann', { after: first.next })
+      expect([last.deliveries.map(({ id }) => id), last.next]).toEqual([[mine[0]], undefined])
+      expect(await list('ann', { limit: 4 })).not.toHaveProperty('next')
+      expect(await idsOf({ status: 'failed' })).toEqual([])
+      expect(await list('eve')).toEqual({ deliveries: [] })
+      expect((await list('ann', { kind: 'other' })).deliveries).toEqual([])
+    })
+
     test('one is found by its id within its tenant and kind', async () => {
       const { fixture, found } = await openOwing(stores)
       const find = (tenant: string, kind: string) => fixture.outbox.find(tenant, kind, found.id)

@@ -10,7 +10,7 @@ export interface ItemKey {
 
 /** Sparse: sessions of a tenant by last activity. */
 export const GROUP_INDEX = 'by_group'
-/** Sparse: sessions of an owner by last activity. */
+/** Sparse: sessions of an owner by last activity, and what their runs owe to channels by id. */
 export const OWNER_INDEX = 'by_owner'
 /** Sparse: sessions that the sweeper should look at, and those that expire. */
 export const DUE_INDEX = 'by_due'
@@ -107,6 +107,9 @@ export const deliveryGroups = (tenant: string, kind: string): string[] =>
 export const deliveryGroup = (key: SessionKey, kind: string): string =>
   `deliveries#${key.tenant}#${kind}#${firstByte(partitionOf(key)) % LIST_SHARDS}`
 export const ownerGroup = (tenant: string, owner: string): string => `owner#${tenant}#${printOf(owner)}`
+/** The place of a delivery among those of its kind that sessions of one owner have, by the owner's print. */
+export const ownersDeliveries = (tenant: string, kind: string, ownerPrint: string): string =>
+  `owner_deliveries#${tenant}#${kind}#${ownerPrint}`
 
 /** Digits of a time in milliseconds, so that texts sort as times do. */
 const TIME_DIGITS = 15

@@ -1,5 +1,6 @@
 import { createRoute, type z } from '@hono/zod-openapi'
-import { mayUse, requireAgent, type Caller } from '../../access/caller.ts'
+import { mayUse, requireAgent } from '../../access/caller.ts'
+import { findSession } from '../../access/sessions.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { runOfDelivery, type Delivery } from '../../domain/delivery.ts'
 import { TooltrailError } from '../../domain/errors.ts'
@@ -41,18 +42,14 @@ const redeliverCallback = createRoute({
 export function callbackRoutes(app: App, dependencies: AppDependencies): void {
   const { callbacks, sessions } = dependencies
 
-  /** A caller bound to an owner sees what that owner's sessions owe. */
-  async function isSeen({ owner }: Caller, delivery: Delivery): Promise<boolean> {
-    return owner === undefined || (await sessions.read(delivery))?.owner === owner
-  }
-
   app.openapi(listCallbacks, async (c) => {
     const caller = c.get('caller')
     const { status, session, after, limit } = c.req.valid('query')
-    const filter = { tenant: caller.tenant, limit, ...definedFields({ status, session, after }) }
+    if (session !== undefined) await findSession(dependencies, caller, session)
+    const of = session === undefined ? { owner: caller.owner } : { session }
+    const filter = { tenant: caller.tenant, limit, ...definedFields({ ...of, status, after }) }
     const { deliveries, next = null } = await callbacks.list(filter)
-    const seen = await Promise.all(deliveries.map(async (one) => ((await isSeen(caller, one)) ? [one] : [])))
-    return c.json({ object: 'list' as const, data: seen.flat().map(resource), next, has_more: next !== null }, 200)
+    return c.json({ object: 'list' as const, data: deliveries.map(resource), next, has_more: next !== null }, 200)
   })
 
   app.openapi(redeliverCallback, async (c) => {
@@ -60,9 +57,10 @@ export function callbackRoutes(app: App, dependencies: AppDependencies): void {
     if (!mayUse(caller, 'admin')) throw new RequestError(403, 'scope_missing', 'this key lacks the scope admin')
     const { callback: id } = c.req.valid('param')
     const found = await callbacks.find(caller.tenant, id)
-    if (found === undefined || !(await isSeen(caller, found)))
+    const session = found && (await sessions.read(found))
+    // A caller bound to an owner sees what that owner's sessions owe.
+    if (found === undefined || (caller.owner !== undefined && session?.owner !== caller.owner))
       throw new TooltrailError('callback_not_found', `there is no callback ${id}`)
-    const session = await sessions.read(found)
     if (session !== undefined) requireAgent(caller, session.agent)
     return c.json(resource(await callbacks.redeliver(found)), 202)
   })

@@ -4,19 +4,40 @@ import { newDelivery, type Delivery, type DeliveryKey } from '../../../domain/de
 import type { NewRun } from '../../../ports/run-inbox.ts'
 import { flagAt, numberAt, requiredText, textAt, toItem, type Item, type Scalar } from '../attributes.ts'
 import { absent } from '../expressions.ts'
-import { DELIVERY_PREFIX, deliveryGroup, deliveryKey, pendingKey, sessionOf, shardOf } from '../keys.ts'
+import {
+  DELIVERY_PREFIX,
+  deliveryGroup,
+  deliveryKey,
+  ownersDeliveries,
+  pendingKey,
+  sessionOf,
+  shardOf,
+} from '../keys.ts'
 import type { Action } from '../table.ts'
 
-/** What the write that accepts a run must also contain for what the run owes to a channel. */
-export function deliveryActions(key: DeliveryKey, { delivery }: Pick<NewRun, 'delivery'>, now: number): Action[] {
-  return delivery === undefined ? [] : putDelivery(newDelivery(key, delivery, now))
+/** What the write that accepts a run must also contain for what the run owes to a channel. `header` is its session's. */
+export function deliveryActions(
+  key: DeliveryKey,
+  header: Item,
+  { delivery }: Pick<NewRun, 'delivery'>,
+  now: number,
+): Action[] {
+  return delivery === undefined ? [] : putDelivery(newDelivery(key, delivery, now), header)
 }
 
-/** Puts a new delivery. `group` and `at` list it, `due_shard` and `due` find it when it is due; an item of its own, while it is pending. */
-export function putDelivery(delivery: Omit<Delivery, 'mark'>): Action[] {
-  const { kind, target, createdAt } = delivery
+/**
+ * Puts a new delivery. `group` and `at` list it, `owner_group` and `at` among those of its session's owner, `due_shard` and `due`
+ * find it when it is due; an item of its own, while it is pending.
+ */
+export function putDelivery(delivery: Omit<Delivery, 'mark'>, header: Item): Action[] {
+  const { tenant, kind, target, createdAt } = delivery
+  const owner = textAt(header, 'owner_print')
   const fixed = { kind, target: JSON.stringify(target), created_at: createdAt }
-  const place = { group: deliveryGroup(delivery, kind), at: delivery.id }
+  const place = {
+    group: deliveryGroup(delivery, kind),
+    owner_group: owner === undefined ? undefined : ownersDeliveries(tenant, kind, owner),
+    at: delivery.id,
+  }
   const item = toItem({ ...deliveryKey(delivery), ...fixed, ...place, mark: randomUUID(), ...fieldsOf(delivery) })
   return [{ put: item, when: absent('pk') }, flagPending(delivery)]
 }

@@ -4,7 +4,7 @@ import { fairShares } from '../../../domain/fair-shares.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { DeliveryFilter, Outbox } from '../../../ports/outbox.ts'
 import { numberAt, requiredText, textAt, type Item } from '../attributes.ts'
-import { all, below, is, startsWith, type Change } from '../expressions.ts'
+import { all, below, is, startsWith, type Change, type Condition } from '../expressions.ts'
 import {
   DELIVERY_PREFIX,
   deliveryGroups,
@@ -12,15 +12,18 @@ import {
   DUE_INDEX,
   GROUP_INDEX,
   headerKey,
+  OWNER_INDEX,
+  ownersDeliveries,
   partitionOf,
   PENDING_PREFIX,
   pendingKey,
+  printOf,
   sessionOf,
   shardsOf,
 } from '../keys.ts'
 import { createTable, type Table, type TableDependencies } from '../table.ts'
 import { deliveryOf, fieldsOf, flagPending, putDelivery } from './delivery-item.ts'
-import { live } from './header-item.ts'
+import { isLive, live } from './header-item.ts'
 
 /** Deliveries read for one page at most, if only they themselves show whether they match. */
 const MOST_READ = 500
@@ -31,7 +34,9 @@ export function createDynamoOutbox(dependencies: TableDependencies): Outbox {
   const { clock } = dependencies
   return {
     async add(key, delivery, state) {
-      const put = putDelivery({ ...newDelivery(key, delivery, clock.now()), state, due: clock.now() })
+      const header = await table.read(headerKey(key))
+      if (!isLive(header)) return false
+      const put = putDelivery({ ...newDelivery(key, delivery, clock.now()), state, due: clock.now() }, header)
       return (await table.write([{ check: headerKey(key), when: live }, ...put])) === undefined
     },
     async read(key) {
@@ -56,7 +61,7 @@ export function createDynamoOutbox(dependencies: TableDependencies): Outbox {
     },
     list: (filter) => listDeliveries(table, filter),
     async find(tenant, kind, id) {
-      const [found] = await listed(table, tenant, kind, (group) => all(is('group', group), is('at', id)), 1)
+      const [found] = await listed(table, ofTenant(tenant, kind), is('at', id), 1)
       const item = found && (await table.read(deliveryKey(found)))
       return item && deliveryOf(item)
     },
@@ -115,25 +120,39 @@ const keyOf = (item: Item): DeliveryKey => ({
   id: requiredText(item, 'sk').slice(DELIVERY_PREFIX.length),
 })
 
-/** Entries of the tenant's list, newest first; at most `limit`. */
+/** A list in one of the indexes: its parts. */
+interface Listing {
+  readonly index: string
+  readonly parts: readonly Condition[]
+}
+
+const ofTenant = (tenant: string, kind: string): Listing => ({
+  index: GROUP_INDEX,
+  parts: deliveryGroups(tenant, kind).map((group) => is('group', group)),
+})
+
+const ofOwner = (tenant: string, kind: string, owner: string): Listing => ({
+  index: OWNER_INDEX,
+  parts: [is('owner_group', ownersDeliveries(tenant, kind, printOf(owner)))],
+})
+
+/** Entries of a list, newest first; at most `limit`. */
 async function listed(
   table: Table,
-  tenant: string,
-  kind: string,
-  keysOf: (group: string) => ReturnType<typeof all>,
+  { index, parts }: Listing,
+  range: Condition | undefined,
   limit: number,
 ): Promise<DeliveryKey[]> {
-  const ofGroup = async (group: string): Promise<DeliveryKey[]> => {
+  const ofPart = async (part: Condition): Promise<DeliveryKey[]> => {
     const found: DeliveryKey[] = []
-    const range = { index: GROUP_INDEX, keys: keysOf(group), descending: true, pageSize: limit }
-    for await (const item of table.query(range)) {
+    const keys = range === undefined ? part : all(part, range)
+    for await (const item of table.query({ index, keys, descending: true, pageSize: limit })) {
       found.push(keyOf(item))
       if (found.length >= limit) break
     }
     return found
   }
-  const groups = await Promise.all(deliveryGroups(tenant, kind).map(ofGroup))
-  return groups
+  return (await Promise.all(parts.map(ofPart)))
     .flat()
     .toSorted((left, right) => (left.id < right.id ? 1 : -1))
     .slice(0, limit)
@@ -143,7 +162,7 @@ async function listDeliveries(table: Table, filter: DeliveryFilter): ReturnType<
   const { tenant, kind, status, limit } = filter
   const items =
     filter.session === undefined
-      ? await newestOfTenant(table, filter)
+      ? await newest(table, filter)
       : await newestOfSession(table, { tenant, session: filter.session }, filter.after)
   const read = items.map(deliveryOf)
   const found = read.filter((one) => one.kind === kind && (status === undefined || one.status === status))
@@ -153,10 +172,10 @@ async function listDeliveries(table: Table, filter: DeliveryFilter): ReturnType<
   return { deliveries: page, ...(next === undefined ? {} : { next }) }
 }
 
-async function newestOfTenant(table: Table, { tenant, kind, status, limit, after }: DeliveryFilter): Promise<Item[]> {
-  const before = after === undefined ? [] : [below('at', after)]
-  const keysOf = (group: string) => all(is('group', group), ...before)
-  const keys = await listed(table, tenant, kind, keysOf, status === undefined ? limit + 1 : MOST_READ)
+async function newest(table: Table, { tenant, kind, owner, status, limit, after }: DeliveryFilter): Promise<Item[]> {
+  const listing = owner === undefined ? ofTenant(tenant, kind) : ofOwner(tenant, kind, owner)
+  const before = after === undefined ? undefined : below('at', after)
+  const keys = await listed(table, listing, before, status === undefined ? limit + 1 : MOST_READ)
   return (await table.readMany(keys.map(deliveryKey))).filter((item) => item !== undefined)
 }
 

@@ -77,7 +77,7 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
   const claimed = [
     ...claimActions(key, newRun, run.id, now),
     ...(await countActions(rows, key, newRun, run.id)),
-    ...deliveryActions({ ...key, id: run.id }, newRun, now),
+    ...deliveryActions({ ...key, id: run.id }, header, newRun, now),
   ]
   return newRun.startAs !== undefined && isIdle(state)
     ? startAtOnce(rows, key, header, run, { owner: newRun.startAs, now, claimed })

@@ -12,6 +12,7 @@ import {
   SELECT_DELIVERIES,
   type DeliveryRow,
 } from './delivery-rows.ts'
+import { toColumn } from '../exact-text.ts'
 import { findLiveSession } from './session-rows.ts'
 
 const ONE_OF_TENANT = `${SELECT_DELIVERIES} WHERE d.tenant = ? AND d.kind = ? AND d.id = ?`
@@ -89,11 +90,20 @@ function dueOfTenants(database: Database, now: number, limit: number): { key: De
 }
 
 /** One more than the page shows whether another follows. */
-function pageOf({ tenant, kind, session, status, limit, after }: DeliveryFilter): [string, ...(string | number)[]] {
+function pageOf({
+  tenant,
+  kind,
+  session,
+  owner,
+  status,
+  limit,
+  after,
+}: DeliveryFilter): [string, ...(string | number)[]] {
   const conditions: [string, string | undefined][] = [
     ['d.tenant = ?', tenant],
     ['d.kind = ?', kind],
     ['s.session = ?', session],
+    ['s.live = 1 AND s.owner = ?', owner === undefined ? undefined : toColumn(owner)],
     ['d.status = ?', status],
     ['d.id < ?', after],
   ]
