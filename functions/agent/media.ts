@@ -1,5 +1,6 @@
 import { TooltrailError } from '../domain/errors.ts'
 import { nextId } from '../domain/ids.ts'
+import { isMediaType, UNKNOWN_TYPE } from '../domain/media-type.ts'
 import type { MediaPart } from '../domain/message.ts'
 import type { RequestMedia, RequestMessage, RequestText } from '../domain/model-request.ts'
 import type { SessionKey } from '../domain/session.ts'
@@ -62,8 +63,8 @@ async function storeOne(
 ): Promise<MediaPart> {
   // Large, and few contents have media: loaded when one does.
   const { fileTypeFromBuffer } = await import('file-type')
-  // An image that is none would fail each request that carries it.
-  const unknown = declared.startsWith('image/') ? 'application/octet-stream' : declared
+  // An image that is none would fail each request that carries it, and what is no media type the store and each download.
+  const unknown = declared.startsWith('image/') || !isMediaType(declared) ? UNKNOWN_TYPE : declared
   const mediaType = (await fileTypeFromBuffer(data))?.mime ?? unknown
   await outputs.put(key, id, data, mediaType)
   const type = mediaType.startsWith('image/') ? 'image' : 'file'

@@ -9,11 +9,14 @@ export interface ByteRange {
 /** How long a link lives at most (promises O3). */
 export const LINK_SECONDS = 300
 
-/** Large contents and media, by session and object name (ULIDs with an optional suffix; never a path). */
+/**
+ * Large contents and media, by session and object name (ULIDs with an optional suffix; never a path). Rejects with
+ * `storage_failed`, `retryable` where the store failed for a while and not for good.
+ */
 export interface OutputStore {
   /**
-   * Durable when it resolves. Creates, never overwrites: rejects with `storage_failed` if the name holds other bytes;
-   * storing the same bytes again is fine.
+   * Durable when it resolves. Creates, never overwrites: rejects with `storage_failed`, for good, if the name holds other bytes;
+   * storing the same bytes again is fine. `mediaType` is one of `isMediaType` (`functions/domain/media-type.ts`).
    */
   put(key: SessionKey, name: string, bytes: Uint8Array, mediaType: string): Promise<void>
   /** Rejects with `output_not_found`. A range that goes beyond the end is cut. */

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { TooltrailError } from '../../functions/domain/errors.ts'
 import type { Message } from '../../functions/domain/message.ts'
 import type { ModelEvent } from '../../functions/ports/model.ts'
 import { until } from '../eventually.ts'
@@ -50,6 +51,19 @@ test.each(['before', 'after'] as const)(
     expect([statuses(await log()), ran]).toEqual([['completed'], 1])
   },
 )
+
+test('an output that the store refuses for good ends the run at once, and its call is no success', async () => {
+  const refusal = new TooltrailError('storage_failed', 'access denied')
+  let puts = 0
+  const { submit, settled, log } = await open({
+    script: [{ calls: [{ name: 'pay' }] }, { text: 'done' }],
+    tools: [makeTool('pay', async () => ({ text: 'x'.repeat(60_000) }))],
+    change: (ports) => ({ ...ports, outputs: { ...ports.outputs, put: () => Promise.reject((puts++, refusal)) } }),
+  })
+  const error = { code: 'storage', message: 'the storage did not respond' }
+  expect(await settled(await submit('go'))).toMatchObject({ status: 'failed', error })
+  expect([puts, statuses(await log())]).toEqual([1, ['interrupted']])
+})
 
 test('a round whose write fails after it has come about is stored once, and its calls run once', async () => {
   let ran = 0

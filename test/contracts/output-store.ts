@@ -54,6 +54,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
           const key = newKey()
           await expect(store.put(key, hostile, bytesOf('x'), 'text/plain')).rejects.toMatchObject({
             code: 'storage_failed',
+            retryable: false,
           })
           await expect(store.read(key, hostile)).rejects.toMatchObject({ code: 'output_not_found' })
           expect(await store.stat(key, hostile)).toBeUndefined()
@@ -106,6 +107,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
         await store.put(key, object, bytesOf('first'), 'text/plain')
         await expect(store.put(key, object, bytesOf('other'), 'text/html')).rejects.toMatchObject({
           code: 'storage_failed',
+          retryable: false,
         })
         expect(textOf(await store.read(key, object))).toBe('first')
         expect(await store.stat(key, object)).toEqual({ bytes: 5, mediaType: 'text/plain' })

@@ -132,6 +132,31 @@ describe('import', () => {
     expect(await lines('s')).toEqual([])
   })
 
+  test.each([['text/plain\r\nx-evil: 1'], ['звук/wav'], ['wav'], [`audio/${'x'.repeat(200)}`]])(
+    'refuses the media type %j with its path',
+    async (type) => {
+      await open()
+      const file = { type: 'file', media_type: type, data: 'aGVsbG8=' }
+      const call = { id: 'c', name: 'look', arguments: '{}' }
+      const log = [
+        { role: 'user', parts: [file] },
+        { role: 'assistant', parts: [{ type: 'tool_call', id: 'c' }], tool_calls: [call] },
+        { role: 'tool', tool_call_id: 'c', parts: [], output: { media_type: type } },
+      ]
+      for (const [at, path] of [
+        [0, 'body.messages[0].parts[0].media_type'],
+        [2, 'body.messages[2].output.media_type'],
+      ] as const) {
+        const messages = log.map((one, place) =>
+          place === at ? one : { ...one, ...('output' in one ? { output: undefined } : { parts: [] }) },
+        )
+        const refused = await post<Problem>(422, 's', { format: 'native', messages })
+        expect(refused.errors).toEqual([{ path, message: 'must be a media type, such as text/plain' }])
+      }
+      expect(await lines('s')).toEqual([])
+    },
+  )
+
   test('refuses bodies that are none', async () => {
     await open()
     await post(400, 's', { format: 'xml', messages: [] })

@@ -16,7 +16,7 @@ interface Message {
   readonly id: string
   readonly role: string
   readonly tool_name?: string
-  readonly parts: readonly { readonly text: string }[]
+  readonly parts: readonly { readonly type: string; readonly text: string; readonly url?: string }[]
   readonly output?: {
     readonly url: string
     readonly bytes: number
@@ -50,6 +50,35 @@ afterAll(() => harness.close())
 const urlOf = (tool: string): string => messages.find((message) => message.tool_name === tool)?.output?.url ?? ''
 const get = (url: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> =>
   harness.send(method, url, undefined, headers)
+
+describe('a file of a tool', () => {
+  test.each([['text/plain\r\nx-evil: 1'], ['звук/wav'], [`audio/${'x'.repeat(5_000)}`]])(
+    'whose media type is %.30j is stored at once as bytes of an unknown type, and can be downloaded',
+    async (mediaType) => {
+      const data = Buffer.from('hello')
+      const listen = makeTool('listen', async () => ({ text: 'heard', media: [{ type: 'file', mediaType, data }] }))
+      const own = await openHttpHarness({ script: [{ calls: [{ name: 'listen' }] }, { text: 'ok' }], tools: [listen] })
+      try {
+        await expectJson(own, 201, 'POST', '/v1/sessions', { id: 's' })
+        const run = await expectJson<{ status: string; messages: Message[] }>(
+          own,
+          200,
+          'POST',
+          '/v1/sessions/s/messages',
+          { content: 'hi' },
+        )
+        expect(run.status).toBe('completed')
+        const part = run.messages.flatMap(({ parts }) => parts).find(({ type }) => type === 'file')
+        expect(part).toMatchObject({ media_type: 'application/octet-stream' })
+        const response = await own.send('GET', part?.url ?? '')
+        expect([response.status, await response.text()]).toEqual([200, 'hello'])
+        expect(response.headers.get('content-type')).toBe('application/octet-stream')
+      } finally {
+        await own.close()
+      }
+    },
+  )
+})
 
 describe('an output', () => {
   test('is sent once to who has it, and its range only of what is still the same', async () => {

@@ -21,6 +21,11 @@ test('any text comes back from its bytes as it was, halves of characters include
 test.each([
   ['text/plain; charset=utf-8', 'text/plain; charset=utf-8', 'text/plain; charset=utf-16le'],
   ['application/json', 'application/json', 'application/json; charset=utf-16le'],
+  ['text/plain\r\nx-evil: 1', 'text/plain; charset=utf-8', 'text/plain; charset=utf-16le'],
+  ['звук/wav', 'text/plain; charset=utf-8', 'text/plain; charset=utf-16le'],
+  ['', 'text/plain; charset=utf-8', 'text/plain; charset=utf-16le'],
+  [`text/x; y=${'z'.repeat(300)}`, 'text/plain; charset=utf-8', 'text/plain; charset=utf-16le'],
+  [`text/x; y=${'z'.repeat(240)}`, `text/x; y=${'z'.repeat(240)}`, 'text/plain; charset=utf-16le'],
   ['text/html; Charset="ISO-8859-1"; x=1', 'text/html; charset=utf-8; x=1', 'text/html; x=1; charset=utf-16le'],
 ])('the media type %s tells how the bytes are encoded', (mediaType, whole, halves) => {
   expect(encodeOutput('é', mediaType).mediaType).toBe(whole)

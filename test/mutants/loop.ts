@@ -95,7 +95,16 @@ export const LOOP_MUTANTS = [
       "return { outcome: 'cancelled', stopReason: 'error', error, message }",
     ],
     ['a lost lease ends the run', "if (isLeaseLost(error)) return 'lost'", "if (error === null) return 'lost'"],
-    ['a run ends without its results', '    await state.writer.settled()\n    await endRun', '    await endRun'],
+    [
+      'a run ends without its results',
+      'await state.writer.settled().catch((refusal: unknown) => withoutResult(state, error, refusal))\n',
+      '\n',
+    ],
+    [
+      'a run ends although nobody knows of its results',
+      '  if (isLeaseLost(refusal)) throw refusal\n  if (refusal ===',
+      '  if (refusal ===',
+    ],
     ['given up after 4', 'const MOST_TAKEOVERS = 3', 'const MOST_TAKEOVERS = 4'],
     ['given up after 2', 'const MOST_TAKEOVERS = 3', 'const MOST_TAKEOVERS = 2'],
   ]),

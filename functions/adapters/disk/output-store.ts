@@ -89,6 +89,13 @@ async function storing<Result>(action: string, work: () => Promise<Result>): Pro
   } catch (error) {
     // Never the message of the file system: it names paths of this machine.
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new TooltrailError('storage_failed', `could not ${action}: ${reason}`, { cause: error })
+    throw new TooltrailError('storage_failed', `could not ${action}: ${reason}`, {
+      retryable: isPassing(error),
+      cause: error,
+    })
   }
 }
+
+/** Whether the file system failed, and not because this process may not do it. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof Error && 'errno' in error && !isErrno(error, 'EACCES', 'EPERM', 'EROFS')

@@ -39,7 +39,7 @@ export function createS3OutputStore({ client, bucket }: S3Dependencies): OutputS
         if (await created(client, target, bytes)) return
         const there = await readObject(client, bucket, target.Key)
         if (there === undefined || Buffer.compare(there, bytes) !== 0)
-          throw new Error('the name is taken by other bytes')
+          throw new RangeError('the name is taken by other bytes')
       }),
     async read(key, name, range) {
       const bytes = isObjectName(name)
@@ -163,6 +163,19 @@ async function storing<Result>(action: string, work: () => Promise<Result>): Pro
     return await work()
   } catch (error) {
     const reason = error instanceof S3ServiceException ? `${error.name}: ${error.message}` : String(error)
-    throw new TooltrailError('storage_failed', `could not ${action}: ${reason}`, { cause: error })
+    throw new TooltrailError('storage_failed', `could not ${action}: ${reason}`, {
+      retryable: isPassing(error),
+      cause: error,
+    })
   }
+}
+
+/** Whether S3 was busy or did not respond, or somebody else writes the same name. What cannot be sent at all is for good. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof S3ServiceException) {
+    const status = error.$metadata.httpStatusCode ?? 500
+    return status >= 500 || status === 409 || status === 429 || error.name === 'RequestTimeout'
+  }
+  const isForGood = error instanceof TypeError || error instanceof RangeError
+  return error instanceof Error && !isForGood && error.name !== 'CredentialsProviderError'
 }

@@ -65,11 +65,7 @@ export function insistentStore(store: HeldStore, dependencies: Dependencies): In
     reader: patient(store.reader, keeper.signal),
     outputs: {
       ...patient(store.outputs, keeper.signal),
-      put: (key, name, bytes, mediaType) =>
-        insistOn(() => store.outputs.put(key, name, bytes, mediaType), dependencies, {
-          signal: keeper.lost,
-          isForGood: isLost,
-        }),
+      put: (key, name, bytes, mediaType) => insist(keeper.lost, () => store.outputs.put(key, name, bytes, mediaType)),
     },
     sessions: { read: (key) => insist(keeper.signal, () => store.sessions.read(key)) },
     lease: { release: (lease) => insist(keeper.lost, () => store.lease.release(lease)) },

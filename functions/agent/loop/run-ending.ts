@@ -124,13 +124,21 @@ export type LoopEnding = 'ended' | 'paused' | 'handed_over' | 'lost'
 export async function stopAfter(state: RunState, error: unknown): Promise<LoopEnding> {
   try {
     if (isLeaseLost(error)) return 'lost'
-    await state.writer.settled()
+    await state.writer.settled().catch((refusal: unknown) => withoutResult(state, error, refusal))
     await endRun(state, endAfter(error, state))
     return 'ended'
   } catch (second) {
     if (isLeaseLost(second)) return 'lost'
     throw second
   }
+}
+
+/** What the store refused for good has no result: its call is closed with the run. Throws where that is not known. */
+function withoutResult({ ports, held }: RunState, stoppedBy: unknown, refusal: unknown): void {
+  if (isLeaseLost(refusal)) throw refusal
+  if (refusal === stoppedBy) return
+  const { tenant, session } = held.lease
+  ports.logger.error('a result was not stored', refusal, { tenant, session, run: held.run.id })
 }
 
 const isLeaseLost = (error: unknown): boolean =>

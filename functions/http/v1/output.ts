@@ -1,5 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { TooltrailError } from '../../domain/errors.ts'
+import { isMediaType, UNKNOWN_TYPE } from '../../domain/media-type.ts'
 import { textOf } from '../../domain/message.ts'
 import type { Message } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
@@ -199,8 +200,11 @@ async function* inChunks(
   }
 }
 
-const contentType = (mediaType: string): string =>
-  mediaType.startsWith('text/') && !mediaType.includes(';') ? `${mediaType}; charset=utf-8` : mediaType
+/** Rows of former versions may have what no header can hold. */
+function contentType(mediaType: string): string {
+  if (!isMediaType(mediaType)) return UNKNOWN_TYPE
+  return mediaType.startsWith('text/') && !mediaType.includes(';') ? `${mediaType}; charset=utf-8` : mediaType
+}
 
 /** RFC 6266: an ASCII name for old clients, the real one beside it. */
 function attachment(filename: string): string {

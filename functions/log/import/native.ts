@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { ImportRefused, PLAIN_TEXT } from '../../domain/closed-message.ts'
 import type { ClosedMessage, ClosedPart, ClosedToolMessage, MemberCall } from '../../domain/closed-message.ts'
+import { isMediaType } from '../../domain/media-type.ts'
 import { MOST_FEEDBACK } from '../../domain/feedback.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { STATUS_TEXT, textOf } from '../../domain/message.ts'
@@ -20,7 +21,8 @@ const text = z.object({ type: z.literal('text'), text: z.string(), provider })
 const bytes = z
   .string('must be there: export with outputs=inline')
   .refine((data) => Buffer.from(data, 'base64').toString('base64') === data, 'must be base64 (RFC 4648, padded)')
-const upload = { media_type: z.string().max(255), filename: z.string().max(255).optional(), data: bytes }
+const declaredType = z.string().refine(isMediaType, 'must be a media type, such as text/plain')
+const upload = { media_type: declaredType, filename: z.string().max(255).optional(), data: bytes }
 const content = z.array(
   z.discriminatedUnion('type', [
     text,
@@ -119,7 +121,7 @@ const message = z.discriminatedUnion(
       sources: z.array(source).max(MOST_SOURCES).optional(),
       /** Ours have one. */
       call: z.string().optional(),
-      output: z.object({ media_type: z.string().max(255), sha256: z.string().optional() }).optional(),
+      output: z.object({ media_type: declaredType, sha256: z.string().optional() }).optional(),
     }),
   ],
   'must be user, assistant or tool',

@@ -66,7 +66,7 @@ withEngines(['s3'], ({ s3 }) => {
     test.each(Object.entries(S3_FAULTS))('a store that never gets better than %s fails', async (_name, fault) => {
       const name = nextId(undefined, Date.now())
       disturb(() => () => fault)
-      const failure = { code: 'storage_failed' }
+      const failure = { code: 'storage_failed', retryable: true }
       await expect(store.put(key, name, Buffer.from('x'), 'text/plain')).rejects.toMatchObject(failure)
       await expect(store.read(key, name)).rejects.toMatchObject(failure)
       await expect(store.stat(key, name)).rejects.toMatchObject(failure)

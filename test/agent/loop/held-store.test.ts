@@ -82,7 +82,7 @@ function insisting(...steps: readonly (() => Promise<unknown>)[]) {
     {
       log: { completeCall: next } as unknown as RunLog,
       reader: { message: next } as unknown as LogReader,
-      outputs: {} as OutputStore,
+      outputs: { put: next } as unknown as OutputStore,
       sessions: { read: never },
       lease: { release: never },
     },
@@ -116,6 +116,9 @@ test('what a store refuses for good is asked once, but for a result: the call ha
   const reading = insisting(() => Promise.reject(refusal))
   await expect(reading.store.reader.message(KEY, 'm1')).rejects.toBe(refusal)
   expect(reading.tries()).toBe(1)
+  const putting = insisting(() => Promise.reject(refusal))
+  await expect(putting.store.outputs.put(KEY, 'o', Buffer.from(''), 'text/plain')).rejects.toBe(refusal)
+  expect(putting.tries()).toBe(1)
   const storing = insisting(() => Promise.reject(refusal), fine)
   expect(await storing.store.log.completeCall({} as Lease, {} as never)).toBe('fine')
 })
