@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import type { ApiKey, Scope } from '../domain/api-key.ts'
+import { MOST_ACTIVE_RUNS, type ApiKey, type Scope } from '../domain/api-key.ts'
 import { isTenant, nextId } from '../domain/ids.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
@@ -23,9 +23,6 @@ default all. --rps caps its requests per second, --active-runs its runs at a tim
 
 /** As in `agents.json`. */
 const AGENT_NAME = /^[A-Za-z0-9_-]{1,64}$/
-
-/** Bounded because a store may keep a list of active runs per key. */
-const MOST_ACTIVE = 1_000
 
 /** More than a day of any provider. */
 const MOST_TOKENS = 999_999_999_999
@@ -128,7 +125,7 @@ function newKey(values: ReturnType<typeof parseWords>['values'], now: number): A
     throw new KeyCommandError('--agent must be 1–64 of A-Z a-z 0-9 _ -')
   const caps = {
     requestsPerSecond: positive('--rps', values.rps),
-    activeRuns: positive('--active-runs', values['active-runs'], MOST_ACTIVE),
+    activeRuns: positive('--active-runs', values['active-runs'], MOST_ACTIVE_RUNS),
     tokensPerDay: positive('--tokens-per-day', values['tokens-per-day'], MOST_TOKENS),
   }
   return {

@@ -1,5 +1,8 @@
 export type Scope = 'read' | 'write' | 'admin'
 
+/** Active runs that a key may be capped to at most: a store may keep a list of them for each key. */
+export const MOST_ACTIVE_RUNS = 1_000
+
 /** What a presented key may do. The secret itself is never stored, only its SHA-256. */
 export interface ApiKey {
   readonly id: string

@@ -106,6 +106,12 @@ describe('settings', () => {
     expect(() => readSettings({ TOOLTRAIL_KEY_RPS: value })).toThrow(new SettingsError(message))
   })
 
+  test('cap the runs of keys at what every store can count', () => {
+    const of = (value: string) => readSettings({ TOOLTRAIL_KEY_ACTIVE_RUNS: value }).caps.keys.activeRuns
+    expect(of('1000')).toBe(1_000)
+    expect(() => of('1001')).toThrow(new SettingsError('TOOLTRAIL_KEY_ACTIVE_RUNS: must be at most 1000'))
+  })
+
   test('give single tenants budgets of their own, and say what is wrong with one', () => {
     const of = (value: string) => readSettings({ TOOLTRAIL_TENANT_BUDGETS: value }).caps.named
     expect(of('{"acme": {"tokens_per_day": 5, "usd_per_day": null}}')).toEqual(

@@ -14,8 +14,11 @@ import type { Action } from '../table.ts'
 /** A run that was accepted for a key; the key's tenant is the run's. */
 type Accepted = readonly [session: string, run: string]
 
+/** Bytes after which the list is cleaned although its key may have more runs: an item has room for 400 KB. */
+const MOST_BYTES = 300_000
+
 /** Ids of keys may hold any character. */
-const activeKey = (keyId: string): ItemKey => ({
+export const activeKey = (keyId: string): ItemKey => ({
   pk: `A#${createHash('sha256').update(JSON.stringify(keyId)).digest('hex')}`,
   sk: '#ACTIVE',
 })
@@ -23,7 +26,8 @@ const activeKey = (keyId: string): ItemKey => ({
 /**
  * What the write that accepts a run must also contain for its key's cap: the item that lists the runs of the key, as it was
  * read, with this one added. So simultaneous runs never exceed the cap. Nothing is written when a run ends: whoever finds the
- * list full checks with strong reads which of its runs have ended. Throws `too_many_active_runs` if none has.
+ * list full, by the cap or by what an item has room for, checks with strong reads which of its runs have ended. Throws
+ * `too_many_active_runs` if none has.
  */
 export async function countActions(
   rows: SessionRows,
@@ -33,9 +37,11 @@ export async function countActions(
 ): Promise<Action[]> {
   if (keyId === undefined || mostActive === undefined) return []
   const item = await rows.table.read(activeKey(keyId))
-  const listed = JSON.parse((item && textAt(item, 'runs')) ?? '[]') as Accepted[]
-  const active = listed.length < mostActive ? listed : await stillActive(rows, key.tenant, listed)
-  requireRoom(active.length, mostActive)
+  const text = (item && textAt(item, 'runs')) ?? '[]'
+  const listed = JSON.parse(text) as Accepted[]
+  const isFull = listed.length >= mostActive || text.length > MOST_BYTES
+  const active = isFull ? await stillActive(rows, key.tenant, listed) : listed
+  requireRoom(active.length, JSON.stringify(active).length > MOST_BYTES ? active.length : mostActive)
   const revision = item && numberAt(item, 'rev')
   const runs: Accepted[] = [...active, [key.session, runId]]
   const put = toItem({ ...activeKey(keyId), runs: JSON.stringify(runs), rev: (revision ?? 0) + 1 })
