@@ -1,6 +1,16 @@
+import { existsSync, readFileSync } from 'node:fs'
 import * as module from 'node:module'
 
-// Plain JavaScript: it must run where the pinned Node is missing. Preloaded by `npm start`, and run before `npm test`.
+// Plain JavaScript: it must run where nothing is installed, or the pinned Node is missing. Before every npm script.
+const require = module.createRequire(import.meta.url)
+const { dependencies = {} } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+const missing = Object.keys(dependencies).find(
+  (name) => !require.resolve.paths(name).some((folder) => existsSync(`${folder}/${name}/package.json`)),
+)
+if (missing !== undefined) {
+  console.error(`Packages that Tooltrail needs are not installed, such as ${missing}. Run: npm ci`)
+  process.exit(1)
+}
 const major = Number(process.versions.node.split('.')[0])
 if (major < 24) {
   console.error(

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const guard = join(ROOT, 'scripts/require-node.mjs')
@@ -9,8 +10,8 @@ const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   scripts: { readonly [name: string]: string }
 }
 
-/** Runs the guard on this Node, which it takes for another version. */
-function runAs(version: string) {
+/** Runs a guard on this Node, which it takes for another version. */
+function runAs(version: string, script = guard) {
   const disguise = `Object.defineProperties(process, {
     version: { value: 'v${version}' }, versions: { value: { node: '${version}' } } })`
   return spawnSync(
@@ -19,7 +20,7 @@ function runAs(version: string) {
       '--import',
       `data:text/javascript,${encodeURIComponent(disguise)}`,
       '--import',
-      guard,
+      script,
       '-e',
       'console.log("went on")',
     ],
@@ -43,9 +44,31 @@ test.each(['24.0.0', '24.21.0', '26.1.0'])('on Node %s the program goes on', (fi
   expect(runAs(fit)).toMatchObject({ status: 0, stdout: 'went on\n', stderr: '' })
 })
 
+describe('where nothing was installed', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-bare-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  cpSync(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true })
+  cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
+
+  // Each npm script begins with one of them, as `install.test.ts` holds.
+  test.each([
+    ['20.20.2', 'require-node.mjs'],
+    ['24.21.0', 'require-node.mjs'],
+    ['20.20.2', 'require-everything.mjs'],
+    ['24.21.0', 'require-everything.mjs'],
+  ])('one line says what to do, and nothing runs: on Node %s, %s', (version, name) => {
+    const { status, stdout, stderr } = runAs(version, join(folder, 'scripts', name))
+    expect([status, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/^Packages [^\n]* are not installed, [^\n]* Run: npm ci\n$/)
+  })
+})
+
 describe('the guard stands before', () => {
   // Not as `prestart`: npm skips those where scripts are blocked.
-  test.each(['start', 'dev', 'keys', 'rebuild', 'status', 'redrive'])('npm run %s', (name) => {
-    expect(scripts[name]).toMatch(/^(exec )?node --import \.\/scripts\/require-node\.mjs /)
-  })
+  test.each(['start', 'dev', 'keys', 'rebuild', 'status', 'redrive', 'slack', 'webhook', 'import', 'smoke'])(
+    'npm run %s',
+    (name) => {
+      expect(scripts[name]).toMatch(/^(exec )?node --import \.\/scripts\/require-node\.mjs /)
+    },
+  )
 })
