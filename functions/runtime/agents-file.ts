@@ -11,6 +11,7 @@ import { channelFields, channelSettings } from './channel-settings.ts'
 import type { ChannelSettings } from './channel-settings.ts'
 import { SettingsError } from './config.ts'
 import { mcpServers } from './mcp-settings.ts'
+import { beforeEachLine, faultText, reasonOf, settingWords } from './setting-words.ts'
 import { slackSettings } from './slack-settings.ts'
 import { DEFAULT_SLACK } from '../channels/slack/settings.ts'
 import type { SlackSettings } from '../channels/slack/settings.ts'
@@ -21,7 +22,10 @@ const DEFAULT_INSTRUCTIONS = [
   'What is already in the history need not be fetched again.',
 ].join(' ')
 
-const json = z.custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value))
+const json = z.custom<JsonObject>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be an object',
+)
 const positive = z.number().int().positive()
 
 const modelName = z.string().regex(/^[a-z0-9-]+\/.+$/, 'is not of the form provider/model')
@@ -87,7 +91,7 @@ const agent = z.strictObject({
 export const agentsFile = z.strictObject({
   /** For editors. */
   $schema: z.string().optional(),
-  agents: z.record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), agent),
+  agents: z.record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'the name must be 1–64 of A-Z a-z 0-9 _ -'), agent),
   slack: slackSettings.optional(),
   ...channelFields,
 })
@@ -136,7 +140,7 @@ function readFile<Result>(at: AgentsPlace, read: (value: unknown) => Result): Re
   try {
     return read(value)
   } catch (error) {
-    throw error instanceof SettingsError ? new SettingsError(`${at.path}: ${error.message}`) : error
+    throw error instanceof SettingsError ? new SettingsError(beforeEachLine(`${at.path}: `, error.message)) : error
   }
 }
 
@@ -149,7 +153,7 @@ export function parseAgents(value: unknown, defaults: Defaults): Map<string, Age
 }
 
 function parseFile(value: unknown): z.output<typeof agentsFile> {
-  const parsed = agentsFile.safeParse(value)
+  const parsed = agentsFile.safeParse(value, { error: settingWords })
   if (parsed.success) return parsed.data
   throw new SettingsError(parsed.error.issues.flatMap((issue) => faultsOf(issue, [])).join('\n'))
 }
@@ -164,7 +168,7 @@ function faultsOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string
   const [form] = begun
   return form !== undefined && begun.length === 1
     ? form.flatMap((one) => faultsOf(one, at))
-    : [`${at.join('.')}: ${issue.message}`]
+    : [faultText(at, reasonOf(issue))]
 }
 
 function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defaults): Agent {

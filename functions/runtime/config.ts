@@ -1,25 +1,16 @@
 import { resolve } from 'node:path'
 import * as z from 'zod'
 import { capSettings, capVariables } from './cap-variables.ts'
+import { listVariables } from './list-variables.ts'
 import { LOG_LEVELS } from './logger.ts'
 import { DEFAULT_MODELS, defaultBedrock, modelSettings, modelVariables, namesCredentials } from './model-variables.ts'
+import { httpAddress, settingWords, variableFault } from './setting-words.ts'
 import { slackPlace, slackVariables } from './slack-variables.ts'
 import { traceSettings, traceVariables } from './trace-variables.ts'
 
 const portWords = 'must be a port number, 1 to 65535, or 0 for any free one'
 const port = z.coerce.number(portWords).int(portWords).min(0, portWords).max(65_535, portWords)
 const text = z.string().min(1)
-const allowedHost = z
-  .string()
-  .regex(/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/, 'must be a list of host or host:port, with commas between')
-  .refine((host) => host.endsWith(']') || Number(/:(\d+)$/.exec(host)?.[1] ?? 0) <= 65_535, portWords)
-/** As browsers send it: with a slash at the end it would never be theirs. */
-const origin = z
-  .string()
-  .regex(
-    /^(?:\*|[a-z][a-z0-9+.-]*:\/\/[^/?#@\s,A-Z]+)$/,
-    'must be a list of origins, such as https://app.example.com, with commas between, or *',
-  )
 
 export const environment = z.object({
   PORT: port.default(3000),
@@ -31,26 +22,17 @@ export const environment = z.object({
   // OpenSearch accepts no capitals.
   TOOLTRAIL_INDEX: z
     .string()
-    .regex(/^[a-z][a-z0-9-]*$/)
+    .regex(/^[a-z][a-z0-9-]*$/, 'must be of a-z 0-9 - and begin with a letter')
     .default('history'),
-  TOOLTRAIL_QUEUE_URL: z.url().optional(),
-  TOOLTRAIL_POISON_URL: z.url().optional(),
-  DYNAMODB_ENDPOINT: z.url().optional(),
-  S3_ENDPOINT: z.url().optional(),
-  SQS_ENDPOINT: z.url().optional(),
-  OPENSEARCH_ENDPOINT: z.url().optional(),
+  TOOLTRAIL_QUEUE_URL: httpAddress.optional(),
+  TOOLTRAIL_POISON_URL: httpAddress.optional(),
+  DYNAMODB_ENDPOINT: httpAddress.optional(),
+  S3_ENDPOINT: httpAddress.optional(),
+  SQS_ENDPOINT: httpAddress.optional(),
+  OPENSEARCH_ENDPOINT: httpAddress.optional(),
   TOOLTRAIL_AGENTS: text.optional(),
   TOOLTRAIL_TOOLS: text.optional(),
-  TOOLTRAIL_ALLOWED_HOSTS: z
-    .string()
-    .transform((list) => list.split(',').map((host) => host.trim().toLowerCase()))
-    .pipe(z.array(allowedHost))
-    .optional(),
-  TOOLTRAIL_CORS_ORIGINS: z
-    .string()
-    .transform((list) => list.split(',').map((origin) => origin.trim()))
-    .pipe(z.array(origin))
-    .optional(),
+  ...listVariables,
   ...slackVariables,
   ...capVariables,
   MODEL: text.optional(),
@@ -102,10 +84,9 @@ export function readSettings(variables: Variables = process.env) {
 /** The variables as the schema has them, without those that are empty. Throws `SettingsError`, which names every wrong one. */
 export function parse<Schema extends z.ZodType>(schema: Schema, variables: Variables): z.output<Schema> {
   const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''))
-  const parsed = schema.safeParse(set)
+  const parsed = schema.safeParse(set, { error: settingWords })
   if (parsed.success) return parsed.data
-  const text = ({ path, message }: z.core.$ZodIssue): string => [...path, message].join(': ')
-  throw new SettingsError(parsed.error.issues.map(text).join('\n'))
+  throw new SettingsError([...new Set(parsed.error.issues.map(variableFault))].join('\n'))
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
@@ -152,17 +133,16 @@ function engineCredentials(values: z.output<typeof environment>) {
 const ofStore = environment
   .pick({ TOOLTRAIL_INDEX: true, LOG_LEVEL: true })
   .extend({ TOOLTRAIL_ENVIRONMENT: text, TOOLTRAIL_TABLE: text, TOOLTRAIL_BUCKET: text, AWS_REGION: text })
-  .extend({ TOOLTRAIL_QUEUE_URL: z.url() })
+  .extend({ TOOLTRAIL_QUEUE_URL: httpAddress })
   // The SDK reads these itself; an engine instead of S3 wants its buckets in the path.
-  .extend({ AWS_ENDPOINT_URL_S3: z.url().optional() })
-const ofSearch = ofStore.extend({ OPENSEARCH_ENDPOINT: z.url() })
+  .extend({ AWS_ENDPOINT_URL_S3: httpAddress.optional() })
+const ofSearch = ofStore.extend({ OPENSEARCH_ENDPOINT: httpAddress })
 const ofLoop = ofSearch.extend({
   TOOLTRAIL_AGENTS: text,
   MODEL: text.default(DEFAULT_MODELS.bedrock),
   TOOLTRAIL_MODEL_SECRET: text,
   TOOLTRAIL_STOP_MARGIN_SECONDS: z.coerce.number().positive(),
-  TOOLTRAIL_CORS_ORIGINS: environment.shape.TOOLTRAIL_CORS_ORIGINS,
-  TOOLTRAIL_ALLOWED_HOSTS: environment.shape.TOOLTRAIL_ALLOWED_HOSTS,
+  ...listVariables,
   SLACK_API_URL: environment.shape.SLACK_API_URL,
   SLACK_STREAM_SECONDS: environment.shape.SLACK_STREAM_SECONDS,
   ...capVariables,
@@ -173,7 +153,7 @@ const ofLoop = ofSearch.extend({
 })
 const ofSweeper = ofStore.extend({ TOOLTRAIL_FAILURES_BUCKET: text })
 const ofIndexer = ofSearch.extend({
-  TOOLTRAIL_POISON_URL: z.url(),
+  TOOLTRAIL_POISON_URL: httpAddress,
   TOOLTRAIL_INDEX_COPIES: z.coerce.number().int().min(0).optional(),
 })
 
@@ -230,7 +210,9 @@ export type OperationSettings = ReturnType<typeof readOperationSettings>
 /** The settings of commands about a deployed environment. The region may also come from the SDK's own configuration files. */
 export function readOperationSettings(variables: Variables = process.env) {
   const values = parse(
-    environment.pick({ AWS_REGION: true, TOOLTRAIL_INDEX: true }).extend({ AWS_ENDPOINT_URL_S3: z.url().optional() }),
+    environment
+      .pick({ AWS_REGION: true, TOOLTRAIL_INDEX: true })
+      .extend({ AWS_ENDPOINT_URL_S3: httpAddress.optional() }),
     variables,
   )
   return {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { defaultCredentials } from '../adapters/models/default-credentials.ts'
 import type { ModelSettings } from '../adapters/models/model-settings.ts'
+import { httpAddress } from './setting-words.ts'
 
 /** If `MODEL` is not set: the model of the first provider in this order whose key is set. */
 export const DEFAULT_MODELS = {
@@ -13,7 +14,7 @@ const text = z.string().min(1)
 
 /** The variables that say which models can be used, and how. */
 export const modelVariables = {
-  MODEL_BASE_URL: z.url().optional(),
+  MODEL_BASE_URL: httpAddress.optional(),
   MODEL_API_KEY: text.optional(),
   ANTHROPIC_API_KEY: text.optional(),
   OPENAI_API_KEY: text.optional(),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { httpAddress } from './setting-words.ts'
 
 const PAIR = /^(?<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*(?<value>.*)$/
 
@@ -23,7 +24,7 @@ function decode(value: string): string | undefined {
 
 /** The variables of OpenTelemetry that say where traces go. */
 export const traceVariables = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpAddress.optional(),
   OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
 }
 

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { Validator } from '@cfworker/json-schema'
 import type { Schema } from '@cfworker/json-schema'
 import { describe, expect, test } from 'vitest'
@@ -6,6 +9,7 @@ import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import { roomOf } from '../../functions/log/context-sizes.ts'
 import { parseAgents, readAgents } from '../../functions/runtime/agents-file.ts'
 import { builtInTools } from '../../functions/runtime/built-in-tools.ts'
+import { SettingsError } from '../../functions/runtime/config.ts'
 
 const tools = builtInTools()
 const defaults = { model: 'demo/demo', tools, defaultTools: [...tools.keys()] }
@@ -108,22 +112,47 @@ describe('agents', () => {
     ],
     [{ agents: { default: { mcp: { a: { url: 'https://x', timeout: 1 } } } } }, 'agents.default.mcp.a: '],
     [{ agents: { default: { policies: { consolidation: true } } } }, 'policies.consolidation: is neither false nor'],
-    [{ agents: { default: { policies: { consolidation: { threshold: 0 } } } } }, 'consolidation.threshold: Too small'],
+    [
+      { agents: { default: { policies: { consolidation: { threshold: 0 } } } } },
+      'consolidation.threshold: must be above 0',
+    ],
     [
       { agents: { default: { policies: { consolidation: { keep_recent_ratio: 2 } } } } },
-      'consolidation.keep_recent_ratio: Too',
+      'consolidation.keep_recent_ratio: must be at most 1',
     ],
     [
       { agents: { default: { policies: { consolidation: { limit: 1 } } } } },
-      'policies.consolidation: Unrecognized key: "limit"',
+      'policies.consolidation: there is no field "limit"',
     ],
     [
       { agents: { default: { policies: { context_tokens: 5 } } } },
       'policies.context_tokens: is less than any request needs',
     ],
-    [{ agents: { 'bad name': {} } }, 'agents.bad name'],
-    [[], 'expected object'],
-  ])('%j are refused with the path', (value, message) => expect(() => parse(value)).toThrow(message))
+    [{ agents: { 'bad name': {} } }, 'agents.bad name: the name must be 1–64 of A-Z a-z 0-9 _ -'],
+    [{ agents: { default: { policies: { replay: 'none' } } } }, 'policies.replay: must be "full" or "conversation"'],
+    [{ agents: { default: { policies: { max_rounds: 'ten' } } } }, 'policies.max_rounds: must be a number'],
+    [{ agents: { default: { policies: { max_rounds: 1.5 } } } }, 'policies.max_rounds: must be a whole number'],
+    [{ agents: { default: { tools: [1] } } }, 'agents.default.tools.0: must be a text'],
+    [{ agents: { default: { model_options: { provider: { x: 1 } } } } }, 'provider.x: must be an object'],
+    [{ agents: {}, webhooks: { a: { verify: { preset: 'none', secrets: [] } } } }, 'secrets: must not be empty'],
+    [{ agents: {}, webhooks: { a: { verify: {}, text: '' } } }, 'webhooks.a.text: must not be empty'],
+    [{}, /^agents: is missing: it must be an object$/],
+    [{ agents: {}, foo: 1, bar: 2 }, /^there is no field "foo", "bar"$/],
+    [[], /^must be an object$/],
+    [null, /^must be an object$/],
+  ])('%j are refused with the path, in plain words', (value, message) => {
+    expect(() => parse(value)).toThrow(message)
+    expect(() => parse(value)).not.toThrow(/Invalid|expected|Unrecognized|Too /)
+  })
+
+  test('of a file are each named with the file', () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'tooltrail-agents-')), 'agents.json')
+    writeFileSync(path, '{"agents": {"a": {"model": 1, "tools": 1}}}')
+    expect(() => readAgents({ path, named: true }, defaults)).toThrow(
+      new SettingsError(`${path}: agents.a.model: must be a text\n${path}: agents.a.tools: must be a list`),
+    )
+    rmSync(dirname(path), { recursive: true })
+  })
 
   test('of a file that was named must be there', () => {
     expect(() => readAgents({ path: './does-not-exist.json', named: true }, defaults)).toThrow('does-not-exist.json')

@@ -72,6 +72,35 @@ describe('settings', () => {
     expect(() => readSettings({ [name]: value })).toThrow(name)
   })
 
+  const ADDRESS = 'must be an http or https address, such as http://127.0.0.1:8080'
+  const API = 'must be an http or https address that ends with /, as https://slack.com/api/ does'
+  const SECONDS = 'must be above 0 and at most 270: Slack ends streams after 5 minutes'
+  const ORIGINS = 'must be a list of origins, such as https://app.example.com, with commas between, or *'
+  const HOSTS = 'must be a list of host or host:port (at most 65535), with commas between'
+
+  test.each([
+    ['MODEL_BASE_URL', 'not a url', ADDRESS],
+    ['S3_ENDPOINT', 'ftp://127.0.0.1', ADDRESS],
+    ['SLACK_API_URL', 'foo', API],
+    ['SLACK_API_URL', 'https://slack.com/api', API],
+    ['SLACK_STREAM_SECONDS', 'long', SECONDS],
+    ['SLACK_STREAM_SECONDS', '0', SECONDS],
+    ['SLACK_STREAM_SECONDS', '271', SECONDS],
+    ['LOG_LEVEL', 'loud', 'must be "debug", "info", "warn", "error" or "silent"'],
+    ['TOOLTRAIL_BACKEND', 'azure', 'must be "local" or "aws"'],
+    ['TOOLTRAIL_INDEX', 'History', 'must be of a-z 0-9 - and begin with a letter'],
+    ['TOOLTRAIL_CORS_ORIGINS', 'nonsense,other', ORIGINS],
+    ['TOOLTRAIL_ALLOWED_HOSTS', '/,tools.example.com:99999', HOSTS],
+    ['TOOLTRAIL_TENANT_BUDGETS', '{"acme": {"tokens_per_day": -1}}', 'acme.tokens_per_day: must be above 0'],
+    ['TOOLTRAIL_TENANT_BUDGETS', '{"acme": {"tokens": 1}}', 'acme: there is no field "tokens"'],
+  ])('say in one line what %s must be, instead of %s', (name, value, told) => {
+    expect(() => readSettings({ [name]: value })).toThrow(new SettingsError(`${name}: ${told}`))
+  })
+
+  test('of a function say which one is missing', () => {
+    expect(() => readSweeperSettings({})).toThrow(/^TOOLTRAIL_TABLE: is missing: it must be a text$/m)
+  })
+
   test('say where traces go, with decoded headers, only when an endpoint is set', async () => {
     expect(readSettings({ OTEL_EXPORTER_OTLP_HEADERS: 'a=b' }).traces).toBeUndefined()
     const endpoint = 'http://127.0.0.1:4318'

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { ModelSettings } from '../../adapters/models/model-settings.ts'
 import { environment, parse, SettingsError } from '../config.ts'
 import { keySettings } from '../model-variables.ts'
+import { beforeEachLine } from '../setting-words.ts'
 
 /** The fields of the secret: settings of models, what is sent with traces, and the secrets that settings name. */
 const modelSecret = {
@@ -38,7 +39,7 @@ export function parseModelSecret(name: string, text: string, named: readonly str
       ...(bedrockKey === undefined ? {} : { bedrockKey }),
     }
   } catch (error) {
-    throw error instanceof SettingsError ? new SettingsError(`secret ${name}: ${error.message}`) : error
+    throw error instanceof SettingsError ? new SettingsError(beforeEachLine(`secret ${name}: `, error.message)) : error
   }
 }
 

@@ -1,5 +1,6 @@
 import { TooltrailError } from '../../domain/errors.ts'
 import { readSettings, SettingsError } from '../config.ts'
+import { beforeEachLine } from '../setting-words.ts'
 import { startLocal } from './start.ts'
 import { stopOnSignals } from './stop-signals.ts'
 
@@ -23,7 +24,7 @@ export async function runProgram(): Promise<void> {
   } catch (error) {
     const reason = reasonOf(error)
     if (reason === undefined) throw error
-    process.stderr.write(`Tooltrail cannot start. ${reason}\n`)
+    process.stderr.write(`${beforeEachLine('Tooltrail cannot start. ', reason)}\n`)
     process.exitCode = 1
   }
 }

@@ -28,6 +28,15 @@ test.each<[string, Readonly<Record<string, string>>, RegExp]>([
   ['a store that does not respond', storesAt(NOBODY), /The storage does not respond: .*ECONNREFUSED/],
 ])('%s ends the program with one line', { timeout: 30_000 }, (_name, variables, line) => expectOneLine(variables, line))
 
+test('each of several settings that are wrong has one line', { timeout: 30_000 }, () => {
+  const env = { PATH: process.env['PATH'], PORT: 'x', SLACK_API_URL: 'foo' }
+  const { stderr } = spawnSync(process.execPath, ['functions/handlers/local.ts'], { cwd: ROOT, env, encoding: 'utf8' })
+  expect(stderr.trim().split('\n')).toEqual([
+    expect.stringMatching(/^Tooltrail cannot start\. PORT: must be /),
+    expect.stringMatching(/^Tooltrail cannot start\. SLACK_API_URL: must be /),
+  ])
+})
+
 test(
   'a store that takes connections and stays silent ends the program with one line',
   { timeout: 60_000 },
