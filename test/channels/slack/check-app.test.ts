@@ -23,7 +23,7 @@ const check = async (given: {
     ...places,
     ...given,
   })
-  return findings.map(({ isGood, text }) => `${isGood ? 'ok' : 'missing'}: ${text}`)
+  return findings.map(({ state, text }) => `${state}: ${text}`)
 }
 
 test('what is not set is missing', async () => {
@@ -35,10 +35,7 @@ test('what is not set is missing', async () => {
 
 test('a token that Slack refuses is named with Slack’s word, and never itself', async () => {
   const lines = await check({ token: 'xoxb-wrong-and-secret', signingSecret: 's' })
-  expect(lines).toEqual([
-    'missing: SLACK_BOT_TOKEN is refused by Slack: invalid_auth',
-    'ok: SLACK_SIGNING_SECRET is set',
-  ])
+  expect(lines).toEqual(['wrong: SLACK_BOT_TOKEN is refused by Slack: invalid_auth', 'ok: SLACK_SIGNING_SECRET is set'])
 })
 
 test('each scope that a token lacks is named with its reason', async () => {
@@ -55,13 +52,20 @@ test('a token with all scopes is good', async () => {
 test('in Socket Mode an app token takes the place of the signing secret', async () => {
   const lines = await check({ token: BOT_TOKEN, appToken: 'xapp-wrong' })
   expect(lines.at(-1)).toBe(
-    'missing: SLACK_APP_TOKEN is refused by Slack: invalid_auth; it needs the scope connections:write',
+    'wrong: SLACK_APP_TOKEN is refused by Slack: invalid_auth; it needs the scope connections:write',
   )
 })
 
-test('an address where nobody listens is missing', async () => {
+test('an address where nobody listens is wrong, not missing', async () => {
   const lines = await check({ signingSecret: 's', url: new URL('http://127.0.0.1:9') })
-  expect(lines.at(-1)).toMatch(/^missing: http:\/\/127\.0\.0\.1:9\/slack\/events cannot be reached/)
+  expect(lines.at(-1)).toMatch(/^wrong: http:\/\/127\.0\.0\.1:9\/slack\/events cannot be reached/)
+})
+
+test('a Slack that cannot be asked is not called a missing token', async () => {
+  await slack.close()
+  expect((await check({ token: BOT_TOKEN, signingSecret: 's' }))[0]).toMatch(
+    /^wrong: Slack cannot be asked about SLACK_BOT_TOKEN: /,
+  )
 })
 
 test('an address is not passed over in silence where the secret is missing', async () => {

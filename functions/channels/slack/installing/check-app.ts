@@ -18,7 +18,8 @@ interface Setup {
 }
 
 export interface Finding {
-  readonly isGood: boolean
+  /** `wrong`: it is there, but does not work, or nobody could be asked about it. */
+  readonly state: 'ok' | 'missing' | 'wrong'
   readonly text: string
 }
 
@@ -26,18 +27,19 @@ export interface Finding {
 export async function checkApp(setup: Setup): Promise<Finding[]> {
   const { token, signingSecret, appToken, url } = setup
   const findings: Finding[] = []
-  if (token === undefined) findings.push(bad('SLACK_BOT_TOKEN is not set: copy it from "OAuth & Permissions"'))
+  if (token === undefined) findings.push(lacking('SLACK_BOT_TOKEN is not set: copy it from "OAuth & Permissions"'))
   else findings.push(...(await checkToken(setup, token)))
   if (appToken !== undefined) findings.push(await checkAppToken(setup, appToken))
   else if (signingSecret === undefined)
-    findings.push(bad('SLACK_SIGNING_SECRET is not set: copy it from "Basic Information"'))
+    findings.push(lacking('SLACK_SIGNING_SECRET is not set: copy it from "Basic Information"'))
   else findings.push(good('SLACK_SIGNING_SECRET is set'))
   if (url !== undefined) findings.push(await checkUrl(setup, url, signingSecret))
   return findings
 }
 
-const good = (text: string): Finding => ({ isGood: true, text })
-const bad = (text: string): Finding => ({ isGood: false, text })
+const good = (text: string): Finding => ({ state: 'ok', text })
+const lacking = (text: string): Finding => ({ state: 'missing', text })
+const bad = (text: string): Finding => ({ state: 'wrong', text })
 
 async function checkToken({ apiUrl, allowedHosts }: Setup, token: string): Promise<Finding[]> {
   try {
@@ -50,7 +52,7 @@ async function checkToken({ apiUrl, allowedHosts }: Setup, token: string): Promi
     const missing = SCOPES.filter(([scope]) => !has.has(scope))
     return [
       good(`SLACK_BOT_TOKEN is ${String(user ?? 'the bot')} in ${String(team ?? 'the workspace')}`),
-      ...missing.map(([scope, reason]) => bad(`the scope ${scope} is missing, which is needed to ${reason}`)),
+      ...missing.map(([scope, reason]) => lacking(`the scope ${scope} is missing, which is needed to ${reason}`)),
       ...(missing.length === 0 ? [good('all scopes are there')] : []),
     ]
   } catch (error) {
@@ -74,7 +76,7 @@ async function checkAppToken({ apiUrl, allowedHosts }: Setup, token: string): Pr
 /** Sends what Slack sends when the address is entered there. */
 async function checkUrl({ allowedHosts, now }: Setup, url: URL, secret: string | undefined): Promise<Finding> {
   const address = new URL(`${url.href.replace(/\/$/, '')}/slack/events`)
-  if (secret === undefined) return bad(`${address.href} was not asked: that takes SLACK_SIGNING_SECRET`)
+  if (secret === undefined) return lacking(`${address.href} was not asked: that takes SLACK_SIGNING_SECRET`)
   const body = JSON.stringify({ type: 'url_verification', challenge: 'tooltrail' })
   const timestamp = String(Math.floor(now / 1_000))
   const headers = new Headers({
