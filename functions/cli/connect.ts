@@ -8,7 +8,7 @@ export interface ConnectionOptions {
   /** Address of a program that runs; absent: the data folder of this machine. */
   readonly url?: string
   readonly key?: string
-  /** Of the data folder. */
+  /** Of the data folder, where no key says so. */
   readonly tenant: string
 }
 
@@ -22,13 +22,14 @@ export interface Connection {
 
 /**
  * Connects to the program at `url`. Without one the command brings the program itself, on the folder that `npm start` uses too
- * and on a free port that only it knows the key of: whoever may read the folder needs no key.
+ * and on a free port that only it knows the key of: whoever may read the folder needs no key. Whoever gives one acts as its
+ * holder.
  */
 async function connect({ url, key, tenant }: ConnectionOptions): Promise<Connection> {
   if (url !== undefined) return { client: createClient({ url, key }), url, key, close: () => Promise.resolve() }
   const { startForCommand } = await import('../runtime/local/start-for-command.ts')
-  const secret = newKeySecret()
-  const server = await startForCommand(readSettings(), { secret, tenant })
+  const secret = key ?? newKeySecret()
+  const server = await startForCommand(readSettings(), key === undefined ? { secret, tenant } : undefined)
   return { client: createClient({ url: server.url, key: secret }), url: server.url, key: secret, close: server.close }
 }
 

@@ -1,11 +1,10 @@
 import { parseArgs } from 'node:util'
 import { ApiProblem } from '../client/problem.ts'
-import { runCommand, UsageError } from '../runtime/command.ts'
+import { NotRunning, NOT_RUNNING, runCommand, UsageError } from '../runtime/command.ts'
 import { readSessionFolders } from '../runtime/config.ts'
 import { usualPlaces } from './import/find-files.ts'
 import { importFiles, type ImportOrder } from './import/import-files.ts'
 import { KINDS, type Kind } from './import/sessions-of-file.ts'
-import { NotRunning } from './import/upload.ts'
 import { addressFault } from './program-address.ts'
 import { note, oneLine, progressLine } from './terminal.ts'
 
@@ -41,7 +40,7 @@ await runCommand(USAGE, async ({ words }) => {
     if (!(error instanceof NotRunning) && !(error instanceof ApiProblem)) throw error
     progressLine?.('')
     note(`${oneLine(error.message, 1_000)}${error instanceof ApiProblem ? nextStep(error) : ''}\n`)
-    process.exitCode = error instanceof NotRunning ? 3 : 1
+    process.exitCode = error instanceof NotRunning ? NOT_RUNNING : 1
     return ''
   }
 })

@@ -49,7 +49,8 @@ export async function runKeyCommand(
 ): Promise<string> {
   const { values, positionals } = parseWords(words)
   const [command, id, ...more] = positionals
-  if (values.help === true || command === undefined) return KEYS_USAGE
+  if (values.help === true) return KEYS_USAGE
+  if (command === undefined) throw new KeyCommandError('name what to do: create, list or revoke')
   if (more.length > 0 || (id !== undefined && command !== 'revoke')) throw new KeyCommandError(`unexpected: ${id}`)
   switch (command) {
     case 'create': {
@@ -117,7 +118,7 @@ function newKey(values: ReturnType<typeof parseWords>['values'], now: number): A
   const { tenant, owner, agent: agents } = values
   if (tenant === undefined || !isTenant(tenant))
     throw new KeyCommandError(
-      `--tenant must be 1–64 of a-z 0-9 -; sessions made without a key belong to: --tenant ${OPEN_CALLER.tenant}`,
+      `--tenant ${tenant === undefined ? 'is missing: it must' : 'must'} be 1–64 of a-z 0-9 -; sessions made without a key belong to: --tenant ${OPEN_CALLER.tenant}`,
     )
   if (owner !== undefined && (owner.length === 0 || owner.length > 256))
     throw new KeyCommandError('--owner must have 1–256 characters')
@@ -140,7 +141,8 @@ function newKey(values: ReturnType<typeof parseWords>['values'], now: number): A
 
 function readScopes(words: readonly string[]): Scope[] {
   const scopes = [...new Set(words.flatMap((word) => word.split(',')))]
-  if (scopes.length === 0 || !scopes.every(isScope)) throw new KeyCommandError('--scope must be read, write or admin')
+  if (!scopes.every(isScope)) throw new KeyCommandError('--scope must be read, write or admin')
+  if (scopes.length === 0) throw new KeyCommandError('--scope is missing: it must be read, write or admin')
   return scopes.filter(isScope)
 }
 

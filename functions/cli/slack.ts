@@ -7,23 +7,24 @@ const USAGE = `Sets up a Slack app; docs/slack.md has the steps.
 
   npx tooltrail slack manifest --url <address>   prints the app's manifest, with the reason of each scope
   npx tooltrail slack manifest                   the same for Socket Mode: no address is needed
-  npx tooltrail slack check [--url <address>]    says what is there and what is missing: token, scopes, secret, address
+  npx tooltrail slack check [--url <address>]    says what is there, missing and wrong: token, scopes, secret, address
 
 <address>: where the program is reached from outside, such as https://abc.execute-api.eu-central-1.amazonaws.com/api
 `
 
 await runCommand(USAGE, async ({ words: [command, ...words] }) => {
+  if (command === undefined) throw new UsageError('name what to do: manifest or check')
+  if (command !== 'manifest' && command !== 'check') throw new UsageError(`unexpected: ${command}`)
   const url = urlOf(words)
   if (command === 'manifest') return slackManifest(url)
-  if (command !== 'check') throw new UsageError(command === undefined ? 'say what to do' : `unexpected: ${command}`)
   const { slack, allowedHosts, secret } = readSettings()
   const token = secret('SLACK_BOT_TOKEN')
   const signingSecret = secret('SLACK_SIGNING_SECRET')
   const appToken = secret('SLACK_APP_TOKEN')
   const setup = { apiUrl: slack.apiUrl, allowedHosts, token, signingSecret, appToken, url, now: Date.now() }
   const findings = await checkApp(setup)
-  if (findings.some(({ isGood }) => !isGood)) process.exitCode = 2
-  return findings.map(({ isGood, text }) => `${isGood ? 'ok      ' : 'missing '}${text}\n`).join('')
+  if (findings.some(({ state }) => state !== 'ok')) process.exitCode = 2
+  return findings.map(({ state, text }) => `${state.padEnd(7)} ${text}\n`).join('')
 })
 
 function urlOf([flag, value, ...rest]: readonly string[]): URL | undefined {

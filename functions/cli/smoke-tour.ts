@@ -100,11 +100,11 @@ async function streamed(ask: Ask, path: string): Promise<void> {
 
 async function resumed(ask: Ask, path: string, word: string): Promise<void> {
   const content = `use ask_boss with {"question": "Ship the ${word}?"}`
-  const run = Run.parse(await (await ask('POST', `${path}/messages`, { content, tools: [ASK_BOSS] })).json())
+  const run = await shaped(Run, await ask('POST', `${path}/messages`, { content, tools: [ASK_BOSS] }))
   const [call] = run.waiting
   if (call === undefined) throw new Error(`the run is ${run.status}, and waits for no result of ask_boss`)
   const results = [{ tool_call_id: call.tool_call_id, output: 'Yes, before noon.' }]
-  const ended = Run.parse(await (await ask('POST', `${path}/runs/${run.id}/tool-results`, { results })).json())
+  const ended = await shaped(Run, await ask('POST', `${path}/runs/${run.id}/tool-results`, { results }))
   if (ended.status !== 'completed') throw new Error(`the run is ${ended.status}`)
 }
 
@@ -112,13 +112,23 @@ async function resumed(ask: Ask, path: string, word: string): Promise<void> {
 async function found(ask: Ask, session: string, word: string): Promise<void> {
   for (const until = Date.now() + FOUND_MS; ;) {
     try {
-      const { data } = Hits.parse(await (await ask('GET', `/v1/search?q=${word}`)).json())
+      const { data } = await shaped(Hits, await ask('GET', `/v1/search?q=${word}`))
       if (data.some((hit) => hit.session_id === session)) return
       if (Date.now() > until) throw new Error(`not within ${FOUND_MS / 1_000} s`)
     } catch (error) {
       if (!(error instanceof Refusal) || error.status !== 503 || Date.now() > until) throw error
     }
     await sleep(LOOK_MS)
+  }
+}
+
+/** What a response has, which must be what Tooltrail sends. */
+async function shaped<Schema extends z.ZodType>(schema: Schema, response: Response): Promise<z.output<Schema>> {
+  const text = await response.text()
+  try {
+    return schema.parse(JSON.parse(text))
+  } catch {
+    throw new Error(`${response.url} does not respond as Tooltrail does: ${text.slice(0, 500)}`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { runCommand, UsageError } from '../runtime/command.ts'
+import { isUnreachable, NOT_RUNNING, runCommand, UsageError } from '../runtime/command.ts'
 import { addressFault } from './program-address.ts'
 import { SmokeError, smokeTour, type Target } from './smoke-tour.ts'
 
@@ -16,7 +16,7 @@ await runCommand(USAGE, async ({ words }) => {
     return 'all is well\n'
   } catch (error) {
     if (!(error instanceof SmokeError)) throw error
-    process.exitCode = 2
+    process.exitCode = isUnreachable(error.cause) ? NOT_RUNNING : 2
     return `FAILED  ${error.message}\n`
   }
 })

@@ -1,8 +1,8 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { ApiProblem } from '../client/problem.ts'
-import { isTenant } from '../domain/ids.ts'
-import { MISUSED, tellable } from '../runtime/command.ts'
+import { isUnreachable, MISUSED, NOT_RUNNING, tellable } from '../runtime/command.ts'
 import { VERSION } from '../runtime/version.ts'
+import { address, count, keyText, sessionId, tenantName } from './arguments.ts'
 import { causeOf } from './commands/doctor.ts'
 import type { ExportOptions } from './commands/export.ts'
 import type { SearchOptions } from './commands/search.ts'
@@ -12,7 +12,6 @@ import type { TailOptions } from './commands/tail.ts'
 import { whileConnected } from './connect.ts'
 import type { Connection, ConnectionOptions } from './connect.ts'
 import { Failed } from './failed.ts'
-import { addressFault } from './program-address.ts'
 import { isInteractive, oneLine, pipedInput } from './terminal.ts'
 
 const program = new Command('tooltrail')
@@ -25,9 +24,15 @@ const program = new Command('tooltrail')
       .env('TOOLTRAIL_URL')
       .argParser(address),
   )
-  .addOption(new Option('--key <key>', 'API key for --url').env('TOOLTRAIL_KEY').argParser(keyText))
   .addOption(
-    new Option('--tenant <tenant>', 'of the data folder of this machine').default('default').argParser(tenantName),
+    new Option('--key <key>', 'API key: of the program at --url, or of the data folder of this machine')
+      .env('TOOLTRAIL_KEY')
+      .argParser(keyText),
+  )
+  .addOption(
+    new Option('--tenant <tenant>', 'of the data folder of this machine, where no key says so')
+      .default('default')
+      .argParser(tenantName),
   )
   .configureOutput({
     outputError: (text, write) =>
@@ -37,12 +42,14 @@ const program = new Command('tooltrail')
   .configureHelp({ showGlobalOptions: true })
   .addHelpText(
     'after',
-    '\nExit codes: 0 done, 1 failed, 2 a mistake on the command line, or needs attention (doctor, status --env), 3 a run waits for a person, 130 interrupted.',
+    '\nExit codes: 0 done, 1 failed, 2 a mistake on the command line, or needs attention (doctor, status --env), 3 a run waits for a person, or no program responds, 130 interrupted.',
   )
 
 /** Where the command was told to look; an empty variable counts as not set. */
 function place(): ConnectionOptions {
   const { url = '', key = '', tenant } = program.opts<ConnectionOptions>()
+  if (url + key !== '' && program.getOptionValueSource('tenant') === 'cli')
+    throw new Failed('--tenant is for the data folder without a key: with --url or --key, the key says whose.', MISUSED)
   return { tenant, ...(url === '' ? {} : { url }), ...(key === '' ? {} : { key }) }
 }
 
@@ -51,14 +58,18 @@ const on = (work: (connection: Connection) => Promise<void>): Promise<void> => w
 program
   .command('start')
   .description('start the program (PORT, HOST and the other settings come from the environment)')
-  .action(async () => (await import('../runtime/local/run.ts')).runProgram())
+  .action(async () => {
+    const [unknown] = given([])
+    if (unknown !== undefined) throw new Failed(`start takes no ${unknown}. See: tooltrail start --help`, MISUSED)
+    await (await import('../runtime/local/run.ts')).runProgram()
+  })
 
 program
   .command('chat [text...]')
   .description('talk with an agent; with a text, or input from a pipe, once')
   .option('-p, --print <text>', 'one input: the response goes to standard output')
   .option('--json', 'each event as a line of JSON')
-  .option('--session <id>', 'go on with this session')
+  .option('--session <id>', 'go on with this session', sessionId)
   .option('--continue', 'go on with the session that was used last')
   .option('--agent <name>', 'agent of a new session')
   .option('--owner <owner>', 'owner of a new session')
@@ -78,7 +89,7 @@ program
   .description('find messages, tool calls and tool results')
   .addOption(new Option('--role <role>', 'of what is found').choices(['user', 'assistant', 'tool_call', 'tool_result']))
   .option('--tool <name>', 'name of the tool')
-  .option('--session <id>', 'only in this session')
+  .option('--session <id>', 'only in this session', sessionId)
   .option('--agent <name>', 'only of this agent')
   .option('--since <time>', 'a date or a time')
   .option('--until <time>', 'a date or a time')
@@ -116,7 +127,8 @@ program
   )
 
 program
-  .command('show <session>')
+  .command('show')
+  .argument('<session>', 'its id', sessionId)
   .description('show the messages of a session')
   .option('--limit <n>', 'only so many of the newest', count)
   .option('--json', 'each message as a line of JSON')
@@ -126,7 +138,8 @@ program
   })
 
 program
-  .command('tail <session>')
+  .command('tail')
+  .argument('<session>', 'its id', sessionId)
   .description('show the newest messages of a session, and its runs as they happen')
   .option('--limit <n>', 'how many messages to show first', count, 10)
   .option('--json', 'messages and events as lines of JSON')
@@ -139,7 +152,8 @@ program
   })
 
 program
-  .command('context <session>')
+  .command('context')
+  .argument('<session>', 'its id', sessionId)
   .description('show what the next request to the model would hold')
   .option('--json', 'as JSON')
   .action(async (session: string, options: { readonly json?: boolean }) => {
@@ -148,7 +162,8 @@ program
   })
 
 program
-  .command('export <session>')
+  .command('export')
+  .argument('<session>', 'its id', sessionId)
   .description('write the log of a session to a file, or to standard output')
   .addOption(
     new Option('--format <format>', 'everything, Chat Completions messages, or a page to read')
@@ -177,13 +192,14 @@ program
 program
   .command('status')
   .description('show what a program is doing; with --env a deployed environment on one screen')
-  .allowUnknownOption()
   .option('--env <environment>', 'a deployed environment')
   .option('--count', 'with --env: count the documents of the log, which reads the whole table')
   .option('--json', 'as JSON')
   .action(async ({ env, count: counts, ...options }: { env?: string; count?: boolean; json?: boolean }) => {
+    const flags = (['count', 'json'] as const).filter((name) => ({ count: counts, json: options.json })[name] === true)
     if (env !== undefined)
-      return own(() => import('./status.ts'), ['--env', env, ...(counts === true ? ['--count'] : [])])
+      return own(() => import('./status.ts'), ['--env', env, ...flags.map((name) => `--${name}`), ...given([])])
+    if (counts === true) throw new Failed('--count goes with --env. See: tooltrail status --help', MISUSED)
     const { showStatus } = await import('./commands/status.ts')
     await on((connection) => showStatus(connection, options))
   })
@@ -242,28 +258,6 @@ async function own(load: () => Promise<unknown>, words: readonly string[]): Prom
   await load()
 }
 
-function count(text: string): number {
-  const number = Number(text)
-  if (Number.isSafeInteger(number) && number > 0) return number
-  throw new InvalidArgumentError('It must be a whole number above 0.')
-}
-
-function tenantName(text: string): string {
-  if (isTenant(text)) return text
-  throw new InvalidArgumentError('It must be 1–64 of a-z 0-9 -')
-}
-
-function address(text: string): string {
-  const fault = text === '' ? undefined : addressFault(text)
-  if (fault === undefined) return text
-  throw new InvalidArgumentError(`It ${fault}`)
-}
-
-function keyText(text: string): string {
-  if (/^[\x21-\x7e]*$/.test(text)) return text
-  throw new InvalidArgumentError('It must be a key as it was printed: tt_…')
-}
-
 /** Aborts when whoever reads the output has seen enough, such as `head`: nobody is shown what follows. */
 const readerGone = new AbortController()
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -277,21 +271,24 @@ try {
   const line = lineOf(error)
   if (line === undefined) throw error
   process.stderr.write(`${line}\n`)
-  process.exitCode = error instanceof Failed ? error.exitCode : 1
+  process.exitCode = error instanceof Failed ? error.exitCode : isUnreachable(error) ? NOT_RUNNING : 1
 }
 
 /** The line for an error that somebody can do something about, with what to do; undefined for any other. */
 function lineOf(error: unknown): string | undefined {
   if (error instanceof Failed) return error.message
   if (error instanceof ApiProblem) return oneLine(error.message, 1_000) + nextStep(error)
-  if (error instanceof TypeError && error.message === 'fetch failed')
-    return `Nothing responds at ${place().url ?? 'the program'} (${causeOf(error)}). Check the address, or start a program there: tooltrail start`
+  if (isUnreachable(error))
+    return `Nothing responds at ${program.opts<ConnectionOptions>().url ?? 'the program'} (${causeOf(error)}). Check the address, or start a program there: tooltrail start`
   return tellable(error)
 }
 
 /** What to do about a refusal, where its text does not say. */
 function nextStep({ code, status }: ApiProblem): string {
-  if (status === 401) return '; give one with --key or TOOLTRAIL_KEY'
+  if (status === 401)
+    return (program.opts<ConnectionOptions>().url ?? '') === ''
+      ? ' in the data folder of this machine; name the program that knows it with --url or TOOLTRAIL_URL'
+      : '; give one with --key or TOOLTRAIL_KEY'
   if (code === 'not_found') return '. See what is wrong: tooltrail doctor. What there is: tooltrail sessions'
   if (code === 'session_not_found') return '. List them: tooltrail sessions'
   if (code === 'agent_not_found') return '. See which there are in agents.json (TOOLTRAIL_AGENTS)'

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { sampleDelivery } from '../channels/webhooks/sample.ts'
 import { readChannels } from '../runtime/agents-file.ts'
-import { runCommand, UsageError } from '../runtime/command.ts'
+import { NotRunning, runCommand, UsageError } from '../runtime/command.ts'
 import { readSettings, SettingsError } from '../runtime/config.ts'
 import { withSecrets } from '../runtime/named-secrets.ts'
 import { addressFault } from './program-address.ts'
@@ -43,9 +43,10 @@ await runCommand(USAGE, async ({ words }) => {
 async function send(address: string, { body, headers }: ReturnType<typeof sampleDelivery>): Promise<Response> {
   try {
     return await fetch(address, { method: 'POST', body, headers, redirect: 'manual' })
-  } catch {
-    throw new UsageError(
+  } catch (cause) {
+    throw new NotRunning(
       `nothing responds at ${new URL(address).origin}: start the program, or name its address with --url`,
+      { cause },
     )
   }
 }
@@ -61,7 +62,8 @@ function secretOf(text: string, secret: (name: string) => string | undefined): s
 function readWords(words: readonly string[]): { name: string; url?: string; body?: string } {
   const { values, positionals } = parsed(words)
   const [command, name, ...rest] = positionals
-  if (command !== 'test') throw new UsageError(command === undefined ? 'say what to do' : `unexpected: ${command}`)
+  if (command !== 'test')
+    throw new UsageError(command === undefined ? 'name what to do: test' : `unexpected: ${command}`)
   if (name === undefined) throw new UsageError('name a webhook of agents.json')
   if (rest.length > 0) throw new UsageError(`unexpected: ${rest[0]}`)
   const { url, body } = values

@@ -6,10 +6,21 @@ import { SettingsError } from './config.ts'
 /** The exit code of a mistake on the command line. */
 export const MISUSED = 2
 
+/** The exit code where no program responds at the address that was named. */
+export const NOT_RUNNING = 3
+
 /** A mistake on the command line; the message names it. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
+
+/** No program responds at the address; the message names it. */
+export class NotRunning extends Error {
+  override readonly name = 'NotRunning'
+}
+
+/** Whether `fetch` rejected with this because nothing responds. */
+export const isUnreachable = (error: unknown): boolean => error instanceof TypeError && error.message === 'fetch failed'
 
 export interface CommandLine {
   /** The value of `--env`; absent: this machine. */
@@ -20,7 +31,8 @@ export interface CommandLine {
 
 /**
  * Runs a command: prints what `work` returns, or its usage on request. A mistake that the user can correct is one line
- * that ends with the next step, with exit code 1, or 2 if it is on the command line; only unexpected errors show their stack.
+ * that ends with the next step, with exit code 1, or 2 if it is on the command line (with the usage where the command stands
+ * alone), or 3 if no program responds; only unexpected errors show their stack.
  */
 export async function runCommand(usage: string, work: (line: CommandLine) => Promise<string>): Promise<void> {
   const words = process.argv.slice(2)
@@ -30,9 +42,10 @@ export async function runCommand(usage: string, work: (line: CommandLine) => Pro
   } catch (error) {
     const told = tellable(error)
     if (told === undefined) throw error
-    const nextStep = error instanceof UsageError ? ' Run with --help to see what it takes.' : ''
-    process.stderr.write(`${nextStep === '' ? told : told.replace(/\.?$/, '.')}${nextStep}\n`)
-    process.exitCode = error instanceof UsageError ? MISUSED : 1
+    const isMisused = error instanceof UsageError
+    const nextStep = words.length === 0 ? `\n\n${usage}` : ' Run with --help to see what it takes.\n'
+    process.stderr.write(isMisused ? `${told.replace(/\.?$/, '.')}${nextStep}` : `${told}\n`)
+    process.exitCode = isMisused ? MISUSED : error instanceof NotRunning ? NOT_RUNNING : 1
   }
 }
 
@@ -69,7 +82,7 @@ function takeEnvironment(words: readonly string[]): CommandLine {
 
 /** The line for an error that the user can correct: settings, credentials, permissions, the network. */
 export function tellable(error: unknown): string | undefined {
-  if (error instanceof SettingsError || error instanceof UsageError) return error.message
+  if (error instanceof SettingsError || error instanceof UsageError || error instanceof NotRunning) return error.message
   if (!(error instanceof Error)) return undefined
   if (error.name === 'CredentialsProviderError')
     return `No AWS credentials were found: set AWS_PROFILE, or log in. (${error.message})`

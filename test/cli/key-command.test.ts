@@ -113,8 +113,12 @@ describe('tooltrail keys', () => {
     )
   })
 
-  test.each(['', '--help', 'create --help', '-h'])('%j explains how it is used', async (line) => {
+  test.each(['--help', 'create --help', '-h'])('%j explains how it is used', async (line) => {
     expect(await harness().run(line)).toContain('npx tooltrail keys create')
+  })
+
+  test('without a command says what there is to do', async () => {
+    await expect(harness().run('')).rejects.toThrow(new KeyCommandError('name what to do: create, list or revoke'))
   })
 
   test.each([

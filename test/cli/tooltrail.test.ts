@@ -115,7 +115,10 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     expect([written.code, written.out, written.error]).toEqual([0, '', `${file}: ${statSync(file).size} bytes\n`])
     expect(readFileSync(file, 'utf8')).toContain('Asia/Tokyo')
     const refused = await tooltrail(['export', session, '--file', join(folder, 'nowhere', 'it.jsonl')])
-    expect([refused.code, refused.error]).toEqual([1, expect.stringMatching(/could not be written: ENOENT/)])
+    expect([refused.code, refused.error]).toEqual([
+      1,
+      expect.stringMatching(/could not be written: ENOENT.*\. Name another file with -o\.\n$/),
+    ])
   })
 
   test('follows a session until it is interrupted', async () => {
@@ -143,11 +146,49 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     expect((await tooltrail(['--tenant', 'acme', 'chat', 'hello'], { env })).code).toBe(0)
     expect(lines((await tooltrail(['--tenant', 'acme', 'sessions', '--json'], { env })).out)).toHaveLength(1)
     expect((await tooltrail(['sessions'], { env })).error).toBe('There are no sessions. Begin one: tooltrail chat\n')
+    const secret = key.out.split('\n')[0] ?? ''
+    const held = await tooltrail(['--key', secret, 'sessions', '--json'], { env })
+    expect([held.code, lines(held.out)]).toEqual([0, expect.objectContaining({ length: 1 })])
+    const reader = ['keys', 'create', '--tenant', 'acme', '--scope', 'read']
+    const readOnly = (await tooltrail(reader, { env })).out.split('\n')[0] ?? ''
+    const refused = await tooltrail(['--key', readOnly, 'chat', 'hello'], { env })
+    expect([refused.code, refused.error]).toEqual([1, 'this key lacks the scope write\n'])
+    const unknown = await tooltrail(['sessions'], { env: { ...env, TOOLTRAIL_KEY: 'tt_wrong' } })
+    expect([unknown.code, unknown.out, unknown.error]).toEqual([
+      1,
+      '',
+      'this API key is not known in the data folder of this machine; name the program that knows it with --url or TOOLTRAIL_URL\n',
+    ])
+    const both = await tooltrail(['--tenant', 'acme', '--key', secret, 'sessions'], { env })
+    expect([both.code, both.out, both.error]).toEqual([2, '', expect.stringMatching(/^--tenant is for [^\n]*\n$/)])
+    const doubted = await tooltrail(['doctor', '--key', 'tt_wrong'], { env: { ...env, PORT: '9' } })
+    expect([doubted.code, doubted.out]).toEqual([2, expect.stringMatching(/\nBAD {3}key .*is not known/)])
     const examined = await tooltrail(['doctor'], { env: { ...env, PORT: '9' } })
     expect(examined.out).toMatch(
       /^ok {4}node .*\nok {4}data folder .*\nok {4}database .* sound.*\nlook {2}model .*\nok {4}settings/,
     )
     rmSync(own, { recursive: true })
+  })
+
+  test.each([import.meta.filename, ...(process.platform === 'linux' ? ['/proc'] : [])])(
+    'calls a data folder bad that it cannot write to: %s',
+    async (path) => {
+      const { code, out } = await tooltrail(['doctor'], { env: { TOOLTRAIL_URL: '', TOOLTRAIL_DATA: path, PORT: '9' } })
+      expect([code, out]).toEqual([2, expect.stringContaining(`\nBAD   data folder  ${path} cannot be written to: `)])
+    },
+  )
+
+  test('ends with 130 when Ctrl-C stops its run', async () => {
+    const words = ['scripts/tooltrail.mjs', 'chat', '-p', 'wait 50 seconds']
+    const child = spawn(process.execPath, words, { env: { ...process.env, TOOLTRAIL_URL: program.client.url } })
+    child.stdin.end()
+    let error = ''
+    for await (const chunk of child.stderr) {
+      if (!error.includes('demo_wait') && String(chunk).includes('demo_wait')) child.kill('SIGINT')
+      error += String(chunk)
+    }
+    const code = child.exitCode ?? ((await once(child, 'exit')) as [number])[0]
+    expect([code, error]).toEqual([130, expect.stringMatching(/\nYou stopped the run\. See: tooltrail show \S+\n$/)])
   })
 
   test('imports into the data folder alone, of the tenant that stands before the command', async () => {
@@ -162,7 +203,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     rmSync(own, { recursive: true })
   })
 
-  test.each([['sessions'], ['show'], ['chat', '-p', 'hello'], ['tail'], ['keys'], ['--help']])(
+  test.each([['sessions'], ['show'], ['chat', '-p', 'hello'], ['tail'], ['keys', '--help'], ['--help']])(
     'ends without a complaint when whoever reads has left: %s',
     async (...words) => {
       const session = sessionOf(await tooltrail(['chat', '--json', 'hello']))
@@ -203,7 +244,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     [['--url', 'ftp://x', 'sessions'], 2, /It must be an http or https address/],
     [
       ['--url', 'http://127.0.0.1:1', 'sessions'],
-      1,
+      3,
       /^Nothing responds at .*Check the address, or start a program there: tooltrail start\n$/,
     ],
     [
@@ -211,7 +252,22 @@ describe('tooltrail', { timeout: 240_000 }, () => {
       2,
       /argument 'tt_a b' is invalid\. It must be a key/,
     ],
-    [['show', '..'], 1, /^there is nothing at this address.* tooltrail doctor\. What there is: tooltrail sessions\n$/],
+    [['--tenant', 'acme', 'sessions'], 2, /^--tenant is for the data folder without a key: /],
+    ...(['show', 'tail', 'context', 'export'] as const).map(
+      (command) => [[command, '../x'], 2, /'\.\.\/x' is invalid .* List them: tooltrail sessions\./] as const,
+    ),
+    [['chat', '--session', '../x', 'hi'], 2, /The id of a session has 1–128 of A-Z a-z 0-9/],
+    [['search', 'x', '--session', '..'], 2, /The id of a session has 1–128 of A-Z a-z 0-9/],
+    [['start', '--key', 'tt_a'], 2, 'start takes no --key. See: tooltrail start --help\n'],
+    [['status', '--env', 'dev', '--json'], 2, /^unexpected: --json\. /],
+    [['status', '--count'], 2, '--count goes with --env. See: tooltrail status --help\n'],
+    [['status', '--cuont'], 2, /^error: unknown option '--cuont'/],
+    [
+      ['keys', 'create', '--scope', 'read'],
+      2,
+      /^--tenant is missing: it must be 1–64 of a-z 0-9 -; sessions made without/,
+    ],
+    [['keys', 'create', '--tenant', 'acme'], 2, /^--scope is missing: it must be read, write or admin\. /],
     [['sessions', '--owner', 'nobody'], 0, 'No session fits. All of them: tooltrail sessions\n'],
     [['chat', 'fail model'], 1, /^provider_error: the demo model was asked to fail\nThe run ended as failed\. /],
     [['--key', 'tt_wrong', 'sessions'], 1, /this API key is not known; give one with --key or TOOLTRAIL_KEY\n$/],

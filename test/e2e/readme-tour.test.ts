@@ -62,7 +62,7 @@ describe.skipIf(missing.length > 0)("the README's tour and the examples of the A
   })
 
   async function run(commands: string): Promise<string> {
-    if (commands.startsWith('pkill')) {
+    if (commands.startsWith('kill -9')) {
       await program.kill('SIGKILL')
       program = await startProgram({ env: { ...place.env, PORT: new URL(program.client.url).port } })
       return ''

@@ -132,8 +132,9 @@ describe('README.md', () => {
     expect(read('README.md').split('\n').length).toBeLessThan(250)
   })
 
-  test('kills the program by what `npm start` runs', () => {
-    const pattern = /pkill -9 -f (\S+)/.exec(read('README.md'))?.[1]
-    expect(scripts['start']).toContain(pattern)
+  test('kills no other program than the one at the port of the tour', () => {
+    expect(read('README.md')).not.toMatch(/pkill|killall/)
+    const port = String(environment.shape.PORT.parse(undefined))
+    expect(read('README.md')).toContain(`kill -9 $(lsof -t -i tcp:${port} -s tcp:listen)`)
   })
 })

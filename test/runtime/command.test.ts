@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 function run(
@@ -36,7 +39,6 @@ describe('a command about an environment', () => {
   })
 
   test.each([
-    ['names no environment', 2, ['status'], 'name the environment: --env <environment>'],
     ['leaves its name out', 2, ['rebuild', '--env'], '--env needs the name of an environment, such as dev'],
     ['gives it a name that none can have', 2, ['redrive', '--env=../x'], '--env needs the name of an environment'],
     ['names two', 2, ['status', '--env', 'dev', '--env', 'prod'], '--env was given twice'],
@@ -50,10 +52,46 @@ describe('a command about an environment', () => {
       REGION,
     ],
     ['reaches nobody', 1, ['redrive', '--env', 'dev'], 'Could not reach a service: connect ECONNREFUSED', OFFLINE],
+    ['names none', 2, ['status', '--count'], 'name the environment: --env <environment>'],
   ])('that %s is told what is wrong in a line', async (_name, expected, words, told, variables = {}) => {
     const { code, out, error } = await run(words, variables)
     expect({ code, out }).toEqual({ code: expected, out: '' })
     expect(error).toContain(told)
     expect(error).toMatch(/^[^\n]+\n$/)
+  })
+})
+
+describe('a command without its words', () => {
+  test.each([
+    ['keys', 'name what to do: create, list or revoke'],
+    ['slack', 'name what to do: manifest or check'],
+    ['webhook', 'name what to do: test'],
+    ['import', 'name the kind of the files: '],
+    ['smoke', 'name the address of the API: '],
+    ['status', 'name the environment: '],
+    ['redrive', 'name the environment: '],
+  ])('%s is told in a line what is missing, and then its usage', async (command, told) => {
+    const { code, out, error } = await run([command])
+    const usage = (await run([command, '--help'])).out
+    const [line = '', ...rest] = error.split('\n\n')
+    expect({ code, out, rest: rest.join('\n\n') }).toEqual({ code: 2, out: '', rest: usage })
+    expect(line).toMatch(/^[^\n]+\.$/)
+    expect(line).toContain(told)
+  })
+})
+
+describe('npm run webhook', () => {
+  test('ends with 3 where no program responds', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tooltrail-webhook-'))
+    const path = join(folder, 'agents.json')
+    const issues = { verify: { preset: 'bearer', secrets: ['${secret:ISSUES}'] }, text: 'x', session: 's' }
+    writeFileSync(path, JSON.stringify({ agents: {}, webhooks: { issues } }))
+    const variables = { TOOLTRAIL_AGENTS: path, ISSUES: 'word' }
+    const { code, error } = await run(['webhook', 'test', 'issues', '--url', 'http://127.0.0.1:9'], variables)
+    rmSync(folder, { recursive: true })
+    expect([code, error]).toEqual([
+      3,
+      'nothing responds at http://127.0.0.1:9: start the program, or name its address with --url\n',
+    ])
   })
 })

@@ -22,7 +22,10 @@ export interface ChatOptions {
 /** One input, followed to its run's end. */
 export async function say(client: Client, input: string, options: ChatOptions): Promise<void> {
   const session = await sessionFor(client, options, titleOf(input))
-  const end = await turn(client, session, input, options)
+  const shown: Shown = { ids: new Set() }
+  const end = await turn(client, session, input, options, shown)
+  if (end.status === 'cancelled' && shown.stopped === true)
+    throw new Failed(`You stopped the run. See: tooltrail show ${session}`, INTERRUPTED)
   if (end.status === 'paused')
     throw new Failed(
       `The run waits for ${waitsFor(end)}. Go on in: tooltrail chat --session ${session}`,
@@ -44,7 +47,7 @@ export async function converse(client: Client, options: ChatOptions): Promise<vo
     if (input === undefined || input.trim() === '') continue
     if (isNew) await client.changeSession(session, { title: titleOf(input) })
     isNew = false
-    await turn(client, session, input, options)
+    await turn(client, session, input, options, { ids: new Set() })
   }
   note(onErrors('dim', `Go on later with: tooltrail chat --session ${session}\n`))
 }
@@ -56,14 +59,15 @@ async function activeRun(client: Client, session: string): Promise<Run | undefin
   return latest === undefined || isOver(latest) ? undefined : latest
 }
 
-/** What of a run has been shown, over all of its pauses. */
+/** What of a run has been shown, and asked for, over all of its pauses. */
 interface Shown {
   readonly ids: Set<string>
   last?: string
+  /** Somebody pressed Ctrl-C. */
+  stopped?: boolean
 }
 
-async function turn(client: Client, session: string, input: string, options: ChatOptions): Promise<Run> {
-  const shown: Shown = { ids: new Set() }
+async function turn(client: Client, session: string, input: string, options: ChatOptions, shown: Shown): Promise<Run> {
   const open: Open = (signal) => client.streamMessage(session, { content: input }, { signal, onLost })
   return finish(client, session, await watch(client, session, open, shown, options), shown, options)
 }
@@ -103,6 +107,7 @@ async function watch(client: Client, session: string, open: Open, shown: Shown, 
   let interrupts = 0
   const interrupt = (): void => {
     if (interrupts++ > 0 || run === undefined) return leave.abort()
+    shown.stopped = true
     note(onErrors('dim', '\nstopping the run …\n'))
     client.cancelRun(session, run).catch((error: unknown) => {
       note(`The run could not be stopped: ${oneLine(String(error), 200)}\n`)

@@ -1,6 +1,7 @@
 import type { Finding } from '../../runtime/local/examine.ts'
 import { createClient } from '../../client/client.ts'
 import { readSettings } from '../../runtime/config.ts'
+import { whileConnected } from '../connect.ts'
 import type { ConnectionOptions } from '../connect.ts'
 import { NEEDS_ATTENTION } from '../failed.ts'
 import { harmless, onOutput, print } from '../terminal.ts'
@@ -10,15 +11,19 @@ const MARKS = { good: ['green', 'ok  '], warning: ['yellow', 'look'], bad: ['red
 const CLOCK_MS = 60_000
 
 /** Looks for what keeps Tooltrail from working, here or at an address. The exit code is 2 if anything is bad. */
-export async function doctor({ url, key }: Pick<ConnectionOptions, 'url' | 'key'>): Promise<void> {
-  const { examineMachine } = await import('../../runtime/local/examine.ts')
-  for await (const { name, state, detail } of url === undefined
-    ? examineMachine(readSettings())
-    : examineAddress(url, key)) {
+export async function doctor(options: ConnectionOptions): Promise<void> {
+  const { url, key } = options
+  for await (const { name, state, detail } of url === undefined ? examineHere(options) : examineAddress(url, key)) {
     const [colour, mark] = MARKS[state]
     print(`${onOutput(colour, mark)}  ${name.padEnd(11)}  ${harmless(detail)}\n`)
     if (state === 'bad') process.exitCode = NEEDS_ATTENTION
   }
+}
+
+async function* examineHere(options: ConnectionOptions): AsyncGenerator<Finding> {
+  const { examineMachine } = await import('../../runtime/local/examine.ts')
+  yield* examineMachine(readSettings())
+  if (options.key !== undefined) yield await whileConnected(options, ({ url, key }) => keyFinding(url, key))
 }
 
 async function* examineAddress(url: string, key: string | undefined): AsyncGenerator<Finding> {

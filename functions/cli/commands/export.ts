@@ -26,7 +26,7 @@ export async function exportSession(client: Client, session: string, options: Ex
     await rename(part, file)
   } catch (error) {
     await rm(part, { force: true })
-    throw new Failed(`${oneLine(file, 300)} could not be written: ${reasonOf(error)}. Try again.`)
+    throw new Failed(`${oneLine(file, 300)} could not be written: ${reasonOf(error)}. ${nextStep(error)}`)
   }
   const { size } = await stat(file)
   note(`${oneLine(file, 300)}: ${size} bytes\n`)
@@ -38,9 +38,13 @@ async function toOutput(pieces: Readable): Promise<void> {
   } catch (error) {
     // Whoever reads has seen enough.
     if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return
-    throw new Failed(`The export broke off: ${reasonOf(error)}. Try again.`)
+    throw new Failed(`The export broke off: ${reasonOf(error)}. ${nextStep(error)}`)
   }
 }
+
+/** What the file system refuses, it refuses again. */
+const nextStep = (error: unknown): string =>
+  error instanceof Error && 'syscall' in error ? 'Name another file with -o.' : 'Try again.'
 
 const reasonOf = (error: unknown): string =>
   error instanceof Error && error.message === 'terminated'

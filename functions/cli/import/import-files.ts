@@ -2,6 +2,7 @@ import { basename, resolve } from 'node:path'
 import type { Client } from '../../client/client.ts'
 import { isAgentFile } from './claude-code-files.ts'
 import type { Fault } from '../../log/session-files/transcript.ts'
+import { NotRunning } from '../../runtime/command.ts'
 import { findFiles, usualPlaces, type FoundFile, type SessionFolders } from './find-files.ts'
 import { createProgress } from './progress.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -14,7 +15,7 @@ import {
   type FileSession,
   type Kind,
 } from './sessions-of-file.ts'
-import { clientOf, isForAll, NotRunning, requireRights, upload, type Target } from './upload.ts'
+import { clientOf, isForAll, requireRights, upload, type Target } from './upload.ts'
 
 export interface ImportOrder {
   readonly kind: Kind

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from '../../client/client.ts'
 import type { Client } from '../../client/client.ts'
 import { ApiProblem } from '../../client/problem.ts'
+import { NotRunning } from '../../runtime/command.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { lateRound } from '../../log/session-files/late-round.ts'
@@ -12,11 +13,6 @@ import type { FileSession } from './sessions-of-file.ts'
 export interface Target {
   readonly url: string
   readonly key?: string | undefined
-}
-
-/** The program is not running, or does not respond. */
-export class NotRunning extends Error {
-  override readonly name = 'NotRunning'
 }
 
 /** Whether the program, or whatever responds there, would refuse every other conversation, too. */

@@ -1,4 +1,4 @@
-import { existsSync, statfsSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { newKeySecret } from '../../access/key-secret.ts'
 import { checkModel } from '../../adapters/models/models.ts'
@@ -41,6 +41,11 @@ function* folderFindings(folder: string): Generator<Finding> {
     yield { name: 'data folder', state: 'good', detail: `${folder} does not exist yet; the first start makes it` }
     return
   }
+  const refusal = refusalOf(folder)
+  if (refusal !== undefined) {
+    yield { name: 'data folder', state: 'bad', detail: `${folder} cannot be written to: ${refusal}` }
+    return
+  }
   const { bavail, bsize } = statfsSync(folder)
   const free = bavail * bsize
   const space = `${folder}, ${Math.round(free / MEGABYTE)} MB free`
@@ -48,6 +53,16 @@ function* folderFindings(folder: string): Generator<Finding> {
   else yield { name: 'data folder', state: 'good', detail: space }
   const path = join(folder, DATABASE)
   if (existsSync(path)) yield databaseFinding(path)
+}
+
+/** Why nothing can be made in a folder; undefined where it can. Rights alone do not tell: its disk may be read-only. */
+function refusalOf(folder: string): string | undefined {
+  try {
+    rmdirSync(mkdtempSync(join(folder, 'doctor-')))
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
 }
 
 function databaseFinding(path: string): Finding {

@@ -12,11 +12,16 @@ interface CommandAccess {
   readonly tenant: string
 }
 
-/** The program for one command: on a free port of this machine, for the holder of `secret` only. It logs errors only. */
-export async function startForCommand(settings: Settings, access: CommandAccess): Promise<LocalServer> {
-  const own: Settings = { ...settings, host: '127.0.0.1', port: 0, caps: NO_CAPS, logLevel: 'error' }
-  const ports = await openPorts(own)
-  return startLocal(own, { ports: { ...ports, keys: onlyKey(ports.keys, access, ports.clock.now()) } })
+/**
+ * The program for one command: on a free port of this machine. It logs errors only. With `access` it is there for the holder of
+ * that secret only, without limits; otherwise for the keys of the data folder, as the program that listens for all.
+ */
+export async function startForCommand(settings: Settings, access?: CommandAccess): Promise<LocalServer> {
+  const own: Settings = { ...settings, host: '127.0.0.1', port: 0, logLevel: 'error' }
+  if (access === undefined) return startLocal(own)
+  const free = { ...own, caps: NO_CAPS }
+  const ports = await openPorts(free)
+  return startLocal(free, { ports: { ...ports, keys: onlyKey(ports.keys, access, ports.clock.now()) } })
 }
 
 function onlyKey(keys: KeyStore, { secret, tenant }: CommandAccess, now: number): KeyStore {
