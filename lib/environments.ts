@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { MOST_ACTIVE_RUNS } from '../functions/domain/api-key.ts'
 import { searchKinds } from './search-kinds.ts'
 import { allowedHost, arn, origin, restoredTable, tags, traceEndpoint } from './setting-formats.ts'
 
@@ -97,7 +96,7 @@ const settings = z
     keyCaps: z
       .strictObject({
         requestsPerSecond: whole.optional(),
-        activeRuns: whole.max(MOST_ACTIVE_RUNS).optional(),
+        activeRuns: whole.max(1_000).optional(),
         tokensPerDay: whole.optional(),
       })
       .default({ requestsPerSecond: 20, activeRuns: 50, tokensPerDay: 20_000_000 }),
