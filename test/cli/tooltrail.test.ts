@@ -233,8 +233,8 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     [['--tenant', 'BAD', 'sessions'], 2, /^error: option '--tenant <tenant>' argument 'BAD' is invalid/],
     [
       ['--url', 'http://127.0.0.1:1', 'import', 'openai', 'package.json'],
-      1,
-      /^package.json:1: message.role must be user, assistant or tool/,
+      3,
+      /^nothing responds at http:\/\/127\.0\.0\.1:1: /,
     ],
     [['--url', 'http://127.0.0.1:1', 'keys', 'list'], 2, /^Unknown option '--url'/],
     [['search', 'x', '--role', 'boss'], 2, /^error: option '--role <role>' argument 'boss' is invalid/],
