@@ -588,8 +588,10 @@ export type Run = {
     readonly user?: string
     readonly metadata?: { readonly [name: string]: Json }
   }
-  /** Only if the request waited: the new messages of the run, in order. */
+  /** Only if the request waited: the new messages of the run, in order, up to 4 MB. */
   readonly messages?: readonly (Message)[]
+  /** There are more new messages: `GET …/messages?run=…&order=asc&after=…` goes on after this one. */
+  readonly messages_next?: string
 }
 
 /** As AG-UI has it. `threadId` names the session. `state`, `context` and `forwardedProps` are ignored. */

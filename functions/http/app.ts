@@ -12,6 +12,7 @@ import { originGuard } from './middleware/origin-guard.ts'
 import { requestBody } from './middleware/request-body.ts'
 import { refuseWhenStopping } from './middleware/stopping.ts'
 import { requestLog } from './middleware/request-log.ts'
+import { createBuilds } from './builds.ts'
 import { callbackRoutes } from './v1/callbacks.ts'
 import { contextRoutes } from './v1/context.ts'
 import { deletionRoutes } from './v1/deletions.ts'
@@ -81,7 +82,12 @@ export function createApp(dependencies: AppDependencies): App {
   // All that this door offers only reads, although every request is a POST.
   app.use('/mcp', authentication(dependencies, 'read'), refuseWhenStopping(dependencies), body)
 
-  const parts = { ...dependencies, calls: createOpenCalls(dependencies), shared: createSharedBytes() }
+  const parts = {
+    ...dependencies,
+    calls: createOpenCalls(dependencies),
+    shared: createSharedBytes(),
+    builds: createBuilds(),
+  }
   sessionRoutes(app, parts)
   messageRoutes(app, parts)
   contextRoutes(app, parts)

@@ -14,6 +14,7 @@ import type { OutputStore } from '../ports/output-store.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import type { SessionNames } from '../ports/session-names.ts'
 import type { UsageLedger } from '../ports/usage-ledger.ts'
+import type { Builds } from './builds.ts'
 import type { SharedBytes } from './long-bodies.ts'
 
 export interface AppSettings {
@@ -59,6 +60,8 @@ export interface AppDependencies {
 export interface RouteDependencies extends AppDependencies {
   readonly calls: OpenCalls
   readonly shared: SharedBytes
+  /** What is long and made for a request: pages, and runs with their messages. */
+  readonly builds: Builds
 }
 
 export interface AppEnv {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { makeTool } from '../agent/harness.ts'
 import { expectJson, openHttpHarness } from './harness.ts'
 import type { HttpHarness } from './harness.ts'
 
@@ -14,15 +15,24 @@ beforeEach(async () => {
 afterEach(() => harness.close())
 
 interface Page {
-  readonly data: readonly { readonly role: string; readonly parts?: { text: string }[]; readonly content?: string }[]
+  readonly data: readonly {
+    readonly id: string
+    readonly role: string
+    readonly parts?: { text: string }[]
+    readonly content?: string
+  }[]
   readonly next: string | null
   readonly has_more: boolean
 }
 
-async function pages(path: string): Promise<{ readonly all: Page['data'][number][]; readonly sizes: number[] }> {
+/** All pages of a list, or those that follow `after`. */
+async function pages(
+  path: string,
+  after = '',
+): Promise<{ readonly all: Page['data'][number][]; readonly sizes: number[] }> {
   const all: Page['data'][number][] = []
   const sizes: number[] = []
-  for (let next: string | null = ''; next !== null;) {
+  for (let next: string | null = after; next !== null;) {
     const response = await harness.send('GET', `${path}${next === '' ? '' : `&after=${next}`}`)
     const body = await response.text()
     const page = JSON.parse(body) as Page
@@ -66,5 +76,41 @@ describe('a page ends by its bytes, too, and the next one goes on', () => {
     await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: '\u0001'.repeat(650_000) })
     const { all } = await pages('/v1/sessions/s/messages?limit=200')
     expect(all.map(({ role }) => role)).toEqual(['user', 'assistant'])
+  })
+})
+
+describe('the response of a run that waited', () => {
+  interface Answer {
+    readonly id: string
+    readonly status: string
+    readonly messages: readonly { readonly id: string; readonly role: string }[]
+    readonly messages_next?: string
+  }
+  const CALLS = Array.from({ length: 64 }, (_, at) => ({ id: `c${at}`, name: 'big', arguments: '{}' }))
+  const big = makeTool('big', async () => ({ text: 'x'.repeat(45_000) }))
+
+  test('ends where a page ends, says where the rest is, and is the same when it is asked for again', async () => {
+    await harness.close()
+    harness = await openHttpHarness({ script: [{ calls: CALLS }, { calls: CALLS }, { text: 'done' }], tools: [big] })
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+    const key = { 'idempotency-key': 'k' }
+    const send = async (): Promise<string> =>
+      (await harness.send('POST', '/v1/sessions/s/messages', { content: 'go' }, key)).text()
+    const first = await send()
+    expect(Buffer.byteLength(first)).toBeLessThan(MOST + 5_000)
+    expect(Buffer.byteLength(first)).toBeGreaterThan(MOST - 50_000)
+    const { id, status, messages, messages_next: next } = JSON.parse(first) as Answer
+    expect([status, messages.at(-1)?.id]).toEqual(['completed', next])
+    const rest = await pages(`/v1/sessions/s/messages?run=${id}&order=asc&limit=200`, next)
+    const ids = [...messages, ...rest.all].map((one) => one.id)
+    expect(new Set(ids).size).toBe(132)
+    expect(ids).toEqual(ids.toSorted())
+    expect(await Promise.all([send(), send()])).toEqual([first, first])
+  })
+
+  test('has no such place where it is whole', async () => {
+    const run = await expectJson<Answer>(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' })
+    expect(run.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    expect(run).not.toHaveProperty('messages_next')
   })
 })

@@ -6,7 +6,6 @@ import type { NewDelivery } from '../../domain/delivery.ts'
 import type { Callbacks } from '../../ports/callbacks.ts'
 import { invalidRequest } from '../middleware/validation.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
-import { createBuilds } from '../builds.ts'
 import { bytesResponse } from '../json-response.ts'
 import { incomingParts, refuseFalseImages, refuseMissingTool, refuseTakenNames } from './incoming-content.ts'
 import { READ_PROBLEMS } from './responses.ts'
@@ -53,8 +52,7 @@ const listMessages = createRoute({
 
 /** Inputs to a session, and its log. */
 export function messageRoutes(app: App, dependencies: RouteDependencies): void {
-  const { service, shared, settings, agents, callbacks } = dependencies
-  const builds = createBuilds()
+  const { service, shared, builds, settings, agents, callbacks } = dependencies
 
   app.openapi(sendMessage, async (c) =>
     whileCounted(dependencies, c, async (call) => {

@@ -33,13 +33,16 @@ export async function entriesOf<Entry>(
 }
 
 /** A page as its bytes of JSON. */
-export function pageBytes(
-  { texts, bytes }: PageEntries,
+export const pageBytes = (
+  entries: PageEntries,
   next: string | null,
   hasMore = next !== null,
-): Uint8Array<ArrayBuffer> {
-  const [head, tail] = ['{"object":"list","data":[', `],"next":${JSON.stringify(next)},"has_more":${hasMore}}`]
-  const page = Buffer.allocUnsafe(head.length + bytes + Buffer.byteLength(tail))
+): Uint8Array<ArrayBuffer> =>
+  listBytes('{"object":"list","data":[', entries, `],"next":${JSON.stringify(next)},"has_more":${hasMore}}`)
+
+/** Entries as the bytes of a JSON list, between what comes before and after them. */
+export function listBytes(head: string, { texts, bytes }: PageEntries, tail: string): Uint8Array<ArrayBuffer> {
+  const page = Buffer.allocUnsafe(Buffer.byteLength(head) + bytes + Buffer.byteLength(tail))
   let at = page.write(head)
   for (const [place, text] of texts.entries()) {
     if (place > 0) at += page.write(',', at)

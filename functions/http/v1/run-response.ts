@@ -11,14 +11,13 @@ import { eventResource } from './resources/event.ts'
 import { eventStream, frame, isEventStream } from '../event-stream.ts'
 import type { NamedText } from '../long-bodies.ts'
 import { messageLength } from '../../log/message-length.ts'
-import { jsonResponse } from '../json-response.ts'
+import { bytesResponse } from '../json-response.ts'
 import { unauthorized } from '../middleware/authentication.ts'
-import { messageMaker } from './resources/message.ts'
 import { acceptsEventStream, readPreferences } from './preferences.ts'
+import { runDocument } from './run-document.ts'
 import { isSettled, runResource, viewRun, withArguments } from './resources/run.ts'
 import type { RunView, WaitingCall } from './resources/run.ts'
 
-const PAGE = 500
 /** Between the last result or decision of a paused run and the moment a process takes it up again. */
 const RESUME_POLL_MS = 50
 
@@ -90,10 +89,8 @@ export async function respondWithRun(
   const run = runResource(key.session, view, runId)
   if (!isSettled(view) || (wants.respondAsync && wants.waitMs === 0))
     return c.json(run, 202, { ...headers, location: `/v1/sessions/${key.session}/runs/${runId}` })
-  const messages = known ?? (await newMessages(dependencies, key, view.run.id, since?.id))
-  const resourceOf = await messageMaker(dependencies.reader, key, messages)
-  const resources = await Promise.all(messages.map(resourceOf))
-  return jsonResponse(dependencies.shared, { ...run, messages: resources }, headers)
+  const document = await runDocument(dependencies, key, run, { of: view.run.id, since: since?.id, known })
+  return bytesResponse(dependencies.shared, document, headers)
 }
 
 interface Follow {
@@ -203,24 +200,5 @@ async function unlessAborted<Result>(
     return await Promise.race([work, promise])
   } finally {
     signal.removeEventListener('abort', stop)
-  }
-}
-
-async function newMessages(
-  { reader }: AppDependencies,
-  key: SessionKey,
-  run: string,
-  since: string | undefined,
-): Promise<Message[]> {
-  const found: Message[] = []
-  for (let after = since; ; after = found.at(-1)?.id) {
-    const page = await reader.messages(key, {
-      run,
-      order: 'ascending',
-      limit: PAGE,
-      ...(after === undefined ? {} : { after }),
-    })
-    found.push(...page.messages)
-    if (!page.more) return found
   }
 }

@@ -36,7 +36,10 @@ export const RunSchema = z
     messages: z
       .array(MessageSchema)
       .optional()
-      .openapi({ description: 'Only if the request waited: the new messages of the run, in order.' }),
+      .openapi({ description: 'Only if the request waited: the new messages of the run, in order, up to 4 MB.' }),
+    messages_next: ulid.optional().openapi({
+      description: 'There are more new messages: `GET …/messages?run=…&order=asc&after=…` goes on after this one.',
+    }),
   })
   .openapi('Run', {
     example: {
