@@ -52,7 +52,7 @@ export type ChatCompletion = {
         }
       })[]
     }
-    readonly finish_reason: "stop" | "length" | "tool_calls" | "content_filter"
+    readonly finish_reason: "stop" | "length" | "tool_calls"
     readonly logprobs: null
   })[]
   readonly usage?: {
@@ -139,6 +139,7 @@ export type ChatCompletionRequest = {
   readonly metadata?: { readonly [name: string]: string } | null
   readonly n?: 1 | null
   readonly logprobs?: false | null
+  readonly top_logprobs?: 0 | null
   readonly stop?: readonly (Json)[] | null
   readonly audio?: null
   readonly functions?: readonly (Json)[] | null

@@ -3,6 +3,7 @@ import type { OpenCall } from '../../../access/open-calls.ts'
 import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
 import { eventStream } from '../../event-stream.ts'
 import { describeError } from '../../middleware/error-response.ts'
+import { RequestError } from '../../middleware/request-error.ts'
 import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../../v1/incoming-content.ts'
 import { whileCounted } from '../../v1/run-response.ts'
 import { followSteps } from '../follow-steps.ts'
@@ -22,6 +23,8 @@ export const serveAgUi = (
   body: RunAgentInput,
 ): Promise<Response> =>
   whileCounted(dependencies, c, async (call) => {
+    // Here the address names it.
+    if (!dependencies.agents.has(agent)) throw new RequestError(404, 'agent_not_found', `there is no agent ${agent}`)
     const { input, decisions } = readAgUiInput(body)
     refuseTakenNames(input.tools)
     refuseMissingTool(dependencies.agents.get(agent), input.tools)

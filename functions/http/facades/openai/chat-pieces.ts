@@ -32,7 +32,6 @@ const BREAK = '\n\n'
 export function createChatPieces(): ChatPieces {
   let isEmpty = true
   let isNewRound = false
-  let reason: string | undefined
   const add = (text: string): string => {
     if (text === '') return ''
     const before = isNewRound && !isEmpty ? BREAK : ''
@@ -44,7 +43,6 @@ export function createChatPieces(): ChatPieces {
     take(step) {
       if (step.type === 'notice' || step.parentToolCallId !== undefined) return ''
       if (step.type === 'round' || step.type === 'discard') isNewRound = true
-      if (step.type === 'completion') reason = step.message.finishReason
       return step.type === 'text' ? add(step.text) : ''
     },
     end({ run, waiting, usedBefore }) {
@@ -71,15 +69,13 @@ export function createChatPieces(): ChatPieces {
       isNewRound = true
       // The format has no word for a decision that somebody has to make.
       const approvals = waiting.map(({ message }) => `[waiting for approval: ${message.call}]`).join('\n')
-      return { text: add(approvals), end: { calls, reason: finishOf(run.stopReason, reason), usage } }
+      return { text: add(approvals), end: { calls, reason: finishOf(run.stopReason), usage } }
     },
   }
 }
 
-function finishOf(stopReason: string | undefined, ofModel: string | undefined): FinishReason {
-  if (stopReason === 'output_limit' || stopReason === 'max_rounds' || stopReason === 'budget') return 'length'
-  return ofModel === 'content-filter' ? 'content_filter' : 'stop'
-}
+const finishOf = (stopReason: string | undefined): FinishReason =>
+  stopReason === 'output_limit' || stopReason === 'max_rounds' || stopReason === 'budget' ? 'length' : 'stop'
 
 /** What was used since `before`; undefined if the provider says nothing. */
 function chatUsage(used: Usage, before: Usage | undefined): ChatUsage | undefined {

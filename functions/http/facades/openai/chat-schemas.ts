@@ -67,6 +67,7 @@ const emptyList = (message: string) => z.array(z.unknown(), message).max(0, mess
 const refused = {
   n: z.union([z.literal(1, 'can only be 1'), z.null()]).optional(),
   logprobs: z.union([z.literal(false, 'is not supported'), z.null()]).optional(),
+  top_logprobs: z.union([z.literal(0, 'is not supported'), z.null()]).optional(),
   stop: emptyList('is not supported'),
   audio: z.null('is not supported').optional(),
   functions: emptyList('is not supported: use tools'),
@@ -103,7 +104,7 @@ const usage = z.object({
   prompt_tokens_details: z.object({ cached_tokens: z.int() }),
   completion_tokens_details: z.object({ reasoning_tokens: z.int() }),
 })
-const finishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter'])
+const finishReason = z.enum(['stop', 'length', 'tool_calls'])
 
 export const ChatCompletionSchema = z
   .object({

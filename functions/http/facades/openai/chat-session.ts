@@ -13,7 +13,9 @@ import type { RouteDependencies } from '../../dependencies.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import { invalidRequest } from '../../middleware/validation.ts'
 import type { FollowedRun } from '../follow-steps.ts'
+import { findRun } from '../../v1/resources/run.ts'
 import { existing, isCode, openSession } from '../open-session.ts'
+import { seenBefore } from '../seen-before.ts'
 import { answeredBefore, isTold, noteAnswered } from './answered-before.ts'
 import { refused } from './chat-request.ts'
 import type { ChatInput } from './chat-request.ts'
@@ -129,9 +131,9 @@ interface Answers {
   readonly resolutions: readonly CallResolution[]
   /** Their rows. */
   readonly calls: readonly string[]
-  /** The last message of the round that asked. */
+  /** The last message that the client has seen. */
   readonly after: string
-  /** Calls that are executed here now that they are approved. */
+  /** Calls whose end it has not seen, though they stand before that. */
   readonly open: ReadonlySet<string>
 }
 
@@ -164,9 +166,11 @@ async function answersOf(
     return row === undefined ? [] : [{ toolCallId: row.toolCallId, messageId: row.id, approve }]
   })
   const calls = [...rows.values()].map(({ id }) => id).toSorted()
-  const after = calls.at(-1) ?? ''
-  const open = new Set([...rows.values()].filter(({ needs }) => needs === 'approval').map(({ id }) => id))
-  return { runId, resolutions: [...given, ...decided], calls, after, open }
+  const run = await findRun(reader, session, runId)
+  const seen = run && (await seenBefore(reader, session, run, new Set(calls)))
+  const { after = calls.at(-1) ?? '', open = [...rows.values()] } = seen ?? {}
+  const unseen = open.filter(({ needs }) => needs !== 'result').map(({ id }) => id)
+  return { runId, resolutions: [...given, ...decided], calls, after, open: new Set(unseen) }
 }
 
 /** The newest calls of these names, or these rows, that wait for somebody, or have waited. */

@@ -1,17 +1,9 @@
-import type { AssistantMessage, ToolMessage } from '../../../domain/message.ts'
-import { textOf } from '../../../domain/message.ts'
 import type { Run } from '../../../domain/run.ts'
-import { jsonFault } from '../../../log/json-size.ts'
 import { usageResource } from '../../v1/resources/usage.ts'
-import { roundCallId } from '../call-id.ts'
 import { noticeData } from '../run-steps.ts'
 import type { RunEnd, RunStep } from '../run-steps.ts'
-
-/** One chunk of the AI SDK's UI message stream. */
-export interface UiChunk {
-  readonly type: string
-  readonly [field: string]: unknown
-}
+import { createCalls, memberChunks } from './ui-calls.ts'
+import type { UiChunk } from './ui-calls.ts'
 
 export interface UiChunks {
   take(step: RunStep): UiChunk[]
@@ -25,21 +17,10 @@ interface Options {
   readonly canReset: boolean
 }
 
-/** Arguments as the UI shows them: what is not JSON stays the text that it is. */
-export function uiInput(text: string): unknown {
-  if (jsonFault(text) !== undefined) return text
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return text
-  }
-}
-
 /** How a run's end is called there. */
-function uiFinishReason({ status, stopReason }: Run, ofModel: string | undefined): string {
+function uiFinishReason({ status, stopReason }: Run): string {
   if (status === 'paused') return 'tool-calls'
-  if (stopReason === 'output_limit' || stopReason === 'max_rounds' || stopReason === 'budget') return 'length'
-  return ofModel === 'content-filter' ? 'content-filter' : 'stop'
+  return stopReason === 'output_limit' || stopReason === 'max_rounds' || stopReason === 'budget' ? 'length' : 'stop'
 }
 
 /** What the UI is told of a run beside its parts. */
@@ -48,7 +29,6 @@ export const uiMetadata = ({ id, usage }: Run) => ({ run_id: id, usage: usageRes
 /** A run as the chunks of one message: each round a step, with its calls and their results. */
 export function createUiChunks(options: Options): UiChunks {
   const blocks = createBlocks()
-  let finishReason: string | undefined
   /** Calls of this round that have begun, by their place. */
   const begun = new Set<number>()
   const executed = (name: string) => (options.isClients(name) ? {} : { providerExecuted: true })
@@ -63,7 +43,7 @@ export function createUiChunks(options: Options): UiChunks {
         if (type === 'tool_call.progress') return [{ type: 'data-progress', data, transient: true }]
         return [{ type: type === 'warning' ? 'data-warning' : 'data-context', data }]
       }
-      if (step.parentToolCallId !== undefined) return memberChunks(step)
+      if (step.parentToolCallId !== undefined) return memberChunks(step, calls)
       switch (step.type) {
         case 'round':
           begun.clear()
@@ -80,10 +60,9 @@ export function createUiChunks(options: Options): UiChunks {
           return [...blocks.close(), ...calls.piece(step, isNew)]
         }
         case 'completion':
-          finishReason = step.message.finishReason
           return [...blocks.close(), ...calls.whole(step.message, options.isClients)]
         case 'call_started':
-          return calls.waits(step.message)
+          return calls.began(step.message)
         case 'call_ended':
           return calls.ended(step.message)
         default:
@@ -98,8 +77,9 @@ export function createUiChunks(options: Options): UiChunks {
       }
       if (run.status === 'cancelled') return [...closed, { type: 'abort', reason: run.stopReason ?? 'cancelled' }]
       const asked = waiting.flatMap(({ message, arguments: text }) => calls.asked(message, text))
-      const reason = uiFinishReason(run, finishReason)
-      return [...asked, ...closed, { type: 'finish', finishReason: reason, messageMetadata: uiMetadata(run) }]
+      const working = run.status === 'paused' ? calls.working() : []
+      const finish = { type: 'finish', finishReason: uiFinishReason(run), messageMetadata: uiMetadata(run) }
+      return [...working, ...asked, ...closed, finish]
     },
   }
 }
@@ -140,71 +120,4 @@ function createBlocks() {
       return [...before, ...(isNew ? [{ type: `${type}-start`, id }] : []), { type: `${type}-delta`, id, delta }]
     },
   }
-}
-
-/** Calls and their results. `executed`: who executes the tool of this name. */
-function createCalls(executed: (name: string) => object) {
-  const available = new Set<string>()
-  const input = (toolCallId: string, toolName: string, text: string): UiChunk => {
-    available.add(toolCallId)
-    const fields = { toolCallId, toolName, input: uiInput(text), dynamic: true, ...executed(toolName) }
-    return { type: 'tool-input-available', ...fields }
-  }
-  /** Arguments of the client's calls, until it is known that they wait for it. */
-  const held = new Map<string, string>()
-  return {
-    piece({ id, round, name, arguments: delta }: Extract<RunStep, { type: 'call' }>, isNew: boolean): UiChunk[] {
-      const toolCallId = roundCallId({ toolCallId: id, round })
-      const start = { type: 'tool-input-start', toolCallId, toolName: name, dynamic: true, ...executed(name) }
-      const piece = delta === '' ? [] : [{ type: 'tool-input-delta', toolCallId, inputTextDelta: delta }]
-      return [...(isNew ? [start] : []), ...piece]
-    },
-    whole({ toolCalls, round }: AssistantMessage, isClients: Options['isClients']): UiChunk[] {
-      return toolCalls.flatMap(({ id, name, arguments: text }) => {
-        const toolCallId = roundCallId({ toolCallId: id, round })
-        if (!isClients(name)) return [input(toolCallId, name, text)]
-        held.set(toolCallId, text)
-        return []
-      })
-    },
-    waits(message: ToolMessage): UiChunk[] {
-      const id = roundCallId(message)
-      return message.needs === 'result' && held.has(id) ? [input(id, message.toolName, held.get(id) ?? '')] : []
-    },
-    ended(message: ToolMessage): UiChunk[] {
-      const toolCallId = roundCallId(message)
-      const text = held.get(toolCallId)
-      const before = text !== undefined && !available.has(toolCallId) ? [input(toolCallId, message.toolName, text)] : []
-      return [...before, ...endOf(message, { toolCallId, dynamic: true, ...executed(message.toolName) })]
-    },
-    /** A call of a pause. A member's has not been told, and is named by its row. */
-    asked(message: ToolMessage, text: string): UiChunk[] {
-      const isLeaders = message.parentToolCallId === undefined
-      const toolCallId = isLeaders ? roundCallId(message) : message.id
-      const told = isLeaders ? [] : [input(toolCallId, message.toolName, text)]
-      const approval = { type: 'tool-approval-request', approvalId: message.id, toolCallId }
-      return message.needs === 'approval' ? [...told, approval] : told
-    },
-  }
-}
-
-function endOf(message: ToolMessage, fields: object): UiChunk[] {
-  const text = textOf(message.parts)
-  if (message.status !== 'completed') return [{ type: 'tool-output-error', ...fields, errorText: text }]
-  const sources = (message.sources ?? []).flatMap(({ title, url }, place) =>
-    url === undefined ? [] : [{ type: 'source-url', sourceId: `${message.id}:${place}`, url, title }],
-  )
-  return [{ type: 'tool-output-available', ...fields, output: text }, ...sources]
-}
-
-/** What a member of a team does, once it is done. */
-function memberChunks(step: Exclude<RunStep, { type: 'notice' }>): UiChunk[] {
-  return step.type === 'completion' || step.type === 'call_ended' ? [memberPart(step.message)] : []
-}
-
-/** A completion of a member, or a call of its that has ended. */
-export function memberPart(message: AssistantMessage | ToolMessage): UiChunk {
-  const { agent, parentToolCallId: parent } = message
-  const did = message.role === 'tool' ? { call: message.call, status: message.status } : { text: textOf(message.parts) }
-  return { type: 'data-member', data: { agent, parent_tool_call_id: parent, ...did } }
 }

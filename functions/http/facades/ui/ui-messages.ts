@@ -3,8 +3,9 @@ import { isLeaders, textOf } from '../../../domain/message.ts'
 import type { Run } from '../../../domain/run.ts'
 import { partUrl } from '../../v1/resources/message.ts'
 import { roundCallId } from '../call-id.ts'
-import { memberPart, uiInput, uiMetadata } from './ui-chunks.ts'
-import type { UiChunk } from './ui-chunks.ts'
+import { MEMBER_WAITS, memberPart, uiInput } from './ui-calls.ts'
+import type { UiChunk } from './ui-calls.ts'
+import { uiMetadata } from './ui-chunks.ts'
 
 export interface UiMessage {
   readonly id: string
@@ -15,12 +16,11 @@ export interface UiMessage {
 
 /** A log's messages as the UI shows them: a run is one message of the assistant. `runs`: those of the messages, by id. */
 export function uiMessagesOf(session: string, log: readonly Message[], runs: ReadonlyMap<string, Run>): UiMessage[] {
-  const rows = new Map<string, ToolMessage>()
-  for (const one of log) if (one.role === 'tool') rows.set(`${one.assistantMessageId} ${one.sequence}`, one)
+  const parts = createParts(log, runs)
   const shown = new Map<string, UiMessage>()
   for (const one of log) {
     if (!isLeaders(one)) {
-      if (one.role !== 'user' && !isOpen(one)) shown.get(one.runId)?.parts.push(memberPart(one))
+      if (one.role !== 'user') shown.get(one.runId)?.parts.push(...parts.ofMember(one))
       continue
     }
     if (one.role === 'user') {
@@ -36,31 +36,69 @@ export function uiMessagesOf(session: string, log: readonly Message[], runs: Rea
     const metadata = run === undefined ? {} : { metadata: uiMetadata(run) }
     const known = shown.get(one.runId) ?? { id: one.runId, role: 'assistant' as const, ...metadata, parts: [] }
     shown.set(one.runId, known)
-    known.parts.push({ type: 'step-start' })
-    const isClients = (name: string): boolean => run?.clientTools.some((tool) => tool.name === name) ?? false
-    const sources: UiChunk[] = []
-    for (const part of one.parts) {
-      if (part.type === 'text' || part.type === 'reasoning')
-        known.parts.push({ type: part.type, text: part.text, state: 'done' })
-      if (part.type !== 'tool_call') continue
-      const sequence = one.toolCalls.findIndex(({ id }) => id === part.id)
-      const call = one.toolCalls[sequence]
-      if (call === undefined) continue
-      const row = rows.get(`${one.id} ${sequence}`)
-      known.parts.push({
-        type: 'dynamic-tool',
-        toolName: call.name,
-        toolCallId: roundCallId({ toolCallId: call.id, round: one.round }),
-        ...(isClients(call.name) ? {} : { providerExecuted: true }),
-        input: uiInput(call.arguments),
-        ...stateOf(row),
-      })
-      sources.push(...sourcesOf(row))
-    }
-    known.parts.push(...sources)
+    known.parts.push({ type: 'step-start' }, ...parts.ofCompletion(one))
   }
-  return [...shown.values()].filter(({ parts }) => parts.length > 0)
+  return [...shown.values()].filter(({ parts: some }) => some.length > 0)
 }
+
+/** What completions and calls of this log are shown as. */
+function createParts(log: readonly Message[], runs: ReadonlyMap<string, Run>) {
+  const rows = new Map<string, ToolMessage>()
+  const sent = new Map<string, string>()
+  for (const one of log) {
+    if (one.role === 'tool') rows.set(placeOf(one.assistantMessageId, one.sequence), one)
+    if (one.role === 'assistant')
+      for (const [sequence, call] of one.toolCalls.entries()) sent.set(placeOf(one.id, sequence), call.arguments)
+  }
+  function callPart({ toolCallId, name, text, row, runId }: ShownCall): UiChunk {
+    const run = runs.get(runId)
+    const isClients = run?.clientTools.some((tool) => tool.name === name) ?? false
+    const executed = isClients || isUndecided(row) ? {} : { providerExecuted: true }
+    const isHeldUp = row?.status === 'running' && run?.status === 'paused'
+    const state = isHeldUp ? { state: 'output-available', output: MEMBER_WAITS } : stateOf(row)
+    return { type: 'dynamic-tool', toolName: name, toolCallId, ...executed, input: uiInput(text), ...state }
+  }
+  return {
+    ofCompletion({ id, runId, round, parts, toolCalls }: AssistantMessage): UiChunk[] {
+      const sources: UiChunk[] = []
+      const shown = parts.flatMap((part): UiChunk[] => {
+        if (part.type === 'text' || part.type === 'reasoning')
+          return [{ type: part.type, text: part.text, state: 'done' }]
+        if (part.type !== 'tool_call') return []
+        const sequence = toolCalls.findIndex((call) => call.id === part.id)
+        const call = toolCalls[sequence]
+        if (call === undefined) return []
+        const row = rows.get(placeOf(id, sequence))
+        sources.push(...sourcesOf(row))
+        const toolCallId = roundCallId({ toolCallId: call.id, round })
+        return [callPart({ toolCallId, name: call.name, text: call.arguments, row, runId })]
+      })
+      return [...shown, ...sources]
+    },
+    /** A member's calls that somebody else has to resolve are shown like the leader's. */
+    ofMember(one: AssistantMessage | ToolMessage): UiChunk[] {
+      if (one.role !== 'tool' || one.needs === undefined) return isOpen(one) ? [] : [memberPart(one)]
+      const text = sent.get(placeOf(one.assistantMessageId, one.sequence)) ?? ''
+      const part = callPart({ toolCallId: one.id, name: one.toolName, text, row: one, runId: one.runId })
+      return [part, ...sourcesOf(one)]
+    },
+  }
+}
+
+interface ShownCall {
+  readonly toolCallId: string
+  readonly name: string
+  /** Its arguments as the model sent them. */
+  readonly text: string
+  readonly row: ToolMessage | undefined
+  readonly runId: string
+}
+
+const placeOf = (completion: string, sequence: number): string => `${completion} ${sequence}`
+
+/** It waits for a decision, or for others beside it: until it is executed, it is the client's business. */
+const isUndecided = (row: ToolMessage | undefined): boolean =>
+  row?.needs === 'approval' && (row.status === 'waiting' || row.status === 'approved')
 
 const isOpen = (one: AssistantMessage | ToolMessage): boolean =>
   one.role === 'tool' && (one.status === 'running' || one.status === 'waiting' || one.status === 'approved')

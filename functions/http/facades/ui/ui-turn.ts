@@ -4,17 +4,23 @@ import type { Caller } from '../../../access/caller.ts'
 import { countedFor } from '../../../access/rates.ts'
 import { enterSession } from '../../../access/sessions.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
+import { isUlid } from '../../../domain/ids.ts'
 import type { ToolMessage } from '../../../domain/message.ts'
 import { isEnded } from '../../../domain/run.ts'
+import type { Run } from '../../../domain/run.ts'
 import { keyOf } from '../../../domain/session.ts'
+import type { SessionKey } from '../../../domain/session.ts'
 import { dataOf } from '../../../log/import/fields.ts'
+import type { LogReader } from '../../../ports/log-reader.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import { invalidRequest } from '../../middleware/validation.ts'
 import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../../v1/incoming-content.ts'
+import { findRun } from '../../v1/resources/run.ts'
+import { clientCallId } from '../call-id.ts'
 import type { FollowedRun } from '../follow-steps.ts'
 import { existing, openSession } from '../open-session.ts'
-import { clientCallId } from '../call-id.ts'
+import { seenBefore } from '../seen-before.ts'
 import type { AssistantUiMessage, ChatRequest, UserUiMessage } from './ui-schemas.ts'
 
 /** Rows read at a time. */
@@ -65,35 +71,51 @@ export async function acceptCallOutputs(
   const { service, reader } = dependencies
   const session = await enterSession(dependencies, caller, id)
   const key = keyOf(session)
-  const run = session.run === undefined ? undefined : await reader.run(key, session.run.id)
+  // A run is one message of the client's, and the session may have gone on behind it.
+  const named = isUlid(message.id) ? await findRun(reader, key, message.id) : undefined
+  const run = named ?? (session.run && (await reader.run(key, session.run.id)))
   if (run === undefined) throw new RequestError(409, 'no_run', `session ${id} has no run whose calls could be answered`)
-  const rows: ToolMessage[] = []
-  for (let after: string | undefined; ;) {
-    const query = {
-      order: 'ascending',
-      limit: PAGE,
-      run: run.id,
-      roles: ['tool'],
-      ...definedFields({ after }),
-    } as const
-    const page = await reader.messages(key, query)
-    for (const one of page.messages) if (one.role === 'tool') rows.push(one)
-    after = page.messages.at(-1)?.id
-    if (!page.more || after === undefined) break
-  }
   const given = new Map(message.parts.map((part) => [part.toolCallId, part]))
-  const open = rows.filter((row) => row.needs !== undefined && given.has(clientCallId(row)))
-  const resolutions = isEnded(run.status) ? [] : open.flatMap((row) => resolutionOf(row, given.get(clientCallId(row))))
+  const partOfCall = (row: ToolMessage): Part | undefined => given.get(clientCallId(row))
+  const asked = (await callsOf(reader, key, run)).filter((row) => row.needs !== undefined && partOfCall(row))
+  // An empty stream would not do: clients send their answers again until there is a new step, or an error.
+  if (run.status === 'cancelled' || (asked.length === 0 && message.parts.some(isAnswer)))
+    throw new RequestError(
+      409,
+      'unknown_tool_calls',
+      `run ${run.id} does not wait for these calls: read the chat again`,
+    )
+  const resolutions = isEnded(run.status) ? [] : asked.flatMap((row) => resolutionOf(row, partOfCall(row)))
   if (resolutions.length > 0) await service.resolve(session, run.id, resolutions, { here: true })
+  const seen = await seenBefore(reader, key, run, new Set(asked.map((row) => row.id)))
+  // The client shows no end of a delegation but that its member waits.
+  const open = (seen?.open ?? asked).filter((row) => row.needs === undefined || !hasEnd(partOfCall(row)))
   const { messages } = await reader.messages(key, { order: 'descending', limit: 1 })
-  const after = resolutions.length > 0 ? rows.at(-1)?.id : (open.at(-1)?.id ?? messages[0]?.id)
-  return { key, runId: run.id, after, open: new Set(open.filter(isUndecided).map((row) => row.id)) }
+  const after = seen?.after ?? asked.at(-1)?.id ?? messages[0]?.id
+  return { key, runId: run.id, after, open: new Set(open.map((row) => row.id)) }
 }
 
-/** Its end is not known to the client: it waited for a decision, and is executed here. */
-const isUndecided = ({ needs }: ToolMessage): boolean => needs === 'approval'
+type Part = AssistantUiMessage['parts'][number]
 
-function resolutionOf(row: ToolMessage, part: AssistantUiMessage['parts'][number] | undefined): CallResolution[] {
+/** The client shows how this call has ended. */
+const hasEnd = (part: Part | undefined): boolean => part?.state?.startsWith('output-') === true
+/** What the client, or its user, has done with a call. */
+const isAnswer = (part: Part): boolean =>
+  part['providerExecuted'] !== true && (hasEnd(part) || part.state === 'approval-responded')
+
+/** The calls of a run, in order. */
+async function callsOf(reader: LogReader, key: SessionKey, { id: run }: Run): Promise<ToolMessage[]> {
+  const rows: ToolMessage[] = []
+  for (let after: string | undefined; ;) {
+    const query = { order: 'ascending', limit: PAGE, run, roles: ['tool'], ...definedFields({ after }) } as const
+    const { messages, more } = await reader.messages(key, query)
+    for (const one of messages) if (one.role === 'tool') rows.push(one)
+    after = messages.at(-1)?.id
+    if (!more || after === undefined) return rows
+  }
+}
+
+function resolutionOf(row: ToolMessage, part: Part | undefined): CallResolution[] {
   if (part === undefined || row.status !== 'waiting') return []
   const call = { toolCallId: row.toolCallId, messageId: row.id }
   if (row.needs === 'approval') {

@@ -40,7 +40,7 @@ export function responseResource({ id, key, about, isStored }: ShownResponse, st
     status,
     background: about.background ?? false,
     error: status === 'failed' ? errorOf(run.error) : null,
-    incomplete_details: status === 'incomplete' ? detailsOf(state) : null,
+    incomplete_details: status === 'incomplete' && isCutOff(run) ? { reason: 'max_output_tokens' } : null,
     instructions,
     max_output_tokens: null,
     metadata: { ...about.metadata, ...waits },
@@ -69,21 +69,16 @@ export function responseResource({ id, key, about, isStored }: ShownResponse, st
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1_000)
 
-function statusOf({ run, status, finishReason }: ResponseState): ResponseResource['status'] {
+function statusOf({ run, status }: ResponseState): ResponseResource['status'] {
   if (status === 'queued' || status === 'in_progress') return status
   if (status === 'asks') return 'completed'
   if (status === 'waits') return 'incomplete'
   if (run.status === 'failed' || run.status === 'cancelled') return run.status
-  return isCutOff(run) || finishReason === 'content-filter' ? 'incomplete' : 'completed'
+  return isCutOff(run) ? 'incomplete' : 'completed'
 }
 
 const isCutOff = ({ stopReason }: Run): boolean =>
   stopReason === 'output_limit' || stopReason === 'max_rounds' || stopReason === 'budget'
-
-function detailsOf({ run, status }: ResponseState): ResponseResource['incomplete_details'] {
-  if (status === 'waits') return null
-  return { reason: isCutOff(run) ? 'max_output_tokens' : 'content_filter' }
-}
 
 /** Its clients know a few codes only; ours stands in the message. */
 function errorOf(error: RunError | undefined): ResponseResource['error'] {

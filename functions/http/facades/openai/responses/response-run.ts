@@ -31,8 +31,6 @@ export interface ResponseState {
   readonly items: readonly OutputItem[]
   /** Of this part alone; undefined until it has ended. */
   readonly usage?: Usage
-  /** Why its last completion ended. */
-  readonly finishReason?: string
 }
 
 /** The events of a Response from its first on, and how it then stands. `shown`: what an event about the whole of it says. */
@@ -53,21 +51,16 @@ export async function* responseEvents(
   yield output.event('response.in_progress', { response: shown(begun) })
   let pauses = 0
   let before: Usage | undefined
-  let finishReason: string | undefined
   let last: { readonly run: Run; readonly status: 'waits' | 'ended' } | undefined
   const state = (run: Run, status: ResponseState['status']): ResponseState => ({
     run,
     status,
     items: output.items,
     usage: usageSince(run.usage, before),
-    ...(finishReason === undefined ? {} : { finishReason }),
   })
   for await (const event of events) {
     target = event.runId
-    for (const step of steps.take(event)) {
-      if (step.type === 'completion' && step.parentToolCallId === undefined) finishReason = step.message.finishReason
-      yield* output.take(step)
-    }
+    for (const step of steps.take(event)) yield* output.take(step)
     if (event.type === 'run.paused') {
       const waiting = await pausedFor(reader, key, event.run.id, pauses++, event.waiting ?? [])
       const paused = output.pause(waiting)
