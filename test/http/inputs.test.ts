@@ -157,8 +157,8 @@ describe('an input', () => {
     const body = { content: 'hi', colour: 'red', tools: [{ name: 'a', description: '', parameters: {}, size: 1 }] }
     expect(await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)).toMatchObject({
       errors: [
-        { path: 'body.tools[0].size', message: 'is not a field of this request' },
-        { path: 'body.colour', message: 'is not a field of this request' },
+        { path: 'body.tools[0].size', message: 'is not a known field' },
+        { path: 'body.colour', message: 'is not a known field' },
       ],
     })
   })

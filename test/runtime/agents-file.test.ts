@@ -132,7 +132,7 @@ describe('agents', () => {
     [{ agents: { default: { policies: { replay: 'none' } } } }, 'policies.replay: must be "full" or "conversation"'],
     [{ agents: { default: { policies: { max_rounds: 'ten' } } } }, 'policies.max_rounds: must be a number'],
     [{ agents: { default: { policies: { max_rounds: 1.5 } } } }, 'policies.max_rounds: must be a whole number'],
-    [{ agents: { default: { tools: [1] } } }, 'agents.default.tools.0: must be a text'],
+    [{ agents: { default: { tools: [1] } } }, 'agents.default.tools.0: must be a string'],
     [{ agents: { default: { model_options: { provider: { x: 1 } } } } }, 'provider.x: must be an object'],
     [{ agents: {}, webhooks: { a: { verify: { preset: 'none', secrets: [] } } } }, 'secrets: must not be empty'],
     [{ agents: {}, webhooks: { a: { verify: {}, text: '' } } }, 'webhooks.a.text: must not be empty'],
@@ -149,7 +149,7 @@ describe('agents', () => {
     const path = join(mkdtempSync(join(tmpdir(), 'tooltrail-agents-')), 'agents.json')
     writeFileSync(path, '{"agents": {"a": {"model": 1, "tools": 1}}}')
     expect(() => readAgents({ path, named: true }, defaults)).toThrow(
-      new SettingsError(`${path}: agents.a.model: must be a text\n${path}: agents.a.tools: must be a list`),
+      new SettingsError(`${path}: agents.a.model: must be a string\n${path}: agents.a.tools: must be a list`),
     )
     rmSync(dirname(path), { recursive: true })
   })

@@ -98,7 +98,7 @@ describe('settings', () => {
   })
 
   test('of a function say which one is missing', () => {
-    expect(() => readSweeperSettings({})).toThrow(/^TOOLTRAIL_TABLE: is missing: it must be a text$/m)
+    expect(() => readSweeperSettings({})).toThrow(/^TOOLTRAIL_TABLE: is missing: it must be a string$/m)
   })
 
   test('say where traces go, with decoded headers, only when an endpoint is set', async () => {

@@ -1,7 +1,6 @@
 import type { Hook } from '@hono/zod-openapi'
 import type { ZodError, ZodType, output as Output } from 'zod'
-import { nearestIssues } from '../../log/nearest-issues.ts'
-import type { FoundIssue } from '../../log/nearest-issues.ts'
+import { faultsOf } from '../../log/faults.ts'
 import type { AppEnv } from '../dependencies.ts'
 import { RequestError } from './request-error.ts'
 import type { InvalidField } from './request-error.ts'
@@ -55,27 +54,14 @@ export function parseItems<Item extends ZodType>(
 }
 
 /** Issues as fields with their paths, at most 20; for a union, those of the closest branch. */
-export function invalidFields(place: string, issues: readonly Issue[]): InvalidField[] {
-  return issues
-    .flatMap((issue) => nearestIssues(issue))
-    .flatMap(eachKey)
-    .slice(0, MOST_ERRORS)
-    .map(({ path, message }) => ({
-      path: pathText(place, path),
-      message: plainWords(place, message).slice(0, MESSAGE_LENGTH).toWellFormed(),
-    }))
-}
+export const invalidFields = (place: string, issues: readonly Issue[]): InvalidField[] =>
+  faultsOf(issues, MOST_ERRORS).map(({ path, message }) => ({
+    path: pathText(place, path),
+    message: (place === 'query' ? inQuery(message) : message).slice(0, MESSAGE_LENGTH).toWellFormed(),
+  }))
 
-/** Of fields that there are not, each with its own path. */
-const eachKey = (issue: FoundIssue): FoundIssue[] =>
-  issue.keys?.map((key) => ({ path: [...issue.path, key], message: 'is not a field of this request' })) ?? [issue]
-
-/** zod speaks of values and types when a caller has left something out or given it twice. */
-function plainWords(place: string, message: string): string {
-  if (message.endsWith('received undefined')) return 'is missing'
-  if (place === 'query' && message.endsWith('expected string, received array')) return 'can be given once only'
-  return message
-}
+/** A parameter that is given twice is a list. */
+const inQuery = (message: string): string => (message === 'must be a string' ? 'can be given once only' : message)
 
 function pathText(place: string, path: readonly PropertyKey[]): string {
   const text = path.reduce<string>(

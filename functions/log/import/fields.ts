@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ImportRefused } from '../../domain/closed-message.ts'
 import type { JsonObject } from '../../domain/json.ts'
-import { nearestIssues } from '../nearest-issues.ts'
+import { faultsOf } from '../faults.ts'
 
 /** Milliseconds since 1970 of the last moment that JavaScript writes with a year of four digits. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
@@ -43,10 +43,7 @@ export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, 
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   throw new ImportRefused(
-    parsed.error.issues
-      .flatMap(nearestIssues)
-      .slice(0, 20)
-      .map(({ path, message }) => ({ path: pathAt(at, path), message })),
+    faultsOf(parsed.error.issues, 20).map(({ path, message }) => ({ path: pathAt(at, path), message })),
   )
 }
 

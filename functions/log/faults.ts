@@ -1,0 +1,47 @@
+import type { ZodError } from 'zod'
+import { plainIssue } from './plain-issue.ts'
+
+type Issue = ZodError['issues'][number]
+
+/** Something wrong with a value: where, and what. */
+export interface Fault {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
+/** zod's own words, which speak of its types, and not those of a schema of ours. */
+const ZODS_WORDS = /^(?:Invalid|Too|Unrecognized) /
+
+/** What is wrong with a value, in plain words, at most so much: where it may be of several kinds, as one of the nearest. */
+export const faultsOf = (issues: readonly Issue[], most: number): Fault[] =>
+  issues
+    .flatMap((issue) => nearestIssues(issue))
+    .flatMap(eachFault)
+    .slice(0, most)
+
+function eachFault(issue: Issue): Fault[] {
+  const { path, message } = issue
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a known field' }))
+  if (message.endsWith('received undefined')) return [{ path, message: 'is missing' }]
+  return [{ path, message: ZODS_WORDS.test(message) ? (plainIssue(issue) ?? message) : message }]
+}
+
+function nearestIssues(issue: Issue): Issue[] {
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
+  const nearest = nearestBranch(issue.errors)
+  if (nearest === undefined) return [issue]
+  return nearest.flatMap((inner) => nearestIssues({ ...inner, path: [...issue.path, ...inner.path] } as Issue))
+}
+
+/** The branch of the right kind with the fewest issues; undefined if there is none. */
+function nearestBranch<Branch extends readonly Pick<Issue, 'code' | 'path'>[]>(
+  branches: readonly Branch[],
+): Branch | undefined {
+  const ofKind = branches.filter(
+    (branch) => !branch.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
+  )
+  const fewest = Math.min(...ofKind.map((branch) => branch.length))
+  const nearest = ofKind.filter((branch) => branch.length === fewest)
+  return nearest.length === 1 ? nearest[0] : undefined
+}
