@@ -8,6 +8,20 @@ import { createClosedTurns, isInput, type PlacedMessage } from './closed-turns.t
 import { createSearchedMarks } from './searched-marks.ts'
 import { goOn, newImport, writeStep, type AppendDependencies } from './import-step.ts'
 
+/*
+ * How an import comes into the log (docs/decisions/0024-imports-in-steps.md):
+ *
+ * 1. `appendClosed`, here, goes through the messages, skips what an earlier call has stored, and cuts the rest into steps.
+ *    `closed-turns.ts` says which messages are one run, `searched-marks.ts` what was said after a look into the history.
+ * 2. `writeStep` in `import-step.ts` makes rows of a step, and stores them in one write. It asks
+ *    - `cut-rounds.ts` for the rows: if something else has come into the middle of a round, its rest is a round of its own,
+ *    - `import-runs.ts` for the runs of these rows, old and new,
+ *    - `import-rounds.ts` for the number that each round has in its run,
+ *    - `stored-calls.ts` for the rows of calls whose results, or whose members, come now,
+ *    - `closed-contents.ts` for the contents: images, files and large outputs are stored before the rows that name them.
+ * 3. What must be known in the next step is in the `Import` of `import-step.ts`; what the next call must know, in `ImportProgress`.
+ */
+
 /** Messages and runs of a step: what one transaction of DynamoDB holds with room to spare. */
 const MOST_ROWS = 80
 /** Characters and bytes of a step, and of one whose only round is not cut for them. */

@@ -2,12 +2,11 @@ import { createHash, randomUUID, type Hash } from 'node:crypto'
 import { open, unlink, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { linesOf, utf8Of } from '../../log/import/lines.ts'
 import { requireBearable } from '../middleware/request-body.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import type { Spooled } from './spool-room.ts'
 
-/** Bytes. A message that is longer belongs into an output. */
-const MOST_LINE = 32 * 1024 * 1024
 /** Bytes of one import: what a temporary folder can hold. */
 const MOST_BYTES = 1024 * 1024 * 1024
 /** Bytes of a file that are read at a time. */
@@ -92,9 +91,8 @@ async function* piecesOf(file: FileHandle): AsyncGenerator<Buffer> {
 }
 
 async function* valuesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<unknown> {
-  let number = 0
-  for await (const bytes of linesOf(chunks)) {
-    number++
+  for await (const { number, bytes } of linesOf(chunks)) {
+    if (bytes === undefined) throw tooLong('a line may have at most 32 MB')
     const value = valueOf(bytes, number)
     if (value !== undefined) yield value
   }
@@ -103,13 +101,8 @@ async function* valuesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Asyn
 function valueOf(bytes: Uint8Array, number: number): unknown {
   const malformed = (what: string): RequestError =>
     new RequestError(400, 'malformed_body', `nothing was imported: line ${number} ${what}`)
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch (cause) {
-    if (cause instanceof TypeError) throw malformed('is not UTF-8')
-    throw cause
-  }
+  const text = utf8Of(bytes)
+  if (text === undefined) throw malformed('is not UTF-8')
   if (text.trim() === '') return undefined
   requireBearable(text, `line ${number}`)
   try {
@@ -118,25 +111,6 @@ function valueOf(bytes: Uint8Array, number: number): unknown {
     if (cause instanceof SyntaxError) throw malformed(`is not JSON: ${cause.message}`.slice(0, 300))
     throw cause
   }
-}
-
-async function* linesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Buffer> {
-  let held: Buffer[] = []
-  let length = 0
-  for await (const chunk of chunks) {
-    let from = 0
-    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
-      yield Buffer.concat([...held, chunk.subarray(from, end)])
-      held = []
-      length = 0
-      from = end + 1
-    }
-    if (from === chunk.length) continue
-    held.push(chunk.subarray(from))
-    length += chunk.length - from
-    if (length > MOST_LINE) throw tooLong('a line may have at most 32 MB')
-  }
-  if (held.length > 0) yield Buffer.concat(held)
 }
 
 const tooLong = (detail: string): RequestError =>

@@ -3,11 +3,11 @@ import { PLAIN_TEXT, ImportRefused } from '../../domain/closed-message.ts'
 import type { ClosedAssistantMessage, ClosedMessage, ClosedPart } from '../../domain/closed-message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { AssistantPart, ToolCall } from '../../domain/message.ts'
+import { filePart, spokenPart, textPart } from '../openai-parts.ts'
 import { dataOf, jsonObject, parse, shortText, time } from './fields.ts'
 import { createOpenRounds } from './open-rounds.ts'
 import type { MessageImport } from './message-import.ts'
 
-const textPart = z.object({ type: z.literal('text'), text: z.string() })
 const CONTENT = 'must be a text or a list of parts'
 const mediaPart = z.discriminatedUnion(
   'type',
@@ -17,21 +17,9 @@ const mediaPart = z.discriminatedUnion(
       type: z.literal('image_url'),
       image_url: z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]),
     }),
-    z.object({
-      type: z.literal('file'),
-      file: z.object({
-        filename: z.string().optional(),
-        file_data: z.string().optional(),
-        file_id: z.string().optional(),
-      }),
-    }),
+    filePart,
   ],
   'must be text, image_url or file',
-)
-const spokenPart = z.discriminatedUnion(
-  'type',
-  [textPart, z.object({ type: z.literal('refusal'), refusal: z.string() })],
-  'must be text or refusal',
 )
 const base = { created_at: time.optional(), metadata: jsonObject.optional() }
 const call = z.object({

@@ -1,26 +1,15 @@
 import { z } from '@hono/zod-openapi'
+import { filePart, spokenPart, textPart } from '../../../log/openai-parts.ts'
 import { clientTool, toolList } from '../../v1/schemas/input.ts'
 import { agentName, objectOrNull, person, texts as metadata } from '../../v1/schemas/fields.ts'
 
-const text = z.object({ type: z.literal('text'), text: z.string() })
 const contentPart = z.discriminatedUnion(
   'type',
-  [
-    text,
-    z.object({ type: z.literal('image_url'), image_url: z.object({ url: z.string() }) }),
-    z.object({
-      type: z.literal('file'),
-      file: z.object({
-        filename: z.string().optional(),
-        file_data: z.string().optional(),
-        file_id: z.string().optional(),
-      }),
-    }),
-  ],
+  [textPart, z.object({ type: z.literal('image_url'), image_url: z.object({ url: z.string() }) }), filePart],
   'must be of type text, image_url or file',
 )
 const TEXTS = 'must be a text or a list of parts'
-const texts = z.union([z.string(), z.array(text).min(1)], TEXTS)
+const texts = z.union([z.string(), z.array(textPart).min(1)], TEXTS)
 const message = z.discriminatedUnion(
   'role',
   [
@@ -28,12 +17,7 @@ const message = z.discriminatedUnion(
     z.object({ role: z.literal('user'), content: z.union([z.string(), z.array(contentPart).min(1).max(64)], TEXTS) }),
     z.object({
       role: z.literal('assistant'),
-      content: z
-        .union([
-          z.string(),
-          z.array(z.discriminatedUnion('type', [text, z.object({ type: z.literal('refusal'), refusal: z.string() })])),
-        ])
-        .nullish(),
+      content: z.union([z.string(), z.array(spokenPart)]).nullish(),
       refusal: z.string().nullish(),
       tool_calls: z
         .array(

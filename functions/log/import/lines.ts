@@ -1,0 +1,47 @@
+/** Bytes. Nothing that an agent writes at once is as long; a message that is longer belongs into an output. */
+const MOST_LINE = 32 * 1024 * 1024
+
+export interface Line {
+  /** From 1 on. */
+  readonly number: number
+  /** Undefined: it is longer than 32 MB. */
+  readonly bytes: Buffer | undefined
+  /** A line end follows it. */
+  readonly ended: boolean
+}
+
+/** The lines of these bytes. No more than one of them is in memory, twice. */
+export async function* linesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Line> {
+  let held: Buffer[] = []
+  let length = 0
+  let number = 1
+  const line = (last: Buffer, ended: boolean): Line => {
+    const isLong = length + last.length > MOST_LINE
+    const bytes = isLong ? undefined : Buffer.concat([...held, last])
+    held = []
+    length = 0
+    return { number: number++, bytes, ended }
+  }
+  for await (const chunk of chunks) {
+    let from = 0
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
+      yield line(chunk.subarray(from, end), true)
+      from = end + 1
+    }
+    const rest = chunk.subarray(from)
+    length += rest.length
+    if (length > MOST_LINE) held = []
+    else if (rest.length > 0) held.push(rest)
+  }
+  if (length > 0) yield line(Buffer.alloc(0), false)
+}
+
+/** The text of these bytes without a byte order mark; undefined if they are not UTF-8. */
+export function utf8Of(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (error) {
+    if (error instanceof TypeError) return undefined
+    throw error
+  }
+}
