@@ -141,6 +141,10 @@ const plain = (error: RequestError): Problem => ({
   headers: error.headers,
 })
 
+/** A write whose response is lost may have been done. */
+const STORAGE_FAILED =
+  'the storage did not respond; what was asked for may be stored all the same, and can be sent again under the same Idempotency-Key'
+
 function describeTooltrailError(error: TooltrailError): Problem {
   const status = STATUSES[error.code]
   const later = status === 429 || status === 503
@@ -148,7 +152,7 @@ function describeTooltrailError(error: TooltrailError): Problem {
     status,
     code: error.code,
     // A store's own message may name paths and hosts.
-    detail: error.code === 'storage_failed' ? 'the storage did not respond; nothing was stored' : error.message,
+    detail: error.code === 'storage_failed' ? STORAGE_FAILED : error.message,
     ...(later ? { headers: { 'retry-after': String(error.retryAfterSeconds ?? RETRY_SECONDS) } } : {}),
   }
 }
