@@ -25,4 +25,16 @@ export function giveBack(session: string, { text, files }: Draft): void {
   draft.set({ text: texts.join('\n\n'), files: [...files, ...since.files] })
 }
 
+/** Inputs that begin sessions which have just been made, until these are opened. */
+const firsts = new Map<string, Draft>()
+
+export const keepFirst = (session: string, draft: Draft): void => void firsts.set(session, draft)
+
+/** The input that is to begin the session; given once. */
+export function takeFirst(session: string): Draft | undefined {
+  const first = firsts.get(session)
+  firsts.delete(session)
+  return first
+}
+
 export const isEmpty = ({ text, files }: Draft): boolean => text.trim() === '' && files.length === 0

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Queries, SearchHit } from '../../functions/client/api-types.ts'
+import { useTitles } from '../sessions/session-titles.ts'
 import { client } from '../shell/api.ts'
 import { Failure } from '../shell/failure.tsx'
 import { snippet } from '../shell/marks.tsx'
@@ -27,6 +28,7 @@ export function SearchView() {
   const text = query.get('q') ?? ''
   const name = query.toString()
   const [found, setFound] = useState<Found>(NOTHING)
+  const titles = useTitles(found.hits.map(({ session_id: id }) => id))
   const field = useRef<HTMLInputElement>(null)
   const list = useRef<HTMLOListElement>(null)
 
@@ -100,7 +102,7 @@ export function SearchView() {
         {found.error === undefined ? <Summary text={text} found={found} /> : <Failure error={found.error} />}
         <ol id="hits" ref={list} aria-label="Hits" onKeyDown={press}>
           {found.hits.map((hit) => (
-            <Hit key={hit.message_id + hit.role} hit={hit} />
+            <Hit key={hit.message_id + hit.role} hit={hit} title={titles.get(hit.session_id)} />
           ))}
         </ol>
         {found.next === null ? null : (
@@ -138,7 +140,8 @@ function Summary({ text, found }: { readonly text: string; readonly found: Found
   )
 }
 
-function Hit({ hit }: { readonly hit: SearchHit }) {
+/** `title`: its session's, if it has one. */
+function Hit({ hit, title }: { readonly hit: SearchHit; readonly title: string | undefined }) {
   return (
     <li class={`hit ${hit.role}`}>
       <a href={href(addressOf(hit))}>
@@ -149,7 +152,9 @@ function Hit({ hit }: { readonly hit: SearchHit }) {
             <span class={`state ${hit.status}`}>{hit.status}</span>
           )}
           <span class="grow" />
-          <span class="quiet hit-session">{hit.session_id}</span>
+          <span class="quiet hit-session" title={hit.session_id}>
+            {title ?? hit.session_id}
+          </span>
           <time class="quiet" dateTime={hit.created_at} title={whole(hit.created_at)}>
             {moment(hit.created_at)}
           </time>

@@ -3,11 +3,13 @@ import { ContextView } from '../context/context.tsx'
 import { ConversationView } from '../conversation/conversation.tsx'
 import { openConversation } from '../conversation/conversation-store.ts'
 import type { ConversationStore } from '../conversation/conversation-store.ts'
+import { takeFirst } from '../conversation/drafts.ts'
 import { Failure } from '../shell/failure.tsx'
 import { href } from '../shell/place.ts'
 import { useStore } from '../shell/store.ts'
 import { Timeline } from '../tools/timeline.tsx'
 import { compact, plural } from '../shell/words.ts'
+import { DeleteSession } from './delete-session.tsx'
 import { TakeAlong } from './take-along.tsx'
 
 interface Props {
@@ -16,6 +18,8 @@ interface Props {
   readonly target: string | undefined
   /** Whether no field is to take the focus. */
   readonly stepped: boolean
+  /** Told when the session is gone. */
+  readonly changed: () => void
 }
 
 /** One session: its head, and one of its views. */
@@ -25,6 +29,8 @@ export function SessionView(props: Props) {
   useEffect(() => {
     const opened = openConversation(session, target)
     setStore(opened)
+    const first = takeFirst(session)
+    if (first !== undefined) void opened.send(first, 'queue')
     return () => opened.close()
   }, [session])
   if (store === undefined) return null
@@ -34,7 +40,7 @@ export function SessionView(props: Props) {
 type OpenProps = Props & { readonly store: ConversationStore }
 
 function OpenSession(props: OpenProps) {
-  const { store, session, view } = props
+  const { store, session, view, changed } = props
   const { session: known, error } = useStore(store)
   const isRefused = known === undefined && error !== undefined
   const title = known?.title ?? session
@@ -59,6 +65,7 @@ function OpenSession(props: OpenProps) {
           <>
             <Tabs session={session} view={view} />
             <TakeAlong session={session} />
+            <DeleteSession session={session} title={title} changed={changed} />
           </>
         )}
       </header>

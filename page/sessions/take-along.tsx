@@ -26,7 +26,7 @@ export function TakeAlong({ session }: { readonly session: string }) {
   const [open, setOpen] = useState(false)
   return (
     <>
-      <button type="button" class="take-along" onClick={() => setOpen(true)}>
+      <button type="button" class="session-action" onClick={() => setOpen(true)}>
         Export
       </button>
       {open ? (

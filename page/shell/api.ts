@@ -1,4 +1,5 @@
 import { createClient } from '../../functions/client/client.ts'
+import { problemOf } from '../../functions/client/problem.ts'
 import { createStore } from './store.ts'
 
 const KEY = 'tooltrail-key'
@@ -21,9 +22,21 @@ async function noticingRefusals(...request: Parameters<typeof fetch>): Promise<R
   return response
 }
 
+const url = new URL('.', document.baseURI).href
+
 /** The API that served this page. */
 export const client = createClient({
-  url: new URL('.', document.baseURI).href,
+  url,
   key: readKey,
   fetch: noticingRefusals,
 })
+
+/** The names of the agents that the key may use: to OpenAI's clients they are models. */
+export async function listAgents(signal: AbortSignal): Promise<readonly string[]> {
+  const key = readKey()
+  const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
+  const response = await noticingRefusals(`${url}openai/v1/models`, { headers, signal })
+  if (!response.ok) throw await problemOf(response)
+  const { data } = (await response.json()) as { readonly data: readonly { readonly id: string }[] }
+  return data.map(({ id }) => id)
+}

@@ -3,10 +3,10 @@ import { SessionListView } from '../sessions/session-list.tsx'
 import { openSessionList } from '../sessions/session-list-store.ts'
 import type { SessionListStore } from '../sessions/session-list-store.ts'
 import { SearchView } from '../search/search.tsx'
+import { NewSession } from '../sessions/new-session.tsx'
 import { SessionView } from '../sessions/session.tsx'
 import { UsageView } from '../usage/usage.tsx'
-import { client, keepKey, keyNeeded, readKey } from './api.ts'
-import { Failure } from './failure.tsx'
+import { keepKey, keyNeeded, readKey } from './api.ts'
 import { KeyForm } from './key-form.tsx'
 import { useKeys } from './keys.ts'
 import { decoded, go, href, usePlace } from './place.ts'
@@ -43,13 +43,19 @@ function Shell() {
         <button type="button" class="skip" onClick={() => main.current?.focus()}>
           Skip the sessions
         </button>
-        <SideHead list={list} section={section} />
+        <SideHead section={section} />
         {list === undefined ? null : (
           <SessionListView store={list} current={section === 'sessions' ? session : undefined} />
         )}
       </aside>
       <main class="main" ref={main} tabIndex={-1}>
-        <View place={place} section={deeper.length > 0 ? 'nothing' : section} session={session} view={view} />
+        <View
+          place={place}
+          section={deeper.length > 0 ? 'nothing' : section}
+          session={session}
+          view={view}
+          changed={() => void list?.refresh()}
+        />
       </main>
     </div>
   )
@@ -68,9 +74,11 @@ interface ViewProps {
   readonly section: string
   readonly session: string
   readonly view: string
+  /** Told when there is a session more or less. */
+  readonly changed: () => void
 }
 
-function View({ place, section, session, view }: ViewProps) {
+function View({ place, section, session, view, changed }: ViewProps) {
   if (section === 'sessions' && session !== '')
     return (
       <SessionView
@@ -78,28 +86,18 @@ function View({ place, section, session, view }: ViewProps) {
         view={view}
         target={place.fragment === '' ? undefined : place.fragment}
         stepped={place.stepped}
+        changed={changed}
       />
     )
+  if (section === 'new' && session === '') return <NewSession changed={changed} />
   if (section === 'search') return <SearchView />
   if (section === 'usage') return <UsageView />
   return section === '' ? <Welcome /> : <Nothing />
 }
 
-function SideHead(props: { readonly list: SessionListStore | undefined; readonly section: string }) {
-  const { list, section } = props
+function SideHead({ section }: { readonly section: string }) {
   const current = useStore(theme)
-  const [failure, setFailure] = useState<unknown>()
-  const create = async (): Promise<void> => {
-    try {
-      const session = await client.createSession({})
-      setFailure(undefined)
-      await list?.refresh()
-      go(`/sessions/${session.id}`)
-    } catch (error) {
-      setFailure(error)
-    }
-  }
-  useKeys({ n: () => void create() })
+  useKeys({ n: () => go('/new') })
   return (
     <header class="side-head">
       <div class="row">
@@ -124,10 +122,9 @@ function SideHead(props: { readonly list: SessionListStore | undefined; readonly
           Usage
         </a>
       </nav>
-      <button type="button" class="primary wide" onClick={() => void create()}>
+      <button type="button" class="primary wide" onClick={() => go('/new')}>
         New session
       </button>
-      {failure === undefined ? null : <Failure error={failure} />}
     </header>
   )
 }

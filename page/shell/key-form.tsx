@@ -18,6 +18,10 @@ export function KeyForm() {
           {refused ? 'This key is not known here.' : 'This server asks for an API key.'} It is kept in this tab only,
           and forgotten when you close it.
         </p>
+        <p class="quiet">
+          Whoever runs the server makes one with{' '}
+          <code>npm run keys -- create --tenant default --scope read --scope write</code>.
+        </p>
         <label>
           API key
           <input

@@ -43,7 +43,7 @@ export function go(path: string, { replace = false, stepped = false } = {}): voi
   place.set(placeOf(location, stepped))
 }
 
-const OWN = /^\/(?:$|search$|usage$|sessions\/)/
+const OWN = /^\/(?:$|new$|search$|usage$|sessions\/)/
 
 /** Lets links to views change the view, and everything else be what it is. */
 export function followLinks(): void {

@@ -71,6 +71,13 @@ export function openOutput(message: Message): OutputStore {
   }
 }
 
+/** The numbers of the lines that have the text, whatever the case; none for no text. */
+export function linesWith(lines: readonly string[], text: string): readonly number[] {
+  const wanted = text.toLowerCase()
+  if (wanted === '') return []
+  return lines.flatMap((line, at) => (line.toLowerCase().includes(wanted) ? [at] : []))
+}
+
 function divided(line: string): string[] {
   if (line.length <= LONGEST_LINE) return [line]
   return Array.from({ length: Math.ceil(line.length / LONGEST_LINE) }, (_, index) =>

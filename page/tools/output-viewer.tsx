@@ -1,13 +1,13 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Message } from '../../functions/client/api-types.ts'
 import { Failure } from '../shell/failure.tsx'
 import { client } from '../shell/api.ts'
 import { Dialog } from '../shell/dialog.tsx'
 import { useStore } from '../shell/store.ts'
 import { marked } from '../shell/marks.tsx'
-import { plural, size } from '../shell/words.ts'
-import { openOutput } from './output-store.ts'
-import type { OutputStore } from './output-store.ts'
+import { count, plural, size } from '../shell/words.ts'
+import { linesWith, openOutput } from './output-store.ts'
+import type { Output, OutputStore } from './output-store.ts'
 import { saveAs } from './save.ts'
 
 /** Pixels, as the style has them. */
@@ -25,32 +25,28 @@ export function OutputViewer({ message, close }: { readonly message: Message; re
   }, [message.id])
   return (
     <Dialog title={message.call ?? message.tool_name ?? 'Output'} close={close} wide>
-      {store === undefined ? null : <Lines store={store} message={message} />}
+      {store === undefined ? null : <Searched store={store} message={message} />}
     </Dialog>
   )
 }
 
-function Lines({ store, message }: { readonly store: OutputStore; readonly message: Message }) {
-  const { lines, read, bytes, loading, error } = useStore(store)
+/** Typing shows the first line with the text as far as the output is loaded; Enter the next one, and reads on for it. */
+function Searched({ store, message }: { readonly store: OutputStore; readonly message: Message }) {
+  const output = useStore(store)
+  const { lines, read, bytes, error } = output
   const [text, setText] = useState('')
   const [found, setFound] = useState<number>()
-  const [missed, setMissed] = useState(false)
-  const [top, setTop] = useState(0)
-  const scroller = useRef<HTMLDivElement>(null)
-  const first = Math.max(0, Math.floor(top / LINE) - MARGIN_LINES)
-  const shown = lines.slice(first, first + 3 * MARGIN_LINES)
+  /** The text by now: an output is read on for seconds. */
+  const wanted = useRef('')
+  wanted.current = text
+  const all = useMemo(() => linesWith(lines, text), [lines, text])
 
-  useLayoutEffect(() => {
-    const element = scroller.current
-    if (found !== undefined && element !== null) element.scrollTop = Math.max(0, (found - 5) * LINE)
-  }, [found])
-
-  const search = async (from: number): Promise<void> => {
+  const next = async (): Promise<void> => {
     if (text === '') return
+    const from = found ?? -1
     // From the beginning again after the last one.
     const at = (await store.find(text, from)) ?? (from >= 0 ? await store.find(text, -1) : undefined)
-    setMissed(at === undefined)
-    setFound(at)
+    if (wanted.current === text) setFound(at)
   }
   const download = async (): Promise<void> => {
     const response = await client.readOutput(message.session_id, message.id)
@@ -62,7 +58,7 @@ function Lines({ store, message }: { readonly store: OutputStore; readonly messa
         class="row output-bar"
         onSubmit={(event) => {
           event.preventDefault()
-          void search(found ?? -1)
+          void next()
         }}
       >
         <input
@@ -72,15 +68,14 @@ function Lines({ store, message }: { readonly store: OutputStore; readonly messa
           value={text}
           onInput={(event) => {
             setText(event.currentTarget.value)
-            setFound(undefined)
-            setMissed(false)
+            setFound(linesWith(lines, event.currentTarget.value)[0])
           }}
         />
         <button type="submit" disabled={text === ''}>
           Next
         </button>
         <span class="quiet" role="status">
-          {missed ? 'Not in this output' : found === undefined ? '' : `Line ${found + 1}`}
+          {text === '' ? '' : resultOf(output, all, found)}
         </span>
         <span class="grow" />
         <span class="quiet">
@@ -92,29 +87,58 @@ function Lines({ store, message }: { readonly store: OutputStore; readonly messa
         </button>
       </form>
       {error === undefined ? null : <Failure error={error} />}
-      <div
-        ref={scroller}
-        class="output"
-        tabIndex={0}
-        role="region"
-        aria-label="Output"
-        onScroll={(event) => {
-          const element = event.currentTarget
-          setTop(element.scrollTop)
-          if (element.scrollTop + 2 * element.clientHeight > element.scrollHeight && !loading) void store.more()
-        }}
-      >
-        <div class="output-lines" style={{ height: `${lines.length * LINE}px` }}>
-          <div style={{ transform: `translateY(${first * LINE}px)` }}>
-            {shown.map((line, index) => (
-              <div key={first + index} class={`line${first + index === found ? ' found' : ''}`}>
-                <span class="line-number">{first + index + 1}</span>
-                {marked(line, text)}
-              </div>
-            ))}
-          </div>
+      <Lines store={store} text={text} found={found} />
+    </>
+  )
+}
+
+/** Which of the lines with the text is shown, and how far it was looked for. */
+function resultOf({ read, bytes }: Output, all: readonly number[], found: number | undefined): string {
+  const isWhole = read >= bytes
+  if (found !== undefined)
+    return `Line ${count(found + 1)}: ${count(all.indexOf(found) + 1)} of ${count(all.length)}${isWhole ? '' : ' so far'}`
+  return isWhole ? 'Not in this output' : `Not in the first ${size(read)}; Enter reads on`
+}
+
+interface LinesProps {
+  readonly store: OutputStore
+  readonly text: string
+  readonly found: number | undefined
+}
+
+function Lines({ store, text, found }: LinesProps) {
+  const { lines, loading } = useStore(store)
+  const [top, setTop] = useState(0)
+  const scroller = useRef<HTMLDivElement>(null)
+  const first = Math.max(0, Math.floor(top / LINE) - MARGIN_LINES)
+  const shown = lines.slice(first, first + 3 * MARGIN_LINES)
+  useLayoutEffect(() => {
+    const element = scroller.current
+    if (found !== undefined && element !== null) element.scrollTop = Math.max(0, (found - 5) * LINE)
+  }, [found])
+  return (
+    <div
+      ref={scroller}
+      class="output"
+      tabIndex={0}
+      role="region"
+      aria-label="Output"
+      onScroll={(event) => {
+        const element = event.currentTarget
+        setTop(element.scrollTop)
+        if (element.scrollTop + 2 * element.clientHeight > element.scrollHeight && !loading) void store.more()
+      }}
+    >
+      <div class="output-lines" style={{ height: `${lines.length * LINE}px` }}>
+        <div style={{ transform: `translateY(${first * LINE}px)` }}>
+          {shown.map((line, index) => (
+            <div key={first + index} class={`line${first + index === found ? ' found' : ''}`}>
+              <span class="line-number">{first + index + 1}</span>
+              {marked(line, text)}
+            </div>
+          ))}
         </div>
       </div>
-    </>
+    </div>
   )
 }

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import type { UsageEntry } from '../../functions/client/api-types.ts'
+import { useTitles } from '../sessions/session-titles.ts'
 import { plural } from '../shell/words.ts'
 import { barOf, onScale, scaleOf, together } from './bars.ts'
 import type { Bar, Measure } from './bars.ts'
 import { GroupName } from './group-name.tsx'
 import type { Group } from './group-name.tsx'
 import { Legend } from './legend.tsx'
-import { useTitles } from './session-titles.ts'
 
 /** More are summed up in one bar; the table has each. */
 const MOST_BARS = 12

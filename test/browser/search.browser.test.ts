@@ -52,6 +52,15 @@ describe('the search', () => {
     await page.getByText('Nothing found').waitFor()
   })
 
+  test('names the sessions of its hits by their titles', async () => {
+    await opened.client.createSession({ id: 'third', title: 'The lantern' })
+    await opened.client.sendMessage('third', { content: 'a green lantern' })
+    const page = await opened.show('/search?q=green%20lantern')
+    await expect.poll(() => page.locator('.hit-session').first().textContent()).toBe('The lantern')
+    await page.getByRole('searchbox', { name: 'Search everything' }).fill('blue crate')
+    await expect.poll(() => page.locator('.hit-session').first().textContent()).toBe('first')
+  })
+
   test('says what is wrong with a filter', async () => {
     const page = await opened.show('/search?q=crate&since=yesterday')
     await page.getByRole('alert').getByText('query.since').waitFor()
@@ -66,16 +75,19 @@ describe('a call', () => {
     await page.getByRole('button', { name: 'Open output' }).click()
     await page.getByRole('dialog').getByText('5,000 lines').waitFor()
     await page.getByLabel('Search in this output').fill('line 4321:')
-    await page.keyboard.press('Enter')
-    await page.getByText('Line 4321', { exact: true }).waitFor()
+    await page.getByText('Line 4,321: 1 of 1', { exact: true }).waitFor()
     expect(await page.locator('.line.found').textContent()).toContain('line 4321:')
     const [saved] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download' }).click(),
     ])
     expect(saved.suggestedFilename()).toMatch(/^[0-9A-Z]{26}\.txt$/)
-    await page.getByLabel('Search in this output').fill('not in there')
+    await page.getByLabel('Search in this output').fill('line 43')
+    await page.getByText('Line 43: 1 of 111', { exact: true }).waitFor()
     await page.keyboard.press('Enter')
+    await page.getByText('Line 430: 2 of 111', { exact: true }).waitFor()
+    expect(await page.locator('.line.found').textContent()).toContain('line 430:')
+    await page.getByLabel('Search in this output').fill('not in there')
     await page.getByText('Not in this output').waitFor()
     await page.getByRole('button', { name: 'Close' }).click()
     await expect.poll(() => page.locator('dialog').count()).toBe(0)

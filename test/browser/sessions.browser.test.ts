@@ -156,6 +156,27 @@ describe('a session', () => {
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
   })
 
+  test('is deleted once somebody has said so twice, and says why when it may not be', async () => {
+    const { id } = await opened.client.createSession({ title: 'A mistake' })
+    const page = await opened.show(`/sessions/${id}`)
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByText('A mistake').waitFor()
+    await page.getByRole('button', { name: 'Keep it' }).click()
+    expect((await opened.client.readSession(id)).title).toBe('A mistake')
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Delete for good' }).click()
+    await page.waitForURL(`${opened.url}/`)
+    await expect.poll(() => page.locator(`.session-row[href="/sessions/${id}"]`).count()).toBe(0)
+    await expect(opened.client.readSession(id)).rejects.toMatchObject({ code: 'session_not_found' })
+    await page.goto(`${opened.url}/sessions/ledger`)
+    await page.route('**/v1/sessions/ledger', (route) =>
+      route.request().method() === 'DELETE' ? route.abort() : route.continue(),
+    )
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Delete for good' }).click()
+    await page.getByRole('dialog').getByRole('alert').getByText('unreachable').waitFor()
+  })
+
   test('is linked to by each of its messages', async () => {
     const page = await opened.show('/sessions/crates')
     await log(page).locator('.entry .when time').last().click()

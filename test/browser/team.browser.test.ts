@@ -20,6 +20,21 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
+test('a session begins with its first message, for the agent that is chosen', async () => {
+  const { client } = opened
+  const before = (await client.listSessions()).data.length
+  const page = await opened.show('/')
+  await page.getByRole('button', { name: 'New session' }).click()
+  await page.getByRole('main').getByRole('combobox', { name: 'Agent' }).selectOption('clerk')
+  expect((await client.listSessions()).data.length).toBe(before)
+  await page.getByLabel('Message', { exact: true }).fill('what time is it')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'what time is it' }).waitFor()
+  await page.getByText('current_time said:').waitFor()
+  const [made] = (await client.listSessions()).data
+  expect([made?.agent, made?.usage.runs, page.url()]).toEqual(['clerk', 1, `${opened.url}/sessions/${made?.id ?? ''}`])
+})
+
 test("a member's work stands below its delegate call, live and read again", async () => {
   const page = await opened.show('/sessions/team')
   const delegation = page.locator('.call', { hasText: 'delegate_task_to_member' }).first()

@@ -65,6 +65,7 @@ async function expectNoFaults(page: Page): Promise<void> {
 describe.each(['light', 'dark'] as const)('in %s,', (colorScheme) => {
   test.each([
     ['/', 'A tour'],
+    ['/new', 'It begins with your first message'],
     ['/sessions/tour', 'needs your decision'],
     ['/sessions/headings', 'lowest'],
     ['/sessions/nowhere', 'session_not_found'],
@@ -90,9 +91,11 @@ describe.each(['light', 'dark'] as const)('in %s,', (colorScheme) => {
     await expectNoFaults(page)
     await page.getByRole('button', { name: 'Close' }).click()
     await expectNoFaults(page)
-    await page.getByRole('button', { name: 'Export' }).click()
-    await expectNoFaults(page)
-    await page.keyboard.press('Escape')
+    for (const name of ['Export', 'Delete']) {
+      await page.getByRole('button', { name }).click()
+      await expectNoFaults(page)
+      await page.keyboard.press('Escape')
+    }
     await page.getByRole('button', { name: 'A tour' }).click()
     await page.getByLabel('Title', { exact: true }).waitFor()
     await expectNoFaults(page)
@@ -123,6 +126,7 @@ test('a key is asked for once there is one, and kept for its tab only', async ()
     )
     const key = /tt_\S+/.exec(made)?.[0] ?? ''
     await page.getByLabel('API key').waitFor()
+    await page.getByText('npm run keys -- create --tenant default').waitFor()
     await expectNoFaults(page)
     await page.getByLabel('API key').fill('tt_wrong')
     await page.getByRole('button', { name: 'Open' }).click()

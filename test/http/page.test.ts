@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => harness.close())
 
 describe('the page', () => {
-  test.each(['/', '/sessions/any.id', '/sessions/any.id/context', '/search?q=git', '/usage'])(
+  test.each(['/', '/new', '/sessions/any.id', '/sessions/any.id/context', '/search?q=git', '/usage'])(
     'is at %s',
     async (path) => {
       const response = await harness.send('GET', path)

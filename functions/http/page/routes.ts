@@ -3,7 +3,7 @@ import { problemResponse } from '../middleware/error-response.ts'
 import { pageFiles } from './files.ts'
 
 /** Addresses of the page's views. */
-const VIEWS = ['/', '/sessions/:session/:view?', '/search', '/usage']
+const VIEWS = ['/', '/new', '/sessions/:session/:view?', '/search', '/usage']
 
 /** The page for people, also where there is nothing for one that a browser asks for; programs get a problem there. */
 export function pageRoutes(app: App, { settings }: AppDependencies): void {

@@ -1,0 +1,63 @@
+import { useState } from 'preact/hooks'
+import { client } from '../shell/api.ts'
+import { Dialog } from '../shell/dialog.tsx'
+import { Failure } from '../shell/failure.tsx'
+import { go } from '../shell/place.ts'
+
+interface Props {
+  readonly session: string
+  readonly title: string
+  /** Told once the session is gone. */
+  readonly changed: () => void
+}
+
+/** Deletes a session, once somebody has said so twice. */
+export function DeleteSession(props: Props) {
+  const [open, setOpen] = useState(false)
+  return (
+    <>
+      <button type="button" class="session-action" onClick={() => setOpen(true)}>
+        Delete
+      </button>
+      {open ? (
+        <Dialog title="Delete this session?" close={() => setOpen(false)}>
+          <Question {...props} cancel={() => setOpen(false)} />
+        </Dialog>
+      ) : null}
+    </>
+  )
+}
+
+function Question({ session, title, changed, cancel }: Props & { readonly cancel: () => void }) {
+  const [error, setError] = useState<unknown>()
+  const [busy, setBusy] = useState(false)
+  const remove = async (): Promise<void> => {
+    setBusy(true)
+    setError(undefined)
+    try {
+      await client.deleteSession(session)
+      changed()
+      go('/', { replace: true })
+    } catch (failure) {
+      setError(failure)
+      setBusy(false)
+    }
+  }
+  return (
+    <div class="question">
+      <p>
+        <strong>{title}</strong> is deleted with everything that was said and done in it, also from the search. Nobody
+        can bring it back.
+      </p>
+      {error === undefined ? null : <Failure error={error} />}
+      <div class="row">
+        <button type="button" class="danger" disabled={busy} onClick={() => void remove()}>
+          Delete for good
+        </button>
+        <button type="button" disabled={busy} onClick={cancel}>
+          Keep it
+        </button>
+      </div>
+    </div>
+  )
+}

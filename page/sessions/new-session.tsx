@@ -1,0 +1,72 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Composer } from '../conversation/composer.tsx'
+import { giveBack, keepFirst } from '../conversation/drafts.ts'
+import type { Draft } from '../conversation/drafts.ts'
+import { client, listAgents } from '../shell/api.ts'
+import { Failure } from '../shell/failure.tsx'
+import { go, href } from '../shell/place.ts'
+
+/** Whose draft it is that begins a session: no session has this id. */
+const NONE = ''
+
+/** A session that is made with its first message. */
+export function NewSession({ changed }: { readonly changed: () => void }) {
+  const agents = useAgents()
+  const [chosen, setChosen] = useState<string>()
+  const agent = chosen ?? agents.find((name) => name === 'default') ?? agents[0]
+  const [failure, setFailure] = useState<unknown>()
+  useEffect(() => {
+    document.title = 'New session · Tooltrail'
+  }, [])
+  const create = async (draft: Draft): Promise<void> => {
+    setFailure(undefined)
+    try {
+      const { id } = await client.createSession(agent === undefined ? {} : { agent })
+      keepFirst(id, draft)
+      changed()
+      go(`/sessions/${id}`, { replace: true })
+    } catch (error) {
+      giveBack(NONE, draft)
+      setFailure(error)
+    }
+  }
+  return (
+    <section class="session" aria-label="New session">
+      <header class="session-head">
+        <a class="back" href={href('/')} aria-label="All sessions">
+          ‹
+        </a>
+        <h1>New session</h1>
+      </header>
+      <div class="conversation">
+        <div class="scroller" tabIndex={0} role="region" aria-label="Before the first message">
+          <p class="quiet edge">It begins with your first message.</p>
+          {agents.length > 1 ? (
+            <label class="choice">
+              Agent
+              <select value={agent} onChange={(event) => setChosen(event.currentTarget.value)}>
+                {agents.map((name) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </select>
+            </label>
+          ) : null}
+          {failure === undefined ? null : <Failure error={failure} />}
+        </div>
+        <Composer session={NONE} run={undefined} isFocused send={create} />
+      </div>
+    </section>
+  )
+}
+
+/** The agents that the key may use, once they are known. */
+function useAgents(): readonly string[] {
+  const [agents, setAgents] = useState<readonly string[]>([])
+  useEffect(() => {
+    const leaving = new AbortController()
+    // A choice is an extra: without one, the API chooses.
+    void listAgents(leaving.signal).then(setAgents, () => undefined)
+    return () => leaving.abort()
+  }, [])
+  return agents
+}
