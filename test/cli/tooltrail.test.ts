@@ -170,13 +170,19 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     rmSync(own, { recursive: true })
   })
 
-  test.each([import.meta.filename, ...(process.platform === 'linux' ? ['/proc'] : [])])(
-    'calls a data folder bad that it cannot write to: %s',
-    async (path) => {
-      const { code, out } = await tooltrail(['doctor'], { env: { TOOLTRAIL_URL: '', TOOLTRAIL_DATA: path, PORT: '9' } })
-      expect([code, out]).toEqual([2, expect.stringContaining(`\nBAD   data folder  ${path} cannot be written to: `)])
-    },
-  )
+  test.each([
+    [import.meta.filename, 'written to'],
+    [join(import.meta.filename, 'data'), 'made'],
+    ...(process.platform === 'linux'
+      ? [
+          ['/proc', 'written to'],
+          ['/proc/x/data', 'made'],
+        ]
+      : []),
+  ])('calls a data folder bad that it cannot use: %s', async (path, what) => {
+    const { code, out } = await tooltrail(['doctor'], { env: { TOOLTRAIL_URL: '', TOOLTRAIL_DATA: path, PORT: '9' } })
+    expect([code, out]).toEqual([2, expect.stringContaining(`\nBAD   data folder  ${path} cannot be ${what}: `)])
+  })
 
   test('ends with 130 when Ctrl-C stops its run', async () => {
     const words = ['scripts/tooltrail.mjs', 'chat', '-p', 'wait 50 seconds']

@@ -1,5 +1,5 @@
 import { existsSync, mkdtempSync, rmdirSync, statfsSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { newKeySecret } from '../../access/key-secret.ts'
 import { checkModel } from '../../adapters/models/models.ts'
 import { examineDatabase } from '../../adapters/sqlite/examine.ts'
@@ -37,13 +37,15 @@ function nodeFinding(version: string): Finding {
 }
 
 function* folderFindings(folder: string): Generator<Finding> {
-  if (!existsSync(folder)) {
-    yield { name: 'data folder', state: 'good', detail: `${folder} does not exist yet; the first start makes it` }
+  const isThere = existsSync(folder)
+  const refusal = refusalOf(isThere ? folder : existingAbove(resolve(folder)))
+  if (refusal !== undefined) {
+    const what = `${folder} cannot be ${isThere ? 'written to' : 'made'}: ${refusal}`
+    yield { name: 'data folder', state: 'bad', detail: `${what}; allow it, or set TOOLTRAIL_DATA` }
     return
   }
-  const refusal = refusalOf(folder)
-  if (refusal !== undefined) {
-    yield { name: 'data folder', state: 'bad', detail: `${folder} cannot be written to: ${refusal}` }
+  if (!isThere) {
+    yield { name: 'data folder', state: 'good', detail: `${folder} does not exist yet; the first start makes it` }
     return
   }
   const { bavail, bsize } = statfsSync(folder)
@@ -54,6 +56,9 @@ function* folderFindings(folder: string): Generator<Finding> {
   const path = join(folder, DATABASE)
   if (existsSync(path)) yield databaseFinding(path)
 }
+
+/** The folder in which the first one that is missing is made. */
+const existingAbove = (path: string): string => (existsSync(path) ? path : existingAbove(dirname(path)))
 
 /** Why nothing can be made in a folder; undefined where it can. Rights alone do not tell: its disk may be read-only. */
 function refusalOf(folder: string): string | undefined {
