@@ -27,6 +27,7 @@ const ISSUE = {
 const WEBHOOKS = {
   orders: { verify, text: 'Order {{/id}}: {{/items}} {{/none}}', session: 'order-{{/id}}' },
   issues: ISSUE,
+  owned: { verify, text: '{{/text}}', session: 's-{{/id}}', owner: '{{/who}}' },
   plain: { verify: { preset: 'bearer', secrets: ['${secret:PLAIN}'] }, text: '{{/text}}', session: '{{/to}}' },
   keyed: {
     verify: { preset: 'bearer', secrets: ['${secret:PLAIN}'] },
@@ -167,6 +168,49 @@ test('what is wrong gets a 4xx in the order of the checks, and nothing is stored
   expect(found.at(-2)?.body).toMatchObject({ errors: [{ path: 'session', message: '{{/id}} points to nothing' }] })
   expect(found[11]?.body).toMatchObject({ errors: [{ path: 'delivery' }] })
   expect(await sessions()).toEqual([])
+})
+
+test('deliveries whose ids differ only far behind are two runs, each as often as it comes', async () => {
+  await open()
+  const start = 'i'.repeat(2_048)
+  const send = (end: string) => post('keyed', { text: `number ${end}`, key: `${start}-${end}` }, bearer)
+  const [one, two] = [await send('1'), await send('2')]
+  expect([one.status, two.status]).toEqual([202, 202])
+  expect(two.body['run_id']).not.toBe(one.body['run_id'])
+  expect([one.body['id'], two.body['id']]).toEqual([start, start])
+  expect([await send('1'), await send('2')]).toEqual([one, two])
+  await expect.poll(() => inputs('one')).toEqual(['number 1', 'number 2'])
+})
+
+test('a delivery that an earlier version has accepted is known by the id that it showed', async () => {
+  await open()
+  const { received, clock } = harness.ports
+  const until = clock.now() + 60_000
+  await received.remember('default', ['keyed:id:k1'], JSON.stringify(['k1', 'one']), until)
+  const first = await post('keyed', { text: 'hi', key: 'k1' }, bearer)
+  expect(await post('keyed', { text: 'hi', key: 'k1' }, bearer)).toEqual(first)
+  await expect.poll(() => inputs('one')).toEqual(['hi'])
+})
+
+test('owners that are too long are cut, and stay two where they differ only at the end', async () => {
+  await open()
+  const owners: (string | undefined)[] = []
+  for (const [place, end] of ['a', 'b', '😀'].entries()) {
+    await sendSigned('owned', { id: place, text: 'hi', who: `${'o'.repeat(255)}${end}${end}` }, { id: `m${place}` })
+    owners.push((await harness.ports.sessions.read({ tenant: 'default', session: `s-${place}` }))?.owner)
+  }
+  expect(new Set(owners).size).toBe(3)
+  for (const owner of owners) expect(owner?.length === 256 && owner.isWellFormed()).toBe(true)
+})
+
+test('an address for the answer that is too long stands in no way of its run, and is listed as refused', async () => {
+  await open()
+  const url = `https://example.test/${'a'.repeat(500_000)}`
+  expect((await post('keyed', { text: 'hi', key: 'k1', reply_to: url }, bearer)).status).toBe(202)
+  const list = async () => (await (await harness.send('GET', '/v1/callbacks?session=one')).json()) as unknown
+  const attempts = [{ at: expect.any(String), error: 'the address has more than 2048 characters' }]
+  await expect.poll(list, { timeout: 10_000 }).toMatchObject({ data: [{ status: 'failed', attempts }] })
+  expect(await inputs('one')).toEqual(['hi'])
 })
 
 test('what the filter leaves out is acknowledged and ignored', async () => {

@@ -100,13 +100,13 @@ async function send(dependencies: CallbackDependencies, work: Work): Promise<Out
   const { settings, clock, outputs } = dependencies
   const { delivery, signal } = work
   const { body, tries = 0, ...kept } = stateOf(delivery)
-  const { name, url } = targetOf(delivery)
+  const { name, url, refused } = targetOf(delivery)
   const found = await settings(name)
   const to = url ?? found?.url
   const over = (last: Attempt): CallbackState => withAttempt({ ...kept, ...(body === undefined ? {} : { body }) }, last)
-  if (found === undefined || to === undefined || body === undefined) {
-    const last = { at: clock.now(), error: `there is no callback ${name} in the settings any more` }
-    return { status: 'failed', state: asJson(over(last)) }
+  if (refused !== undefined || found === undefined || to === undefined || body === undefined) {
+    const error = refused ?? `there is no callback ${name} in the settings any more`
+    return { status: 'failed', state: asJson(over({ at: clock.now(), error })) }
   }
   const text = 'text' in body ? body.text : Buffer.from(await outputs.read(delivery, body.object)).toString()
   const { secret } = found

@@ -17,6 +17,8 @@ export interface CallbackTarget {
   readonly name: string
   /** Where the request that started the run asked it to go. Left out: where the settings say. */
   readonly url?: string
+  /** Why that is never tried. */
+  readonly refused?: string
 }
 
 export interface CallbackState {
@@ -29,6 +31,8 @@ export interface CallbackState {
   readonly tries?: number
 }
 
+/** Characters of an address: a row has no room for any length. */
+const MOST_URL = 2_048
 /** What is kept of the attempts. */
 const MOST_ATTEMPTS = 50
 
@@ -42,8 +46,9 @@ export function withAttempt(state: CallbackState, last: Attempt): CallbackState 
   return { ...state, attempts: [...(state.attempts ?? []), last].slice(-MOST_ATTEMPTS) }
 }
 
-/** What a run owes to the callback of this name. `url`: where its request asked it to go. */
-export const callbackDelivery = (name: string, url?: string): NewDelivery => ({
-  kind: CALLBACK,
-  target: asJson({ name, ...(url === undefined ? {} : { url }) }),
-})
+/** What a run owes to the callback of this name. `url`: where its request asked it to go; one that is too long shows as refused. */
+export function callbackDelivery(name: string, url?: string): NewDelivery {
+  if (url !== undefined && url.length > MOST_URL)
+    return { kind: CALLBACK, target: asJson({ name, refused: `the address has more than ${MOST_URL} characters` }) }
+  return { kind: CALLBACK, target: asJson({ name, ...(url === undefined ? {} : { url }) }) }
+}

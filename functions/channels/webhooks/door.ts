@@ -23,9 +23,11 @@ import { isSigned } from './verify.ts'
 const PREFIX = '/webhooks/'
 /** Milliseconds for which a delivery is known again: a moment less than the run's idempotency key, which decides after it. */
 const KNOWN_MS = 86_400_000
-/** Characters of an owner, as everywhere. */
+/** Characters of an owner, as everywhere, and of them those of the hash that makes a longer one its own. */
 const LONGEST_OWNER = 256
-const LONGEST_DELIVERY = 2_048
+const OWNER_HASH = 16
+/** Characters of a delivery's id that are shown. */
+const LONGEST_SHOWN = 2_048
 
 export interface WebhookDependencies {
   readonly webhooks: ReadonlyMap<string, WebhookSettings>
@@ -87,7 +89,7 @@ async function accept(
   const bodyHash = sha256(delivered.bytes)
   const own = webhook.delivery === undefined && webhook.verify.preset === 'bearer' ? bodyHash : sent.text
   if (own === '' || (sent.missing.length > 0 && own !== bodyHash)) return unusable('delivery', sent.missing)
-  const id = own.slice(0, LONGEST_DELIVERY)
+  const id = own.slice(0, LONGEST_SHOWN)
   if (!isWanted(webhook, delivered.body)) return Response.json({ object: 'delivery', id, ignored: true })
   const named = fillTemplate(webhook.session, delivered)
   if (named.missing.length > 0) return unusable('session', named.missing)
@@ -96,6 +98,7 @@ async function accept(
   const first = await remember(dependencies, webhook, [`${webhook.name}:id:${own}`, ...bodies], {
     id,
     session: sessionIdOf(named.text),
+    keyHash: keyHashOf(webhook, own),
   })
   const runId = await submit(dependencies, webhook, delivered, first)
   return Response.json({ object: 'delivery', id: first.id, session_id: first.session, run_id: runId }, { status: 202 })
@@ -106,33 +109,40 @@ const DELIVERIES = { standard: '{{header:webhook-id}}', github: '{{header:x-gith
 interface Known {
   readonly id: string
   readonly session: string
+  /** Of the run's idempotency key. */
+  readonly keyHash: string
 }
+
+/** The whole id counts, however little of it is shown. */
+const keyHashOf = ({ name }: WebhookSettings, id: string): string => sha256(`webhook ${name} ${id}`)
 
 async function remember(
   { received, clock }: WebhookDependencies,
-  { tenant }: WebhookSettings,
+  webhook: WebhookSettings,
   names: readonly string[],
-  { id, session }: Known,
+  { id, session, keyHash }: Known,
 ): Promise<Known> {
-  const value = await received.remember(tenant, names, JSON.stringify([id, session]), clock.now() + KNOWN_MS)
-  const [knownId, knownSession] = JSON.parse(value) as [string, string]
-  return { id: knownId, session: knownSession }
+  const until = clock.now() + KNOWN_MS
+  const value = await received.remember(webhook.tenant, names, JSON.stringify([id, session, keyHash]), until)
+  // An earlier version made the key of the id that is shown, and stored none.
+  const [knownId, knownSession, knownHash] = JSON.parse(value) as [string, string, string?]
+  return { id: knownId, session: knownSession, keyHash: knownHash ?? keyHashOf(webhook, knownId) }
 }
 
 async function submit(
   dependencies: WebhookDependencies,
   webhook: WebhookSettings,
   delivered: Signed,
-  { id, session }: Known,
+  { session, keyHash }: Known,
 ): Promise<string> {
   const { service, caps, here } = dependencies
-  const owner = webhook.owner === undefined ? '' : fillTemplate(webhook.owner, delivered).text.slice(0, LONGEST_OWNER)
+  const owner = webhook.owner === undefined ? '' : ownerOf(fillTemplate(webhook.owner, delivered).text)
   const found = await sessionOf(dependencies, webhook, session, owner)
   const to = webhook.callback && fillTemplate(webhook.callback.url, delivered).text
   const isAsked = webhook.callback?.url.startsWith('{{') === true
   const delivery =
     to === undefined || to === '' ? undefined : callbackDelivery(`webhook:${webhook.name}`, isAsked ? to : undefined)
-  const idempotency = { keyHash: sha256(`webhook ${webhook.name} ${id}`), bodyHash: 'webhook' }
+  const idempotency = { keyHash, bodyHash: 'webhook' }
   const parts = [{ type: 'text', text: fillTemplate(webhook.text, delivered).text }] as const
   const user = owner === '' ? undefined : owner
   const fields = {
@@ -144,6 +154,13 @@ async function submit(
     ...countedFor({ tenant: webhook.tenant }, caps),
   } as const
   return (await service.submit(found, fields, { here })).runId
+}
+
+/** Owners that only begin alike do not become one. */
+function ownerOf(rendered: string): string {
+  if (rendered.length <= LONGEST_OWNER) return rendered
+  const cut = rendered.slice(0, LONGEST_OWNER - OWNER_HASH - 1).toWellFormed()
+  return `${cut}-${sha256(rendered).slice(0, OWNER_HASH)}`
 }
 
 /**
