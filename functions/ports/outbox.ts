@@ -31,7 +31,10 @@ export interface DeliveryFilter {
  * the run (`NewRun.delivery`), with the run's id. They are deleted with their session.
  */
 export interface Outbox {
-  /** Adds one for a moment of a run, due at once. Returns false, and changes nothing, if there is one of this id, or no live session. */
+  /**
+   * Adds one for a moment of a run, due at once; its target has at most 370 KB as JSON. Returns false, and changes nothing, if
+   * there is one of this id, or no live session.
+   */
   add(key: DeliveryKey, delivery: NewDelivery, state: JsonObject): Promise<boolean>
   /** Read strongly. */
   read(key: DeliveryKey): Promise<Delivery | undefined>

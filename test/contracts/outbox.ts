@@ -185,6 +185,14 @@ export function outboxContract(engine: Engine): void {
       expect((await list('ann', { kind: 'other' })).deliveries).toEqual([])
     })
 
+    test('one with a target of 370 KB, as the longest message in Slack has, is stored', async () => {
+      const { fixture } = await openOwing(stores)
+      const long = { kind: 'paper', target: { text: '語'.repeat(80_000), files: '\u0001'.repeat(20_000) } }
+      const key = { ...fixture.key, id: '0.1' }
+      expect(await fixture.outbox.add(key, long, {})).toBe(true)
+      expect(await fixture.peer.outbox.read(key)).toMatchObject(long)
+    })
+
     test('one is found by its id within its tenant and kind', async () => {
       const { fixture, found } = await openOwing(stores)
       const find = (tenant: string, kind: string) => fixture.outbox.find(tenant, kind, found.id)

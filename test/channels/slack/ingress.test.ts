@@ -168,7 +168,16 @@ describe('ignored, with 200 and nothing stored, is', () => {
 
 test.each([
   ['text', 'text', { text: 'x'.repeat(80_001) }],
+  ['text as it is stored', 'text', { text: '\u0001'.repeat(42_000) }],
   ['files', 'files', { text: 'look', files: Array.from({ length: 51 }, () => ({ name: 'a.txt' })) }],
+  [
+    'about its files',
+    'files',
+    {
+      text: 'look',
+      files: Array.from({ length: 50 }, () => ({ name: '\u0001'.repeat(200), url_private: '\u0001'.repeat(2_000) })),
+    },
+  ],
 ])('a message with too much %s is ignored, and the operator told', async (_what, field, more) => {
   harness = await openSlackHarness()
   const response = await harness.deliver(directMessage({ ts: '1700000001.000100', ...more }))

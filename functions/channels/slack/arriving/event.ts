@@ -36,11 +36,24 @@ const ts = z.string().regex(/^\d{1,12}\.\d{1,9}$/)
 
 const envelope = z.object({ team_id: team, event: z.record(z.string(), z.unknown()) })
 
-/** What a row of the outbox has room for, whatever the characters (record 29). */
+/**
+ * What a row of the outbox has room for (record 29): characters, and bytes of the JSON that is stored. Most characters take
+ * one to three of these, control characters six.
+ */
 const MOST_TEXT = 80_000
+const MOST_TEXT_BYTES = 250_000
+const MOST_FILES_BYTES = 120_000
 const MOST_FILES = 50
 const MOST_URL = 2_000
 const MOST_NAME = 200
+
+/** Says so as other limits do. */
+const within =
+  (bytes: number) =>
+  (value: unknown, context: z.RefinementCtx): void => {
+    if (Buffer.byteLength(JSON.stringify(value)) > bytes)
+      context.addIssue({ code: 'too_big', origin: 'string', maximum: bytes })
+  }
 
 const address = z.string().max(MOST_URL).nullish().catch(undefined)
 
@@ -71,10 +84,10 @@ const message = z.object({
   user,
   channel,
   channel_type: z.string().optional(),
-  text: z.string().max(MOST_TEXT).default(''),
+  text: z.string().max(MOST_TEXT).superRefine(within(MOST_TEXT_BYTES)).default(''),
   ts,
   thread_ts: ts.optional(),
-  files: z.array(file).max(MOST_FILES).default([]),
+  files: z.array(file).max(MOST_FILES).superRefine(within(MOST_FILES_BYTES)).default([]),
 })
 
 const stopped = z.object({
