@@ -63,6 +63,23 @@ describe('npm run smoke', { timeout: 120_000 }, () => {
     })
   })
 
+  test('says in a line what came where it is not what Tooltrail sends', async () => {
+    const proxy = await startFaultProxy(program.client.url)
+    proxy.decide(({ path }) =>
+      path.startsWith('/v1/search')
+        ? { at: 'before', does: { kind: 'respond', status: 200, body: '{"hits":[]}', type: 'application/json' } }
+        : undefined,
+    )
+    const { code, out } = await smoke('--url', proxy.endpoint)
+    await proxy.stop()
+    expect([code, out]).toEqual([
+      2,
+      expect.stringMatching(
+        /\nFAILED {2}what was said is found: \S+ does not respond as Tooltrail does: {"hits":\[\]}\n$/,
+      ),
+    ])
+  })
+
   test('tells the first failure, and which session is left where it cannot be deleted', async () => {
     const proxy = await startFaultProxy(program.client.url)
     const body = JSON.stringify({ status: 500 })
