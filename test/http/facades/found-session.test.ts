@@ -76,16 +76,20 @@ describe('a client that sends its whole history and names no session', () => {
     ])
   })
 
-  test('gets its tools called and answered there, too', async () => {
-    const client = await open({
-      script: [{ calls: [{ id: 'c1', name: 'weather', arguments: '{}' }] }, { text: 'It rains.' }, { text: 'Bye.' }],
-    })
+  test.each([
+    ['as they were sent', '{"city":"Bonn","days":2}'],
+    ['written anew, as LangChain does', '{"city": "Bonn", "days": 2}'],
+  ])('gets its tools called and answered there, too, with the arguments %s', async (_how, written) => {
+    const call = { id: 'c1', name: 'weather', arguments: '{"city":"Bonn","days":2}' }
+    const client = await open({ script: [{ calls: [call] }, { text: 'It rains.' }, { text: 'Bye.' }] })
     const weather = {
       type: 'function',
       function: { name: 'weather', parameters: { type: 'object', properties: {} } },
     } as const
     const page = createPage(client, { tools: [weather] })
     await page.say('Weather?')
+    const again = { id: 'c1', type: 'function' as const, function: { name: 'weather', arguments: written } }
+    page.messages.splice(-1, 1, { role: 'assistant', content: null, tool_calls: [again] })
     page.messages.push({ role: 'tool', tool_call_id: 'c1', content: 'rain' })
     const body = { model: 'default', messages: page.messages, tools: [weather] }
     const answered = await client.chat.completions.create(body)

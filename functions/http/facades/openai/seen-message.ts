@@ -1,11 +1,26 @@
+import { jsonFault } from '../../../log/json-size.ts'
 import type { ChatMessage } from './chat-schemas.ts'
 
 /** What of a message every client sends back as it was shown. */
 export function seenOf(message: ChatMessage): unknown {
   if (message.role === 'tool') return [message.role, message.tool_call_id, partsOf(message.content)]
   if (message.role !== 'assistant') return [message.role, partsOf(message.content)]
-  const calls = (message.tool_calls ?? []).map(({ id, function: { name, arguments: text } }) => [id, name, text])
+  const calls = (message.tool_calls ?? []).map(({ id, function: { name, arguments: text } }) => [
+    id,
+    name,
+    jsonOf(text),
+  ])
   return [message.role, partsOf(message.content), calls]
+}
+
+/** Arguments in one way of writing them: some clients read them and write them anew. What is no JSON stays as it is. */
+function jsonOf(text: string): string {
+  if (jsonFault(text) !== undefined) return text
+  try {
+    return JSON.stringify(JSON.parse(text))
+  } catch {
+    return text
+  }
 }
 
 function partsOf(content: ChatMessage['content']): readonly unknown[] {
