@@ -1,11 +1,14 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SessionKey } from '../../../domain/session.ts'
-import { readAll, transaction, write, type Database } from '../database.ts'
+import { readAll, readOne, transaction, write, type Database } from '../database.ts'
 import type { HistoryProjection } from './projection.ts'
 
 /** Messages marked at a time: about as many as have their words stored at once (`owed-messages.ts`). */
 const PAGE = 1_000
 /** Messages removed at a time, in one transaction. */
 const ORPHANS = 100
+/** Pages of the index rewritten at a time, in one transaction: some 10 ms. */
+const MERGED_PAGES = 64
 
 interface Dependencies {
   readonly database: Database
@@ -31,7 +34,11 @@ export async function rebuildSqliteHistory(
   for (let after = 0; ;) {
     const numbers = transaction(database, () => markAfter(database, after))
     const last = numbers.at(-1)
-    if (last === undefined) return { messages, removed: removeOrphans(dependencies) }
+    if (last === undefined) {
+      const removed = removeOrphans(dependencies)
+      await forgetWords(database)
+      return { messages, removed }
+    }
     await history.merge()
     messages += numbers.length
     after = last
@@ -51,6 +58,20 @@ function markAfter(database: Database, number: number): number[] {
     JSON.stringify(numbers),
   )
   return numbers
+}
+
+/** Rewrites the index without the words of documents that are gone, which FTS5 otherwise drops with later merges (promises L9). */
+async function forgetWords(database: Database): Promise<void> {
+  const merge = "INSERT INTO historyWords (historyWords, rank) VALUES ('merge', ?)"
+  const changes = (): number =>
+    readOne<{ changes: number }>(database, 'SELECT total_changes() AS changes')?.changes ?? 0
+  // Below zero, all segments are to become one; then this goes on until a step has nothing left to do.
+  for (let pages = -MERGED_PAGES; ; pages = MERGED_PAGES) {
+    const before = changes()
+    transaction(database, () => write(database, merge, pages))
+    if (changes() - before < 2) return
+    await nextTurn()
+  }
 }
 
 function removeOrphans({ database, history }: Dependencies): number {

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { openDatabase } from '../../../functions/adapters/sqlite/database.ts'
+import { continueDeletion } from '../../../functions/agent/serving/delete-session.ts'
+import { DATABASE } from '../../../functions/runtime/local/private-data.ts'
+import { openHarness } from '../../agent/harness.ts'
+import type { Harness } from '../../agent/harness.ts'
+
+let harness: Harness
+afterEach(() => harness.close())
+
+/** What of the secret the database's file holds. */
+function residue(): string[] {
+  const path = join(harness.folder, DATABASE)
+  const database = openDatabase(path)
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  database.close()
+  return readFileSync(path, 'latin1').match(/[a-z]*qzxq/gi) ?? []
+}
+
+test('what is deleted is overwritten in the file, and its words leave the index with a rebuild', async () => {
+  harness = await openHarness({ script: [{ text: `ANSWERQZXQ ${'LONGQZXQ '.repeat(5_000)}` }] })
+  const { ports, key } = harness
+  await harness.settled(await harness.submit('say INPUTQZXQ to them'))
+  await ports.index.search({ scope: { tenant: key.tenant }, text: 'inputqzxq', filters: {}, limit: 1 })
+  expect(residue()).toContain('INPUTQZXQ')
+  await ports.deletion.tombstone(key)
+  await continueDeletion(ports, key, Number.POSITIVE_INFINITY)
+  // Whole words of the index, in lower case; never a text.
+  expect(residue().filter((word) => word !== word.toLowerCase())).toEqual([])
+  await harness.rebuildHistory()
+  expect(residue()).toEqual([])
+})
