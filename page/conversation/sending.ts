@@ -1,5 +1,4 @@
 import type { FollowedEvent, FollowOptions } from '../../functions/client/follow.ts'
-import { ApiProblem } from '../../functions/client/problem.ts'
 import type { Draft } from './drafts.ts'
 import type { Log } from './log.ts'
 
@@ -44,7 +43,7 @@ type Events = AsyncGenerator<FollowedEvent, void, undefined>
 
 /**
  * The events of an input that is sent. A lost connection is opened again, also when nobody follows any more, until the server has the
- * input. Throws what it was refused with; too many requests are a refusal, too.
+ * input. Throws what it was refused with.
  */
 export async function* sending(
   open: (follow: FollowOptions) => Events,
@@ -53,20 +52,13 @@ export async function* sending(
 ): Events {
   const own = new AbortController()
   let accepted = false
-  let refusal: ApiProblem | undefined
   signal.addEventListener('abort', () => {
     if (accepted) own.abort()
   })
-  const lost = (reason: unknown): void => {
-    if (accepted || !(reason instanceof ApiProblem) || reason.status !== 429) return onLost()
-    refusal = reason
-    own.abort()
-  }
-  for await (const event of open({ signal: own.signal, onLost: lost })) {
+  for await (const event of open({ signal: own.signal, onLost })) {
     if (!accepted) onAccepted()
     accepted = true
     if (signal.aborted) return
     yield event
   }
-  if (refusal !== undefined) throw refusal
 }
