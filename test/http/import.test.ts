@@ -157,6 +157,13 @@ describe('import', () => {
     },
   )
 
+  test('refuses the place of a call that its message does not have', async () => {
+    await open()
+    const ghost = { role: 'assistant', parts: [{ type: 'tool_call', id: 'ghost' }] }
+    const refused = await post<Problem>(422, 's', { format: 'native', messages: [ghost] })
+    expect(refused.errors.map(({ path }) => path)).toEqual(['body.messages[0].parts'])
+  })
+
   test('refuses bodies that are none', async () => {
     await open()
     await post(400, 's', { format: 'xml', messages: [] })

@@ -86,27 +86,35 @@ const message = z.discriminatedUnion(
       user: z.string().max(256).optional(),
       metadata: jsonObject.optional(),
     }),
-    z.object({
-      ...base,
-      role: z.literal('assistant'),
-      parts: z.array(
-        z.discriminatedUnion('type', [
-          text,
-          z.object({ type: z.literal('reasoning'), text: z.string(), provider }),
-          z.object({ type: z.literal('tool_call'), id: z.string() }),
-          z.object({ type: z.literal('error'), code: shortText, text: z.string() }),
-        ]),
+    z
+      .object({
+        ...base,
+        role: z.literal('assistant'),
+        parts: z.array(
+          z.discriminatedUnion('type', [
+            text,
+            z.object({ type: z.literal('reasoning'), text: z.string(), provider }),
+            z.object({ type: z.literal('tool_call'), id: z.string() }),
+            z.object({ type: z.literal('error'), code: shortText, text: z.string() }),
+          ]),
+        ),
+        tool_calls: z
+          .array(z.object({ id: shortText.min(1), name: shortText, arguments: z.string(), provider }))
+          .refine((calls) => new Set(calls.map(({ id }) => id)).size === calls.length, 'must have ids of their own')
+          .default([]),
+        model: shortText.optional(),
+        finish_reason: shortText.optional(),
+        usage: usage.optional(),
+        searched,
+        feedback: z.array(feedback).max(MOST_FEEDBACK).optional(),
+      })
+      .refine(
+        ({ parts, tool_calls: calls }) => {
+          const ids = new Set(calls.map(({ id }) => id))
+          return parts.every((part) => part.type !== 'tool_call' || ids.has(part.id))
+        },
+        { path: ['parts'], message: 'must have no tool_call that is not in tool_calls' },
       ),
-      tool_calls: z
-        .array(z.object({ id: shortText.min(1), name: shortText, arguments: z.string(), provider }))
-        .refine((calls) => new Set(calls.map(({ id }) => id)).size === calls.length, 'must have ids of their own')
-        .default([]),
-      model: shortText.optional(),
-      finish_reason: shortText.optional(),
-      usage: usage.optional(),
-      searched,
-      feedback: z.array(feedback).max(MOST_FEEDBACK).optional(),
-    }),
     z.object({
       ...base,
       role: z.literal('tool'),
