@@ -54,7 +54,7 @@ function load(handler: Handler, file = join(folder, handler, 'agents.json')): st
 
 describe('the bundle of', () => {
   test.each([
-    ['api', 950],
+    ['api', 975],
     ['worker', 1_400],
     ['indexer', 600],
     ['sweeper', 600],
