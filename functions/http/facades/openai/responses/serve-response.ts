@@ -3,7 +3,7 @@ import { findChangeableSession } from '../../../../access/sessions.ts'
 import { SESSION_PATTERN } from '../../../../domain/ids.ts'
 import { definedFields } from '../../../../domain/defined-fields.ts'
 import type { AppEnv, RouteDependencies } from '../../../dependencies.ts'
-import { jsonResponse } from '../../../json-response.ts'
+import { bytesResponse, jsonResponse } from '../../../json-response.ts'
 import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../../../v1/incoming-content.ts'
 import { whileCounted } from '../../../v1/run-response.ts'
 import { BAD_SESSION_ID } from '../../../v1/schemas/fields.ts'
@@ -18,7 +18,7 @@ import type { NewResponse } from './accept-response.ts'
 import { failedFrame, frames, remembering, settled, standing } from './follow-response.ts'
 import { readResponseRequest } from './response-input.ts'
 import { TEXT_ONLY } from './response-resource.ts'
-import type { ResponseRequest } from './response-schemas.ts'
+import type { ResponseRequest, ResponseResource } from './response-schemas.ts'
 
 /** A cancel waits so long for the run's end, in milliseconds. */
 const CANCEL_MS = 2_000
@@ -60,7 +60,11 @@ export async function serveRead(
   }: { readonly stream?: string | undefined; readonly starting_after?: string | undefined },
 ) {
   const shown = await findResponse(dependencies, c.get('caller'), id)
-  if (stream !== 'true') return jsonResponse(dependencies.shared, await standing(dependencies, shown))
+  if (stream !== 'true') {
+    const { builds, shared } = dependencies
+    const make = async () => Buffer.from(JSON.stringify(await standing(dependencies, shown)))
+    return bytesResponse<ResponseResource>(shared, await builds.build(shown.key.tenant, `response ${id}`, make))
+  }
   const after = from === undefined ? undefined : Number(from)
   return whileCounted(dependencies, c, (call) =>
     streamFrames(dependencies, c, call, (signal) => frames(dependencies, shown, { signal, after }), failedFrame),
