@@ -7,17 +7,21 @@ export const DATABASE = 'tooltrail.db'
 /** The files that SQLite keeps beside a database; it creates them with the database's mode. */
 const BESIDE = ['-wal', '-shm', '-journal']
 
+/** Of a folder in which all users keep files, such as /tmp. */
+const STICKY = 0o1000
+
 /**
  * Makes the data folder and the database's files readable for this user only (0700 and 0600), new or not, and warns of
- * each existing one that it changed. Returns the database's path.
+ * each existing one that it changed. Returns the database's path. Throws without a change where the data cannot be.
  */
 export function privateData(folder: string, logger: Pick<Logger, 'warn'>): string {
   makeFolder(resolve(folder))
+  if ((statSync(folder).mode & STICKY) !== 0)
+    throw new Error(`${folder} is shared by all users: name a folder of its own`)
   const path = join(folder, DATABASE)
-  const isNew = !existsSync(path)
+  // Before SQLite creates it with what the umask allows, and before a folder is changed that cannot have it.
+  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   keepPrivate(folder, 0o700, logger)
-  // Before SQLite creates it with what the umask allows.
-  if (isNew) closeSync(openSync(path, 'a', 0o600))
   for (const file of [path, ...BESIDE.map((suffix) => path + suffix)]) keepPrivate(file, 0o600, logger)
   return path
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -51,6 +51,19 @@ test('what others could read becomes private, and each is warned of with its pat
     { path, before: '644', now: '600' },
     { path: `${path}-wal`, before: '666', now: '600' },
   ])
+})
+
+test('a folder that cannot have the data, or that all users share, stays as it is', () => {
+  const folder = join(root, 'data')
+  mkdirSync(folder, { mode: 0o755 })
+  symlinkSync(join(root, 'missing', 'file'), join(folder, 'tooltrail.db'))
+  expect(() => open(folder)).toThrow(/ENOENT/)
+  expect(modeOf(folder)).toBe('755')
+  const shared = join(root, 'shared')
+  mkdirSync(shared)
+  chmodSync(shared, 0o1777)
+  expect(() => open(shared)).toThrow('is shared by all users: name a folder of its own')
+  expect(modeOf(shared)).toBe('777')
 })
 
 test('what is stricter already stays', () => {
