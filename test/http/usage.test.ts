@@ -105,7 +105,7 @@ describe('GET /v1/usage', () => {
     ['from=2026-02-02&to=2026-02-01', 'query.from'],
     ['from=2020-01-01&to=2026-02-01', 'query.from'],
     ['limit=0', 'query.limit'],
-    ['owner=bob', 'query'],
+    ['owner=bob', 'query.owner'],
   ])('%s is refused with its path', async (query, path) => {
     const { errors } = await expectJson<{ errors: { path: string }[] }>(
       harness,

@@ -87,14 +87,16 @@ export function refuseTakenNames(tools: readonly ClientTool[], field = 'name'): 
   )
   if (errors.length > 0) throw invalidRequest(errors)
   const names = tools.map(({ name }) => name)
-  refuseRepeats('tool', names, (index) => `body.tools[${index}].${field}`)
+  const again = repeatIn(names)
+  if (again === undefined) return
+  const message = `there is more than one tool of the name ${names[again]}`
+  throw invalidRequest([{ path: `body.tools[${again}].${field}`, message }])
 }
 
-function refuseRepeats(what: string, names: readonly string[], placeOf: (index: number) => string): void {
+/** Where a name stands for a second time. */
+function repeatIn(names: readonly string[]): number | undefined {
   const index = names.findIndex((name, place) => names.indexOf(name) !== place)
-  if (index === -1) return
-  const message = `there is more than one ${what} for ${names[index]}`
-  throw invalidRequest([{ path: placeOf(index), message }])
+  return index === -1 ? undefined : index
 }
 
 /** The call that a resolution names. Throws when it names none. */
@@ -107,15 +109,21 @@ function callName(
   throw invalidRequest([{ path: `body.results[${index}].message_id`, message: 'must say which call is meant' }])
 }
 
+/** Like a second result that comes later. */
+function refuseRepeatedResults(calls: readonly string[]): void {
+  const again = repeatIn(calls)
+  if (again === undefined) return
+  const message = `there is more than one result for ${calls[again]}`
+  throw new RequestError(409, 'repeated_result', message, { errors: [{ path: `body.results[${again}]`, message }] })
+}
+
 /** Resolutions of tool calls. `text` is the body they came in: it gives other JSON values their exact numbers. */
 export function callResolutions(body: z.output<typeof toolResults>, text: string): (CallResolution | RowResolution)[] {
   const names = body.results.map(callName)
-  refuseRepeats(
-    'result',
+  refuseRepeatedResults(
     names.map(({ toolCallId: id, messageId: message }) =>
       id === undefined || message === undefined ? (id ?? message) : `${id} (${message})`,
     ),
-    (index) => `body.results[${index}]`,
   )
   const outputs = outputsIn(text)
   return body.results.map((result, index) => {
