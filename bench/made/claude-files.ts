@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { closeSync, futimesSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Message, ToolMessage } from '../../functions/domain/message.ts'
 import { textOf } from '../../functions/domain/message.ts'
@@ -10,6 +10,9 @@ export interface MadeFiles {
   readonly bytes: number
   readonly files: number
 }
+
+/** When the files were last written to: an import leaves the ends of newer ones to a later run. */
+const WRITTEN = new Date('2026-01-02')
 
 /**
  * Writes so many bytes of Claude Code's session files, the same in every run: the recorded conversations again and again, each time
@@ -31,6 +34,7 @@ export function makeClaudeFiles(folder: string, bytes: number): MadeFiles {
         const changed = copy === 0 ? line : withDigits(line, digits)
         written += writeSync(file, `${JSON.stringify(changed)}\n`)
       }
+      futimesSync(file, WRITTEN, WRITTEN)
       closeSync(file)
     }
   }
