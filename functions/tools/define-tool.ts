@@ -1,6 +1,10 @@
 import { z } from 'zod'
 import type { Json, JsonObject } from '../domain/json.ts'
+import { faultsOf } from '../log/faults.ts'
 import type { Tool, ToolContext, ToolOutput } from '../ports/tool.ts'
+
+/** Faults that a model is told of. */
+const MOST_FAULTS = 20
 
 /** For tools that do not set their own (promises T3). */
 const DEFAULT_TIMEOUT_MS = 60_000
@@ -47,6 +51,7 @@ function parametersOf(input: z.ZodType): JsonObject {
 }
 
 function explain(name: string, error: z.ZodError): string {
-  const lines = error.issues.map((issue) => `- ${issue.path.map(String).join('.') || '(arguments)'}: ${issue.message}`)
+  const faults = faultsOf(error.issues, MOST_FAULTS)
+  const lines = faults.map(({ path, message }) => `- ${path.map(String).join('.') || '(arguments)'}: ${message}`)
   return `the arguments do not fit the schema of ${name}:\n${lines.join('\n')}`
 }

@@ -54,13 +54,13 @@ test('arguments that do not fit never reach the tool, and the message names ever
   )
   expect(String(message).split('\n')).toEqual([
     'the arguments do not fit the schema of ship:',
-    expect.stringMatching(/^- order\.id: .*expected string/),
-    expect.stringMatching(/^- order\.lines\.1: .*expected/),
-    expect.stringMatching(/^- \(arguments\): .*exprss/),
+    '- order.id: must be a string',
+    '- order.lines.1: must be a number',
+    '- exprss: is not a known field',
   ])
   expect(executed).toHaveLength(before)
 })
 
 test.each([[null], [[]], ['text'], [7]])('arguments that are no object are refused: %j', async (input) => {
-  await expect(execute(input)).rejects.toThrow(/\(arguments\): .*expected object/)
+  await expect(execute(input)).rejects.toThrow('- (arguments): must be an object')
 })
