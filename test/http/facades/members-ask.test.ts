@@ -38,6 +38,15 @@ const openTeam = async (): Promise<void> => {
   })
 }
 
+/** An agent that calls a tool of ours that waits for an approval, and one of its client's, at once. */
+const openMixed = async (): Promise<void> => {
+  const calls = [
+    { id: 'p', ...PAY },
+    { id: 'w', ...weather },
+  ]
+  harness = await openHttpHarness({ tools: [pay], script: [{ calls }, { text: 'Done.' }] })
+}
+
 /** What of the parts of a message does not depend on who came first. */
 const partsOf = (message: UIMessage | undefined) =>
   message?.parts
@@ -112,18 +121,7 @@ describe('useChat that sends by itself', () => {
   })
 
   test.each(['output first', 'decision first'])('sends an output and a decision together: %s', async (order) => {
-    harness = await openHttpHarness({
-      tools: [pay],
-      script: [
-        {
-          calls: [
-            { id: 'p', ...PAY },
-            { id: 'w', ...weather },
-          ],
-        },
-        { text: 'Done.' },
-      ],
-    })
+    await openMixed()
     const { one, sent, isAtRest } = chat()
     await one.sendMessage({ text: 'Go' })
     const steps = [() => answer(one, 'w'), () => decide(one, true)]
@@ -199,18 +197,7 @@ describe('AG-UI', () => {
   })
 
   test('shows what was approved before the last output came', async () => {
-    harness = await openHttpHarness({
-      tools: [pay],
-      script: [
-        {
-          calls: [
-            { id: 'p', ...PAY },
-            { id: 'w', ...weather },
-          ],
-        },
-        { text: 'Done.' },
-      ],
-    })
+    await openMixed()
     const one = agent()
     const pending = await run(one, decisions(await run(one)))
     answer(one, pending)
