@@ -1,6 +1,8 @@
 import { Stack } from 'aws-cdk-lib'
 import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
+import { EventField, Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events'
+import { SnsTopic } from 'aws-cdk-lib/aws-events-targets'
 import { Effect, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions'
@@ -36,6 +38,33 @@ export class Alarms extends Construct {
     )
     if (email !== undefined) this.topic.addSubscription(new EmailSubscription(email))
     this.alarms = alarmRules(tooltrail).map((rule) => this.#alarm(tooltrail.name, rule))
+    if (tooltrail.stores.search.kind === 'serverless') this.#tellOfFullCollections(tooltrail.name)
+  }
+
+  /**
+   * OpenSearch Serverless says itself when something has all the capacity that it may have, at 100 %; AWS names no dimension of the
+   * metrics of a collection group, so this speaks where the alarms `search-capacity` and `indexing-capacity` would be silent. Its events
+   * name no collection group: they are for the account
+   * (docs.aws.amazon.com/opensearch-service/latest/developerguide/serverless-monitoring-events.html).
+   */
+  #tellOfFullCollections(environment: string): void {
+    const said = EventField.fromPath('$.detail.description')
+    new Rule(this, 'FullCollections', {
+      description:
+        'Tells the topic of alarms when a serverless collection of this account has reached its capacity limit',
+      eventPattern: { source: ['aws.aoss'], detailType: ['OCU Utilization Reached Max Limit'] },
+      targets: [
+        // With a role of its own, because a topic that lets EventBridge publish lets rules of every account do so.
+        new SnsTopic(this.topic, {
+          authorizeUsingRole: true,
+          message: RuleTargetInput.fromText(
+            `${environment}: OpenSearch Serverless says of this account, at ${EventField.time}: ${said} If this is the collection of ` +
+              'this environment, it responds late, or refuses requests. Raise `search.maxCapacity` in lib/environments.ts, or find out ' +
+              'who sends so many requests.',
+          ),
+        }),
+      ],
+    })
   }
 
   #alarm(environment: string, rule: AlarmRule): Alarm {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { matchesPattern } from '../deployed/cloud/event-pattern.ts'
 import { environmentNamed, expectResource, ofType, synthesise, type Resource, type Synthesised } from './synthesise.ts'
 import { variantOf } from './variants.ts'
 
@@ -205,6 +206,28 @@ describe('the alarms', () => {
         Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
       }),
     )
+  })
+
+  test('are told by OpenSearch Serverless itself when a collection has all the capacity that it may have', () => {
+    const [, rule] = ofType(dev, 'AWS::Events::Rule').find(([id]) => id.includes('FullCollections')) ?? []
+    const event = (detailType: string): object => ({
+      version: '0',
+      'detail-type': detailType,
+      source: 'aws.aoss',
+      detail: { description: 'Your search OCU usage has reached the configured maximum limit.' },
+    })
+    const { EventPattern: pattern, Targets: targets } = rule?.Properties ?? {}
+    expect(matchesPattern(pattern, event('OCU Utilization Reached Max Limit'))).toBe(true)
+    expect(matchesPattern(pattern, event('OCU Utilization Approaching Max Limit'))).toBe(false)
+    const [target] = targets as [{ Arn: unknown; RoleArn: { 'Fn::GetAtt': [string] } }]
+    const grants = ofType(dev, 'AWS::IAM::Policy').filter(([, { Properties }]) =>
+      JSON.stringify(Properties['Roles']).includes(target.RoleArn['Fn::GetAtt'][0]),
+    )
+    expect(grants.map(([, { Properties }]) => Properties['PolicyDocument'])).toMatchObject([
+      { Statement: [{ Effect: 'Allow', Action: 'sns:Publish', Resource: target.Arn }] },
+    ])
+    const prod = ofType(synthesise(environmentNamed('prod')), 'AWS::Events::Rule')
+    expect(prod.filter(([, { Properties }]) => 'EventPattern' in Properties)).toEqual([])
   })
 
   test('tell of costs near the budget, where there is one', () => {

@@ -70,6 +70,8 @@ const RIGHTS = {
     's3: DeleteObject DeleteObject GetObject ListBucket ListBucket PutObject',
     'sqs: SendMessage',
   ],
+  /** EventBridge, for the topic of alarms. */
+  other: ['sns: Publish'],
 }
 
 describe('the rights of the functions', () => {

@@ -24,7 +24,7 @@ function calls({ resources }: Synthesised): Map<string, string[]> {
   }
   return new Map(
     Object.entries(resources).flatMap(([id, { Type, Properties }]) => {
-      const place = places[Type]
+      const place = 'EventPattern' in Properties ? undefined : places[Type]
       return place === undefined ? [] : [[id, named(Properties[place])] as const]
     }),
   )

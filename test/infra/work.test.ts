@@ -78,7 +78,8 @@ describe('what goes to whom', () => {
     expect(configs[0]).toMatchObject({ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60, Qualifier: '$LATEST' })
     expect(JSON.stringify(configs[0]?.['FunctionName'])).toContain('Sweeper')
     // Everything that Lambda is asked for without waiting for it needs such a bound: no other function is.
-    expect(ofType(dev, 'AWS::Events::Rule')).toHaveLength(1)
+    const rules = ofType(dev, 'AWS::Events::Rule').map(([, { Properties }]) => JSON.stringify(Properties['Targets']))
+    expect(rules.filter((targets) => targets.includes('Tooltrail'))).toHaveLength(1)
   })
 
   test('Lambda does not end a chain of hand-overs, and does end any other', () => {

@@ -73,7 +73,8 @@ const FunctionProperties = z.object({
   MemorySize: z.int(),
 })
 const Rule = z.object({
-  ScheduleExpression: z.string(),
+  /** Others are for the events of services, which nothing sends here. */
+  ScheduleExpression: z.string().optional(),
   State: z.literal('ENABLED'),
   Targets: z.array(z.object({ Arn: z.string() })),
 })
@@ -190,12 +191,14 @@ async function build({ stacks, asset }: Assembly, options: Options, undo: Undo):
     outputs: (stack) =>
       Object.fromEntries(Object.keys(stacks.get(stack)?.Outputs ?? {}).map((id) => [id, output(stack, id)])),
     async tick() {
-      for (const { properties, arn } of all('AWS::Events::Rule'))
-        for (const target of Rule.parse(properties).Targets) {
+      for (const { properties, arn } of all('AWS::Events::Rule')) {
+        const { ScheduleExpression: schedule, Targets: targets } = Rule.parse(properties)
+        for (const target of schedule === undefined ? [] : targets) {
           const event = { source: 'aws.events', 'detail-type': 'Scheduled Event', resources: [arn], detail: {} }
           const outcome = await known(byArn, target.Arn).invoke(event)
           if (!outcome.ok) throw new Error(`${outcome.errorType}: ${outcome.message}`)
         }
+      }
     },
   }
 }
