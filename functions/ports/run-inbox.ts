@@ -68,7 +68,7 @@ export interface RunInbox {
    * Rejects with `session_busy` (`onBusy: reject` while a run is active or queued; a paused session with nothing queued
    * is superseded instead), `too_many_active_runs` (beyond `mostActive`; the count is part of the write, so concurrent
    * requests cannot exceed it), `idempotency_conflict` (same key, other body), `nothing_to_continue` (`continue`, but
-   * the latest accepted run is not `failed`, or the session is not idle). A run that was accepted before with its
+   * the latest accepted run is not `failed`, or not the last of the log, or the session is not idle). A run that was accepted before with its
    * idempotency key is not new: only the conflict can refuse it.
    */
   enqueue(key: SessionKey, run: NewRun): Promise<Enqueued>

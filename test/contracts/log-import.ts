@@ -4,7 +4,7 @@ import { progressAfter, type ImportName, type ImportStep } from '../../functions
 import type { Message } from '../../functions/domain/message.ts'
 import type { Run } from '../../functions/domain/run.ts'
 import { NO_USAGE } from '../../functions/domain/usage.ts'
-import { expectCode, fresh, header, newRun, openFixture, pausedRun, startRun } from './session-fixture.ts'
+import { endAfter, expectCode, fresh, header, newRun, openFixture, pausedRun, startRun } from './session-fixture.ts'
 import type { SessionFixture } from './session-fixture.ts'
 import type { Engine, Stores } from './stores.ts'
 
@@ -126,6 +126,17 @@ export function logImportContract(engine: Engine): void {
         fixture.clock.advance(-5000)
         const { runId } = await fixture.peer.inbox.enqueue(fixture.key, newRun({ ...(startAs && { startAs }) }))
         expect(runId > (step.runs[0]?.run.id ?? '')).toBe(true)
+      }
+    })
+
+    test('leaves nothing to continue: the failed run before it is no longer the last of the log', async () => {
+      for (const startAs of [undefined, fresh('owner')]) {
+        const fixture = await openFixture(stores)
+        const { lease } = await startRun(fixture)
+        await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head, 'failed'))
+        await fixture.imports.append(await header(fixture), await stepAfter(fixture))
+        const again = newRun({ trigger: 'continue', ...(startAs && { startAs }) })
+        await expectCode(fixture.peer.inbox.enqueue(fixture.key, again), 'nothing_to_continue')
       }
     })
 

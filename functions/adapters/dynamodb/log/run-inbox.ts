@@ -232,7 +232,8 @@ async function requireAcceptable(
   const busy = isBusy(header)
   if (trigger === 'continue') {
     const latest = busy || header.tail === undefined ? undefined : await readResolvedRun(rows, key, header.tail)
-    if (latest === undefined || runStatusOf(latest) !== 'failed')
+    // Behind it there may be an import, whose runs `tail` does not name.
+    if (latest === undefined || runStatusOf(latest) !== 'failed' || textAt(latest, 'last') !== header.head)
       throw new TooltrailError('nothing_to_continue', `session ${key.session} has no failed run to continue`)
     return
   }

@@ -11,7 +11,7 @@ import { runStatusCode } from './codes.ts'
 import { readOne, snapshot, transaction, write, type Database } from '../database.ts'
 import { writeLog, type LogDependencies } from './write.ts'
 import { insertMessage } from './message-rows.ts'
-import { insertRun, resolvedRun, saveRun } from './run-rows.ts'
+import { insertRun, resolvedRun, saveRun, type StoredRun } from './run-rows.ts'
 import { atStart, withRun, woken } from './session-changes.ts'
 import { headerOf, liveSession, saveSession, type SessionRow } from './session-rows.ts'
 import { requireBudgetOf } from './usage-rows.ts'
@@ -139,13 +139,19 @@ function requireAcceptable(database: Database, row: SessionRow, { trigger, onBus
   const busy = row.activeRun !== null || row.queued > 0
   if (trigger === 'continue') {
     const latest = row.tail === null ? undefined : resolvedRun(database, row.number, row.tail)
-    if (busy || latest?.run.status !== 'failed')
+    if (busy || latest?.run.status !== 'failed' || !isLastOfLog(database, row, latest))
       throw new TooltrailError('nothing_to_continue', `session ${row.session} has no failed run to continue`)
     return
   }
   const gives = isBlocked(headerOf(row)) && row.queued === 0
   if (onBusy === 'reject' && busy && !gives)
     throw new TooltrailError('session_busy', `session ${row.session} has a run that has not ended`, { retryable: true })
+}
+
+/** Behind a run there may be an import, whose runs `tail` does not name. */
+function isLastOfLog(database: Database, { number, head }: SessionRow, { number: run }: StoredRun): boolean {
+  const sql = 'SELECT run FROM messages WHERE session = ? AND id = ?'
+  return readOne<{ readonly run: number }>(database, sql, number, head)?.run === run
 }
 
 function requireRoomOf(database: Database, tenant: string, limits: RunLimits, now: number): void {
