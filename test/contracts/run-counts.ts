@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
 import { HEARTBEAT_MS, LEASE_MS } from '../../functions/domain/session.ts'
+import type { Lease } from '../../functions/domain/session.ts'
+import type { Usage } from '../../functions/domain/usage.ts'
 import {
   callOf,
   endAfter,
@@ -14,10 +17,35 @@ import {
   roundAfter,
   startRun,
   takeOver,
+  type SessionFixture,
 } from './session-fixture.ts'
 import type { Engine, Stores } from './stores.ts'
 
 const DAY_MS = 86_400_000
+
+/** Of a provider that tells all. */
+const FULL = {
+  inputTokens: 6,
+  cachedInputTokens: 5,
+  cacheWriteTokens: 4,
+  outputTokens: 3,
+  reasoningTokens: 2,
+  totalTokens: 1,
+} satisfies Usage
+
+/** A round of each of so many agents; returns the log's last id. */
+async function roundsOfAgents(fixture: SessionFixture, lease: Lease, agents: number): Promise<string | undefined> {
+  let { head } = lease
+  for (let place = 0; place < agents; place++) {
+    const { assistant } = roundAfter(fixture, lease, head, [], place)
+    await fixture.log.appendRound(lease, {
+      assistant: { ...assistant, agent: `agent ${place}`, usage: FULL },
+      tools: [],
+    })
+    head = assistant.id
+  }
+  return head
+}
 
 /** What is counted, ordered and remembered beside the steps of a run; each was once taken out without any suite noticing. */
 export function runCountsContract(engine: Engine): void {
@@ -84,6 +112,29 @@ export function runCountsContract(engine: Engine): void {
       expect(await fixture.peer.log.endRun(second, end)).toBeDefined()
       expect(await fixture.peer.log.endRun(second, end)).toBeDefined()
       await expectCode(fixture.log.endRun(first, end), 'lease_lost')
+    })
+
+    test('a run of a hundred agents ends, and each is counted once', async () => {
+      const fixture = await openFixture(stores)
+      const { lease, run } = await startRun(fixture)
+      const head = await roundsOfAgents(fixture, lease, 100)
+      const end = endAfter(fixture, lease, head)
+      const message = end.message && { ...end.message, agent: 'agent 0', usage: FULL }
+      const ended = await fixture.log.endRun(lease, { ...end, ...definedFields({ message }) })
+      const twice = Object.fromEntries(Object.entries(FULL).map(([field, count]) => [field, 2 * count]))
+      const counted = { 'agent 0': twice, 'agent 99': FULL }
+      expect(ended?.run).toMatchObject({ rounds: 101, usageByAgent: counted })
+      expect(await fixture.reader.run(fixture.key, run.id)).toMatchObject({ rounds: 101, usageByAgent: counted })
+      const session = await fixture.sessions.read(fixture.key)
+      expect(session?.totals).toMatchObject({ rounds: 101, byAgent: counted, usage: { totalTokens: 101 } })
+      expect(Object.keys(session?.totals.byAgent ?? {})).toHaveLength(100)
+    })
+
+    test('a session is deleted while a run of a hundred agents is under way', async () => {
+      const fixture = await openFixture(stores)
+      const { lease } = await startRun(fixture)
+      await roundsOfAgents(fixture, lease, 100)
+      expect(await fixture.deletion.tombstone(fixture.key)).toBe(true)
     })
 
     test('a pause puts the expiry off', async () => {

@@ -28,7 +28,8 @@ import { decidedAs, runOf, runStatusOf, textOfEnd, textOfNotices } from './run-i
 import { openCalls, rowsOfRun, type SessionRows } from './session-rows.ts'
 import { putNumbers } from './source-items.ts'
 import type { Action } from '../table.ts'
-import { countedInRun, counterNames } from './usage-counters.ts'
+import { counterNames } from './usage-counters.ts'
+import { countersAtEnd, hasMoreCounters, moveCounters } from './usage-folding.ts'
 import { countUsage } from './usage-items.ts'
 
 type Ended = NonNullable<Awaited<ReturnType<RunLog['endRun']>>>
@@ -85,9 +86,13 @@ export async function endRun(
     ...(end.message === undefined ? [] : textsOfMessage(end.message)),
   ])
   const closed = new Map<string, ToolMessage>()
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+  for (let refused = 0; refused < ATTEMPTS;) {
     const { header, run } = await readHeld(rows, lease)
     if (!isHeld(header, lease)) return endedBefore(rows, lease, end, { header, run })
+    if (hasMoreCounters(header)) {
+      if ((await rows.table.write(moveCounters(lease, header))) !== undefined) refused++
+      continue
+    }
     if (textAt(header, 'cancel_run') !== undefined && end.outcome !== 'cancelled') return undefined
     requireGreater(end.message, header)
     const open = await openCalls(rows, lease, header)
@@ -100,7 +105,10 @@ export async function endRun(
           ...countUsage(lease, end.message, account),
         ]
       : await closeActions(rows, lease, batch, now)
-    if ((await rows.table.write(actions)) !== undefined) continue
+    if ((await rows.table.write(actions)) !== undefined) {
+      refused++
+      continue
+    }
     for (const call of calls) closed.set(call.id, call)
     if (!isLast) continue
     const before = await runOf(bodies, lease, run, header)
@@ -182,8 +190,8 @@ async function endActions(rows: SessionRows, lease: Lease, end: RunEnd, state: E
           ended_gen: lease.generation,
           last: message?.id ?? textAt(header, 'head'),
           ...endText,
-          ...counters,
         },
+        add: counters,
       },
     },
     { update: detailsKey(lease), when: present('pk'), change: foldTotals(lease, counters) },
@@ -192,15 +200,6 @@ async function endActions(rows: SessionRows, lease: Lease, end: RunEnd, state: E
     ...(await closeRows(rows, lease, calls, (call) => callAtEnd(call, now))),
     ...renewExpiry(lease, header, now),
   ]
-}
-
-/** Rounds and tokens of the whole run: what its header has counted, plus its last completion. */
-function countersAtEnd(header: Item, { message }: RunEnd): Record<string, number> {
-  const added = message === undefined ? {} : countedInRun(message)
-  const sums: Record<string, number> = { rounds: numberAt(header, 'rounds') ?? 0 }
-  for (const name of counterNames(header)) sums[name] = numberAt(header, name) ?? 0
-  for (const [name, count] of Object.entries(added)) sums[name] = (sums[name] ?? 0) + count
-  return sums
 }
 
 /** The session's totals, once for each run: `folded` names the last run, for readers that see both items at different times. */

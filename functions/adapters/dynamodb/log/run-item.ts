@@ -1,7 +1,7 @@
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { Run, RunInput, RunNotice, RunStatus } from '../../../domain/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import { sumOf, type Usage } from '../../../domain/usage.ts'
+import { joinUsages, sumOf } from '../../../domain/usage.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from '../attributes.ts'
 import { joined, namesOf, type Bodies, type Text, type TextFields } from './bodies.ts'
 import { absent, is, type Change, type Condition } from '../expressions.ts'
@@ -124,8 +124,8 @@ export async function runOf(bodies: Bodies, key: SessionKey, item: Item, header:
     noticesOf(bodies, key, item),
   ])
   if (body === undefined) throw new Error(`run ${id} has no body`)
-  const counters = header !== undefined && textAt(header, 'active_run') === id ? header : item
-  const usageByAgent: Record<string, Usage> = usageOf(counters)
+  const active = header !== undefined && textAt(header, 'active_run') === id ? header : undefined
+  const usageByAgent = active === undefined ? usageOf(item) : joinUsages(usageOf(item), usageOf(active))
   return {
     id,
     ...(JSON.parse(body) as Fixed),
@@ -136,7 +136,7 @@ export async function runOf(bodies: Bodies, key: SessionKey, item: Item, header:
       startedAt: numberAt(item, 'started_at'),
       endedAt: numberAt(item, 'ended_at'),
     }),
-    rounds: numberAt(counters, 'rounds') ?? 0,
+    rounds: numberAt(active ?? item, 'rounds') ?? 0,
     usage: sumOf(usageByAgent),
     usageByAgent,
     ...(end === undefined ? {} : (JSON.parse(end) as End)),

@@ -7,7 +7,7 @@ import { isLive, live } from './header-item.ts'
 import { expiryKey, HEADER, headerKey, NAME_PREFIX, nameKey, partitionOf, printOf, RUN_PREFIX } from '../keys.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 import type { Action } from '../table.ts'
-import { counterNames } from './usage-counters.ts'
+import { someCounters } from './usage-folding.ts'
 import { BYTES_AT_ONCE, bytesOf } from './write-limits.ts'
 
 const TOMBSTONE_MS = 30 * 86_400_000
@@ -58,7 +58,7 @@ async function tombstone(rows: SessionRows, key: SessionKey, ifExpired: boolean)
     {
       update: headerKey(key),
       when: all(live, below('gen', gen), ...(ifExpired ? [absent('due')] : [])),
-      change: { set, remove: [...FORGOTTEN, ...counterNames(header)] },
+      change: { set, remove: [...FORGOTTEN, ...someCounters(header)] },
     },
     ...(ifExpired ? [{ check: expiryKey(key), when: any(absent('pk'), below('due', now + 1)) }] : []),
   ])
