@@ -3,7 +3,7 @@ import type { ModelRequest } from '../../functions/domain/model-request.ts'
 import { ModelError } from '../../functions/ports/model.ts'
 import type { ModelEvent } from '../../functions/ports/model.ts'
 import { makeTool, openHarness } from './harness.ts'
-import type { Harness } from './harness.ts'
+import type { Harness, Turn } from './harness.ts'
 import { until } from '../eventually.ts'
 
 let harness: Harness | undefined
@@ -121,5 +121,53 @@ test('a later completion of the same holder is requested again when it is cut of
   await serving
   const third = harness.another([{ text: 'done' }])
   await third.worker.serve(harness.key)
+  expect((await third.settled(runId)).status).toBe('completed')
+})
+
+const consolidation = { threshold: 3, keepRecentRatio: 0.3 }
+
+/** A session whose next run begins with a summary. */
+async function longConversation(script: readonly Turn[]): Promise<Harness> {
+  const one = await openHarness({ script: [{ text: 'a' }, { text: 'b' }, ...script], policies: { consolidation } })
+  for (const question of ['one', 'two']) await one.settled(await one.submit(question))
+  return one
+}
+
+test('a summary for which a process had all its time fails alone: the next process asks for the completion', async () => {
+  harness = await longConversation([thinking])
+  const { key, requests, worker, another } = harness
+  const runId = await harness.submit('three')
+  await until(() => requests.length === 3)
+  worker.cutOff('out_of_time')
+  await worker.idle()
+
+  const second = another([thinking])
+  const serving = second.worker.serve(key)
+  await until(() => second.requests.length === 1)
+  second.worker.cutOff('out_of_time')
+  await serving
+  const third = another([{ text: 'done' }])
+  await third.worker.serve(key)
+  const run = await third.settled(runId)
+  expect(run.status).toBe('completed')
+  expect(run.notices?.filter(({ type }) => type === 'warning')).toMatchObject([{ code: 'summary_failed' }])
+  expect(third.requests).toHaveLength(1)
+})
+
+test('a completion after a summary had no process for itself: it is requested again when it is cut off', async () => {
+  harness = await longConversation([thinking])
+  const { key, requests, worker, another } = harness
+  const runId = await harness.submit('three')
+  await until(() => requests.length === 3)
+  worker.cutOff('out_of_time')
+  await worker.idle()
+
+  const second = another([{ text: 'so far' }, thinking])
+  const serving = second.worker.serve(key)
+  await said(second)
+  second.worker.cutOff('out_of_time')
+  await serving
+  const third = another([{ text: 'done' }])
+  await third.worker.serve(key)
   expect((await third.settled(runId)).status).toBe('completed')
 })

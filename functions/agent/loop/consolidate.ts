@@ -11,7 +11,7 @@ import { roundsOf } from './thread.ts'
 /**
  * Before the first request of a run with an input: warns when the conversation is nearly too long, and summarises its older
  * part when it is. The summary counts from the moment that it is stored, in one write with what it took; a summary that
- * cannot be made changes nothing, and the turn goes on. Returns what the run's followers are still to be told, which is recorded
+ * cannot be made changes nothing, and the turn goes on without another try. Returns what the run's followers are still to be told, which is recorded
  * with what the first request decides, and undefined when it was cut off: somebody else begins again.
  */
 export async function consolidateIfDue(
@@ -33,8 +33,10 @@ export async function consolidateIfDue(
   // Whoever takes the run over from a holder that could not tell does it.
   const isTold = context.notices.some(({ type }) => type === warning.type)
   const untold = isNearlyFull(consolidation, count) && !isTold ? [warning] : []
-  if (!isDue(consolidation, count)) return untold
-  // A summary takes long.
+  const hasFailed = context.notices.some((notice) => notice.type === 'warning' && notice.code === 'summary_failed')
+  if (!isDue(consolidation, count) || hasFailed) return untold
+  // A summary takes long: of the time that this process has, the completion after it gets the rest.
+  leader.isWhole = false
   if (untold.length > 0) await recordDecision(state, { notices: untold })
   try {
     await consolidate(state, consolidation, signal)
@@ -48,6 +50,7 @@ export async function consolidateIfDue(
     const notice: RunNotice = { type: 'warning', code: 'summary_failed', detail, after }
     const cost = error instanceof SummaryFailed ? { work: error.work, account: accountOf(state) } : {}
     await recordDecision(state, { notices: [notice], ...cost })
+    if (isCutOff) return undefined
   }
   return []
 }
