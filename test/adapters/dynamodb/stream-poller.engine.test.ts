@@ -136,6 +136,24 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect([seen.join(''), warnings, errors]).toEqual(['ab', [], []])
     })
 
+    test('asks once more, without a word, when the oldest record was dropped before it was read; then it is an error', async () => {
+      const { dependencies, proxy, write, seen, warnings, errors } = await harness()
+      await write('a')
+      let refusals = 1
+      proxy.decide((request) =>
+        operationOf(request) === 'GetRecords' && refusals-- > 0 ? refusal('TrimmedDataAccessException') : undefined,
+      )
+      const poller = startStreamPoller(dependencies)
+      await until(() => seen.includes('a'))
+      expect([warnings, errors]).toEqual([[], []])
+      await poller.stop()
+      refusals = 2
+      const again = startStreamPoller(dependencies)
+      await until(() => seen.length > 1)
+      await again.stop()
+      expect(errors).toEqual([expect.stringContaining('TrimmedDataAccessException')])
+    })
+
     test.each(['GetRecords', 'GetShardIterator'])(
       'begins with the oldest record when %s says that its place was dropped, and warns once that some may be lost',
       async (operation) => {
