@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { textOf } from '../../functions/domain/message.ts'
 import type { Message, ToolMessage } from '../../functions/domain/message.ts'
 import { until } from '../eventually.ts'
 import { completionOf, makeTool, openHarness } from './harness.ts'
@@ -18,6 +19,12 @@ const give = (member: string, task: string) => ({
   arguments: JSON.stringify({ member, task }),
 })
 const calls = (messages: readonly Message[]): ToolMessage[] => messages.filter((one) => one.role === 'tool')
+/** What each has said. */
+const spoken = (messages: readonly Message[]): string[] =>
+  messages
+    .filter(({ role }) => role === 'assistant')
+    .map(({ agent, parts }) => `${agent}: ${textOf(parts)}`)
+    .toSorted()
 
 test('a cancel reaches members: what they produced is kept, and nothing of them goes on', async () => {
   const speaks: Turn = async function* (_request, signal) {
@@ -48,6 +55,7 @@ test('a cancel reaches members: what they produced is kept, and nothing of them 
     finishReason: 'cancelled',
     parts: [{ type: 'text', text: 'so far' }],
   })
+  expect(spoken(log)).toEqual(['default: ', 'speaker: so far', 'worker: '])
 })
 
 test("a fault that is no model's stops the other members with the run, and nothing of them is stored", async () => {
@@ -79,5 +87,7 @@ test("a fault that is no model's stops the other members with the run, and nothi
   })
   expect(await it.settled(await it.submit('go'))).toMatchObject({ status: 'failed' })
   expect(stopped).toBe(true)
-  expect((await it.log()).filter(({ agent, role }) => agent === 'speaker' && role === 'assistant')).toEqual([])
+  const log = await it.log()
+  expect(log.filter(({ agent, role }) => agent === 'speaker' && role === 'assistant')).toEqual([])
+  expect(spoken(log)).toEqual(['breaker: I', 'default: ', 'default: '])
 })

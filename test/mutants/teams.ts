@@ -35,11 +35,7 @@ export const TEAM_MUTANTS = [
   ]),
   ...inFile(`${LOOP}/delegation.ts`, [
     ['a member that has ended is asked again', '  if (before !== undefined) return before\n', ''],
-    [
-      "a member's failure ends the run",
-      '  if (!(cause instanceof ModelError)) throw error\n',
-      '  if (cause !== null) throw error\n',
-    ],
+    ["a member's failure ends the run", 'if (cause instanceof ModelError) {', 'if (cause === null) {'],
     [
       'a member begins before its task is stored',
       '    await state.store.log.append(held.lease, tasks)',
@@ -47,9 +43,10 @@ export const TEAM_MUTANTS = [
     ],
     [
       'what a member said before a cancel is dropped',
-      'cause instanceof RunCancelled && streamed.length > 0',
-      'cause instanceof RunCancelled && streamed.length > 1_000',
+      '  if (streamed.length > 0) await store(',
+      '  if (streamed.length > 1_000) await store(',
     ],
+    ["what a member said before a cancel is its leader's, too", '  throw cause\n}', '  throw error\n}'],
     [
       'a refused call is given to a member',
       'refusalOf(thread, asked, row.sequence) === undefined ?',

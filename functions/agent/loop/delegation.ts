@@ -1,5 +1,6 @@
+import { LeaseLost } from '../../domain/errors.ts'
 import { parentNames, textOf } from '../../domain/message.ts'
-import type { ToolMessage, UserMessage } from '../../domain/message.ts'
+import type { AssistantPart, ToolMessage, UserMessage } from '../../domain/message.ts'
 import { isDelegation } from '../../domain/team.ts'
 import { ModelError } from '../../ports/model.ts'
 import { CompletionFailed, keptParts } from './completion.ts'
@@ -81,23 +82,29 @@ export async function executeDelegation(
   return outcomeOf(member)
 }
 
-/** Stores what a member's completion had streamed before it failed; throws again what is not the member's own failure. */
+/**
+ * Stores what a member's completion had streamed before it failed. Throws what is not the member's own failure and stops the run,
+ * without the text: it is the member's, and no completion of its leader.
+ */
 async function keepFailure(state: RunState, member: Thread, error: unknown): Promise<void> {
   const streamed = error instanceof CompletionFailed ? keptParts(error.streamed) : []
   const cause = error instanceof CompletionFailed ? error.cause : error
+  if (cause instanceof LeaseLost) throw cause
   const model = member.agent.model === '' ? {} : { model: member.agent.model }
-  if (cause instanceof RunCancelled && streamed.length > 0)
-    await storeRound(
-      state,
-      member,
-      assistantMessage(state, member, { parts: streamed, ...model, finishReason: 'cancelled' }),
-    )
-  if (!(cause instanceof ModelError)) throw error
-  await state.writer.settled()
-  const failure = { type: 'error', code: cause.code, text: cause.message } as const
-  const content = { parts: [...streamed, failure], ...model, finishReason: 'error' }
-  await storeRound(state, member, assistantMessage(state, member, content))
+  const store = (...parts: readonly AssistantPart[]): Promise<void> => {
+    const finishReason = cause instanceof RunCancelled ? 'cancelled' : 'error'
+    return storeRound(state, member, assistantMessage(state, member, { parts, ...model, finishReason }))
+  }
+  if (cause instanceof ModelError) {
+    await state.writer.settled()
+    return store(...streamed, { type: 'error', code: cause.code, text: cause.message })
+  }
+  if (streamed.length > 0) await store(...streamed, ...(cause instanceof RunCancelled ? [] : [STOPPED]))
+  throw cause
 }
+
+/** Whoever takes the run over before it has ended must not take the text for an answer. */
+const STOPPED = { type: 'error', code: 'storage', text: 'a failure stopped the run' } as const
 
 /** What the delegate call of a member comes to that has ended; undefined while it can go on. */
 function outcomeOf(member: Thread): CallOutcome | undefined {
