@@ -60,8 +60,11 @@ export interface SessionContext {
 /** What making a summary took, or trying to. */
 export type SummaryWork = Pick<Summary, 'usage' | 'model' | 'createdAt'>
 
+/** The name under which summaries are counted among a run's agents. */
+export const SUMMARY_AGENT = 'summary'
+
 /** A model's work on a summary as totals and the ledger count it: as a completion of nobody's round, which is never stored. */
 export function summaryCompletion({ usage, model, createdAt }: SummaryWork): AssistantMessage {
-  const nobodys = { id: '', runId: '', agent: 'summary', parentToolCallId: '', round: 0 }
+  const nobodys = { id: '', runId: '', agent: SUMMARY_AGENT, parentToolCallId: '', round: 0 }
   return { ...nobodys, role: 'assistant', parts: [], toolCalls: [], model, usage, createdAt }
 }

@@ -203,21 +203,28 @@ test('a member goes on although its leader has no members any more', async () =>
   expect(results(log)).toEqual([[DELEGATE, 'completed', 'led']])
 })
 
-test('what members that have ended took counts to the budget of the run, whoever goes on with it', async () => {
-  const it = await open(says('no more'), { maxRunTokens: 100 })
-  const left = await leftBehind(it)
-  const [call] = await storeRound(it, left, 'default', 0, [[DELEGATE, TASK]])
-  if (call === undefined) throw new Error('no call')
-  await storeTask(it, left, 'lead', call)
-  await storeRound(it, left, 'lead', 0, [], call, 100)
-  const parts = [{ type: 'text', text: 'lead is done' }] as const
-  const result = { status: 'completed', parts, completedAt: clock.now(), durationMs: 0 } as const
-  await it.ports.log.completeCall(left.lease, { messageId: call.id, ...result })
-  ahead += 61_000
-  await it.worker.serve(it.key)
-  expect(await it.settled(left.runId)).toMatchObject({ status: 'completed', stopReason: 'budget' })
-  expect(it.requests.map(({ toolChoice }) => toolChoice)).toEqual(['none'])
-})
+test.each([
+  ['lead', 100, 'budget', 'none'],
+  // Summaries count under this name, too.
+  ['summary', 60, 'answer', 'auto'],
+] as const)(
+  'what members that have ended took counts once to the budget of the run, whoever goes on with it: %s, %i of 100',
+  async (member, tokens, stopReason, toolChoice) => {
+    const it = await open(says('no more'), { maxRunTokens: 100 })
+    const left = await leftBehind(it)
+    const [call] = await storeRound(it, left, 'default', 0, [[DELEGATE, TASK]])
+    if (call === undefined) throw new Error('no call')
+    await storeTask(it, left, member, call)
+    await storeRound(it, left, member, 0, [], call, tokens)
+    const parts = [{ type: 'text', text: 'lead is done' }] as const
+    const result = { status: 'completed', parts, completedAt: clock.now(), durationMs: 0 } as const
+    await it.ports.log.completeCall(left.lease, { messageId: call.id, ...result })
+    ahead += 61_000
+    await it.worker.serve(it.key)
+    expect(await it.settled(left.runId)).toMatchObject({ status: 'completed', stopReason })
+    expect(it.requests.map((request) => request.toolChoice)).toEqual([toolChoice])
+  },
+)
 
 test('a run whose holder must stop is handed over inside of its members, which go on in the next', async () => {
   const it = await open()

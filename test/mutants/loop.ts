@@ -126,7 +126,7 @@ export const LOOP_MUTANTS = [
       '    const crashLoop = endOfCrashLoop(state)\n',
       '    await loadContext(state.store.reader, held.lease, held.run.id, state.leader.agent)\n    const crashLoop = endOfCrashLoop(state)\n',
     ],
-    ['what summaries took is forgotten', "  takeNoteOfSummaries(leader, held.run.usageByAgent['summary'])\n", ''],
+    ['what summaries took is forgotten', '  takeNoteOfSummaries(leader, held.run, messages)\n', ''],
     ['the session of another is shown', 'held.session ?? (await readSession(state))', 'unreadSession(held)'],
     ['ids go on from nothing', '    head: lease.head,\n', '    head: undefined,\n'],
     [

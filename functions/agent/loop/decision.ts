@@ -4,7 +4,7 @@ import { isLeaders } from '../../domain/message.ts'
 import { noticeEvents } from '../../log/run-events.ts'
 import type { Decision } from '../../ports/run-log.ts'
 import type { RunState } from './run-state.ts'
-import { takeNoteOfSummaries, threadsOf } from './thread.ts'
+import { takeNoteOfSummary, threadsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
 
 /** Records what a policy has decided, one decision after the other, and tells whoever follows the run. */
@@ -19,7 +19,7 @@ export async function recordDecision(
     const recorded = { ...decision, number: context.number, ...definedFields({ context: decided }) }
     await state.store.log.recordDecision(state.held.lease, recorded)
     context.number++
-    takeNoteOfSummaries(state.leader, decision.work?.usage)
+    takeNoteOfSummary(state.leader, decision.work?.usage)
     if (decided !== undefined) takeAsDecided(state, decided)
     const before = context.notices.length
     context.notices.push(...decision.notices)

@@ -45,7 +45,7 @@ async function openLeader(state: RunState): Promise<void> {
   const { messages, decided, isWhole } = await loadContext(store.reader, held.lease, leader.runId, leader.agent)
   Object.assign(state.context, { decided, isWhole })
   takeNote(leader, messages)
-  takeNoteOfSummaries(leader, held.run.usageByAgent['summary'])
+  takeNoteOfSummaries(leader, held.run, messages)
   remember(leader, messages.filter(isLeaders))
   leader.isWhole = held.origin === 'resumed'
   const absent = await openTools(state, leader)

@@ -1,8 +1,9 @@
 import type { Agent } from '../../domain/agent.ts'
+import { SUMMARY_AGENT } from '../../domain/context.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { isLeaders, MOST_CALLS, OPEN_STATUSES, parentNames } from '../../domain/message.ts'
 import type { AssistantMessage, Message, ParentNames, ToolCall, ToolMessage } from '../../domain/message.ts'
-import type { StopReason } from '../../domain/run.ts'
+import type { Run, StopReason } from '../../domain/run.ts'
 import type { Usage } from '../../domain/usage.ts'
 import type { RoundOfThread } from '../../log/run-events.ts'
 import type { Model } from '../../ports/model.ts'
@@ -69,9 +70,21 @@ export function takeNote({ runId, budget }: Thread, messages: readonly Message[]
 /** Before every id. */
 const SUMMARIES = ''
 
-/** Takes note of what the summaries that were made for the run have taken, all together. */
-export function takeNoteOfSummaries({ budget }: Thread, usage: Usage | undefined): void {
-  budget.taken.set(SUMMARIES, (budget.taken.get(SUMMARIES) ?? 0) + (usage?.totalTokens ?? 0))
+/** Takes note of what a summary that was made for the run has taken. */
+export const takeNoteOfSummary = ({ budget }: Thread, usage: Usage | undefined): void =>
+  void budget.taken.set(SUMMARIES, (budget.taken.get(SUMMARIES) ?? 0) + (usage?.totalTokens ?? 0))
+
+/** The same of all summaries that a run has counted. Without the completions of an agent of their name, which are among `messages`. */
+export function takeNoteOfSummaries(
+  { runId, budget }: Thread,
+  { usageByAgent }: Pick<Run, 'usageByAgent'>,
+  messages: readonly Message[],
+): void {
+  let tokens = usageByAgent[SUMMARY_AGENT]?.totalTokens ?? 0
+  for (const one of messages)
+    if (one.role === 'assistant' && one.runId === runId && one.agent === SUMMARY_AGENT)
+      tokens -= one.usage?.totalTokens ?? 0
+  budget.taken.set(SUMMARIES, tokens)
 }
 
 /** Puts messages where their ids belong, each in the place of the one with its id if there is one. */
