@@ -154,6 +154,28 @@ test('a summary for which a process had all its time fails alone: the next proce
   expect(third.requests).toHaveLength(1)
 })
 
+test('what the first part of a summary has taken counts, also where the next was cut off, or the run cancelled', async () => {
+  for (const stop of ['hand over', 'cancel']) {
+    const policies = { consolidation, contextTokens: 2_000 }
+    const long = 'word '.repeat(700)
+    harness = await openHarness({
+      script: [{ text: long }, { text: 'b' }, { text: 'part', tokens: 70 }, thinking],
+      policies,
+    })
+    const { key, ports, requests, worker, service } = harness
+    for (const question of [long, 'two']) await harness.settled(await harness.submit(question))
+    const runId = await harness.submit('three')
+    await until(() => requests.length === 4)
+    if (stop === 'cancel') await service.cancel(key, runId)
+    else worker.cutOff('out_of_time')
+    await worker.idle()
+    expect(requests.at(-1)?.messages).toHaveLength(1)
+    expect((await ports.reader.run(key, runId))?.usageByAgent['summary']?.totalTokens).toBe(70)
+    await harness.close()
+  }
+  harness = undefined
+})
+
 test('a completion after a summary had no process for itself: it is requested again when it is cut off', async () => {
   harness = await longConversation([thinking])
   const { key, requests, worker, another } = harness

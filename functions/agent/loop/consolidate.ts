@@ -44,13 +44,15 @@ export async function consolidateIfDue(
     const error: unknown = signal.aborted ? signal.reason : failed
     const { SummaryFailed } = await import('./summarise.ts')
     const isCutOff = error instanceof CutOff
-    if (isCutOff && !(error.why === 'out_of_time' && held.origin === 'resumed')) return undefined
-    if (!isCutOff && !(error instanceof SummaryFailed)) throw error
-    const detail = `the older messages could not be summarised, and stay: ${error.message}`
+    // What its first parts have taken was spent, whatever became of the others.
+    const isSpent = failed instanceof SummaryFailed && (!signal.aborted || failed.work.usage.totalTokens !== null)
+    const cost = isSpent ? { work: failed.work, account: accountOf(state) } : {}
+    const isOver = isCutOff ? error.why === 'out_of_time' && held.origin === 'resumed' : error instanceof SummaryFailed
+    const detail = `the older messages could not be summarised, and stay: ${error instanceof Error ? error.message : ''}`
     const notice: RunNotice = { type: 'warning', code: 'summary_failed', detail, after }
-    const cost = error instanceof SummaryFailed ? { work: error.work, account: accountOf(state) } : {}
-    await recordDecision(state, { notices: [notice], ...cost })
+    if (isOver || isSpent) await recordDecision(state, { notices: isOver ? [notice] : [], ...cost })
     if (isCutOff) return undefined
+    if (!isOver) throw error
   }
   return []
 }
