@@ -12,7 +12,7 @@ import { createMember, memberNames, openCalls, remember } from './thread.ts'
 import type { Thread } from './thread.ts'
 
 /** Milliseconds that it may take to open a model, or an agent's tools. */
-const OPEN_MS = 30_000
+export const OPEN_MS = 30_000
 
 /**
  * Opens the thread's tools: those of its agent, and the one that gives tasks to its members. Returns why others are absent. Members

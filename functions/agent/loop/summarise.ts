@@ -14,11 +14,12 @@ import { SUMMARY_PROMPT } from '../../log/summary-prompt.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { Models } from '../../ports/model.ts'
-import { raceAbort } from '../../domain/time-limit.ts'
+import { raceAbort, withinTime } from '../../domain/time-limit.ts'
 import { CompletionFailed, requestCompletion } from './completion.ts'
 import { readBack } from './context.ts'
 import type { LoadedContext } from './context.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
+import { OPEN_MS } from './open-thread.ts'
 
 /** Of a request for a summary, the share that its material may take: prompt, former summary and completion need room, too. */
 const MATERIAL = 0.6
@@ -103,7 +104,9 @@ async function askInParts(
   let usage = NO_USAGE
   let made = { text: former?.text, model: name }
   try {
-    const model = await raceAbort(models.open(name, use), signal)
+    const met = keeper.expect(OPEN_MS)
+    const opening = withinTime(OPEN_MS, `opening model ${name}`, () => models.open(name, use))
+    const model = await raceAbort(opening, signal).finally(met)
     for (const part of parts) {
       const text = summaryRequestText(part, made.text)
       const request = {
