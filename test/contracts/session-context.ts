@@ -131,6 +131,8 @@ export function sessionContextContract(engine: Engine): void {
       expect((await fixture.sessions.read(fixture.key))?.totals.byAgent).toMatchObject({
         summary: { totalTokens: 100 },
       })
+      await fixture.deletion.tombstone(fixture.key)
+      expect(await fixture.peer.sessions.summaryUnder(fixture.key, idempotency)).toBeUndefined()
     })
 
     test('by hand is refused while a run is active, and when somebody has worked on the session since it was looked at; what it took counts', async () => {

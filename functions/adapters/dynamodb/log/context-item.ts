@@ -7,7 +7,7 @@ import { numberAt, textAt, toItem, type Item } from '../attributes.ts'
 import { absent, any, all, is, present, type Condition } from '../expressions.ts'
 import { claimKey, contextKey, detailsKey, headerKey, runKey } from '../keys.ts'
 import type { Action } from '../table.ts'
-import { heldHeader, isHeld, live, liveHeader, mine } from './header-item.ts'
+import { heldHeader, isHeld, isLive, live, liveHeader, mine } from './header-item.ts'
 import { noticesOf, textOfNotices } from './run-item.ts'
 import { CLAIM_MS } from './run-inbox.ts'
 import { seconds } from './expiry.ts'
@@ -89,8 +89,8 @@ async function summaryUnder(
   key: SessionKey,
   { keyHash, bodyHash }: Parameters<Summaries['summaryUnder']>[1],
 ): Promise<Summary | undefined> {
-  const claim = await table.read(claimKey(key, keyHash))
-  if (claim === undefined || (numberAt(claim, 'until') ?? 0) < clock.now()) return undefined
+  const [header, claim] = await table.readMany([headerKey(key), claimKey(key, keyHash)])
+  if (!isLive(header) || claim === undefined || (numberAt(claim, 'until') ?? 0) < clock.now()) return undefined
   const result = await bodies.read(key, claim, 'context')
   if (textAt(claim, 'body_hash') !== bodyHash || result === undefined)
     throw new TooltrailError('idempotency_conflict', 'the idempotency key was used for another request')
