@@ -172,6 +172,16 @@ export function logImportContract(engine: Engine): void {
       })
     })
 
+    test('keeps its name from inputs and summaries for as long as it is remembered', async () => {
+      for (const one of [name(), name({ forGood: true })]) {
+        const fixture = await openFixture(stores)
+        await fixture.imports.append(await header(fixture), await stepAfter(fixture, { name: one }))
+        const idempotency = { keyHash: one.keyHash, bodyHash: 'other' }
+        await expectCode(fixture.inbox.enqueue(fixture.key, newRun({ idempotency })), 'idempotency_conflict')
+        await expectCode(fixture.sessions.summaryUnder(fixture.key, idempotency), 'idempotency_conflict')
+      }
+    })
+
     test('is deleted with its session, which then takes nothing more', async () => {
       const fixture = await openFixture(stores)
       const { imports, key, deletion } = fixture

@@ -90,7 +90,7 @@ async function summaryUnder(
   { keyHash, bodyHash }: Parameters<Summaries['summaryUnder']>[1],
 ): Promise<Summary | undefined> {
   const [header, claim] = await table.readMany([headerKey(key), claimKey(key, keyHash)])
-  if (!isLive(header) || claim === undefined || (numberAt(claim, 'until') ?? 0) < clock.now()) return undefined
+  if (!isLive(header) || claim === undefined || (numberAt(claim, 'until') ?? Infinity) < clock.now()) return undefined
   const result = await bodies.read(key, claim, 'context')
   if (textAt(claim, 'body_hash') !== bodyHash || result === undefined)
     throw new TooltrailError('idempotency_conflict', 'the idempotency key was used for another request')

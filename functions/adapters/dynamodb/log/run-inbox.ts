@@ -203,7 +203,7 @@ function knownRun(
   { idempotency }: Pick<NewRun, 'idempotency'>,
   now: number,
 ): string | undefined {
-  if (claim === undefined || idempotency === undefined || (numberAt(claim, 'until') ?? 0) < now) return undefined
+  if (claim === undefined || idempotency === undefined || (numberAt(claim, 'until') ?? Infinity) < now) return undefined
   const run = requiredText(claim, 'run')
   if (textAt(claim, 'body_hash') !== idempotency.bodyHash)
     throw new TooltrailError('idempotency_conflict', `the idempotency key was used for another body, run ${run}`)
