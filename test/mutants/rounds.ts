@@ -65,6 +65,7 @@ export const ROUND_MUTANTS = [
     ['two executions of an idempotent call share an object', 'attempt: String(held.lease.generation)', "attempt: '1'"],
   ]),
   ...inFile(`${LOOP}/completion.ts`, [
+    ['a model is asked under a lease that is over', '    target.keeper.check()\n', ''],
     [
       'a completion that was cut off fails the run',
       'if (!(error instanceof CompletionFailed) || !(error.cause instanceof CutOff)) throw error',

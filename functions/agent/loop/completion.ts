@@ -155,7 +155,7 @@ interface Target {
   readonly model: Model
   readonly clock: Clock
   readonly at: RoundOfThread
-  readonly keeper: Pick<LeaseKeeper, 'expect'>
+  readonly keeper: Pick<LeaseKeeper, 'expect' | 'check'>
   emit(event: RunEvent): void
 }
 
@@ -171,6 +171,8 @@ export async function requestCompletion(
 ): Promise<Completion> {
   let streamed: AssistantPart[] = []
   const attempt = async (count: number): Promise<Completion> => {
+    // A process that stood still may not have heard yet that its lease is over: what it would send is of no use, or deleted.
+    target.keeper.check()
     if (count > 1) target.emit(roundRestarted(target.at, 'retry'))
     streamed = []
     return streamCompletion(target, request, signal, streamed)

@@ -43,7 +43,7 @@ interface Dependencies {
   readonly reader: LogReader
   readonly models: Models
   readonly clock: Clock
-  readonly keeper: Pick<LeaseKeeper, 'expect'>
+  readonly keeper: Pick<LeaseKeeper, 'expect' | 'check'>
 }
 
 interface Work {

@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
+import { LeaseLost } from '../../../functions/domain/errors.ts'
 import { CompletionFailed, requestCompletion } from '../../../functions/agent/loop/completion.ts'
 import type { RunEvent } from '../../../functions/domain/events.ts'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
@@ -17,7 +18,7 @@ const refused = new ModelError('refused', 'no', { retryable: false })
 type Attempt = readonly (ModelEvent | Error | 'silence' | 'deaf' | number)[]
 
 /** Asks a model that does these things, one list an attempt; waits take no time and are noted. */
-function ask(attempts: readonly Attempt[], signal = new AbortController().signal) {
+function ask(attempts: readonly Attempt[], signal = new AbortController().signal, check = (): void => undefined) {
   const waits: number[] = []
   const events: RunEvent[] = []
   let asked = 0
@@ -37,7 +38,7 @@ function ask(attempts: readonly Attempt[], signal = new AbortController().signal
     model: { name: 'script/ed', stream },
     clock,
     at: { runId: 'r', round: 2 },
-    keeper: { expect: () => () => undefined },
+    keeper: { expect: () => () => undefined, check },
     emit,
   }
   return { completion: requestCompletion(target, REQUEST, signal), waits, events, asked: () => asked }
@@ -74,6 +75,16 @@ test('an error for good is not tried again', async () => {
   const { completion, asked } = ask([[refused], [done]])
   expect(await failure(completion)).toMatchObject({ cause: refused })
   expect(asked()).toBe(1)
+})
+
+test('under a lease that is over, nothing is asked, nor asked again', async () => {
+  const lost = new LeaseLost('s', 1)
+  let checked = 0
+  const { completion, asked, events } = ask([[busy()], [done]], undefined, () => {
+    if (++checked > 1) throw lost
+  })
+  expect(await failure(completion)).toMatchObject({ cause: lost })
+  expect([asked(), events]).toEqual([1, []])
 })
 
 test('each further attempt tells consumers to discard what had streamed, and leaves none of it behind', async () => {
