@@ -2,13 +2,18 @@ import { Worker } from 'node:worker_threads'
 import { createWriteGate, goFirst, releaseGate } from '../../adapters/sqlite/write-gate.ts'
 import type { Database } from '../../adapters/sqlite/database.ts'
 import type { HistoryMerger } from '../../adapters/sqlite/history/merger.ts'
-import type { FromThread, ThreadSettings, ToThread } from './history-worker.ts'
+import type { FromThread, ThreadSettings, ToThread, Work } from './history-worker.ts'
 
 interface Dependencies extends Omit<ThreadSettings, 'gate'> {
   /** The connection of this thread, whose writes go first. */
   readonly database: Database
   /** Is called with the reason when a message could not be indexed. */
   readonly report: (error: unknown) => void
+}
+
+export interface HistoryThread extends HistoryMerger {
+  /** Leaves the write-ahead log with no bytes. False if somebody is reading or writing just then: try again. */
+  emptyLog(): Promise<boolean>
 }
 
 /** New objects on the thread's heap soon become garbage: more memory for them would be used without any gain. */
@@ -22,7 +27,7 @@ const STOP_MS = 2_000
  * Indexes in its own thread, on its own connection, so that no text holds up a request, whatever its length and kind.
  * The thread starts with the first text to index and never keeps the program running.
  */
-export function createHistoryThread({ database, path, outputs, report }: Dependencies): HistoryMerger {
+export function createHistoryThread({ database, path, outputs, report }: Dependencies): HistoryThread {
   const gate = createWriteGate()
   goFirst(database, gate)
   database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
@@ -32,12 +37,17 @@ export function createHistoryThread({ database, path, outputs, report }: Depende
     releaseGate(gate)
     if (running === thread) running = undefined
   }
+  const ask = (work: Work): Promise<boolean> => {
+    if (closed) return Promise.reject(new Error('the database is closed'))
+    running ??= startThread({ path, outputs, gate }, report, ended)
+    return running.ask(work)
+  }
   return {
-    merge(tenant) {
-      if (closed) return Promise.reject(new Error('the database is closed'))
-      running ??= startThread({ path, outputs, gate }, report, ended)
-      return running.merge(tenant)
+    async merge(tenant) {
+      await ask({ merge: tenant })
     },
+    // The log goes with the last connection.
+    emptyLog: () => (closed ? Promise.resolve(true) : ask('emptyLog')),
     async close() {
       closed = true
       await running?.stop()
@@ -46,12 +56,13 @@ export function createHistoryThread({ database, path, outputs, report }: Depende
 }
 
 interface Thread {
-  merge(tenant: string | undefined): Promise<void>
+  /** Whether the log is empty, if that was asked for. */
+  ask(work: Work): Promise<boolean>
   stop(): Promise<void>
 }
 
 interface Waiting {
-  readonly resolve: () => void
+  readonly resolve: (emptied: boolean) => void
   readonly reject: (error: Error) => void
 }
 
@@ -70,11 +81,11 @@ function startThread(
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   const tell = (message: ToThread): void => worker.postMessage(message)
   const thread: Thread = {
-    merge(tenant) {
+    ask(work) {
       const request = ++last
       return new Promise((resolve, reject) => {
         waiting.set(request, { resolve, reject })
-        tell({ request, tenant })
+        tell({ request, work })
       })
     },
     async stop() {
@@ -96,7 +107,7 @@ function startThread(
     if ('report' in message) return report(new Error(message.report))
     const one = waiting.get(message.request)
     waiting.delete(message.request)
-    if (message.error === undefined) one?.resolve()
+    if (message.error === undefined) one?.resolve(message.emptied === true)
     else one?.reject(new Error(message.error))
   })
   return thread

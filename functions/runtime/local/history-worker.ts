@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { createDiskOutputStore } from '../../adapters/disk/output-store.ts'
 import { openDatabase } from '../../adapters/sqlite/database.ts'
 import { createHistoryMerger } from '../../adapters/sqlite/history/merger.ts'
+import { emptyLog } from '../../adapters/sqlite/write-ahead-log.ts'
 import type { WriteGate } from '../../adapters/sqlite/write-gate.ts'
 
 /** The thread that indexes (`history-thread.ts`): its data and its messages. */
@@ -12,8 +13,11 @@ export interface ThreadSettings {
   readonly outputs: string
   readonly gate: WriteGate
 }
-export type ToThread = { readonly request: number; readonly tenant: string | undefined } | 'stop'
-export type FromThread = { readonly request: number; readonly error?: string } | { readonly report: string }
+export type ToThread = { readonly request: number; readonly work: Work } | 'stop'
+export type Work = { readonly merge: string | undefined } | 'emptyLog'
+export type FromThread =
+  | { readonly request: number; readonly error?: string; readonly emptied?: boolean }
+  | { readonly report: string }
 
 /** Pages of the index kept in memory, in KB: more than SQLite's 2 MB, because new words are spread over all of it. */
 const CACHE_KB = 16_384
@@ -47,9 +51,10 @@ async function take(message: ToThread): Promise<void> {
     port.close()
     return
   }
-  const { request, tenant } = message
+  const { request, work } = message
   try {
-    await merger.merge(tenant)
+    if (work === 'emptyLog') return say({ request, emptied: emptyLog(database, gate) })
+    await merger.merge(work.merge)
     say({ request })
   } catch (error) {
     say({ request, error: causes(error) })

@@ -26,6 +26,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { SettingsError, type Settings } from '../config.ts'
 import { createLogger } from '../logger.ts'
+import { emptyLogAfterwards } from './emptied-log.ts'
 import { createHistoryThread } from './history-thread.ts'
 import type { OpenPorts } from '../program.ts'
 import { DATABASE, privateData } from './private-data.ts'
@@ -45,8 +46,8 @@ export function openLocalPorts(
   const outputs = createDiskOutputStore({ folder })
   const report = (error: unknown): void =>
     logger.warn('indexing the history failed: the next search tries again', { error: String(error) })
-  const merger = createHistoryThread({ database, path, outputs: folder, report })
-  const history = createSqliteHistoryProjection({ database, merger, report })
+  const thread = createHistoryThread({ database, path, outputs: folder, report })
+  const history = createSqliteHistoryProjection({ database, merger: thread, report })
   // A program that was killed may have left messages that nobody has indexed.
   history.written()
   const rows = { database, clock, history }
@@ -58,7 +59,11 @@ export function openLocalPorts(
     imports: createSqliteLogImport(rows),
     reader: createSqliteLogReader(rows),
     janitor: createSqliteSessionJanitor(rows),
-    deletion: createSqliteSessionDeletion(rows),
+    deletion: emptyLogAfterwards({
+      deletion: createSqliteSessionDeletion(rows),
+      emptyLog: () => thread.emptyLog(),
+      report: (error) => logger.warn('the write-ahead log was not emptied after a deletion', { error: String(error) }),
+    }),
     outbox: createSqliteOutbox(rows),
     feedback: createSqliteMessageFeedback(rows),
     received: createSqliteReceived(rows),

@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { openDatabase } from '../../../functions/adapters/sqlite/database.ts'
 import { continueDeletion } from '../../../functions/agent/serving/delete-session.ts'
@@ -31,4 +32,27 @@ test('what is deleted is overwritten in the file, and its words leave the index 
   expect(residue().filter((word) => word !== word.toLowerCase())).toEqual([])
   await harness.rebuildHistory()
   expect(residue()).toEqual([])
+})
+
+test('soon after, no file of the data folder has a text of it, while the program goes on', async () => {
+  harness = await openHarness({ script: [{ text: `ANSWERQZXQ ${'LONGQZXQ '.repeat(5_000)}` }] })
+  const { ports, key, folder } = harness
+  const files = (): string[] =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .map((name) => join(folder, name))
+      .filter((path) => statSync(path).isFile())
+  const texts = (): string[] => files().flatMap((path) => readFileSync(path, 'latin1').match(/[A-Z]+QZXQ/g) ?? [])
+  await harness.settled(await harness.submit('say INPUTQZXQ to them'))
+  await ports.index.search({ scope: { tenant: key.tenant }, text: 'inputqzxq', filters: {}, limit: 1 })
+  // Another program reads the file for a while: nobody waits for it, and the log is emptied after it.
+  const reader = openDatabase(join(folder, DATABASE))
+  const rows = reader.prepare('SELECT * FROM messages').iterate()
+  rows.next()
+  await ports.deletion.tombstone(key)
+  await continueDeletion(ports, key, Number.POSITIVE_INFINITY)
+  await sleep(3_000)
+  expect(texts()).not.toEqual([])
+  rows.return?.()
+  reader.close()
+  await expect.poll(texts, { timeout: 20_000, interval: 200 }).toEqual([])
 })

@@ -1,0 +1,44 @@
+import type { SessionDeletion } from '../../ports/session-deletion.ts'
+
+/** After the first of several deletions, and between two attempts. */
+const WAIT_MS = 2_000
+
+interface Dependencies {
+  readonly deletion: SessionDeletion
+  /** False: try again. */
+  readonly emptyLog: () => Promise<boolean>
+  /** Is called with the reason when it failed; the next deletion tries again. */
+  readonly report: (error: unknown) => void
+}
+
+/**
+ * Deletes as before; soon after each session the write-ahead log is emptied, which still had its texts. It keeps no program running:
+ * one that stops in order removes the log, and after a kill the last step of the deletion comes again.
+ */
+export function emptyLogAfterwards({ deletion, emptyLog, report }: Dependencies): SessionDeletion {
+  let isDue = false
+  const soon = (): void => {
+    if (isDue) return
+    isDue = true
+    setTimeout(() => void empty(), WAIT_MS).unref()
+  }
+  async function empty(): Promise<void> {
+    isDue = false
+    try {
+      if (!(await emptyLog())) soon()
+    } catch (error) {
+      report(error)
+    }
+  }
+  return {
+    ...deletion,
+    async markRemoved(key, outputs) {
+      await deletion.markRemoved(key, outputs)
+      soon()
+    },
+    async finish(key) {
+      await deletion.finish(key)
+      soon()
+    },
+  }
+}
