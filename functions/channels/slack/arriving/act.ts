@@ -129,26 +129,35 @@ async function runAgain(dependencies: ActDependencies, session: Session, action:
   const accepting = { idempotency: { keyHash: name, bodyHash: name }, ...countedFor(session, caps) }
   const failed = await outbox.read({ tenant: session.tenant, session: session.session, id: action.run })
   if (failed === undefined) return false
-  const delivery = { kind: failed.kind, target: failed.target }
-  if (session.run?.id === action.run && session.run.status === 'failed')
-    await service.continue(session, { ...accepting, delivery }, { here })
-  else {
-    const query = { run: action.run, roles: ['user'], order: 'ascending', limit: 1 } as const
-    const [input] = (await reader.messages(session, query)).messages
-    if (input?.role !== 'user') return false
-    const parts: IncomingPart[] = []
-    for (const part of input.parts) {
-      if (part.type === 'text') parts.push({ type: 'text', text: part.text })
-      if (part.type === 'image' || part.type === 'file') {
-        const { type, id, mediaType, filename = type } = part
-        parts.push({ type, mediaType, filename, data: await outputs.read(session, id) })
-      }
+  const again = { ...accepting, delivery: { kind: failed.kind, target: failed.target } }
+  const isLatest = session.run?.id === action.run && session.run.status === 'failed'
+  if (isLatest && (await goesOn(() => service.continue(session, again, { here })))) return true
+  const query = { run: action.run, roles: ['user'], order: 'ascending', limit: 1 } as const
+  const [input] = (await reader.messages(session, query)).messages
+  if (input?.role !== 'user') return false
+  const parts: IncomingPart[] = []
+  for (const part of input.parts) {
+    if (part.type === 'text') parts.push({ type: 'text', text: part.text })
+    if (part.type === 'image' || part.type === 'file') {
+      const { type, id, mediaType, filename = type } = part
+      parts.push({ type, mediaType, filename, data: await outputs.read(session, id) })
     }
-    const user = input.user === undefined ? {} : { user: input.user }
-    const submission = { parts, ...user, clientTools: [], onBusy: 'queue', ...accepting, delivery } as const
-    await service.submit(session, submission, { here })
   }
+  const user = input.user === undefined ? {} : { user: input.user }
+  const submission = { parts, ...user, clientTools: [], onBusy: 'queue', ...again } as const
+  await service.submit(session, submission, { here })
   return true
+}
+
+/** Whether the failed run could be continued: other messages may have come behind it. */
+async function goesOn(continues: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await continues()
+    return true
+  } catch (error) {
+    if (error instanceof TooltrailError && error.code === 'nothing_to_continue') return false
+    throw error
+  }
 }
 
 async function decide(
