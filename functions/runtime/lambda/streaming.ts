@@ -10,6 +10,9 @@ export type StreamingHandler = (event: APIGatewayProxyEvent, stream: Writable, c
 /** Returns the response to one request; `base` precedes the app's paths in the address that the caller used. */
 export type Respond = (request: Request, base: string, context: Context) => Promise<Response>
 
+/** As on one machine: a response breaks off if its caller takes nothing for so many milliseconds. */
+const UNREAD_MS = 60_000
+
 interface Prelude {
   readonly statusCode: number
   readonly headers: Readonly<Record<string, string>>
@@ -24,8 +27,8 @@ interface LambdaGlobal {
 
 /**
  * The Lambda handler that streams what `respond` returns, each invocation within `around`. Only this module knows
- * Lambda's global; without it, as in a test, the module loads and its handler rejects. Rejects if a body breaks off, so
- * that Lambda breaks off the response too: a partial response must not look complete.
+ * Lambda's global; without it, as in a test, the module loads and its handler rejects. Rejects if a body breaks
+ * off, or its caller reads no more, so that Lambda breaks off the response too: a partial response must not look complete.
  */
 export function createStreamingHandler(
   respond: Respond,
@@ -62,13 +65,21 @@ async function send({ HttpResponseStream }: LambdaGlobal, stream: Writable, resp
   out.end()
 }
 
-/** Waits until the stream takes more, or is closed: then nobody reads it, and writes are dropped. */
+/**
+ * Waits until the stream takes more, or is closed: then nobody reads it, and writes are dropped. Rejects when neither comes: the
+ * function would stand still until its time is over.
+ */
 async function drained(stream: Writable): Promise<void> {
   const either = new AbortController()
   const options = { signal: either.signal }
+  const late = setTimeout(() => either.abort(), UNREAD_MS)
   try {
     await Promise.race([once(stream, 'drain', options), once(stream, 'close', options)])
+  } catch (cause) {
+    if (!either.signal.aborted) throw cause
+    throw new Error(`the caller has taken nothing of the response for ${UNREAD_MS / 1_000} s`, { cause })
   } finally {
+    clearTimeout(late)
     either.abort()
   }
 }

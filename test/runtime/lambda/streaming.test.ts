@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { placeOf } from '../../../functions/runtime/lambda/proxy-event.ts'
 import { createStreamingHandler } from '../../../functions/runtime/lambda/streaming.ts'
 import type { Respond } from '../../../functions/runtime/lambda/streaming.ts'
@@ -8,7 +8,10 @@ import { eventOf, putLambdaGlobal, removeLambdaGlobal, streamed } from './lambda
 import type { Streamed } from './lambda-global.ts'
 
 beforeEach(() => putLambdaGlobal())
-afterEach(() => removeLambdaGlobal())
+afterEach(() => {
+  vi.useRealTimers()
+  removeLambdaGlobal()
+})
 
 const call = (event: APIGatewayProxyEvent, respond: Respond): Promise<Streamed> =>
   streamed(
@@ -177,6 +180,30 @@ test('a reader who is slow is waited for', async () => {
   stream.resume()
   await done
   expect(given).toBe(10)
+})
+
+test('a reader who takes nothing for a minute holds the function no longer, and what makes the body is told', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  let ended = false
+  async function* pieces() {
+    try {
+      for (;;) yield new Uint8Array(1_000)
+    } finally {
+      ended = true
+    }
+  }
+  const handler = createStreamingHandler(
+    async () => new Response(ReadableStream.from(pieces())),
+    (_context, work) => work(),
+  )
+  const settled = vi.fn<(reason: unknown) => void>()
+  const done = handler(eventOf('/output'), new PassThrough({ highWaterMark: 1 }), {} as Context).catch(settled)
+  await vi.advanceTimersByTimeAsync(59_000)
+  expect(settled).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(2_000)
+  await done
+  expect(String(settled.mock.calls[0]?.[0])).toContain('nothing of the response for 60 s')
+  expect(ended).toBe(true)
 })
 
 test('elsewhere than on Lambda the module loads, and its handler says so', async () => {
