@@ -158,4 +158,5 @@ function checkRequest({ messages }: ModelRequest): void {
   }
   must('a request gives each call its result', expected.length === 0, expected[0])
   must('a request says something', messages.length > 0)
+  must('a request ends with what somebody else said', messages.at(-1)?.role !== 'assistant')
 }
