@@ -1,4 +1,4 @@
-import { DeleteObjectCommand, GetObjectCommand, paginateListObjectsV2, PutObjectCommand } from '@aws-sdk/client-s3'
+import { DeleteObjectCommand, GetObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { z } from 'zod'
 
@@ -33,32 +33,6 @@ export async function* failedRecords({
   }
 }
 
-/**
- * Replaces each record of the batches that were given up after `since` (milliseconds since 1970) by what `strip` returns, and
- * drops it where that is undefined; a batch without records is removed. The bucket holds message content, which must not
- * outlive its session.
- */
-export async function stripFailedRecords(
-  { client, bucket }: { readonly client: S3Client; readonly bucket: string },
-  strip: (record: unknown) => unknown,
-  since = 0,
-): Promise<void> {
-  for await (const page of paginateListObjectsV2({ client }, { Bucket: bucket }))
-    for (const { Key: key, LastModified: put } of page.Contents ?? []) {
-      if ((put?.getTime() ?? Infinity) < since) continue
-      const { Body: body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
-      const text = (await body?.transformToString()) ?? ''
-      const records = recordsOf(key ?? '', text)
-      const stripped = await Promise.all(records.map((record) => strip(record)))
-      if (stripped.every((record, place) => record === records[place])) continue
-      const left = stripped.filter((record) => record !== undefined)
-      const invocation = { ...(JSON.parse(text) as object), payload: JSON.stringify({ Records: left }) }
-      const place = { Bucket: bucket, Key: key }
-      if (left.length === 0) await client.send(new DeleteObjectCommand(place))
-      else await client.send(new PutObjectCommand({ ...place, Body: JSON.stringify(invocation) }))
-    }
-}
-
 /** How many batches the bucket holds. */
 export async function countFailedRecords({
   client,
@@ -72,7 +46,8 @@ export async function countFailedRecords({
   return count
 }
 
-function recordsOf(key: string, text: string): readonly unknown[] {
+/** The records of a batch. Throws where the object of this key is none. */
+export function recordsOf(key: string, text: string): readonly unknown[] {
   try {
     const { payload } = Invocation.parse(JSON.parse(text))
     return Event.parse(typeof payload === 'string' ? JSON.parse(payload) : payload).Records

@@ -1,7 +1,8 @@
 import type { Context } from 'aws-lambda'
-import { stripDeleted } from '../../adapters/dynamodb/stream/deleted-records.ts'
+import { askedOnce, partitionOfRecord, stripDeleted } from '../../adapters/dynamodb/stream/deleted-records.ts'
 import type { StreamRecord } from '../../adapters/dynamodb/stream/row-records.ts'
 import { createSystemClock } from '../../adapters/memory/system-clock.ts'
+import type { Stripping } from '../../adapters/s3/stripped-batches.ts'
 import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
 import { sweep } from '../../agent/serving/sweeper.ts'
 import { hintDueDeliveries } from '../../delivery/due-deliveries.ts'
@@ -22,33 +23,36 @@ const MARGIN_MS = 15_000
 const LOOK_EVERY_MINUTES = 10
 const LOOK_BACK_MS = 7_200_000
 
-type Strip = (record: StreamRecord) => unknown
+type IsDeleted = (key: SessionKey) => Promise<boolean>
+type ForgetFailures = (isDeleted: IsDeleted, within?: Pick<Stripping, 'since' | 'isOver'>) => Promise<void>
 
-/** Takes what was said out of the stream batches that Lambda gave up on since then. */
-async function stripFailures(settings: SweeperSettings, strip: Strip, since?: number): Promise<void> {
-  const [{ openS3 }, { stripFailedRecords }] = await Promise.all([
-    import('../aws/outputs.ts'),
-    import('../../adapters/s3/failed-batches.ts'),
-  ])
-  const client = openS3(settings)
-  try {
-    const place = { client, bucket: settings.failuresBucket }
-    await stripFailedRecords(place, (record) => strip(record as StreamRecord), since)
-  } finally {
-    client.destroy()
+/** Takes what was said in deleted sessions out of the stream batches that Lambda gave up on. */
+function forgettingFailures(settings: SweeperSettings): ForgetFailures {
+  const open = async (): Promise<(stripping: Stripping) => Promise<void>> => {
+    const [{ openS3 }, { createBatchStripper }] = await Promise.all([
+      import('../aws/outputs.ts'),
+      import('../../adapters/s3/stripped-batches.ts'),
+    ])
+    const subjectOf = (record: unknown): string | undefined => partitionOfRecord(record as StreamRecord)
+    return createBatchStripper({ client: openS3(settings), bucket: settings.failuresBucket, subjectOf })
+  }
+  let opened: ReturnType<typeof open> | undefined
+  return async (isDeleted, within = {}) => {
+    opened ??= open()
+    const strip = await opened
+    const concerns = askedOnce(isDeleted)
+    await strip({ ...within, concerns, strip: (record) => stripDeleted(record as StreamRecord, concerns) })
   }
 }
 
 /** Removes with a session's outputs what batches that were given up before hold of its messages. */
-function forgettingFailures(settings: SweeperSettings, outputs: OutputStore): OutputStore {
-  return {
-    ...outputs,
-    async removeAll(key) {
-      await stripFailures(settings, stripDeleted(isThis(key)))
-      return outputs.removeAll(key)
-    },
-  }
-}
+const withFailures = (outputs: OutputStore, forgetFailures: ForgetFailures): OutputStore => ({
+  ...outputs,
+  async removeAll(key) {
+    await forgetFailures(isThis(key))
+    return outputs.removeAll(key)
+  },
+})
 
 const isThis =
   ({ tenant, session }: SessionKey) =>
@@ -65,7 +69,8 @@ const isDeleted =
 export function createSweeperHandler(settings: SweeperSettings): (event: unknown, context: Context) => Promise<void> {
   const clock = createSystemClock()
   const logger = createLambdaLogger(settings.logLevel, settings.environment)
-  const outputs = forgettingFailures(settings, openOutputsLate(settings))
+  const forgetFailures = forgettingFailures(settings)
+  const outputs = withFailures(openOutputsLate(settings), forgetFailures)
   const { ports } = createAwsStores({ ...settings, dynamodb: openDynamo(settings), outputs, clock })
   const report = (error: unknown): void => logger.warn('the run queue failed', { error: String(error) })
   const queue = createSqsRunQueue({ client: openSqs(settings), queueUrl: settings.queueUrl, clock, report })
@@ -77,6 +82,9 @@ export function createSweeperHandler(settings: SweeperSettings): (event: unknown
     countLate(await hintDueDeliveries({ ...ports, queue, logger }, (clock.now() + deadline) / 2))
     await sweep({ ...ports, queue, logger }, deadline)
     if (Math.floor(clock.now() / 60_000) % LOOK_EVERY_MINUTES === 0)
-      await stripFailures(settings, stripDeleted(isDeleted(ports.sessions)), clock.now() - LOOK_BACK_MS)
+      await forgetFailures(isDeleted(ports.sessions), {
+        since: clock.now() - LOOK_BACK_MS,
+        isOver: () => clock.now() > deadline,
+      })
   }
 }

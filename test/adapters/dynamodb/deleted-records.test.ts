@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { stripDeleted } from '../../../functions/adapters/dynamodb/stream/deleted-records.ts'
+import { askedOnce, stripDeleted as strippedOf } from '../../../functions/adapters/dynamodb/stream/deleted-records.ts'
+import type { SessionKey } from '../../../functions/domain/session.ts'
 import { createDynamoRowRecords, type StreamRecord } from '../../../functions/adapters/dynamodb/stream/row-records.ts'
 
 const ID = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
@@ -17,6 +18,10 @@ const removal = (session: string): StreamRecord => ({
 const stored = (session: string): StreamRecord => ({
   dynamodb: { SequenceNumber: '2', Keys: keysOf(session), NewImage: itemOf(session), OldImage: itemOf(session) },
 })
+function stripDeleted(isDeleted: (key: SessionKey) => Promise<boolean>) {
+  const asked = askedOnce(isDeleted)
+  return (record: StreamRecord) => strippedOf(record, asked)
+}
 const outputs = { put: none, read: none, stat: none, link: none, remove: none, removeAll: none }
 async function none(): Promise<never> {
   throw new Error('nothing is read')

@@ -6,22 +6,32 @@ import { isMessage, type StreamRecord } from './row-records.ts'
 /** The fields of a removed message that say which documents it had, without any of its content. */
 const OF_REMOVED = ['pk', 'sk', 'rev', 'role', 'documents']
 
-/**
- * Takes the content out of records of deleted sessions. A removed message keeps what is needed to remove its documents; the
- * other records become undefined, because nothing is left to do for them. Checks each session once.
- */
-export function stripDeleted(
-  isDeleted: (key: SessionKey) => Promise<boolean>,
-): (record: StreamRecord) => Promise<StreamRecord | undefined> {
+/** Whether the session of a partition is deleted; asks for each session once. */
+export function askedOnce(isDeleted: (key: SessionKey) => Promise<boolean>): (partition: string) => Promise<boolean> {
   const known = new Map<string, Promise<boolean>>()
-  return async (record) => {
-    const keys = record.dynamodb?.Keys ?? {}
-    const pk = textAt(keys, 'pk') ?? ''
-    if (!pk.startsWith('S#')) return record
-    const deleted = known.get(pk) ?? isDeleted(sessionOf(keys))
-    known.set(pk, deleted)
-    return (await deleted) ? withoutContents(record) : record
+  return (partition) => {
+    const deleted = known.get(partition) ?? isDeleted(sessionOf({ pk: { S: partition } }))
+    known.set(partition, deleted)
+    return deleted
   }
+}
+
+/**
+ * Takes the content out of a record of a deleted session. A removed message keeps what is needed to remove its documents; another
+ * record becomes undefined, because nothing is left to do for it.
+ */
+export async function stripDeleted(
+  record: StreamRecord,
+  isDeleted: (partition: string) => Promise<boolean>,
+): Promise<StreamRecord | undefined> {
+  const partition = partitionOfRecord(record)
+  return partition !== undefined && (await isDeleted(partition)) ? withoutContents(record) : record
+}
+
+/** The partition of the session that a record is about; undefined if it is about none. */
+export function partitionOfRecord({ dynamodb: change }: StreamRecord): string | undefined {
+  const partition = textAt(change?.Keys ?? {}, 'pk')
+  return partition?.startsWith('S#') === true ? partition : undefined
 }
 
 function withoutContents(record: StreamRecord): StreamRecord | undefined {

@@ -1,0 +1,89 @@
+import { DeleteObjectCommand, GetObjectCommand, paginateListObjectsV2, PutObjectCommand } from '@aws-sdk/client-s3'
+import type { _Object, S3Client } from '@aws-sdk/client-s3'
+import { recordsOf } from './failed-batches.ts'
+
+export interface Stripping {
+  /** Whether records about this subject are to be changed. */
+  readonly concerns: (subject: string) => Promise<boolean>
+  /** What such a record becomes; undefined: it is dropped. */
+  readonly strip: (record: unknown) => Promise<unknown>
+  /**
+   * Only batches that were given up at this time or later, in milliseconds since 1970.
+   * @default - all
+   */
+  readonly since?: number
+  /**
+   * Is asked before each batch is read: once true, the rest is left to the next time.
+   * @default - never
+   */
+  readonly isOver?: () => boolean
+}
+
+interface Bucket {
+  readonly client: S3Client
+  readonly bucket: string
+  /** What a record is about; undefined: nothing that is ever stripped. */
+  readonly subjectOf: (record: unknown) => string | undefined
+}
+
+/** Each may have 6 MB, as text and as objects. */
+const READ_AT_ONCE = 4
+/** Batches whose subjects are remembered: up to a hundred each. */
+const MOST_REMEMBERED = 5_000
+
+/**
+ * Returns what replaces the records of batches that Lambda gave up on by what `strip` returns; a batch without records is removed. The
+ * bucket holds message content, which must not outlive its session. A batch is read once to know what it is about, and again only to be
+ * changed: what broke off goes on when it is called again, and each call after the first costs little. Rejects at an object that is no batch.
+ */
+export function createBatchStripper({ client, bucket, subjectOf }: Bucket): (stripping: Stripping) => Promise<void> {
+  let subjects = new Map<string, ReadonlySet<string>>()
+
+  async function read(key: string): Promise<{ readonly text: string; readonly records: readonly unknown[] }> {
+    const { Body: body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
+    const text = (await body?.transformToString()) ?? ''
+    return { text, records: recordsOf(key, text) }
+  }
+
+  async function stripOne(
+    { Key: key = '', ETag: version = '' }: _Object,
+    { concerns, strip }: Stripping,
+  ): Promise<void> {
+    const name = `${version} ${key}`
+    const known = subjects.get(name)
+    if (known !== undefined && !(await someOf(known, concerns))) return
+    const { text, records } = await read(key)
+    const about = known ?? new Set(records.flatMap((record) => subjectOf(record) ?? []))
+    if (subjects.size < MOST_REMEMBERED) subjects.set(name, about)
+    if (known === undefined && !(await someOf(about, concerns))) return
+    const stripped = await Promise.all(records.map(strip))
+    if (stripped.every((record, place) => record === records[place])) return
+    const left = stripped.filter((record) => record !== undefined)
+    const invocation = { ...(JSON.parse(text) as object), payload: JSON.stringify({ Records: left }) }
+    const place = { Bucket: bucket, Key: key }
+    if (left.length === 0) await client.send(new DeleteObjectCommand(place))
+    else await client.send(new PutObjectCommand({ ...place, Body: JSON.stringify(invocation) }))
+  }
+
+  return async (stripping) => {
+    const { since = 0, isOver = () => false } = stripping
+    const there = new Set<string>()
+    for await (const { Contents: listed = [] } of paginateListObjectsV2({ client }, { Bucket: bucket })) {
+      for (const { Key: key = '', ETag: version = '' } of listed) there.add(`${version} ${key}`)
+      const wanted = listed.filter(({ LastModified: put }) => (put?.getTime() ?? Infinity) >= since).values()
+      const reader = async (): Promise<void> => {
+        for (const batch of wanted) {
+          if (isOver()) return
+          await stripOne(batch, stripping)
+        }
+      }
+      await Promise.all(Array.from({ length: READ_AT_ONCE }, reader))
+      if (isOver()) return
+    }
+    subjects = new Map([...subjects].filter(([name]) => there.has(name)))
+  }
+}
+
+async function someOf(subjects: ReadonlySet<string>, concerns: Stripping['concerns']): Promise<boolean> {
+  return (await Promise.all([...subjects].map(concerns))).includes(true)
+}
