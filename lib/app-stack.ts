@@ -14,7 +14,10 @@ export interface AppStackProps extends StackProps {
   readonly search: SearchStack
 }
 
-/** Everything that runs. Deleting and deploying it again loses only hints, and the sweeper finds their sessions. */
+/**
+ * Everything that runs. Deleting and deploying it again loses hints, whose sessions the sweeper finds. The secret with the keys of models
+ * is a new one then, and so is the address of the API.
+ */
 export class AppStack extends Stack {
   readonly tooltrail: Tooltrail
 
