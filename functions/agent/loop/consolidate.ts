@@ -11,8 +11,8 @@ import { roundsOf } from './thread.ts'
 /**
  * Before the first request of a run with an input: warns when the conversation is nearly too long, and summarises its older
  * part when it is. The summary counts from the moment that it is stored, in one write with what it took; a summary that
- * cannot be made changes nothing, and the turn goes on without another try. Returns what the run's followers are still to be told, which is recorded
- * with what the first request decides, and undefined when it was cut off: somebody else begins again.
+ * cannot be made changes nothing, and the turn goes on without another try. Returns what the run's followers are still to be
+ * told, which is recorded with what the first request decides, and undefined when it was cut off: somebody else begins again.
  */
 export async function consolidateIfDue(
   state: RunState,
