@@ -10,8 +10,10 @@ export type StreamingHandler = (event: APIGatewayProxyEvent, stream: Writable, c
 /** Returns the response to one request; `base` precedes the app's paths in the address that the caller used. */
 export type Respond = (request: Request, base: string, context: Context) => Promise<Response>
 
-/** As on one machine: a response breaks off if its caller takes nothing for so many milliseconds. */
+/** A response breaks off if its caller takes less than a piece in so many milliseconds. */
 const UNREAD_MS = 60_000
+/** Bytes written at a time: a stream says that it takes more only once all that was written to it is gone. */
+const PIECE = 64 * 1024
 
 interface Prelude {
   readonly statusCode: number
@@ -55,13 +57,15 @@ async function responseTo(event: APIGatewayProxyEvent, context: Context, respond
 }
 
 async function send({ HttpResponseStream }: LambdaGlobal, stream: Writable, response: Response): Promise<void> {
-  const { status: statusCode, headers, body } = response
+  const { status: statusCode, headers } = response
+  const body: ReadableStream<Uint8Array> | null = response.body
   const cookies = headers.getSetCookie()
   const others = Object.fromEntries([...headers].filter(([name]) => name !== 'set-cookie'))
   const out = HttpResponseStream.from(stream, { statusCode, headers: others, cookies })
   // This sends status and headers, before the first byte and also if none follows, which would be a 500 of the gateway.
   out.write('')
-  for await (const bytes of body ?? []) if (!out.write(bytes)) await drained(out)
+  for await (const bytes of body ?? [])
+    for (let at = 0; at < bytes.length; at += PIECE) if (!out.write(bytes.subarray(at, at + PIECE))) await drained(out)
   out.end()
 }
 
@@ -77,7 +81,9 @@ async function drained(stream: Writable): Promise<void> {
     await Promise.race([once(stream, 'drain', options), once(stream, 'close', options)])
   } catch (cause) {
     if (!either.signal.aborted) throw cause
-    throw new Error(`the caller has taken nothing of the response for ${UNREAD_MS / 1_000} s`, { cause })
+    throw new Error(`the caller has taken less than ${PIECE / 1_024} KB of the response in ${UNREAD_MS / 1_000} s`, {
+      cause,
+    })
   } finally {
     clearTimeout(late)
     either.abort()

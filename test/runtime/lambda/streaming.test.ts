@@ -201,9 +201,33 @@ test('a reader who takes nothing for a minute holds the function no longer, and 
   await vi.advanceTimersByTimeAsync(59_000)
   expect(settled).not.toHaveBeenCalled()
   await vi.advanceTimersByTimeAsync(2_000)
+  expect(settled).toHaveBeenCalled()
   await done
-  expect(String(settled.mock.calls[0]?.[0])).toContain('nothing of the response for 60 s')
+  expect(String(settled.mock.calls[0]?.[0])).toContain('less than 64 KB of the response in 60 s')
   expect(ended).toBe(true)
+})
+
+test('a reader of 4 KB a second keeps its response, however large the pieces of the body are', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const SIZE = 512 * 1024
+  const stream = new PassThrough({ highWaterMark: 1 })
+  const settled = vi.fn<(reason: unknown) => void>()
+  const handler = createStreamingHandler(
+    async () => new Response(ReadableStream.from([new Uint8Array(SIZE)])),
+    (_context, work) => work(),
+  )
+  const done = handler(eventOf('/output'), stream, {} as Context).catch(settled)
+  stream.pause()
+  let [taken, seconds] = [0, 0]
+  for (; taken < SIZE && seconds < 600; seconds++) {
+    await vi.advanceTimersByTimeAsync(1_000)
+    const piece: unknown = stream.read(Math.min(4_096, stream.readableLength))
+    if (piece instanceof Uint8Array) taken += piece.length
+  }
+  expect(settled).not.toHaveBeenCalled()
+  expect(taken).toBeGreaterThanOrEqual(SIZE)
+  stream.resume()
+  await done
 })
 
 test('elsewhere than on Lambda the module loads, and its handler says so', async () => {
