@@ -31,7 +31,6 @@ import { outputRoutes } from './v1/output.ts'
 import { runRoutes } from './v1/runs.ts'
 import { searchRoutes } from './v1/search.ts'
 import { pageRoutes } from './page/routes.ts'
-import { createSharedBytes } from './long-bodies.ts'
 import { sessionRoutes } from './v1/sessions.ts'
 import { sourceRoutes } from './v1/sources.ts'
 import { transferRoutes } from './v1/transfer.ts'
@@ -85,7 +84,6 @@ export function createApp(dependencies: AppDependencies): App {
   const parts = {
     ...dependencies,
     calls: createOpenCalls(dependencies),
-    shared: createSharedBytes(),
     builds: createBuilds(),
   }
   sessionRoutes(app, parts)

@@ -47,6 +47,7 @@ export interface AppDependencies {
   readonly agents: ReadonlyMap<string, Agent>
   readonly clock: Clock
   readonly log: Logger
+  readonly shared: SharedBytes
   readonly settings: AppSettings
   /** Serves one request of the Model Context Protocol, whose caller may read. */
   readonly mcp: (request: Request, visit: { readonly caller: Caller; readonly calls: OpenCalls }) => Promise<Response>
@@ -59,7 +60,6 @@ export interface AppDependencies {
 /** What else the routes share. */
 export interface RouteDependencies extends AppDependencies {
   readonly calls: OpenCalls
-  readonly shared: SharedBytes
   /** What is long and made for a request: pages, and runs with their messages. */
   readonly builds: Builds
 }

@@ -29,6 +29,8 @@ export interface SharedBytes {
   readonly inTurn: Turns['inTurn']
   /** Refuses a text of this many bytes, with `busy`, while clients have left too much of other texts unread. */
   requireRoom(bytes: number): void
+  /** Whether what clients have left unread takes more than half of the room. */
+  isHalfFull(): boolean
 }
 
 interface Held {
@@ -83,6 +85,7 @@ export function createSharedBytes(most = MOST_BYTES): SharedBytes {
     },
     inTurn: turns.inTurn,
     requireRoom,
+    isHalfFull: () => total > most / 2,
   }
 
   function requireRoom(bytes: number): void {

@@ -8,6 +8,7 @@ import type { Agent } from '../domain/agent.ts'
 import type { SessionKey } from '../domain/session.ts'
 import { createApp } from '../http/app.ts'
 import type { App, AppSettings } from '../http/dependencies.ts'
+import { createSharedBytes } from '../http/long-bodies.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Door } from '../ports/door.ts'
 import type { HistoryIndex } from '../ports/history-index.ts'
@@ -93,6 +94,8 @@ export interface Program {
   stop(): Promise<void>
   /** Hurries stopping: cuts off completions under way; the next holder requests them again. */
   cutOff(): void
+  /** Whether clients leave so much unread that those who do not read must leave sooner. */
+  isCrowded(): boolean
 }
 
 /** The whole program in one process, on any ports: API, loop, queue consumer and sweeper. */
@@ -100,11 +103,13 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
   const { agents, app: appSettings, sweepMs } = settings
   const { service, worker, deliveries } = createCore(ports, settings)
   const stopping = new AbortController()
+  const shared = createSharedBytes()
   const app = createApp({
     ...ports,
     service,
     agents,
     log: ports.logger,
+    shared,
     settings: appSettings,
     mcp: openMcp({ ...ports, service, log: ports.logger, version: appSettings.version }),
     callbacks: createCallbacks({ ...ports, names: settings.callbacks ?? new Set() }),
@@ -138,5 +143,6 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
       await deliveries.handOver()
     },
     cutOff: () => worker.cutOff('told_to_stop'),
+    isCrowded: shared.isHalfFull,
   }
 }

@@ -53,7 +53,7 @@ let folder: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tooltrail-conformance-'))
   harness = await openHttpHarness()
-  server = await serveHttp(harness.program.app.fetch, { port: 0, host: '127.0.0.1' })
+  server = await serveHttp(harness.program.app.fetch, { port: 0, host: '127.0.0.1' }, harness.program.isCrowded)
 })
 afterAll(async () => {
   await server.drain()

@@ -4,6 +4,7 @@ import { createDynamoKeyStore } from '../../adapters/dynamodb/key-store.ts'
 import { createDynamoUsageLedger } from '../../adapters/dynamodb/log/usage-ledger.ts'
 import { createCallbacks } from '../../channels/callbacks/by-hand.ts'
 import { createApp } from '../../http/app.ts'
+import { createSharedBytes } from '../../http/long-bodies.ts'
 import { namedCallbacks } from '../channel-settings.ts'
 import type { LoopSettings } from '../config.ts'
 import { openMcp } from '../open-mcp.ts'
@@ -35,6 +36,7 @@ export function createApiHandler(settings: LoopSettings): StreamingHandler {
     service,
     agents,
     log: logger,
+    shared: createSharedBytes(),
     settings: {
       version: VERSION,
       openAccess: false,

@@ -10,8 +10,11 @@ export type StreamingHandler = (event: APIGatewayProxyEvent, stream: Writable, c
 /** Returns the response to one request; `base` precedes the app's paths in the address that the caller used. */
 export type Respond = (request: Request, base: string, context: Context) => Promise<Response>
 
-/** A response breaks off if its caller takes less than a piece in so many milliseconds. */
-const UNREAD_MS = 60_000
+/**
+ * A response breaks off if less than a piece is seen to be taken of it in so many milliseconds: API Gateway ends a stream that
+ * stands still for as long (https://docs.aws.amazon.com/apigateway/latest/developerguide/response-transfer-mode.html).
+ */
+const UNREAD_MS = 300_000
 /** Bytes written at a time: a stream says that it takes more only once all that was written to it is gone. */
 const PIECE = 64 * 1024
 
@@ -81,9 +84,12 @@ async function drained(stream: Writable): Promise<void> {
     await Promise.race([once(stream, 'drain', options), once(stream, 'close', options)])
   } catch (cause) {
     if (!either.signal.aborted) throw cause
-    throw new Error(`the caller has taken less than ${PIECE / 1_024} KB of the response in ${UNREAD_MS / 1_000} s`, {
-      cause,
-    })
+    throw new Error(
+      `the caller has taken less than ${PIECE / 1_024} KB of the response in ${UNREAD_MS / 60_000} minutes`,
+      {
+        cause,
+      },
+    )
   } finally {
     clearTimeout(late)
     either.abort()

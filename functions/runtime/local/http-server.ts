@@ -13,8 +13,13 @@ const KEEP_ALIVE_MS = 65_000
 /** A whole request must have arrived by then. A slower client is cut off. */
 const REQUEST_MS = 120_000
 const HEADERS_MS = 20_000
-/** A response is cut off if its client takes nothing for this long: the client may ask again for the rest. */
-const UNREAD_MS = 60_000
+/**
+ * A response is cut off if nothing is seen to be taken of it for so long: its client may ask again for the rest. The system's own
+ * buffers hide up to some megabytes of what a client takes, so this is minutes of a slow one (`docs/evidence.md`).
+ */
+const UNREAD_MS = 600_000
+/** The same while much is left unread, or half of the connections are open. */
+const CROWDED_UNREAD_MS = 60_000
 const LOOK_MS = 5_000
 /** Bytes that wait for a client beside what the system holds; no more is asked of the response meanwhile. */
 const WAITING = 16 * 1024
@@ -29,22 +34,30 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-/** Serves HTTP with `fetch` once this resolves. Rejects with `SettingsError` if it cannot listen there. */
+/**
+ * Serves HTTP with `fetch` once this resolves; while `isCrowded`, those who do not read must leave sooner. Rejects with
+ * `SettingsError` if it cannot listen there.
+ */
 export async function serveHttp(
   fetch: Parameters<typeof getRequestListener>[0],
   { port, host }: Pick<Settings, 'port' | 'host'>,
+  isCrowded: () => boolean,
 ): Promise<HttpServer> {
   const respond = getRequestListener(fetch, { hostname: host, errorHandler: unreadableRequest })
-  const open = new Map<ServerResponse, Taken>()
+  const open = new Map<ServerResponse, Progress>()
   const limits = { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, highWaterMark: WAITING }
   const server = createServer(limits, (request, response) => {
-    open.set(response, { left: 0, since: Date.now() })
+    open.set(response, { taken: 0, since: Date.now() })
     response.once('close', () => open.delete(response))
     void respond(request, response)
   })
   server.keepAliveTimeout = KEEP_ALIVE_MS
   server.maxConnections = MOST_CONNECTIONS
-  const looking = setInterval(() => cutUnread(open, Date.now()), LOOK_MS).unref()
+  const look = (): void => {
+    const crowded = open.size > MOST_CONNECTIONS / 2 || isCrowded()
+    cutUnread(open, Date.now(), crowded ? CROWDED_UNREAD_MS : UNREAD_MS)
+  }
+  const looking = setInterval(look, LOOK_MS).unref()
   server.once('close', () => clearInterval(looking))
   const closed = new Promise<void>((resolve) => server.once('close', () => resolve()))
   await listen(server, port, host)
@@ -61,17 +74,18 @@ export async function serveHttp(
   }
 }
 
-/** The bytes of a response that its client has not taken, and since when. */
-interface Taken {
-  readonly left: number
+/** The bytes that the system has taken for the client of a response, and when that was last seen to change or to be all. */
+interface Progress {
+  readonly taken: number
   readonly since: number
 }
 
-function cutUnread(open: Map<ServerResponse, Taken>, now: number): void {
+function cutUnread(open: Map<ServerResponse, Progress>, now: number, limitMs: number): void {
   for (const [response, before] of open) {
-    const left = response.writableLength + (response.socket?.writableLength ?? 0)
-    if (left === 0 || left !== before.left) open.set(response, { left, since: now })
-    else if (now - before.since >= UNREAD_MS) response.destroy()
+    const { socket } = response
+    const taken = socket === null ? before.taken : socket.bytesWritten - socket.writableLength
+    if (response.writableLength === 0 || taken !== before.taken) open.set(response, { taken, since: now })
+    else if (now - before.since >= limitMs) response.destroy()
   }
 }
 

@@ -117,7 +117,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
     },
     sweepMs: settings.aws === undefined ? SWEEP_MS : AWS_SWEEP_MS,
   })
-  const server = await serveHttp(program.app.fetch, settings)
+  const server = await serveHttp(program.app.fetch, settings, program.isCrowded)
   // Only now: a program that cannot listen must not take work.
   program.start()
   const closing = new AbortController()

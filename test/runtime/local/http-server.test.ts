@@ -2,8 +2,9 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
+import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { bodyOf, createSharedBytes } from '../../../functions/http/long-bodies.ts'
 import { PIECE } from '../../../functions/http/texts-in-turn.ts'
 import { serveHttp } from '../../../functions/runtime/local/http-server.ts'
@@ -11,29 +12,35 @@ import type { HttpServer } from '../../../functions/runtime/local/http-server.ts
 
 let server: HttpServer | undefined
 afterEach(async () => {
+  vi.useRealTimers()
   void server?.drain()
   await server?.close()
   server = undefined
 })
 
 const HERE = { port: 0, host: '127.0.0.1' }
+const notCrowded = (): boolean => false
 
 /** A server whose responses begin at once and end when they are released. */
 async function serveSlowly() {
   const asked = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()
-  server = await serveHttp(() => {
-    asked.resolve()
-    const body = new ReadableStream<Uint8Array>({
-      async start(controller) {
-        controller.enqueue(Buffer.from('the beginning'))
-        await end.promise
-        controller.enqueue(Buffer.from(' and the end'))
-        controller.close()
-      },
-    })
-    return new Response(body)
-  }, HERE)
+  server = await serveHttp(
+    () => {
+      asked.resolve()
+      const body = new ReadableStream<Uint8Array>({
+        async start(controller) {
+          controller.enqueue(Buffer.from('the beginning'))
+          await end.promise
+          controller.enqueue(Buffer.from(' and the end'))
+          controller.close()
+        },
+      })
+      return new Response(body)
+    },
+    HERE,
+    notCrowded,
+  )
   return { ...server, asked: asked.promise, end: () => end.resolve() }
 }
 
@@ -74,26 +81,88 @@ test('a client that has left is not waited for, and a response that takes too lo
   expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
 })
 
-test('what waits for a client that reads nothing is bounded, whatever the system takes', async () => {
+/** A client that reads nothing of this response, once the system takes no more of it. */
+async function unreadBy(respond: () => Response, isCrowded = notCrowded) {
   const taken = Promise.withResolvers<ServerResponse>()
   const take = (message: unknown): void => taken.resolve((message as { response: ServerResponse }).response)
   subscribe('http.server.request.start', take)
-  const shared = createSharedBytes()
-  // More than the buffers of a connection take.
-  const text = Buffer.alloc(60_000_000, 'x')
-  server = await serveHttp(() => new Response(bodyOf(shared.pieces(text))), HERE)
+  server = await serveHttp(respond, HERE, isCrowded)
   const { port } = new URL(server.url)
   const client = connect(Number(port), '127.0.0.1').pause()
   client.write(`GET / HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`)
   const response = await taken.promise
   unsubscribe('http.server.request.start', take)
+  await stuck(response)
+  return { client, response }
+}
+
+/** Resolves when the system takes no more of a response. */
+async function stuck(response: ServerResponse): Promise<void> {
   const sent = (): number => response.socket?.bytesWritten ?? 0
   for (let before = -1, same = 0; same < 5; before = sent()) {
     await sleep(50)
     same = response.writableLength > 0 && sent() === before ? same + 1 : 0
   }
+}
+
+/** A body without end, in pieces of this many bytes. */
+const endless = (bytes: number): Response =>
+  new Response(
+    new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(bytes)) }, { highWaterMark: 0 }),
+  )
+
+test('what waits for a client that reads nothing is bounded, whatever the system takes', async () => {
+  const shared = createSharedBytes()
+  // More than the buffers of a connection take.
+  const text = Buffer.alloc(60_000_000, 'x')
+  const { client, response } = await unreadBy(() => new Response(bodyOf(shared.pieces(text))))
   const waiting = response.writableLength
   expect(waiting).toBeGreaterThan(0)
   expect(waiting).toBeLessThan(4 * PIECE)
   client.destroy()
 })
+
+/** Minutes pass, of which the server sees each look. */
+const pass = (minutes: number): Promise<unknown> => vi.advanceTimersByTimeAsync(minutes * 60_000)
+/** The clock of the looks; the rest of the server goes by the real one. */
+const fakeLooks = () => vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
+
+test.each([
+  ['ten minutes', false, 9.8],
+  ['a minute while much is left unread', true, 0.8],
+])('a response of which nothing is taken is cut off after %s', async (_, crowded, before) => {
+  fakeLooks()
+  const { client, response } = await unreadBy(
+    () => endless(PIECE),
+    () => crowded,
+  )
+  await pass(before)
+  expect(response.destroyed).toBe(false)
+  await pass(0.4)
+  expect(response.destroyed).toBe(true)
+  client.destroy()
+})
+
+test.each([PIECE, 512 * 1024])(
+  'a client that reads steadily keeps its response, in pieces of %i bytes',
+  async (bytes) => {
+    fakeLooks()
+    const { client, response } = await unreadBy(() => endless(bytes))
+    for (let minutes = 0; minutes < 30; minutes += 5) {
+      await readUntilMoreIsTaken(client, response)
+      await pass(5)
+      expect(response.destroyed).toBe(false)
+    }
+    client.destroy()
+  },
+)
+
+/** The client reads until the system asks for more, and it is full again, as before. */
+async function readUntilMoreIsTaken(client: Socket, response: ServerResponse): Promise<void> {
+  const before = response.socket?.bytesWritten
+  while (response.socket?.bytesWritten === before) {
+    client.read()
+    await sleep(5)
+  }
+  await stuck(response)
+}
