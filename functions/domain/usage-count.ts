@@ -29,6 +29,9 @@ export function countedCompletion(message: Message | undefined): CountedCompleti
   return { day: dayOf(createdAt), agent, model, usage }
 }
 
-/** All tokens of a usage; where the provider does not say how many, those that it names. */
+/**
+ * All tokens of a usage; where the provider does not say how many, those that it names. A sum's total lacks the completions
+ * that had none.
+ */
 export const totalTokens = ({ totalTokens: total, inputTokens, outputTokens }: Usage): number =>
-  total ?? (inputTokens ?? 0) + (outputTokens ?? 0)
+  Math.max(total ?? 0, (inputTokens ?? 0) + (outputTokens ?? 0))

@@ -29,7 +29,8 @@ export type Turn =
   | {
       readonly text?: string
       readonly calls?: readonly { id?: string; name: string; arguments?: string }[]
-      readonly tokens?: number
+      /** Left out: 10; null: the provider does not say. */
+      readonly tokens?: number | null
       /** Of the request; left out: the provider does not say. */
       readonly inputTokens?: number
     }
@@ -216,7 +217,11 @@ export function completionOf(turn: Exclude<Turn, (...args: never[]) => unknown>)
     toolCalls,
     model: 'script/ed',
     finishReason: toolCalls.length > 0 ? 'tool-calls' : 'stop',
-    usage: { ...NO_USAGE, inputTokens: turn.inputTokens ?? null, totalTokens: turn.tokens ?? 10 },
+    usage: {
+      ...NO_USAGE,
+      inputTokens: turn.inputTokens ?? null,
+      totalTokens: turn.tokens === undefined ? 10 : turn.tokens,
+    },
   }
 }
 

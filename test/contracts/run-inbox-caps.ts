@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { NO_USAGE } from '../../functions/domain/usage.ts'
 import { endAfter, expectCode, fresh, header, newRun, openFixture, roundAfter, startRun } from './session-fixture.ts'
 import type { SessionFixture } from './session-fixture.ts'
 import { snapshot } from './snapshot.ts'
@@ -119,6 +120,18 @@ export function runInboxCapsContract(engine: Engine): void {
       const other = await openFixture(stores)
       await other.inbox.enqueue(other.key, newRun({ budget: { tenantTokens: 10 } }))
       await fixture.inbox.enqueue(fixture.key, newRun({ budget: { tenantTokens: 11 } }))
+    })
+
+    test('tokens count also where a provider does not say how many they are in all', async () => {
+      const fixture = await use()
+      const other = await openFixture(stores, { tenant: fixture.key.tenant })
+      const { lease } = await startRun(other)
+      const end = endAfter(other, lease, lease.head)
+      if (end.message === undefined) throw new Error('it has a message')
+      await other.log.endRun(lease, { ...end, message: { ...end.message, usage: { ...NO_USAGE, outputTokens: 4 } } })
+      const refused = other.inbox.enqueue(other.key, newRun({ budget: { tenantTokens: 14 } }))
+      await expectCode(refused, 'tenant_budget_used_up')
+      await other.inbox.enqueue(other.key, newRun({ budget: { tenantTokens: 15 } }))
     })
 
     test('dollars count at list prices; what has no price counts as tokens alone', async () => {

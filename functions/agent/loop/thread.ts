@@ -4,7 +4,9 @@ import { definedFields } from '../../domain/defined-fields.ts'
 import { isLeaders, MOST_CALLS, OPEN_STATUSES, parentNames } from '../../domain/message.ts'
 import type { AssistantMessage, Message, ParentNames, ToolCall, ToolMessage } from '../../domain/message.ts'
 import type { Run, StopReason } from '../../domain/run.ts'
+import { NO_USAGE } from '../../domain/usage.ts'
 import type { Usage } from '../../domain/usage.ts'
+import { totalTokens } from '../../domain/usage-count.ts'
 import type { RoundOfThread } from '../../log/run-events.ts'
 import type { Model } from '../../ports/model.ts'
 import type { Tools } from '../../ports/tool.ts'
@@ -64,7 +66,7 @@ export function* threadsOf(thread: Thread): Generator<Thread, void> {
 /** Takes note of what the run's completions have taken, those of threads that have ended among them. */
 export function takeNote({ runId, budget }: Thread, messages: readonly Message[]): void {
   for (const one of messages)
-    if (one.role === 'assistant' && one.runId === runId) budget.taken.set(one.id, one.usage?.totalTokens ?? 0)
+    if (one.role === 'assistant' && one.runId === runId) budget.taken.set(one.id, totalTokens(one.usage ?? NO_USAGE))
 }
 
 /** Before every id. */
@@ -72,7 +74,7 @@ const SUMMARIES = ''
 
 /** Takes note of what a summary that was made for the run has taken. */
 export const takeNoteOfSummary = ({ budget }: Thread, usage: Usage | undefined): void =>
-  void budget.taken.set(SUMMARIES, (budget.taken.get(SUMMARIES) ?? 0) + (usage?.totalTokens ?? 0))
+  void budget.taken.set(SUMMARIES, (budget.taken.get(SUMMARIES) ?? 0) + totalTokens(usage ?? NO_USAGE))
 
 /** The same of all summaries that a run has counted. Without the completions of an agent of their name, which are among `messages`. */
 export function takeNoteOfSummaries(
@@ -80,10 +82,10 @@ export function takeNoteOfSummaries(
   { usageByAgent }: Pick<Run, 'usageByAgent'>,
   messages: readonly Message[],
 ): void {
-  let tokens = usageByAgent[SUMMARY_AGENT]?.totalTokens ?? 0
+  let tokens = totalTokens(usageByAgent[SUMMARY_AGENT] ?? NO_USAGE)
   for (const one of messages)
     if (one.role === 'assistant' && one.runId === runId && one.agent === SUMMARY_AGENT)
-      tokens -= one.usage?.totalTokens ?? 0
+      tokens -= totalTokens(one.usage ?? NO_USAGE)
   budget.taken.set(SUMMARIES, tokens)
 }
 

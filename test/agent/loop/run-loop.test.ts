@@ -191,6 +191,15 @@ describe('a run', () => {
     expect(requests[1]?.toolChoice).toBe('none')
   })
 
+  test('counts the tokens that a provider names, also where it does not say how many they are in all', async () => {
+    const { submit, settled } = await set({
+      script: [{ calls: [{ name: 'echo' }], inputTokens: 500, tokens: null }, { text: 'that is all' }],
+      tools: [echo],
+      policies: { maxRunTokens: 400 },
+    })
+    expect(await settled(await submit('go'))).toMatchObject({ stopReason: 'budget' })
+  })
+
   test('asks once more for the call that require_tool demands, leaving no trace of the first completion', async () => {
     const { submit, settled, log, events, requests } = await set({
       script: [{ text: 'I know' }, { calls: [{ name: 'echo' }] }, { text: 'done' }],
