@@ -84,7 +84,8 @@ export interface RunInbox {
     idempotency: NonNullable<NewRun['idempotency']>,
   ): Promise<Pick<Enqueued, 'runId' | 'repeated'>>
   /**
-   * Closes waiting calls of the active run, all or nothing. Rejects with `run_not_found`, `call_not_found`, or
+   * Closes waiting calls of the active run, all or nothing; of more calls than a round has, a store may close a part before the
+   * rest, all of which were checked: whoever breaks off there repeats it. Rejects with `run_not_found`, `call_not_found`, or
    * `resolution_conflict` for a call that is closed or was resolved differently, and for a resolution of the wrong kind.
    */
   resolve(key: SessionKey, runId: string, resolutions: readonly Resolution[]): Promise<Resolved>

@@ -201,6 +201,26 @@ export function runInboxContract(engine: Engine): void {
       })
     })
 
+    test('the waiting calls of several rounds are resolved at once, also when they are more than a round may have', async () => {
+      const fixture = await openFixture(stores)
+      const { lease } = await startRun(fixture)
+      const asked = Array.from({ length: 60 }, () => ({ name: 'ask', needs: 'result' }) as const)
+      const first = roundAfter(fixture, lease, lease.head, asked)
+      const second = roundAfter(fixture, lease, headOf(first), asked, 1)
+      for (const round of [first, second]) await fixture.log.appendRound(lease, round)
+      await fixture.log.pause(lease)
+      const resolutions = [first, second].flatMap(({ tools }) => tools.map((call) => resolutionOf(call.toolCallId)))
+      const wrong = fixture.inbox.resolve(fixture.key, lease.runId, [...resolutions, resolutionOf('no call')])
+      await expectCode(wrong, 'call_not_found')
+      const stored = await fixture.inbox.resolve(fixture.key, lease.runId, resolutions)
+      expect(stored).toEqual({ stored: 120, complete: true })
+      expect(await fixture.peer.inbox.resolve(fixture.key, lease.runId, resolutions)).toEqual({
+        stored: 0,
+        complete: true,
+      })
+      expect(await fixture.lease.take(await header(fixture), 'x')).toMatchObject({ runId: lease.runId })
+    })
+
     test('unknown and deleted sessions are not found, and nothing is stored', async () => {
       const unknown = { tenant: fresh('tenant'), session: 'none' }
       await expectCode(stores.inbox.enqueue(unknown, newRun()), 'session_not_found')

@@ -11,12 +11,12 @@ import { changeMessage, documentsOfResult, jsonText, textOfResult, toolMessageOf
 import { runIdOf } from './run-item.ts'
 import { readResolvedRun, rowsOfRun, type SessionRows } from './session-rows.ts'
 
-/** Calls of one atomic write, which takes 100 items; a round has 64 calls at most. */
+/** Calls of one atomic write, which takes 100 items; a round has 64 that wait at most, but its members have rounds, too. */
 const RESOLUTIONS_AT_ONCE = 95
 
 /**
- * Stores what people and clients give to waiting calls, all or nothing; the last one makes the session due. Returns undefined
- * when the session changed meanwhile: look again.
+ * Stores what people and clients give to waiting calls, all or nothing; what one write does not take follows in the next. The
+ * last one makes the session due. Returns undefined when the session changed meanwhile: look again.
  */
 export async function resolveCalls(
   rows: SessionRows,
@@ -33,12 +33,14 @@ export async function resolveCalls(
   const isActive = textAt(header, 'active_run') === id
   const isOpen = isActive && textAt(header, 'cancel_run') === undefined
   const resolved = resolvedCalls({ runId: id, calls: await callsOf(rows, key, run), isOpen }, resolutions, now)
-  const waiting = (numberAt(header, 'waiting') ?? 0) - resolved.length
-  if (resolved.length === 0) return { stored: 0, complete: !isActive || waiting === 0 }
-  if (resolved.length > RESOLUTIONS_AT_ONCE)
-    throw new TooltrailError('storage_failed', `at most ${RESOLUTIONS_AT_ONCE} calls can be resolved at once`)
-  const refusal = await writeResolutions(rows, key, id, resolved, { waiting, now })
-  return refusal === undefined ? { stored: resolved.length, complete: waiting === 0 } : undefined
+  const part = resolved.slice(0, RESOLUTIONS_AT_ONCE)
+  const waiting = (numberAt(header, 'waiting') ?? 0) - part.length
+  if (part.length === 0) return { stored: 0, complete: !isActive || waiting === 0 }
+  const refusal = await writeResolutions(rows, key, id, part, { waiting, now })
+  if (refusal !== undefined) return undefined
+  if (part.length === resolved.length) return { stored: part.length, complete: waiting === 0 }
+  const rest = await resolveCalls(rows, key, runId, resolutions)
+  return rest && { ...rest, stored: part.length + rest.stored }
 }
 
 async function callsOf(rows: SessionRows, key: SessionKey, run: Item): Promise<ToolMessage[]> {
