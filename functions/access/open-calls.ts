@@ -4,8 +4,9 @@ import type { KeyStore } from '../ports/key-store.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Caller } from './caller.ts'
 
-/** Streams and waiting calls that one key, and one process, may have open at a time. */
+/** Streams and waiting calls that one key, one tenant and one process may have open at a time: a tenant leaves room for others. */
 const MOST_OF_KEY = 256
+const MOST_OF_TENANT = 1_024
 const MOST = 2_048
 /** How often the keys of open calls are checked, in milliseconds. */
 const CHECK_MS = 5_000
@@ -23,7 +24,7 @@ export interface OpenCall {
 }
 
 export interface OpenCalls {
-  /** Counts a call that stays open until it is closed. Throws `too_many_open_calls` beyond what a key or a process may have. */
+  /** Counts a call that stays open until it is closed. Throws `too_many_open_calls` beyond what a key, a tenant or a process may have. */
   open(caller: Caller): OpenCall
 }
 
@@ -31,15 +32,14 @@ export interface OpenCalls {
 export function createOpenCalls({ keys, clock, log }: Dependencies): OpenCalls {
   /** Those of each key, by the hash of its secret. */
   const byKey = new Map<string, Set<AbortController>>()
-  let open = 0
+  const places = createPlaces()
   let watching: AbortController | undefined
   return {
-    open({ key, secretHash }) {
+    open({ tenant, key, secretHash }) {
       const calls = secretHash === undefined ? undefined : (byKey.get(secretHash) ?? new Set())
-      if (open >= MOST) throw tooMany('this server has', MOST)
       if (calls !== undefined && calls.size >= MOST_OF_KEY) throw tooMany(`key ${key?.id} has`, MOST_OF_KEY)
+      places.take(tenant)
       const call = new AbortController()
-      open++
       if (calls !== undefined && secretHash !== undefined) {
         byKey.set(secretHash, calls.add(call))
         watch()
@@ -50,7 +50,7 @@ export function createOpenCalls({ keys, clock, log }: Dependencies): OpenCalls {
         close() {
           if (closed) return
           closed = true
-          open--
+          places.giveBack(tenant)
           calls?.delete(call)
           if (secretHash !== undefined && calls?.size === 0 && byKey.get(secretHash) === calls) byKey.delete(secretHash)
           if (byKey.size === 0) stopWatching()
@@ -84,6 +84,28 @@ export function createOpenCalls({ keys, clock, log }: Dependencies): OpenCalls {
     } catch (error) {
       log.error('could not check the key of open calls', error)
     }
+  }
+}
+
+/** The places of a process and of each tenant. */
+function createPlaces() {
+  const ofTenants = new Map<string, number>()
+  let taken = 0
+  return {
+    /** Throws where there is none. */
+    take(tenant: string): void {
+      const ofTenant = ofTenants.get(tenant) ?? 0
+      if (taken >= MOST) throw tooMany('this server has', MOST)
+      if (ofTenant >= MOST_OF_TENANT) throw tooMany(`tenant ${tenant} has`, MOST_OF_TENANT)
+      taken++
+      ofTenants.set(tenant, ofTenant + 1)
+    },
+    giveBack(tenant: string): void {
+      const left = (ofTenants.get(tenant) ?? 0) - 1
+      taken--
+      if (left > 0) ofTenants.set(tenant, left)
+      else ofTenants.delete(tenant)
+    },
   }
 }
 

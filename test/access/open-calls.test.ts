@@ -3,8 +3,13 @@ import { createOpenCalls } from '../../functions/access/open-calls.ts'
 import type { Caller } from '../../functions/access/caller.ts'
 import type { ApiKey } from '../../functions/domain/api-key.ts'
 
-const key = (id: string): ApiKey => ({ id, tenant: 't', scopes: ['read'], caps: {}, createdAt: 0 })
-const caller = (id: string): Caller => ({ tenant: 't', scopes: ['read'], key: key(id), secretHash: id })
+const key = (id: string, tenant = 't'): ApiKey => ({ id, tenant, scopes: ['read'], caps: {}, createdAt: 0 })
+const caller = (id: string, tenant = 't'): Caller => ({
+  tenant,
+  scopes: ['read'],
+  key: key(id, tenant),
+  secretHash: id,
+})
 
 function open() {
   const good = new Set(['one', 'two'])
@@ -60,15 +65,30 @@ test('a store that cannot respond ends nothing, and is asked again', async () =>
   expect(signal.aborted).toBe(true)
 })
 
-test('a key, and a process, have so many open at a time; one that closes makes room, once', () => {
+test('a key has so many open at a time; one that closes makes room, once', () => {
   const { calls } = open()
   const mine = Array.from({ length: 256 }, () => calls.open(caller('one')))
   expect(() => calls.open(caller('one'))).toThrow(/key one has 256/)
-  const others = Array.from({ length: 7 * 256 }, (_, at) => calls.open(caller(`key-${at % 7}`)))
-  expect(() => calls.open(caller('another'))).toThrow(/this server has 2048/)
   mine[0]?.close()
   mine[0]?.close()
-  calls.open(caller('another'))
-  expect(() => calls.open(caller('another'))).toThrow(/this server has 2048/)
-  for (const call of [...mine, ...others]) call.close()
+  calls.open(caller('one'))
+  expect(() => calls.open(caller('one'))).toThrow(/key one has 256/)
+})
+
+test('a tenant, however many keys it has, leaves half of the places to others, and a process has so many', () => {
+  const { calls } = open()
+  const many = (tenant: string, keys: number) =>
+    Array.from({ length: keys * 256 }, (_, at) => calls.open(caller(`${tenant}-${at % keys}`, tenant)))
+  const [first] = many('t', 4)
+  expect(() => calls.open(caller('t-more', 't'))).toThrow(/tenant t has 1024/)
+  expect(() => calls.open({ tenant: 't', scopes: ['read'] })).toThrow(/tenant t has 1024/)
+  const others = many('other', 4)
+  expect(() => calls.open(caller('third', 'third'))).toThrow(/this server has 2048/)
+  first?.close()
+  first?.close()
+  calls.open(caller('third', 'third'))
+  expect(() => calls.open(caller('third', 'third'))).toThrow(/this server has 2048/)
+  for (const call of others) call.close()
+  calls.open(caller('t-more', 't'))
+  expect(() => calls.open(caller('t-more', 't'))).toThrow(/tenant t has 1024/)
 })
