@@ -83,8 +83,10 @@ interface Progress {
 function cutUnread(open: Map<ServerResponse, Progress>, now: number, limitMs: number): void {
   for (const [response, before] of open) {
     const { socket } = response
-    const taken = socket === null ? before.taken : socket.bytesWritten - socket.writableLength
-    if (response.writableLength === 0 || taken !== before.taken) open.set(response, { taken, since: now })
+    // Without a socket it waits for the response before it on its connection.
+    const taken = socket === null ? 0 : socket.bytesWritten - socket.writableLength
+    const isStuck = socket !== null && response.writableLength > 0 && taken === before.taken
+    if (!isStuck) open.set(response, { taken, since: now })
     else if (now - before.since >= limitMs) response.destroy()
   }
 }
