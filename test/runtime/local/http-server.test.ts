@@ -81,19 +81,25 @@ test('a client that has left is not waited for, and a response that takes too lo
   expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
 })
 
-/** A client that reads nothing of this response, once the system takes no more of it. */
-async function unreadBy(respond: () => Response, isCrowded = notCrowded) {
-  const taken = Promise.withResolvers<ServerResponse>()
-  const take = (message: unknown): void => taken.resolve((message as { response: ServerResponse }).response)
+/** A client that asks so often at once and reads nothing, once the system takes no more of the first response. */
+async function unreadBy(respond: () => Response, { isCrowded = notCrowded, requests = 1 } = {}) {
+  const responses: ServerResponse[] = []
+  const asked = Promise.withResolvers<void>()
+  const take = (message: unknown): void => {
+    responses.push((message as { response: ServerResponse }).response)
+    if (responses.length === requests) asked.resolve()
+  }
   subscribe('http.server.request.start', take)
   server = await serveHttp(respond, HERE, isCrowded)
   const { port } = new URL(server.url)
   const client = connect(Number(port), '127.0.0.1').pause()
-  client.write(`GET / HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`)
-  const response = await taken.promise
+  client.write(`GET / HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`.repeat(requests))
+  await asked.promise
   unsubscribe('http.server.request.start', take)
+  const [response] = responses
+  if (response === undefined) throw new Error('nothing was asked')
   await stuck(response)
-  return { client, response }
+  return { client, response, responses }
 }
 
 /** Resolves when the system takes no more of a response. */
@@ -132,10 +138,7 @@ test.each([
   ['a minute while much is left unread', true, 0.8],
 ])('a response of which nothing is taken is cut off after %s', async (_, crowded, before) => {
   fakeLooks()
-  const { client, response } = await unreadBy(
-    () => endless(PIECE),
-    () => crowded,
-  )
+  const { client, response } = await unreadBy(() => endless(PIECE), { isCrowded: () => crowded })
   await pass(before)
   expect(response.destroyed).toBe(false)
   await pass(0.4)
@@ -144,14 +147,14 @@ test.each([
 })
 
 test.each([PIECE, 512 * 1024])(
-  'a client that reads steadily keeps its response, in pieces of %i bytes',
+  'a client that reads steadily keeps its response, in pieces of %i bytes, and the one that it asked for next',
   async (bytes) => {
     fakeLooks()
-    const { client, response } = await unreadBy(() => endless(bytes))
+    const { client, response, responses } = await unreadBy(() => endless(bytes), { requests: 2 })
     for (let minutes = 0; minutes < 30; minutes += 5) {
       await readUntilMoreIsTaken(client, response)
       await pass(5)
-      expect(response.destroyed).toBe(false)
+      expect(responses.map(({ destroyed }) => destroyed)).toEqual([false, false])
     }
     client.destroy()
   },
