@@ -84,6 +84,10 @@ export default defineConfig({
       rules: { 'node/no-process-env': 'error' },
     },
     {
+      files: ['page/**'],
+      rules: { 'eslint/max-lines-per-function': ['error', LINES_PER_FUNCTION] },
+    },
+    {
       // vitest's matchers inside of an expectation are `any`.
       files: ['test/**'],
       rules: { 'typescript/no-unsafe-assignment': 'off' },

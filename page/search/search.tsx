@@ -26,8 +26,7 @@ const NOTHING: Found = { name: '', hits: [], next: null, incomplete: false, ms: 
 export function SearchView() {
   const { query } = usePlace()
   const text = query.get('q') ?? ''
-  const name = query.toString()
-  const [found, setFound] = useState<Found>(NOTHING)
+  const { found, open, showMore } = useSearch(query)
   const titles = useTitles(found.hits.map(({ session_id: id }) => id))
   const field = useRef<HTMLInputElement>(null)
   const list = useRef<HTMLOListElement>(null)
@@ -36,27 +35,6 @@ export function SearchView() {
     document.title = text === '' ? 'Search · Tooltrail' : `${text} · Tooltrail`
     field.current?.focus()
   }, [])
-  useEffect(() => {
-    if (text.trim() === '') return setFound(NOTHING)
-    const leaving = new AbortController()
-    const timer = setTimeout(() => void search(query, leaving.signal, setFound), PAUSE_MS)
-    return () => {
-      clearTimeout(timer)
-      leaving.abort()
-    }
-  }, [name])
-
-  /** Somebody was faster than the search: what it finds is opened as soon as it is there. */
-  const awaited = useRef<string | undefined>(undefined)
-  const open = (): void => {
-    const first = found.hits[0]
-    awaited.current = found.name === name ? undefined : name
-    if (found.name === name && first !== undefined) go(addressOf(first))
-  }
-  useEffect(() => {
-    if (awaited.current !== undefined && awaited.current === found.name) open()
-  }, [found])
-
   const change = (values: { readonly [name: string]: string }): void => {
     const next = new URLSearchParams(query)
     for (const [key, value] of Object.entries(values))
@@ -64,20 +42,7 @@ export function SearchView() {
       else next.set(key, value)
     go(`/search?${next.toString()}`, { replace: true })
   }
-  /** Arrows go from the field to the hits, and between them. */
-  const press = (event: KeyboardEvent): void => {
-    const links = [...(list.current?.querySelectorAll('a') ?? [])]
-    const at = links.findIndex((link) => link === document.activeElement)
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
-    if (step !== 0) {
-      event.preventDefault()
-      const next = at === -1 && step === -1 ? undefined : links[Math.min(links.length - 1, at + step)]
-      if (next === undefined) field.current?.focus()
-      else next.focus()
-    }
-    if (event.key === 'Enter' && at === -1) open()
-    if (event.key === 'Escape') field.current?.focus()
-  }
+  const press = (event: KeyboardEvent): void => pressed(event, { list: list.current, field: field.current, open })
   return (
     <section class="search" aria-label="Search">
       <h1 class="visually-hidden">Search</h1>
@@ -106,13 +71,61 @@ export function SearchView() {
           ))}
         </ol>
         {found.next === null ? null : (
-          <button type="button" class="more" onClick={() => void more(queryOf(query), found, setFound)}>
+          <button type="button" class="more" onClick={showMore}>
             More hits
           </button>
         )}
       </div>
     </section>
   )
+}
+
+/** What the address's query finds. `open` goes to the first hit, once it is there. */
+function useSearch(query: URLSearchParams) {
+  const name = query.toString()
+  const [found, setFound] = useState<Found>(NOTHING)
+  useEffect(() => {
+    if ((query.get('q') ?? '').trim() === '') return setFound(NOTHING)
+    const leaving = new AbortController()
+    const timer = setTimeout(() => void search(query, leaving.signal, setFound), PAUSE_MS)
+    return () => {
+      clearTimeout(timer)
+      leaving.abort()
+    }
+  }, [name])
+
+  /** Somebody was faster than the search: what it finds is opened as soon as it is there. */
+  const awaited = useRef<string | undefined>(undefined)
+  const open = (): void => {
+    const first = found.hits[0]
+    awaited.current = found.name === name ? undefined : name
+    if (found.name === name && first !== undefined) go(addressOf(first))
+  }
+  useEffect(() => {
+    if (awaited.current !== undefined && awaited.current === found.name) open()
+  }, [found])
+  return { found, open, showMore: () => void more(queryOf(query), found, setFound) }
+}
+
+interface Focusable {
+  readonly list: HTMLElement | null
+  readonly field: HTMLElement | null
+  readonly open: () => void
+}
+
+/** Arrows go from the field to the hits, and between them. */
+function pressed(event: KeyboardEvent, { list, field, open }: Focusable): void {
+  const links = [...(list?.querySelectorAll('a') ?? [])]
+  const at = links.findIndex((link) => link === document.activeElement)
+  const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+  if (step !== 0) {
+    event.preventDefault()
+    const next = at === -1 && step === -1 ? undefined : links[Math.min(links.length - 1, at + step)]
+    if (next === undefined) field?.focus()
+    else next.focus()
+  }
+  if (event.key === 'Enter' && at === -1) open()
+  if (event.key === 'Escape') field?.focus()
 }
 
 const addressOf = (hit: SearchHit): string => `/sessions/${encodeURIComponent(hit.session_id)}#${hit.message_id}`

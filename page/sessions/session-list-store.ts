@@ -39,29 +39,11 @@ export function openSessionList(): SessionListStore {
   const change = (part: Partial<SessionList>): void => store.set({ ...store.get(), ...part })
   let turn = 0
 
-  const read = (after: string | undefined) => {
-    const { owner, agent, status } = store.get().filters
-    return client.listSessions({
-      limit: after === undefined ? PAGE : OLDER,
-      after,
-      owner: owner === '' ? undefined : owner,
-      agent: agent === '' ? undefined : agent,
-      run_status: status === '' ? undefined : status,
-    })
-  }
-
   async function refresh(): Promise<void> {
     const mine = ++turn
     try {
-      const page = await read(undefined)
-      if (mine !== turn) return
-      const { sessions, next } = store.get()
-      const newest = new Set(page.data.map(({ id }) => id))
-      const oldest = page.data.at(-1)?.updated_at ?? ''
-      const isAll = sessions.length <= PAGE
-      // What was loaded further down stays, also what newer sessions have pushed down there.
-      const rest = isAll ? [] : sessions.filter(({ id, updated_at: time }) => !newest.has(id) && time <= oldest)
-      change({ sessions: [...page.data, ...rest], next: isAll ? page.next : next, loading: false, error: undefined })
+      const page = await read(store.get().filters, undefined)
+      if (mine === turn) change({ ...withNewest(store.get(), page), loading: false, error: undefined })
     } catch (error) {
       if (mine === turn) change({ error, loading: false })
     }
@@ -86,7 +68,7 @@ export function openSessionList(): SessionListStore {
       if (next === null || loading) return
       change({ loading: true })
       try {
-        const page = await read(next)
+        const page = await read(filters, next)
         if (store.get().filters !== filters) return
         const known = new Set(store.get().sessions.map(({ id }) => id))
         const added = page.data.filter(({ id }) => !known.has(id))
@@ -100,4 +82,24 @@ export function openSessionList(): SessionListStore {
       document.removeEventListener('visibilitychange', look)
     },
   }
+}
+
+type Page = Awaited<ReturnType<typeof client.listSessions>>
+
+const read = ({ owner, agent, status }: SessionFilters, after: string | undefined): Promise<Page> =>
+  client.listSessions({
+    limit: after === undefined ? PAGE : OLDER,
+    after,
+    owner: owner === '' ? undefined : owner,
+    agent: agent === '' ? undefined : agent,
+    run_status: status === '' ? undefined : status,
+  })
+
+/** With the first page as it is now. What was loaded further down stays, also what newer sessions have pushed down there. */
+function withNewest({ sessions, next }: SessionList, page: Page): Pick<SessionList, 'sessions' | 'next'> {
+  if (sessions.length <= PAGE) return { sessions: page.data, next: page.next }
+  const newest = new Set(page.data.map(({ id }) => id))
+  const oldest = page.data.at(-1)?.updated_at ?? ''
+  const rest = sessions.filter(({ id, updated_at: time }) => !newest.has(id) && time <= oldest)
+  return { sessions: [...page.data, ...rest], next }
 }

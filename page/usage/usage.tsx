@@ -5,6 +5,7 @@ import { Failure } from '../shell/failure.tsx'
 import { go, href, usePlace } from '../shell/place.ts'
 import { compact, count, month } from '../shell/words.ts'
 import { costOf, MEASURES } from './bars.ts'
+import type { Measure } from './bars.ts'
 import { DayChart, daysBetween } from './day-chart.tsx'
 import { GroupChart } from './group-chart.tsx'
 import type { Group } from './group-name.tsx'
@@ -27,31 +28,11 @@ export function UsageView() {
   useEffect(() => {
     document.title = 'Usage · Tooltrail'
   }, [])
-  const show = (next: Readonly<Partial<Record<'days' | 'by' | 'measure', string>>>): void =>
+  const show: Show = (next) =>
     go(`/usage?${new URLSearchParams({ days: String(days), by, measure, ...next }).toString()}`, { replace: true })
   return (
     <div class="view usage" tabIndex={0} role="region" aria-label="Usage">
-      <header class="row">
-        <a class="back" href={href('/')} aria-label="All sessions">
-          ‹
-        </a>
-        <h1>Usage</h1>
-        <span class="grow" />
-        <Choice
-          name="Period"
-          values={PERIODS}
-          chosen={days}
-          words={(value) => `${value} days`}
-          choose={(value) => show({ days: String(value) })}
-        />
-        <Choice
-          name="Measure"
-          values={MEASURES}
-          chosen={measure}
-          words={(value) => value}
-          choose={(value) => show({ measure: value })}
-        />
-      </header>
+      <Head days={days} measure={measure} show={show} />
       {daily.error === undefined ? null : <Failure error={daily.error} />}
       <Totals entries={daily.entries} />
       <section class="card" aria-label="By day">
@@ -59,33 +40,74 @@ export function UsageView() {
         <DayChart entries={daily.entries} days={daysBetween(from, to)} measure={measure} />
         {daily.entries.length === 0 ? null : <SumsTable by="day" entries={daily.entries} />}
       </section>
-      <section class="card" aria-label="By group">
-        <header class="row">
-          <h2>By {by}</h2>
-          <span class="grow" />
-          <Choice
-            name="Group"
-            values={GROUPS}
-            chosen={by}
-            words={(value) => value}
-            choose={(value) => show({ by: value })}
-          />
-        </header>
-        {groups.error === undefined ? null : <Failure error={groups.error} />}
-        {groups.entries.length === 0 ? (
-          <p class="quiet edge">Nothing was used in these days.</p>
-        ) : (
-          <>
-            <GroupChart by={by} entries={groups.entries} measure={measure} />
-            <SumsTable by={by} entries={groups.entries} />
-          </>
-        )}
-      </section>
+      <ByGroup by={by} groups={groups} measure={measure} show={show} />
       <p class="quiet small">
         Days are those of UTC. Costs are list prices{listsOf(daily.lists)}. A model without a price there costs an
         unknown amount.
       </p>
     </div>
+  )
+}
+
+/** Shows something else of the usage: the address has it. */
+type Show = (next: Readonly<Partial<Record<'days' | 'by' | 'measure', string>>>) => void
+
+function Head(props: { readonly days: number; readonly measure: Measure; readonly show: Show }) {
+  return (
+    <header class="row">
+      <a class="back" href={href('/')} aria-label="All sessions">
+        ‹
+      </a>
+      <h1>Usage</h1>
+      <span class="grow" />
+      <Choice
+        name="Period"
+        values={PERIODS}
+        chosen={props.days}
+        words={(value) => `${value} days`}
+        choose={(value) => props.show({ days: String(value) })}
+      />
+      <Choice
+        name="Measure"
+        values={MEASURES}
+        chosen={props.measure}
+        words={(value) => value}
+        choose={(value) => props.show({ measure: value })}
+      />
+    </header>
+  )
+}
+
+function ByGroup(props: {
+  readonly by: (typeof GROUPS)[number]
+  readonly groups: Entries
+  readonly measure: Measure
+  readonly show: Show
+}) {
+  const { by, groups, measure } = props
+  return (
+    <section class="card" aria-label="By group">
+      <header class="row">
+        <h2>By {by}</h2>
+        <span class="grow" />
+        <Choice
+          name="Group"
+          values={GROUPS}
+          chosen={by}
+          words={(value) => value}
+          choose={(value) => props.show({ by: value })}
+        />
+      </header>
+      {groups.error === undefined ? null : <Failure error={groups.error} />}
+      {groups.entries.length === 0 ? (
+        <p class="quiet edge">Nothing was used in these days.</p>
+      ) : (
+        <>
+          <GroupChart by={by} entries={groups.entries} measure={measure} />
+          <SumsTable by={by} entries={groups.entries} />
+        </>
+      )}
+    </section>
   )
 }
 

@@ -1,0 +1,75 @@
+import type { FollowOptions } from '../../functions/client/follow.ts'
+import type { NewMessage } from '../../functions/client/api-types.ts'
+import { client } from '../shell/api.ts'
+import { contentOf, namingFiles } from './attachments.ts'
+import { giveBack } from './drafts.ts'
+import type { Draft } from './drafts.ts'
+import { announcing, tellTabs } from './following.ts'
+import type { Following } from './following.ts'
+import type { LogPages } from './log-pages.ts'
+import { isActive } from './log.ts'
+import { pendingOf, sending, withPending } from './sending.ts'
+import type { Pending } from './sending.ts'
+import type { SessionView } from './session-view.ts'
+
+const TITLE_CHARACTERS = 80
+
+/** What an input does while a run is active. */
+export type Busy = 'queue' | 'steer'
+
+interface Parts {
+  readonly view: SessionView
+  readonly following: Following
+  readonly load: LogPages['load']
+  /** Resolves when the session is shown for the first time. */
+  readonly opening: Promise<void>
+}
+
+/** Sends an input; one that is refused goes back to the session's draft. Never rejects. */
+export async function sendInput(parts: Parts, draft: Draft, busy: Busy): Promise<void> {
+  const { id, store, signal, change } = parts.view
+  const own = pendingOf(draft)
+  change({ error: undefined, pending: [...store.get().pending, own] })
+  let content: NewMessage['content'] = ''
+  try {
+    content = await contentOf(draft)
+    await parts.opening
+    if (store.get().newer) await parts.load(undefined)
+    const after = store.get().log.messages.at(-1)?.id ?? ''
+    change({ pending: withPending(store.get().pending, own.key, { after }) })
+    await post(parts, own, content, busy)
+  } catch (error) {
+    const { pending } = store.get()
+    if (!signal.aborted) change({ error: namingFiles(error, content) })
+    if (!pending.some(({ key, accepted }) => key === own.key && !accepted)) return
+    change({ pending: pending.filter(({ key }) => key !== own.key) })
+    giveBack(id, draft)
+  }
+}
+
+/** Queues an input or steers with it where a run is active; else follows the run that begins with it. */
+async function post({ view, following }: Parts, own: Pending, content: NewMessage['content'], busy: Busy) {
+  const { id, store, change, guarded } = view
+  const { log, pending } = store.get()
+  const accept = (): void => change({ pending: withPending(store.get().pending, own.key, { accepted: true }) })
+  if (following.isOn() || isActive(log.run)) {
+    await client.sendMessage(id, { content, on_busy: busy })
+    return accept()
+  }
+  // What was accepted before is in the log: nothing runs.
+  change({ pending: pending.filter(({ accepted }) => !accepted) })
+  const begun = (): void => {
+    accept()
+    if (log.messages.length === 0) void guarded(() => nameAfter(view, own.text))
+  }
+  const open = (follow: FollowOptions) => client.streamMessage(id, { content }, follow)
+  tellTabs(id)
+  await following.consume((follow) => announcing(sending(open, follow, begun), id))
+}
+
+/** Names a session that has no title after its first words. */
+async function nameAfter({ id, store, change }: SessionView, text: string): Promise<void> {
+  const title = text.split('\n')[0]?.slice(0, TITLE_CHARACTERS).trim()
+  if (store.get().session?.title !== null || title === undefined || title === '') return
+  change({ session: await client.changeSession(id, { title }) })
+}
