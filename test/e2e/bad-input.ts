@@ -197,7 +197,7 @@ export const badInputOn = (backend: Backend) =>
       )
       await expectRefused([{ method: 'POST', path, headers: auth(), body }], [400, 415])
       await expectRefused(
-        ['PUT', 'PATCH', 'DELETE'].map((method) => ({ method, path, headers: auth() })),
+        ['PUT', 'PATCH', 'DELETE', 'TRACE'].map((method) => ({ method, path, headers: auth() })),
         [405],
       )
       await expectRefused(

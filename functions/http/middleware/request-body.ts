@@ -11,6 +11,8 @@ import { RequestError } from './request-error.ts'
 const LARGE = 256 * 1024
 /** Bytes of a streamed body that are in memory (`functions/http/v1/import-lines.ts`). */
 const STREAMED = String(1024 * 1024)
+/** Methods without a body that anybody reads. Of a TRACE, no second request can be made. */
+const BODILESS = new Set(['GET', 'HEAD', 'TRACE'])
 
 /**
  * Reads a body once, whole and bounded, whatever `Content-Length` says, and hands it on as text. Refuses bodies that are too
@@ -25,7 +27,7 @@ export function requestBody(room: BodyRoom): MiddlewareHandler<AppEnv> {
       c.req.raw = new Request(c.req.raw, { body: streamed, duplex: 'half' })
       return next()
     }
-    if (c.req.method === 'GET' || c.req.method === 'HEAD') return next()
+    if (BODILESS.has(c.req.method)) return next()
     if (body === null) {
       c.req.raw = untyped(c.req.raw)
       return next()
