@@ -68,15 +68,16 @@ async function send({ HttpResponseStream }: LambdaGlobal, stream: Writable, resp
   // This sends status and headers, before the first byte and also if none follows, which would be a 500 of the gateway.
   out.write('')
   for await (const bytes of body ?? [])
-    for (let at = 0; at < bytes.length; at += PIECE) if (!out.write(bytes.subarray(at, at + PIECE))) await drained(out)
+    for (let at = 0; at < bytes.length; at += PIECE) {
+      if (!out.write(bytes.subarray(at, at + PIECE))) await drained(out)
+      if (out.destroyed) throw new Error('the response was closed before its end')
+    }
   out.end()
 }
 
-/**
- * Waits until the stream takes more, or is closed: then nobody reads it, and writes are dropped. Rejects when neither comes: the
- * function would stand still until its time is over.
- */
+/** Waits until the stream takes more, or is closed. Rejects when neither comes: the function would stand still until its time is over. */
 async function drained(stream: Writable): Promise<void> {
+  if (stream.destroyed) return
   const either = new AbortController()
   const options = { signal: either.signal }
   const late = setTimeout(() => either.abort(), UNREAD_MS)

@@ -207,6 +207,32 @@ test('a reader who takes nothing for five minutes holds the function no longer, 
   expect(ended).toBe(true)
 })
 
+test.each(['before a piece', 'while a piece waits'])(
+  'a response that is closed %s ends at once, and what makes the body is told',
+  async (when) => {
+    const stream = new PassThrough({ highWaterMark: 1 })
+    let ended = false
+    async function* pieces() {
+      try {
+        yield new Uint8Array(10)
+        if (when === 'before a piece') stream.resume().destroy()
+        else setTimeout(() => stream.destroy(), 10)
+        for (;;) yield new Uint8Array(1_000)
+      } finally {
+        ended = true
+      }
+    }
+    const handler = createStreamingHandler(
+      async () => new Response(ReadableStream.from(pieces())),
+      (_context, work) => work(),
+    )
+    if (when === 'before a piece') stream.resume()
+    else stream.once('data', () => stream.pause())
+    await expect(handler(eventOf('/output'), stream, {} as Context)).rejects.toThrow('closed before its end')
+    expect(ended).toBe(true)
+  },
+)
+
 test('a reader of 4 KB a second keeps its response, however large the pieces of the body are', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const SIZE = 512 * 1024
