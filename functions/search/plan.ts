@@ -53,7 +53,7 @@ const STRETCHED = 2_000
 const MAX_STRETCHED = 8
 /** How many documents a word's expansions may have together. */
 const EXTENDED = 5_000
-/** Expansions of an unknown word. */
+/** Expansions of an unknown word, and words one typing error away: whoever stores words can make hundreds of them. */
 const MAX_EXTENSIONS = 40
 const COMPOUND_IMPORTANCE = 1.2
 /** How many words of a compound are looked up; its text covers the rest. */
@@ -121,7 +121,7 @@ function expandWord(word: string, vocabulary: Vocabulary, isStretched: (frequenc
  */
 function slips(word: string, vocabulary: Vocabulary): string[] {
   if (word.length < 4 || word.length > 24 || !/^[\p{L}\p{N}]+$/u.test(word)) return []
-  return similarWords(word, vocabulary.resembling(word))
+  return similarWords(word, vocabulary.resembling(word)).toSorted().slice(0, MAX_EXTENSIONS)
 }
 
 function holders(word: string, vocabulary: Vocabulary): readonly string[] {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HistoryRole } from '../domain/history.ts'
 import { findEchoes } from './echoes.ts'
 import { lower } from './fold-text.ts'
@@ -74,19 +75,26 @@ export function isMostlyTalk(scored: readonly Pick<ScoredEvent<Candidate>, 'cove
   return talk >= MUCH_TALK && talk * 2 > scored.length
 }
 
+/** Documents that are read in one go, in some milliseconds whatever they hold; then others get their turn. */
+const AT_ONCE = 8
+
 /**
  * Orders events by how well they match the query; of equals, the newer comes first. The same for every engine: it reads
  * only the candidates' texts.
  */
-export function scoreEvents<Found extends Candidate>(
+export async function scoreEvents<Found extends Candidate>(
   query: SearchQuery,
   terms: readonly PlannedTerm[],
   candidates: readonly Found[],
-): ScoredEvent<Found>[] {
+): Promise<ScoredEvent<Found>[]> {
   const total = sum(terms.map((term) => term.importance))
   const named = toolNamed(query)
   const isEcho = findEchoes(query, candidates)
-  const rows = candidates.map((found) => readRow(query, terms, found, total))
+  const rows: Row<Found>[] = []
+  for (const found of candidates) {
+    if (rows.length % AT_ONCE === AT_ONCE - 1) await nextTurn()
+    rows.push(readRow(query, terms, found, total))
+  }
   const heaviest = rows.reduce((most, row) => Math.max(most, row.weight), 0) || 1
   return Array.from(Map.groupBy(rows, (row) => row.found.event).values(), (event) => {
     const union = terms.map((_, index) => Math.max(...event.map((row) => row.qualities[index] ?? 0)))

@@ -1,3 +1,4 @@
+import { DIGIT, KINDS, LOWER } from './ascii-runs.ts'
 import { fold, lower } from './fold-text.ts'
 import { meaningful, type Needle, type PlannedTerm } from './plan.ts'
 
@@ -40,7 +41,15 @@ export function matchesOf(planned: PlannedTerm, text: ReadableText): Match[] {
   const found = planned.needles.flatMap((needle) => places(needle, text))
   if (planned.parts.length > 1) found.push(...joinedPlaces(planned, text))
   if (found.length === 0 && planned.parts.length > 1) return scattered(planned, text)
-  return found.toSorted((left, right) => left.start - right.start || right.quality - left.quality)
+  return inOrder(found)
+}
+
+/** The best matches, in the order of their places. */
+function inOrder(found: readonly Match[]): Match[] {
+  const byPlace = (left: Match, right: Match): number => left.start - right.start || right.quality - left.quality
+  if (found.length <= MAX_PLACES) return found.toSorted(byPlace)
+  const best = found.toSorted((left, right) => right.quality - left.quality || left.start - right.start)
+  return best.slice(0, MAX_PLACES).toSorted(byPlace)
 }
 
 function places({ text: needle, weight }: Needle, text: ReadableText): Match[] {
@@ -74,10 +83,7 @@ function scattered(planned: PlannedTerm, text: ReadableText): Match[] {
   const present = parts.filter((part) => part.length > 0).length
   const share = (SCATTERED * present) / parts.length
   const wanted = present === parts.length ? 1 : 0.5
-  return parts
-    .flat()
-    .map((match) => ({ ...match, quality: match.quality * share * wanted }))
-    .toSorted((left, right) => left.start - right.start)
+  return inOrder(parts.flat().map((match) => ({ ...match, quality: match.quality * share * wanted })))
 }
 
 function borderQuality(text: string, start: number, end: number): number {
@@ -90,6 +96,7 @@ function borderQuality(text: string, start: number, end: number): number {
 
 /** What kind of border is at `place`, looking out of the match in `direction`; 0 for none. */
 function borderAt(text: string, place: number, direction: 1 | -1): number {
+  if (isInside(text, place)) return 0
   const outer = characterAt(text, direction === 1 ? place : place - 1, direction)
   if (outer === '' || (!ALNUM.test(outer) && !JOINER.test(outer))) return WHOLE
   if (JOINER.test(outer)) {
@@ -102,6 +109,12 @@ function borderAt(text: string, place: number, direction: 1 | -1): number {
   if (/\p{Ll}/u.test(before) && /\p{Lu}/u.test(after)) return AT_INNER_BORDER
   if (/\p{N}/u.test(before) !== /\p{N}/u.test(after)) return AT_INNER_BORDER
   return acronymBorder(text, place, before, after) ? AT_INNER_BORDER : 0
+}
+
+/** Whether small letters, or digits, are on both sides, as at most places: told without a pattern. */
+function isInside(text: string, place: number): boolean {
+  const kind = KINDS[text.charCodeAt(place)]
+  return (kind === LOWER || kind === DIGIT) && kind === KINDS[text.charCodeAt(place - 1)]
 }
 
 /** Between `ABC` and `Word` in `ABCWord`. */

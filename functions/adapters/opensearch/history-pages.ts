@@ -96,24 +96,24 @@ async function bestOf(
   response: SearchResponse,
   stretch: boolean,
 ): Promise<Pick<Best, 'response' | 'terms' | 'scored'>> {
-  const usual = scoredBy(search, matching.counts, response, stretch)
+  const usual = await scoredBy(search, matching.counts, response, stretch)
   if (!isMostlyTalk(usual.scored)) return { response, ...usual }
   const further = await search.send(bestBody(matching, { size: BEHIND_TALK }))
-  const { terms, scored } = scoredBy(search, matching.counts, further, stretch)
+  const { terms, scored } = await scoredBy(search, matching.counts, further, stretch)
   return { response: further, terms, scored: scored.slice(0, RANKED) }
 }
 
 const countFor = async ({ query, send }: Search, groups: readonly TermGroup[]): Promise<Counts> =>
   countsOf(groups, await send(countBody(query, groups)))
 
-function scoredBy(
+async function scoredBy(
   { parsed }: Search,
   counts: Counts,
   { hits }: SearchResponse,
   stretch: boolean,
-): Pick<Best, 'terms' | 'scored'> {
+): Promise<Pick<Best, 'terms' | 'scored'>> {
   const terms = planTerms(parsed, foundVocabulary(counts, hits.hits), stretch)
-  return { terms, scored: scoreEvents(parsed, terms, hits.hits.map(document)) }
+  return { terms, scored: await scoreEvents(parsed, terms, hits.hits.map(document)) }
 }
 
 const coveredBy = (scored: readonly ScoredEvent<FoundDocument>[]): number =>
@@ -128,7 +128,7 @@ export async function laterPage(search: Search, cursor: HistoryCursor): Promise<
   const inside = cursor.stage === 3 ? rareWords(groups, counts) : unknownWords(groups, counts)
   const matching: Matching = { query: search.query, groups, counts, inside: cursor.stage >= 2 ? inside : new Set() }
   const response = await search.send(bestBody(matching, { within: events }))
-  const { terms, scored } = scoredBy(search, counts, response, cursor.stage === 3)
+  const { terms, scored } = await scoredBy(search, counts, response, cursor.stage === 3)
   const places = new Map(events.map((print, place) => [print, place]))
   const place = (event: ScoredEvent<FoundDocument>): number => places.get(event.best.source.print) ?? 0
   return pageOf(
@@ -169,9 +169,8 @@ async function tailPage(
   const { head: without, below = AND_AFTER } = cursor
   const response = await search.send(tailBody(matching, cursor.stage, { below, without, limit: left + 1 }))
   const documents = response.hits.hits.slice(0, left).map(document)
-  const scored = scoreEvents(search.parsed, terms, documents).toSorted((one, other) =>
-    one.best.event < other.best.event ? 1 : -1,
-  )
+  const found = await scoreEvents(search.parsed, terms, documents)
+  const scored = found.toSorted((one, other) => (one.best.event < other.best.event ? 1 : -1))
   const page = [...hits, ...scored.map((event) => hitOf(event, terms))]
   if (response.hits.hits.length <= left) return { hits: page }
   return { hits: page, next: writeCursor(search.query, { ...cursor, below: documents.at(-1)?.event ?? below }) }

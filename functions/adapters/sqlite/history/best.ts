@@ -2,7 +2,7 @@ import type { HistoryQuery } from '../../../domain/history.ts'
 import { planTerms, type PlannedTerm, type Vocabulary } from '../../../search/plan.ts'
 import type { SearchQuery } from '../../../search/query.ts'
 import { isMostlyTalk, RANKED, scoreEvents, type ScoredEvent } from '../../../search/score.ts'
-import type { Database } from '../database.ts'
+import { snapshot, type Database } from '../database.ts'
 import type { Audience } from './audiences.ts'
 import {
   crowdExpressions,
@@ -16,7 +16,7 @@ import {
 import { loadDocuments, matchAll, matchRows, type FoundDocument } from './rows.ts'
 import { boundsOf } from './scope.ts'
 
-/** One search, on one state of the database. */
+/** One search. Whoever reads the index looks at one state of it; texts are scored outside of that, so that others get their turn. */
 export interface Search {
   readonly database: Database
   readonly query: HistoryQuery
@@ -59,14 +59,16 @@ interface Best {
 }
 
 /** The best events, as the words are; where these have little of the query, as the words may be meant, if that is better. */
-export function best(search: Search): Best {
-  const terms = planTerms(search.parsed, search.vocabulary, false)
-  const first = bestOf(search, matchingOf(search, terms), false)
+export async function best(search: Search): Promise<Best> {
+  const plan = (stretch: boolean): PlannedTerm[] =>
+    snapshot(search.database, () => planTerms(search.parsed, search.vocabulary, stretch))
+  const terms = plan(false)
+  const first = await bestOf(search, matchingOf(search, terms), false)
   const covered = first.scored.reduce((most, event) => Math.max(most, event.covered), 0)
   if (covered >= COVERED) return first
-  const wider = planTerms(search.parsed, search.vocabulary, true)
+  const wider = plan(true)
   if (!isWider(wider, terms)) return first
-  const second = bestOf(search, matchingOf(search, wider), true)
+  const second = await bestOf(search, matchingOf(search, wider), true)
   return second.scored.some((event) => event.covered > covered) ? second : first
 }
 
@@ -80,16 +82,18 @@ export const matchingOf = ({ query }: Search, terms: readonly PlannedTerm[]): Ma
 const isWider = (wider: readonly PlannedTerm[], terms: readonly PlannedTerm[]): boolean =>
   wider.some((term, index) => term.alternatives.flat(2).length > (terms[index]?.alternatives.flat(2).length ?? 0))
 
-function bestOf(search: Search, matching: Matching, stretched: boolean): Best {
-  const usual = bestWithin(search, matching, USUAL)
-  const { scored, stage } = isMostlyTalk(usual.scored) ? bestWithin(search, matching, BEHIND_TALK) : usual
+async function bestOf(search: Search, matching: Matching, stretched: boolean): Promise<Best> {
+  const usual = await bestWithin(search, matching, USUAL)
+  const { scored, stage } = isMostlyTalk(usual.scored) ? await bestWithin(search, matching, BEHIND_TALK) : usual
   return { terms: matching.terms, scored: scored.slice(0, RANKED), stage, stretched }
 }
 
-function bestWithin(search: Search, matching: Matching, depth: Depth): Pick<Best, 'scored' | 'stage'> {
-  const { rows, stage } = candidates(search, matching, depth)
-  const loaded = loadDocuments(search.database, rows.slice(0, depth.scored))
-  return { scored: scoreEvents(search.parsed, matching.terms, visible(search, loaded)), stage }
+async function bestWithin(search: Search, matching: Matching, depth: Depth): Promise<Pick<Best, 'scored' | 'stage'>> {
+  const { loaded, stage } = snapshot(search.database, () => {
+    const found = candidates(search, matching, depth)
+    return { loaded: loadDocuments(search.database, found.rows.slice(0, depth.scored)), stage: found.stage }
+  })
+  return { scored: await scoreEvents(search.parsed, matching.terms, visible(search, loaded)), stage }
 }
 
 /** Documents from the strictest way of matching that gives enough, after those of the stricter ones. */

@@ -1,12 +1,12 @@
 import { TooltrailError } from '../../../domain/errors.ts'
 import { parseQuery } from '../../../search/query.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { HistoryPage, HistoryScope } from '../../../domain/history.ts'
+import type { HistoryScope } from '../../../domain/history.ts'
 import type { HistoryIndex } from '../../../ports/history-index.ts'
 import { readOne, snapshot, type Database } from '../database.ts'
 import { findAudience } from './audiences.ts'
 import { readCursor } from './cursor.ts'
-import { firstPage, laterPage } from './pages.ts'
+import { findPage } from './pages.ts'
 import type { HistoryProjection } from './projection.ts'
 import { createVocabulary } from './vocabulary.ts'
 
@@ -40,12 +40,9 @@ export function createSqliteHistoryIndex({ database, history, clock }: Dependenc
         const parsed = parseQuery(query.text, query.filters.role)
         const cursor = query.after === undefined ? undefined : readCursor(query, query.after)
         const merged = await mergedInTime(query.scope.tenant)
-        const page = snapshot(database, (): HistoryPage => {
-          const audience = findAudience(database, query.scope)
-          if (audience === undefined) return { hits: [] }
-          const search = { database, query, parsed, audience, vocabulary: vocabulary.of(audience) }
-          return cursor === undefined ? firstPage(search) : laterPage(search, cursor)
-        })
+        const audience = snapshot(database, () => findAudience(database, query.scope))
+        const search = audience && { database, query, parsed, audience, vocabulary: vocabulary.of(audience) }
+        const page = search === undefined ? { hits: [] } : await findPage(search, cursor)
         return merged ? page : { ...page, incomplete: true }
       })
     },

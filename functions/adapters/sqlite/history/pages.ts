@@ -1,8 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HistoryHit, HistoryPage } from '../../../domain/history.ts'
 import { planTerms, type PlannedTerm } from '../../../search/plan.ts'
 import { scoreEvents, type ScoredEvent } from '../../../search/score.ts'
 import { snippet } from '../../../search/snippet.ts'
 import { readable } from '../../../search/term-matches.ts'
+import { reading, snapshot, type Database } from '../database.ts'
 import type { IdRange } from './audiences.ts'
 import { best, matchingOf, visible, type Search } from './best.ts'
 import { writeCursor, type Anchor, type HistoryCursor } from './cursor.ts'
@@ -19,23 +21,29 @@ const ANCHORS = 3
 /** Documents in which the newest messages are looked for. */
 const NEWEST = 12
 
+/** The first page, or the one that the cursor stands before. */
+export const findPage = (search: Search, cursor: HistoryCursor | undefined): Promise<HistoryPage> =>
+  cursor === undefined ? firstPage(search) : laterPage(search, cursor)
+
 /** The best events, and where to go on. */
-export function firstPage(search: Search): HistoryPage {
-  const newest = newestAnchors(search)
+async function firstPage(search: Search): Promise<HistoryPage> {
+  const newest = snapshot(search.database, () => newestAnchors(search))
   const start = { head: [], shown: 0, newest, passed: [], passedId: '', stage: 0, stretched: false }
   if (search.parsed.terms.length === 0) return unrankedPage(search, start)
-  const { terms, scored, stage, stretched } = best(search)
+  const { terms, scored, stage, stretched } = await best(search)
   return pageOf(search, terms, { ...start, head: scored.map((event) => event.best.print), stage, stretched }, scored)
 }
 
-/** The page that the cursor stands before. */
-export function laterPage(search: Search, cursor: HistoryCursor): HistoryPage {
+async function laterPage(search: Search, cursor: HistoryCursor): Promise<HistoryPage> {
   if (search.parsed.terms.length === 0) return unrankedPage(search, cursor)
   const { database, audience, parsed, query } = search
-  const terms = planTerms(parsed, search.vocabulary, cursor.stretched)
   const prints = cursor.head.slice(cursor.shown, cursor.shown + query.limit)
-  const rows = matchWithin(database, audience.range, widest(matchingOf(search, terms)), prints)
-  const scored = scoreEvents(parsed, terms, visible(search, loadDocuments(database, rows)))
+  const { terms, loaded } = snapshot(database, () => {
+    const planned = planTerms(parsed, search.vocabulary, cursor.stretched)
+    const rows = matchWithin(database, audience.range, widest(matchingOf(search, planned)), prints)
+    return { terms: planned, loaded: loadDocuments(database, rows) }
+  })
+  const scored = await scoreEvents(parsed, terms, visible(search, loaded))
   const places = new Map(prints.map((print, place) => [print, place]))
   const place = ({ best: { print } }: ScoredEvent<FoundDocument>): number => places.get(print) ?? 0
   return pageOf(
@@ -47,12 +55,12 @@ export function laterPage(search: Search, cursor: HistoryCursor): HistoryPage {
 }
 
 /** `scored`: the next events of the head, in its order. */
-function pageOf(
+async function pageOf(
   search: Search,
   terms: readonly PlannedTerm[],
   cursor: HistoryCursor,
   scored: readonly ScoredEvent<FoundDocument>[],
-): HistoryPage {
+): Promise<HistoryPage> {
   const { limit } = search.query
   const shown = Math.min(cursor.head.length, cursor.shown + limit)
   const hits = scored.slice(0, limit).map((event) => hitOf(event, terms))
@@ -61,71 +69,81 @@ function pageOf(
 }
 
 /** What else matches, newest first. */
-function tailPage(
+async function tailPage(
   search: Search,
   terms: readonly PlannedTerm[],
   cursor: HistoryCursor,
   hits: readonly HistoryHit[],
-): HistoryPage {
+): Promise<HistoryPage> {
   const expression = stageExpression(matchingOf(search, terms), cursor.stage)
   const left = search.query.limit - hits.length
-  const found = scan(search, expression, cursor, left, (documents) => scoreEvents(search.parsed, terms, documents)[0])
+  const judge: Judge = async (documents) => (await scoreEvents(search.parsed, terms, documents))[0]
+  const found = await scan(search, expression, cursor, { limit: left, judge })
   const page = [...hits, ...found.events.map((event) => hitOf(event, terms))]
   return found.next === undefined ? { hits: page } : { hits: page, next: writeCursor(search.query, found.next) }
 }
 
 /** Without words: what holds the symbols, or everything, newest first. */
-function unrankedPage(search: Search, cursor: HistoryCursor): HistoryPage {
+async function unrankedPage(search: Search, cursor: HistoryCursor): Promise<HistoryPage> {
   const { query, parsed } = search
   if (parsed.literal !== '' && parsed.symbols.length === 0) return { hits: [] }
   const pieces = parsed.literal === '' ? [] : parsed.literal.split(' ')
   const tokens = parsed.symbols.length === 0 ? undefined : parsed.symbols.map(quote).join(' AND ')
   const expression = within(tokens, query.scope.tenant, boundsOf(query.scope, query.filters))
-  const found = scan(search, expression, cursor, query.limit, (documents) => {
+  const judge: Judge = async (documents) => {
     const best = documents.find(({ text }) => pieces.every((piece) => readable(text).lowered.includes(piece)))
     return best && { best, score: 1, covered: 1 }
-  })
+  }
+  const found = await scan(search, expression, cursor, { limit: query.limit, judge })
   const hits = found.events.map((event) => hitOf(event, []))
   return found.next === undefined ? { hits } : { hits, next: writeCursor(query, found.next) }
 }
+
+type Judge = (documents: readonly FoundDocument[]) => Promise<ScoredEvent<FoundDocument> | undefined>
 
 /**
  * Goes through the matching documents, newest first, event by event (an event's documents are contiguous, because they are
  * written together), and keeps what `judge` makes a hit of. `next`: where to go on; undefined at the end.
  */
-function scan(
+async function scan(
   search: Search,
   expression: string,
   cursor: HistoryCursor,
-  limit: number,
-  judge: (documents: readonly FoundDocument[]) => ScoredEvent<FoundDocument> | undefined,
-): { events: ScoredEvent<FoundDocument>[]; next: HistoryCursor | undefined } {
+  { limit, judge }: { readonly limit: number; readonly judge: Judge },
+): Promise<{ events: ScoredEvent<FoundDocument>[]; next: HistoryCursor | undefined }> {
   const { database, query } = search
   const shown = new Set(cursor.head)
   const events: ScoredEvent<FoundDocument>[] = []
   const passed: FoundDocument[] = []
-  const { range: start, older } = placeIn(search, cursor)
+  const { range: start, older } = snapshot(database, () => placeIn(search, cursor))
   let range = start
   const next = (): HistoryCursor => passOver(cursor, passed)
   for (let looked = 0; looked < MAX_SCANNED; looked += AT_ONCE) {
-    const rows = matchRows(database, range, expression, { filters: query.filters, limit: AT_ONCE })
-    for (const documents of Map.groupBy(
-      visible(search, loadDocuments(database, rows)),
-      (document) => document.event,
-    ).values()) {
+    const { rows, loaded } = snapshot(database, () => {
+      const matched = matchRows(database, range, expression, { filters: query.filters, limit: AT_ONCE })
+      return { rows: matched, loaded: loadDocuments(database, matched) }
+    })
+    for (const documents of Map.groupBy(visible(search, loaded), ({ event }) => event).values()) {
       const [document] = documents
       if (document === undefined || document.hit.messageId >= older) continue
       if (events.length === limit) return { events, next: next() }
-      const judged = shown.has(document.print) ? undefined : judge(documents)
+      await nextTurn()
+      const judged = shown.has(document.print) ? undefined : await judge(documents)
       shown.add(document.print)
       passed.push(document)
-      range = { ...range, last: firstDocument(database, document.event) - 1 }
+      range = { ...range, last: beginningOf(database, documents) - 1 }
       if (judged !== undefined) events.push(judged)
     }
     if (rows.length < AT_ONCE) return { events, next: undefined }
     range = { ...range, last: Math.min(range.last, (rows.at(-1) ?? range.last) - 1) }
   }
   return { events, next: next() }
+}
+
+/** The first document of an event of which these were found, or the first of these where it is removed by now. */
+function beginningOf(database: Database, documents: readonly FoundDocument[]): number {
+  const first = reading(database, () => documents[0] && firstDocument(database, documents[0].event))
+  return Math.min(first ?? Infinity, ...documents.map(({ id }) => id))
 }
 
 /** Where the scan goes on: within the range, and among messages with smaller ids if all of them have moved. */

@@ -64,11 +64,10 @@ export function matchRows(
   return rows.map(({ id }) => id)
 }
 
-/** The first document of an event. */
-export function firstDocument(database: Database, event: number): number {
-  return (
-    readOne<{ id: number }>(database, 'SELECT min(id) AS id FROM historyDocuments WHERE message = ?', event)?.id ?? 0
-  )
+/** The first document of an event; undefined where it has none any more. */
+export function firstDocument(database: Database, event: number): number | undefined {
+  const sql = 'SELECT min(id) AS id FROM historyDocuments WHERE message = ?'
+  return readOne<{ id: number | null }>(database, sql, event)?.id ?? undefined
 }
 
 /** All documents of the range that match, in one value: rows would cost more than the search. */
