@@ -82,10 +82,16 @@ function asks(text: string): boolean {
   if (text.length > MAX_QUERY) return false
   const said: string[] = lower(text).match(/[\p{L}\p{N}]+/gu) ?? []
   const words = said.slice(said.findIndex((word) => !FILLERS.has(word)))
+  if (isStatement(text, words)) return false
   const isCommand = [QUESTION_WORDS, OPENING_COMMANDS, MORE_COMMANDS].some((openers) => openers.has(words[0] ?? ''))
   const isWish = words.at(-1) === 'please' || WONDERS.test(words.join(' '))
   return isCommand || isWish || text.trimEnd().endsWith('?')
 }
+
+/** "Have moved it." and "Please note that it moved" open as questions and requests do. */
+const isStatement = (text: string, [first = '', second]: readonly string[]): boolean =>
+  (first === 'please' && second === 'note') ||
+  (QUESTION_WORDS.has(first) && text.trimEnd().endsWith('.') && !text.includes('?'))
 
 /** A shorter text may be what happened, where nothing was looked up. */
 const LEAST_WORDS = 2
