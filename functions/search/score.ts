@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HistoryRole } from '../domain/history.ts'
 import { findEchoes } from './echoes.ts'
 import { lower } from './fold-text.ts'
 import type { PlannedTerm } from './plan.ts'
 import type { SearchQuery } from './query.ts'
+import { inTurns } from './score-turns.ts'
 import { matchesOf, readable, type Match } from './term-matches.ts'
 
 /** A document that an engine found. */
@@ -75,9 +75,6 @@ export function isMostlyTalk(scored: readonly Pick<ScoredEvent<Candidate>, 'cove
   return talk >= MUCH_TALK && talk * 2 > scored.length
 }
 
-/** Documents that are read in one go, in some milliseconds whatever they hold; then others get their turn. */
-const AT_ONCE = 8
-
 /**
  * Orders events by how well they match the query; of equals, the newer comes first. The same for every engine: it reads
  * only the candidates' texts.
@@ -90,11 +87,7 @@ export async function scoreEvents<Found extends Candidate>(
   const total = sum(terms.map((term) => term.importance))
   const named = toolNamed(query)
   const isEcho = findEchoes(query, candidates)
-  const rows: Row<Found>[] = []
-  for (const found of candidates) {
-    if (rows.length % AT_ONCE === AT_ONCE - 1) await nextTurn()
-    rows.push(readRow(query, terms, found, total))
-  }
+  const rows = await inTurns(candidates, (found) => readRow(query, terms, found, total))
   const heaviest = rows.reduce((most, row) => Math.max(most, row.weight), 0) || 1
   return Array.from(Map.groupBy(rows, (row) => row.found.event).values(), (event) => {
     const union = terms.map((_, index) => Math.max(...event.map((row) => row.qualities[index] ?? 0)))

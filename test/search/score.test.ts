@@ -174,12 +174,12 @@ describe('texts that are hard to score', () => {
     expect(Math.max(...matches)).toBeLessThanOrEqual(24)
   })
 
-  it('leave others their turn', async () => {
-    const texts = Array.from({ length: 200 }, (_, place) => `crate ${place} ${'\uFDFA'.repeat(3_900)}`)
-    const find = finder('crate', texts)
+  it('leave others their turn, however many searches score them', async () => {
+    const texts = Array.from({ length: 20 }, (_, place) => `crate ${place} ${'\uFDFA'.repeat(3_900)}`)
+    const finders = Array.from({ length: 20 }, () => finder('crate', texts))
     const before = processorTime()
     let [last, isOver] = [before, false]
-    const scoring = find().then(() => (isOver = true))
+    const scoring = Promise.all(finders.map((find) => find())).then(() => (isOver = true))
     const gaps: number[] = []
     while (!isOver) {
       await nextTurn()
@@ -187,6 +187,6 @@ describe('texts that are hard to score', () => {
       last = processorTime()
     }
     await scoring
-    expect(Math.max(...gaps)).toBeLessThan((processorTime() - before) / 3)
+    expect(Math.max(...gaps)).toBeLessThan((processorTime() - before) / 10)
   })
 })

@@ -2,6 +2,7 @@ import type { HistoryHit, HistoryPage, HistoryQuery } from '../../domain/history
 import { planTerms, type PlannedTerm } from '../../search/plan.ts'
 import type { SearchQuery } from '../../search/query.ts'
 import { isMostlyTalk, RANKED, scoreEvents, type Candidate, type ScoredEvent } from '../../search/score.ts'
+import { inTurns } from '../../search/score-turns.ts'
 import { snippet } from '../../search/snippet.ts'
 import { readable } from '../../search/term-matches.ts'
 import { foundVocabulary } from './found-vocabulary.ts'
@@ -153,7 +154,7 @@ async function pageOf(
 ): Promise<HistoryPage> {
   const { limit } = search.query
   const shown = Math.min(cursor.head.length, cursor.shown + limit)
-  const hits = scored.slice(0, limit).map((event) => hitOf(event, plan.terms))
+  const hits = await inTurns(scored.slice(0, limit), (event) => hitOf(event, plan.terms))
   if (shown < cursor.head.length) return { hits, next: writeCursor(search.query, { ...cursor, shown }) }
   return tailPage(search, plan, { ...cursor, shown }, hits)
 }
@@ -171,7 +172,7 @@ async function tailPage(
   const documents = response.hits.hits.slice(0, left).map(document)
   const found = await scoreEvents(search.parsed, terms, documents)
   const scored = found.toSorted((one, other) => (one.best.event < other.best.event ? 1 : -1))
-  const page = [...hits, ...scored.map((event) => hitOf(event, terms))]
+  const page = [...hits, ...(await inTurns(scored, (event) => hitOf(event, terms)))]
   if (response.hits.hits.length <= left) return { hits: page }
   return { hits: page, next: writeCursor(search.query, { ...cursor, below: documents.at(-1)?.event ?? below }) }
 }

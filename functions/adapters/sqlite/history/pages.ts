@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HistoryHit, HistoryPage } from '../../../domain/history.ts'
 import { planTerms, type PlannedTerm } from '../../../search/plan.ts'
 import { scoreEvents, type ScoredEvent } from '../../../search/score.ts'
+import { inTurns, searchTurn } from '../../../search/score-turns.ts'
 import { snippet } from '../../../search/snippet.ts'
 import { readable } from '../../../search/term-matches.ts'
 import { reading, snapshot, type Database } from '../database.ts'
@@ -63,7 +63,7 @@ async function pageOf(
 ): Promise<HistoryPage> {
   const { limit } = search.query
   const shown = Math.min(cursor.head.length, cursor.shown + limit)
-  const hits = scored.slice(0, limit).map((event) => hitOf(event, terms))
+  const hits = await inTurns(scored.slice(0, limit), (event) => hitOf(event, terms))
   if (shown < cursor.head.length) return { hits, next: writeCursor(search.query, { ...cursor, shown }) }
   return tailPage(search, terms, { ...cursor, shown }, hits)
 }
@@ -79,7 +79,7 @@ async function tailPage(
   const left = search.query.limit - hits.length
   const judge: Judge = async (documents) => (await scoreEvents(search.parsed, terms, documents))[0]
   const found = await scan(search, expression, cursor, { limit: left, judge })
-  const page = [...hits, ...found.events.map((event) => hitOf(event, terms))]
+  const page = [...hits, ...(await inTurns(found.events, (event) => hitOf(event, terms)))]
   return found.next === undefined ? { hits: page } : { hits: page, next: writeCursor(search.query, found.next) }
 }
 
@@ -91,6 +91,7 @@ async function unrankedPage(search: Search, cursor: HistoryCursor): Promise<Hist
   const tokens = parsed.symbols.length === 0 ? undefined : parsed.symbols.map(quote).join(' AND ')
   const expression = within(tokens, query.scope.tenant, boundsOf(query.scope, query.filters))
   const judge: Judge = async (documents) => {
+    await searchTurn()
     const best = documents.find(({ text }) => pieces.every((piece) => readable(text).lowered.includes(piece)))
     return best && { best, score: 1, covered: 1 }
   }
@@ -127,7 +128,6 @@ async function scan(
       const [document] = documents
       if (document === undefined || document.hit.messageId >= older) continue
       if (events.length === limit) return { events, next: next() }
-      await nextTurn()
       const judged = shown.has(document.print) ? undefined : await judge(documents)
       shown.add(document.print)
       passed.push(document)
