@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { faultText, reasonOf, settingWords } from '../functions/runtime/setting-words.ts'
 import { searchKinds } from './search-kinds.ts'
 import { allowedHost, arn, origin, restoredTable, tags, traceEndpoint } from './setting-formats.ts'
 
@@ -8,6 +9,8 @@ export class EnvironmentError extends Error {
 }
 
 const whole = z.int().positive()
+/** What AWS WAF takes: https://docs.aws.amazon.com/waf/latest/APIReference/API_RateBasedStatement.html */
+const rateLimit = z.int().min(10).max(2_000_000_000)
 
 /** Characters of lists in the environment of a function: it has 4 KB, of which budgets of single tenants may take half. */
 const MOST_LISTED = 1_000
@@ -44,7 +47,7 @@ const settings = z
     /** Logs each request to the bucket in a bucket of its own. */
     bucketAccessLogs: z.boolean().default(false),
     /** Where alarms go. AWS asks the address to confirm. Required with `retain`. */
-    alarmEmail: z.email().optional(),
+    alarmEmail: z.email('is not an email address').optional(),
     /** On every resource that can have some, beside `tooltrail:environment`. */
     tags: tags.default({}),
     /** Sent to `alarmEmail` when the account's costs of a month have reached 80 % of so many dollars, or will exceed them. */
@@ -119,17 +122,15 @@ const settings = z
       })
       .default({}),
     /** Requests of one address, or with one key, in 5 minutes, and known bad addresses, are refused before the API. About $8 a month. */
-    firewall: z
-      .strictObject({ requestsPerAddress: z.int().min(10), requestsPerKey: z.int().min(10).optional() })
-      .optional(),
+    firewall: z.strictObject({ requestsPerAddress: rateLimit, requestsPerKey: rateLimit.optional() }).optional(),
     /** Of web pages that may call the API; `*` for any. */
     corsOrigins: z.array(origin).default([]),
     customDomain: z
       .strictObject({
-        name: z.hostname(),
+        name: z.hostname('is not a host name'),
         certificate: arn('acm'),
         /** Left out: you point the name at the API yourself. */
-        hostedZone: z.strictObject({ id: z.string().min(1), name: z.hostname() }).optional(),
+        hostedZone: z.strictObject({ id: z.string().min(1), name: z.hostname('is not a host name') }).optional(),
       })
       .refine(({ name, hostedZone }) => hostedZone === undefined || `.${name}`.endsWith(`.${hostedZone.name}`), {
         path: ['hostedZone', 'name'],
@@ -246,24 +247,18 @@ export function readEnvironment(name: unknown, given: Given = {}, environments =
       `${name}: the name of an environment has up to 12 lower case letters, digits and dashes, and begins with a letter`,
     )
   const { alarmEmail, canary } = given
-  const parsed = settings.safeParse({
+  const all = {
     ...chosen,
     ...(alarmEmail === undefined ? {} : { alarmEmail }),
     ...(canary === undefined || chosen.canary === undefined ? {} : { canary }),
-  })
+  }
+  const parsed = settings.safeParse(all, { error: settingWords })
   if (!parsed.success)
     throw new EnvironmentError(
-      parsed.error.issues
-        .flatMap(innermost)
-        .map((issue) => `${[name, ...issue.path].join('.')}: ${issue.message}`)
-        .join('\n'),
+      parsed.error.issues.map((issue) => faultText([name, ...issue.path], reasonOf(issue))).join('\n'),
     )
   return { name, ...parsed.data }
 }
-
-/** What is wrong with the name of an entry, where that is what is wrong. */
-const innermost = (issue: z.core.$ZodIssue): Pick<z.core.$ZodIssue, 'path' | 'message'>[] =>
-  issue.code === 'invalid_key' ? issue.issues.map(({ message }) => ({ path: issue.path, message })) : [issue]
 
 /** The names of all environments. */
 export const environmentNames = (): string[] => Object.keys(ENVIRONMENTS)

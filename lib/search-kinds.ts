@@ -17,4 +17,6 @@ const domain = z.strictObject({
 })
 
 /** The history index: asleep while nobody uses it, or a domain of nodes. */
-export const searchKinds = z.discriminatedUnion('kind', [serverless, domain])
+export const searchKinds = z.discriminatedUnion('kind', [serverless, domain], {
+  error: ({ code }) => (code === 'invalid_union' ? `must be 'serverless' or 'domain'` : undefined),
+})

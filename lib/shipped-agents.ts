@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { beforeEachLine, faultText, reasonOf, settingWords } from '../functions/runtime/setting-words.ts'
 import { EnvironmentError } from './environments.ts'
 
 const AGENTS_FILE = 'agents.json'
@@ -43,9 +44,12 @@ function withDays(one: Agent, days: number | undefined): Agent {
 
 function parse(path: string): z.output<typeof file> {
   try {
-    return file.parse(JSON.parse(readFileSync(path, 'utf8')))
+    return file.parse(JSON.parse(readFileSync(path, 'utf8')), { error: settingWords })
   } catch (error) {
-    const text = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message
-    throw new EnvironmentError(`agentsFile: ${resolve(path)}: ${text}`, { cause: error })
+    const text =
+      error instanceof z.ZodError
+        ? error.issues.map((issue) => faultText(issue.path, reasonOf(issue))).join('\n')
+        : (error as Error).message
+    throw new EnvironmentError(beforeEachLine(`agentsFile: ${resolve(path)}: `, text), { cause: error })
   }
 }

@@ -64,13 +64,15 @@ function refusedRoom({ folder, room }: Place, to: Place, target: string): string
   return `${folder}/${room} (${own}) must not import ${folder}/${to.room} (${other}): ${target}`
 }
 
-/** The description of the AWS system knows only which variables the code reads. */
+/** The description of the AWS system knows only which variables the code reads, and says the same of wrong settings. */
 function refusedInfrastructure(file: string, specifier: string, typeOnly: boolean): string | undefined {
   if (!specifier.startsWith('.')) return undefined
   const target = relativePath(resolve('/', file, '..', specifier))
   if (target.startsWith('lib/')) return undefined
-  if (file.startsWith('lib/') && target === 'functions/runtime/config.ts' && typeOnly) return undefined
-  return `${file.slice(0, 3)}/ imports lib/${file.startsWith('lib/') ? ', and types of functions/runtime/config.ts' : ''}: not ${target}`
+  if (file.startsWith('bin/')) return `bin/ imports lib/: not ${target}`
+  if (target === 'functions/runtime/config.ts' && typeOnly) return undefined
+  if (target === 'functions/runtime/setting-words.ts') return undefined
+  return `lib/ imports lib/, types of functions/runtime/config.ts, and functions/runtime/setting-words.ts: not ${target}`
 }
 
 function refusedPackage(from: Place, file: string, specifier: string): string | undefined {
