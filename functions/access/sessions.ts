@@ -57,7 +57,7 @@ interface CreateDependencies {
 export async function createSession(
   { sessions, agents }: CreateDependencies,
   caller: Caller,
-  { session, owner, ...rest }: Omit<NewSession, 'tenant' | 'ownerBound' | 'ttlDays'>,
+  { session, owner, ...rest }: Omit<NewSession, 'tenant' | 'ownerBound' | 'byChannel' | 'ttlDays'>,
 ): Promise<Session> {
   requireUsableAgent(agents, caller, rest.agent)
   if (!mayAct(caller, owner))
@@ -69,6 +69,13 @@ export async function createSession(
     ...(caller.owner === undefined ? {} : { ownerBound: true as const }),
   })
 }
+
+/**
+ * Whether a channel may go on in this session for that owner: with a key that is bound to another owner, somebody may have made
+ * it under the id that the channel's next conversation would have, to read that.
+ */
+export const channelMayEnter = (session: Session, owner: string): boolean =>
+  session.byChannel === true || session.ownerBound !== true || session.owner === owner
 
 /** The owner whose sessions a list may show, of all that are asked for; undefined when it may show none of them. */
 export const listedOwner = (caller: Caller, owner: string | undefined): { readonly owner?: string } | undefined =>

@@ -77,6 +77,8 @@ export interface Session extends SessionKey {
    * either, whatever their agent may search.
    */
   readonly ownerBound?: true
+  /** A channel has made it, and goes on in it whoever else has acted there. */
+  readonly byChannel?: true
   /** It began as a copy of this session's log, up to and with this message. */
   readonly forkedFrom?: ForkedFrom
   readonly createdAt: number

@@ -13,6 +13,7 @@ export interface NewSession extends SessionKey {
   readonly instructions?: string
   readonly metadata: JsonObject
   readonly ownerBound?: true
+  readonly byChannel?: true
   readonly forkedFrom?: ForkedFrom
   /** Days without activity after which the session is deleted. */
   readonly ttlDays?: number

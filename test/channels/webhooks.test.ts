@@ -203,6 +203,29 @@ test('owners that are too long are cut, and stay two where they differ only at t
   for (const owner of owners) expect(owner?.length === 256 && owner.isWellFormed()).toBe(true)
 })
 
+test('a session that somebody made for another owner under the id of a conversation gets none of it', async () => {
+  await open()
+  const make = (session: string, owner: string, ownerBound: boolean) =>
+    harness.ports.sessions.create({
+      ...{ tenant: 'default', session, agent: 'default', owner, metadata: {} },
+      ...(ownerBound ? { ownerBound: true } : {}),
+    })
+  for (const [id, owner, bound] of [
+    ['1', 'bob', true],
+    ['2', 'bob', false],
+    ['3', 'ada', true],
+  ] as const)
+    await make(`s-${id}`, owner, bound)
+  const deliver = async (id: string, who: string) =>
+    (await sendSigned('owned', { id, text: 'for ada alone', who }, { id: `m-${id}-${who}` })).status
+  expect([await deliver('1', 'ada'), await deliver('2', 'ada'), await deliver('3', 'ada')]).toEqual([403, 202, 202])
+  expect((await harness.ports.reader.runs({ tenant: 'default', session: 's-1' }, { limit: 9 })).runs).toEqual([])
+  // What the webhook has made it goes on with, whoever has acted there.
+  expect(await deliver('4', 'ada')).toBe(202)
+  await harness.ports.sessions.bindToOwner({ tenant: 'default', session: 's-4' })
+  expect(await deliver('4', 'eve')).toBe(202)
+})
+
 test('an address for the answer that is too long stands in no way of its run, and is listed as refused', async () => {
   await open()
   const url = `https://example.test/${'a'.repeat(500_000)}`

@@ -126,6 +126,15 @@ export function sessionStoreContract(engine: Engine): void {
       await expectCode(stores.sessions.bindToOwner(make()), 'session_not_found')
     })
 
+    test('what a channel has made stays known as that', async () => {
+      const made = await stores.sessions.create(make({ owner: 'ada', byChannel: true }))
+      expect(made.byChannel).toBe(true)
+      await stores.sessions.bindToOwner(made)
+      await stores.sessions.update(made, { title: 'Trip' })
+      expect(await stores.peer.sessions.read(made)).toMatchObject({ byChannel: true, ownerBound: true, title: 'Trip' })
+      expect(await stores.sessions.create(make())).not.toHaveProperty('byChannel')
+    })
+
     test('an unknown session is undefined to read and an error to change', async () => {
       expect(await stores.sessions.read(make())).toBeUndefined()
       await expectCode(stores.sessions.update(make(), { title: 'x' }), 'session_not_found')

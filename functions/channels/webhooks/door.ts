@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { countedFor, type Caps } from '../../access/rates.ts'
+import { channelMayEnter } from '../../access/sessions.ts'
 import type { AgentService } from '../../agent/intake/agent-service.ts'
 import type { Agent } from '../../domain/agent.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
@@ -138,6 +139,8 @@ async function submit(
   const { service, caps, here } = dependencies
   const owner = webhook.owner === undefined ? '' : ownerOf(fillTemplate(webhook.owner, delivered).text)
   const found = await sessionOf(dependencies, webhook, session, owner)
+  if (!channelMayEnter(found, owner))
+    throw new TooltrailError('owner_not_allowed', `session ${session} was made for another owner`)
   const to = webhook.callback && fillTemplate(webhook.callback.url, delivered).text
   const isAsked = webhook.callback?.url.startsWith('{{') === true
   const delivery =
@@ -183,6 +186,7 @@ async function sessionOf(
       ...key,
       agent,
       metadata: {},
+      byChannel: true,
       ...definedFields({ ttlDays, owner: owner === '' ? undefined : owner }),
     })
   } catch (error) {

@@ -67,6 +67,17 @@ describe('the signature', () => {
 })
 
 describe('a message', () => {
+  test('goes into no session that somebody made for another owner under the id of its thread', async () => {
+    harness = await openSlackHarness()
+    const key = { tenant: 'default', session: 'slack-T1-D1-1700000001.000100' }
+    const bobs = { ...key, agent: 'default', owner: 'bob', ownerBound: true, metadata: {} } as const
+    await harness.http.ports.sessions.create(bobs)
+    expect((await harness.deliver(directMessage({ ts: '1700000001.000100', text: 'a secret' }))).status).toBe(200)
+    await idle()
+    expect(inputs()).toEqual([])
+    expect((await harness.http.ports.reader.messages(key, { order: 'ascending', limit: 10 })).messages).toEqual([])
+  })
+
   test('to the bot alone begins a session: the thread, the channel as owner, the author as user', async () => {
     harness = await openSlackHarness()
     expect((await harness.deliver(directMessage({ ts: '1700000001.000100', text: 'a &lt; b &amp; c' }))).status).toBe(

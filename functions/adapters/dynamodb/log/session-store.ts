@@ -27,7 +27,16 @@ import { usageOf } from './usage-counters.ts'
 /** What people say about a session, as the details keep it. */
 type Details = Pick<
   Session,
-  'agent' | 'owner' | 'user' | 'title' | 'instructions' | 'metadata' | 'ownerBound' | 'forkedFrom' | 'createdAt'
+  | 'agent'
+  | 'owner'
+  | 'user'
+  | 'title'
+  | 'instructions'
+  | 'metadata'
+  | 'ownerBound'
+  | 'byChannel'
+  | 'forkedFrom'
+  | 'createdAt'
 >
 
 const ATTEMPTS = 16

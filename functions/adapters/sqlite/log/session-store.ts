@@ -23,7 +23,7 @@ import {
 const DAY_MS = 86_400_000
 
 /** What people say about a session, as a row of `details` keeps it. */
-type Details = Pick<Session, 'user' | 'title' | 'instructions' | 'metadata' | 'ownerBound' | 'forkedFrom'>
+type Details = Pick<Session, 'user' | 'title' | 'instructions' | 'metadata' | 'ownerBound' | 'byChannel' | 'forkedFrom'>
 
 /** Sessions as their users see them, on SQLite. */
 export function createSqliteSessionStore({ database, clock }: { database: Database; clock: Clock }): SessionStore {
@@ -87,6 +87,7 @@ function update(database: Database, key: SessionKey, change: SessionChange, now:
       instructions: change.instructions === undefined ? before.instructions : change.instructions,
       metadata: change.metadata ?? before.metadata,
       ownerBound: before.ownerBound,
+      byChannel: before.byChannel,
       forkedFrom: before.forkedFrom,
     })
     writeDetails(database, row, details)
@@ -129,6 +130,7 @@ function detailsOf(given: {
   readonly instructions?: string | null | undefined
   readonly metadata: Session['metadata']
   readonly ownerBound?: true | undefined
+  readonly byChannel?: true | undefined
   readonly forkedFrom?: Session['forkedFrom'] | undefined
 }): Details {
   return {
@@ -136,7 +138,7 @@ function detailsOf(given: {
     ...(typeof given.title === 'string' ? { title: given.title } : {}),
     ...(typeof given.instructions === 'string' ? { instructions: given.instructions } : {}),
     metadata: given.metadata,
-    ...definedFields({ ownerBound: given.ownerBound, forkedFrom: given.forkedFrom }),
+    ...definedFields({ ownerBound: given.ownerBound, byChannel: given.byChannel, forkedFrom: given.forkedFrom }),
   }
 }
 

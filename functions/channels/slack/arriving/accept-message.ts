@@ -1,4 +1,5 @@
 import { countedFor } from '../../../access/rates.ts'
+import { channelMayEnter } from '../../../access/sessions.ts'
 import type { AgentService } from '../../../agent/intake/agent-service.ts'
 import type { Agent } from '../../../domain/agent.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
@@ -38,13 +39,14 @@ export async function isForBot(
   if (message.user === bot) return false
   if (message.isDirect || message.isMention || mentions(message.text, bot)) return true
   if (!settings.followUps || message.thread === message.ts) return false
-  return (await sessions.read(sessionOf(tenant, message))) !== undefined
+  const known = await sessions.read(sessionOf(tenant, message))
+  return known !== undefined && channelMayEnter(known, ownerOf(message))
 }
 
 /**
  * Accepts a message for its thread's session, durably and once, however often Slack delivers it. Slack itself is not asked: what
  * must be read there, and what comes behind such a message, is kept in the outbox and handed in later (record 29). Nothing is
- * accepted for a session that was deleted. Rejects with `tenant_budget_used_up`.
+ * accepted for a session that was deleted, or that is another owner's. Rejects with `tenant_budget_used_up`.
  */
 export async function acceptMessage(
   dependencies: AcceptMessageDependencies,
@@ -53,6 +55,8 @@ export async function acceptMessage(
 ): Promise<void> {
   const session = await enterThread(dependencies, workspace, message)
   if (session === undefined) return
+  if (!channelMayEnter(session, ownerOf(message)))
+    return dependencies.logger.warn("a message for another owner's session was ignored", { ...keyOf(session) })
   const waits = mustBeRead(session, message) || (await hasIncoming(dependencies, session))
   if (waits) await keepIncoming(dependencies, keyOf(session), message)
   else await submitMessage(dependencies, session, message, writtenParts(message, workspace))
@@ -76,6 +80,7 @@ async function enterThread(
       agent,
       owner: ownerOf(message),
       metadata: { slack_first: message.ts },
+      byChannel: true,
       ...definedFields({ ttlDays: agents.get(agent)?.policies.ttlDays ?? undefined }),
     })
   } catch (error) {
