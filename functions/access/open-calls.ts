@@ -26,40 +26,53 @@ export interface OpenCall {
 export interface OpenCalls {
   /** Counts a call that stays open until it is closed. Throws `too_many_open_calls` beyond what a key, a tenant or a process may have. */
   open(caller: Caller): OpenCall
+  /** The same for what takes no place: a file that is being sent. */
+  watch(caller: Caller): OpenCall
 }
 
 /** Calls that stay open: they are counted, and end when their key is revoked. */
-export function createOpenCalls({ keys, clock, log }: Dependencies): OpenCalls {
-  /** Those of each key, by the hash of its secret. */
-  const byKey = new Map<string, Set<AbortController>>()
+export function createOpenCalls(dependencies: Dependencies): OpenCalls {
   const places = createPlaces()
-  let watching: AbortController | undefined
+  const { begin, placesOf } = createWatched(dependencies)
   return {
     open({ tenant, key, secretHash }) {
-      const calls = secretHash === undefined ? undefined : (byKey.get(secretHash) ?? new Set())
-      if (calls !== undefined && calls.size >= MOST_OF_KEY) throw tooMany(`key ${key?.id} has`, MOST_OF_KEY)
+      if (placesOf(secretHash) >= MOST_OF_KEY) throw tooMany(`key ${key?.id} has`, MOST_OF_KEY)
       places.take(tenant)
+      return begin(secretHash, true, () => places.giveBack(tenant))
+    },
+    watch: ({ secretHash }) => begin(secretHash, false, () => undefined),
+  }
+}
+
+/** Calls, each with its key's hash if it has a key, which are ended when that is revoked. */
+function createWatched({ keys, clock, log }: Dependencies) {
+  /** Those of each key, and whether they take a place. */
+  const byKey = new Map<string, Map<AbortController, boolean>>()
+  let watching: AbortController | undefined
+  return {
+    placesOf: (secretHash: string | undefined): number =>
+      [...(byKey.get(secretHash ?? '')?.values() ?? [])].filter(Boolean).length,
+    begin(secretHash: string | undefined, takesPlace: boolean, onClose: () => void): OpenCall {
       const call = new AbortController()
-      if (calls !== undefined && secretHash !== undefined) {
-        byKey.set(secretHash, calls.add(call))
-        watch()
+      const calls = byKey.get(secretHash ?? '') ?? new Map<AbortController, boolean>()
+      calls.set(call, takesPlace)
+      if (secretHash !== undefined) {
+        byKey.set(secretHash, calls)
+        startWatching()
       }
-      let closed = false
       return {
         signal: call.signal,
         close() {
-          if (closed) return
-          closed = true
-          places.giveBack(tenant)
-          calls?.delete(call)
-          if (secretHash !== undefined && calls?.size === 0 && byKey.get(secretHash) === calls) byKey.delete(secretHash)
+          if (!calls.delete(call)) return
+          onClose()
+          if (secretHash !== undefined && calls.size === 0 && byKey.get(secretHash) === calls) byKey.delete(secretHash)
           if (byKey.size === 0) stopWatching()
         },
       }
     },
   }
 
-  function watch(): void {
+  function startWatching(): void {
     if (watching !== undefined) return
     const current = (watching = new AbortController())
     void watchKeys(current.signal)
@@ -80,7 +93,7 @@ export function createOpenCalls({ keys, clock, log }: Dependencies): OpenCalls {
 
   async function endIfRevoked(hash: string): Promise<void> {
     try {
-      if ((await keys.find(hash)) === undefined) for (const call of byKey.get(hash) ?? []) call.abort()
+      if ((await keys.find(hash)) === undefined) for (const call of byKey.get(hash)?.keys() ?? []) call.abort()
     } catch (error) {
       log.error('could not check the key of open calls', error)
     }

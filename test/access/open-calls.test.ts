@@ -92,3 +92,15 @@ test('a tenant, however many keys it has, leaves half of the places to others, a
   calls.open(caller('t-more', 't'))
   expect(() => calls.open(caller('t-more', 't'))).toThrow(/tenant t has 1024/)
 })
+
+test('what is watched takes no place, and ends with its key, too', async () => {
+  const { calls, good, sleeps, look } = open()
+  const watched = Array.from({ length: 3_000 }, () => calls.watch(caller('one')))
+  const opened = calls.open(caller('one'))
+  good.delete('one')
+  await look()
+  expect([...watched, opened].every(({ signal }) => signal.aborted)).toBe(true)
+  for (const call of [...watched, opened]) call.close()
+  await look()
+  expect(sleeps).toHaveLength(2)
+})

@@ -7,8 +7,10 @@ import type { SessionKey } from '../../domain/session.ts'
 import { encodeOutput } from '../../log/output-encoding.ts'
 import type { ByteRange } from '../../ports/output-store.ts'
 import { bodyOf } from '../long-bodies.ts'
+import type { Pieces } from '../texts-in-turn.ts'
+import { whileKeyLasts } from '../while-key-lasts.ts'
 import { readRange } from './byte-range.ts'
-import type { App, AppDependencies } from '../dependencies.ts'
+import type { App, AppDependencies, RouteDependencies } from '../dependencies.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import { problems, READ_PROBLEMS } from './responses.ts'
 import { messageParams, ulid } from './schemas/fields.ts'
@@ -76,7 +78,7 @@ interface Content {
 }
 
 /** Whole outputs, as attachments that no browser executes. */
-export function outputRoutes(app: App, dependencies: AppDependencies): void {
+export function outputRoutes(app: App, dependencies: RouteDependencies): void {
   const large = { count: 0 }
   app.openapi(readOutput, async (c) => {
     const { session: id, message: messageId } = c.req.valid('param')
@@ -100,7 +102,9 @@ export function outputRoutes(app: App, dependencies: AppDependencies): void {
       throw new RequestError(416, 'range_not_satisfiable', `the output has ${content.size} bytes`, {
         headers: { 'content-range': `bytes */${content.size}` },
       })
-    return download(content, range, large)
+    const pieces = (bytes: ByteRange) =>
+      whileKeyLasts(dependencies.calls, c.get('caller'), inChunks(content, bytes, large))
+    return download(content, range, pieces)
   })
 }
 
@@ -159,7 +163,7 @@ interface Large {
   count: number
 }
 
-function download(content: Content, range: ByteRange | 'whole', large: Large): Response {
+function download(content: Content, range: ByteRange | 'whole', pieces: (range: ByteRange) => Pieces): Response {
   const { start, end } = range === 'whole' ? { start: 0, end: content.size - 1 } : range
   const headers = {
     'content-type': contentType(content.mediaType),
@@ -171,7 +175,7 @@ function download(content: Content, range: ByteRange | 'whole', large: Large): R
     'content-security-policy': "sandbox; default-src 'none'",
     ...(range === 'whole' ? {} : { 'content-range': `bytes ${start}-${end}/${content.size}` }),
   }
-  return new Response(bodyOf(inChunks(content, { start, end }, large)), {
+  return new Response(bodyOf(pieces({ start, end })), {
     status: range === 'whole' ? 200 : 206,
     headers,
   })

@@ -9,6 +9,7 @@ import { runHeaders } from './schemas/input.ts'
 import { SessionSchema } from './schemas/session.ts'
 import { exportQuery, importQuery, ImportSchema, newFork, newImport } from './schemas/transfer.ts'
 import { createSpoolRoom } from './spool-room.ts'
+import { whileKeyLasts } from '../while-key-lasts.ts'
 
 const tags = ['Sessions']
 const lines = z.string().openapi({ description: 'A JSON object a line.' })
@@ -78,7 +79,7 @@ export function transferRoutes(app: App, dependencies: RouteDependencies): void 
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const { pieces, mediaType } = (await work()).exported(session, c.req.valid('query'))
     const headers = { 'content-type': mediaType, 'cache-control': 'private, no-cache' }
-    return new Response(bodyOf(pieces), { headers })
+    return new Response(bodyOf(whileKeyLasts(calls, c.get('caller'), pieces)), { headers })
   })
 
   app.openapi(importMessages, async (c) => {

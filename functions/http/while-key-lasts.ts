@@ -1,0 +1,29 @@
+import type { Caller } from '../access/caller.ts'
+import type { OpenCall, OpenCalls } from '../access/open-calls.ts'
+import type { Pieces } from './texts-in-turn.ts'
+
+/** The pieces of a file, which break off within 10 s after the caller's key was revoked. */
+export function whileKeyLasts(calls: Pick<OpenCalls, 'watch'>, caller: Caller, pieces: Pieces): Pieces {
+  let call: OpenCall | undefined
+  return {
+    async next() {
+      call ??= calls.watch(caller)
+      try {
+        if (call.signal.aborted) {
+          await pieces.return()
+          throw new Error('the key of a download was revoked')
+        }
+        const piece = await pieces.next()
+        if (piece.done === true) call.close()
+        return piece
+      } catch (error) {
+        call.close()
+        throw error
+      }
+    },
+    async return() {
+      call?.close()
+      return pieces.return()
+    },
+  }
+}

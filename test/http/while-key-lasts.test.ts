@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import type { Caller } from '../../functions/access/caller.ts'
+import { whileKeyLasts } from '../../functions/http/while-key-lasts.ts'
+
+const CALLER: Caller = { tenant: 't', scopes: ['read'] }
+
+/** A file of two pieces, and what is known of its call. */
+function open() {
+  const revoked = new AbortController()
+  const state = { opened: 0, closed: 0, read: 0, ended: false }
+  const watch = () => {
+    state.opened++
+    return { signal: revoked.signal, close: () => void state.closed++ }
+  }
+  async function* file() {
+    try {
+      for (; state.read < 2; state.read++) yield new Uint8Array([state.read])
+    } finally {
+      state.ended = true
+    }
+  }
+  return { pieces: whileKeyLasts({ watch }, CALLER, file()), state, revoke: () => revoked.abort() }
+}
+
+test('a file comes whole, and its call ends with it', async () => {
+  const { pieces, state } = open()
+  expect(state.opened).toBe(0)
+  expect([(await pieces.next()).value, (await pieces.next()).value]).toEqual([new Uint8Array([0]), new Uint8Array([1])])
+  expect((await pieces.next()).done).toBe(true)
+  expect(state).toEqual({ opened: 1, closed: 1, read: 2, ended: true })
+})
+
+test('it breaks off when its key is revoked, and no more of it is read', async () => {
+  const { pieces, state, revoke } = open()
+  await pieces.next()
+  revoke()
+  await expect(pieces.next()).rejects.toThrow('revoked')
+  expect(state).toEqual({ opened: 1, closed: 1, read: 0, ended: true })
+})
+
+test('a client that leaves ends its call', async () => {
+  const { pieces, state } = open()
+  await pieces.next()
+  await pieces.return()
+  expect(state).toMatchObject({ opened: 1, closed: 1, ended: true })
+})
