@@ -9,6 +9,10 @@ export class EnvironmentError extends Error {
 }
 
 const whole = z.int().positive()
+/** https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html */
+const LOG_DAYS = [
+  1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
+]
 /** What AWS WAF takes: https://docs.aws.amazon.com/waf/latest/APIReference/API_RateBasedStatement.html */
 const rateLimit = z.int().min(10).max(2_000_000_000)
 
@@ -37,7 +41,7 @@ const settings = z
     search: searchKinds,
     logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
     /** Days that logs are kept: a number that CloudWatch Logs accepts. */
-    logDays: z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653]).default(30),
+    logDays: z.literal(LOG_DAYS).default(30),
     /** Keeps data and the functions' logs when the stacks are deleted, and refuses to delete the table. */
     retain: z.boolean().default(true),
     /** Continuous backups of the table for 35 days. */
@@ -142,8 +146,13 @@ const settings = z
       .array(z.string().regex(/^vpce-[0-9a-f]{8,17}$/, 'is not the id of a VPC endpoint'))
       .min(1)
       .optional(),
-    /** Encrypts table, bucket, queues, secret and index. Left out: keys that AWS manages, without cost. */
-    encryptionKey: arn('kms').optional(),
+    /**
+     * Encrypts table, bucket, queues, secret and index. Left out: keys that AWS manages, without cost. Choose it before the first
+     * deployment: with another one AWS makes the index anew, empty, and it must be rebuilt.
+     */
+    encryptionKey: arn('kms')
+      .regex(/:key\/[^/]+$/, 'is not the ARN of a key: rights cannot name an alias')
+      .optional(),
     /** Roles of people and pipelines that may rebuild and read the index of a serverless collection. */
     operators: z.array(arn('iam')).default([]),
   })

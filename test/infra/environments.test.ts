@@ -120,6 +120,10 @@ describe('the settings of an environment', () => {
     [{ model: 'a/b', search: SERVERLESS, allowedHosts: ['http://a.example'] }, 'own.allowedHosts.0: is not a host'],
     [{ model: 'a/b', search: SERVERLESS, throttle: { rate: 0, burst: 1 } }, 'own.throttle.rate: '],
     [{ model: 'a/b', search: SERVERLESS, encryptionKey: 'alias/mine' }, 'own.encryptionKey: is not an ARN of kms'],
+    [
+      { model: 'a/b', search: SERVERLESS, encryptionKey: 'arn:aws:kms:us-east-1:111122223333:alias/mine' },
+      'own.encryptionKey: is not the ARN of a key',
+    ],
     [{ model: 'a/b', search: { kind: 'elastic' } }, 'own.search.kind: '],
     [{ model: 'a/b', search: { ...DOMAIN, instance: 't3.small.search', standby: true } }, 'own.search.standby: '],
     [{ model: 'a/b', search: { ...DOMAIN, nodes: 4, standby: true } }, 'own.search.nodes: must be a multiple of 3'],
