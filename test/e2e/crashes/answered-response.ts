@@ -35,9 +35,15 @@ export async function answerResponse({ client, knows, finish }: DurableClient): 
   const first = { conversation: knows.session, input: say('first', 'ask'), tools: [TOOL] }
   const asked = await create(first, { 'idempotency-key': 'first' })
   let { status, output } = asked
-  while (status !== 'completed') {
+  while (status !== 'completed' && status !== 'failed') {
     await sleep(20)
     ;({ status, output } = await client.get<Reply>(`${BASE}/${asked.id}`))
+  }
+  if (status === 'failed') {
+    // A run that was taken over three times without a new message: there is nothing to answer.
+    const runs = await client.all<{ readonly id: string }>(`/v1/sessions/${knows.session}/runs?limit=100`)
+    for (const { id } of runs) await finish(id)
+    return
   }
   const calls = output.filter(({ type, name }) => type === 'function_call' && name === 'client')
   const outputs = calls.map(({ call_id: call, arguments: text }) => {
