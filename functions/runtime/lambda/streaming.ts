@@ -75,7 +75,7 @@ async function send({ HttpResponseStream }: LambdaGlobal, stream: Writable, resp
   out.end()
 }
 
-/** Waits until the stream takes more, or is closed. Rejects when neither comes: the function would stand still until its time is over. */
+/** Waits until the stream takes more, or is closed. Rejects when neither comes: the function would stand still until it is over. */
 async function drained(stream: Writable): Promise<void> {
   if (stream.destroyed) return
   const either = new AbortController()
@@ -85,12 +85,8 @@ async function drained(stream: Writable): Promise<void> {
     await Promise.race([once(stream, 'drain', options), once(stream, 'close', options)])
   } catch (cause) {
     if (!either.signal.aborted) throw cause
-    throw new Error(
-      `the caller has taken less than ${PIECE / 1_024} KB of the response in ${UNREAD_MS / 60_000} minutes`,
-      {
-        cause,
-      },
-    )
+    const what = `less than ${PIECE / 1_024} KB of the response in ${UNREAD_MS / 60_000} minutes`
+    throw new Error(`the caller has taken ${what}`, { cause })
   } finally {
     clearTimeout(late)
     either.abort()

@@ -182,20 +182,23 @@ test('a reader who is slow is waited for', async () => {
   expect(given).toBe(10)
 })
 
-test('a reader who takes nothing for five minutes holds the function no longer, and what makes the body is told', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  let ended = false
+/** A response without end, which tells when its maker was told to stop. `next`: done before each piece but the first. */
+function endless(next = (): void => undefined) {
+  const body = { ended: false }
   async function* pieces() {
     try {
-      for (;;) yield new Uint8Array(1_000)
+      for (; ; next()) yield new Uint8Array(1_000)
     } finally {
-      ended = true
+      body.ended = true
     }
   }
-  const handler = createStreamingHandler(
-    async () => new Response(ReadableStream.from(pieces())),
-    (_context, work) => work(),
-  )
+  const respond = async () => new Response(ReadableStream.from(pieces()))
+  return { handler: createStreamingHandler(respond, (_context, work) => work()), body }
+}
+
+test('a reader who takes nothing for five minutes holds the function no longer, and what makes the body is told', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const { handler, body } = endless()
   const settled = vi.fn<(reason: unknown) => void>()
   const done = handler(eventOf('/output'), new PassThrough({ highWaterMark: 1 }), {} as Context).catch(settled)
   await vi.advanceTimersByTimeAsync(299_000)
@@ -204,31 +207,18 @@ test('a reader who takes nothing for five minutes holds the function no longer, 
   expect(settled).toHaveBeenCalled()
   await done
   expect(String(settled.mock.calls[0]?.[0])).toContain('less than 64 KB of the response in 5 minutes')
-  expect(ended).toBe(true)
+  expect(body.ended).toBe(true)
 })
 
 test.each(['before a piece', 'while a piece waits'])(
   'a response that is closed %s ends at once, and what makes the body is told',
   async (when) => {
     const stream = new PassThrough({ highWaterMark: 1 })
-    let ended = false
-    async function* pieces() {
-      try {
-        yield new Uint8Array(10)
-        stream.destroy()
-        for (;;) yield new Uint8Array(1_000)
-      } finally {
-        ended = true
-      }
-    }
-    const handler = createStreamingHandler(
-      async () => new Response(ReadableStream.from(pieces())),
-      (_context, work) => work(),
-    )
+    const { handler, body } = endless(() => stream.destroy())
     if (when === 'before a piece') stream.resume()
     else setTimeout(() => stream.destroy(), 20)
     await expect(handler(eventOf('/output'), stream, {} as Context)).rejects.toThrow('closed before its end')
-    await vi.waitFor(() => expect(ended).toBe(true))
+    await vi.waitFor(() => expect(body.ended).toBe(true))
   },
   5_000,
 )
