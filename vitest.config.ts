@@ -24,7 +24,10 @@ export default defineConfig({
           experimental: { viteModuleRunner: false },
         },
       },
-      { extends: true, test: { name: 'sharing', include: SHARING, exclude: OTHERS_RUN, isolate: false } },
+      {
+        extends: true,
+        test: { name: 'sharing', include: SHARING, exclude: OTHERS_RUN, isolate: false, testTimeout: 180_000 },
+      },
     ],
   },
 })

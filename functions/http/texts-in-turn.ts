@@ -51,7 +51,8 @@ export function createTurns(hold: (bytes: Uint8Array) => HeldText | undefined): 
         async next() {
           while (text === undefined && place !== undefined) {
             const made = inItsTurn(place, make)
-            turn = made.catch(() => undefined)
+            // One that fails leaves the room that there may be to the next.
+            turn = made.catch(freed)
             const found = await made
             if ('room' in found) await found.room
             else if (place === undefined) found.text.release()

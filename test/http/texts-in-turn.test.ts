@@ -71,3 +71,20 @@ test('a text that cannot be made breaks off its own stream alone', async () => {
   await expect(broken.next()).rejects.toThrow('no')
   expect(await readAll(whole)).toBe('whole')
 })
+
+test('one whose text cannot be made when there is room leaves the room to the next', async () => {
+  const shared = createSharedBytes(1.5 * MB)
+  const first = streamOf(shared, [text('a')])
+  await first.next()
+  let made = 0
+  const broken = shared.inTurn(0, async () => {
+    if (++made > 1) throw new Error('no')
+    return { text: text('b'), next: undefined }
+  })
+  const failing = broken.next()
+  const next = streamOf(shared, [text('c')]).next()
+  expect(await isPending(Promise.race([failing, next]))).toBe(true)
+  await first.return()
+  await expect(failing).rejects.toThrow('no')
+  expect((await next).value?.[0]).toBe('c'.charCodeAt(0))
+})
