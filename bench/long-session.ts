@@ -33,7 +33,7 @@ async function measure(messages: number): Promise<(string | number)[]> {
   await service.importMessages(session, turns(messages), { source: 'bench' })
   const turn = async (): Promise<unknown> => settled(await submit('where is crate 42?'))
   const { messages: newest } = await ports.reader.messages(key, { order: 'descending', limit: 1 })
-  const search = createHistorySearch({ index: ports.index, reader: ports.reader })
+  const search = createHistorySearch(ports)
   const find = () => search.search({ text: 'crate 42', scope: { tenant: key.tenant }, filters: {}, limit: 10 })
   // The first waits for what has just been stored to be indexed.
   await find()

@@ -8,10 +8,17 @@ import { withoutMarks } from '../search/snippet.ts'
 import { hasSources } from '../log/sources.ts'
 import type { HistoryIndex } from '../ports/history-index.ts'
 import type { LogReader } from '../ports/log-reader.ts'
+import type { SessionStore } from '../ports/session-store.ts'
 import { findNumbers } from './source-numbers.ts'
 
 export interface HistorySearch {
   search(query: HistoryQuery): Promise<HistoryEntries>
+}
+
+interface Dependencies {
+  readonly index: HistoryIndex
+  readonly reader: LogReader
+  readonly sessions: Pick<SessionStore, 'living'>
 }
 
 /** Hits whose messages are read at a time: each may have megabytes. */
@@ -28,9 +35,10 @@ const REDACTED_PART = 10_000
 
 /**
  * Search as users see it: each hit with the entries before and after it. Reads the log around the hit, never the whole
- * log. A hit whose message has been deleted since is left out.
+ * log. A hit whose message has been deleted since is left out: the last thing before the answer is a look at which of the
+ * hits' sessions are still there.
  */
-export function createHistorySearch({ index, reader }: { index: HistoryIndex; reader: LogReader }): HistorySearch {
+export function createHistorySearch({ index, reader, sessions }: Dependencies): HistorySearch {
   return {
     async search(query) {
       const { hits, ...page } = await index.search(query)
@@ -40,7 +48,10 @@ export function createHistorySearch({ index, reader }: { index: HistoryIndex; re
         for (const [place, hit] of left) found[place] = await entryOf(reader, query.scope.tenant, hit)
       }
       await Promise.all(Array.from({ length: AT_ONCE }, work))
-      return { ...page, entries: found.filter((entry) => entry !== undefined) }
+      const entries = found.filter((entry) => entry !== undefined)
+      const named = [...new Set(entries.map(({ session }) => session))]
+      const living = await sessions.living(query.scope.tenant, named)
+      return { ...page, entries: entries.filter(({ session }) => living.has(session)) }
     },
   }
 }

@@ -56,6 +56,8 @@ export interface SessionStore {
   create(session: NewSession): Promise<Session>
   /** Undefined for unknown and deleted sessions. */
   read(key: SessionKey): Promise<Session | undefined>
+  /** Those of these sessions that are neither unknown nor deleted, in one read however many they are. */
+  living(tenant: string, sessions: readonly string[]): Promise<ReadonlySet<string>>
   /**
    * Newest activity first. A page may hold fewer than `limit` sessions, or none, although more follow: `next` says so.
    * This bounds the work for one page however few sessions match. A session that becomes active between two pages may

@@ -48,7 +48,7 @@ export function createCore(
   { agents, tools, remote, channels = new Map(), observe, deliver }: CoreSettings,
 ): Core {
   const bus = createEventBus()
-  const history = createHistorySearch({ index: ports.index, reader: ports.reader })
+  const history = createHistorySearch(ports)
   const emit = (key: SessionKey, event: RunEvent): void => {
     observe?.(key, event)
     bus.emit(key, event)

@@ -125,7 +125,7 @@ export async function openHarness(options: {
       ...ports,
       agents: new Map([agent, ...members].map((one) => [one.name, one])),
       tools: (options.registry ?? ((same: ToolRegistry) => same))(createToolList(tools), ports.outputs),
-      search: createHistorySearch({ index: ports.index, reader: ports.reader }).search,
+      search: createHistorySearch(ports).search,
       emit: (at: typeof key, event: RunEvent) => {
         events.push(event)
         bus.emit(at, event)

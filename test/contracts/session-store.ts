@@ -158,6 +158,18 @@ export function sessionStoreContract(engine: Engine): void {
       expect(await stores.deletion.state(session)).toBeUndefined()
     })
 
+    test('of many sessions it says which are live, and nothing of another tenant', async () => {
+      const tenant = fresh('tenant')
+      const made = await Promise.all(Array.from({ length: 120 }, () => stores.sessions.create(make({ tenant }))))
+      const [foreign, gone, removed] = [await stores.sessions.create(make()), made.pop(), made.pop()]
+      for (const session of [gone, removed]) if (session !== undefined) await stores.peer.deletion.tombstone(session)
+      if (removed !== undefined) await stores.peer.deletion.removeRows(removed, 1000)
+      const ids = made.map(({ session }) => session)
+      const asked = [...ids, foreign.session, gone?.session ?? '', removed?.session ?? '', 'never']
+      expect((await stores.sessions.living(tenant, asked)).symmetricDifference(new Set(ids))).toEqual(new Set())
+      expect(await stores.sessions.living(tenant, [])).toEqual(new Set())
+    })
+
     test('a list shows the newest activity first: creation, change, start and end of runs', async () => {
       const fixture = await openFixture(stores)
       const others = await Promise.all(
@@ -258,6 +270,7 @@ export function sessionStoreContract(engine: Engine): void {
       const { key } = await openFixture(stores)
       await stores.breakDown()
       await expect(stores.sessions.read(key)).rejects.toThrow()
+      await expect(stores.sessions.living(key.tenant, [key.session])).rejects.toThrow()
       await expect(stores.sessions.list({ tenant: key.tenant, limit: 10 })).rejects.toThrow()
       await expect(stores.sessions.update(key, { title: 'x' })).rejects.toThrow()
       await expect(stores.sessions.create(make())).rejects.toThrow()

@@ -4,10 +4,13 @@ import type { HistoryHit, HistoryRole } from '../../functions/domain/history.ts'
 import type { Message } from '../../functions/domain/message.ts'
 import type { HistoryIndex } from '../../functions/ports/history-index.ts'
 import type { LogReader } from '../../functions/ports/log-reader.ts'
+import type { SessionStore } from '../../functions/ports/session-store.ts'
 import { createPage, messageLength } from '../../functions/log/message-length.ts'
 import { callTo, writeLog } from '../generators/messages.ts'
 
 const query = { scope: { tenant: 'acme' }, text: 'x', filters: {}, limit: 5 }
+
+const ALL_LIVE: Pick<SessionStore, 'living'> = { living: (_tenant, sessions) => Promise.resolve(new Set(sessions)) }
 
 /** An index that has found these messages. */
 function indexOf(hits: readonly { id: string; role: HistoryRole; snippet?: string }[], next?: string): HistoryIndex {
@@ -58,7 +61,8 @@ function readerOf(log: readonly Message[]): LogReader & { reads: number } {
 
 async function neighboursOf(log: readonly Message[], place: number, role: HistoryRole): Promise<unknown[]> {
   const index = indexOf([{ id: log[place]?.id ?? '', role }])
-  const [entry] = (await createHistorySearch({ index, reader: readerOf(log) }).search(query)).entries
+  const [entry] = (await createHistorySearch({ index, reader: readerOf(log), sessions: ALL_LIVE }).search(query))
+    .entries
   return [entry?.before, entry?.text, entry?.after]
 }
 
@@ -103,7 +107,7 @@ describe('a hit', () => {
     for (let round = 0; round < 500; round++) writer.user(`entry ${round}`)
     const reader = readerOf(writer.log)
     const index = indexOf([{ id: writer.log[250]?.id ?? '', role: 'user' }])
-    await createHistorySearch({ index, reader }).search(query)
+    await createHistorySearch({ index, reader, sessions: ALL_LIVE }).search(query)
     expect(reader.reads).toBeLessThanOrEqual(8)
   })
 
@@ -119,7 +123,7 @@ describe('a hit', () => {
   it('a long hit is shown by its snippet, without the marks', async () => {
     const { log: long } = writeLog().user('x'.repeat(400))
     const index = indexOf([{ id: long[0]?.id ?? '', role: 'user', snippet: '…a «needle» here…' }])
-    const { entries } = await createHistorySearch({ index, reader: readerOf(long) }).search(query)
+    const { entries } = await createHistorySearch({ index, reader: readerOf(long), sessions: ALL_LIVE }).search(query)
     expect(entries[0]?.text).toBe('…a needle here…')
   })
 
@@ -135,7 +139,7 @@ describe('a hit', () => {
 
   it('whose message is gone is left out, and the cursor stays', async () => {
     const index = indexOf([{ id: '7ZZZZZZZZZZZZZZZZZZZZZZZZZ', role: 'user' }], 'next-page')
-    const page = await createHistorySearch({ index, reader: readerOf(log) }).search(query)
+    const page = await createHistorySearch({ index, reader: readerOf(log), sessions: ALL_LIVE }).search(query)
     expect(page).toEqual({ entries: [], next: 'next-page' })
   })
 })
@@ -145,7 +149,39 @@ it('a long neighbour is read, and nothing beyond it', async () => {
   for (let place = 0; place < 9; place++) user(place === 4 ? 'the hit' : `${place} ${'x'.repeat(100_000)}`)
   const reader = readerOf(log)
   const index = indexOf([{ id: log[4]?.id ?? '', role: 'user' }])
-  const [entry] = (await createHistorySearch({ index, reader }).search(query)).entries
+  const [entry] = (await createHistorySearch({ index, reader, sessions: ALL_LIVE }).search(query)).entries
   expect([entry?.before?.text.slice(0, 3), entry?.after?.text.slice(0, 3)]).toEqual(['3 x', '5 x'])
   expect(reader.reads).toBe(2)
+})
+
+it('a session that is deleted while its hits are read is left out, and one look says so of all', async () => {
+  const { log } = writeLog().user('one').user('two').user('three')
+  const place = (id: string): number => log.findIndex((message) => message.id === id)
+  const { search, ...index } = indexOf(log.map(({ id }) => ({ id, role: 'user' })))
+  const spread: HistoryIndex['search'] = async (asked) => {
+    const page = await search(asked)
+    return { ...page, hits: page.hits.map((hit) => ({ ...hit, session: place(hit.messageId) === 1 ? 'gone' : 's-1' })) }
+  }
+  let left = log.length
+  const reader = readerOf(log)
+  const looks: (readonly string[])[] = []
+  const { entries } = await createHistorySearch({
+    index: { ...index, search: spread },
+    reader: {
+      ...reader,
+      message: async (key, id) => {
+        left--
+        return reader.message(key, id)
+      },
+    },
+    sessions: {
+      living: async (_tenant, sessions) => {
+        expect(left).toBe(0)
+        looks.push(sessions)
+        return new Set(['s-1'])
+      },
+    },
+  }).search(query)
+  expect(entries.map(({ text }) => text)).toEqual(['one', 'three'])
+  expect(looks).toEqual([['s-1', 'gone']])
 })

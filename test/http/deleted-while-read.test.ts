@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Ports } from '../../functions/runtime/program.ts'
 import { expectJson, openHttpHarness } from './harness.ts'
 import type { HttpHarness } from './harness.ts'
@@ -10,6 +10,8 @@ const TURN = 'what was said '.repeat(20)
 let harness: HttpHarness
 /** Deletes the session once so many pages of its log were read; undefined: never. */
 let deletedAfter: number | undefined
+/** Deletes the session, to its end, once a message of it was read for a hit. */
+let deletedAtHit = false
 
 /** Of the session `s`, whose log somebody reads on. */
 const deletedMeanwhile = (ports: Ports): Ports => {
@@ -18,6 +20,14 @@ const deletedMeanwhile = (ports: Ports): Ports => {
     ...ports,
     reader: {
       ...ports.reader,
+      async message(key, id) {
+        const message = await ports.reader.message(key, id)
+        if (deletedAtHit) {
+          deletedAtHit = false
+          expect(await expectJson(harness, 200, 'DELETE', '/v1/sessions/s')).toMatchObject({ status: 'completed' })
+        }
+        return message
+      },
       async messages(key, query) {
         const page = await ports.reader.messages(key, query)
         if (
@@ -35,6 +45,7 @@ const deletedMeanwhile = (ports: Ports): Ports => {
 
 beforeEach(async () => {
   deletedAfter = undefined
+  deletedAtHit = false
   harness = await openHttpHarness({ change: deletedMeanwhile })
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
   const messages = Array.from({ length: TURNS }, (_, turn) => [
@@ -63,4 +74,26 @@ test('a copy of a session that is deleted meanwhile is no success', async () => 
   deletedAfter = 2
   const response = await harness.send('POST', '/v1/sessions/s/fork', { id: 'copy' })
   expect(response.status).toBe(404)
+})
+
+describe('a search that began before a deletion was completed', () => {
+  const text = 'what was said 7'
+  const call = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'search_history', arguments: { query: text } },
+  }
+
+  test.each([
+    ['over the API', () => harness.send('GET', `/v1/search?q=${encodeURIComponent(text)}`)],
+    ['over MCP', () => harness.send('POST', '/mcp', call, { accept: 'application/json, text/event-stream' })],
+  ] as const)('shows nothing of the session %s', async (_, search) => {
+    expect(await (await search()).text()).toContain(TURN.trim())
+    deletedAtHit = true
+    const response = await search()
+    expect(response.status).toBe(200)
+    expect(await response.text()).not.toContain(TURN.trim())
+    expect(deletedAtHit).toBe(false)
+  })
 })

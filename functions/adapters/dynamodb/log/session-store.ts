@@ -47,6 +47,10 @@ export function createDynamoSessionStore(dependencies: DynamoDependencies): Sess
   return {
     create: (session) => create(rows, session),
     read: async (key) => (await readSessions(rows, [key]))[0],
+    async living(tenant, sessions) {
+      const headers = await rows.table.readMany(sessions.map((session) => headerKey({ tenant, session })))
+      return new Set(sessions.filter((_, place) => isLive(headers[place])))
+    },
     list: (filter) => listSessions(rows, filter, (keys) => readSessions(rows, keys)),
     update: async (key, change) => {
       await rewrite(

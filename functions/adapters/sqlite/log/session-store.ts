@@ -6,7 +6,7 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { NewSession, SessionChange, SessionFilter, SessionStore } from '../../../ports/session-store.ts'
 import { runStatusOf } from './codes.ts'
 import { findContext, summariesByHand } from './contexts.ts'
-import { readOne, snapshot, transaction, write, type Database } from '../database.ts'
+import { readAll, reading, readOne, snapshot, transaction, write, type Database } from '../database.ts'
 import { fromColumn, toColumn } from '../exact-text.ts'
 import { active } from './session-changes.ts'
 import { listRows } from './session-list.ts'
@@ -30,6 +30,7 @@ export function createSqliteSessionStore({ database, clock }: { database: Databa
   return {
     create: async (session) => create(database, session, clock.now()),
     read: async (key) => read(database, key),
+    living: async (tenant, sessions) => living(database, tenant, sessions),
     list: async (filter) => list(database, filter),
     update: async (key, change) => update(database, key, change, clock.now()),
     ...summariesByHand(database, () => clock.now()),
@@ -73,6 +74,13 @@ function read(database: Database, key: SessionKey): Session | undefined {
     const row = findLiveSession(database, key)
     return row && sessionOf(row, readDetails(database, row), findContext(database, row.number))
   })
+}
+
+function living(database: Database, tenant: string, sessions: readonly string[]): ReadonlySet<string> {
+  const sql =
+    'SELECT session FROM sessions WHERE tenant = ? AND live = 1 AND session IN (SELECT value FROM json_each(?))'
+  const rows = reading(database, () => readAll<{ session: string }>(database, sql, tenant, JSON.stringify(sessions)))
+  return new Set(rows.map(({ session }) => session))
 }
 
 function update(database: Database, key: SessionKey, change: SessionChange, now: number): Session {
