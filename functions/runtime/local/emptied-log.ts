@@ -5,6 +5,8 @@ const WAIT_MS = 2_000
 
 interface Dependencies {
   readonly deletion: SessionDeletion
+  /** Whether a program that was killed has left texts in the log: of a deletion, perhaps, after which it was not emptied. */
+  readonly isLeft: boolean
   /** False: try again. */
   readonly emptyLog: () => Promise<boolean>
   /** Is called with the reason when it failed; the next deletion tries again. */
@@ -13,9 +15,9 @@ interface Dependencies {
 
 /**
  * Deletes as before; soon after each session the write-ahead log is emptied, which still had its texts. It keeps no program running:
- * one that stops in order removes the log, and after a kill the last step of the deletion comes again.
+ * one that stops in order removes the log, and after a kill the next one empties it soon after its start.
  */
-export function emptyLogAfterwards({ deletion, emptyLog, report }: Dependencies): SessionDeletion {
+export function emptyLogAfterwards({ deletion, isLeft, emptyLog, report }: Dependencies): SessionDeletion {
   let isDue = false
   const soon = (): void => {
     if (isDue) return
@@ -30,6 +32,7 @@ export function emptyLogAfterwards({ deletion, emptyLog, report }: Dependencies)
       report(error)
     }
   }
+  if (isLeft) soon()
   return {
     ...deletion,
     async markRemoved(key, outputs) {

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDiskOutputStore } from '../../adapters/disk/output-store.ts'
 import { createMemoryRunQueue } from '../../adapters/memory/run-queue.ts'
@@ -42,7 +43,7 @@ export function openLocalPorts(
   const path = join(settings.dataFolder, DATABASE)
   const folder = join(settings.dataFolder, 'outputs')
   const logger = createLogger(settings.logLevel, (line) => process.stderr.write(`${line}\n`))
-  const database = openData(settings.dataFolder, logger)
+  const { database, isLeft } = openData(settings.dataFolder, logger)
   const outputs = createDiskOutputStore({ folder })
   const report = (error: unknown): void =>
     logger.warn('indexing the history failed: the next search tries again', { error: String(error) })
@@ -61,6 +62,7 @@ export function openLocalPorts(
     janitor: createSqliteSessionJanitor(rows),
     deletion: emptyLogAfterwards({
       deletion: createSqliteSessionDeletion(rows),
+      isLeft,
       emptyLog: () => thread.emptyLog(),
       report: (error) => logger.warn('the write-ahead log was not emptied after a deletion', { error: String(error) }),
     }),
@@ -89,9 +91,12 @@ async function closeAll(history: HistoryProjection, database: Database): Promise
   }
 }
 
-function openData(folder: string, logger: Logger): Database {
+/** `isLeft`: a program that did not stop in order has left its write-ahead log. */
+function openData(folder: string, logger: Logger): { readonly database: Database; readonly isLeft: boolean } {
   try {
-    return openDatabase(privateData(folder, logger))
+    const path = privateData(folder, logger)
+    const isLeft = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
+    return { database: openDatabase(path), isLeft }
   } catch (error) {
     throw new SettingsError(`TOOLTRAIL_DATA: ${folder} cannot be used: ${(error as Error).message}`)
   }

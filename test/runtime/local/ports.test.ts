@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { statSync } from 'node:fs'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -26,5 +27,21 @@ test('what a killed program has not indexed is indexed by the next, before anybo
   } finally {
     await ports.close()
     killed.close()
+  }
+})
+
+test('the write-ahead log that a killed program has left is emptied soon after the start of the next', async () => {
+  const killed = openDatabase(join(dataFolder, DATABASE))
+  storeMessages(killed, { tenant: 'acme', session: 's' }, writeLog().user('zebra').log)
+  const left = join(dataFolder, 'left')
+  for (const file of [DATABASE, `${DATABASE}-wal`]) await cp(join(dataFolder, file), join(left, file))
+  killed.close()
+  const ports = openLocalPorts({ dataFolder: left, logLevel: 'error', modelSettings: {} })
+  try {
+    const size = () => statSync(join(left, `${DATABASE}-wal`)).size
+    expect(size()).toBeGreaterThan(0)
+    await expect.poll(size, { timeout: 10_000 }).toBe(0)
+  } finally {
+    await ports.close()
   }
 })
