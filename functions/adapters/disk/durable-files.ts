@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { link, mkdir, open, readdir, stat, unlink } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { isErrno } from './object-file.ts'
 
 const TEMPORARY = '.tmp'
@@ -8,11 +8,11 @@ const TEMPORARY = '.tmp'
 const STALE_MS = 60 * 60 * 1000
 
 /**
- * Makes `path` hold these bytes, durably, whole or not at all; `incoming` must be on the same file system. Returns false, with
- * nothing changed, when the path was taken.
+ * Makes `path` hold these bytes, durably, whole or not at all; `incoming` must be on the same file system, and is where a crash
+ * leaves them. Returns false, with nothing changed, when the path was taken.
  */
 export async function createFile(path: string, incoming: string, chunks: readonly Uint8Array[]): Promise<boolean> {
-  const temporary = join(incoming, randomUUID() + TEMPORARY)
+  const temporary = join(incoming, `${basename(dirname(path))}.${randomUUID()}${TEMPORARY}`)
   try {
     await writeSynced(temporary, chunks)
     return await linkUnlessTaken(temporary, path)
@@ -49,6 +49,17 @@ export async function unlinkIfThere(path: string): Promise<boolean> {
     if (isErrno(error, 'ENOENT')) return false
     throw error
   }
+}
+
+/** Removes what is in `incoming` for this folder: crashed writers left it, and whoever is still writing fails. */
+export async function removeIncoming(incoming: string, folder: string): Promise<void> {
+  const names = await readdir(incoming).catch((error: unknown) => {
+    if (isErrno(error, 'ENOENT')) return []
+    throw error
+  })
+  const own = names.filter((name) => name.startsWith(`${basename(folder)}.`))
+  for (const name of own) await unlinkIfThere(join(incoming, name))
+  if (own.length > 0) await syncFolder(incoming)
 }
 
 /** Removes what crashed writers left in `incoming`. Compares file times with the machine's own clock. */

@@ -5,7 +5,7 @@ import { TooltrailError } from '../../domain/errors.ts'
 import { isObjectName } from '../../domain/ids.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
-import { createFile, makeFolder, removeStaleFiles, syncFolder, unlinkIfThere } from './durable-files.ts'
+import { createFile, makeFolder, removeIncoming, removeStaleFiles, syncFolder, unlinkIfThere } from './durable-files.ts'
 import { encodeHeader, isErrno, readBytes, readHeader } from './object-file.ts'
 
 const INCOMING = 'incoming'
@@ -62,7 +62,11 @@ export function createDiskOutputStore({ folder }: { readonly folder: string }): 
         if (await unlinkIfThere(join(home, name))) await syncFolder(home)
       })
     },
-    removeAll: (key) => storing(`remove outputs of ${key.session}`, () => removeFolder(sessionFolder(root, key))),
+    removeAll: (key) =>
+      storing(`remove outputs of ${key.session}`, async () => {
+        await removeIncoming(incoming, sessionFolder(root, key))
+        return removeFolder(sessionFolder(root, key))
+      }),
   }
 }
 

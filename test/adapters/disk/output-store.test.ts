@@ -1,4 +1,14 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
@@ -18,6 +28,7 @@ afterAll(() => {
   for (const folder of made) rmSync(folder, { recursive: true })
 })
 
+const STORE_URL = JSON.stringify(new URL('../../../functions/adapters/disk/output-store.ts', import.meta.url).href)
 const key = { tenant: 'default', session: 'Session:1' }
 const text = (content: string): Uint8Array => new TextEncoder().encode(content)
 
@@ -64,6 +75,24 @@ test('the first write of a process removes what a crashed writer left an hour ag
   expect(readdirSync(incoming)).toEqual(['young.tmp'])
 })
 
+test('what a writer has left that was killed goes with its session, at any age, and no other', async () => {
+  const folder = newFolder()
+  const incoming = join(folder, 'incoming')
+  const script = `
+    import { createDiskOutputStore } from ${STORE_URL}
+    const bytes = Buffer.alloc(300_000_000, 'secret ')
+    await createDiskOutputStore({ folder: process.argv[1] }).put(${JSON.stringify(key)}, '${nextId(undefined, 1)}', bytes, 'text/plain')`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, folder])
+  const left = (): string[] => (existsSync(incoming) ? readdirSync(incoming) : [])
+  await expect.poll(() => left().length, { timeout: 10_000, interval: 1 }).toBe(1)
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  expect(left()).toHaveLength(1)
+  writeFileSync(join(incoming, `${'0'.repeat(64)}.x.tmp`), 'half')
+  expect(await createDiskOutputStore({ folder }).removeAll(key)).toBe(0)
+  expect(left()).toEqual([`${'0'.repeat(64)}.x.tmp`])
+})
+
 test('a file that lost its end or its header is an error, never a shorter or absent output', async () => {
   const folder = newFolder()
   const store = createDiskOutputStore({ folder })
@@ -93,7 +122,7 @@ test('two processes that put the same names at once agree on every object', asyn
   const folder = newFolder()
   const names = Array.from({ length: 30 }, (_, at) => nextId(undefined, at + 1))
   const script = `
-    import { createDiskOutputStore } from ${JSON.stringify(new URL('../../../functions/adapters/disk/output-store.ts', import.meta.url).href)}
+    import { createDiskOutputStore } from ${STORE_URL}
     const [folder, who, ...names] = process.argv.slice(1)
     const store = createDiskOutputStore({ folder })
     let won = 0
