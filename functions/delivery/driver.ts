@@ -1,3 +1,4 @@
+import { definedFields } from '../domain/defined-fields.ts'
 import { inTime } from '../domain/in-time.ts'
 import { isGivenUp, isSuspect, MOST_BEGUN, runOfDelivery, waitAfterDeath } from '../domain/delivery.ts'
 import type { Delivery, DeliveryKey } from '../domain/delivery.ts'
@@ -14,6 +15,8 @@ import { createTurns, type Turns } from './turns.ts'
 
 /** Deliveries that hints may have under way in one process; the sweeper finds the others again. */
 const MOST_BY_HINT = 100
+/** Of these, those of one tenant to one target: a receiver that never responds must not hold up what others get. */
+const MOST_TO_ONE = 50
 /** Milliseconds between two looks at a delivery of a run of this process that another process still has. */
 const TAKEN_MS = 1_000
 /** Looks: together they take longer than the claim of a process that died. */
@@ -57,22 +60,36 @@ export interface DeliveryDriver {
   resume(): void
 }
 
+interface UnderWay {
+  readonly key: DeliveryKey
+  readonly done: Promise<void>
+  readonly to?: string
+  again: boolean
+}
+
+const toOf = ({ tenant, kind, target }: Delivery): string => JSON.stringify([tenant, kind, target])
+
+const countTo = (underWay: ReadonlyMap<string, UnderWay>, to: string): number =>
+  underWay.values().reduce((count, one) => count + (one.to === to ? 1 : 0), 0)
+
 /** Delivers what runs owe to channels: those of this process's runs with their events, others when they are due. */
 export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver {
   const dependencies = { ...inTime(given), turns: createTurns(given.clock) }
   const { outbox, channels, clock, logger } = dependencies
-  const underWay = new Map<string, { readonly key: DeliveryKey; readonly done: Promise<void>; again: boolean }>()
+  const underWay = new Map<string, UnderWay>()
   let stopping = new AbortController()
 
-  function begin(key: DeliveryKey, how: 'by_run' | 'by_hint'): void {
+  /** `to`: what a hint is for; a run's own goes beside all others. */
+  function begin(key: DeliveryKey, to?: string): void {
     if (stopping.signal.aborted) return
+    const how = to === undefined ? 'by_run' : 'by_hint'
     const name = `${key.tenant}/${key.session}/${key.id}`
     const current = underWay.get(name)
     if (current !== undefined) {
       current.again ||= how === 'by_run'
       return
     }
-    if (how === 'by_hint' && underWay.size >= MOST_BY_HINT) return
+    if (to !== undefined && (underWay.size >= MOST_BY_HINT || countTo(underWay, to) >= MOST_TO_ONE)) return
     const work = async (): Promise<void> => {
       try {
         do {
@@ -86,13 +103,13 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
         underWay.delete(name)
       }
     }
-    const entry = { key, again: false, done: Promise.resolve().then(work) }
+    const entry = { key, again: false, done: Promise.resolve().then(work), ...definedFields({ to }) }
     underWay.set(name, entry)
   }
 
   async function serve(key: SessionKey): Promise<void> {
     for (const delivery of await outbox.pending(key, MOST_BY_HINT))
-      if (delivery.hinted === true || (delivery.due ?? 0) <= clock.now()) begin(delivery, 'by_hint')
+      if (delivery.hinted === true || (delivery.due ?? 0) <= clock.now()) begin(delivery, toOf(delivery))
   }
 
   const allDone = async (): Promise<void> => {
@@ -105,7 +122,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
       const begins = channels.get(event.run.delivery)?.begins
       const isStart = event.type === 'run.started' || event.type === 'run.resumed'
       if (!(begins === 'start' ? isStart : begins === 'end' && isTerminal(event))) return
-      begin({ tenant: key.tenant, session: key.session, id: event.run.id }, 'by_run')
+      begin({ tenant: key.tenant, session: key.session, id: event.run.id })
     },
     serve,
     idle: allDone,

@@ -1,0 +1,42 @@
+import { afterEach, expect, test } from 'vitest'
+import type { Channel } from '../../functions/delivery/channel.ts'
+import { createDeliveryDriver } from '../../functions/delivery/driver.ts'
+import { openHttpHarness } from '../http/harness.ts'
+import type { HttpHarness } from '../http/harness.ts'
+
+let harness: HttpHarness
+afterEach(() => harness.close())
+
+test('a receiver that never responds does not hold up what others get', async () => {
+  harness = await openHttpHarness()
+  await harness.program.stop()
+  const { ports, program } = harness
+  const add = (session: string, id: number, to: string) =>
+    ports.outbox.add({ tenant: 'default', session, id: `${to}-${id}` }, { kind: 'sheet', target: { to } }, {})
+  const sessions = ['one', 'two', 'three']
+  await ports.sessions.create({ tenant: 'default', session: 's', agent: 'default', metadata: {} })
+  for (const session of sessions) {
+    await ports.sessions.create({ tenant: 'default', session, agent: 'default', metadata: {} })
+    for (let id = 0; id < 60; id++) await add(session, id, 'silent')
+  }
+  await add('s', 0, 'prompt')
+  const begun: string[] = []
+  const channel: Channel = {
+    begins: 'hint',
+    async deliver({ delivery: { target, id }, signal }) {
+      begun.push(id)
+      if (target['to'] === 'prompt') return { status: 'delivered' }
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      return { again: Date.now() }
+    },
+  }
+  const driver = createDeliveryDriver({
+    ...ports,
+    channels: new Map([['sheet', channel]]),
+    follow: program.service.follow,
+  })
+  for (const session of [...sessions, 's']) await driver.serve({ tenant: 'default', session })
+  await expect.poll(() => begun).toContain('prompt-0')
+  expect(begun).toHaveLength(51)
+  await driver.handOver()
+})
