@@ -48,7 +48,7 @@ export async function guardedFetch(url: URL, request: GuardedRequest): Promise<R
   const { statusCode: status = 502, statusMessage: statusText = '' } = response
   const hasBody = ![204, 205, 304].includes(status)
   if (!hasBody) response.destroy()
-  return new Response(hasBody ? ReadableStream.from(bounded(url, response, limits.bytes)) : null, {
+  return new Response(hasBody ? bodyOf(url, response, limits.bytes) : null, {
     status: status < 200 || status > 599 ? 502 : status,
     statusText,
     headers,
@@ -82,6 +82,22 @@ function unreachable(url: URL, cause: Error): Error {
   const code = (cause as NodeJS.ErrnoException).code
   const reason = /is not allowed/.test(cause.message) ? 'its address is not a public one' : (code ?? cause.message)
   return new Error(`${url.host} cannot be reached: ${reason}`, { cause })
+}
+
+/** Whoever cancels it closes the connection at once, also before anything was read. */
+function bodyOf(url: URL, response: IncomingMessage, most: number): ReadableStream<Uint8Array> {
+  const pieces = bounded(url, response, most)
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const next = await pieces.next()
+        if (next.done === true) controller.close()
+        else controller.enqueue(next.value)
+      },
+      cancel: () => void response.destroy(),
+    },
+    { highWaterMark: 0 },
+  )
 }
 
 async function* bounded(url: URL, response: IncomingMessage, most: number): AsyncGenerator<Uint8Array> {
