@@ -63,6 +63,7 @@ export interface DeliveryDriver {
 interface UnderWay {
   readonly key: DeliveryKey
   readonly done: Promise<void>
+  /** Where one goes that began with a hint; a run's own goes beside all others. */
   readonly to?: string
   again: boolean
 }
@@ -79,22 +80,18 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
   const underWay = new Map<string, UnderWay>()
   let stopping = new AbortController()
 
-  /** `to`: what a hint is for; a run's own goes beside all others. */
   function begin(key: DeliveryKey, to?: string): void {
     if (stopping.signal.aborted) return
-    const how = to === undefined ? 'by_run' : 'by_hint'
     const name = `${key.tenant}/${key.session}/${key.id}`
     const current = underWay.get(name)
-    if (current !== undefined) {
-      current.again ||= how === 'by_run'
-      return
-    }
+    if (current !== undefined) return void (current.again ||= to === undefined)
     if (to !== undefined && (underWay.size >= MOST_BY_HINT || countTo(underWay, to) >= MOST_TO_ONE)) return
     const work = async (): Promise<void> => {
       try {
         do {
           entry.again = false
-          if (await deliverInTurn(dependencies, key, how, stopping.signal)) await serve(key)
+          if (await deliverInTurn(dependencies, key, to === undefined ? 'by_run' : 'by_hint', stopping.signal))
+            await serve(key)
         } while (entry.again && !stopping.signal.aborted)
       } catch (error) {
         // The row is still there: a sweep will find it.

@@ -37,7 +37,7 @@ test.each(['before anything of it was read', 'in the middle'])(
     const reader = response.body?.getReader()
     if (when === 'in the middle') expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('and so on')
     await reader?.cancel()
-    await closed
+    await expect(closed).resolves.toBeDefined()
   },
   10_000,
 )
