@@ -44,8 +44,11 @@ test('those who wait get their turn one after another, also past one that has le
   const shared = createSharedBytes(1.5 * MB)
   const first = streamOf(shared, [text('a')])
   await first.next()
-  const waiting = ['b', 'c', 'd'].map((letter) => streamOf(shared, [text(letter)]))
+  const count = { made: 0 }
+  const waiting = ['b', 'c', 'd'].map((letter) => streamOf(shared, [text(letter)], count))
   const pieces = waiting.map((one) => one.next())
+  // On a busy machine one that has not been made yet could come before those that wait.
+  await expect.poll(() => count.made).toBe(3)
   expect(await isPending(Promise.race(pieces))).toBe(true)
   await waiting[0]?.return()
   await first.return()
@@ -82,7 +85,9 @@ test('one whose text cannot be made when there is room leaves the room to the ne
     return { text: text('b'), next: undefined }
   })
   const failing = broken.next()
-  const next = streamOf(shared, [text('c')]).next()
+  const count = { made: 0 }
+  const next = streamOf(shared, [text('c')], count).next()
+  await expect.poll(() => [made, count.made]).toEqual([1, 1])
   expect(await isPending(Promise.race([failing, next]))).toBe(true)
   await first.return()
   await expect(failing).rejects.toThrow('no')
