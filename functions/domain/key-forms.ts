@@ -18,6 +18,12 @@ const FORMS: readonly KeyForm[] = [
   { begins: 'AIza', rest: '[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])' },
   { begins: 'xai-', rest: '[A-Za-z0-9]{80}(?![A-Za-z0-9])' },
   { begins: 'sk-or-v1-', rest: '[a-f0-9]{64}(?![A-Za-z0-9])' },
+  // Anthropic's of logins and administrators; Google's of logins; tokens of temporary AWS credentials; PyPI
+  { begins: 'sk-ant-[a-z]{2,12}[0-9]{2}-', rest: '[A-Za-z0-9_-]{80,200}' },
+  { begins: 'GOCSPX-', rest: '[A-Za-z0-9_-]{28}' },
+  { begins: String.raw`ya29\.`, rest: '[A-Za-z0-9_-]{60,2048}' },
+  { begins: '(?:IQoJb3JpZ2lu|FwoGZXIvYXdz)', rest: '[A-Za-z0-9+/]{100,4096}={0,2}' },
+  { begins: 'pypi-AgE', rest: '[A-Za-z0-9_-]{50,512}' },
   { begins: '(?:sk|rk|pk)[-_]' },
   { begins: 'gsk_' },
   { begins: 'hf_' },
@@ -25,8 +31,9 @@ const FORMS: readonly KeyForm[] = [
   { begins: 'github_pat_' },
   { begins: 'glpat-' },
   { begins: 'npm_' },
-  { begins: 'xox[a-z]-' },
-  { begins: 'xapp-' },
+  // Slack, also those of pages and apps, and those that change
+  { begins: 'xox[a-z]-', rest: '(?=[A-Za-z%+/_-]{0,100}[0-9])[A-Za-z0-9%+/_-]{24,1024}={0,2}' },
+  { begins: 'xapp-', rest: '[0-9]-[A-Za-z0-9]{6,20}-[0-9]{6,20}-[A-Za-z0-9]{32,128}' },
   // SendGrid, Shopify, Grafana, Linear, Notion, Vault, Vercel, Databricks, Docker, Figma, Cloudflare, Tailscale
   { begins: String.raw`SG\.` },
   { begins: 'shp(?:pa|ca|at|ss)_' },
@@ -60,11 +67,29 @@ export const NAME_AND_PASSWORD = String.raw`(?<=://)(?:[^\s/:@"'<>]{0,100}:[^\s/
  * With what headers and addresses are signed: of AWS, CloudFront and Google Cloud, of Azure, and the token of AWS's temporary
  * credentials. Whoever has such an address may use it for a while.
  */
-export const SIGNATURES: string = [
+export const SIGNATURES: readonly string[] = [
   String.raw`(?<=[?&,;\s-][Ss]ignature=)(?=[A-Za-z%+/~_-]{0,100}[0-9])[A-Za-z0-9%+/~_-]{27,1024}={0,2}`,
-  '(?<=[?&]sig=)(?=[A-Za-z%+/_-]{0,100}[0-9])[A-Za-z0-9%+/_-]{43,100}={0,2}',
-  String.raw`(?<=[Xx]-[Aa]mz-[Ss]ecurity-[Tt]oken[\\"']{0,3} ?[=:] ?[\\"']{0,3})[A-Za-z0-9%+/_-]{64,4096}={0,2}`,
-].join('|')
+  '(?<=[?&;]sig=)(?=[A-Za-z%+/_-]{0,100}[0-9])[A-Za-z0-9%+/_-]{43,100}={0,2}',
+  String.raw`(?<=(?:[Xx]-[Aa]mz-[Ss]ecurity-[Tt]oken|[Ss]ession_?[Tt]oken|SESSION_TOKEN)[\\"']{0,3} ?[=:] ?[\\"']{0,3})[A-Za-z0-9%+/_-]{64,4096}={0,2}`,
+]
 
-/** The line before a private key. */
-export const PRIVATE_KEY_BEGINS = '-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----'
+const SAYS = String.raw`[\\"']{0,3} {0,2}[:=,] {0,2}[\\"']{0,3}`
+const PAIR = String.raw`[^\n"'=;]{1,60}=[^\n"';]{0,200};`
+
+/**
+ * What gives access behind a name that says so: JSON web tokens, headers, and what connection strings and addresses hold. These
+ * are found with their names where they may be words that stand elsewhere, too.
+ */
+export const CREDENTIALS: readonly string[] = [
+  String.raw`(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,}`,
+  String.raw`(?<=(?:(?:[Aa]uthorization|AUTHORIZATION)${SAYS}(?:[Bb]earer|[Bb]asic|[Tt]oken) |[Xx]-[Aa][Pp][Ii]-[Kk][Ee][Yy]${SAYS}))(?=[A-Za-z_.~+/=-]{0,200}[0-9])[A-Za-z0-9_.~+/=-]{12,4096}`,
+  '(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])(?<=(?:SECRET|[Ss]ecret)[_-]?(?:ACCESS|[Aa]ccess)[_-]?(?:KEY|[Kk]ey)[^A-Za-z0-9/+]{1,12}.{40})',
+  '(?<=(?:Account|SharedAccess)Key=)[A-Za-z0-9+/]{40,100}={0,2}',
+  String.raw`(?<=(?:[Ss]erver|[Hh]ost|[Dd]ata [Ss]ource|[Uu]ser ?[Ii][Dd]|UID|[Uu]id)=[^\n"'=;]{1,200};(?:${PAIR}){0,10} ?)(?:[Pp]assword|PWD|[Pp]wd)=[^\s"';]{1,200}`,
+  String.raw`(?<=(?:host|user|dbname)=[^\s"']{1,200} (?:[a-z_]{1,30}=[^\s"']{1,200} ){0,8})password=[^\s"']{1,200}`,
+  String.raw`(?<=(?:jdbc:|://)[^\s"'<>]{1,300}[?&;])(?:password|passwd|pwd|(?:access_|refresh_|auth_)?token|client_secret|api_?key)=(?=[^\s"'<>&;#0-9]{0,200}[0-9])[^\s"'<>&;#]{12,2048}`,
+]
+
+/** The line before a private key, and the one behind it. A form sends `+` for a space. */
+export const PRIVATE_KEY_BEGINS = '-----BEGIN[ +][A-Z0-9 +]{0,40}PRIVATE[ +]KEY(?:[ +]BLOCK)?-----'
+export const PRIVATE_KEY_ENDS = '-----END[ +][A-Z0-9 +]{0,40}PRIVATE[ +]KEY(?:[ +]BLOCK)?-----'

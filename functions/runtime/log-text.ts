@@ -12,9 +12,9 @@ const WITH_DIGIT = '(?=[A-Za-z_.~+/=-]{0,200}[0-9])'
 /** A whole key or a part of one, as providers and servers quote them when they refuse one. Sources of regular expressions. */
 export const KEY_PATTERNS = {
   'name and password in an address': NAME_AND_PASSWORD,
-  signature: SIGNATURES,
+  signature: SIGNATURES.join('|'),
   cookie: String.raw`(?<=cookie${QUOTES} ?[:=] ?${QUOTES})[A-Za-z0-9_.-]{1,100}=[^\s"\\](?:[^\r\n"\\]{0,4096}[^\s"\\.])?`,
-  'private key': String.raw`${PRIVATE_KEY_BEGINS}[A-Za-z0-9+/=\s\\]{0,10000}`,
+  'private key': String.raw`${PRIVATE_KEY_BEGINS}(?:[\s\\nr]{1,16}[A-Za-z-]{1,20}: [^\s\\]{1,100}){0,4}[A-Za-z0-9+/=\s\\]{0,10000}`,
   'JSON web token': String.raw`(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}`,
   'known beginning': String.raw`(?<![A-Za-z0-9])(?:${KEY_BEGINNINGS})[A-Za-z0-9_+/-]{16,}(?:\.[A-Za-z0-9_-]{16,}){0,2}={0,2}`,
   'header with a scheme': `(?<=authorization${QUOTES} {0,2}[:=] {0,2}${QUOTES}(?:bearer|basic|token|digest|negotiate) )${VALUE}{7,}${LAST}`,

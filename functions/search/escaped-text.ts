@@ -4,15 +4,19 @@ export interface UnescapedText {
   original(unit: number): number
 }
 
-/** Those of JSON strings and, of ASCII characters, those of addresses. */
-const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))|%([2-7][0-9a-fA-F]|0[9aAdD])/gu
-const MAY_BE_ESCAPED = /\\|%[02-7][0-9a-fA-F]/u
+/** Those of JSON strings, those of addresses for ASCII characters, and a terminal's for colours, which mean no character. */
+const TERMINAL = String.fromCodePoint(27)
+const ESCAPE = new RegExp(
+  String.raw`\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))|%([2-7][0-9a-fA-F]|0[9aAdD])|${TERMINAL}\[[0-9;]{0,20}[A-Za-z]`,
+  'gu',
+)
+const MAY_BE_ESCAPED = new RegExp(String.raw`\\|%[02-7][0-9a-fA-F]|${TERMINAL}`, 'u')
 const MEANING: { readonly [letter: string]: string } = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
 /** Whether a text may hold an escape; false means that it holds none. */
 export const mayBeEscaped = (text: string): boolean => MAY_BE_ESCAPED.test(text)
 
-/** Undoes the escapes of a JSON string and of an address in the text; undefined if there are none. */
+/** Undoes the escapes of a JSON string, of an address and of a terminal in the text; undefined if there are none. */
 export function unescapeOnce(text: string): UnescapedText | undefined {
   if (!mayBeEscaped(text)) return undefined
   const pieces: string[] = []
@@ -25,7 +29,7 @@ export function unescapeOnce(text: string): UnescapedText | undefined {
     const code = ofString ?? ofAddress
     const meant = code === undefined ? (MEANING[letter] ?? letter) : String.fromCharCode(Number.parseInt(code, 16))
     pieces.push(text.slice(place, index), meant)
-    length += index - place + 1
+    length += index - place + meant.length
     place = index + escape.length
     units.push(length)
     following.push(place)

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { mayBeEscaped } from './escaped-text.ts'
-import { findEscaped, LONGEST_SECRET, mayHoldSecret, type Range } from './secrets.ts'
+import { keyGoesOnTo, LONGEST_SECRET, type Range } from './private-keys.ts'
+import { findEscaped, mayHide } from './secrets.ts'
 
 /** What stands in the index for a secret; for a shorter one as many stars, so that no text grows. */
 const REDACTED = '[redacted]'
@@ -18,7 +18,7 @@ const KEPT = 2_000_000
 
 /** The text with every secret that secretlint's recommended rules recognise, and every other that `findEscaped` knows, replaced by `[redacted]`. */
 export async function redactSecrets(text: string): Promise<string> {
-  if (!mayBeEscaped(text) && !mayHoldSecret(text)) return text
+  if (!mayHide(text)) return text
   let redacted = ''
   for await (const piece of redactPieces(() => [text])) redacted += piece
   return redacted
@@ -39,7 +39,10 @@ export async function* redactPieces(open: () => Pieces): AsyncGenerator<string> 
   }
   let place = 0
   let found: Range[] = []
+  let goesOn = false
   for await (const { text, start, last } of windows(pieces)) {
+    // A long key began before this place, and stands for one mark.
+    if (goesOn) found.push([place - 1, start + keyGoesOnTo(text, place - start)])
     const ranges = [...(await findEscaped(text)).map(({ range }) => range), ...occurrences(text, secrets)]
     found.push(...ranges.map(([from, to]): Range => [start + from, start + to]))
     // What begins later is found whole in the next window.
@@ -52,6 +55,7 @@ export async function* redactPieces(open: () => Pieces): AsyncGenerator<string> 
     }
     yield piece + text.slice(place - start, Math.max(place, end) - start)
     place = Math.max(place, end)
+    goesOn = place === start + text.length
     found = found.filter(([from]) => from >= end)
   }
 }

@@ -1,11 +1,7 @@
-import { NAME_AND_PASSWORD, OTHER_KEYS, PRIVATE_KEY_BEGINS, SIGNATURES } from '../domain/key-forms.ts'
-import { unescapeOnce } from './escaped-text.ts'
-
-/** Where something begins in a text, and where what follows it does, in UTF-16 units. */
-export type Range = readonly [start: number, end: number]
-
-/** Characters (UTF-16 units) of the longest secret. */
-export const LONGEST_SECRET = 10_000
+import { CREDENTIALS, NAME_AND_PASSWORD, OTHER_KEYS, SIGNATURES } from '../domain/key-forms.ts'
+import { decodedIn, holding } from './encoded-text.ts'
+import { mayBeEscaped, unescapeOnce } from './escaped-text.ts'
+import { findPrivateKeys, type Range } from './private-keys.ts'
 
 /**
  * What every text has in which a rule of secretlint's recommended preset finds a secret, rule by rule; loose where looseness
@@ -14,7 +10,7 @@ export const LONGEST_SECRET = 10_000
  */
 const HINTS: readonly string[] = [
   // aws
-  '(?:SECRET|secret|Secret)_?(?:ACCESS|access|Access)_?(?:KEY|key|Key)',
+  '(?:SECRET|secret|Secret)[_-]?(?:ACCESS|access|Access)[_-]?(?:KEY|key|Key)',
   // npm
   '_authToken=',
   'npm_[A-Za-z0-9_]{36}',
@@ -32,7 +28,7 @@ const HINTS: readonly string[] = [
   'lin_api_',
   'ntn_[0-9]{11}',
   // privatekey, gcp
-  'PRIVATE KEY',
+  'PRIVATE[ +]KEY',
   // sendgrid, shopify, stripe
   'SG\\.\\w+\\.',
   'shp(?:pa|ca|at|ss)_',
@@ -59,8 +55,13 @@ const HINTS: readonly string[] = [
   '://[^\\s/:@]{0,100}:[^\\s/@]{1,200}@',
   '://[A-Za-z0-9_-]{20,255}@',
   '[?&,;\\s-][Ss]ignature=',
-  '[?&]sig=',
-  '-[Ss]ecurity-[Tt]oken',
+  '[?&;]sig=',
+  '-[Ss]ecurity-[Tt]oken|[Ss]ession_?[Tt]oken|SESSION_TOKEN',
+  // names of credentials
+  '\\.eyJ',
+  '(?:uthorization|UTHORIZATION|-[Aa][Pp][Ii]-[Kk][Ee][Yy])[\\\\"\']{0,3} {0,2}[:=,]',
+  '(?:Account|SharedAccess)Key=',
+  '(?:[Pp]assword|PWD|[Pp]wd|passwd|token|client_secret|api_?key)=',
   OTHER_KEYS,
 ]
 const HINT = new RegExp(HINTS.join('|'), 'u')
@@ -68,18 +69,28 @@ const HINT = new RegExp(HINTS.join('|'), 'u')
 /** Whether a text may hold a secret that the rules recognise, as it stands; false means that it holds none. */
 export const mayHoldSecret = (text: string): boolean => HINT.test(text)
 
-/** A call shows its arguments as JSON, which may hold JSON, which may hold a command in quotation marks or an address. */
-const ESCAPED_TIMES = 3
+/** Whether a text may hold a secret in any form; false means that it holds none. */
+export const mayHide = (text: string): boolean =>
+  mayBeEscaped(text) || mayHoldSecret(text) || decodedIn(text).length > 0
 
-/** Secrets as they stand, and as they would without escapes: where they are, and what they are. */
-export async function findEscaped(window: string): Promise<{ readonly range: Range; readonly secret: string }[]> {
-  const found: { readonly range: Range; readonly secret: string }[] = []
+/** A call shows its arguments as JSON, which may hold JSON, which may hold a command in quotation marks or an address. */
+const ESCAPED_TIMES = 4
+
+interface Found {
+  readonly range: Range
+  readonly secret: string
+}
+
+/** Secrets as they stand, and as they would without escapes and base64: where they are, and what they are. */
+export async function findEscaped(window: string, encoded = false): Promise<Found[]> {
+  const found: Found[] = []
   let view = window
   let original = (unit: number): number => unit
   for (let times = 0; ; times++) {
-    if (mayHoldSecret(view))
-      for (const [start, end] of [...(await findSecrets(view)), ...findOwn(view)])
-        found.push({ range: [original(start), original(end - 1) + 1], secret: view.slice(start, end) })
+    const ranges = mayHoldSecret(view) ? [...(await findSecrets(view)), ...findOwn(view)] : []
+    if (!encoded) ranges.push(...(await holding(view, (text) => findEscaped(text, true))))
+    for (const [start, end] of ranges)
+      found.push({ range: [original(start), original(end)], secret: view.slice(start, end) })
     const next = times < ESCAPED_TIMES ? unescapeOnce(view) : undefined
     if (next === undefined) return found
     const outer = original
@@ -88,35 +99,26 @@ export async function findEscaped(window: string): Promise<{ readonly range: Ran
   }
 }
 
-/** The id of a key may be the name before a password. */
-const OTHER = new RegExp(`${NAME_AND_PASSWORD}|${SIGNATURES}|${OTHER_KEYS}`, 'gu')
-const KEY_BEGINS = new RegExp(PRIVATE_KEY_BEGINS, 'gu')
-const KEY_ENDS = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/u
-/** What stands between: base64 in lines, with headers. */
-const NO_KEY = /[^A-Za-z0-9+/=\s:,.()-]/u
+/** One after another: together they take twice as long. */
+const OTHERS = [NAME_AND_PASSWORD, ...SIGNATURES, ...CREDENTIALS, OTHER_KEYS].map((form) => new RegExp(form, 'gu'))
 
-/**
- * Secrets that no rule knows: keys of other forms, passwords in addresses, signatures, and the beginning of a private key whose end is not in
- * the text.
- */
+/** Secrets that no rule knows: keys of other forms, passwords in addresses, signatures, and private keys of which a part is in the text. */
 function findOwn(text: string): Range[] {
-  const whole = Array.from(text.matchAll(OTHER), ({ 0: secret, index }): Range => [index, index + secret.length])
-  const begun = Array.from(text.matchAll(KEY_BEGINS), ({ 0: line, index }): Range => {
-    const rest = text.slice(index + line.length, index + LONGEST_SECRET)
-    const end = KEY_ENDS.exec(rest)
-    if (end !== null) return [index, index + line.length + end.index + end[0].length]
-    const other = NO_KEY.exec(rest)
-    return [index, index + line.length + (other?.index ?? rest.length)]
-  })
-  return [...whole, ...begun]
+  const matches = OTHERS.flatMap((form) => [...text.matchAll(form)])
+  return [...matches.map(({ 0: secret, index }): Range => [index, index + secret.length]), ...findPrivateKeys(text)]
 }
 
 /** Where secrets stand in a text of moderate length, in UTF-16 units: what the rules say, whatever comments in the text ask them to ignore. */
-export async function findSecrets(text: string): Promise<Range[]> {
-  const [{ lintSource }, { rules }] = await Promise.all([
+export async function findSecrets(said: string): Promise<Range[]> {
+  // Some rules find no key behind a letter, which in scripts without spaces is the rule.
+  const text = said.replaceAll(/\P{ASCII}/gu, (letter) => '·'.repeat(letter.length))
+  const [{ lintSource }, { rules }, { secretLintProfiler }] = await Promise.all([
     import('@secretlint/core'),
     import('@secretlint/secretlint-rule-preset-recommend'),
+    import('@secretlint/profiler'),
   ])
+  // It would keep some 200 marks of every text for ever.
+  secretLintProfiler.setEnabled(false)
   const finders = rules.filter((rule) => !rule.meta.id.endsWith('filter-comments'))
   // The name is that of a file in which the rules look for everything that they know of texts.
   const source = { content: text, contentType: 'text' as const, filePath: '.npmrc', ext: '' }
