@@ -76,8 +76,11 @@ export async function openBrowser(env: Readonly<Record<string, string>> = {}): P
     },
     async restart(meanwhile) {
       await program.kill()
-      await meanwhile?.()
-      program = await start()
+      try {
+        await meanwhile?.()
+      } finally {
+        program = await start()
+      }
     },
     async close() {
       await browser.close()

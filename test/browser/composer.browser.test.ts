@@ -131,6 +131,8 @@ describe('while the server is down,', () => {
     const { page, id } = await openSession()
     await say(page, 'first')
     await log(page).getByText('you said "first"').waitFor()
+    // What is said to a run is given back instead.
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
     await opened.restart(async () => {
       await say(page, 'second')
       await page.getByText('The connection is lost').waitFor()
