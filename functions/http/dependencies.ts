@@ -65,8 +65,12 @@ export interface RouteDependencies extends AppDependencies {
 }
 
 export interface AppEnv {
-  /** `base`: what precedes the paths in the address that the caller used. */
-  Bindings?: { readonly base?: string }
+  Bindings?: {
+    /** What precedes the paths in the address that the caller used. */
+    readonly base?: string
+    /** On one machine: what the response is written to. */
+    readonly outgoing?: { destroy(): void }
+  }
   Variables: {
     requestId: string
     /** No key has been made yet, and none is needed. */

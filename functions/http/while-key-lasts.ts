@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts'
 import type { OpenCall, OpenCalls } from '../access/open-calls.ts'
+import { keyRevoked } from './middleware/authentication.ts'
 import type { Pieces } from './texts-in-turn.ts'
 
 /** The pieces of a file, which break off within 10 s after the caller's key was revoked. */
@@ -11,7 +12,7 @@ export function whileKeyLasts(calls: Pick<OpenCalls, 'watch'>, caller: Caller, p
       try {
         if (call.signal.aborted) {
           await pieces.return()
-          throw new Error('the key of a download was revoked')
+          throw keyRevoked()
         }
         const piece = await pieces.next()
         if (piece.done === true) call.close()

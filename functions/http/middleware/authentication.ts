@@ -50,6 +50,9 @@ async function callerOf(
   return caller
 }
 
+/** The refusal of what is still going on when its key is revoked. */
+export const keyRevoked = (): RequestError => unauthorized('this API key has been revoked')
+
 /** The refusal of a caller without a good key. */
-export const unauthorized = (detail: string): RequestError =>
+const unauthorized = (detail: string): RequestError =>
   new RequestError(401, 'unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="tooltrail"' } })

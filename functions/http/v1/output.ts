@@ -6,8 +6,7 @@ import type { Message } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { encodeOutput } from '../../log/output-encoding.ts'
 import type { ByteRange } from '../../ports/output-store.ts'
-import { bodyOf } from '../long-bodies.ts'
-import type { Pieces } from '../texts-in-turn.ts'
+import { loggedBody } from '../logged-body.ts'
 import { whileKeyLasts } from '../while-key-lasts.ts'
 import { readRange } from './byte-range.ts'
 import type { App, AppDependencies, RouteDependencies } from '../dependencies.ts'
@@ -102,9 +101,13 @@ export function outputRoutes(app: App, dependencies: RouteDependencies): void {
       throw new RequestError(416, 'range_not_satisfiable', `the output has ${content.size} bytes`, {
         headers: { 'content-range': `bytes */${content.size}` },
       })
-    const pieces = (bytes: ByteRange) =>
-      whileKeyLasts(dependencies.calls, c.get('caller'), inChunks(content, bytes, large))
-    return download(content, range, pieces)
+    const body = (bytes: ByteRange) =>
+      loggedBody(
+        c,
+        dependencies.log,
+        whileKeyLasts(dependencies.calls, c.get('caller'), inChunks(content, bytes, large)),
+      )
+    return download(content, range, body)
   })
 }
 
@@ -163,7 +166,7 @@ interface Large {
   count: number
 }
 
-function download(content: Content, range: ByteRange | 'whole', pieces: (range: ByteRange) => Pieces): Response {
+function download(content: Content, range: ByteRange | 'whole', body: (range: ByteRange) => ReadableStream): Response {
   const { start, end } = range === 'whole' ? { start: 0, end: content.size - 1 } : range
   const headers = {
     'content-type': contentType(content.mediaType),
@@ -175,7 +178,7 @@ function download(content: Content, range: ByteRange | 'whole', pieces: (range: 
     'content-security-policy': "sandbox; default-src 'none'",
     ...(range === 'whole' ? {} : { 'content-range': `bytes ${start}-${end}/${content.size}` }),
   }
-  return new Response(bodyOf(pieces({ start, end })), {
+  return new Response(body({ start, end }), {
     status: range === 'whole' ? 200 : 206,
     headers,
   })

@@ -12,7 +12,7 @@ import { eventStream, frame, isEventStream } from '../event-stream.ts'
 import type { NamedText } from '../long-bodies.ts'
 import { messageLength } from '../../log/message-length.ts'
 import { bytesResponse } from '../json-response.ts'
-import { unauthorized } from '../middleware/authentication.ts'
+import { keyRevoked } from '../middleware/authentication.ts'
 import { acceptsEventStream, readPreferences } from './preferences.ts'
 import { runDocument } from './run-document.ts'
 import { isSettled, runResource, viewRun, withArguments } from './resources/run.ts'
@@ -177,7 +177,7 @@ async function waitForRun(
     for (;;) {
       const view = await viewRun(reader, key, runId)
       if (view === undefined) throw new TooltrailError('run_not_found', `there is no run ${runId}`)
-      if (call.signal.aborted) throw unauthorized('this API key has been revoked')
+      if (call.signal.aborted) throw keyRevoked()
       if (isSettled(view) || signal.aborted) return view
       await service.settled(key, runId, signal)
       if (!signal.aborted) await clock.sleep(RESUME_POLL_MS, signal).catch(() => undefined)

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { enterSession, findSession } from '../../access/sessions.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
-import { bodyOf } from '../long-bodies.ts'
+import { loggedBody } from '../logged-body.ts'
 import { sessionResource } from './resources/session.ts'
 import { location, problems, READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
 import { sessionParams } from './schemas/fields.ts'
@@ -71,7 +71,7 @@ const forkSession = createRoute({
 
 /** Logs that come and go: export, import, fork. */
 export function transferRoutes(app: App, dependencies: RouteDependencies): void {
-  const { calls, reader } = dependencies
+  const { calls, log, reader } = dependencies
   const spool = createSpoolRoom()
   const work = async () => (await import('./transfer-work.ts')).transferWork({ ...dependencies, spool })
 
@@ -79,7 +79,7 @@ export function transferRoutes(app: App, dependencies: RouteDependencies): void 
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const { pieces, mediaType } = (await work()).exported(session, c.req.valid('query'))
     const headers = { 'content-type': mediaType, 'cache-control': 'private, no-cache' }
-    return new Response(bodyOf(whileKeyLasts(calls, c.get('caller'), pieces)), { headers })
+    return new Response(loggedBody(c, log, whileKeyLasts(calls, c.get('caller'), pieces)), { headers })
   })
 
   app.openapi(importMessages, async (c) => {

@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { SESSION_PATTERN } from '../../../domain/ids.ts'
 import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
 import { jsonResponse } from '../../json-response.ts'
-import { unauthorized } from '../../middleware/authentication.ts'
+import { keyRevoked } from '../../middleware/authentication.ts'
 import { openAiErrorOf } from '../../middleware/openai-error.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import { describeError } from '../../middleware/error-response.ts'
@@ -136,7 +136,7 @@ async function wholeCompletion(
       if (typeof one === 'string') text += one
       else end = one
   } catch (error) {
-    if (revoked.aborted) throw unauthorized('this API key has been revoked')
+    if (revoked.aborted) throw keyRevoked()
     if (late.aborted && error instanceof BrokenOff)
       throw new RequestError(504, 'run_not_ended', `run ${run.runId} goes on: use stream, or read it in its session`)
     throw error

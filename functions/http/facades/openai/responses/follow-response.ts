@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { unauthorized } from '../../../middleware/authentication.ts'
+import { keyRevoked } from '../../../middleware/authentication.ts'
 import { describeError } from '../../../middleware/error-response.ts'
 import { openAiErrorOf } from '../../../middleware/openai-error.ts'
 import type { AppEnv, RouteDependencies } from '../../../dependencies.ts'
@@ -69,7 +69,7 @@ export async function settled(
   for (;;) {
     const next = await events.next()
     if (next.done !== true) continue
-    if (revoked.aborted) throw unauthorized('this API key has been revoked')
+    if (revoked.aborted) throw keyRevoked()
     if (stopping.aborted) throw new BrokenOff(shown.runId)
     const response = resource(next.value)
     await remember(response)

@@ -1,0 +1,30 @@
+import type { Context } from 'hono'
+import type { Logger } from '../ports/logger.ts'
+import type { AppEnv } from './dependencies.ts'
+import { bodyOf } from './long-bodies.ts'
+import { describeError } from './middleware/error-response.ts'
+import type { Pieces } from './texts-in-turn.ts'
+
+/**
+ * A body of these pieces. If they fail, the response breaks off, and one line of the log says why; with a stack only if something
+ * is wrong. On one machine it is broken off here: the server there would print the error beside the log.
+ */
+export function loggedBody(c: Context<AppEnv>, log: Logger, pieces: Pieces): ReadableStream<Uint8Array> {
+  return bodyOf({
+    async next() {
+      try {
+        return await pieces.next()
+      } catch (error) {
+        const fields = { request_id: c.get('requestId') }
+        const { status, detail } = describeError(error as Error)
+        if (status < 500) log.info('a response broke off', { ...fields, reason: detail })
+        else log.error('a response broke off', error, fields)
+        const outgoing = c.env?.outgoing
+        if (outgoing === undefined) throw error
+        outgoing.destroy()
+        return { done: true, value: undefined }
+      }
+    },
+    return: () => pieces.return(),
+  })
+}
