@@ -9,8 +9,9 @@ import type { AgUiEvent, Thread } from './ag-ui-thread.ts'
 export interface AgUiEvents {
   start(): AgUiEvent[]
   take(step: RunStep): AgUiEvent[]
-  /** Undefined: the events broke off. */
-  end(end: RunEnd | undefined): AgUiEvent[]
+  end(end: RunEnd): AgUiEvent[]
+  /** Ends what is open while the run goes on. */
+  breakOff(reason: { readonly message: string; readonly code: string }): AgUiEvent[]
 }
 
 /** How the client calls this run, and how we do. */
@@ -61,14 +62,10 @@ export function createAgUiEvents({ threadId, runId, ours }: Names): AgUiEvents {
       const { thread, before } = threadOf(step)
       return [...over, ...before, ...thread.take(step)]
     },
+    breakOff: ({ message, code }) => [...closeAll(false), { type: 'RUN_ERROR', message, code }],
     end(end) {
-      const closed = closeAll(end?.run.status === 'paused')
-      if (end === undefined)
-        return [
-          ...closed,
-          { type: 'RUN_ERROR', message: 'the stream broke off, and the run goes on', code: 'stopping' },
-        ]
       const { run } = end
+      const closed = closeAll(run.status === 'paused')
       if (run.status === 'failed') {
         const { message = 'the run failed', code } = run.error ?? {}
         return [...closed, { type: 'RUN_ERROR', message, ...(code === undefined ? {} : { code }) }]

@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import type { OpenCall } from '../../../access/open-calls.ts'
 import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
 import { eventStream } from '../../event-stream.ts'
+import { keyRevoked } from '../../middleware/authentication.ts'
 import { describeError } from '../../middleware/error-response.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../../v1/incoming-content.ts'
@@ -10,6 +11,7 @@ import { followSteps } from '../follow-steps.ts'
 import type { FollowedRun } from '../follow-steps.ts'
 import { acceptChatTurn } from '../openai/chat-session.ts'
 import { sha256 } from '../openai/chat-turn.ts'
+import type { RunEnd } from '../run-steps.ts'
 import { createAgUiEvents } from './ag-ui-events.ts'
 import { agUiCallId } from './ag-ui-thread.ts'
 import { readAgUiInput } from './ag-ui-input.ts'
@@ -46,6 +48,8 @@ export const serveAgUi = (
     return agUiStream(dependencies, c, call, body, run)
   })
 
+const STOPPING = { message: 'the stream broke off, and the run goes on', code: 'stopping' }
+
 function agUiStream(
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
@@ -60,12 +64,14 @@ function agUiStream(
     call,
     async function* frames(signal) {
       const events = createAgUiEvents({ threadId, runId, ours: run.runId })
+      const last = (end: RunEnd | undefined) =>
+        end === undefined ? events.breakOff(call.signal.aborted ? keyRevoked() : STOPPING) : events.end(end)
       yield events.start().map(data).join('')
       try {
         const steps = followSteps(dependencies, run, signal)
         for (;;) {
           const next = await steps.next()
-          const made = next.done === true ? events.end(next.value) : events.take(next.value)
+          const made = next.done === true ? last(next.value) : events.take(next.value)
           for (const event of made) yield data(event)
           if (next.done === true) return
         }

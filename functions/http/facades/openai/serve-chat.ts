@@ -41,7 +41,11 @@ export const serveChatCompletion = (
             dependencies,
             c,
             call,
-            (signal) => chunkFrames(dependencies, show, body.stream_options?.include_usage === true, signal),
+            (signal) =>
+              chunkFrames(dependencies, show, body.stream_options?.include_usage === true, {
+                signal,
+                revoked: call.signal,
+              }),
             (error) => data({ error: openAiErrorOf(describeError(error)) }),
           )
         : jsonResponse(dependencies.shared, await wholeCompletion(dependencies, c, show, call.signal))
@@ -86,13 +90,20 @@ interface Shown {
   readonly turn: ChatTurn
 }
 
+/** What ends a response before its run has ended. */
+interface Ends {
+  readonly signal: AbortSignal
+  /** The one of these that means that the caller's key was revoked. */
+  readonly revoked: AbortSignal
+}
+
 const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
 
 async function* chunkFrames(
   dependencies: RouteDependencies,
   { run, turn, ...base }: Shown,
   withUsage: boolean,
-  signal: AbortSignal,
+  ends: Ends,
 ): AsyncGenerator<string, void, undefined> {
   const chunk = (delta: object, reason: string | null = null): string =>
     data({
@@ -103,7 +114,7 @@ async function* chunkFrames(
     })
   const first = chunk({ role: 'assistant', content: '' })
   let text: string | undefined
-  for await (const one of chatPieces(dependencies, run, signal)) {
+  for await (const one of chatPieces(dependencies, run, ends)) {
     if (typeof one === 'string') {
       if (text === undefined) yield first
       text = (text ?? '') + one
@@ -132,11 +143,10 @@ async function wholeCompletion(
   let text = ''
   let end: ChatEnd | undefined
   try {
-    for await (const one of chatPieces(dependencies, run, signal))
+    for await (const one of chatPieces(dependencies, run, { signal, revoked }))
       if (typeof one === 'string') text += one
       else end = one
   } catch (error) {
-    if (revoked.aborted) throw keyRevoked()
     if (late.aborted && error instanceof BrokenOff)
       throw new RequestError(504, 'run_not_ended', `run ${run.runId} goes on: use stream, or read it in its session`)
     throw error
@@ -166,7 +176,7 @@ const assistantMessage = (content: string, calls: readonly ChatCall[]): ChatMess
 async function* chatPieces(
   dependencies: RouteDependencies,
   run: FollowedRun,
-  signal: AbortSignal,
+  { signal, revoked }: Ends,
 ): AsyncGenerator<string | ChatEnd, void, undefined> {
   const pieces = createChatPieces()
   const steps = followSteps(dependencies, run, signal)
@@ -177,7 +187,7 @@ async function* chatPieces(
       if (text !== '') yield text
       continue
     }
-    if (next.value === undefined) throw new BrokenOff(run.runId)
+    if (next.value === undefined) throw revoked.aborted ? keyRevoked() : new BrokenOff(run.runId)
     const { text, end } = pieces.end(next.value)
     if (text !== '') yield text
     yield end

@@ -14,6 +14,7 @@ import type { App, AppEnv, RouteDependencies } from '../../dependencies.ts'
 import { eventStream } from '../../event-stream.ts'
 import { createBuilds } from '../../builds.ts'
 import { bytesResponse } from '../../json-response.ts'
+import { keyRevoked } from '../../middleware/authentication.ts'
 import { describeError } from '../../middleware/error-response.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import { invalidFields, invalidRequest } from '../../middleware/validation.ts'
@@ -152,6 +153,8 @@ async function acceptChat(
 
 const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
 
+const BROKEN = 'the stream broke off, and the run goes on: resume'
+
 async function uiStream(
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
@@ -173,7 +176,7 @@ async function uiStream(
           const next = await steps.next()
           const made = next.done === true ? next.value && chunks.end(next.value) : chunks.take(next.value)
           for (const chunk of made ?? [
-            { type: 'error', errorText: 'the stream broke off, and the run goes on: resume' },
+            { type: 'error', errorText: call.signal.aborted ? keyRevoked().message : BROKEN },
           ])
             yield data(chunk)
           if (next.done === true) break
