@@ -1,4 +1,5 @@
 import { setImmediate as nextRound } from 'node:timers/promises'
+import { createTenantLine } from '../domain/tenant-line.ts'
 
 /** Documents that are made at a time: enough to wait for a store, and too few to fill the memory with what they are made of. */
 const AT_ONCE = 2
@@ -19,8 +20,7 @@ export interface Builds {
 /** What this process makes. */
 export function createBuilds(atOnce = AT_ONCE): Builds {
   const asked = new Map<string, Promise<unknown>>()
-  /** By tenant, those who wait the longest for their turn first. */
-  const waiting = new Map<string, (() => void)[]>()
+  const waiting = createTenantLine<() => void>()
   let free = atOnce
   return {
     build<Document>(tenant: string, name: string, make: () => Promise<Document>): Promise<Document> {
@@ -45,25 +45,15 @@ export function createBuilds(atOnce = AT_ONCE): Builds {
   }
 
   async function whenFree(tenant: string): Promise<void> {
-    if (free === 0) await new Promise<void>((resolve) => wait(tenant, resolve))
+    if (free === 0) await new Promise<void>((resolve) => waiting.add(tenant, resolve))
     else free--
     await others()
   }
 
-  function wait(tenant: string, go: () => void): void {
-    const queue = waiting.get(tenant)
-    if (queue === undefined) waiting.set(tenant, [go])
-    else queue.push(go)
-  }
-
   function done(): void {
-    const [turn] = waiting
-    if (turn === undefined) return void free++
-    const [tenant, queue] = turn
-    const next = queue.shift()
-    waiting.delete(tenant)
-    if (queue.length > 0) waiting.set(tenant, queue)
-    next?.()
+    const next = waiting.next()
+    if (next === undefined) free++
+    else next()
   }
 }
 

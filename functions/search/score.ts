@@ -80,6 +80,7 @@ export function isMostlyTalk(scored: readonly Pick<ScoredEvent<Candidate>, 'cove
  * only the candidates' texts.
  */
 export async function scoreEvents<Found extends Candidate>(
+  tenant: string,
   query: SearchQuery,
   terms: readonly PlannedTerm[],
   candidates: readonly Found[],
@@ -87,7 +88,7 @@ export async function scoreEvents<Found extends Candidate>(
   const total = sum(terms.map((term) => term.importance))
   const named = toolNamed(query)
   const isEcho = findEchoes(query, candidates)
-  const rows = await inTurns(candidates, (found) => readRow(query, terms, found, total))
+  const rows = await inTurns(tenant, candidates, (found) => readRow(query, terms, found, total))
   const heaviest = rows.reduce((most, row) => Math.max(most, row.weight), 0) || 1
   return Array.from(Map.groupBy(rows, (row) => row.found.event).values(), (event) => {
     const union = terms.map((_, index) => Math.max(...event.map((row) => row.qualities[index] ?? 0)))

@@ -29,7 +29,7 @@ function finder(query: string, texts: readonly (string | Said)[]): () => Promise
     query,
     candidates.map(({ text, call }) => `${text} ${call ?? ''}`),
   )
-  return async () => (await scoreEvents(parsed, terms, candidates)).map(({ best }) => best.text)
+  return async () => (await scoreEvents('t', parsed, terms, candidates)).map(({ best }) => best.text)
 }
 
 /** The texts in the order in which the query finds them. */

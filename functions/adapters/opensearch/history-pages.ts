@@ -108,13 +108,13 @@ const countFor = async ({ query, send }: Search, groups: readonly TermGroup[]): 
   countsOf(groups, await send(countBody(query, groups)))
 
 async function scoredBy(
-  { parsed }: Search,
+  { parsed, query }: Search,
   counts: Counts,
   { hits }: SearchResponse,
   stretch: boolean,
 ): Promise<Pick<Best, 'terms' | 'scored'>> {
   const terms = planTerms(parsed, foundVocabulary(counts, hits.hits), stretch)
-  return { terms, scored: await scoreEvents(parsed, terms, hits.hits.map(document)) }
+  return { terms, scored: await scoreEvents(query.scope.tenant, parsed, terms, hits.hits.map(document)) }
 }
 
 const coveredBy = (scored: readonly ScoredEvent<FoundDocument>[]): number =>
@@ -154,7 +154,7 @@ async function pageOf(
 ): Promise<HistoryPage> {
   const { limit } = search.query
   const shown = Math.min(cursor.head.length, cursor.shown + limit)
-  const hits = await inTurns(scored.slice(0, limit), (event) => hitOf(event, plan.terms))
+  const hits = await inTurns(search.query.scope.tenant, scored.slice(0, limit), (event) => hitOf(event, plan.terms))
   if (shown < cursor.head.length) return { hits, next: writeCursor(search.query, { ...cursor, shown }) }
   return tailPage(search, plan, { ...cursor, shown }, hits)
 }
@@ -170,9 +170,9 @@ async function tailPage(
   const { head: without, below = AND_AFTER } = cursor
   const response = await search.send(tailBody(matching, cursor.stage, { below, without, limit: left + 1 }))
   const documents = response.hits.hits.slice(0, left).map(document)
-  const found = await scoreEvents(search.parsed, terms, documents)
+  const found = await scoreEvents(search.query.scope.tenant, search.parsed, terms, documents)
   const scored = found.toSorted((one, other) => (one.best.event < other.best.event ? 1 : -1))
-  const page = [...hits, ...(await inTurns(scored, (event) => hitOf(event, terms)))]
+  const page = [...hits, ...(await inTurns(search.query.scope.tenant, scored, (event) => hitOf(event, terms)))]
   if (response.hits.hits.length <= left) return { hits: page }
   return { hits: page, next: writeCursor(search.query, { ...cursor, below: documents.at(-1)?.event ?? below }) }
 }

@@ -93,7 +93,10 @@ async function bestWithin(search: Search, matching: Matching, depth: Depth): Pro
     const found = candidates(search, matching, depth)
     return { loaded: loadDocuments(search.database, found.rows.slice(0, depth.scored)), stage: found.stage }
   })
-  return { scored: await scoreEvents(search.parsed, matching.terms, visible(search, loaded)), stage }
+  return {
+    scored: await scoreEvents(search.query.scope.tenant, search.parsed, matching.terms, visible(search, loaded)),
+    stage,
+  }
 }
 
 /** Documents from the strictest way of matching that gives enough, after those of the stricter ones. */

@@ -43,7 +43,7 @@ async function laterPage(search: Search, cursor: HistoryCursor): Promise<History
     const rows = matchWithin(database, audience.range, widest(matchingOf(search, planned)), prints)
     return { terms: planned, loaded: loadDocuments(database, rows) }
   })
-  const scored = await scoreEvents(parsed, terms, visible(search, loaded))
+  const scored = await scoreEvents(search.query.scope.tenant, parsed, terms, visible(search, loaded))
   const places = new Map(prints.map((print, place) => [print, place]))
   const place = ({ best: { print } }: ScoredEvent<FoundDocument>): number => places.get(print) ?? 0
   return pageOf(
@@ -63,7 +63,7 @@ async function pageOf(
 ): Promise<HistoryPage> {
   const { limit } = search.query
   const shown = Math.min(cursor.head.length, cursor.shown + limit)
-  const hits = await inTurns(scored.slice(0, limit), (event) => hitOf(event, terms))
+  const hits = await inTurns(search.query.scope.tenant, scored.slice(0, limit), (event) => hitOf(event, terms))
   if (shown < cursor.head.length) return { hits, next: writeCursor(search.query, { ...cursor, shown }) }
   return tailPage(search, terms, { ...cursor, shown }, hits)
 }
@@ -77,9 +77,10 @@ async function tailPage(
 ): Promise<HistoryPage> {
   const expression = stageExpression(matchingOf(search, terms), cursor.stage)
   const left = search.query.limit - hits.length
-  const judge: Judge = async (documents) => (await scoreEvents(search.parsed, terms, documents))[0]
+  const judge: Judge = async (documents) =>
+    (await scoreEvents(search.query.scope.tenant, search.parsed, terms, documents))[0]
   const found = await scan(search, expression, cursor, { limit: left, judge })
-  const page = [...hits, ...(await inTurns(found.events, (event) => hitOf(event, terms)))]
+  const page = [...hits, ...(await inTurns(search.query.scope.tenant, found.events, (event) => hitOf(event, terms)))]
   return found.next === undefined ? { hits: page } : { hits: page, next: writeCursor(search.query, found.next) }
 }
 
@@ -91,7 +92,7 @@ async function unrankedPage(search: Search, cursor: HistoryCursor): Promise<Hist
   const tokens = parsed.symbols.length === 0 ? undefined : parsed.symbols.map(quote).join(' AND ')
   const expression = within(tokens, query.scope.tenant, boundsOf(query.scope, query.filters))
   const judge: Judge = async (documents) => {
-    await searchTurn()
+    await searchTurn(query.scope.tenant)
     const best = documents.find(({ text }) => pieces.every((piece) => readable(text).lowered.includes(piece)))
     return best && { best, score: 1, covered: 1 }
   }

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { createTenantLine } from '../../functions/domain/tenant-line.ts'
+
+/** A line of these, each of the tenant that its first letter names; and all that wait, in the order of their turns. */
+function lineOf(...all: string[]) {
+  const line = createTenantLine<string>()
+  const add = (one: string): void => line.add(one.charAt(0), one)
+  all.forEach(add)
+  const rest = (): string[] => Array.from({ length: 20 }, () => line.next()).flatMap((one) => one ?? [])
+  return { next: () => line.next(), add, rest }
+}
+
+test('tenants take turns, and of each who came first', () => {
+  expect(lineOf('a1', 'a2', 'a3', 'b1', 'c1', 'b2').rest()).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
+})
+
+test('a tenant that comes again waits for one of each other, whenever it comes', () => {
+  const line = lineOf('a1', 'a2', 'a3', 'b1')
+  expect([line.next(), line.next()]).toEqual(['a1', 'b1'])
+  line.add('b2')
+  line.add('a4')
+  expect(line.rest()).toEqual(['a2', 'b2', 'a3', 'a4'])
+  expect(line.next()).toBeUndefined()
+})
