@@ -70,6 +70,31 @@ test('a document that is damaged is told, and loses no line that is a message', 
   expect(importing.faults).toEqual([`${path}:1: is not UTF-8`])
 })
 
+const SILENT = { role: 'user' }
+const NO_CALL = { role: 'tool', tool_call_id: 'x', content: 'late' }
+const EMPTY = { id: '3', role: 'user', parts: 'hi' }
+
+test.each<[Kind, unknown, string[]]>([
+  ['openai', [...chat, SILENT, NO_CALL, 7], ['[4]', '[2]', '[3]']],
+  ['openai', { messages: [...chat, SILENT] }, ['1: messages[2]']],
+  ['openai', [{ messages: chat }, { messages: [...chat, SILENT] }], ['[1].messages[2]']],
+  ['ai-sdk', [...ui, EMPTY, 7], ['[3]', '[2]']],
+])('what is wrong in a document of %s is told by its place', async (kind, document, places) => {
+  for (const text of [JSON.stringify(document), JSON.stringify(document, null, 2)]) {
+    const path = write('chat.json', text)
+    await run(kind)
+    expect(importing.faults.map((fault) => fault.slice(0, fault.indexOf(': ', path.length + 3)))).toEqual(
+      places.map((place) => `${path}:${place}`),
+    )
+  }
+})
+
+test('many places of a document are counted', async () => {
+  const path = write('chat.json', JSON.stringify(Array.from({ length: 12 }, () => SILENT)))
+  await run('openai')
+  expect(importing.faults.at(-1)).toContain(`${path}: 2 more places are left out, the last of them [11]: `)
+})
+
 test.each<[Kind, string, string]>([
   ['codex', 'rollout-2025-06-01T10-00-00-', 'codex-moved'],
   ['claude-code', '', `claude-code-${ID}`],

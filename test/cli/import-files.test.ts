@@ -260,7 +260,7 @@ test('chat logs, UI messages and exports come in, too', async () => {
   ]
   write('chat.json', JSON.stringify([...ui, { id: '3', role: 'parrot', parts: [] }]))
   expect(await run('ai-sdk')).toMatchObject({ files: 1, messages: 4 })
-  expect(importing.faults).toEqual([`${path}:1: is no message of a user or an assistant`])
+  expect(importing.faults).toEqual([`${path}:[2]: is no message of a user or an assistant`])
   rmSync(path)
   await importing.program.client.post('/v1/sessions', { id: 'origin' })
   await importing.program.client.post('/v1/sessions/origin/import', { format: 'openai', messages: chat.slice(1) })

@@ -4,11 +4,12 @@ import type { JsonObject } from '../../domain/json.ts'
 import { createNativeImport } from '../../log/import/native.ts'
 import { createOpenAiImport } from '../../log/import/openai.ts'
 import { lateRound, type CallIn } from '../../log/session-files/late-round.ts'
-import type { Fault, FileMessage } from '../../log/session-files/transcript.ts'
+import { placeOf } from '../../log/session-files/transcript.ts'
+import type { Fault, FileMessage, FilePlace } from '../../log/session-files/transcript.ts'
 import { digestOf, type Digest } from './digests.ts'
 
 /** A message of a file, as the program counts and stores it. */
-export interface CountedMessage extends Pick<FileMessage, 'line' | 'value'> {
+export interface CountedMessage extends Omit<FileMessage, 'open'> {
   /** How many stand before it: also results that calls without one get. */
   readonly place: number
   readonly beginsTurn: boolean
@@ -36,7 +37,7 @@ export function countStored(
   const taken: CountedMessage[] = []
   const refused: Fault[] = []
   let stored = 0
-  const take = (line: number, value: JsonObject): void => {
+  const take = (where: FilePlace, value: JsonObject): void => {
     const closed = reader.take(value, 'message')
     stored += closed.length
     // Itself comes last, behind the results that it leaves open.
@@ -44,16 +45,18 @@ export function countStored(
     if (own === undefined) return
     const call = calls.see(closed, own, value)
     const beginsTurn = own.role === 'user' && own.parentToolCallId === undefined
-    taken.push({ line, value, place: stored - 1, beginsTurn, digest: digestOf(own, isLog), ...(call && { call }) })
+    taken.push({ ...where, value, place: stored - 1, beginsTurn, digest: digestOf(own, isLog), ...(call && { call }) })
   }
-  for (const { line, value } of messages) {
+  for (const message of messages) {
+    const { value } = message
+    const where = placeOf(message)
     try {
       const call = calls.closedOf(value)
-      if (call === undefined) take(line, value)
-      else for (const one of lateRound(call, value)) take(line, one)
+      if (call === undefined) take(where, value)
+      else for (const one of lateRound(call, value)) take(where, one)
     } catch (error) {
       if (!(error instanceof ImportRefused)) throw error
-      refused.push({ line, reason: error.message.slice(0, 300) })
+      refused.push({ ...where, reason: error.message.slice(0, 300) })
     }
   }
   return { messages: taken, stored: stored + reader.end().length, refused }

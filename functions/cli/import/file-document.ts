@@ -10,7 +10,7 @@ interface Read {
   readonly faults: readonly Fault[]
 }
 
-/** The messages of a file that is one JSON document, or has one a line. All entries of a document stand in its first line. */
+/** The messages of a file that is one JSON document, or has one a line. Entries of a document are named by their place in it. */
 export async function readDocument(path: string): Promise<Read> {
   const read = await readLines(path)
   const [first] = read.lines
@@ -25,4 +25,6 @@ export async function readDocument(path: string): Promise<Read> {
 }
 
 const entriesOf = (value: unknown): FileLine[] =>
-  (Array.isArray(value) ? value : [value]).map((one: unknown) => ({ line: 1, value: one }))
+  Array.isArray(value)
+    ? value.map((one: unknown, place) => ({ line: 1, at: `[${place}]`, value: one }))
+    : [{ line: 1, value }]

@@ -1,6 +1,7 @@
 import { basename, resolve } from 'node:path'
 import type { Client } from '../../client/client.ts'
 import { isAgentFile } from './claude-code-files.ts'
+import { placeOf } from '../../log/session-files/transcript.ts'
 import type { Fault } from '../../log/session-files/transcript.ts'
 import { NotRunning } from '../../runtime/command.ts'
 import { findFiles, usualPlaces, type FoundFile, type SessionFolders } from './find-files.ts'
@@ -126,7 +127,7 @@ async function importSessions(
       : await inTurn(session.id, () => upload(client, source, session, owner))
     counts.messages += messages
     if (messages > 0) counts.sessions++
-    if (changed !== undefined) faults.push({ line: changed.line, reason: changedSince(changed.session) })
+    if (changed !== undefined) faults.push({ ...placeOf(changed), reason: changedSince(changed.session) })
     tell(counts.messages)
   }
   return faults

@@ -6,7 +6,7 @@ import { readAiSdk } from '../../log/session-files/ai-sdk.ts'
 import { readClaudeCode } from '../../log/session-files/claude-code.ts'
 import { readCodex } from '../../log/session-files/codex.ts'
 import { damagedOfClaudeCode } from '../../log/session-files/damaged-messages.ts'
-import { isRecord, textIn } from '../../log/session-files/transcript.ts'
+import { isRecord, placeOf, textIn } from '../../log/session-files/transcript.ts'
 import type { Fault, FileLine, FileMessage, Transcript } from '../../log/session-files/transcript.ts'
 import { filesBeside, isAgentFile, sessionIn } from './claude-code-files.ts'
 import type { FilesBeside } from './claude-code-files.ts'
@@ -83,7 +83,7 @@ async function sessionsOfLines(kind: LineKind, path: string, idle: () => Promise
   const lines = read.lines.filter(({ value }) => isRecord(value))
   const odd = read.lines
     .filter(({ value }) => !isRecord(value))
-    .map(({ line }) => ({ line, reason: 'is no JSON object' }))
+    .map((one) => ({ ...placeOf(one), reason: 'is no JSON object' }))
   const faults = [...read.faults, ...odd]
   const transcripts = await transcriptsOf(kind, path, lines)
   return contentOf(transcripts, { kind, path, idle: await idle(), faults })
@@ -160,14 +160,18 @@ async function transcriptsOf(kind: LineKind, path: string, lines: readonly FileL
 const asLeaders = ({ line, value }: FileLine): FileLine =>
   isRecord(value) ? { line, value: { ...value, isSidechain: false } } : { line, value }
 
-const asMessage = ({ line, value }: FileLine): FileMessage[] =>
-  isRecord(value) ? [{ line, value: value as JsonObject }] : []
+const asMessage = ({ value, ...place }: FileLine): FileMessage[] =>
+  isRecord(value) ? [{ ...place, value: value as JsonObject }] : []
 
 /** A file of chat messages, or of conversations with `messages`, one a line. */
 function conversations(lines: readonly FileLine[]): Read[] {
-  const grouped = lines.map(({ line, value }) =>
+  const grouped = lines.map(({ line, at, value }) =>
     isRecord(value) && Array.isArray(value['messages'])
-      ? value['messages'].map((one) => ({ line, value: one as unknown }))
+      ? value['messages'].map((one: unknown, place) => ({
+          line,
+          at: `${at === undefined ? `${line}: ` : `${at}.`}messages[${place}]`,
+          value: one,
+        }))
       : undefined,
   )
   const whole = grouped.flatMap((group, place) => (group === undefined ? lines.slice(place, place + 1) : []))

@@ -5,6 +5,8 @@ import { ApiProblem } from '../../client/problem.ts'
 import { NotRunning } from '../../runtime/command.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { JsonObject } from '../../domain/json.ts'
+import { placeOf } from '../../log/session-files/transcript.ts'
+import type { FilePlace } from '../../log/session-files/transcript.ts'
 import { lateRound } from '../../log/session-files/late-round.ts'
 import { branchAt, compare } from './branches.ts'
 import type { CountedMessage } from './counted-messages.ts'
@@ -61,7 +63,7 @@ export interface Uploaded {
   /** How many messages are new. */
   readonly messages: number
   /** What was imported before has been changed in the file: where, and the new session that has its conversation as it is now. */
-  readonly changed?: { readonly line: number; readonly session: string }
+  readonly changed?: FilePlace & { readonly session: string }
 }
 
 /**
@@ -91,7 +93,7 @@ interface Way {
 async function uploadOnce(way: Way, session: FileSession, partedAt?: CountedMessage): Promise<Uploaded> {
   const { client, source, owner } = way
   const isNew = await create(client, session, owner)
-  const changed = isNew && partedAt !== undefined && !session.isLog && { line: partedAt.line, session: session.id }
+  const changed = isNew && partedAt !== undefined && !session.isLog && { ...placeOf(partedAt), session: session.id }
   if (isNew) return { messages: await sendFrom(way, session, { there: 0 }), ...(changed && { changed }) }
   const there = await storedOf(client, source, session)
   const found = await seen(client.readSession(session.id))

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../domain/json.ts'
 import { faultOfUiMessage } from './damaged-messages.ts'
-import { createMessages, isRecord, textIn, timeIn } from './transcript.ts'
+import { createMessages, isRecord, placeOf, textIn, timeIn } from './transcript.ts'
 import type { Fault, FileLine, Transcript } from './transcript.ts'
 
 type Fields = { readonly [name: string]: unknown }
@@ -11,10 +11,11 @@ const DATA_URL = /^data:([^;,]+);base64,(.+)$/su
 export function readAiSdk(lines: Iterable<FileLine>): Transcript {
   const messages = createMessages()
   const faults: Fault[] = []
-  for (const { line, value } of lines) {
+  const all = [...lines]
+  for (const [line, { value, ...place }] of all.entries()) {
     if (!isRecord(value)) continue
     const reason = faultOfUiMessage(value)
-    if (reason !== undefined) faults.push({ line, reason })
+    if (reason !== undefined) faults.push({ ...place, reason })
     if (value['role'] !== 'user' && value['role'] !== 'assistant') continue
     const parts = Array.isArray(value['parts']) ? value['parts'].filter(isRecord) : []
     const time = timeIn(value, 'createdAt')
@@ -34,7 +35,8 @@ export function readAiSdk(lines: Iterable<FileLine>): Transcript {
       }
     }
   }
-  return { id: undefined, title: undefined, metadata: {}, messages: messages.end(), faults }
+  const placed = messages.end().map((one) => ({ ...one, ...placeOf(all[one.line] ?? one) }))
+  return { id: undefined, title: undefined, metadata: {}, messages: placed, faults }
 }
 
 function stepsOf(parts: readonly Fields[]): Fields[][] {

@@ -1,22 +1,26 @@
 import type { JsonObject } from '../../domain/json.ts'
 
-/** A line of a session file that is JSON. */
-export interface FileLine {
+/** Where something stands in a session file. */
+export interface FilePlace {
   readonly line: number
+  /** Where the line says too little, because it holds several messages, or the document begins there: `[3]`, `7: messages[3]`. */
+  readonly at?: string
+}
+
+/** A line of a session file that is JSON, or an entry of its document. */
+export interface FileLine extends FilePlace {
   readonly value: unknown
 }
 
 /** Why a line was not taken. */
-export interface Fault {
+export interface Fault extends FilePlace {
   /** Absent: the file that is read. */
   readonly path?: string
-  readonly line: number
   readonly reason: string
 }
 
 /** A message in the form that an import takes, with the line that it ends with. */
-export interface FileMessage {
-  readonly line: number
+export interface FileMessage extends FilePlace {
   readonly value: JsonObject
   /**
    * From here on a program that still writes to its file may change what the messages are: it may say more, or still executes what
@@ -34,6 +38,9 @@ export interface Transcript {
   readonly messages: readonly FileMessage[]
   readonly faults: readonly Fault[]
 }
+
+/** Where it stands, without what stands there. */
+export const placeOf = ({ line, at }: FilePlace): FilePlace => (at === undefined ? { line } : { line, at })
 
 export const isRecord = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
