@@ -146,12 +146,12 @@ const modelFields = {
   owned_by: z.literal('tooltrail'),
 }
 export const ModelSchema = z.object(modelFields).openapi('Model', {
-  example: { id: 'default', object: 'model', created: 0, owned_by: 'tooltrail' },
+  example: { id: 'default', object: 'model', created: 1795600000, owned_by: 'tooltrail' },
 })
 export const ModelListSchema = z
   .object({ object: z.literal('list'), data: z.array(ModelSchema) })
   .openapi('ModelList', {
-    example: { object: 'list', data: [{ id: 'default', object: 'model', created: 0, owned_by: 'tooltrail' }] },
+    example: { object: 'list', data: [{ id: 'default', object: 'model', created: 1795600000, owned_by: 'tooltrail' }] },
   })
 
 export const OpenAiErrorSchema = z

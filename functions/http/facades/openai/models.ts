@@ -38,10 +38,11 @@ const readModel = createRoute({
   },
 })
 
-const modelResource = (id: string) => ({ id, object: 'model', created: 0, owned_by: 'tooltrail' }) as const
-
 /** Agents where clients look for models. */
-export function modelRoutes(app: App, { agents }: AppDependencies): void {
+export function modelRoutes(app: App, { agents, clock }: AppDependencies): void {
+  // They are what they are since this process has read them.
+  const created = Math.floor(clock.now() / 1000)
+  const modelResource = (id: string) => ({ id, object: 'model', created, owned_by: 'tooltrail' }) as const
   const mayUse = (caller: Caller, name: string): boolean => caller.key?.agents?.includes(name) ?? true
 
   app.openapi(listModels, (c) => {

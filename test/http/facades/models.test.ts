@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { openHttpHarness } from '../harness.ts'
+import { openAiClient } from './openai-client.ts'
+
+test('a model is as old as the process, the same in the list and by itself', async () => {
+  const before = Math.floor(Date.now() / 1000)
+  const harness = await openHttpHarness()
+  try {
+    const client = openAiClient(harness)
+    const [model] = (await client.models.list()).data
+    expect(model).toMatchObject({ id: 'default', object: 'model', owned_by: 'tooltrail' })
+    expect(model?.created).toBeGreaterThanOrEqual(before)
+    expect(await client.models.retrieve('default')).toEqual(model)
+  } finally {
+    await harness.close()
+  }
+})
