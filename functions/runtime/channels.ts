@@ -44,7 +44,10 @@ function late(begins: RunChannel['begins'], open: () => Promise<RunChannel>): Ru
   return { begins, deliver: async (work) => (await (opening ??= open())).deliver(work) }
 }
 
-type WebhookPorts = Pick<WebhookDependencies, 'sessions' | 'received' | 'agents' | 'caps' | 'clock' | 'logger'>
+type WebhookPorts = Pick<
+  WebhookDependencies,
+  'sessions' | 'deletion' | 'received' | 'agents' | 'caps' | 'clock' | 'logger'
+>
 
 /** The webhooks' address, over the service that takes their inputs; none without webhooks. Loaded with the first delivery. */
 export function openDoors(

@@ -12,10 +12,12 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Door, Refusal } from '../../ports/door.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { Received } from '../../ports/received.ts'
+import type { SessionDeletion } from '../../ports/session-deletion.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
 import { callbackDelivery } from '../callbacks/state.ts'
 import { readBytes, TOO_LARGE } from '../read-bytes.ts'
 import { readJson } from './body.ts'
+import { liveSessionOf } from './live-session.ts'
 import { sessionIdOf } from './session-id.ts'
 import type { WebhookSettings } from './settings.ts'
 import { fillTemplate, valueAt, type Delivered } from './template.ts'
@@ -34,6 +36,7 @@ export interface WebhookDependencies {
   readonly webhooks: ReadonlyMap<string, WebhookSettings>
   readonly service: Pick<AgentService, 'submit' | 'requireRoom'>
   readonly sessions: Pick<SessionStore, 'read' | 'create'>
+  readonly deletion: Pick<SessionDeletion, 'state'>
   readonly received: Received
   readonly agents: ReadonlyMap<string, Agent>
   /** Of these, the tenant's budget holds for deliveries. */
@@ -98,7 +101,7 @@ async function accept(
   const bodies = webhook.verify.preset === 'github' ? [`${webhook.name}:body:${bodyHash}`] : []
   const first = await remember(dependencies, webhook, [`${webhook.name}:id:${own}`, ...bodies], {
     id,
-    session: sessionIdOf(named.text),
+    session: await liveSessionOf(dependencies, webhook.tenant, sessionIdOf(named.text)),
     keyHash: keyHashOf(webhook, own),
   })
   const runId = await submit(dependencies, webhook, delivered, first)
