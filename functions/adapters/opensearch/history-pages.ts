@@ -1,11 +1,11 @@
 import type { HistoryHit, HistoryPage, HistoryQuery } from '../../domain/history.ts'
-import { planTerms, type PlannedTerm } from '../../search/plan.ts'
+import type { PlannedTerm } from '../../search/plan.ts'
 import type { SearchQuery } from '../../search/query.ts'
 import { isMostlyTalk, RANKED, scoreEvents, type Candidate, type ScoredEvent } from '../../search/score.ts'
 import { inTurns } from '../../search/score-turns.ts'
 import { snippet } from '../../search/snippet.ts'
 import { readable } from '../../search/term-matches.ts'
-import { foundVocabulary } from './found-vocabulary.ts'
+import { planFound } from './found-vocabulary.ts'
 import { writeCursor, type HistoryCursor } from './history-cursor.ts'
 import { hitFields, type Source } from './indexed-document.ts'
 import {
@@ -113,8 +113,9 @@ async function scoredBy(
   { hits }: SearchResponse,
   stretch: boolean,
 ): Promise<Pick<Best, 'terms' | 'scored'>> {
-  const terms = planTerms(parsed, foundVocabulary(counts, hits.hits), stretch)
-  return { terms, scored: await scoreEvents(query.scope.tenant, parsed, terms, hits.hits.map(document)) }
+  const { tenant } = query.scope
+  const terms = await planFound(parsed, { tenant, counts, documents: hits.hits }, stretch)
+  return { terms, scored: await scoreEvents(tenant, parsed, terms, hits.hits.map(document)) }
 }
 
 const coveredBy = (scored: readonly ScoredEvent<FoundDocument>[]): number =>
