@@ -2,7 +2,9 @@ import { defineConfig } from 'vitest/config'
 import { shared } from './vitest.shared.config.ts'
 
 /** Suites that leave nothing behind in their process: they share one, for to load the program anew takes longer than they do. */
-const SHARING = ['test/{access,agent,domain,history,http,log,search}/**/*.test.ts']
+const SHARING = [
+  'test/{access,adapters,agent,channels,client,delivery,deployed,domain,history,http,infra,log,mcp,page,search,tools}/**/*.test.ts',
+]
 /** Its seeds decide everything but when a module is loaded: Node itself does that at once, where Vitest asks another process. */
 const SIMULATOR = 'test/simulator/*.test.ts'
 const OTHERS_RUN = ['test/**/*.engine.test.ts', 'test/**/*.crash.test.ts', 'test/**/*.browser.test.ts']
@@ -26,7 +28,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'sharing', include: SHARING, exclude: OTHERS_RUN, isolate: false, testTimeout: 180_000 },
+        test: { name: 'sharing', include: SHARING, exclude: OTHERS_RUN, isolate: false, testTimeout: 300_000 },
       },
     ],
   },
