@@ -2,10 +2,10 @@ import type { ToolCall } from '../domain/message.ts'
 import { jsonFault } from './json-size.ts'
 
 /**
- * A string, a structural character, or a number or word, of a text that is known to be JSON. Strings are read in stretches:
- * character by character, a regular expression runs out of stack in a string of megabytes.
+ * A string, a structural character, or a number or word, of a text that is known to be JSON. Strings are read in stretches, each
+ * of which is settled when it has been read: otherwise a regular expression runs out of stack in a string of megabytes.
  */
-const JSON_TOKEN = /"(?:[^"\\]+|(?:\\.)+)*"|[{}[\],:]|[^\s"{}[\],:]+/gsu
+const JSON_TOKEN = /"(?:(?=((?:[^"\\]|\\.){1,1000}))\1)*"|[{}[\],:]|[^\s"{}[\],:]+/gsu
 
 /**
  * A call in one compact line, `name(key=value, key2=value2)`: values as compact JSON, keys in the model's order, numbers as

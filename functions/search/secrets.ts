@@ -19,7 +19,7 @@ const HINTS: readonly string[] = [
   'xapp-',
   '[hH][oO][oO][kK][sS]\\.[sS][lL][aA][cC][kK]\\.',
   // basicauth
-  '(?:http|https|ftp|ftps)://[-a-zA-Z0-9_]+:[-a-zA-Z0-9_]+@',
+  '(?:http|https|ftp|ftps)://[-a-zA-Z0-9_]{1,1000}:[-a-zA-Z0-9_]{1,1000}@',
   // openai, anthropic, groq, huggingface, linear, notion
   'T3BlbkFJ',
   'sk-ant-api0',
@@ -30,7 +30,7 @@ const HINTS: readonly string[] = [
   // privatekey, gcp
   'PRIVATE[ +]KEY',
   // sendgrid, shopify, stripe
-  'SG\\.\\w+\\.',
+  'SG\\.\\w{1,1000}\\.',
   'shp(?:pa|ca|at|ss)_',
   '[sr]k_(?:live|test)_',
   // github, gitlab, grafana

@@ -41,8 +41,8 @@ describe('call text', () => {
     expect(render(raw)).toBe(`tool(${raw})`)
   })
 
-  it('reads strings of megabytes without failing', () => {
-    const value = 'x'.repeat(12_000_000)
+  it.each(['x', '字', '😀', String.raw`\n`])('reads strings of megabytes without failing: %s', (piece) => {
+    const value = piece.repeat(24_000_000 / piece.length)
     expect(render(`{"a":"${value}"}`) === `tool(a="${value}")`).toBe(true)
   })
 

@@ -120,3 +120,11 @@ it.each([
 ])('ordinary text stays: %s', async (text) => {
   expect(await redactSecrets(text)).toBe(text)
 })
+
+it.each(['QUJD', '字QUJD', '字SG.aaaa', '字http://a:aaaa', 'eyJhbGci'])(
+  'texts of many megabytes that go on and on are read: %s',
+  async (piece) => {
+    const text = `${piece}${piece.slice(-4).repeat(4_000_000)}`
+    expect((await redactSecrets(text)) === text).toBe(true)
+  },
+)

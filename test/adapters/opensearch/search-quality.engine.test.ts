@@ -18,6 +18,9 @@ interface Ranks {
   readonly [kind: string]: readonly number[]
 }
 
+/** It takes two minutes on a machine that does nothing else. */
+const MEASURING_MS = 1_800_000
+
 withEngines(['opensearch'], ({ opensearch }) => {
   describe.skipIf(!hasRecordings())('the recorded queries, for which ../shared/data must be there', () => {
     let harness: OpenSearchHarness
@@ -56,7 +59,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
         await harness.refresh()
       }
       print(ranks)
-    })
+    }, MEASURING_MS)
     afterAll(() => harness.close())
 
     test.each(['FTS5', 'OpenSearch'])('%s: hit@1 at least .95, hit@10 at least .99', (engine) => {

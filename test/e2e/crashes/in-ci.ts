@@ -1,12 +1,12 @@
 import type { Scenario } from './scenarios.ts'
 
 /** In CI each so-manieth step is tried, of long scenarios fewer. */
-const STRIDE = 4
-const LONG_STRIDES: ReadonlyMap<string, number> = new Map([['deep-team', 8]])
+const STRIDE = 6
+const LONG_STRIDES: ReadonlyMap<string, number> = new Map([['deep-team', 12]])
 
 /**
  * In CI the other suites need the machine as well. A process that ends after a step leaves what one leaves that ends before the next:
- * with every fourth step, before and after it, each second of these moments is tried. `npm run test:crashes` tries them all.
+ * with every sixth step, before and after it, each third of these moments is tried. `npm run test:crashes` tries them all.
  */
 export const inCi = (scenarios: readonly Scenario[]): readonly Scenario[] =>
   process.env['CI'] === 'true'
