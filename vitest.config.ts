@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { shared } from './vitest.shared.config.ts'
 
-/** Suites that leave nothing behind in their process: they share one, for to load the program anew takes longer than they do. */
+/** Suites that leave nothing behind in their process: they share one, for loading the program anew would take longer than they do. */
 const SHARING = [
   'test/{access,adapters,agent,channels,client,delivery,deployed,domain,history,http,infra,log,mcp,page,search,tools}/**/*.test.ts',
 ]

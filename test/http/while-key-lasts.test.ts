@@ -1,12 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Caller } from '../../functions/access/caller.ts'
 import { whileKeyLasts } from '../../functions/http/while-key-lasts.ts'
-import { openHttpHarness } from './harness.ts'
-import type { HttpHarness } from './harness.ts'
-
-let harness: HttpHarness | undefined
-afterEach(() => harness?.close())
 
 const CALLER: Caller = { tenant: 't', scopes: ['read'] }
 
@@ -49,28 +43,4 @@ test('a client that leaves ends its call', async () => {
   await pieces.next()
   await pieces.return()
   expect(state).toMatchObject({ opened: 1, closed: 1, ended: true })
-})
-
-test('an export and a download under way end when their key is revoked', async () => {
-  harness = await openHttpHarness({ script: [{ text: 'thanks' }] })
-  const { program, ports } = harness
-  const headers = await harness.key()
-  await harness.send('POST', '/v1/sessions', { id: 'a' }, headers)
-  const data = Buffer.alloc(2_000_000, 'x').toString('base64')
-  const file = { type: 'file', media_type: 'application/octet-stream', filename: 'a.bin', data }
-  const content = [{ type: 'text', text: 'y'.repeat(500_000) }, file]
-  const run = await harness.send('POST', '/v1/sessions/a/messages', { content }, headers)
-  const { messages } = (await run.json()) as { messages: { parts: { url?: string }[] }[] }
-  const url = messages[0]?.parts[1]?.url ?? ''
-  const readers = await Promise.all(
-    ['/v1/sessions/a/export', url].map(async (path) => {
-      const reader = (await program.app.request(`http://localhost:3000${path}`, { headers })).body?.getReader()
-      expect((await reader?.read())?.done).toBe(false)
-      return reader
-    }),
-  )
-  await ports.keys.revoke('key_1', 1)
-  // Within what is promised.
-  await sleep(10_000)
-  for (const reader of readers) await expect(reader?.read()).rejects.toThrow('revoked')
 })
