@@ -114,6 +114,31 @@ export function usageLedgerContract(engine: Engine): void {
       expect(await sums(fixture, 'session')).toEqual([])
     })
 
+    test('a completion that is not stored is counted all the same, each time, also when its session is gone', async () => {
+      const fixture = await openFixture(stores, { owner: 'alice' })
+      const day = dayOf(fixture.clock.now())
+      const completion = { day, agent: 'helper', model: 'demo/demo', usage: ONE }
+      const keyId = fresh('key')
+      await runOnce(fixture, 'alice')
+      await fixture.usage.count(fixture.key, completion, { owner: 'alice', keyId })
+      const sum = {
+        model: 'demo/demo',
+        completions: 3,
+        usage: { ...NO_USAGE, inputTokens: 21, outputTokens: 9, totalTokens: 30 },
+      }
+      for (const by of ['day', 'agent', 'model', 'session', 'owner'] as const)
+        expect(await sums(fixture, by, 'alice')).toMatchObject([sum])
+      expect(await sums(fixture, 'day')).toEqual([{ group: day, ...sum }])
+      const refused = fixture.inbox.enqueue(fixture.key, newRun({ keyId, budget: { keyTokens: 10 } }))
+      await expectCode(refused, 'key_tokens_used_up')
+      const spent = fixture.inbox.enqueue(fixture.key, newRun({ budget: { tenantTokens: 30 } }))
+      await expectCode(spent, 'tenant_budget_used_up')
+      const gone = { tenant: fixture.key.tenant, session: fresh('session') }
+      for (let times = 0; times < 2; times++) await fixture.usage.count(gone, completion, {})
+      expect(await sums(fixture, 'owner')).toMatchObject([{ group: undefined, completions: 2, usage: TWO }, sum])
+      expect(await sums(fixture, 'day')).toMatchObject([{ completions: 5 }])
+    })
+
     test('the counts of a deleted session stay', async () => {
       const fixture = await openFixture(stores)
       await runOnce(fixture)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectJson, openHttpHarness } from './harness.ts'
+import { expectJson, heldTurn, openHttpHarness } from './harness.ts'
 import type { HttpHarness } from './harness.ts'
 
 interface UsagePage {
@@ -55,6 +55,7 @@ describe('GET /v1/usage', () => {
       change: (ports) => ({
         ...ports,
         usage: {
+          ...ports.usage,
           sums: async () =>
             ['anthropic/claude-sonnet-5-5', 'own/model'].map((model) => ({
               group: 'x',
@@ -121,4 +122,36 @@ describe('GET /v1/usage', () => {
   test.each(['abc', 'W10', 'WzFd', 'bnVsbA'])('the cursor %s, which no page gave out, is refused', async (after) => {
     await expectJson(harness, 400, 'GET', `/v1/usage?after=${after}`, undefined, admin)
   })
+})
+
+test('whoever cancels each completion uses up the tokens of the day all the same', async () => {
+  const harness = await openHttpHarness({
+    script: [heldTurn().turn, heldTurn().turn, heldTurn().turn],
+    settings: { caps: { keys: {}, tenants: { tokensPerDay: 1_500 } } },
+  })
+  const key = await harness.key()
+  const content = 'word '.repeat(1_000)
+  const statuses: number[] = []
+  for (const id of ['a', 'b', 'c']) {
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id }, key)
+    const asked = await harness.send('POST', `/v1/sessions/${id}/messages`, { content }, { ...key, prefer: 'wait=0' })
+    statuses.push(asked.status)
+    if (asked.status !== 202) continue
+    const { id: run } = (await asked.json()) as { id: string }
+    await expect
+      .poll(async () => (await harness.send('GET', `/v1/sessions/${id}/runs/${run}`, undefined, key)).json())
+      .toMatchObject({ status: 'running' })
+    await harness.send('POST', `/v1/sessions/${id}/runs/${run}/cancel`, {}, key)
+    await expect
+      .poll(async () => (await harness.send('GET', `/v1/sessions/${id}/runs/${run}`, undefined, key)).json())
+      .toMatchObject({ status: 'cancelled', usage: { total_tokens: null } })
+  }
+  expect(statuses).toEqual([202, 202, 429])
+  const { data } = await expectJson<UsagePage>(harness, 200, 'GET', '/v1/usage?by=session', undefined, key)
+  expect(data.map(({ key: id, completions }) => [id, completions])).toEqual([
+    ['a', 1],
+    ['b', 1],
+  ])
+  for (const { usage } of data) expect(usage.total_tokens).toBeGreaterThan(900)
+  await harness.close()
 })

@@ -5,6 +5,7 @@ import type { ToolMessage } from '../../functions/domain/message.ts'
 import type { Run } from '../../functions/domain/run.ts'
 import { isBlocked, isFree } from '../../functions/domain/session.ts'
 import type { SessionHeader, SessionKey } from '../../functions/domain/session.ts'
+import type { CountedCompletion } from '../../functions/domain/usage-count.ts'
 import { checkStep } from '../contracts/schedules/invariants.ts'
 import { snapshot } from '../contracts/snapshot.ts'
 import type { Snapshot } from '../contracts/snapshot.ts'
@@ -58,6 +59,8 @@ export interface Watch {
   readonly expires: boolean
   /** When a run of it has last begun, paused or ended, or turns came in: milliseconds since 1970. */
   activeAt: number
+  /** Tokens of completions that were not stored, as the ledger was told. */
+  unstored: number
   /** Since when it has had work that nobody holds: milliseconds since the beginning. */
   waitsSince: number | undefined
 }
@@ -124,6 +127,7 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
       deleted,
       unwanted: deleted,
       expires: one.expires === true && store.expires,
+      unstored: 0,
       waitsSince: undefined,
     })
   }
@@ -137,6 +141,8 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
       const method = call.slice(call.indexOf('.') + 1)
       if (watch === undefined || READS.includes(method) || call.startsWith('outbox.')) return
       noteRead(watch, call, outcome)
+      if (call === 'usage.count' && 'value' in outcome)
+        watch.unstored += (args[1] as CountedCompletion).usage.totalTokens ?? 0
       const before = watch.seen
       watch.seen = await snapshot(ports, watch.key)
       const ghosts = {

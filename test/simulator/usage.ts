@@ -21,7 +21,7 @@ const usedBy = (messages: readonly Message[]): number =>
   )
 
 /** Each completion in the log, and each summary, counts once: to its run, to its session and in the ledger. */
-export async function checkUsage({ usage }: SessionPorts, { seen, key }: Watch): Promise<void> {
+export async function checkUsage({ usage }: SessionPorts, { seen, key, unstored }: Watch): Promise<void> {
   const totals = seen.session?.totals
   if (totals === undefined) return
   for (const run of seen.runs) {
@@ -34,5 +34,10 @@ export async function checkUsage({ usage }: SessionPorts, { seen, key }: Watch):
   must('a session counts its completions once', counted === used, `${key.session}: ${counted}, not ${used}`)
   const sums = await usage.sums({ tenant: key.tenant, ...DAYS, by: 'session' })
   const told = sums.filter(({ group }) => group === key.session).reduce((sum, one) => sum + tokensOf(one.usage), 0)
-  must('the ledger counts what a session does', told === all, `${key.session}: ${told}, not ${all}`)
+  const expected = all + unstored
+  must(
+    'the ledger counts what a session does, and what it did not store',
+    told === expected,
+    `${key.session}: ${told}, not ${expected}`,
+  )
 }

@@ -4,6 +4,7 @@ import type { RunEvent } from '../../domain/events.ts'
 import type { AssistantPart } from '../../domain/message.ts'
 import type { ModelRequest, RequestMedia, ToolDeclaration } from '../../domain/model-request.ts'
 import type { RunNotice } from '../../domain/run.ts'
+import type { Usage } from '../../domain/usage.ts'
 import { delta, roundRestarted, roundStarted } from '../../log/run-events.ts'
 import type { RoundOfThread } from '../../log/run-events.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -19,6 +20,7 @@ import { declaredTools } from './model-request.ts'
 import type { RunState } from './run-state.ts'
 import { ownMessages, roundOf } from './thread.ts'
 import type { Thread } from './thread.ts'
+import { countUnstoredOf, estimatedUsage } from './unstored-usage.ts'
 
 /** A request without any event for so many milliseconds has failed, unless the agent's options say another time. */
 const SILENT_MS = 120_000
@@ -92,21 +94,22 @@ async function askWithPolicy(
   const at = roundOf(thread)
   const { model } = thread
   if (model === undefined) throw new Error(`the model of ${thread.agent.name} was not opened`)
-  const target = { model, clock, at, keeper: state.keeper, emit: state.emit }
-  const send = async (request: ModelRequest): Promise<Completion> => {
+  const count = (usage: Usage): Promise<void> => countUnstoredOf(state, thread, { model: model.name, usage })
+  const target = { model, clock, at, keeper: state.keeper, emit: state.emit, count }
+  const send = async ({ request, tokens }: SizedRequest): Promise<Completion> => {
     const { messages, missing } = await attachMedia(request.messages, session, state.store.outputs)
     await warnOfMissing(state, missing)
-    return requestCompletion(target, { ...request, messages }, signal)
+    return requestCompletion(target, { request: { ...request, messages }, tokens }, signal)
   }
   const ask = async (asked: Asked, sized: SizedRequest): Promise<Completion> => {
     try {
-      return await send(sized.request)
+      return await send(sized)
     } catch (error) {
       if (!isTooLong(error)) throw error
       const smaller = await reducedRequest(state, asked, sized)
       if (smaller === undefined) throw error
       state.emit(roundRestarted(at, 'context_reduced'))
-      return send(smaller.request)
+      return send(smaller)
     }
   }
   const first = { thread, tools, toolChoice: isLast ? 'none' : 'auto' } as const
@@ -115,6 +118,7 @@ async function askWithPolicy(
   const completion = await ask(first, sized)
   const demanded = isLast ? undefined : demandedChoice(thread, tools)
   if (demanded === undefined || satisfies(completion.toolCalls, requireTool)) return completion
+  await countUnstoredOf(state, thread, completion)
   state.emit(roundRestarted(at, 'require_tool'))
   const forced = { thread, tools, toolChoice: demanded }
   return ask(forced, await fittingRequest(state, forced))
@@ -157,6 +161,8 @@ interface Target {
   readonly at: RoundOfThread
   readonly keeper: Pick<LeaseKeeper, 'expect' | 'check'>
   emit(event: RunEvent): void
+  /** Counts what an attempt has taken that was cut off. */
+  count(usage: Usage): Promise<void>
 }
 
 /**
@@ -166,13 +172,14 @@ interface Target {
  */
 export async function requestCompletion(
   target: Target,
-  request: ModelRequest,
+  request: Pick<SizedRequest, 'request' | 'tokens'>,
   signal: AbortSignal,
 ): Promise<Completion> {
   let streamed: AssistantPart[] = []
   const attempt = async (count: number): Promise<Completion> => {
     // A process that stood still may not have heard yet that its lease is over: what it would send is of no use, or deleted.
     target.keeper.check()
+    signal.throwIfAborted()
     if (count > 1) target.emit(roundRestarted(target.at, 'retry'))
     streamed = []
     return streamCompletion(target, request, signal, streamed)
@@ -205,10 +212,13 @@ function waitAfter(error: Error, attempt: number): number {
   return 500 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2)
 }
 
-/** One attempt; fills `streamed` as deltas arrive. */
+/**
+ * One attempt; fills `streamed` as deltas arrive. One that is cut off is counted with an estimate when something had come, or
+ * when it was stopped from here: the provider works on until it hears of that. Errors before anything comes cost nothing.
+ */
 async function streamCompletion(
   target: Target,
-  request: ModelRequest,
+  { request, tokens }: Pick<SizedRequest, 'request' | 'tokens'>,
   signal: AbortSignal,
   streamed: AssistantPart[],
 ): Promise<Completion> {
@@ -219,19 +229,24 @@ async function streamCompletion(
   // A stream that ignores its signal is not waited for.
   const events = target.model.stream(request, idle.signal)[Symbol.asyncIterator]()
   let met = target.keeper.expect(limit)
+  let output = ''
   try {
     for (;;) {
       const next = await raceAbort(events.next(), idle.signal)
-      if (next.done === true) break
+      if (next.done === true)
+        throw new ModelError('network', 'the stream ended before the completion was whole', { retryable: true })
       const event = next.value
       met()
       met = target.keeper.expect(limit)
       idle.restart()
       if (event.type === 'completion') return event.completion
       target.emit(delta(target.at, event))
+      output += event.type === 'tool_call.delta' ? event.arguments : event.text
       if (event.type !== 'tool_call.delta') addDelta(streamed, event)
     }
   } catch (error) {
+    idle.end()
+    if (signal.aborted || output !== '') await target.count(estimatedUsage(tokens, output))
     idle.signal.throwIfAborted()
     throw error
   } finally {
@@ -239,7 +254,6 @@ async function streamCompletion(
     idle.end()
     void events.return?.().catch(() => undefined)
   }
-  throw new ModelError('network', 'the stream ended before the completion was whole', { retryable: true })
 }
 
 function addDelta(

@@ -1,12 +1,14 @@
 import type { Consolidation } from '../../domain/agent.ts'
 import type { RunNotice } from '../../domain/run.ts'
 import { isDue, isNearlyFull } from '../../log/consolidation.ts'
+import type { Decision } from '../../ports/run-log.ts'
 import { CutOff } from './completion.ts'
 import { countConversation } from './context.ts'
 import { recordDecision } from './decision.ts'
 import { accountOf } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import { roundsOf } from './thread.ts'
+import { countSummaries } from './unstored-usage.ts'
 
 /**
  * Before the first request of a run with an input: warns when the conversation is nearly too long, and summarises its older
@@ -46,11 +48,11 @@ export async function consolidateIfDue(
     const isCutOff = error instanceof CutOff
     // What its first parts have taken was spent, whatever became of the others.
     const isSpent = failed instanceof SummaryFailed && (!signal.aborted || failed.work.usage.totalTokens !== null)
-    const cost = isSpent ? { work: failed.work, account: accountOf(state) } : {}
+    const cost = isSpent ? { work: failed.work } : {}
     const isOver = isCutOff ? error.why === 'out_of_time' && held.origin === 'resumed' : error instanceof SummaryFailed
     const detail = `the older messages could not be summarised, and stay: ${error instanceof Error ? error.message : ''}`
     const notice: RunNotice = { type: 'warning', code: 'summary_failed', detail, after }
-    if (isOver || isSpent) await recordDecision(state, { notices: isOver ? [notice] : [], ...cost })
+    if (isOver || isSpent) await recordOrCount(state, { notices: isOver ? [notice] : [], ...cost })
     if (isCutOff) return undefined
     if (!isOver) throw error
   }
@@ -61,17 +63,29 @@ async function consolidate(state: RunState, policy: Consolidation, signal: Abort
   const { leader, held, context, store, ports, keeper } = state
   const before = inputOf(state)
   const work = { agent: leader.agent, policy, former: context.decided.summary, before, signal }
-  const dependencies = { reader: store.reader, models: ports.models, clock: ports.clock, keeper }
+  const count = countSummaries(ports, held.lease, accountOf(state))
+  const dependencies = { reader: store.reader, models: ports.models, clock: ports.clock, keeper, count }
   // Few runs come to this.
   const { afterSummary, summarise } = await import('./summarise.ts')
   const made = await summarise(dependencies, held.lease, work)
   if (made === undefined) return
   const { through } = made.summary
   const notice = { type: 'context.consolidated', through, messages: made.messages, after: state.head ?? '' } as const
-  const cost = { work: made.summary, account: accountOf(state) }
   const loaded = { messages: leader.messages, decided: context.decided, isWhole: context.isWhole }
   const at = { head: state.head ?? '', before, run: held.run.id, replay: leader.agent.policies.replay }
-  await recordDecision(state, { context: afterSummary(loaded, made, at), notices: [notice], ...cost })
+  await recordOrCount(state, { context: afterSummary(loaded, made, at), notices: [notice], work: made.summary })
+}
+
+/** Records a decision with what it took, which is spent also where the lease is lost meanwhile. */
+async function recordOrCount(state: RunState, decision: Pick<Decision, 'context' | 'notices' | 'work'>): Promise<void> {
+  const account = accountOf(state)
+  try {
+    await recordDecision(state, { ...decision, account })
+  } catch (error) {
+    const { work } = decision
+    if (work !== undefined) await countSummaries(state.ports, state.held.lease, account)(work.usage, work.model)
+    throw error
+  }
 }
 
 /** The first message of the turn that has just begun. */

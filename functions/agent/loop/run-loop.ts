@@ -15,10 +15,11 @@ import { endRun, stopAfter } from './run-ending.ts'
 import type { LoopEnding } from './run-ending.ts'
 import { allocate, assistantMessage, inTurn } from './run-state.ts'
 import type { RunState } from './run-state.ts'
-import { endedBy, isCutShort, lastRoundReason, openCalls, remember, threadsOf } from './thread.ts'
+import { endedBy, isCutShort, lastRoundReason, openCalls, remember, roundsOf, threadsOf } from './thread.ts'
 import type { LastRound, Thread, ThreadEnding } from './thread.ts'
 import { executeOpenCalls, storeRound, withUniqueCallIds } from './tool-batch.ts'
 import type { Delegate } from './tool-batch.ts'
+import { countUnstoredOf } from './unstored-usage.ts'
 
 /** What asks for a run to be handed over: after the round that it is in, or, with a `CutOff`, out of a completion's middle. */
 export interface HandOver {
@@ -77,9 +78,15 @@ async function advance(state: RunState, thread: Thread, stops: Stops): Promise<T
     const completion = await nextCompletion(state, thread, { isLast: last !== undefined, signal, notices })
     if (completion === undefined) return 'handed_over'
     thread.isWhole = false
-    await state.writer.settled()
-    if (state.signal.aborted) throw new CompletionFailed(state.signal.reason, completion.parts)
-    if (await storeCompletion(state, thread, completion, last)) return 'ended'
+    const rounds = roundsOf(thread)
+    try {
+      await state.writer.settled()
+      if (state.signal.aborted) throw new CompletionFailed(state.signal.reason, completion.parts)
+      if (await storeCompletion(state, thread, completion, last)) return 'ended'
+    } catch (error) {
+      if (roundsOf(thread) === rounds) await countUnstoredOf(state, thread, completion)
+      throw error
+    }
   }
 }
 

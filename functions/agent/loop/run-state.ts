@@ -19,6 +19,7 @@ import type { RunLease } from '../../ports/run-lease.ts'
 import type { RunLog } from '../../ports/run-log.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
 import type { ToolRegistry } from '../../ports/tool.ts'
+import type { UsageLedger } from '../../ports/usage-ledger.ts'
 import { SEARCHING_TOOL } from '../../search/documents.ts'
 import type { InsistentStore, ResultWriter } from './held-store.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
@@ -33,6 +34,7 @@ export interface LoopDependencies {
   readonly log: RunLog
   readonly reader: LogReader
   readonly sessions: SessionStore
+  readonly usage: Pick<UsageLedger, 'count'>
   readonly outputs: OutputStore
   readonly index: HistoryIndex
   readonly models: Models

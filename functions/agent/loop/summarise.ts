@@ -5,11 +5,13 @@ import { isLeaders, textOf } from '../../domain/message.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { addUsage, NO_USAGE } from '../../domain/usage.ts'
+import type { Usage } from '../../domain/usage.ts'
 import { createCollector, summaryRequestText } from '../../log/consolidation.ts'
 import type { Consolidated } from '../../log/consolidation.ts'
 import { roomOf } from '../../log/context-sizes.ts'
 import { isConversational } from '../../log/request-context.ts'
 import { scaleOf } from '../../log/request-size.ts'
+import { weighDeclarations, weighMessages } from '../../log/token-weight.ts'
 import { SUMMARY_PROMPT } from '../../log/summary-prompt.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
@@ -44,6 +46,8 @@ interface Dependencies {
   readonly models: Models
   readonly clock: Clock
   readonly keeper: Pick<LeaseKeeper, 'expect' | 'check'>
+  /** Counts what a request has taken that was cut off. */
+  count(usage: Usage, model: string): Promise<void>
 }
 
 interface Work {
@@ -96,7 +100,7 @@ export async function summarise(
 
 /** Each part is folded into the summary of those before it. */
 async function askInParts(
-  { models, clock, keeper }: Dependencies,
+  { models, clock, keeper, count }: Dependencies,
   { policy, former, signal }: Work,
   parts: readonly string[],
   { name, options, use }: { readonly name: string; readonly options: Agent['modelOptions']; readonly use: SessionKey },
@@ -117,7 +121,9 @@ async function askInParts(
         options,
       } as const
       const target = { model, clock, keeper, at: { runId: '', round: 0 }, emit: () => undefined }
-      const completion = await requestCompletion(target, request, signal)
+      const counting = { ...target, count: (taken: Usage) => count(taken, model.name) }
+      const tokens = weighDeclarations(request.instructions, []) + weighMessages(request.messages)
+      const completion = await requestCompletion(counting, { request, tokens }, signal)
       usage = addUsage(usage, completion.usage)
       const summary = textOf(completion.parts).trim()
       made = { ...made, model: completion.model }

@@ -1,7 +1,6 @@
 import { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams'
 import { createTableIfAbsent } from '../../adapters/dynamodb/create-table.ts'
 import { createDynamoKeyStore } from '../../adapters/dynamodb/key-store.ts'
-import { createDynamoUsageLedger } from '../../adapters/dynamodb/log/usage-ledger.ts'
 import { createDynamoMessageRows } from '../../adapters/dynamodb/stream/message-rows.ts'
 import { startStreamPoller } from '../../adapters/dynamodb/stream/poller.ts'
 import { createStreamPositions } from '../../adapters/dynamodb/stream/positions.ts'
@@ -63,7 +62,6 @@ export async function openAwsPorts(
   return {
     ...ports,
     keys: createDynamoKeyStore(rows),
-    usage: createDynamoUsageLedger(rows),
     index: createOpenSearchHistoryIndex(search),
     queue,
     models: createModels({ settings: settings.modelSettings }),

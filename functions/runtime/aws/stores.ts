@@ -9,6 +9,7 @@ import { createDynamoRunLog } from '../../adapters/dynamodb/log/run-log.ts'
 import { createDynamoSessionDeletion } from '../../adapters/dynamodb/log/session-deletion.ts'
 import { createDynamoSessionJanitor } from '../../adapters/dynamodb/log/session-janitor.ts'
 import { createDynamoSessionStore } from '../../adapters/dynamodb/log/session-store.ts'
+import { createDynamoUsageLedger } from '../../adapters/dynamodb/log/usage-ledger.ts'
 import { createDynamoReceived } from '../../adapters/dynamodb/received.ts'
 import { createDynamoSessionNames } from '../../adapters/dynamodb/session-names.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -39,6 +40,7 @@ export function createAwsStores({ dynamodb, outputs, table, clock }: StoreDepend
       feedback: createDynamoMessageFeedback(rows),
       received: createDynamoReceived(rows),
       names: createDynamoSessionNames(rows),
+      usage: createDynamoUsageLedger(rows),
       outputs,
       clock,
     },

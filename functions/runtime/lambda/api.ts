@@ -1,7 +1,6 @@
 import type { Context } from 'aws-lambda'
 import { join } from 'node:path'
 import { createDynamoKeyStore } from '../../adapters/dynamodb/key-store.ts'
-import { createDynamoUsageLedger } from '../../adapters/dynamodb/log/usage-ledger.ts'
 import { createCallbacks } from '../../channels/callbacks/by-hand.ts'
 import { createApp } from '../../http/app.ts'
 import { createSharedBytes } from '../../http/long-bodies.ts'
@@ -31,7 +30,6 @@ export function createApiHandler(settings: LoopSettings): StreamingHandler {
   const app = createApp({
     ...ports,
     keys: createDynamoKeyStore(loop.rows),
-    usage: createDynamoUsageLedger(loop.rows),
     callbacks,
     service,
     agents,

@@ -3,6 +3,8 @@ import { LeaseLost } from '../../../functions/domain/errors.ts'
 import { CompletionFailed, requestCompletion } from '../../../functions/agent/loop/completion.ts'
 import type { RunEvent } from '../../../functions/domain/events.ts'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
+import { NO_USAGE } from '../../../functions/domain/usage.ts'
+import type { Usage } from '../../../functions/domain/usage.ts'
 import type { Completion, ModelEvent } from '../../../functions/ports/model.ts'
 import { ModelError } from '../../../functions/ports/model.ts'
 import { completionOf } from '../harness.ts'
@@ -10,6 +12,7 @@ import { completionOf } from '../harness.ts'
 const REQUEST: ModelRequest = { messages: [], tools: [], toolChoice: 'auto', options: {} }
 const text = (words: string): ModelEvent => ({ type: 'text.delta', part: 0, text: words })
 const done: ModelEvent = { type: 'completion', completion: completionOf({ text: 'done' }) }
+const tooled = { type: 'tool_call.delta', sequence: 0, toolCallId: 'c', toolName: 't' } as const
 const busy = (retryAfterMs?: number): ModelError =>
   new ModelError('rate_limited', 'busy', { retryable: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
 const refused = new ModelError('refused', 'no', { retryable: false })
@@ -21,6 +24,7 @@ type Attempt = readonly (ModelEvent | Error | 'silence' | 'deaf' | number)[]
 function ask(attempts: readonly Attempt[], signal = new AbortController().signal, check = (): void => undefined) {
   const waits: number[] = []
   const events: RunEvent[] = []
+  const counted: Usage[] = []
   let asked = 0
   async function* stream(_: ModelRequest, stop: AbortSignal): AsyncIterable<ModelEvent> {
     for (const step of attempts[asked++] ?? [new Error('the script has no further attempt')]) {
@@ -40,8 +44,10 @@ function ask(attempts: readonly Attempt[], signal = new AbortController().signal
     at: { runId: 'r', round: 2 },
     keeper: { expect: () => () => undefined, check },
     emit,
+    count: async (usage: Usage) => void counted.push(usage),
   }
-  return { completion: requestCompletion(target, REQUEST, signal), waits, events, asked: () => asked }
+  const completion = requestCompletion(target, { request: REQUEST, tokens: 50 }, signal)
+  return { completion, waits, events, counted, asked: () => asked }
 }
 
 const failure = async (completion: Promise<Completion>): Promise<CompletionFailed> => {
@@ -140,6 +146,20 @@ test('a stream that ignores its signal is not waited for', async () => {
   stop.abort(new Error('enough'))
   await new Promise((resolve) => setImmediate(resolve))
   expect(isOver).toBe(true)
+})
+
+test('what an attempt has taken counts when something had come of it, or when it is stopped from here; nothing else does', async () => {
+  const failed = ask([[busy()], [text('some words'), busy()], [{ ...tooled, arguments: '' }, busy()], [done]])
+  await failed.completion
+  expect(failed.counted).toEqual([{ ...NO_USAGE, inputTokens: 50, outputTokens: 2, totalTokens: 52 }])
+  const stop = new AbortController()
+  const stopped = ask([['silence'], [done]], stop.signal)
+  setTimeout(() => stop.abort(new Error('enough')), 10)
+  await failure(stopped.completion)
+  expect(stopped.counted).toEqual([{ ...NO_USAGE, inputTokens: 50, outputTokens: 0, totalTokens: 50 }])
+  const before = ask([[done]], AbortSignal.abort(new Error('enough')))
+  await failure(before.completion)
+  expect([before.counted, before.asked()]).toEqual([[], 0])
 })
 
 test('an abort ends it with the reason and what had streamed', async () => {

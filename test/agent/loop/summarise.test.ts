@@ -22,7 +22,7 @@ test('a model that does not open is not waited for: no summary comes of it, and 
   const agent = { name: 'default', model: 'a/b', modelOptions: {}, tools: [], policies: DEFAULT_POLICIES }
   const work = { agent, policy: { threshold: 2, keepRecentRatio: 0 }, former: undefined, before: undefined }
   const { signal } = new AbortController()
-  const dependencies = { reader, models, clock: createSystemClock(), keeper }
+  const dependencies = { reader, models, clock: createSystemClock(), keeper, count: async () => undefined }
   const made = summarise(dependencies, { tenant: 't', session: 's' }, { ...work, signal }).catch(
     (error: unknown) => error,
   )

@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Message } from '../../../domain/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import { countedCompletion, totalTokens, type UsageAccount } from '../../../domain/usage-count.ts'
+import {
+  countedCompletion,
+  totalTokens,
+  type CountedCompletion,
+  type UsageAccount,
+} from '../../../domain/usage-count.ts'
 import { NO_USAGE } from '../../../domain/usage.ts'
 import type { UsageSum } from '../../../domain/usage-sums.ts'
 import { numberAt, type Item } from '../attributes.ts'
@@ -34,11 +39,18 @@ const keyPartition = (keyId: string, day: string): string => `UK#${printOf(keyId
 export const ofSessions = (owner?: string): string =>
   owner === undefined ? SESSION_PREFIX : `${SESSION_PREFIX}${printOf(owner)}#`
 
-/** Adds to the counts of a completion's session and tenant, and of its key. Nothing for any other message. */
-export function countUsage(key: SessionKey, message: Message | undefined, { owner, keyId }: UsageAccount): Action[] {
+/** Counts a message that is a completion. Nothing for any other. */
+export function countUsage(key: SessionKey, message: Message | undefined, account: UsageAccount): Action[] {
   const completion = countedCompletion(message)
-  if (completion === undefined) return []
-  const { day, agent, model, usage } = completion
+  return completion === undefined ? [] : countCompletion(key, completion, account)
+}
+
+/** Adds to the counts of a completion's session and tenant, and of its key. */
+export function countCompletion(
+  key: SessionKey,
+  { day, agent, model, usage }: CountedCompletion,
+  { owner, keyId }: UsageAccount,
+): Action[] {
   const [first, second, third] = placesOf(key)
   const pk = dayPartitions(key.tenant, day)[first % PARTITIONS] ?? ''
   const add = counted(JSON.stringify([agent, model]), usage)

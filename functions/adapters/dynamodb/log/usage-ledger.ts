@@ -1,14 +1,21 @@
+import { TooltrailError } from '../../../domain/errors.ts'
 import { addSums, daysBetween, tooManyRows, type UsageSum } from '../../../domain/usage-sums.ts'
 import { MOST_USAGE_ROWS, type UsageLedger, type UsageQuery } from '../../../ports/usage-ledger.ts'
 import { requiredText, textAt, type Item } from '../attributes.ts'
 import { all, is, startsWith } from '../expressions.ts'
 import { createTable, type Table, type TableDependencies } from '../table.ts'
-import { countsOf, dayPartitions, ofSessions, SUM_PREFIX } from './usage-items.ts'
+import { countCompletion, countsOf, dayPartitions, ofSessions, SUM_PREFIX } from './usage-items.ts'
 
 /** What completions have used, on DynamoDB. */
 export function createDynamoUsageLedger(dependencies: TableDependencies): UsageLedger {
   const table = createTable(dependencies)
-  return { sums: (query) => sums(table, query) }
+  return {
+    async count(key, completion, account) {
+      if ((await table.write(countCompletion(key, completion, account))) !== undefined)
+        throw new TooltrailError('storage_failed', `the usage of session ${key.session} was not counted`)
+    },
+    sums: (query) => sums(table, query),
+  }
 }
 
 async function sums(table: Table, query: UsageQuery): Promise<readonly UsageSum[]> {

@@ -1,8 +1,8 @@
 import { addSums, daysBetween, tooManyRows, type UsageSum } from '../../../domain/usage-sums.ts'
 import { MOST_USAGE_ROWS, type UsageLedger, type UsageQuery } from '../../../ports/usage-ledger.ts'
-import { readEach, snapshot, type Database } from '../database.ts'
+import { readEach, snapshot, transaction, type Database } from '../database.ts'
 import { fromColumn, toColumn } from '../exact-text.ts'
-import { NO_OWNER } from './usage-rows.ts'
+import { countCompletion, NO_OWNER } from './usage-rows.ts'
 import { USAGE_COLUMNS } from './usage-schema.ts'
 
 type Counts = Readonly<Record<(typeof USAGE_COLUMNS)[number], number | null>>
@@ -21,7 +21,11 @@ const OF_TENANT = `SELECT day, agent, model, ${COUNTS} FROM usage_of_tenants WHE
 
 /** What completions have used, on SQLite. */
 export function createSqliteUsageLedger({ database }: { database: Database }): UsageLedger {
-  return { sums: async (query) => snapshot(database, () => sums(database, query)) }
+  return {
+    count: async (key, completion, account) =>
+      transaction(database, () => countCompletion(database, key, completion, account)),
+    sums: async (query) => snapshot(database, () => sums(database, query)),
+  }
 }
 
 function sums(database: Database, query: UsageQuery): readonly UsageSum[] {

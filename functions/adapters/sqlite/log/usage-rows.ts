@@ -2,7 +2,13 @@ import { limitsTenant, requireBudget } from '../../../domain/budget.ts'
 import type { Message } from '../../../domain/message.ts'
 import { costOf } from '../../../domain/model-prices.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import { countedCompletion, dayOf, totalTokens, type UsageAccount } from '../../../domain/usage-count.ts'
+import {
+  countedCompletion,
+  dayOf,
+  totalTokens,
+  type CountedCompletion,
+  type UsageAccount,
+} from '../../../domain/usage-count.ts'
 import type { RunLimits } from '../../../ports/run-inbox.ts'
 import type { Usage } from '../../../domain/usage.ts'
 import { readAll, readOne, write, type Database } from '../database.ts'
@@ -27,15 +33,24 @@ const ADD_TO_TENANT = upsert('usage_of_tenants', ['tenant', 'day', 'agent', 'mod
 const ADD_TO_KEY = `INSERT INTO usage_of_keys (apiKey, day, tokens) VALUES (?, ?, ?)
   ON CONFLICT (apiKey, day) DO UPDATE SET tokens = tokens + excluded.tokens`
 
-/** Adds to the counts of a completion's session and tenant, and of its key. Nothing for any other message. */
+/** Counts a message that is a completion. Nothing for any other. */
 export function countUsage(
   database: Database,
-  { tenant, session }: SessionKey,
+  key: SessionKey,
   message: Message | undefined,
-  { owner, keyId }: UsageAccount,
+  account: UsageAccount,
 ): void {
   const completion = countedCompletion(message)
-  if (completion === undefined) return
+  if (completion !== undefined) countCompletion(database, key, completion, account)
+}
+
+/** Adds to the counts of a completion's session and tenant, and of its key. */
+export function countCompletion(
+  database: Database,
+  { tenant, session }: SessionKey,
+  completion: CountedCompletion,
+  { owner, keyId }: UsageAccount,
+): void {
   const { day, usage } = completion
   const [agent, model] = [toColumn(completion.agent), toColumn(completion.model)]
   const counts = countsOf(usage)
