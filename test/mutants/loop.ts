@@ -7,8 +7,13 @@ export const LOOP_MUTANTS = [
   ...inFile(`${LOOP}/run-loop.ts`, [
     [
       'a completion is stored while results are being stored',
-      '    thread.isWhole = false\n    await state.writer.settled()\n',
-      '    thread.isWhole = false\n',
+      '    try {\n      await state.writer.settled()\n      if (state',
+      '    try {\n      if (state',
+    ],
+    [
+      'a completion that is not stored is not counted',
+      'if (roundsOf(thread) === rounds) await',
+      'if (roundsOf(thread) < rounds) await',
     ],
     [
       'a completion is stored although the work must stop',

@@ -122,6 +122,18 @@ export const ROUND_MUTANTS = [
   ]),
   ...inFile(`${LOOP}/completion.ts`, [
     ['no retry', 'const RETRIES = 3', 'const RETRIES = 0'],
+    [
+      'what a provider refuses is counted',
+      "if (signal.aborted || output !== '') await target.count(",
+      'await target.count(',
+    ],
+    ['what breaks off is not counted', "if (signal.aborted || output !== '') await", 'if (signal.aborted) await'],
+    [
+      'a cancel before any output is not counted',
+      "if (signal.aborted || output !== '') await",
+      "if (output !== '') await",
+    ],
+    ['what lacks the demanded call is not counted', '  await countUnstoredOf(state, thread, completion)\n', ''],
     ['silence has no limit', 'const SILENT_MS = 120_000', 'const SILENT_MS = 120_000_000'],
     [
       'a stream that ignores its signal is waited for',

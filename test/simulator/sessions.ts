@@ -59,8 +59,8 @@ export interface Watch {
   readonly expires: boolean
   /** When a run of it has last begun, paused or ended, or turns came in: milliseconds since 1970. */
   activeAt: number
-  /** Tokens of completions that were not stored, as the ledger was told. */
-  unstored: number
+  /** Completions that were not stored, as the ledger was told of them. */
+  readonly unstored: Set<CountedCompletion>
   /** Since when it has had work that nobody holds: milliseconds since the beginning. */
   waitsSince: number | undefined
 }
@@ -127,7 +127,7 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
       deleted,
       unwanted: deleted,
       expires: one.expires === true && store.expires,
-      unstored: 0,
+      unstored: new Set(),
       waitsSince: undefined,
     })
   }
@@ -141,8 +141,7 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
       const method = call.slice(call.indexOf('.') + 1)
       if (watch === undefined || READS.includes(method) || call.startsWith('outbox.')) return
       noteRead(watch, call, outcome)
-      if (call === 'usage.count' && 'value' in outcome)
-        watch.unstored += (args[1] as CountedCompletion).usage.totalTokens ?? 0
+      if (call === 'usage.count' && 'value' in outcome) watch.unstored.add(args[1] as CountedCompletion)
       const before = watch.seen
       watch.seen = await snapshot(ports, watch.key)
       const ghosts = {
