@@ -44,6 +44,9 @@ export async function startS3(): Promise<Engine> {
     args: [
       ...[
         '-Xmx256m',
+        // As DynamoDB Local: its process lives for minutes.
+        '-XX:+UseSerialGC',
+        '-XX:TieredStopAtLevel=1',
         `-Djava.io.tmpdir=${scratch}`,
         '-jar',
         join(jars, `s3proxy-${VERSION}-jar-with-dependencies.jar`),

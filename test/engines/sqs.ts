@@ -38,7 +38,9 @@ export async function startSqs(): Promise<Engine> {
     scratch,
     command: 'java',
     args: [
-      ...['-Xmx256m', `-Djava.io.tmpdir=${scratch}`, `-Dconfig.file=${settings}`],
+      // As DynamoDB Local: its process lives for minutes.
+      ...['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'],
+      ...[`-Djava.io.tmpdir=${scratch}`, `-Dconfig.file=${settings}`],
       ...['-cp', join(jars, '*'), 'org.elasticmq.server.Main'],
     ],
     timeoutMs: START_MS,

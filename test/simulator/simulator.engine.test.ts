@@ -11,7 +11,7 @@ import type { Options } from './simulation.ts'
 const execute = promisify(execFile)
 
 /** No further seed is begun after so many milliseconds, once `LEAST` have been played. */
-const BUDGET_MS = 40_000
+const BUDGET_MS = 25_000
 const LEAST = 2
 
 /** Has writes that land inside of others. */

@@ -166,7 +166,7 @@ export async function check(
  */
 export async function crashAtEveryStep(bench: CrashBench, scenario: Scenario, when: Fault['when']): Promise<number> {
   let crashed: Knowledge | undefined
-  for (let step = 1; ; step += scenario.stride ?? 1) {
+  for (let step = scenario.first ?? 1; ; step += scenario.stride ?? 1) {
     const knows = newKnowledge(`${scenario.name}-${when}-${step}`)
     const program = await bench.start({ session: knows.session, step, when })
     try {

@@ -26,7 +26,8 @@ export const everyStepOn = (backend: Backend, scenarios: readonly Scenario[]) =>
         const bench = await createCrashBench(model.baseUrl, backend)
         try {
           const steps = await crashAtEveryStep(bench, scenario, when)
-          console.log(`${name}: killed ${when} ${Math.ceil(steps / (scenario.stride ?? 1))} of ${steps} durable steps`)
+          const { first = 1, stride = 1 } = scenario
+          console.log(`${name}: killed ${when} ${Math.ceil((steps + 1 - first) / stride)} of ${steps} durable steps`)
           expect(steps).toBeGreaterThan(3)
         } finally {
           await bench.remove()

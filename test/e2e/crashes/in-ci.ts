@@ -1,14 +1,23 @@
 import type { Scenario } from './scenarios.ts'
 
-/** In CI one step in so many is tried. */
-const STRIDE = 6
-const LONG_STRIDES: ReadonlyMap<string, number> = new Map([['deep-team', 12]])
+/** In CI one step in so many is tried, of long scenarios one in twice as many. */
+const STRIDE = 14
+const LONG: ReadonlySet<string> = new Set(['deep-team', 'many', 'silent', 'summary'])
+/** The first that is tried is one of so many: no scenario has fewer steps. */
+const FIRST = 7
+
+/** CI's other suites need the machine as well. */
+export const isCi = process.env['CI'] === 'true'
 
 /**
- * In CI the other suites need the machine as well. A process that ends after a step leaves what one leaves that ends before the next:
- * with every sixth step, before and after it, one in three of these moments is tried. `npm run test:crashes` tries them all.
+ * These scenarios, in CI with some of their steps: others in each of them. A process that ends after a step leaves what one leaves
+ * that ends before the next, so each is tried before and after. `npm run test:crashes` tries all.
  */
 export const inCi = (scenarios: readonly Scenario[]): readonly Scenario[] =>
-  process.env['CI'] === 'true'
-    ? scenarios.map((one) => ({ ...one, stride: Math.max(one.stride ?? 1, LONG_STRIDES.get(one.name) ?? STRIDE) }))
+  isCi
+    ? scenarios.map((one, place) => ({
+        ...one,
+        first: 1 + (place % FIRST),
+        stride: Math.max(one.stride ?? 1, LONG.has(one.name) ? 2 * STRIDE : STRIDE),
+      }))
     : scenarios

@@ -1,5 +1,5 @@
 import { localBackend } from '../local-backend.ts'
+import { isCi } from './in-ci.ts'
 import { randomKillsOn } from './random-kills.ts'
 
-/** In CI the other suites need the machine as well. */
-randomKillsOn(localBackend, process.env['CI'] === 'true' ? 40 : 200)
+randomKillsOn(localBackend, isCi ? 20 : 200)

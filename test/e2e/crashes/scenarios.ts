@@ -11,8 +11,9 @@ export interface Scenario {
   readonly name: string
   /** The session is gone afterwards. */
   readonly deletes?: boolean
-  /** It has so many steps that only each so-manieth is tried. */
+  /** It has so many steps that only each so-manieth is tried, beginning with this one, or with the first. */
   readonly stride?: number
+  readonly first?: number
   /** The types of the callbacks that a receiver has got in the end, in their order. */
   readonly told?: readonly string[]
   drive(client: DurableClient): Promise<void>

@@ -50,7 +50,7 @@ export const standStillOn = (backend: Backend, scenarios: readonly Scenario[]) =
 
 /** Returns how many steps there were. */
 async function stopAtEveryStep(bench: CrashBench, scenario: Scenario, when: Fault['when']): Promise<number> {
-  for (let step = 1; ; step += scenario.stride ?? 1) {
+  for (let step = scenario.first ?? 1; ; step += scenario.stride ?? 1) {
     const knows = newKnowledge(`${scenario.name}-still-${when}-${step}`)
     const one = await bench.start({ session: knows.session, step, when, stops: true })
     bench.letLeasesEnd()

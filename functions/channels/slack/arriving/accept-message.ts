@@ -12,6 +12,8 @@ import type { RunQueue } from '../../../ports/run-queue.ts'
 import type { SessionStore } from '../../../ports/session-store.ts'
 import type { SlackMessage } from './event.ts'
 import { hasIncoming, keepIncoming } from './incoming.ts'
+import { sayOnce } from './notices.ts'
+import type { NoticeDependencies } from './notices.ts'
 import { mustBeRead, writtenParts } from './read-input.ts'
 import type { SlackSettings } from '../settings.ts'
 import { submitMessage } from './submit-message.ts'
@@ -20,7 +22,9 @@ import { mentions } from '../replying/text.ts'
 import { ownerOf, sessionOf } from './thread.ts'
 import type { Workspace } from '../workspaces.ts'
 
-export interface AcceptMessageDependencies extends SubmitMessageDependencies {
+const DELETED = 'This conversation was deleted, and cannot go on here for 30 days. Please begin a new thread.'
+
+export interface AcceptMessageDependencies extends SubmitMessageDependencies, NoticeDependencies {
   readonly service: Pick<AgentService, 'submit' | 'requireRoom'>
   readonly settings: SlackSettings
   readonly sessions: Pick<SessionStore, 'create' | 'read'>
@@ -46,7 +50,7 @@ export async function isForBot(
 /**
  * Accepts a message for its thread's session, durably and once, however often Slack delivers it. Slack itself is not asked: what
  * must be read there, and what comes behind such a message, is kept in the outbox and handed in later (record 29). Nothing is
- * accepted for a session that was deleted, or that is another owner's. Rejects with `tenant_budget_used_up`.
+ * accepted for a session that was deleted, of which the thread is told, or that is another owner's. Rejects with `tenant_budget_used_up`.
  */
 export async function acceptMessage(
   dependencies: AcceptMessageDependencies,
@@ -54,7 +58,7 @@ export async function acceptMessage(
   message: SlackMessage,
 ): Promise<void> {
   const session = await enterThread(dependencies, workspace, message)
-  if (session === undefined) return
+  if (session === undefined) return sayOnce(dependencies, workspace, message, 'deleted', DELETED)
   if (!channelMayEnter(session, ownerOf(message)))
     return dependencies.logger.warn("a message for another owner's session was ignored", { ...keyOf(session) })
   const waits = mustBeRead(session, message) || (await hasIncoming(dependencies, session))
@@ -62,9 +66,12 @@ export async function acceptMessage(
   else await submitMessage(dependencies, session, message, writtenParts(message, workspace))
 }
 
-/** The thread's session, created if there is none and its run may be accepted. It knows the message with which it began: that one brings the earlier ones along. */
+/**
+ * The thread's session, created if there is none and its run may be accepted; undefined where it was deleted. It knows the message
+ * with which it began: that one brings the earlier ones along.
+ */
 async function enterThread(
-  { settings, sessions, service, caps, agents, logger }: AcceptMessageDependencies,
+  { settings, sessions, service, caps, agents }: AcceptMessageDependencies,
   workspace: Workspace,
   message: SlackMessage,
 ): Promise<Session | undefined> {
@@ -85,8 +92,6 @@ async function enterThread(
     })
   } catch (error) {
     if (!(error instanceof TooltrailError) || error.code !== 'session_exists') throw error
-    const other = await sessions.read(key)
-    if (other === undefined) logger.warn('a message for a deleted session was ignored', { ...key })
-    return other
+    return sessions.read(key)
   }
 }

@@ -5,7 +5,6 @@ import { acceptMessage, isForBot } from './accept-message.ts'
 import { readEvent } from './event.ts'
 import type { SlackEvent, SlackMessage } from './event.ts'
 import { isBudgetUsedUp, sayBudgetUsedUp, sayOnce } from './notices.ts'
-import type { NoticeDependencies } from './notices.ts'
 import { isAllowed } from '../settings.ts'
 import { sessionOf } from './thread.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
@@ -13,7 +12,7 @@ import type { Workspace, Workspaces } from '../workspaces.ts'
 /** Milliseconds for which an event is known again: Slack delivers some for a day. */
 const EVENT_KNOWN_MS = 86_400_000
 
-export interface TakeEventDependencies extends AcceptMessageDependencies, NoticeDependencies {
+export interface TakeEventDependencies extends AcceptMessageDependencies {
   readonly service: Pick<AgentService, 'submit' | 'requireRoom' | 'cancel'>
   readonly lease: Pick<RunLease, 'look'>
   readonly workspaces: Workspaces
