@@ -31,8 +31,8 @@ interface Unstored {
 
 /**
  * Counts a completion that no message holds, in the ledger and for budgets: otherwise, whoever cancels in time uses tokens that
- * nobody counts. Totals of runs and sessions hold what is stored alone. Where the count cannot be stored, the log says so, and
- * the work goes on.
+ * nobody counts. Totals of runs and sessions hold what is stored alone. Where an outage hides whether a completion was stored, it may
+ * count twice. Where the count cannot be stored, the log says so, and the work goes on.
  */
 async function countUnstored(
   { usage: ledger, clock, logger }: UsageDependencies,

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { nextId } from '../../../functions/domain/ids.ts'
 import type { AssistantMessage, ToolCall, ToolMessage, UserPart } from '../../../functions/domain/message.ts'
+import { HEARTBEAT_MS, LEASE_MS } from '../../../functions/domain/session.ts'
 import type { Lease, SessionKey } from '../../../functions/domain/session.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import { callText } from '../../../functions/log/call-text.ts'
@@ -14,6 +15,8 @@ interface Import {
   readonly key: SessionKey
   readonly conversation: Conversation
   lease: Lease | undefined
+  /** When the lease began, or was renewed. */
+  keptAt: number
   round: number
   head: string | undefined
 }
@@ -24,10 +27,11 @@ export async function importConversation(ports: Ports, tenant: string, conversat
   const key = { tenant, session: sessionOf(conversation) }
   const instructions = messages[0]?.role === 'system' ? { instructions: plainText(messages[0]) ?? '' } : {}
   await ports.sessions.create({ ...key, agent: id, metadata: {}, ...instructions })
-  const at: Import = { ports, key, conversation, lease: undefined, round: 0, head: undefined }
+  const at: Import = { ports, key, conversation, lease: undefined, keptAt: 0, round: 0, head: undefined }
   for (const [index, message] of messages.entries()) {
     // Embedded storage never yields: without this, nothing else would get a turn for seconds.
     await nextTurn()
+    await keepLease(at)
     if (message.role === 'user') await startRun(at, [{ type: 'text', text: plainText(message) ?? '' }])
     if (message.role === 'system' && index > 0) await startRun(at, [{ type: 'text', text: plainText(message) ?? '' }])
     if (message.role === 'assistant') await storeCompletion(at, index, message)
@@ -47,9 +51,18 @@ async function startRun(at: Import, parts?: readonly UserPart[]): Promise<Lease>
   })
   if (started === undefined) throw new Error(`${at.key.session} is not idle`)
   at.lease = started.lease
+  at.keptAt = at.ports.clock.now()
   at.round = 0
   at.head = started.lease.head
   return started.lease
+}
+
+/** A long run takes longer than a lease on a machine that has other work. */
+async function keepLease(at: Import): Promise<void> {
+  const now = at.ports.clock.now()
+  if (at.lease === undefined || now - at.keptAt < HEARTBEAT_MS) return
+  await at.ports.lease.heartbeat(at.lease, now + LEASE_MS)
+  at.keptAt = now
 }
 
 async function endRun(at: Import, message?: AssistantMessage): Promise<void> {
