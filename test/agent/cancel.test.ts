@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Message } from '../../functions/domain/message.ts'
 import { completionOf, makeTool, openHarness } from './harness.ts'
 import type { Harness, Turn } from './harness.ts'
+import { cancelledWhileStoring } from './late-cancel.ts'
 import { PROMISED_TIME_RETRIES, until } from '../eventually.ts'
 
 let harness: Harness | undefined
@@ -56,7 +57,6 @@ describe('cancel', () => {
 
   test('that comes while a completion waits for results to be stored keeps its text, and none of its calls', async () => {
     const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
-    let [isCancelled, hasLooked] = [false, false]
     const { submit, settled, service, key, requests, log } = await set({
       script: [
         { calls: [{ name: 'big' }] },
@@ -69,28 +69,10 @@ describe('cancel', () => {
         },
       ],
       tools: [big],
-      change: (ports) => ({
-        ...ports,
-        lease: {
-          ...ports.lease,
-          async look(at) {
-            const isAfter = isCancelled
-            const seen = await ports.lease.look(at)
-            hasLooked ||= isAfter
-            return seen
-          },
-        },
-        outputs: {
-          ...ports.outputs,
-          async put(...object) {
-            await until(() => requests.length === 2)
-            await service.cancel(key, runId)
-            isCancelled = true
-            await until(() => hasLooked)
-            await ports.outputs.put(...object)
-          },
-        },
-      }),
+      change: cancelledWhileStoring(
+        () => requests.length === 2,
+        () => service.cancel(key, runId),
+      ),
     })
     const runId = await submit('go')
     expect(await settled(runId)).toMatchObject({ status: 'cancelled' })

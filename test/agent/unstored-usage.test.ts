@@ -3,8 +3,9 @@ import type { ModelRequest } from '../../functions/domain/model-request.ts'
 import { weighText } from '../../functions/log/token-weight.ts'
 import type { ModelEvent } from '../../functions/ports/model.ts'
 import { until } from '../eventually.ts'
-import { completionOf, makeTool, openHarness } from './harness.ts'
+import { makeTool, openHarness } from './harness.ts'
 import type { Harness, Turn } from './harness.ts'
+import { cancelledWhileStoring } from './late-cancel.ts'
 
 let harness: Harness | undefined
 afterEach(async () => {
@@ -97,34 +98,15 @@ test('what a provider refuses or cannot give costs nothing', async () => {
 })
 
 test('a completion that is whole and not stored counts what its provider says: a cancel came first, or it lacks the demanded call', async () => {
-  let [isCancelled, hasLooked] = [false, false]
   const slow = makeTool('slow', async () => ({ text: 'x'.repeat(60_000) }))
   const { submit, settled, service, key, requests } = await set({
     script: [{ text: 'no call', tokens: 3 }, { calls: [{ name: 'slow' }], tokens: 5 }, { calls: [{ name: 'slow' }] }],
     tools: [slow],
     policies: { requireTool: 'any' },
-    change: (ports) => ({
-      ...ports,
-      lease: {
-        ...ports.lease,
-        async look(at) {
-          const isAfter = isCancelled
-          const seen = await ports.lease.look(at)
-          hasLooked ||= isAfter
-          return seen
-        },
-      },
-      outputs: {
-        ...ports.outputs,
-        async put(...object) {
-          await until(() => requests.length === 3)
-          await service.cancel(key, runId)
-          isCancelled = true
-          await until(() => hasLooked)
-          await ports.outputs.put(...object)
-        },
-      },
-    }),
+    change: cancelledWhileStoring(
+      () => requests.length === 3,
+      () => service.cancel(key, runId),
+    ),
   })
   const runId = await submit('go')
   expect(await settled(runId)).toMatchObject({ status: 'cancelled', usage: { totalTokens: 5 } })
@@ -149,7 +131,7 @@ test('members count theirs under their own names', async () => {
 
 test('a summary that is cut off counts as a summary', async () => {
   const { submit, settled, service, key, requests } = await set({
-    script: [completionTurn('one'), completionTurn('two'), hanging(saying)],
+    script: [{ text: 'one' }, { text: 'two' }, hanging(saying)],
     policies: { consolidation: { threshold: 2, keepRecentRatio: 0 } },
   })
   for (const text of [LONG, 'more']) await settled(await submit(text))
@@ -161,11 +143,6 @@ test('a summary that is cut off counts as a summary', async () => {
   expect(summary).toEqual([1, expect.any(Number), expect.any(Number)])
   expect(summary?.[1]).toBeGreaterThan(OF_REQUEST)
 })
-
-const completionTurn = (text: string): Turn =>
-  async function* () {
-    yield { type: 'completion', completion: completionOf({ text }) }
-  }
 
 test.each([
   ['fails', () => Promise.reject(new Error('out of order'))],

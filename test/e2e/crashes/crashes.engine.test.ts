@@ -3,7 +3,6 @@ import { awsBackend } from '../aws-backend.ts'
 import { everyKindOn } from './every-kind.ts'
 import { everyStepOn } from './every-step.ts'
 import { heartbeatKillsOn } from './heartbeat-kills.ts'
-import { isCi } from './in-ci.ts'
 import { randomKillsOn } from './random-kills.ts'
 import { scenarios } from './scenarios.ts'
 import { standStillOn } from './stand-still.ts'
@@ -15,7 +14,7 @@ const SEED = Number(process.env['CRASH_SEED'] ?? 4_242)
 withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {
   const backend = awsBackend(endpoints)
   if (whole) everyStepOn(backend, scenarios)
-  else everyKindOn(backend, SEED, isCi ? 2 : 1)
+  else everyKindOn(backend, SEED)
   randomKillsOn(backend, whole ? 200 : 6)
   heartbeatKillsOn(backend, whole ? { queued: [1, 2, 4], steer: [1, 2, 4] } : { steer: [2] })
   const still = scenarios.filter(({ name }) => ['parallel', 'approval', 'steer'].includes(name))
