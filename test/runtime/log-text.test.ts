@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { randomBytes } from 'node:crypto'
 import { KEY_PATTERNS, logError, logFields, logText } from '../../functions/runtime/log-text.ts'
 import { drawn } from '../fixtures/png.ts'
+import { processorTime } from '../processor-time.ts'
 
 const data = drawn('a').toString('base64')
 
@@ -121,9 +122,9 @@ test.each([
 ])('a hostile text takes no longer than its length asks for: %s', (piece) => {
   const timed = (length: number): number => {
     const text = piece.repeat(Math.ceil(length / piece.length))
-    const began = performance.now()
+    const before = processorTime()
     logText(text)
-    return performance.now() - began
+    return processorTime() - before
   }
   timed(10_000)
   expect(Math.min(timed(100_000), timed(100_000), timed(100_000))).toBeLessThan(500)

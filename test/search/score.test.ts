@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { HistoryRole } from '../../functions/domain/history.ts'
 import { fold } from '../../functions/search/fold-text.ts'
 import { scoreEvents, type Candidate } from '../../functions/search/score.ts'
 import { matchesOf, readable } from '../../functions/search/term-matches.ts'
 import { plan } from './made-vocabulary.ts'
+import { longestTurn, processorTime, processorTimeOf } from '../processor-time.ts'
 
 interface Said {
   readonly text: string
@@ -137,21 +137,9 @@ describe('what was said about the history', () => {
     expect((await ranked('what did the assistant say about the red crate', [event, answer]))[0]).toBe(answer.text))
 })
 
-/** Milliseconds that this thread has worked, on a machine that others may use. */
-function processorTime(): number {
-  const { user, system } = process.threadCpuUsage()
-  return (user + system) / 1_000
-}
-
-async function timeOf(work: () => unknown): Promise<number> {
-  const before = processorTime()
-  await work()
-  return processorTime() - before
-}
-
 /** The least of three, which other work disturbs least. */
 async function leastTime(work: () => unknown): Promise<number> {
-  const times = [await timeOf(work), await timeOf(work), await timeOf(work)]
+  const times = [await processorTimeOf(work), await processorTimeOf(work), await processorTimeOf(work)]
   return Math.min(...times)
 }
 
@@ -178,15 +166,7 @@ describe('texts that are hard to score', () => {
     const texts = Array.from({ length: 20 }, (_, place) => `crate ${place} ${'\uFDFA'.repeat(3_900)}`)
     const finders = Array.from({ length: 20 }, () => finder('crate', texts))
     const before = processorTime()
-    let [last, isOver] = [before, false]
-    const scoring = Promise.all(finders.map((find) => find())).then(() => (isOver = true))
-    const gaps: number[] = []
-    while (!isOver) {
-      await nextTurn()
-      gaps.push(processorTime() - last)
-      last = processorTime()
-    }
-    await scoring
-    expect(Math.max(...gaps)).toBeLessThan((processorTime() - before) / 10)
+    const longest = await longestTurn(() => Promise.all(finders.map((find) => find())))
+    expect(longest).toBeLessThan((processorTime() - before) / 10)
   })
 })
