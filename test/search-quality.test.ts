@@ -114,7 +114,7 @@ async function buildIndex(database: Database, corpus: readonly CorpusSession[]):
 
 /** Each way comes after the ones before: in the end, every query was asked twelve times. */
 async function retell(database: Database, index: HistoryIndex, how: Retelling): Promise<void> {
-  const documents = await retellings(TENANT, index, how)
+  const documents = await retellings(TENANT, index, [how])
   const tables = createHistoryTables(database)
   transaction(database, () => {
     tables.put((batch) => {

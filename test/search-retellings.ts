@@ -28,18 +28,23 @@ interface Asked {
  * Each recorded query asked in sessions of its own, where an agent says what it found for it, or that it found nothing: what the
  * history is not to find instead of what happened.
  */
-export async function retellings(tenant: string, index: HistoryIndex, how: Retelling): Promise<HistoryDocument[]> {
+export async function retellings(
+  tenant: string,
+  index: HistoryIndex,
+  ways: readonly Retelling[],
+): Promise<HistoryDocument[]> {
   const documents: HistoryDocument[] = []
   for (const [number, { query }] of readRecordedQueries().entries()) {
     const { hits } = await index.search({ scope: { tenant }, text: query, filters: {}, limit: 2 })
     const told = hits.map(({ snippet }) => withoutMarks(snippet)).join('\n')
-    for (let time = 0; time < TIMES; time++) {
-      const reply = time === 0 ? `Nothing in the earlier history matches "${query}".` : `About ${query}: ${told}`
-      const session = `${how}-${number}-${time}`
-      const log = createLog(session, number * TIMES + time)
-      SESSIONS[how](log, { query, time, hits, reply })
-      documents.push(...log.messages.flatMap((message) => documentsOf({ tenant, session }, message)))
-    }
+    for (const how of ways)
+      for (let time = 0; time < TIMES; time++) {
+        const reply = time === 0 ? `Nothing in the earlier history matches "${query}".` : `About ${query}: ${told}`
+        const session = `${how}-${number}-${time}`
+        const log = createLog(session, number * TIMES + time)
+        SESSIONS[how](log, { query, time, hits, reply })
+        documents.push(...log.messages.flatMap((message) => documentsOf({ tenant, session }, message)))
+      }
   }
   return documents
 }

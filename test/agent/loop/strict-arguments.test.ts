@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { RunState } from '../../../functions/agent/loop/run-state.ts'
 import { schemaFault, strictFault } from '../../../functions/agent/loop/strict-arguments.ts'
