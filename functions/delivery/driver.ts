@@ -11,6 +11,7 @@ import type { Logger } from '../ports/logger.ts'
 import type { Outbox } from '../ports/outbox.ts'
 import type { Channel, Outcome } from './channel.ts'
 import { claimDelivery, ClaimLost, isUnclaimed, type Claim } from './claim.ts'
+import { dueOf } from './due-of-session.ts'
 import { createTurns, type Turns } from './turns.ts'
 
 /** Deliveries that hints may have under way in one process; the sweeper finds the others again. */
@@ -76,7 +77,7 @@ const countTo = (underWay: ReadonlyMap<string, UnderWay>, to: string): number =>
 /** Delivers what runs owe to channels: those of this process's runs with their events, others when they are due. */
 export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver {
   const dependencies = { ...inTime(given), turns: createTurns(given.clock) }
-  const { outbox, channels, clock, logger } = dependencies
+  const { channels, logger } = dependencies
   const underWay = new Map<string, UnderWay>()
   let stopping = new AbortController()
 
@@ -105,8 +106,10 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
   }
 
   async function serve(key: SessionKey): Promise<void> {
-    for (const delivery of await outbox.pending(key, MOST_BY_HINT))
-      if (delivery.hinted === true || (delivery.due ?? 0) <= clock.now()) begin(delivery, toOf(delivery))
+    for await (const delivery of dueOf(dependencies, key)) {
+      begin(delivery, toOf(delivery))
+      if (underWay.size >= MOST_BY_HINT) return
+    }
   }
 
   const allDone = async (): Promise<void> => {

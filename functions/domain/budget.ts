@@ -36,10 +36,13 @@ export function requireBudget(spent: Spent, budget: Budget, now: number): void {
   if (isUsedUp(spent.tenantDollars, budget.tenantDollars))
     throw new TooltrailError(
       'tenant_budget_used_up',
-      `this tenant may spend $${budget.tenantDollars} a day (UTC) and has spent $${spent.tenantDollars.toFixed(2)}`,
+      `this tenant may spend $${budget.tenantDollars} a day (UTC) and has spent ${inDollars(spent.tenantDollars)}`,
       until,
     )
 }
+
+/** To the cent, and less than that to one digit. */
+const inDollars = (amount: number): string => `$${amount < 0.01 ? amount.toPrecision(1) : amount.toFixed(2)}`
 
 const isUsedUp = (spent: number, most: number | undefined): boolean => most !== undefined && spent >= most
 

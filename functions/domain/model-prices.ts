@@ -36,13 +36,20 @@ const PRICES: Readonly<Record<string, Price>> = {
 }
 
 const MILLION = 1_000_000
+/** Providers name what a completion came from with its date, as in `gpt-5.4-2026-03-05` or `claude-haiku-4-5-20251001`. */
+const DATE = /-\d{4}-?\d{2}-?\d{2}$/
+
+function priceOf(model: string): Price | undefined {
+  const name = Object.hasOwn(PRICES, model) ? model : model.replace(DATE, '')
+  return Object.hasOwn(PRICES, name) ? PRICES[name] : undefined
+}
 
 /**
- * US dollars that these tokens of a model cost at list prices. Undefined where no price is known, or the provider did not say
+ * US dollars that these tokens of a model, with or without its date, cost at list prices. Undefined where no price is known, or the provider did not say
  * how many tokens went in and out. `inputTokens` includes those of the cache.
  */
 export function costOf(model: string, usage: Usage): number | undefined {
-  const price = Object.hasOwn(PRICES, model) ? PRICES[model] : undefined
+  const price = priceOf(model)
   const { inputTokens, outputTokens } = usage
   if (price === undefined || inputTokens === null || outputTokens === null) return undefined
   const [cached, written] = [usage.cachedInputTokens ?? 0, usage.cacheWriteTokens ?? 0]

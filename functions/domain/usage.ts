@@ -21,6 +21,10 @@ export const NO_USAGE: Usage = {
   totalTokens: null,
 }
 
+/** Whether it says how many tokens there were, in or out. */
+export const isNamed = ({ inputTokens, outputTokens, totalTokens }: Usage): boolean =>
+  inputTokens !== null || outputTokens !== null || totalTokens !== null
+
 /** Adds field by field; a field that neither side knows stays null. */
 export function addUsage(left: Usage, right: Usage): Usage {
   const add = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b)

@@ -1,8 +1,11 @@
+import type { Context } from 'hono'
 import type { OpenCall } from '../access/open-calls.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
+import type { AppEnv, RouteDependencies } from './dependencies.ts'
+import type { NamedText } from './held-texts.ts'
 import { bodyOf } from './long-bodies.ts'
-import type { NamedText, SharedBytes } from './long-bodies.ts'
+import type { LongTexts } from './long-bodies.ts'
 
 const HEARTBEAT_MS = 15_000
 const HEARTBEAT = ': ka\n\n'
@@ -25,22 +28,36 @@ interface Dependencies {
   readonly clock: Clock
   readonly log: Logger
   readonly stopping: AbortSignal
-  readonly shared: SharedBytes
+  readonly texts: LongTexts
 }
+
+/** The same as response to a request. */
+export const streamEvents = (
+  { clock, log, stopping, shared }: RouteDependencies,
+  c: Context<AppEnv>,
+  call: OpenCall,
+  open: (signal: AbortSignal) => AsyncIterable<string | NamedText>,
+): Response =>
+  eventStream(
+    { clock, log, stopping: stopping(), texts: shared.of(c.get('caller').tenant) },
+    c.get('request').signal,
+    call,
+    open,
+  )
 
 /**
  * Responds with server-sent events until they end, the client leaves or the process stops. `open` gets a signal for that and
  * returns the frames. The reader sets the pace, and whatever produces the events does not depend on it.
  */
 export function eventStream(
-  { clock, log, stopping, shared }: Dependencies,
+  { clock, log, stopping, texts }: Dependencies,
   gone: AbortSignal,
   call: OpenCall,
   open: (signal: AbortSignal) => AsyncIterable<string | NamedText>,
 ): Response {
   const left = new AbortController()
   const signal = AbortSignal.any([left.signal, gone, stopping, call.signal])
-  const frames = withHeartbeat({ clock, log, stopping, shared }, call, open(signal))
+  const frames = withHeartbeat({ clock, log, stopping, texts }, call, open(signal))
   const body = bodyOf({
     next: () => frames.next(),
     async return() {
@@ -63,7 +80,7 @@ export const isEventStream = (response: Response): boolean =>
   response.headers.get('content-type') === 'text/event-stream'
 
 async function* withHeartbeat(
-  { clock, log, stopping, shared }: Dependencies,
+  { clock, log, stopping, texts }: Dependencies,
   call: OpenCall,
   frames: AsyncIterable<string | NamedText>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
@@ -84,7 +101,7 @@ async function* withHeartbeat(
         heartbeat = beat()
       } else if (result.done === true) break
       else {
-        yield* shared.pieces(result.value)
+        yield* texts.pieces(result.value)
         next = iterator.next()
       }
     }

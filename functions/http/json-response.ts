@@ -1,7 +1,7 @@
 import type { TypedResponse } from 'hono'
 import type { JSONParsed } from 'hono/utils/types'
 import { bodyOf } from './long-bodies.ts'
-import type { SharedBytes } from './long-bodies.ts'
+import type { LongTexts } from './long-bodies.ts'
 
 /** Characters. Shorter documents are sent at once. */
 const SHORT = 16 * 1024
@@ -11,22 +11,22 @@ const SHORT = 16 * 1024
  * `busy` while clients have left too much unread.
  */
 export function jsonResponse<Body>(
-  shared: SharedBytes,
+  texts: LongTexts,
   document: Body,
   headers: Readonly<Record<string, string>> = {},
 ): Response & TypedResponse<JSONParsed<Body>, 200, 'json'> {
-  return bytesResponse(shared, JSON.stringify(document), headers)
+  return bytesResponse(texts, JSON.stringify(document), headers)
 }
 
 /** The same for a document whose JSON is made already. */
 export function bytesResponse<Body>(
-  shared: SharedBytes,
+  texts: LongTexts,
   json: string | Uint8Array<ArrayBuffer>,
   headers: Readonly<Record<string, string>> = {},
 ): Response & TypedResponse<JSONParsed<Body>, 200, 'json'> {
   const init = { headers: { ...headers, 'content-type': 'application/json' } }
-  if (json.length > SHORT) shared.requireRoom(json.length)
-  const body = json.length > SHORT ? bodyOf(shared.pieces(json)) : json
+  if (json.length > SHORT) texts.requireRoom(json.length)
+  const body = json.length > SHORT ? bodyOf(texts.pieces(json)) : json
   // What its JSON says.
   return new Response(body, init) as Response & TypedResponse<JSONParsed<Body>, 200, 'json'>
 }

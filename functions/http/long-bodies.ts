@@ -1,119 +1,61 @@
-import { createHash } from 'node:crypto'
 import { setImmediate as nextRound } from 'node:timers/promises'
-import { createRecent } from '../domain/recent.ts'
-import { RequestError } from './middleware/request-error.ts'
+import { createHeldTexts } from './held-texts.ts'
+import type { NamedText } from './held-texts.ts'
 import { createTurns, PIECE } from './texts-in-turn.ts'
-import type { Pieces, Turns } from './texts-in-turn.ts'
+import type { Pieces, Stretch } from './texts-in-turn.ts'
+import { createUnreadRoom } from './unread-room.ts'
+import type { RoomLimits } from './unread-room.ts'
 
 /** Characters. A shorter text is not worth sharing. */
 const SHORT = 8 * 1024
-/** Bytes of long texts that clients have not read yet, in total. */
-const MOST_BYTES = 64 * 1024 * 1024
-/** Bytes of named texts that are kept for the next client when nobody is reading them. */
-const KEPT_BYTES = 16 * 1024 * 1024
-
-/** A text that is made when it is sent, unless it is still kept: the same name is always the same text. */
-export interface NamedText {
-  readonly name: string
-  make(): string
-}
 
 /**
- * Long texts on their way to clients. Clients of the same text share its bytes, and the total is bounded: however many clients
- * read slowly or not at all, each costs a few pieces.
+ * Long texts on their way to the clients of one tenant. Clients of the same text share its bytes, and what is held is bounded: however
+ * many clients read slowly or not at all, each costs a few pieces, and those of other tenants get theirs.
  */
-export interface SharedBytes {
+export interface LongTexts {
   /** The text in pieces, on demand; held from the first to the last. Rejects as `requireRoom` throws. */
   pieces(text: string | Uint8Array | NamedText): AsyncGenerator<Uint8Array, void, undefined>
-  /** Long texts of responses that have begun and cannot be refused any more. */
-  readonly inTurn: Turns['inTurn']
+  /**
+   * Long texts of responses that have begun and cannot be refused any more: each is made when the one before has been read and there
+   * is room for it. `make` has no effects, and is repeated where there was no room.
+   */
+  inTurn<Place>(first: Place, make: (place: Place) => Promise<Stretch<Place>>): Pieces
   /** Refuses a text of this many bytes, with `busy`, while clients have left too much of other texts unread. */
   requireRoom(bytes: number): void
-  /** Whether what clients have left unread takes more than half of the room. */
-  isHalfFull(): boolean
 }
 
-interface Held {
-  readonly name: string
-  readonly bytes: Uint8Array
-  readonly isNamed: boolean
-  readers: number
-}
-
-const isLoose = (text: string | Uint8Array | NamedText): text is string | Uint8Array =>
-  typeof text === 'string' || text instanceof Uint8Array
-
-/** Bytes that several clients were given are looked at once. */
-const names = new WeakMap<Uint8Array, string>()
-
-function nameOf(bytes: Uint8Array): string {
-  const name = names.get(bytes) ?? createHash('sha256').update(bytes).digest('base64')
-  names.set(bytes, name)
-  return name
-}
-
-const tooMuchUnread = (): RequestError => {
-  const detail = 'too much of other responses is still unread: try again'
-  return new RequestError(503, 'busy', detail, { headers: { 'retry-after': '5' } })
+/** The long texts of a process. */
+export interface SharedBytes {
+  of(tenant: string): LongTexts
+  /** Whether clients leave so much unread that those who do not read should leave sooner. */
+  isCrowded(): boolean
 }
 
 /** The texts that this process is sending. */
-export function createSharedBytes(most = MOST_BYTES): SharedBytes {
-  const held = new Map<string, Held>()
-  const kept = createRecent<Uint8Array>(KEPT_BYTES)
-  let total = 0
-  const isFull = (bytes: number): boolean => total > 0 && total + bytes > most
-  const holdNamed = ({ name, make }: NamedText): Held => hold(name, true, () => kept.take(name) ?? Buffer.from(make()))
-  const turns = createTurns((bytes) => {
-    if (!held.has(nameOf(bytes)) && isFull(bytes.length)) return undefined
-    const one = holdLoose(bytes)
-    return { bytes: one.bytes, release: () => release(one) }
-  })
+export function createSharedBytes(limits: RoomLimits = {}): SharedBytes {
+  const room = createUnreadRoom(limits)
+  const texts = createHeldTexts(room)
+  const turns = createTurns()
   return {
-    async *pieces(text) {
-      if (isLoose(text) && text.length <= SHORT) {
-        yield Buffer.from(text)
-        return
-      }
-      const one = isLoose(text) ? holdLoose(text) : holdNamed(text)
-      text = ''
-      try {
-        for (let at = 0; at < one.bytes.length; at += PIECE) yield one.bytes.subarray(at, at + PIECE)
-      } finally {
-        release(one)
-      }
-    },
-    inTurn: turns.inTurn,
-    requireRoom,
-    isHalfFull: () => total > most / 2,
-  }
-
-  function requireRoom(bytes: number): void {
-    if (isFull(bytes)) throw tooMuchUnread()
-  }
-
-  function holdLoose(text: string | Uint8Array): Held {
-    const bytes = typeof text === 'string' ? Buffer.from(text) : text
-    return hold(nameOf(bytes), false, () => bytes)
-  }
-
-  function hold(name: string, isNamed: boolean, make: () => Uint8Array): Held {
-    const known = held.get(name)
-    if (known !== undefined) known.readers++
-    if (known !== undefined) return known
-    const one = { name, bytes: make(), isNamed, readers: 1 }
-    requireRoom(one.bytes.length)
-    total += one.bytes.length
-    held.set(name, one)
-    return one
-  }
-
-  function release(one: Held): void {
-    if (--one.readers > 0) return
-    held.delete(one.name)
-    total -= one.bytes.length
-    if (one.isNamed) kept.set(one.name, one.bytes, one.bytes.length)
-    turns.freed()
+    of: (tenant) => ({
+      async *pieces(text) {
+        if ((typeof text === 'string' || text instanceof Uint8Array) && text.length <= SHORT) {
+          yield Buffer.from(text)
+          return
+        }
+        const { bytes, release } = texts.hold(tenant, text)
+        text = ''
+        try {
+          for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE)
+        } finally {
+          release()
+        }
+      },
+      inTurn: (first, make) => turns.inTurn({ tenant, texts, room }, first, make),
+      requireRoom: (bytes) => texts.requireRoom(tenant, bytes),
+    }),
+    isCrowded: room.isCrowded,
   }
 }
 

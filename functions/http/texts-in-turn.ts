@@ -1,4 +1,7 @@
 import { setImmediate as nextRound } from 'node:timers/promises'
+import { createTenantLine } from '../domain/tenant-line.ts'
+import type { Held, HeldTexts } from './held-texts.ts'
+import type { UnreadRoom, WaitingText } from './unread-room.ts'
 
 /**
  * Bytes. A longer text is sent in pieces of this length, on demand: up to three of them wait for a client that reads nothing, since
@@ -17,49 +20,53 @@ export interface Stretch<Place> {
   readonly next: Place | undefined
 }
 
+/** Makes a text. It has no effects, and is repeated where there was no room. */
+type Make<Place> = (place: Place) => Promise<Stretch<Place>>
+
+/** Where the texts of one tenant's clients are held. */
+interface Holder {
+  readonly tenant: string
+  readonly texts: Pick<HeldTexts, 'holdReserved'>
+  readonly room: Pick<UnreadRoom, 'wait' | 'give'>
+}
+
 export interface Turns {
   /**
-   * Texts in pieces, one text after another. Each is made when the one before it has been read and there is room for it, one at
-   * a time over all clients; nothing else is held. `make` has no effects, and is repeated where there was no room.
+   * Texts in pieces, one text after another. Each is made when the one before it has been read and there is room for it, one at a
+   * time over all clients, whose tenants take turns; nothing else is held.
    */
-  inTurn<Place>(first: Place, make: (place: Place) => Promise<Stretch<Place>>): Pieces
-  /** Room has been given back. */
-  freed(): void
+  inTurn<Place>(holder: Holder, first: Place, make: Make<Place>): Pieces
 }
 
-interface HeldText {
-  readonly bytes: Uint8Array
-  release(): void
-}
-
-/** `hold` counts the bytes of a text, which others may hold already, until they are released; undefined when there is no room. */
-export function createTurns(hold: (bytes: Uint8Array) => HeldText | undefined): Turns {
-  let turn: Promise<unknown> = Promise.resolve()
-  const waiting: (() => void)[] = []
-  const freed = (): void => waiting.shift()?.()
+export function createTurns(): Turns {
+  const turnOf = createTurnLine()
   return {
-    freed,
-    inTurn<Place>(first: Place, make: (place: Place) => Promise<Stretch<Place>>): Pieces {
+    inTurn<Place>(holder: Holder, first: Place, make: Make<Place>): Pieces {
       let place: Place | undefined = first
-      let text: HeldText | undefined
+      let text: Held | undefined
       let at = 0
+      let waiting: WaitingText | undefined
       const leave = (): void => {
         text?.release()
         text = undefined
       }
+      /** Holds the next text, unless there is no room: then it has waited, and returns what is reserved for it. */
+      const holdNext = async (from: Place, reserved: number): Promise<number> => {
+        const made = await turnOf(holder, reserved, () => make(from))
+        if (made.text === undefined) {
+          waiting = holder.room.wait(holder.tenant, made.bytes)
+          return (await waiting.taken) ? made.bytes : 0
+        }
+        if (place === undefined) made.text.release()
+        else [text, place, at] = [made.text, made.next, 0]
+        return 0
+      }
       return {
         async next() {
-          while (text === undefined && place !== undefined) {
-            const made = inItsTurn(place, make)
-            // One that fails leaves the room that there may be to the next.
-            turn = made.catch(freed)
-            const found = await made
-            if ('room' in found) await found.room
-            else if (place === undefined) found.text.release()
-            else [text, place, at] = [found.text, found.next, 0]
-            // There may be room for the next one, too.
-            if (text !== undefined || place === undefined) freed()
-          }
+          let reserved = 0
+          while (text === undefined && place !== undefined) reserved = await holdNext(place, reserved)
+          // It has left meanwhile.
+          if (reserved > 0) holder.room.give(holder.tenant, reserved)
           if (text === undefined) return { done: true, value: undefined }
           const value = text.bytes.subarray(at, (at += PIECE))
           if (at >= text.bytes.length) leave()
@@ -67,21 +74,48 @@ export function createTurns(hold: (bytes: Uint8Array) => HeldText | undefined): 
         },
         async return() {
           place = undefined
+          waiting?.leave()
           leave()
         },
       }
     },
   }
+}
 
-  /** The text at this place, held; or when there may be room for it. */
-  async function inItsTurn<Place>(place: Place, make: (place: Place) => Promise<Stretch<Place>>) {
-    await turn
-    // A store may respond without waiting for anything, and many clients may come at once: everybody else has a turn in between.
-    await nextRound()
-    const { text, next } = await make(place)
-    const bytes = Buffer.from(text)
-    const held = bytes.length <= OWN_BYTES ? { bytes, release: () => undefined } : hold(bytes)
-    if (held === undefined) return { room: new Promise<void>((resolve) => waiting.push(resolve)) }
-    return { text: held, next }
+/** A text that is held, or how many bytes there was no room for. */
+type Made<Place> =
+  | { readonly text: Held; readonly next: Place | undefined }
+  | { readonly text?: undefined; readonly bytes: number }
+
+/** One text is made and held at a time. */
+function createTurnLine() {
+  const waiting = createTenantLine<() => void>()
+  let isTaken = false
+  const end = (): void => {
+    const next = waiting.next()
+    if (next === undefined) isTaken = false
+    else next()
+  }
+  return async <Place>(
+    { tenant, texts, room }: Holder,
+    reserved: number,
+    make: () => Promise<Stretch<Place>>,
+  ): Promise<Made<Place>> => {
+    if (isTaken) await new Promise<void>((resolve) => waiting.add(tenant, resolve))
+    isTaken = true
+    let unused = reserved
+    try {
+      // A store may respond without waiting for anything, and many clients may come at once: everybody else has a turn in between.
+      await nextRound()
+      const { text, next } = await make()
+      const bytes = Buffer.from(text)
+      if (bytes.length <= OWN_BYTES) return { text: { bytes, release: () => undefined }, next }
+      unused = 0
+      const held = texts.holdReserved(tenant, bytes, reserved)
+      return held === undefined ? { bytes: bytes.length } : { text: held, next }
+    } finally {
+      if (unused > 0) room.give(tenant, unused)
+      end()
+    }
   }
 }

@@ -54,16 +54,19 @@ export class ModelError extends Error {
   readonly retryable: boolean
   /** From `Retry-After`. */
   readonly retryAfterMs?: number
+  /** What the provider says that the request has taken nevertheless. */
+  readonly usage?: Usage
 
   constructor(
     code: ModelError['code'],
     message: string,
-    options: { retryable: boolean; retryAfterMs?: number; cause?: unknown },
+    options: { retryable: boolean; retryAfterMs?: number; usage?: Usage; cause?: unknown },
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'ModelError'
     this.code = code
     this.retryable = options.retryable
     if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs
+    if (options.usage !== undefined) this.usage = options.usage
   }
 }

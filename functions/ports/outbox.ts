@@ -38,8 +38,8 @@ export interface Outbox {
   add(key: DeliveryKey, delivery: NewDelivery, state: JsonObject): Promise<boolean>
   /** Read strongly. */
   read(key: DeliveryKey): Promise<Delivery | undefined>
-  /** The pending ones of a session, oldest first, read strongly; at most `limit`. */
-  pending(key: SessionKey, limit: number): Promise<readonly Delivery[]>
+  /** The pending ones of a session by their ids, oldest first, read strongly: those `after` this id, at most `limit`. */
+  pending(key: SessionKey, limit: number, after?: string): Promise<readonly Delivery[]>
   /**
    * Changes a delivery if nobody has changed it since it was read as `seen`, and returns it as it is now; otherwise returns undefined,
    * and nothing has changed. Safe to repeat after a lost response, which the adapter does.

@@ -71,7 +71,7 @@ export interface SessionStore {
   /**
    * Stores a summary made by hand, and counts what it took, on condition that no run is active and nobody has worked on the session since `seen`,
    * and that its summary is still `made.from`. Returns false when that does not hold: then only the work is counted.
-   * Rejects with `session_not_found`.
+   * Rejects with `session_not_found`, and counts the work nevertheless.
    */
   recordSummary(seen: SessionHeader, made: SummaryByHand): Promise<boolean>
   /** Sets `ownerBound` for good, without counting as activity. Rejects with `session_not_found`. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../domain/json.ts'
+import { definedFields } from '../domain/defined-fields.ts'
 import { ModelError } from '../ports/model.ts'
 import type { Model, ModelEvent, Models, ModelUse } from '../ports/model.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -58,8 +59,8 @@ async function byKind<Result>(logger: Logger, about: About, work: () => Promise<
   } catch (error) {
     if (!(error instanceof ModelError) || error.cause === undefined) throw error
     logger.error('the model failed', error, { ...about, code: error.code, said: saidBy(error.cause) })
-    const { retryable, retryAfterMs } = error
-    const options = { retryable, cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+    const { retryable, retryAfterMs, usage } = error
+    const options = { retryable, cause: error, ...definedFields({ retryAfterMs, usage }) }
     throw new ModelError(error.code, shownOf(error.code, statusOf(error.cause)), options)
   }
 }

@@ -143,6 +143,6 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
       await deliveries.handOver()
     },
     cutOff: () => worker.cutOff('told_to_stop'),
-    isCrowded: shared.isHalfFull,
+    isCrowded: shared.isCrowded,
   }
 }

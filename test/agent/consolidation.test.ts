@@ -245,7 +245,9 @@ describe('consolidation of a conversation', () => {
     })
     await expect.poll(() => stopped).toBe(true)
     expect(await harness.ports.reader.context(harness.key)).toEqual({})
-    expect((await harness.ports.sessions.read(harness.key))?.totals.byAgent).toHaveProperty('summary')
+    const query = { tenant: harness.key.tenant, from: '2020-01-01', to: '2120-01-01', by: 'agent' } as const
+    const sums = await harness.ports.usage.sums(query)
+    expect(sums.find(({ group }) => group === 'summary')).toMatchObject({ completions: 1 })
     expect(await harness.service.consolidate(harness.session, {})).toMatchObject({ text: 'then' })
   })
 

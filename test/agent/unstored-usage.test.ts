@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import type { ModelRequest } from '../../functions/domain/model-request.ts'
 import { weighText } from '../../functions/log/token-weight.ts'
+import { NO_USAGE } from '../../functions/domain/usage.ts'
+import { ModelError } from '../../functions/ports/model.ts'
 import type { ModelEvent } from '../../functions/ports/model.ts'
 import { until } from '../eventually.ts'
 import { makeTool, openHarness } from './harness.ts'
@@ -97,6 +100,48 @@ test('what a provider refuses or cannot give costs nothing', async () => {
   expect(await counted(harness as Harness)).toEqual({})
 })
 
+test('what a refusal says that it took counts, and nothing else of it', async () => {
+  const refused: Turn = async function* () {
+    yield saying
+    const usage = { ...NO_USAGE, inputTokens: 900, outputTokens: 1, totalTokens: 901 }
+    throw new ModelError('refused', 'no', { retryable: false, usage })
+  }
+  const { submit, settled } = await set({ script: [refused] })
+  expect(await settled(await submit(LONG))).toMatchObject({ status: 'failed' })
+  expect(await counted(harness as Harness)).toEqual({ default: [1, 900, 901] })
+})
+
+test('requests to a model that stays silent count, each time that one is given up', async () => {
+  const { submit, settled } = await set({
+    script: [hanging(), hanging(), hanging(), hanging()],
+    modelOptions: { timeoutMs: 50 },
+  })
+  expect(await settled(await submit(LONG))).toMatchObject({ status: 'failed', error: { code: 'timeout' } })
+  expect(await counted(harness as Harness)).toEqual({ default: [4, about(4 * OF_REQUEST), about(4 * OF_REQUEST)] })
+})
+
+test('a run that is stored as ended counts its completion once, also where its process hears first that the lease is over', async () => {
+  const { submit, key, ports, worker } = await set({
+    script: [{ text: 'done', tokens: 7 }],
+    change: (from) => ({
+      ...from,
+      log: {
+        ...from.log,
+        async endRun(...end) {
+          const ended = await from.log.endRun(...end)
+          // Longer than it takes to look at the header again.
+          await sleep(2_000)
+          return ended
+        },
+      },
+    }),
+  })
+  const runId = await submit('go')
+  await until(async () => (await ports.reader.run(key, runId))?.status === 'completed')
+  await worker.idle()
+  expect(await counted(harness as Harness)).toEqual({ default: [1, null, 7] })
+})
+
 test('a completion that is whole and not stored counts what its provider says: a cancel came first, or it lacks the demanded call', async () => {
   const slow = makeTool('slow', async () => ({ text: 'x'.repeat(60_000) }))
   const { submit, settled, service, key, requests } = await set({
@@ -140,8 +185,22 @@ test('a summary that is cut off counts as a summary', async () => {
   await service.cancel(key, runId)
   await settled(runId)
   const { summary } = await counted(harness as Harness)
-  expect(summary).toEqual([1, expect.any(Number), expect.any(Number)])
+  expect(summary?.map(Number.isInteger)).toEqual([true, true, true])
+  expect(summary?.[0]).toBe(1)
   expect(summary?.[1]).toBeGreaterThan(OF_REQUEST)
+})
+
+test('a summary that its provider refuses counts nothing', async () => {
+  const refused: Turn = async function* () {
+    yield* []
+    throw new ModelError('refused', 'no', { retryable: false })
+  }
+  const { submit, settled } = await set({
+    script: [{ text: 'one' }, { text: 'two' }, refused, { text: 'three' }],
+    policies: { consolidation: { threshold: 2, keepRecentRatio: 0 } },
+  })
+  for (const text of ['a', 'b', 'c']) expect(await settled(await submit(text))).toMatchObject({ status: 'completed' })
+  expect(await counted(harness as Harness)).toEqual({ default: [3, null, 30] })
 })
 
 test.each([

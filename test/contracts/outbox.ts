@@ -34,7 +34,14 @@ export function outboxContract(engine: Engine): void {
       expect(await fixture.reader.run(fixture.key, found.id)).toMatchObject({ delivery: 'paper' })
       const queued = await fixture.inbox.enqueue(fixture.key, newRun({ delivery }))
       expect(await fixture.peer.outbox.read({ ...fixture.key, id: queued.runId })).toMatchObject({ target })
-      expect((await fixture.outbox.pending(fixture.key, 10)).map(({ id }) => id)).toEqual([found.id, queued.runId])
+      const pending = async (limit: number, after?: string): Promise<string[]> =>
+        (await fixture.outbox.pending(fixture.key, limit, after)).map(({ id }) => id)
+      expect(await pending(10)).toEqual([found.id, queued.runId])
+      const more = `${found.id}.1`
+      await fixture.outbox.add({ ...fixture.key, id: more }, delivery, {})
+      expect(await pending(2)).toEqual([found.id, more])
+      expect(await pending(2, found.id)).toEqual([more, queued.runId])
+      expect(await pending(2, queued.runId)).toEqual([])
     })
 
     test('a run that was accepted before owes no second delivery, and one that is refused owes none', async () => {

@@ -40,3 +40,34 @@ test('a receiver that never responds does not hold up what others get', async ()
   expect(begun).toHaveLength(51)
   await driver.handOver()
 })
+
+test('what waits for another try hides nothing that is due behind it', async () => {
+  harness = await openHttpHarness()
+  await harness.program.stop()
+  const { ports, program } = harness
+  const key = { tenant: 'default', session: 's' }
+  await ports.sessions.create({ ...key, agent: 'default', metadata: {} })
+  for (let number = 0; number < 250; number++) {
+    const waiting = { ...key, id: `a-${String(number).padStart(3, '0')}` }
+    await ports.outbox.add(waiting, { kind: 'sheet', target: { to: 'silent' } }, {})
+    const seen = await ports.outbox.read(waiting)
+    if (seen !== undefined) await ports.outbox.change(seen, { due: ports.clock.now() + 600_000 })
+  }
+  await ports.outbox.add({ ...key, id: 'b' }, { kind: 'sheet', target: { to: 'prompt' } }, {})
+  const begun: string[] = []
+  const channel: Channel = {
+    begins: 'hint',
+    async deliver({ delivery: { id } }) {
+      begun.push(id)
+      return { status: 'delivered' }
+    },
+  }
+  const driver = createDeliveryDriver({
+    ...ports,
+    channels: new Map([['sheet', channel]]),
+    follow: program.service.follow,
+  })
+  await driver.serve(key)
+  await driver.idle()
+  expect(begun).toEqual(['b'])
+})

@@ -232,7 +232,7 @@ describe('the heartbeat', () => {
     const log = harness.ports.logger
     const closed = vi.fn<() => void>()
     const call = { signal, close: closed }
-    const parts = { clock, log, stopping: signal, shared: createSharedBytes() }
+    const parts = { clock, log, stopping: signal, texts: createSharedBytes().of('acme') }
     const response = eventStream(parts, left.signal, call, async function* events(ending) {
       yield frame({ event: 'round.started', data: { text: 'a\nb' } })
       await new Promise((resolve) => ending.addEventListener('abort', resolve))
@@ -255,7 +255,7 @@ describe('the heartbeat', () => {
     const { signal } = new AbortController()
     const { clock, logger } = harness.ports
     const call = { signal, close: () => undefined }
-    const parts = { clock, log: logger, stopping: signal, shared: createSharedBytes() }
+    const parts = { clock, log: logger, stopping: signal, texts: createSharedBytes().of('acme') }
     // eslint-disable-next-line require-yield
     const response = eventStream(parts, signal, call, async function* events() {
       throw new Error('the storage is gone')

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { bodyOf, createSharedBytes } from '../../functions/http/long-bodies.ts'
 
 const PIECE = 16 * 1024
+const TENANT = 'acme'
 const TEXT = 'ä'.repeat(100_000)
 
 async function whole(pieces: AsyncIterable<Uint8Array>): Promise<string> {
@@ -11,7 +12,7 @@ async function whole(pieces: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 test('a text comes whole, in pieces of 16 KB', async () => {
-  const shared = createSharedBytes()
+  const shared = createSharedBytes().of(TENANT)
   const lengths: number[] = []
   for await (const piece of shared.pieces(TEXT)) lengths.push(piece.length)
   expect(Math.max(...lengths)).toBe(PIECE)
@@ -20,24 +21,25 @@ test('a text comes whole, in pieces of 16 KB', async () => {
 })
 
 test('clients that are sent the same text share its bytes', async () => {
-  const shared = createSharedBytes()
+  const shared = createSharedBytes().of(TENANT)
   const first = await Promise.all([1, 2, 3].map(() => shared.pieces(TEXT).next()))
   const buffers = first.map(({ value }) => (value as Uint8Array | undefined)?.buffer)
   expect(new Set(buffers).size).toBe(1)
 })
 
 test('what is left unread is bounded over all clients, and who leaves makes room', async () => {
-  const shared = createSharedBytes(500_000)
+  const all = createSharedBytes({ most: 500_000, mostOfTenant: 500_000 })
+  const shared = all.of(TENANT)
   const slow = bodyOf(shared.pieces(TEXT)).getReader()
   await slow.read()
   shared.requireRoom(300_000)
-  expect(shared.isHalfFull()).toBe(false)
+  expect(all.isCrowded()).toBe(false)
   expect(() => shared.requireRoom(300_001)).toThrow(expect.objectContaining({ status: 503, code: 'busy' }) as Error)
   const other = shared.pieces('b'.repeat(400_000))
   await expect(other.next()).rejects.toMatchObject({ code: 'busy' })
   const third = bodyOf(shared.pieces('c'.repeat(100_000))).getReader()
   await third.read()
-  expect(shared.isHalfFull()).toBe(true)
+  expect(all.isCrowded()).toBe(true)
   await third.cancel()
   // The same text costs nothing more.
   expect(await whole(shared.pieces(TEXT))).toBe(TEXT)
@@ -46,13 +48,28 @@ test('what is left unread is bounded over all clients, and who leaves makes room
   expect(await whole(shared.pieces('b'.repeat(400_000)))).toHaveLength(400_000)
 })
 
+test('what the clients of one tenant leave unread refuses no other tenant its texts', async () => {
+  const all = createSharedBytes({ most: 500_000, mostOfTenant: 250_000 })
+  const slow = bodyOf(all.of(TENANT).pieces(TEXT)).getReader()
+  await slow.read()
+  expect(() => all.of(TENANT).requireRoom(100_000)).toThrow('unread')
+  expect(await whole(all.of('other').pieces(TEXT))).toBe(TEXT)
+  expect(await whole(all.of('other').pieces('d'.repeat(250_000)))).toHaveLength(250_000)
+  // A shared text would be held by whoever has it first.
+  const same = bodyOf(all.of('other').pieces(TEXT)).getReader()
+  await same.read()
+  await slow.cancel()
+  all.of(TENANT).requireRoom(250_000)
+  await same.cancel()
+})
+
 test('a text that is larger than all is sent while there is no other', async () => {
-  const shared = createSharedBytes(1_000)
+  const shared = createSharedBytes({ most: 1_000, mostOfTenant: 500 }).of(TENANT)
   expect(await whole(shared.pieces(TEXT))).toBe(TEXT)
 })
 
 test('a named text is made once for all that take it soon one after another', async () => {
-  const shared = createSharedBytes()
+  const shared = createSharedBytes().of(TENANT)
   let made = 0
   const named = {
     name: 'a:b',

@@ -1,16 +1,20 @@
 import { expect, test } from 'vitest'
 import { createSharedBytes } from '../../functions/http/long-bodies.ts'
+import type { LongTexts } from '../../functions/http/long-bodies.ts'
 
 const MB = 1024 * 1024
 const text = (letter: string): string => letter.repeat(MB)
 const isPending = async (promise: Promise<unknown>): Promise<boolean> =>
   Promise.race([promise.then(() => false), new Promise<boolean>((resolve) => setTimeout(() => resolve(true), 20))])
 
+const TENANT = 'acme'
+const texts = (most: number) => createSharedBytes({ most, mostOfTenant: most }).of(TENANT)
+
 /** A stream of these texts; counts how often one is made. */
-function streamOf(shared: ReturnType<typeof createSharedBytes>, texts: readonly string[], count = { made: 0 }) {
+function streamOf(shared: LongTexts, each: readonly string[], count = { made: 0 }) {
   return shared.inTurn(0, async (place: number) => {
     count.made++
-    return { text: texts[place] ?? '', next: place + 1 < texts.length ? place + 1 : undefined }
+    return { text: each[place] ?? '', next: place + 1 < each.length ? place + 1 : undefined }
   })
 }
 
@@ -21,13 +25,13 @@ async function readAll(pieces: ReturnType<typeof streamOf>): Promise<string> {
 }
 
 test('texts come whole and in their order, short, long and empty ones', async () => {
-  const texts = ['first ', text('é'), '', 'last']
-  expect(await readAll(streamOf(createSharedBytes(), texts))).toBe(texts.join(''))
-  expect(await readAll(streamOf(createSharedBytes(), ['']))).toBe('')
+  const each = ['first ', text('é'), '', 'last']
+  expect(await readAll(streamOf(texts(64 * MB), each))).toBe(each.join(''))
+  expect(await readAll(streamOf(texts(64 * MB), ['']))).toBe('')
 })
 
 test('any number of clients that read nothing hold one text that they share, and a longer one waits for room', async () => {
-  const shared = createSharedBytes(1.5 * MB)
+  const shared = texts(1.5 * MB)
   const same = Array.from({ length: 50 }, () => streamOf(shared, [text('a')]))
   const pieces = await Promise.all(same.map((one) => one.next()))
   expect(new Set(pieces.map(({ value }) => value?.buffer)).size).toBe(1)
@@ -41,7 +45,7 @@ test('any number of clients that read nothing hold one text that they share, and
 })
 
 test('those who wait get their turn one after another, also past one that has left', async () => {
-  const shared = createSharedBytes(1.5 * MB)
+  const shared = texts(1.5 * MB)
   const first = streamOf(shared, [text('a')])
   await first.next()
   const count = { made: 0 }
@@ -59,7 +63,7 @@ test('those who wait get their turn one after another, also past one that has le
 })
 
 test('a client that leaves while its text is made holds nothing', async () => {
-  const shared = createSharedBytes(1.5 * MB)
+  const shared = texts(1.5 * MB)
   const leaving = streamOf(shared, [text('a')])
   const piece = leaving.next()
   await leaving.return()
@@ -68,7 +72,7 @@ test('a client that leaves while its text is made holds nothing', async () => {
 })
 
 test('a text that cannot be made breaks off its own stream alone', async () => {
-  const shared = createSharedBytes()
+  const shared = texts(64 * MB)
   const broken = shared.inTurn(0, () => Promise.reject(new Error('no')))
   const whole = streamOf(shared, ['whole'])
   await expect(broken.next()).rejects.toThrow('no')
@@ -76,7 +80,7 @@ test('a text that cannot be made breaks off its own stream alone', async () => {
 })
 
 test('one whose text cannot be made when there is room leaves the room to the next', async () => {
-  const shared = createSharedBytes(1.5 * MB)
+  const shared = texts(1.5 * MB)
   const first = streamOf(shared, [text('a')])
   await first.next()
   let made = 0
@@ -92,4 +96,67 @@ test('one whose text cannot be made when there is room leaves the room to the ne
   await first.return()
   await expect(failing).rejects.toThrow('no')
   expect((await next).value?.[0]).toBe('c'.charCodeAt(0))
+})
+
+test('who comes later does not take the room that the first who waits needs', async () => {
+  const shared = texts(2.5 * MB)
+  const [first, second] = [streamOf(shared, [text('a')]), streamOf(shared, [text('b')])]
+  await Promise.all([first.next(), second.next()])
+  const count = { made: 0 }
+  const waiting = streamOf(shared, [text('c').repeat(2)], count)
+  const piece = waiting.next()
+  await expect.poll(() => count.made).toBe(1)
+  await first.return()
+  // There would be room for a text of this length.
+  const late = streamOf(shared, [text('d')], count)
+  const later = late.next()
+  await expect.poll(() => count.made).toBe(2)
+  expect(() => shared.requireRoom(MB)).toThrow('unread')
+  expect(await isPending(Promise.race([piece, later]))).toBe(true)
+  await second.return()
+  expect((await piece).value?.[0]).toBe('c'.charCodeAt(0))
+  await waiting.return()
+  expect((await later).value?.[0]).toBe('d'.charCodeAt(0))
+  await late.return()
+  shared.requireRoom(2.5 * MB)
+})
+
+test('a text that has grown while it waited waits again, and one that has become short gives its room back', async () => {
+  const shared = texts(2.5 * MB)
+  const first = streamOf(shared, [text('a').repeat(2)])
+  await first.next()
+  let made = 0
+  const grows = shared.inTurn(0, async () => ({ text: text('b').repeat(made++ === 0 ? 1 : 2), next: undefined }))
+  const shrinks = shared.inTurn(0, async () => ({ text: made++ === 1 ? text('c') : 'short', next: undefined }))
+  const grown = grows.next()
+  await expect.poll(() => made).toBe(1)
+  const short = shrinks.next()
+  await expect.poll(() => made).toBe(2)
+  await first.return()
+  expect((await short).value?.toString()).toBe('short')
+  expect((await grown).value?.[0]).toBe('b'.charCodeAt(0))
+  await Promise.all([grows.return(), shrinks.return()])
+  shared.requireRoom(2.5 * MB)
+})
+
+test('those who wait of one tenant keep no other waiting', async () => {
+  const all = createSharedBytes({ most: 3 * MB, mostOfTenant: 1.5 * MB })
+  const [one, other] = [all.of('one'), all.of('other')]
+  const first = streamOf(one, [text('a')])
+  await first.next()
+  const count = { made: 0 }
+  const waiting = ['b', 'c'].map((letter) => streamOf(one, [text(letter)], count))
+  const pieces = waiting.map((stream) => stream.next())
+  await expect.poll(() => count.made).toBe(2)
+  const held = streamOf(other, [text('d')])
+  await held.next()
+  const behind = streamOf(other, [text('e')], count)
+  const piece = behind.next()
+  await expect.poll(() => count.made).toBe(3)
+  expect(await isPending(Promise.race([...pieces, piece]))).toBe(true)
+  await held.return()
+  expect((await piece).value?.[0]).toBe('e'.charCodeAt(0))
+  await Promise.all([first, behind].map((stream) => stream.return()))
+  expect((await pieces[0])?.value?.[0]).toBe('b'.charCodeAt(0))
+  await Promise.all(waiting.map((stream) => stream.return()))
 })

@@ -8,11 +8,6 @@ export const DELIVERY_MUTANTS = [
       'if (isUnclaimed(seen, clock.now())) return seen',
       'return seen',
     ],
-    [
-      'what is neither due nor hinted at is begun',
-      'if (delivery.hinted === true || (delivery.due ?? 0) <= clock.now()) begin',
-      'if (delivery.id !== "") begin',
-    ],
     ['a failure of the channel counts as none', 'const failures = claim.delivery.failures + 1', 'const failures = 0'],
     ['what was stopped counts as a failure', 'if (signal.aborted) return { again: clock.now() }', ''],
     ['a delivery waits for a store that does not come back', '...inTime(given)', '...given'],
@@ -38,6 +33,18 @@ export const DELIVERY_MUTANTS = [
     ['the first to leave a delivery makes it a suspect', 'const SUSPECT = 2', 'const SUSPECT = 1'],
     ['waits do not grow', 'FIRST_WAIT_MS * 2 ** (begun - SUSPECT)', 'FIRST_WAIT_MS'],
     ['waits have no end', 'LONGEST_WAIT_MS)\n', 'Infinity)\n'],
+  ]),
+  ...inFile('functions/delivery/due-of-session.ts', [
+    [
+      'what is neither due nor hinted at is begun',
+      'hinted === true || due <= clock.now()',
+      'hinted !== null || due <= 0',
+    ],
+    [
+      'what waits hides what is due behind it',
+      'if (page.length < PAGE) return',
+      'if (page.length < PAGE || after === undefined) return',
+    ],
   ]),
   ...inFile('functions/delivery/turns.ts', [
     ['others begin beside who goes alone', 'if (!alone && !isHeld) return', 'if (!alone) return'],

@@ -37,14 +37,19 @@ export const ROUND_MUTANTS = [
     ['more calls than may be', '.slice(0, MOST_CALLS)', '.slice(0)'],
     ['results carry no generation', '    generation,\n', '    generation: 0,\n'],
     ['sequences are all 0', '    sequence,\n', '    sequence: 0,\n'],
-    ['missing ids stay missing', "call.id === '' || used.has(call.id)", 'used.has(call.id)'],
-    ['ids repeated in a batch stay', "call.id === '' || used.has(call.id)", "call.id === ''"],
     [
       'somebody is asked about malformed arguments',
       "(await approvalFault(held, tool, call.arguments)) === undefined ? 'approval'",
       "held !== null ? 'approval'",
     ],
     ['a call is executed that nobody could be asked about', "&& row.needs !== 'approval'", '&& row.needs === null'],
+  ]),
+  ...inFile(`${LOOP}/call-ids.ts`, [
+    ['missing ids stay missing', "call.id === '' || used.has(call.id)", 'used.has(call.id)'],
+    ['ids repeated in a batch stay', "call.id === '' || used.has(call.id)", "call.id === ''"],
+  ]),
+  ...inFile(`${LOOP}/unstored-usage.ts`, [
+    ['what the log holds counts twice', 'if (storing !== undefined && (await isStored(state, storing))) return', ''],
   ]),
   ...inFile(`${LOOP}/tool-batch.ts`, [
     ['no look at the clock before a tool starts', '  state.keeper.check()\n', ''],
@@ -124,14 +129,28 @@ export const ROUND_MUTANTS = [
     ['no retry', 'const RETRIES = 3', 'const RETRIES = 0'],
     [
       'what a provider refuses is counted',
-      "if (signal.aborted || output !== '') await target.count(",
-      'await target.count(',
+      "else if (idle.signal.aborted || output !== '') await target.count(",
+      'else await target.count(',
     ],
-    ['what breaks off is not counted', "if (signal.aborted || output !== '') await", 'if (signal.aborted) await'],
+    [
+      'what a refusal says that it took is not counted',
+      'if (named !== undefined && isNamed(named)) await',
+      'if (false) await',
+    ],
+    [
+      'what breaks off is not counted',
+      "if (idle.signal.aborted || output !== '') await",
+      'if (idle.signal.aborted) await',
+    ],
     [
       'a cancel before any output is not counted',
-      "if (signal.aborted || output !== '') await",
+      "if (idle.signal.aborted || output !== '') await",
       "if (output !== '') await",
+    ],
+    [
+      'requests to a silent model are not counted',
+      "if (idle.signal.aborted || output !== '') await",
+      "if (signal.aborted || output !== '') await",
     ],
     ['what lacks the demanded call is not counted', '  await countUnstoredOf(state, thread, completion)\n', ''],
     ['silence has no limit', 'const SILENT_MS = 120_000', 'const SILENT_MS = 120_000_000'],

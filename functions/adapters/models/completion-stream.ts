@@ -1,8 +1,9 @@
-import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
+import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
 import type { Usage } from '../../domain/usage.ts'
-import type { ModelEvent } from '../../ports/model.ts'
+import type { Completion, ModelEvent } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
 import { addPart, completeDraft, createDraft } from './completion-draft.ts'
+import type { CompletionDraft } from './completion-draft.ts'
 import { toModelError } from './model-error.ts'
 
 /**
@@ -20,10 +21,9 @@ export async function* readCompletion(
     if (part.type === 'error') throw toModelError(part.error)
     if (part.type === 'response-metadata') modelId = part.modelId ?? modelId
     if (part.type === 'finish') {
-      checkFinish(part.finishReason)
-      const { parts, toolCalls } = completeDraft(draft, part.finishReason.unified === 'length')
-      const finishReason = part.finishReason.unified
       const usage = toUsage(part.usage)
+      const { parts, toolCalls } = whole(draft, part.finishReason, usage)
+      const finishReason = part.finishReason.unified
       yield {
         type: 'completion',
         completion: { parts, toolCalls, model: `${model.provider}/${modelId}`, finishReason, usage },
@@ -34,6 +34,21 @@ export async function* readCompletion(
     if (event !== undefined) yield event
   }
   throw new ModelError('network', 'the stream ended before the completion did', { retryable: true })
+}
+
+/** The parts and calls of a stream that has ended; throws, with what it took, where they are no completion. */
+function whole(
+  draft: CompletionDraft,
+  reason: LanguageModelV4FinishReason,
+  usage: Usage,
+): Pick<Completion, 'parts' | 'toolCalls'> {
+  try {
+    checkFinish(reason)
+    return completeDraft(draft, reason.unified === 'length')
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error
+    throw new ModelError(error.code, error.message, { retryable: error.retryable, usage })
+  }
 }
 
 function checkFinish({ unified, raw }: { readonly unified: string; readonly raw: string | undefined }): void {

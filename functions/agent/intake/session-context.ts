@@ -8,14 +8,12 @@ import type { Message, Part, UserMessage } from '../../domain/message.ts'
 import type { ClientTool } from '../../domain/run.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { Session, SessionHeader, SessionKey } from '../../domain/session.ts'
-import type { Usage } from '../../domain/usage.ts'
 import { isSoonDue } from '../../log/consolidation.ts'
 import { contextTokensOf } from '../../log/context-sizes.ts'
 import { hasSources, highestOf, numberSources, recordedNumbers } from '../../log/sources.ts'
 import type { SourceNumbers } from '../../log/sources.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { RunInbox } from '../../ports/run-inbox.ts'
-import type { SessionStore, SummaryByHand } from '../../ports/session-store.ts'
 import { countConversation, countOlder, loadContext, sizeRequest } from '../loop/context.ts'
 import type { LoadedContext } from '../loop/context.ts'
 import { declaredTools, instructed } from '../loop/model-request.ts'
@@ -166,7 +164,6 @@ export async function consolidateByHand(
   const from = former === undefined ? {} : { from: former.through }
   const account = definedFields({ owner: session.owner, keyId })
   const count = countSummaries(dependencies, key, account)
-  const record = recorder(sessions, seen, count)
   try {
     const made = await summarise({ ...dependencies, keeper, count }, key, work)
     if (made === undefined)
@@ -175,7 +172,7 @@ export async function consolidateByHand(
     const at = { head: seen.head ?? '', before: undefined, run: NEXT_RUN, replay: agent.policies.replay }
     const claim = idempotency === undefined ? {} : { idempotency }
     const context = afterSummary(loaded, made, at)
-    if (await record({ work: summary, account, context, ...from, ...claim })) return summary
+    if (await sessions.recordSummary(seen, { work: summary, account, context, ...from, ...claim })) return summary
     const other = idempotency && (await sessions.summaryUnder(key, idempotency))
     if (other === undefined) throw busy(key)
     return other
@@ -183,25 +180,14 @@ export async function consolidateByHand(
     if (!(error instanceof SummaryFailed) && !limit.signal.aborted) throw error
     const reason = error instanceof Error ? error.message : String(error)
     logger.warn('a summary by hand failed', { ...key, error: reason })
-    if (error instanceof SummaryFailed) await record({ work: error.work, account, ...from })
+    const spent = error instanceof SummaryFailed ? error.work : undefined
+    if (spent !== undefined) await sessions.recordSummary(seen, { work: spent, account, ...from })
     const text = `the older messages could not be summarised, and stay: ${reason}`
     throw new TooltrailError('summary_failed', text, { retryable: true, cause: error })
   } finally {
     limit.end()
   }
 }
-
-/** What a summary took is spent, also where the session was deleted meanwhile. */
-const recorder =
-  (sessions: SessionStore, seen: SessionHeader, count: (usage: Usage, model: string) => Promise<void>) =>
-  async (record: SummaryByHand): Promise<boolean> => {
-    try {
-      return await sessions.recordSummary(seen, record)
-    } catch (error) {
-      await count(record.work.usage, record.work.model)
-      throw error
-    }
-  }
 
 /** `signal`: nobody waits for the summary any more. `limitMs`: how long it may take. */
 interface ByHand extends Pick<Submission, 'idempotency' | 'keyId' | 'budget'> {

@@ -4,6 +4,7 @@ import type { RunEvent } from '../../domain/events.ts'
 import type { AssistantPart } from '../../domain/message.ts'
 import type { ModelRequest, RequestMedia, ToolDeclaration } from '../../domain/model-request.ts'
 import type { RunNotice } from '../../domain/run.ts'
+import { isNamed } from '../../domain/usage.ts'
 import type { Usage } from '../../domain/usage.ts'
 import { delta, roundRestarted, roundStarted } from '../../log/run-events.ts'
 import type { RoundOfThread } from '../../log/run-events.ts'
@@ -80,7 +81,7 @@ export async function nextCompletion(state: RunState, thread: Thread, asking: As
 
 /**
  * Asks for a completion. One without the call that policy `require_tool` demands is asked for once more with the call forced;
- * only the second one counts.
+ * only the second one is stored.
  */
 async function askWithPolicy(
   state: RunState,
@@ -213,8 +214,8 @@ function waitAfter(error: Error, attempt: number): number {
 }
 
 /**
- * One attempt; fills `streamed` as deltas arrive. One that is cut off is counted with an estimate when something had come, or
- * when it was stopped from here: the provider works on until it hears of that. Errors before anything comes cost nothing.
+ * One attempt; fills `streamed` as deltas arrive. One that fails is counted as its provider says; otherwise with an estimate when
+ * something had come, or when it was stopped from here: the provider works on until it hears of that. Other errors cost nothing.
  */
 async function streamCompletion(
   target: Target,
@@ -246,7 +247,9 @@ async function streamCompletion(
     }
   } catch (error) {
     idle.end()
-    if (signal.aborted || output !== '') await target.count(estimatedUsage(tokens, output))
+    const named = error instanceof ModelError ? error.usage : undefined
+    if (named !== undefined && isNamed(named)) await target.count(named)
+    else if (idle.signal.aborted || output !== '') await target.count(estimatedUsage(tokens, output))
     idle.signal.throwIfAborted()
     throw error
   } finally {

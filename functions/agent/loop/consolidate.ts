@@ -1,4 +1,5 @@
 import type { Consolidation } from '../../domain/agent.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { RunNotice } from '../../domain/run.ts'
 import { isDue, isNearlyFull } from '../../log/consolidation.ts'
 import type { Decision } from '../../ports/run-log.ts'
@@ -47,12 +48,12 @@ export async function consolidateIfDue(
     const { SummaryFailed } = await import('./summarise.ts')
     const isCutOff = error instanceof CutOff
     // What its first parts have taken was spent, whatever became of the others.
-    const isSpent = failed instanceof SummaryFailed && (!signal.aborted || failed.work.usage.totalTokens !== null)
-    const cost = isSpent ? { work: failed.work } : {}
+    const work = failed instanceof SummaryFailed ? failed.work : undefined
     const isOver = isCutOff ? error.why === 'out_of_time' && held.origin === 'resumed' : error instanceof SummaryFailed
     const detail = `the older messages could not be summarised, and stay: ${error instanceof Error ? error.message : ''}`
     const notice: RunNotice = { type: 'warning', code: 'summary_failed', detail, after }
-    if (isOver || isSpent) await recordOrCount(state, { notices: isOver ? [notice] : [], ...cost })
+    if (isOver || work !== undefined)
+      await recordOrCount(state, { notices: isOver ? [notice] : [], ...definedFields({ work }) })
     if (isCutOff) return undefined
     if (!isOver) throw error
   }

@@ -2,7 +2,7 @@ import { definedFields } from '../../domain/defined-fields.ts'
 import { LeaseLost, TooltrailError } from '../../domain/errors.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import type { ToolMessage } from '../../domain/message.ts'
-import type { Lease, SessionHeader } from '../../domain/session.ts'
+import type { Lease, SessionHeader, SessionKey } from '../../domain/session.ts'
 import type { FittedContent } from '../../log/fit-content.ts'
 import { callCompleted } from '../../log/run-events.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -31,6 +31,8 @@ export interface HeldStore {
 export interface InsistentStore extends HeldStore {
   /** The header as it is now; rejects with the reason when the work must stop. */
   look(): Promise<SessionHeader>
+  /** Whether the log holds a message, also after the lease was lost. It is asked once. */
+  holds(key: SessionKey, messageId: string): Promise<boolean>
 }
 
 interface Dependencies {
@@ -70,6 +72,7 @@ export function insistentStore(store: HeldStore, dependencies: Dependencies): In
     sessions: { read: (key) => insist(keeper.signal, () => store.sessions.read(key)) },
     lease: { release: (lease) => insist(keeper.lost, () => store.lease.release(lease)) },
     look: () => insist(keeper.signal, () => keeper.poll()),
+    holds: async (key, messageId) => (await store.reader.message(key, messageId)) !== undefined,
   }
 }
 

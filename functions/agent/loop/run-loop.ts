@@ -7,6 +7,7 @@ import type { Run } from '../../domain/run.ts'
 import { lastChange, messageSteered, withWaiting } from '../../log/run-events.ts'
 import type { Completion } from '../../ports/model.ts'
 import type { RunEnd } from '../../domain/run-changes.ts'
+import { withUniqueCallIds } from './call-ids.ts'
 import { CompletionFailed, nextCompletion } from './completion.ts'
 import { consolidateIfDue } from './consolidate.ts'
 import { mediaAtEnd } from './context.ts'
@@ -17,9 +18,9 @@ import { allocate, assistantMessage, inTurn } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import { endedBy, isCutShort, lastRoundReason, openCalls, remember, roundsOf, threadsOf } from './thread.ts'
 import type { LastRound, Thread, ThreadEnding } from './thread.ts'
-import { executeOpenCalls, storeRound, withUniqueCallIds } from './tool-batch.ts'
+import { executeOpenCalls, storeRound } from './tool-batch.ts'
 import type { Delegate } from './tool-batch.ts'
-import { countUnstoredOf } from './unstored-usage.ts'
+import { countUnlessStored } from './unstored-usage.ts'
 
 /** What asks for a run to be handed over: after the round that it is in, or, with a `CutOff`, out of a completion's middle. */
 export interface HandOver {
@@ -79,12 +80,13 @@ async function advance(state: RunState, thread: Thread, stops: Stops): Promise<T
     if (completion === undefined) return 'handed_over'
     thread.isWhole = false
     const rounds = roundsOf(thread)
+    delete thread.storing
     try {
       await state.writer.settled()
       if (state.signal.aborted) throw new CompletionFailed(state.signal.reason, completion.parts)
       if (await storeCompletion(state, thread, completion, last)) return 'ended'
     } catch (error) {
-      if (roundsOf(thread) === rounds) await countUnstoredOf(state, thread, completion)
+      if (roundsOf(thread) === rounds) await countUnlessStored(state, thread, completion)
       throw error
     }
   }
@@ -146,6 +148,7 @@ async function storeCompletion(
     await storeRound(state, thread, message)
     return toolCalls.length === 0
   }
+  thread.storing = message.id
   const stopReason = last ?? (isCutShort(message) ? 'output_limit' : 'answer')
   await finish(state, { outcome: 'completed', stopReason, message })
   return true

@@ -26,10 +26,10 @@ import { OPEN_MS } from './open-thread.ts'
 /** Of a request for a summary, the share that its material may take: prompt, former summary and completion need room, too. */
 const MATERIAL = 0.6
 
-/** No summary came of it; what was tried has taken this. */
+/** No summary came of it; completions that came nevertheless have taken `work`. */
 export class SummaryFailed extends Error {
-  readonly work: SummaryWork
-  constructor(cause: unknown, work: SummaryWork) {
+  readonly work: SummaryWork | undefined
+  constructor(cause: unknown, work: SummaryWork | undefined) {
     super(reasonOf(cause), { cause })
     this.name = 'SummaryFailed'
     this.work = work
@@ -105,7 +105,7 @@ async function askInParts(
   parts: readonly string[],
   { name, options, use }: { readonly name: string; readonly options: Agent['modelOptions']; readonly use: SessionKey },
 ): Promise<Pick<Summary, 'text' | 'usage' | 'model'>> {
-  let usage = NO_USAGE
+  let usage: Usage | undefined
   let made = { text: former?.text, model: name }
   try {
     const met = keeper.expect(OPEN_MS)
@@ -124,20 +124,17 @@ async function askInParts(
       const counting = { ...target, count: (taken: Usage) => count(taken, model.name) }
       const tokens = weighDeclarations(request.instructions, []) + weighMessages(request.messages)
       const completion = await requestCompletion(counting, { request, tokens }, signal)
-      usage = addUsage(usage, completion.usage)
+      usage = addUsage(usage ?? NO_USAGE, completion.usage)
       const summary = textOf(completion.parts).trim()
       made = { ...made, model: completion.model }
       if (summary === '') throw new Error('the model gave an empty summary')
       made = { text: summary, model: completion.model }
     }
   } catch (error) {
-    throw new SummaryFailed(signal.aborted ? signal.reason : error, {
-      usage,
-      model: made.model,
-      createdAt: clock.now(),
-    })
+    const work = usage && { usage, model: made.model, createdAt: clock.now() }
+    throw new SummaryFailed(signal.aborted ? signal.reason : error, work)
   }
-  return { text: made.text ?? '', model: made.model, usage }
+  return { text: made.text ?? '', model: made.model, usage: usage ?? NO_USAGE }
 }
 
 interface SummarisedAt {

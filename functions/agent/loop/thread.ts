@@ -28,6 +28,8 @@ export interface Thread extends ParentNames {
   tools: Tools
   /** Its next completion has all the time that a process has. */
   isWhole: boolean
+  /** The id of the completion that is being stored, or was last. */
+  storing?: string
 }
 
 /** How far a thread has come. `waiting`: calls of it or of its members wait for somebody else. */

@@ -2,16 +2,14 @@ import { DEFAULT_POLICIES } from '../../domain/agent.ts'
 import type { Agent, Policies } from '../../domain/agent.ts'
 import type { CallProgress } from '../../domain/events.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
-import { nextId } from '../../domain/ids.ts'
 import { MOST_CALLS, parentNames } from '../../domain/message.ts'
-import type { AssistantMessage, AssistantPart, ToolCall, ToolMessage } from '../../domain/message.ts'
+import type { AssistantMessage, ToolCall, ToolMessage } from '../../domain/message.ts'
 import { MOST_SOURCES, sourceFault } from '../../domain/source.ts'
 import type { Source } from '../../domain/source.ts'
 import { DELEGATE_TOOL } from '../../domain/team.ts'
 import { callText } from '../../log/call-text.ts'
 import { fitContent } from '../../log/fit-content.ts'
 import { callCompleted, callStarted, messageCompleted } from '../../log/run-events.ts'
-import type { Completion } from '../../ports/model.ts'
 import type { Tool } from '../../ports/tool.ts'
 import { READING_TOOLS } from '../../search/documents.ts'
 import { storeToolMedia } from '../media.ts'
@@ -28,26 +26,6 @@ import type { CallOutcome } from './tool-call.ts'
 
 /** Calls of one batch that execute at the same time. */
 const PARALLEL = 8
-
-/**
- * A completion's parts and calls with every call id present and unique within the batch: empty, missing and repeated ids get a
- * fresh one, decided once, here, before anything is stored (promises L2).
- */
-export function withUniqueCallIds(completion: Completion, now: number): Pick<Completion, 'parts' | 'toolCalls'> {
-  const used = new Set<string>()
-  const toolCalls = completion.toolCalls.map((call): ToolCall => {
-    const id = call.id === '' || used.has(call.id) ? `call_${nextId(undefined, now)}` : call.id
-    used.add(id)
-    return { ...call, id }
-  })
-  let seen = 0
-  const parts = completion.parts.map((part): AssistantPart => {
-    if (part.type !== 'tool_call') return part
-    const call = toolCalls[seen++]
-    return call === undefined ? part : { type: 'tool_call', id: call.id }
-  })
-  return { parts, toolCalls }
-}
 
 /**
  * Stores a completion with its calls, each as an open row, in the one durable write that stands before the tools run. Calls of
@@ -67,13 +45,14 @@ async function storeInTurn(state: RunState, thread: Thread, message: AssistantMe
     waitFor.push(refusalOf(thread, message, sequence) === undefined ? await needsOf(state, thread, call) : undefined)
   const [id = message.id, ...rowIds] = allocate(state, calls.length + 1)
   const assistant = { ...message, id }
-  const searched = hasSearched(thread) ? ({ searched: true } as const) : {}
-  const told = ({ name }: ToolCall) => (name === DELEGATE_TOOL ? searched : {})
+  const isTold = ({ name }: ToolCall): boolean => name === DELEGATE_TOOL && hasSearched(thread)
   const rows = calls.map((call, sequence): ToolMessage => {
     const needs = waitFor[sequence]
-    const row = { ...rowOf(assistant, sequence, rowIds[sequence] ?? '', lease.generation), ...told(call) }
+    const begun = rowOf(assistant, sequence, rowIds[sequence] ?? '', lease.generation)
+    const row = isTold(call) ? { ...begun, searched: true as const } : begun
     return needs === undefined ? row : { ...row, status: 'waiting', needs }
   })
+  thread.storing = id
   await state.store.log.appendRound(lease, { assistant, tools: rows }, accountOf(state))
   numbersRecorded(state.sources, thread)
   remember(thread, [assistant, ...rows])

@@ -13,8 +13,8 @@ import { accountOf } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import type { Thread } from './thread.ts'
 
-/** Milliseconds that the store has for it: how a run ends does not wait for longer. */
-const COUNT_MS = 5_000
+/** Milliseconds that the store has for it: how a run ends does not wait for longer, nor does a program that stops. */
+const COUNT_MS = 2_000
 
 interface UsageDependencies {
   readonly usage: Pick<UsageLedger, 'count'>
@@ -31,8 +31,8 @@ interface Unstored {
 
 /**
  * Counts a completion that no message holds, in the ledger and for budgets: otherwise, whoever cancels in time uses tokens that
- * nobody counts. Totals of runs and sessions hold what is stored alone. Where an outage hides whether a completion was stored, it may
- * count twice. Where the count cannot be stored, the log says so, and the work goes on.
+ * nobody counts. Totals of runs and sessions hold what is stored alone. Where the count may not be stored, the log says so, and the
+ * work goes on.
  */
 async function countUnstored(
   { usage: ledger, clock, logger }: UsageDependencies,
@@ -46,7 +46,7 @@ async function countUnstored(
   } catch (error) {
     const { tenant, session } = key
     const { totalTokens } = unstored.usage
-    logger.error('a completion that was not stored was not counted', error, { tenant, session, totalTokens })
+    logger.error('a completion that was not stored may not be counted', error, { tenant, session, totalTokens })
   }
 }
 
@@ -56,6 +56,30 @@ export const countUnstoredOf = (
   { agent }: Thread,
   completion: Pick<Unstored, 'model' | 'usage'>,
 ): Promise<void> => countUnstored(state.ports, state.held.lease, accountOf(state), { agent: agent.name, ...completion })
+
+/**
+ * The same for one that could not be stored as `thread.storing`, unless the log holds it all the same: who ends a run may hear first
+ * that the lease is no longer its own. Where an outage hides that, it may count twice.
+ */
+export async function countUnlessStored(
+  state: RunState,
+  thread: Thread,
+  completion: Pick<Unstored, 'model' | 'usage'>,
+): Promise<void> {
+  const { storing } = thread
+  if (storing !== undefined && (await isStored(state, storing))) return
+  await countUnstoredOf(state, thread, completion)
+}
+
+async function isStored({ store, held, ports }: RunState, id: string): Promise<boolean> {
+  try {
+    return await withinTime(COUNT_MS, 'the store', () => store.holds(held.lease, id))
+  } catch (error) {
+    const { tenant, session } = held.lease
+    ports.logger.warn('whether a completion was stored is not known', { tenant, session, error: String(error) })
+    return false
+  }
+}
 
 /** The same for what summaries of a session have taken. */
 export const countSummaries =
@@ -68,6 +92,6 @@ export const countSummaries =
  * and the output that has come.
  */
 export function estimatedUsage(requestTokens: number, output: string): Usage {
-  const outputTokens = Math.ceil(weighText(output))
-  return { ...NO_USAGE, inputTokens: requestTokens, outputTokens, totalTokens: requestTokens + outputTokens }
+  const [inputTokens, outputTokens] = [Math.ceil(requestTokens), Math.ceil(weighText(output))]
+  return { ...NO_USAGE, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Door } from '../../ports/door.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { readRequest } from './arriving/requests.ts'
-import { SlackBusy, SlackRefusal, SlackSilence } from './api/slack-error.ts'
+import { BeingSaid, SlackBusy, SlackRefusal, SlackSilence } from './api/slack-error.ts'
 
 export interface DoorDependencies {
   readonly clock: Clock
@@ -58,6 +58,7 @@ export function createSlackDoor({ clock, logger, signingSecret, takeEvent, takeI
             error instanceof SlackSilence ||
             error instanceof SlackRefusal ||
             error instanceof SlackBusy ||
+            error instanceof BeingSaid ||
             error instanceof TooLong
           )
         )

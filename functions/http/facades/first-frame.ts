@@ -1,7 +1,7 @@
 import type { OpenCall } from '../../access/open-calls.ts'
 import type { Context } from 'hono'
 import type { AppEnv, RouteDependencies } from '../dependencies.ts'
-import { eventStream } from '../event-stream.ts'
+import { streamEvents } from '../event-stream.ts'
 
 /** A response waits this long for its first frame, in milliseconds: until then a failure has a status of its own. */
 const PATIENCE_MS = 5_000
@@ -19,17 +19,12 @@ export async function streamFrames(
 ): Promise<Response> {
   const { promise: first, resolve, reject } = Promise.withResolvers<void>()
   let isSent = false
-  const response = eventStream(
-    { ...dependencies, stopping: dependencies.stopping() },
-    c.get('request').signal,
-    call,
-    (signal) => {
-      const frames = open(signal)[Symbol.asyncIterator]()
-      const begun = frames.next()
-      begun.then(() => resolve(), reject)
-      return rest(begun, frames)
-    },
-  )
+  const response = streamEvents(dependencies, c, call, (signal) => {
+    const frames = open(signal)[Symbol.asyncIterator]()
+    const begun = frames.next()
+    begun.then(() => resolve(), reject)
+    return rest(begun, frames)
+  })
   const over = new AbortController()
   try {
     await Promise.race([first, dependencies.clock.sleep(PATIENCE_MS, over.signal).catch(() => undefined)])

@@ -19,13 +19,12 @@ export function authentication(dependencies: AppDependencies, scope?: Scope): Mi
     const caller = await callerOf(dependencies, c.req.header('authorization'), c.get('open'), isOpenAiPath(c.req.path))
     c.set('caller', caller)
     const wait = await takeRequest(dependencies, caller)
-    if (wait > 0)
-      throw new RequestError(
-        429,
-        'too_many_requests',
-        `this key may send ${caller.key?.caps.requestsPerSecond} requests a second`,
-        { headers: { 'retry-after': String(Math.ceil(wait / 1000)) } },
-      )
+    if (wait > 0) {
+      const most = caller.key?.caps.requestsPerSecond
+      const detail = `this key may send ${most} ${most === 1 ? 'request' : 'requests'} a second`
+      const headers = { 'retry-after': String(Math.ceil(wait / 1000)) }
+      throw new RequestError(429, 'too_many_requests', detail, { headers })
+    }
     const needed = scope ?? (c.req.method === 'GET' || c.req.method === 'HEAD' ? 'read' : 'write')
     if (!mayUse(caller, needed)) throw new RequestError(403, 'scope_missing', `this key lacks the scope ${needed}`)
     await next()

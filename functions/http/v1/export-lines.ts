@@ -31,11 +31,11 @@ export function exported(
   session: Session,
   { format, outputs }: Options,
 ): { readonly pieces: Pieces; readonly mediaType: string } {
-  const { shared } = dependencies
+  const texts = dependencies.shared.of(session.tenant)
   if (format === 'openai')
-    return { pieces: shared.inTurn({}, (at) => chatStretch(dependencies, session, at)), mediaType: LINES }
+    return { pieces: texts.inTurn({}, (at) => chatStretch(dependencies, session, at)), mediaType: LINES }
   const textOf = format === 'markdown' ? asMarkdown(dependencies, session) : asLine(dependencies, session, outputs)
-  const pieces = shared.inTurn<LogPlace>({}, async ({ after, last }) => {
+  const pieces = texts.inTurn<LogPlace>({}, async ({ after, last }) => {
     if (last !== undefined) return stretch(dependencies, session, { after, last }, textOf)
     const end = await lastMessageId(dependencies, session)
     const text =

@@ -88,7 +88,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
     // Loaded with the first page: it is not needed to start.
     const { messagePage } = await import('./message-pages.ts')
     return bytesResponse<Page>(
-      shared,
+      shared.of(session.tenant),
       await builds.build(tenant, name, () => messagePage(dependencies, session, query)),
     )
   })

@@ -8,8 +8,8 @@ import type { Message, ToolMessage } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { AppDependencies, AppEnv, RouteDependencies } from '../dependencies.ts'
 import { eventResource } from './resources/event.ts'
-import { eventStream, frame, isEventStream } from '../event-stream.ts'
-import type { NamedText } from '../long-bodies.ts'
+import { streamEvents, frame, isEventStream } from '../event-stream.ts'
+import type { NamedText } from '../held-texts.ts'
 import { messageLength } from '../../log/message-length.ts'
 import { bytesResponse } from '../json-response.ts'
 import { keyRevoked } from '../middleware/authentication.ts'
@@ -90,7 +90,7 @@ export async function respondWithRun(
   if (!isSettled(view) || (wants.respondAsync && wants.waitMs === 0))
     return c.json(run, 202, { ...headers, location: `/v1/sessions/${key.session}/runs/${runId}` })
   const document = await runDocument(dependencies, key, run, { of: view.run.id, since: since?.id, known })
-  return bytesResponse(dependencies.shared, document, headers)
+  return bytesResponse(dependencies.shared.of(c.get('caller').tenant), document, headers)
 }
 
 interface Follow {
@@ -108,16 +108,11 @@ export function followRun(
   { after, isMovedOn = false }: Follow,
 ): Response {
   const { service, reader } = dependencies
-  return eventStream(
-    { ...dependencies, stopping: dependencies.stopping() },
-    c.get('request').signal,
-    call,
-    async function* frames(signal) {
-      const events = service.follow(key, runId, { signal, ...(after === undefined ? {} : { after }) })
-      for await (const event of isMovedOn ? withoutPassedPauses(events) : events)
-        yield frameOf(key, event, await withArguments(reader, key, callsOf(event)))
-    },
-  )
+  return streamEvents(dependencies, c, call, async function* frames(signal) {
+    const events = service.follow(key, runId, { signal, ...(after === undefined ? {} : { after }) })
+    for await (const event of isMovedOn ? withoutPassedPauses(events) : events)
+      yield frameOf(key, event, await withArguments(reader, key, callsOf(event)))
+  })
 }
 
 /** A pause that something follows is over. */

@@ -136,13 +136,19 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
     })
     const isCut = more || entries.texts.length < runs.length
     const last = runs[entries.texts.length - 1]?.id
-    return bytesResponse<RunPage>(shared, pageBytes(entries, isCut && last !== undefined ? last : null, isCut))
+    return bytesResponse<RunPage>(
+      shared.of(session.tenant),
+      pageBytes(entries, isCut && last !== undefined ? last : null, isCut),
+    )
   })
 
   app.openapi(readRun, async (c) => {
     const { session, run: id } = c.req.valid('param')
     const found = await findSession(dependencies, c.get('caller'), session)
-    return jsonResponse(shared, readRunResource(session, await requireRun(dependencies, found, id), id))
+    return jsonResponse(
+      shared.of(found.tenant),
+      readRunResource(session, await requireRun(dependencies, found, id), id),
+    )
   })
 
   app.openapi(readEvents, async (c) => {

@@ -48,6 +48,6 @@ export function searchRoutes(app: App, { service, shared }: RouteDependencies): 
       const found = { object: 'list', data, next: next ?? null, has_more: next !== undefined } satisfies SearchPage
       return Buffer.from(JSON.stringify({ ...found, ...definedFields({ incomplete }) }))
     })
-    return bytesResponse<SearchPage>(shared, page)
+    return bytesResponse<SearchPage>(shared.of(tenant), page)
   })
 }

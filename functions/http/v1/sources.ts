@@ -29,6 +29,6 @@ export function sourceRoutes(app: App, dependencies: RouteDependencies): void {
     // Few ask for it: loaded with the first request.
     const { sourcePage } = await import('./resources/source-page.ts')
     const { data, next } = await sourcePage(reader, session, { after, limit, cited: wanted })
-    return jsonResponse(shared, { object: 'list' as const, data, next, has_more: next !== null })
+    return jsonResponse(shared.of(session.tenant), { object: 'list' as const, data, next, has_more: next !== null })
   })
 }

@@ -6,7 +6,9 @@ import { toModelError } from '../../../functions/adapters/models/model-error.ts'
 import type { ModelEvent } from '../../../functions/ports/model.ts'
 
 /** A stream that ends within a call, for this reason. */
-async function* cutWithinCall(unified: 'length' | 'tool-calls'): AsyncIterable<LanguageModelV4StreamPart> {
+async function* cutWithinCall(
+  unified: 'length' | 'tool-calls' | 'content-filter' | 'error',
+): AsyncIterable<LanguageModelV4StreamPart> {
   yield { type: 'tool-input-start', id: 'c', toolName: 'shell' }
   yield { type: 'tool-input-delta', id: 'c', delta: '{"cmd":"l' }
   const tokens = { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }
@@ -29,6 +31,17 @@ test('a call that the limit of tokens cut off is stored as far as it came', asyn
 
 test('a call that was cut off otherwise is no completion, and the request is sent again', async () => {
   await expect(lastEvent(cutWithinCall('tool-calls'))).rejects.toMatchObject({ code: 'network', retryable: true })
+})
+
+test.each([
+  ['content-filter', 'refused'],
+  ['error', 'provider_error'],
+  ['tool-calls', 'network'],
+] as const)('a completion that ends with %s is none, and its error says what it took', async (unified, code) => {
+  await expect(lastEvent(cutWithinCall(unified))).rejects.toMatchObject({
+    code,
+    usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+  })
 })
 
 test.each([

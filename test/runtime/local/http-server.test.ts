@@ -118,7 +118,7 @@ const endless = (bytes: number): Response =>
   )
 
 test('what waits for a client that reads nothing is bounded, whatever the system takes', async () => {
-  const shared = createSharedBytes()
+  const shared = createSharedBytes().of('acme')
   // More than the buffers of a connection take.
   const text = Buffer.alloc(60_000_000, 'x')
   const { client, response } = await unreadBy(() => new Response(bodyOf(shared.pieces(text))))

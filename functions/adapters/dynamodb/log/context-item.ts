@@ -108,6 +108,7 @@ async function recordSummary(rows: SessionRows, seen: SessionHeader, made: Summa
   const count = { update: detailsKey(seen), when: present('pk'), change: { add: countedInRun(completion) } }
   const actions = [isThere, count, ...countUsage(seen, completion, made.account)]
   if ((await table.write(actions)) !== undefined) {
+    await table.write(countUsage(seen, completion, made.account))
     liveHeader(await table.read(headerKey(seen)), seen)
     throw new TooltrailError('storage_failed', `session ${seen.session} has no details`)
   }

@@ -4,7 +4,7 @@ import { fairShares } from '../../../domain/fair-shares.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { DeliveryFilter, Outbox } from '../../../ports/outbox.ts'
 import { numberAt, requiredText, textAt, type Item } from '../attributes.ts'
-import { all, below, is, startsWith, type Change, type Condition } from '../expressions.ts'
+import { all, below, between, is, startsWith, type Change, type Condition } from '../expressions.ts'
 import {
   DELIVERY_PREFIX,
   deliveryGroups,
@@ -43,7 +43,7 @@ export function createDynamoOutbox(dependencies: TableDependencies): Outbox {
       const item = await table.read(deliveryKey(key))
       return item && deliveryOf(item)
     },
-    pending: (key, limit) => pendingOf(table, key, limit),
+    pending: (key, limit, after) => pendingOf(table, key, limit, after),
     async change(seen, change) {
       const now = { ...changedDelivery(seen, change), mark: randomUUID() }
       const fields = Object.entries({ ...fieldsOf(now), mark: now.mark })
@@ -69,9 +69,11 @@ export function createDynamoOutbox(dependencies: TableDependencies): Outbox {
 }
 
 /** Flags are read first, then their deliveries, which may be over by then. */
-async function pendingOf(table: Table, key: SessionKey, limit: number): Promise<Delivery[]> {
+async function pendingOf(table: Table, key: SessionKey, limit: number, after = ''): Promise<Delivery[]> {
   const found: Delivery[] = []
-  const keys = all(is('pk', partitionOf(key)), startsWith('sk', PENDING_PREFIX))
+  // A key has one condition on `sk` at most. No id has a character as great as the last one here, nor one as small as the first.
+  const range = between('sk', `${PENDING_PREFIX}${after}\u0000`, `${PENDING_PREFIX}\uffff`)
+  const keys = all(is('pk', partitionOf(key)), range)
   const read = async (ids: readonly string[]): Promise<void> => {
     for (const item of await table.readMany(ids.map((id) => deliveryKey({ ...key, id }))))
       if (item !== undefined && textAt(item, 'status') === 'pending') found.push(deliveryOf(item))

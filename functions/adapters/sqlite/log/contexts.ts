@@ -11,7 +11,7 @@ import { pack, unpack } from './packed-text.ts'
 import { CLAIM_MS } from './run-inbox.ts'
 import { findRun, saveRun } from './run-rows.ts'
 import { counting, heldSession } from './session-changes.ts'
-import { findLiveSession, liveSession, saveSession, type SessionRow } from './session-rows.ts'
+import { findLiveSession, saveSession, sessionNotFound, type SessionRow } from './session-rows.ts'
 import { countUsage } from './usage-rows.ts'
 
 /** What was decided for the requests of the session of this number. */
@@ -80,9 +80,14 @@ function summaryUnder(
 }
 
 function recordSummary(database: Database, seen: SessionHeader, made: SummaryByHand, now: number): boolean {
-  return transaction(database, () => {
-    const row = liveSession(database, seen)
-    count(database, row, summaryCompletion(made.work), made.account)
+  const completion = summaryCompletion(made.work)
+  const isStored = transaction(database, () => {
+    const row = findLiveSession(database, seen)
+    if (row === undefined) {
+      countUsage(database, seen, completion, made.account)
+      return undefined
+    }
+    count(database, row, completion, made.account)
     const isSame =
       row.generation === seen.generation &&
       row.activeRun === null &&
@@ -96,4 +101,6 @@ function recordSummary(database: Database, seen: SessionHeader, made: SummaryByH
     write(database, sql, row.number, keyHash, bodyHash, '', now + CLAIM_MS, JSON.stringify(made.context.summary))
     return true
   })
+  if (isStored === undefined) throw sessionNotFound(seen)
+  return isStored
 }

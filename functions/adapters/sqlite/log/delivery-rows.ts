@@ -18,10 +18,10 @@ const COLUMNS = 'd.id, d.tenant, s.session, d.kind, d.status, d.due, d.mark, d.b
 /** What every read of deliveries selects, as `DeliveryRow`. */
 export const SELECT_DELIVERIES = `SELECT ${COLUMNS} FROM deliveries d JOIN sessions s ON s.number = d.session`
 
-/** Reads the pending ones of a session, oldest first. The planner would go through those that are over, too. */
+/** Reads the pending ones of a session after an id, oldest first. The planner would go through those that are over, too. */
 export const PENDING_DELIVERIES = `SELECT ${COLUMNS}
   FROM sessions s JOIN deliveries d INDEXED BY deliveries_pending ON d.session = s.number
-  WHERE s.tenant = ? AND s.session = ? AND d.status = 'pending' ORDER BY d.id LIMIT ?`
+  WHERE s.tenant = ? AND s.session = ? AND d.status = 'pending' AND d.id > ? ORDER BY d.id LIMIT ?`
 
 /** The delivery that a row holds. */
 export function deliveryOf({ body, due, ...columns }: DeliveryRow): Delivery {

@@ -39,7 +39,7 @@ export function createSqliteOutbox({
         })
       }),
     read: async (key) => snapshot(database, () => readDelivery(database, key)),
-    pending: async ({ tenant, session }, limit) => all(PENDING_DELIVERIES, tenant, session, limit),
+    pending: async ({ tenant, session }, limit, after = '') => all(PENDING_DELIVERIES, tenant, session, after, limit),
     change: async (seen, change) => changeDelivery(database, seen, change),
     due: async (now, limit) => fairShares(dueOfTenants(database, now, limit), limit),
     list: async (filter) => {

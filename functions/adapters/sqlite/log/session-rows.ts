@@ -52,9 +52,12 @@ export function findLiveSession(database: Database, key: SessionKey): SessionRow
 }
 
 /** The row of a live session; throws `session_not_found` when there is none. */
+export const sessionNotFound = ({ session }: SessionKey): TooltrailError =>
+  new TooltrailError('session_not_found', `there is no session ${session}`)
+
 export function liveSession(database: Database, key: SessionKey): SessionRow {
   const row = findLiveSession(database, key)
-  if (row === undefined) throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
+  if (row === undefined) throw sessionNotFound(key)
   return row
 }
 

@@ -29,5 +29,14 @@ export class SlackBusy extends Error {
   }
 }
 
+/** Another process is about to say the same in the same thread. */
+export class BeingSaid extends Error {
+  override readonly name = 'BeingSaid'
+
+  constructor() {
+    super('another process is about to say the same: Slack asks again')
+  }
+}
+
 export const isRefusal = (error: unknown, ...codes: readonly string[]): boolean =>
   error instanceof SlackRefusal && codes.includes(error.code)

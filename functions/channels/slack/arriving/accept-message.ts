@@ -12,7 +12,7 @@ import type { RunQueue } from '../../../ports/run-queue.ts'
 import type { SessionStore } from '../../../ports/session-store.ts'
 import type { SlackMessage } from './event.ts'
 import { hasIncoming, keepIncoming } from './incoming.ts'
-import { sayOnce } from './notices.ts'
+import { sayDeleted } from './notices.ts'
 import type { NoticeDependencies } from './notices.ts'
 import { mustBeRead, writtenParts } from './read-input.ts'
 import type { SlackSettings } from '../settings.ts'
@@ -21,8 +21,6 @@ import type { SubmitMessageDependencies } from './submit-message.ts'
 import { mentions } from '../replying/text.ts'
 import { ownerOf, sessionOf } from './thread.ts'
 import type { Workspace } from '../workspaces.ts'
-
-const DELETED = 'This conversation was deleted, and cannot go on here for 30 days. Please begin a new thread.'
 
 export interface AcceptMessageDependencies extends SubmitMessageDependencies, NoticeDependencies {
   readonly service: Pick<AgentService, 'submit' | 'requireRoom'>
@@ -58,7 +56,7 @@ export async function acceptMessage(
   message: SlackMessage,
 ): Promise<void> {
   const session = await enterThread(dependencies, workspace, message)
-  if (session === undefined) return sayOnce(dependencies, workspace, message, 'deleted', DELETED)
+  if (session === undefined) return sayDeleted(dependencies, workspace, message)
   if (!channelMayEnter(session, ownerOf(message)))
     return dependencies.logger.warn("a message for another owner's session was ignored", { ...keyOf(session) })
   const waits = mustBeRead(session, message) || (await hasIncoming(dependencies, session))

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { OpenCall } from '../../../access/open-calls.ts'
 import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
-import { eventStream } from '../../event-stream.ts'
+import { streamEvents } from '../../event-stream.ts'
 import { keyRevoked } from '../../middleware/authentication.ts'
 import { describeError } from '../../middleware/error-response.ts'
 import { RequestError } from '../../middleware/request-error.ts'
@@ -58,31 +58,26 @@ function agUiStream(
   run: FollowedRun,
 ): Response {
   const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
-  const response = eventStream(
-    { ...dependencies, stopping: dependencies.stopping() },
-    c.get('request').signal,
-    call,
-    async function* frames(signal) {
-      const events = createAgUiEvents({ threadId, runId, ours: run.runId })
-      const last = (end: RunEnd | undefined) =>
-        end === undefined ? events.breakOff(call.signal.aborted ? keyRevoked() : STOPPING) : events.end(end)
-      yield events.start().map(data).join('')
-      try {
-        const steps = followSteps(dependencies, run, signal)
-        for (;;) {
-          const next = await steps.next()
-          const made = next.done === true ? last(next.value) : events.take(next.value)
-          for (const event of made) yield data(event)
-          if (next.done === true) return
-        }
-      } catch (error) {
-        if (!(error instanceof Error)) throw error
-        dependencies.log.error('a stream of AG-UI broke off', error)
-        const { detail: message, code } = describeError(error)
-        yield data({ type: 'RUN_ERROR', message, code })
+  const response = streamEvents(dependencies, c, call, async function* frames(signal) {
+    const events = createAgUiEvents({ threadId, runId, ours: run.runId })
+    const last = (end: RunEnd | undefined) =>
+      end === undefined ? events.breakOff(call.signal.aborted ? keyRevoked() : STOPPING) : events.end(end)
+    yield events.start().map(data).join('')
+    try {
+      const steps = followSteps(dependencies, run, signal)
+      for (;;) {
+        const next = await steps.next()
+        const made = next.done === true ? last(next.value) : events.take(next.value)
+        for (const event of made) yield data(event)
+        if (next.done === true) return
       }
-    },
-  )
+    } catch (error) {
+      if (!(error instanceof Error)) throw error
+      dependencies.log.error('a stream of AG-UI broke off', error)
+      const { detail: message, code } = describeError(error)
+      yield data({ type: 'RUN_ERROR', message, code })
+    }
+  })
   response.headers.set('x-session-id', run.key.session)
   response.headers.set('x-run-id', run.runId)
   return response

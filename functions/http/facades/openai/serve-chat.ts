@@ -48,7 +48,10 @@ export const serveChatCompletion = (
               }),
             (error) => data({ error: openAiErrorOf(describeError(error)) }),
           )
-        : jsonResponse(dependencies.shared, await wholeCompletion(dependencies, c, show, call.signal))
+        : jsonResponse(
+            dependencies.shared.of(c.get('caller').tenant),
+            await wholeCompletion(dependencies, c, show, call.signal),
+          )
     response.headers.set('x-session-id', run.key.session)
     response.headers.set('x-run-id', run.runId)
     return response

@@ -11,7 +11,7 @@ import type { Session, SessionKey } from '../../../domain/session.ts'
 import { MOST_BYTES } from '../../../log/page-bytes.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 import type { App, AppEnv, RouteDependencies } from '../../dependencies.ts'
-import { eventStream } from '../../event-stream.ts'
+import { streamEvents } from '../../event-stream.ts'
 import { createBuilds } from '../../builds.ts'
 import { bytesResponse } from '../../json-response.ts'
 import { keyRevoked } from '../../middleware/authentication.ts'
@@ -111,7 +111,7 @@ export function chatRoutes(app: App, dependencies: RouteDependencies): void {
   app.openapi(readChat, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').chat)
     return bytesResponse<JsonObject[]>(
-      dependencies.shared,
+      dependencies.shared.of(session.tenant),
       await builds.build(session.tenant, session.session, () => newestMessages(reader, keyOf(session))),
     )
   })
@@ -163,32 +163,25 @@ async function uiStream(
 ): Promise<Response> {
   const run = await dependencies.reader.run(followed.key, followed.runId)
   const isClients = (name: string): boolean => run?.clientTools.some((tool) => tool.name === name) ?? false
-  const response = eventStream(
-    { ...dependencies, stopping: dependencies.stopping() },
-    c.get('request').signal,
-    call,
-    async function* frames(signal) {
-      yield data({ type: 'start', messageId: followed.runId, messageMetadata: { run_id: followed.runId } })
-      const chunks = createUiChunks({ isClients, canReset })
-      try {
-        const steps = followSteps(dependencies, followed, signal)
-        for (;;) {
-          const next = await steps.next()
-          const made = next.done === true ? next.value && chunks.end(next.value) : chunks.take(next.value)
-          for (const chunk of made ?? [
-            { type: 'error', errorText: call.signal.aborted ? keyRevoked().message : BROKEN },
-          ])
-            yield data(chunk)
-          if (next.done === true) break
-        }
-      } catch (error) {
-        if (!(error instanceof Error)) throw error
-        dependencies.log.error('a UI message stream broke off', error)
-        yield data({ type: 'error', errorText: describeError(error).detail })
+  const response = streamEvents(dependencies, c, call, async function* frames(signal) {
+    yield data({ type: 'start', messageId: followed.runId, messageMetadata: { run_id: followed.runId } })
+    const chunks = createUiChunks({ isClients, canReset })
+    try {
+      const steps = followSteps(dependencies, followed, signal)
+      for (;;) {
+        const next = await steps.next()
+        const made = next.done === true ? next.value && chunks.end(next.value) : chunks.take(next.value)
+        for (const chunk of made ?? [{ type: 'error', errorText: call.signal.aborted ? keyRevoked().message : BROKEN }])
+          yield data(chunk)
+        if (next.done === true) break
       }
-      yield 'data: [DONE]\n\n'
-    },
-  )
+    } catch (error) {
+      if (!(error instanceof Error)) throw error
+      dependencies.log.error('a UI message stream broke off', error)
+      yield data({ type: 'error', errorText: describeError(error).detail })
+    }
+    yield 'data: [DONE]\n\n'
+  })
   response.headers.set('x-vercel-ai-ui-message-stream', 'v1')
   return response
 }

@@ -40,7 +40,7 @@ export const showConversation = async (dependencies: RouteDependencies, caller: 
 /** A page of its log as items. */
 export async function pageOfItems(dependencies: RouteDependencies, caller: Caller, id: string, query: ItemQuery) {
   const session = await findConversation(dependencies, caller, id)
-  return jsonResponse<ItemList>(dependencies.shared, await itemPage(dependencies, session, query))
+  return jsonResponse<ItemList>(dependencies.shared.of(caller.tenant), await itemPage(dependencies, session, query))
 }
 
 const conversationResource = ({ session, createdAt, metadata }: Session) => ({

@@ -43,7 +43,7 @@ export const serveCreate = (
     const response =
       body.stream === true
         ? await streamFrames(dependencies, c, call, events, failedFrame)
-        : jsonResponse(dependencies.shared, await whole())
+        : jsonResponse(dependencies.shared.of(c.get('caller').tenant), await whole())
     response.headers.set('x-session-id', shown.key.session)
     response.headers.set('x-run-id', shown.runId)
     return response
@@ -63,7 +63,10 @@ export async function serveRead(
   if (stream !== 'true') {
     const { builds, shared } = dependencies
     const make = async () => Buffer.from(JSON.stringify(await standing(dependencies, shown)))
-    return bytesResponse<ResponseResource>(shared, await builds.build(shown.key.tenant, `response ${id}`, make))
+    return bytesResponse<ResponseResource>(
+      shared.of(shown.key.tenant),
+      await builds.build(shown.key.tenant, `response ${id}`, make),
+    )
   }
   const after = from === undefined ? undefined : Number(from)
   return whileCounted(dependencies, c, (call) =>
@@ -78,13 +81,13 @@ export async function serveCancel(dependencies: RouteDependencies, c: Context<Ap
   await findChangeableSession(dependencies, c.get('caller'), shown.key.session)
   const before = await standing(dependencies, shown)
   const isOver = before.status !== 'queued' && before.status !== 'in_progress' && !waits(before)
-  if (isOver) return jsonResponse(shared, before)
+  if (isOver) return jsonResponse(shared.of(shown.key.tenant), before)
   await service.cancel(shown.key, shown.runId)
   const over = new AbortController()
   const late = clock.sleep(CANCEL_MS, over.signal).catch(() => undefined)
   await Promise.race([late, service.settled(shown.key, shown.runId, over.signal)])
   over.abort()
-  return jsonResponse(shared, await standing(dependencies, shown))
+  return jsonResponse(shared.of(shown.key.tenant), await standing(dependencies, shown))
 }
 
 const waits = ({ metadata }: { readonly metadata: object }): boolean => 'tooltrail_waiting' in metadata

@@ -1,0 +1,22 @@
+import type { Delivery } from '../domain/delivery.ts'
+import type { SessionKey } from '../domain/session.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Outbox } from '../ports/outbox.ts'
+
+/** Pending ones read at a time, and in all: what is due may stand behind many that wait for another try. */
+const PAGE = 100
+const MOST = 2_000
+
+/** What is due of a session, or was hinted at, oldest first. */
+export async function* dueOf(
+  { outbox, clock }: { readonly outbox: Pick<Outbox, 'pending'>; readonly clock: Clock },
+  key: SessionKey,
+): AsyncGenerator<Delivery, void, undefined> {
+  let after: string | undefined
+  for (let read = 0; read < MOST; read += PAGE) {
+    const page = await outbox.pending(key, PAGE, after)
+    yield* page.filter(({ hinted, due = 0 }) => hinted === true || due <= clock.now())
+    if (page.length < PAGE) return
+    after = page.at(-1)?.id
+  }
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto'
+import { createRecent } from '../domain/recent.ts'
+import { RequestError } from './middleware/request-error.ts'
+import type { UnreadRoom } from './unread-room.ts'
+
+/** Bytes of named texts that are kept for the next client when nobody is reading them. */
+const KEPT_BYTES = 16 * 1024 * 1024
+
+/** A text that is made when it is sent, unless it is still kept: the same name is always the same text. */
+export interface NamedText {
+  readonly name: string
+  make(): string
+}
+
+/** A text that clients of one tenant are sent. */
+export interface Held {
+  readonly bytes: Uint8Array
+  release(): void
+}
+
+/** Texts that clients have not read to their ends; those of a tenant share the bytes of the same text. */
+export interface HeldTexts {
+  /** Refuses a text of this many bytes, with `busy`, while there is no room for it. */
+  requireRoom(tenant: string, bytes: number): void
+  /** Rejects as `requireRoom` does. */
+  hold(tenant: string, text: string | Uint8Array | NamedText): Held
+  /** The same for which so many bytes are reserved, which are used or given back; undefined when there is no room. */
+  holdReserved(tenant: string, bytes: Uint8Array, reserved: number): Held | undefined
+}
+
+interface Shared {
+  readonly tenant: string
+  readonly bytes: Uint8Array
+  readonly isNamed: boolean
+  readers: number
+}
+
+/** Bytes that several clients were given are looked at once. */
+const prints = new WeakMap<Uint8Array, string>()
+
+function printOf(bytes: Uint8Array): string {
+  const print = prints.get(bytes) ?? createHash('sha256').update(bytes).digest('base64')
+  prints.set(bytes, print)
+  return print
+}
+
+export function createHeldTexts(room: UnreadRoom): HeldTexts {
+  const held = new Map<string, Shared>()
+  const kept = createRecent<Uint8Array>(KEPT_BYTES)
+
+  function requireRoom(tenant: string, bytes: number): void {
+    if (!room.fits(tenant, bytes)) throw tooMuchUnread()
+  }
+
+  function hold(tenant: string, print: string, isNamed: boolean, make: () => Uint8Array): Held {
+    const name = JSON.stringify([tenant, print])
+    const known = held.get(name)
+    if (known !== undefined) return shared(name, known)
+    const bytes = isNamed ? (kept.take(name) ?? make()) : make()
+    requireRoom(tenant, bytes.length)
+    room.take(tenant, bytes.length)
+    return shared(name, { tenant, bytes, isNamed, readers: 0 })
+  }
+
+  /** One more reader of it. */
+  function shared(name: string, one: Shared): Held {
+    held.set(name, one)
+    one.readers++
+    return { bytes: one.bytes, release: () => release(name, one) }
+  }
+
+  function release(name: string, one: Shared): void {
+    if (--one.readers > 0) return
+    held.delete(name)
+    if (one.isNamed) kept.set(name, one.bytes, one.bytes.length)
+    room.give(one.tenant, one.bytes.length)
+  }
+
+  return {
+    requireRoom,
+    hold(tenant, text) {
+      if (typeof text === 'object' && 'name' in text)
+        return hold(tenant, text.name, true, () => Buffer.from(text.make()))
+      const bytes = typeof text === 'string' ? Buffer.from(text) : text
+      return hold(tenant, printOf(bytes), false, () => bytes)
+    },
+    holdReserved(tenant, bytes, reserved) {
+      const name = JSON.stringify([tenant, printOf(bytes)])
+      const known = held.get(name)
+      const lacking = (known === undefined ? bytes.length : 0) - reserved
+      if (lacking > 0 && !room.fits(tenant, lacking)) {
+        room.give(tenant, reserved)
+        return undefined
+      }
+      const one = known ?? { tenant, bytes, isNamed: false, readers: 0 }
+      const text = shared(name, one)
+      if (lacking > 0) room.take(tenant, lacking)
+      else room.give(tenant, -lacking)
+      return text
+    },
+  }
+}
+
+const tooMuchUnread = (): RequestError => {
+  const detail = 'too much of other responses is still unread: try again'
+  return new RequestError(503, 'busy', detail, { headers: { 'retry-after': '5' } })
+}

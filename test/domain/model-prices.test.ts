@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { costOf } from '../../functions/domain/model-prices.ts'
+import { NO_USAGE } from '../../functions/domain/usage.ts'
+
+const MILLION = 1_000_000
+const usage = { ...NO_USAGE, inputTokens: MILLION, outputTokens: MILLION }
+
+test('a model costs the same under its name with a date, as providers name what a completion came from', () => {
+  expect(costOf('openai/gpt-5.4', usage)).toBe(17.5)
+  expect(costOf('openai/gpt-5.4-2026-03-05', usage)).toBe(17.5)
+  expect(costOf('openai/gpt-5.4-mini-2026-03-05', usage)).toBe(5.25)
+  expect(costOf('anthropic/claude-haiku-4-5', usage)).toBe(6)
+  expect(costOf('anthropic/claude-haiku-4-5-20251001', usage)).toBe(6)
+})
+
+test.each([
+  'openai/gpt-5.4-large',
+  'openai/gpt-5.4-2026',
+  'openai/gpt-5.4-turbo-2026-03-05',
+  'other/gpt-5.4',
+  'toString',
+])('no price is known of %s', (model) => expect(costOf(model, usage)).toBeUndefined())
+
+test('what is read from the cache and written to it has its own price', () => {
+  const cached = { ...usage, cachedInputTokens: MILLION / 2, cacheWriteTokens: MILLION / 4, outputTokens: 0 }
+  expect(costOf('anthropic/claude-haiku-4-5', cached)).toBeCloseTo(0.25 + 0.05 + 0.3125)
+})
