@@ -14,7 +14,7 @@ import {
   type CorpusSession,
   type RecordedQuery,
 } from './search-corpus.ts'
-import { RETELLINGS, retellings, type Retelling } from './search-retellings.ts'
+import { RETELLINGS, retellings } from './search-retellings.ts'
 
 /**
  * Known-item searches over recorded conversations: those recorded with them, all for tool events, and our own
@@ -72,16 +72,13 @@ describe.skipIf(!recorded)('searches over recorded conversations', () => {
     for (const [kind, queries] of byKind(found)) expect(share(queries, 10), kind).toBeGreaterThanOrEqual(0.97)
   })
 
-  test.each(RETELLINGS)(
-    'the history does not find itself: what was asked and retold before (%s) stands below what happened',
-    async (how) => {
-      await retell(database, index, how)
-      const again = await searchAll(index, corpus, readRecordedQueries())
-      print(again)
-      expect(share(again, 1)).toBeGreaterThanOrEqual(share(found, 1) - 0.02)
-      expect(share(again, 10)).toBeGreaterThanOrEqual(share(found, 10) - 0.01)
-    },
-  )
+  test('the history does not find itself: what was asked and retold before, twelve times, stands below what happened', async () => {
+    await retell(database, index)
+    const again = await searchAll(index, corpus, readRecordedQueries())
+    print(again)
+    expect(share(again, 1)).toBeGreaterThanOrEqual(share(found, 1) - 0.02)
+    expect(share(again, 10)).toBeGreaterThanOrEqual(share(found, 10) - 0.01)
+  })
 
   test('what people and the assistant said, pieces of words and plain questions find it as well', () => {
     expect(share(own, 10)).toBeGreaterThanOrEqual(0.97)
@@ -112,9 +109,9 @@ async function buildIndex(database: Database, corpus: readonly CorpusSession[]):
   }
 }
 
-/** Each way comes after the ones before: in the end, every query was asked twelve times. */
-async function retell(database: Database, index: HistoryIndex, how: Retelling): Promise<void> {
-  const documents = await retellings(TENANT, index, [how])
+/** In every way, three times each. */
+async function retell(database: Database, index: HistoryIndex): Promise<void> {
+  const documents = await retellings(TENANT, index, RETELLINGS)
   const tables = createHistoryTables(database)
   transaction(database, () => {
     tables.put((batch) => {

@@ -1,16 +1,16 @@
 import type { Conversation } from './recorded.ts'
 import { oddKinds } from './recorded.ts'
 
-/** Kinds that this many conversations have at the most are rare: all of these conversations are taken. */
-const RARE = 6
+/** Of each kind, so many conversations are taken. */
+const OF_A_KIND = 3
 
-/** At least `count` conversations, short ones first, in which every kind of conversation stands: of the rare kinds, all. */
+/** At least `count` conversations, short ones first, in which every kind of conversation stands. */
 export function oddest(conversations: readonly Conversation[], count: number): Conversation[] {
   const having = new Map<string, Conversation[]>()
   for (const conversation of conversations.toSorted((left, right) => left.messages.length - right.messages.length))
     for (const kind of oddKinds(conversation)) having.set(kind, [...(having.get(kind) ?? []), conversation])
   const chosen = new Set<Conversation>()
-  for (const [, found] of having) for (const conversation of found.slice(0, RARE)) chosen.add(conversation)
+  for (const [, found] of having) for (const conversation of found.slice(0, OF_A_KIND)) chosen.add(conversation)
   const short = conversations.toSorted((left, right) => left.messages.length - right.messages.length)
   for (const conversation of short) if (chosen.size < count) chosen.add(conversation)
   return conversations.filter((conversation) => chosen.has(conversation))
