@@ -1,6 +1,6 @@
 import type { Delivery } from '../domain/delivery.ts'
 import type { RunEvent } from '../domain/events.ts'
-import type { JsonObject } from '../domain/json.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
 import type { Run } from '../domain/run.ts'
 
 /** One row of the outbox that this process has claimed, for as long as `signal` has not aborted. */
@@ -36,13 +36,15 @@ export type Outcome =
    */
   | { readonly again: number; readonly held?: true; readonly state?: JsonObject; readonly more?: boolean }
 
-interface ShowsEnd {
+interface ChannelOfKind {
+  /** What deliveries with this target have in common that may not respond; left out: the target itself. */
+  destination?(target: JsonObject): Json
   /** The state of a delivery that is given up for this reason, so that lists show it. */
   givenUp?(delivery: Delivery, reason: string): JsonObject
 }
 
 /** Where deliveries of one kind go. */
-export interface RunChannel extends ShowsEnd {
+export interface RunChannel extends ChannelOfKind {
   /**
    * When the process that executes a run begins to deliver: with the run, to show its progress, or when it has paused or ended.
    * What was left by others is taken up in either case.
@@ -56,7 +58,7 @@ export interface RunChannel extends ShowsEnd {
 }
 
 /** What is to be done for a session, whatever its runs do: it begins with a hint. Otherwise as `RunChannel`. */
-export interface SessionChannel extends ShowsEnd {
+export interface SessionChannel extends ChannelOfKind {
   readonly begins: 'hint'
   deliver(work: Claimed): Promise<Outcome>
 }

@@ -27,7 +27,8 @@ const QUEUED_MS = 90_000
 /** After a failure that the channel does not know: milliseconds, doubled each time, and how often. */
 const FIRST_RETRY_MS = 5_000
 const LONGEST_RETRY_MS = 600_000
-const MOST_FAILURES = 20
+/** A day: what was acknowledged is not given up because the other side is down for some hours. */
+const MOST_FAILURES = 150
 /** A sweep finds what is due later than this, in milliseconds, without a hint of its own. */
 const SOON_MS = 60_000
 
@@ -69,7 +70,8 @@ interface UnderWay {
   again: boolean
 }
 
-const toOf = ({ tenant, kind, target }: Delivery): string => JSON.stringify([tenant, kind, target])
+const toOf = (channels: DriverDependencies['channels'], { tenant, kind, target }: Delivery): string =>
+  JSON.stringify([tenant, kind, channels.get(kind)?.destination?.(target) ?? target])
 
 const countTo = (underWay: ReadonlyMap<string, UnderWay>, to: string): number =>
   underWay.values().reduce((count, one) => count + (one.to === to ? 1 : 0), 0)
@@ -107,7 +109,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
 
   async function serve(key: SessionKey): Promise<void> {
     for await (const delivery of dueOf(dependencies, key)) {
-      begin(delivery, toOf(delivery))
+      begin(delivery, toOf(channels, delivery))
       if (underWay.size >= MOST_BY_HINT) return
     }
   }

@@ -5,6 +5,7 @@ import type { SlackSettings } from '../channels/slack/settings.ts'
 import type { Channel } from '../delivery/channel.ts'
 import type { Agent } from '../domain/agent.ts'
 import { inTime } from '../domain/in-time.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
 import type { Door } from '../ports/door.ts'
 import type { OutputStore } from '../ports/output-store.ts'
 import type { MessageFeedback } from '../ports/message-feedback.ts'
@@ -51,6 +52,9 @@ export interface Slack {
   listen(appToken: string, signal: AbortSignal): Promise<void>
 }
 
+/** Where Slack may be slow: in one channel, or with one person. */
+const destination = ({ team, channel }: JsonObject): Json => [team ?? null, channel ?? null]
+
 /** Slack over the program's ports. It is loaded when something comes from Slack or goes there: most processes never do. */
 export function openSlack(options: SlackOptions, given: Ports): Slack {
   const ports = inTime(given)
@@ -76,9 +80,12 @@ export function openSlack(options: SlackOptions, given: Ports): Slack {
   }
   return {
     channels: new Map<string, Channel>([
-      ['slack', { begins: 'start', deliver: async (work) => (await opened()).replies.deliver(work) }],
-      ['slack-action', { begins: 'end', deliver: async (work) => (await opened()).actions.deliver(work) }],
-      ['slack-message', { begins: 'hint', deliver: async (work) => (await opened()).incoming.deliver(work) }],
+      ['slack', { begins: 'start', destination, deliver: async (work) => (await opened()).replies.deliver(work) }],
+      ['slack-action', { begins: 'end', destination, deliver: async (work) => (await opened()).actions.deliver(work) }],
+      [
+        'slack-message',
+        { begins: 'hint', destination, deliver: async (work) => (await opened()).incoming.deliver(work) },
+      ],
     ]),
     listen: async (appToken, signal) => (await opened()).listen(appToken, signal),
     door(given) {

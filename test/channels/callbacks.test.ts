@@ -134,6 +134,14 @@ test('one that whoever began it has left again and again is failed, says so, and
   await left(20, Date.now() + 60_000)
   await expectJson(harness, 202, 'POST', `/v1/callbacks/${run.id}/redeliver`)
   await expect.poll(() => receiver.requests.length).toBe(4)
+  // It begins anew, with all its tries.
+  const seen = await harness.ports.outbox.read({ tenant: 'default', session: 's', id: run.id })
+  if (seen !== undefined) await harness.ports.outbox.change(seen, { failures: 149 })
+  await expectJson(harness, 202, 'POST', `/v1/callbacks/${run.id}/redeliver`)
+  await expect.poll(() => receiver.requests.length).toBe(5)
+  await expect
+    .poll(() => harness.ports.outbox.read({ tenant: 'default', session: 's', id: run.id }))
+    .toMatchObject({ status: 'pending', failures: 0 })
 })
 
 test('410 ends it for good, a redirect is not followed, and a cut connection is tried again', async () => {

@@ -71,3 +71,34 @@ test('what waits for another try hides nothing that is due behind it', async () 
   await driver.idle()
   expect(begun).toEqual(['b'])
 })
+
+test('deliveries that go the same way have one place together, whatever else their targets say', async () => {
+  harness = await openHttpHarness()
+  await harness.program.stop()
+  const { ports, program } = harness
+  const key = { tenant: 'default', session: 's' }
+  await ports.sessions.create({ ...key, agent: 'default', metadata: {} })
+  for (let number = 0; number < 70; number++) {
+    const target = { to: 'silent', text: `another ${number}` }
+    await ports.outbox.add({ ...key, id: `a-${number}` }, { kind: 'sheet', target }, {})
+  }
+  const begun: string[] = []
+  const channel: Channel = {
+    begins: 'hint',
+    destination: ({ to }) => to ?? null,
+    async deliver({ delivery: { id }, signal }) {
+      begun.push(id)
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      return { again: Date.now() }
+    },
+  }
+  const driver = createDeliveryDriver({
+    ...ports,
+    channels: new Map([['sheet', channel]]),
+    follow: program.service.follow,
+  })
+  await driver.serve(key)
+  await expect.poll(() => begun.length).toBe(50)
+  await driver.handOver()
+  expect(begun).toHaveLength(50)
+})

@@ -30,7 +30,8 @@ export function createCallbacks({ outbox, queue, clock, logger, names }: Depende
       let seen: Delivery | undefined = first
       for (let at = 0; at < ATTEMPTS && seen !== undefined; at++) {
         const state = asJson({ ...stateOf(seen), tries: 0 })
-        const again = { status: 'pending', state, owner: null, due: clock.now(), hinted: true, begun: null } as const
+        const fresh = { failures: 0, begun: null }
+        const again = { ...fresh, status: 'pending', state, owner: null, due: clock.now(), hinted: true } as const
         const changed = await outbox.change(seen, again)
         if (changed !== undefined) {
           await queue.send({ tenant: seen.tenant, session: seen.session }).catch((error: unknown) => {

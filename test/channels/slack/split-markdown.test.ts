@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { pieceEnd, renderPiece } from '../../../functions/channels/slack/replying/split-markdown.ts'
+import { pieceEnd, renderPiece, sureEnd } from '../../../functions/channels/slack/replying/split-markdown.ts'
 
 /** The text in pieces as they are posted, and where each begins. */
 function split(text: string): { readonly from: number; readonly to: number; readonly shown: string }[] {
@@ -148,4 +148,22 @@ test('what looks like a fence within code is none', () => {
 test('a list longer than a message is cut between its items', () => {
   const text = Array.from({ length: 900 }, (_, index) => `- item ${index}\n  goes on`).join('\n')
   for (const { shown } of split(text)) expect(shown).toMatch(/^- item/)
+})
+
+test.each(['`', '~'])('a fence of any number of %s makes no piece longer than Slack takes', (mark) => {
+  for (const count of [99, 100, 101, 151, 700, 13_000]) {
+    const fence = mark.repeat(count)
+    for (const { shown } of split(`${fence}\n${'code '.repeat(5_000)}\n${fence}`))
+      expect(shown.length).toBeLessThanOrEqual(12_000)
+  }
+})
+
+test('what is shown of a text that grows never ends within a pair of surrogates', () => {
+  for (const before of [5_998, 5_999, 6_000]) {
+    const text = `${'a'.repeat(before)}😀 and more`
+    for (let length = before; length <= text.length; length++) {
+      const grown = text.slice(0, length)
+      expect(grown.slice(0, sureEnd(grown, 0)).isWellFormed()).toBe(true)
+    }
+  }
 })

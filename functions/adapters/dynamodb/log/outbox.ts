@@ -162,32 +162,40 @@ async function listed(
 
 async function listDeliveries(table: Table, filter: DeliveryFilter): ReturnType<Outbox['list']> {
   const { tenant, kind, status, limit } = filter
-  const items =
+  const { items, stopped } =
     filter.session === undefined
       ? await newest(table, filter)
       : await newestOfSession(table, { tenant, session: filter.session }, filter.after)
   const read = items.map(deliveryOf)
   const found = read.filter((one) => one.kind === kind && (status === undefined || one.status === status))
   const page = found.slice(0, limit)
-  const stopped = read.length >= MOST_READ ? read.at(-1)?.id : undefined
   const next = found.length > limit ? page.at(-1)?.id : stopped
   return { deliveries: page, ...(next === undefined ? {} : { next }) }
 }
 
-async function newest(table: Table, { tenant, kind, owner, status, limit, after }: DeliveryFilter): Promise<Item[]> {
-  const listing = owner === undefined ? ofTenant(tenant, kind) : ofOwner(tenant, kind, owner)
-  const before = after === undefined ? undefined : below('at', after)
-  const keys = await listed(table, listing, before, status === undefined ? limit + 1 : MOST_READ)
-  return (await table.readMany(keys.map(deliveryKey))).filter((item) => item !== undefined)
+/** `stopped`: the id of the last one that was looked at, where more may follow. */
+interface Newest {
+  readonly items: readonly Item[]
+  readonly stopped: string | undefined
 }
 
-async function newestOfSession(table: Table, key: SessionKey, after: string | undefined): Promise<Item[]> {
+async function newest(table: Table, { tenant, kind, owner, status, limit, after }: DeliveryFilter): Promise<Newest> {
+  const listing = owner === undefined ? ofTenant(tenant, kind) : ofOwner(tenant, kind, owner)
+  const before = after === undefined ? undefined : below('at', after)
+  const most = status === undefined ? limit + 1 : MOST_READ
+  const keys = await listed(table, listing, before, most)
+  const items = (await table.readMany(keys.map(deliveryKey))).filter((item) => item !== undefined)
+  // Those that were deleted meanwhile are still listed.
+  return { items, stopped: keys.length >= most ? keys.at(-1)?.id : undefined }
+}
+
+async function newestOfSession(table: Table, key: SessionKey, after: string | undefined): Promise<Newest> {
   const found: Item[] = []
   const keys = all(is('pk', partitionOf(key)), startsWith('sk', DELIVERY_PREFIX))
   for await (const item of table.query({ keys, descending: true })) {
     if (after !== undefined && keyOf(item).id >= after) continue
     found.push(item)
-    if (found.length >= MOST_READ) break
+    if (found.length >= MOST_READ) return { items: found, stopped: keyOf(item).id }
   }
-  return found
+  return { items: found, stopped: undefined }
 }

@@ -88,9 +88,10 @@ export function createIncoming(dependencies: IncomingDependencies): SessionChann
       const session = await dependencies.sessions.read(delivery)
       // Deleted: the row goes too.
       if (session === undefined) return { status: 'failed' }
-      const parts = await readInput(dependencies, workspace, session, message, signal)
+      // Files are large: of a thread, those of one message at a time.
       const late = await earlierMessages(dependencies, work)
       if (late !== undefined) return late
+      const parts = await readInput(dependencies, workspace, session, message, signal)
       try {
         await submitMessage(dependencies, session, message, parts)
       } catch (error) {

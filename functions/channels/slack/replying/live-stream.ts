@@ -6,7 +6,7 @@ import { addPart } from './reply.ts'
 import type { Reply } from './reply.ts'
 import type { Target } from './reply-state.ts'
 import { isRefusal, SlackBusy, SlackRefusal, SlackSilence } from '../api/slack-error.ts'
-import { isDecided, pieceEnd, renderPiece, startOfPiece, SURE } from './split-markdown.ts'
+import { isDecided, pieceEnd, renderPiece, startOfPiece, sureEnd } from './split-markdown.ts'
 import type { SlackApi } from '../api/web-api.ts'
 
 /** Messages of a reply; a longer answer goes on in a file. */
@@ -89,7 +89,7 @@ async function show(streaming: Streaming, progress: Progress): Promise<boolean> 
   // What was shown is no longer part of the answer: the message is corrected when it is finished.
   if (!`${startOfPiece(text, from)}${text.slice(from)}`.startsWith(open.sent)) return stopShowing(streaming)
   if (isDecided(text, from)) return end(streaming, text, pieceEnd(text, from))
-  const to = Math.min(text.length, from + SURE)
+  const to = sureEnd(text, from)
   const age = clock.now() - open.since
   const gap = age < streamMs ? -1 : text.lastIndexOf('\n\n', to - 2)
   if (gap >= 0 && gap + 2 >= open.to && gap >= from) return end(streaming, text, gap + 2)
@@ -116,7 +116,7 @@ async function begin(streaming: Streaming, text: string, tasks: readonly Task[])
   if (from === undefined || parts.length >= MOST_PARTS || isLate) return stopShowing(streaming)
   // A reply goes on in a new message only with text: after a crash it may be whole already.
   if (text.length <= from && (tasks.length === 0 || parts.length > 0)) return false
-  const to = Math.min(text.length, from + SURE)
+  const to = sureEnd(text, from)
   const sent = to > from ? `${startOfPiece(text, from)}${text.slice(from, to)}` : ''
   await addPart(reply, { from, stream: true }, () =>
     reply.call(method, {

@@ -1,6 +1,7 @@
 import type { RunEvent, RunStateEvent } from '../../../domain/events.ts'
 import { isLeaders } from '../../../domain/message.ts'
 import type { AssistantMessage, ToolMessage, ToolStatus } from '../../../domain/message.ts'
+import { withoutBroadcasts } from './text.ts'
 
 /** A tool call as people see it: its tool's name and how far it is. What it was given and what it returned stay out. */
 export interface Task {
@@ -23,7 +24,7 @@ const STATUSES: { readonly [status in ToolStatus]: Task['status'] } = {
 /** What a run has come to, as far as a channel shows it. */
 export interface Progress {
   note(event: RunEvent): void
-  /** The text of all rounds so far, in order. */
+  /** The text of all rounds so far, in order; it tells nobody but those whom it names. */
   text(): string
   /** Each call as it is now, in the order of their beginnings. */
   tasks(): readonly Task[]
@@ -47,10 +48,12 @@ export function createProgress(): Progress {
   return {
     note: (event) => noteEvent(seen, event),
     text: () =>
-      [...seen.rounds]
-        .toSorted(([one], [other]) => one - other)
-        .flatMap(([, texts]) => texts.filter((text) => text !== ''))
-        .join('\n\n'),
+      withoutBroadcasts(
+        [...seen.rounds]
+          .toSorted(([one], [other]) => one - other)
+          .flatMap(([, texts]) => texts.filter((text) => text !== ''))
+          .join('\n\n'),
+      ),
     tasks: () => [...seen.tasks.values()],
     approvals: () => [...seen.approvals.values()],
     end: () => seen.end,

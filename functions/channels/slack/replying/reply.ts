@@ -170,6 +170,7 @@ export const isFinal = (error: unknown): boolean =>
   isRefusal(
     error,
     'channel_not_found',
+    'msg_too_long',
     'is_archived',
     'not_in_channel',
     'cannot_reply_to_message',

@@ -5,7 +5,7 @@ const FENCE_ROOM = 300
 /** Characters after a possible cut that decide whether it lies within a link. */
 const AFTER = 1_000
 
-const FENCE = /^( {0,40}(?:(?:[-*+]|\d{1,9}[.)]) {1,4})?)(`{3,}|~{3,})([^`\n]{0,200})$/
+const FENCE = /^( {0,40}(?:(?:[-*+]|\d{1,9}[.)]) {1,4})?)(`{3,100}|~{3,100})([^`\n]{0,200})$/
 const LIST_ITEM = /^\s{0,12}(?:[-*+]|\d{1,9}[.)])\s/
 /** Blanks before a fence that is one; what stands further in is code, unless it belongs to a list. */
 const MOST_INDENT = 3
@@ -19,7 +19,10 @@ type Rank = (typeof RANKS)[number]
 export const isDecided = (text: string, from: number): boolean => text.length - from >= MOST + AFTER
 
 /** Characters of a piece that are never cut off from it, however the text goes on. */
-export const SURE = MOST / 2
+const SURE = MOST / 2
+
+/** How far a piece may be shown while the text still grows: never into a pair of surrogates. */
+export const sureEnd = (text: string, from: number): number => outsidePair(text, Math.min(text.length, from + SURE))
 
 /**
  * Where the piece of a Markdown text that begins at `from` ends: at most a message's length further, and, where there is a choice,
@@ -138,6 +141,10 @@ function outsideLink(text: string, place: number, low: number): number {
     const [start, end] = [begin + index, begin + index + link.length]
     if (start < place && place < end && start > low) return start
   }
+  return outsidePair(text, place)
+}
+
+function outsidePair(text: string, place: number): number {
   const code = text.charCodeAt(place - 1)
   return code >= 0xd800 && code <= 0xdbff ? place - 1 : place
 }

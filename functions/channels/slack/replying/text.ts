@@ -13,5 +13,11 @@ export const unescaped = (text: string): string =>
 export const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
+/**
+ * A text that neither we nor a person has written: it tells no channel, group or whole workspace. The character that breaks such a
+ * mention has no width, and stands behind what a text that is still growing may end with.
+ */
+export const withoutBroadcasts = (text: string): string => text.replaceAll(/<!(?=[cehgs])/g, '<!\u2060')
+
 /** With the blanks before and after it, of which one stays between words. */
 const mentionOf = (bot: string, flags = ''): RegExp => new RegExp(`[ \\t]*<@${bot}(?:\\|[^>]*)?>[ \\t]*`, flags)
