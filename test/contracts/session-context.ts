@@ -171,7 +171,7 @@ export function sessionContextContract(engine: Engine): void {
       while ((await fixture.deletion.removeRows(fixture.key, 100)).more);
       expect(await fixture.reader.context(fixture.key)).toEqual({})
       await expectCode(fixture.sessions.recordSummary(seen, WORK), 'session_not_found')
-      const [from, to] = ['1970-01-01', '2120-01-01']
+      const [from, to] = ['1970-01-01', '1970-01-02']
       const sums = await fixture.usage.sums({ tenant: fixture.key.tenant, from, to, by: 'session' })
       expect(sums).toMatchObject([{ group: fixture.key.session, completions: 2, usage: { totalTokens: 200 } }])
     })

@@ -5,6 +5,7 @@ const one = (name: string, file: string, from: string, to: string): Guard => ({ 
 const DRIVER = '../../../delivery/driver.ts'
 const CLAIM = '../../../delivery/claim.ts'
 const SWEEP = '../../../delivery/due-deliveries.ts'
+const DUE = '../../../delivery/due-of-session.ts'
 
 /** What keeps deliveries: conditions of the outbox and of what delivers, and how each reads without it. */
 export const DELIVERY_GUARDS: readonly Guard[] = [
@@ -84,9 +85,9 @@ export const DELIVERY_GUARDS: readonly Guard[] = [
   one('delivery, settle: what is over is due no more', DRIVER, 'status: end.status, due: null', 'status: end.status'),
   one(
     'delivery, hint: what is marked is taken up',
-    DRIVER,
-    'if (delivery.hinted === true || (delivery.due ?? 0)',
-    'if ((delivery.due ?? 0)',
+    DUE,
+    'hinted === true || due <= clock.now()',
+    'hinted === null || due <= clock.now()',
   ),
   one('delivery, sweep: marks what it hints at', SWEEP, '{ owner: null, hinted: true, due', '{ owner: null, due'),
   one(

@@ -9,8 +9,11 @@ test('finding the pending deliveries of a session goes through none that is over
     `EXPLAIN QUERY PLAN ${PENDING_DELIVERIES}`,
     'tenant',
     'session',
+    'after',
     100,
   )
-  expect(plan.map(({ detail }) => detail)).toContainEqual(expect.stringContaining('deliveries_pending (session=?)'))
+  expect(plan.map(({ detail }) => detail)).toContainEqual(
+    expect.stringContaining('deliveries_pending (session=? AND id>?)'),
+  )
   database.close()
 })
