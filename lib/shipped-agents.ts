@@ -9,14 +9,19 @@ const AGENTS_FILE = 'agents.json'
 /** The fields of agents that matter here; the functions check the rest. */
 const agent = z.looseObject({
   model: z.string().optional(),
-  policies: z.looseObject({ ttl_days: z.number().nullable().optional() }).optional(),
+  policies: z
+    .looseObject({
+      ttl_days: z.number().nullable().optional(),
+      consolidation: z.union([z.literal(false), z.looseObject({ model: z.string().optional() })]).optional(),
+    })
+    .optional(),
 })
 const file = z.looseObject({ agents: z.record(z.string(), agent) })
 
 export interface ShippedAgents {
   /** What the functions read as their `agents.json`. */
   readonly json: string
-  /** `provider/model` of every agent that names one. */
+  /** `provider/model` of every agent that names one, and of its summaries. */
   readonly models: readonly string[]
 }
 
@@ -31,7 +36,10 @@ export function shipAgents(path: string | undefined, sessionDays?: number): Ship
   const { agents, ...rest } = path === undefined ? { agents: {} } : parse(path)
   const all = sessionDays === undefined ? agents : { default: {}, ...agents }
   const shipped = Object.entries(all).map(([name, one]) => [name, withDays(one, sessionDays)] as const)
-  const models = shipped.flatMap(([, { model }]) => model ?? [])
+  const models = shipped.flatMap(([, { model, policies }]) => {
+    const { consolidation = false } = policies ?? {}
+    return [model ?? [], (consolidation === false ? undefined : consolidation.model) ?? []].flat()
+  })
   return { json: `${JSON.stringify({ ...rest, agents: Object.fromEntries(shipped) }, null, 2)}\n`, models }
 }
 

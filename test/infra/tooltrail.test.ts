@@ -77,6 +77,17 @@ describe('the agents that are shipped', () => {
     expect(shipped.models).toEqual(['openai/gpt-5.6'])
   })
 
+  test('name the models of their summaries, too, which the functions may call', () => {
+    const consolidation = (value: object | false) => ({ model: 'bedrock/one', policies: { consolidation: value } })
+    const agents = {
+      a: consolidation({ threshold: 50, model: 'bedrock/two' }),
+      b: consolidation({ threshold: 50 }),
+      c: consolidation(false),
+    }
+    const { models } = shipAgents(agentsFile(JSON.stringify({ agents })))
+    expect(models.toSorted()).toEqual(['bedrock/one', 'bedrock/one', 'bedrock/one', 'bedrock/two'])
+  })
+
   test('take the days of the environment unless they name their own, the default agent too', () => {
     const agents = { agents: { a: {}, b: { policies: { ttl_days: 7 } }, c: { policies: { ttl_days: null } } } }
     expect(JSON.parse(shipAgents(agentsFile(JSON.stringify(agents)), 90).json)).toEqual({

@@ -1,9 +1,10 @@
 import type { RunEvent } from '../../domain/events.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { messageLength } from '../../log/message-length.ts'
+import { joined } from './joined-deltas.ts'
 import { createRoundsUnderWay } from './round-under-way.ts'
 
-/** Events that one consumer has not read yet, and the characters of their contents. */
+/** Events that one consumer has not read yet, deltas of the same piece as one, and the characters of their contents. */
 const BUFFERED = 256
 const BUFFERED_CHARACTERS = 32_000
 
@@ -94,6 +95,12 @@ function createBuffer(underWay: () => readonly RunEvent[]): Subscription & { rec
 
   function receive(event: RunEvent): void {
     length += lengthOf(event)
+    // A model whose words come all at once puts nobody behind.
+    const whole = isBehind || length > BUFFERED_CHARACTERS ? undefined : joined(events.at(-1), event)
+    if (whole !== undefined) {
+      events[events.length - 1] = whole
+      return
+    }
     // Who waits takes it at once, however long it is.
     if (!isBehind && (wake !== undefined || (events.length < BUFFERED && length <= BUFFERED_CHARACTERS))) {
       events.push(event)

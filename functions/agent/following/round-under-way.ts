@@ -1,4 +1,5 @@
-import type { RunEvent } from '../../domain/events.ts'
+import type { DeltaEvent, RunEvent } from '../../domain/events.ts'
+import { isDelta, joined } from './joined-deltas.ts'
 
 /** How many rounds' events are kept. Beyond that the oldest rounds are dropped: late followers see them once stored. */
 const MOST_ROUNDS = 256
@@ -43,12 +44,12 @@ export function createRoundsUnderWay(): RoundsUnderWay {
     }
   }
 
-  function add(name: string, event: Delta): void {
+  function add(name: string, event: DeltaEvent): void {
     const events = rounds.get(name)?.events
     if (events === undefined) return
-    const joined = join(events.at(-1), event)
-    if (joined === undefined) events.push(event)
-    else events[events.length - 1] = joined
+    const whole = joined(events.at(-1), event)
+    if (whole === undefined) events.push(event)
+    else events[events.length - 1] = whole
     if (events.length > MOST_EVENTS) end(name)
   }
 
@@ -64,18 +65,4 @@ export function createRoundsUnderWay(): RoundsUnderWay {
 interface RoundUnderWay {
   readonly session: string
   readonly events: RunEvent[]
-}
-
-type Delta = Extract<RunEvent, { readonly type: 'text.delta' | 'reasoning.delta' | 'tool_call.delta' }>
-
-const isDelta = (event: RunEvent): event is Delta => event.type.endsWith('.delta')
-
-/** Joins two deltas of the same piece; undefined for others. */
-function join(last: RunEvent | undefined, next: Delta): Delta | undefined {
-  if (next.type === 'tool_call.delta') {
-    const isSame = last?.type === next.type && last.toolCallId === next.toolCallId && last.sequence === next.sequence
-    return isSame ? { ...next, arguments: last.arguments + next.arguments } : undefined
-  }
-  const isSame = last?.type === next.type && last.part === next.part
-  return isSame ? { ...next, text: last.text + next.text } : undefined
 }

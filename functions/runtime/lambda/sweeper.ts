@@ -61,9 +61,9 @@ const isThis =
 
 /** For batches that were given up after their session was deleted. */
 const isDeleted =
-  (sessions: Pick<SessionStore, 'read'>) =>
-  async (key: SessionKey): Promise<boolean> =>
-    (await sessions.read(key)) === undefined
+  (sessions: Pick<SessionStore, 'living'>) =>
+  async ({ tenant, session }: SessionKey): Promise<boolean> =>
+    !(await sessions.living(tenant, [session])).has(session)
 
 /** Sweeps once per invocation. */
 export function createSweeperHandler(settings: SweeperSettings): (event: unknown, context: Context) => Promise<void> {

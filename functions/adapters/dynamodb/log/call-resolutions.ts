@@ -7,12 +7,9 @@ import { numberAt, textAt, type Item } from '../attributes.ts'
 import { above, all, is, together, type Change, type Condition } from '../expressions.ts'
 import { live, liveHeader, notCancelled, woken } from './header-item.ts'
 import { headerKey, messageKey } from '../keys.ts'
-import { changeMessage, documentsOfResult, jsonText, textOfResult, toolMessageOf } from './message-item.ts'
+import { batchOf, changeMessage, documentsOfResult, jsonText, textOfResult, toolMessageOf } from './message-item.ts'
 import { runIdOf } from './run-item.ts'
 import { readResolvedRun, rowsOfRun, type SessionRows } from './session-rows.ts'
-
-/** Calls of one atomic write, which takes 100 items; a round has 64 that wait at most, but its members have rounds, too. */
-const RESOLUTIONS_AT_ONCE = 95
 
 /**
  * Stores what people and clients give to waiting calls, all or nothing; what one write does not take follows in the next. The
@@ -33,7 +30,8 @@ export async function resolveCalls(
   const isActive = textAt(header, 'active_run') === id
   const isOpen = isActive && textAt(header, 'cancel_run') === undefined
   const resolved = resolvedCalls({ runId: id, calls: await callsOf(rows, key, run), isOpen }, resolutions, now)
-  const part = resolved.slice(0, RESOLUTIONS_AT_ONCE)
+  // A round has 64 that wait at most, but its members have rounds, too, and their arguments may be long.
+  const part = batchOf(resolved)
   const waiting = (numberAt(header, 'waiting') ?? 0) - part.length
   if (part.length === 0) return { stored: 0, complete: !isActive || waiting === 0 }
   const refusal = await writeResolutions(rows, key, id, part, { waiting, now })

@@ -101,7 +101,10 @@ export function chatRoutes(app: App, dependencies: RouteDependencies): void {
     const session = await begunChat(dependencies, c)
     if (session === undefined) return c.body(null, 204)
     const key = keyOf(session)
-    const run = session.run === undefined ? undefined : await reader.run(key, session.run.id)
+    const latest = session.run === undefined ? undefined : await reader.run(key, session.run.id)
+    // An input that waits comes after what is under way.
+    const running = latest?.status === 'queued' ? await reader.runs(key, { status: 'running', limit: 1 }) : undefined
+    const run = running?.runs[0] ?? latest
     if (run === undefined || isEnded(run.status) || run.status === 'paused') return c.body(null, 204)
     return whileCounted(dependencies, c, async (call) =>
       uiStream(dependencies, c, call, { key, runId: run.id, canReset: false }),
