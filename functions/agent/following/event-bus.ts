@@ -97,10 +97,7 @@ function createBuffer(underWay: () => readonly RunEvent[]): Subscription & { rec
     length += lengthOf(event)
     // A model whose words come all at once puts nobody behind.
     const whole = isBehind || length > BUFFERED_CHARACTERS ? undefined : joined(events.at(-1), event)
-    if (whole !== undefined) {
-      events[events.length - 1] = whole
-      return
-    }
+    if (whole !== undefined) return void events.splice(-1, 1, whole)
     // Who waits takes it at once, however long it is.
     if (!isBehind && (wake !== undefined || (events.length < BUFFERED && length <= BUFFERED_CHARACTERS))) {
       events.push(event)
