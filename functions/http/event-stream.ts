@@ -31,20 +31,6 @@ interface Dependencies {
   readonly texts: LongTexts
 }
 
-/** The same as response to a request. */
-export const streamEvents = (
-  { clock, log, stopping, shared }: RouteDependencies,
-  c: Context<AppEnv>,
-  call: OpenCall,
-  open: (signal: AbortSignal) => AsyncIterable<string | NamedText>,
-): Response =>
-  eventStream(
-    { clock, log, stopping: stopping(), texts: shared.of(c.get('caller').tenant) },
-    c.get('request').signal,
-    call,
-    open,
-  )
-
 /**
  * Responds with server-sent events until they end, the client leaves or the process stops. `open` gets a signal for that and
  * returns the frames. The reader sets the pace, and whatever produces the events does not depend on it.
@@ -72,6 +58,20 @@ export function eventStream(
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' },
   })
 }
+
+/** The response to a request with server-sent events, as `eventStream` makes it. */
+export const streamEvents = (
+  { clock, log, stopping, shared }: RouteDependencies,
+  c: Context<AppEnv>,
+  call: OpenCall,
+  open: (signal: AbortSignal) => AsyncIterable<string | NamedText>,
+): Response =>
+  eventStream(
+    { clock, log, stopping: stopping(), texts: shared.of(c.get('caller').tenant) },
+    c.get('request').signal,
+    call,
+    open,
+  )
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text)
 

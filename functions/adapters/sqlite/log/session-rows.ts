@@ -51,10 +51,10 @@ export function findLiveSession(database: Database, key: SessionKey): SessionRow
   return row?.live === 1 ? row : undefined
 }
 
-/** The row of a live session; throws `session_not_found` when there is none. */
 export const sessionNotFound = ({ session }: SessionKey): TooltrailError =>
   new TooltrailError('session_not_found', `there is no session ${session}`)
 
+/** The row of a live session; throws `session_not_found` when there is none. */
 export function liveSession(database: Database, key: SessionKey): SessionRow {
   const row = findLiveSession(database, key)
   if (row === undefined) throw sessionNotFound(key)
